@@ -20,7 +20,8 @@ struct hc_gate_change {
 
 /* What was compared by statistics and how, of each recipe, whatever came of it. */
 struct hc_gate_note {
-    bool alone; /* no finding says it */
+    bool alone;       /* no finding says it */
+    const char *word; /* the answer: "identical", "equivalent", ...; static */
     char *name;
     char *backend;
     char *text;
@@ -74,15 +75,16 @@ enum hc_status hc_gate_compare(struct hc_gate *gate);
    is evidence of nothing. */
 enum hc_status hc_gate_check_whole(const char *path, const struct hc_record *record);
 
-/* Adds a note, or sets findings.no_memory. */
+/* Adds a note, or sets findings.no_memory. A note without a word says what a finding says, too. */
 #if defined(__GNUC__)
 __attribute__((format(printf, 5, 6)))
 #endif
-void hc_gate_note(struct hc_gate *gate, bool alone, const char *name, const char *backend,
+void hc_gate_note(struct hc_gate *gate, const char *word, const char *name, const char *backend,
                   const char *format, ...);
 
-/* Prints the notes that stand alone. */
-void hc_gate_notes_print(FILE *out, const struct hc_gate *gate);
+/* Prints the notes that stand alone, by their words. Of many that are identical only the number is
+   printed, unless `every` is set. */
+void hc_gate_notes_print(FILE *out, const struct hc_gate *gate, bool every);
 void hc_gate_notes_free(struct hc_gate *gate);
 
 /* HC_INVALID, with a line, if a pattern chooses no result of either record. */

@@ -105,7 +105,7 @@ static void tell(struct comparison *c)
     say(&c->gradient, text);
     bool same = c->counts[HC_DRIFT_SAME] == numbers;
     c->gate->same += same;
-    hc_gate_note(c->gate, same, c->name, backend,
+    hc_gate_note(c->gate, same ? "no drift is larger" : NULL, c->name, backend,
                  "%s (%d seeds, were %d); %d of %d numbers are equal, %d grew", text, c->is.count,
                  c->was.count, c->equal, numbers, c->counts[HC_DRIFT_GROWN]);
 }

@@ -25,7 +25,7 @@ Test(gate_drift_run, drift_passes_against_itself_and_other_seeds_and_fails_in_an
                         "'s/amp-bf16/amp/g' a/record.json >planted.json");
     cr_assert_eq(ran->status, 0, "%s", ran->err);
     expect_gate("$hc gate --baseline a/record.json a/record.json", 0,
-                "drift/amp on host\n    gradient ");
+                "no drift is larger: 2 recipes\n  drift/amp on host\n    gradient ");
     expect_gate("$hc gate --baseline a/record.json a/record.json", 0, "35 of 35 numbers are equal");
     expect_gate("$hc gate --baseline a/record.json b/record.json drift/amp", 0, "0 grew");
     expect_gate("$hc gate --baseline a/record.json planted.json drift/amp --all", 1,

@@ -132,6 +132,10 @@ static void put_notes(FILE *out, const struct hc_gate *gate)
         (void)fputs("</code> ", out);
         put_markdown(out, gate->notes[i].backend);
         (void)fputs(": ", out);
+        if (gate->notes[i].word) {
+            put_markdown(out, gate->notes[i].word);
+            (void)fputs(": ", out);
+        }
         put_markdown(out, gate->notes[i].text);
         (void)fputc('\n', out);
     }

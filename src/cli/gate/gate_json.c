@@ -89,14 +89,17 @@ static json_t *changes_of(const struct hc_gate *gate)
     return list;
 }
 
+/* What was compared by statistics, of each recipe. */
 static json_t *notes_of(const struct hc_gate *gate)
 {
     json_t *list = json_array();
     for (int i = 0; i < gate->note_count; i++) {
+        const struct hc_gate_note *note = &gate->notes[i];
         json_t *o = json_object();
-        (void)json_object_set_new(o, "name", hc_json_text(gate->notes[i].name));
-        (void)json_object_set_new(o, "backend", hc_json_text(gate->notes[i].backend));
-        (void)json_object_set_new(o, "text", hc_json_text(gate->notes[i].text));
+        (void)json_object_set_new(o, "name", hc_json_text(note->name));
+        (void)json_object_set_new(o, "backend", hc_json_text(note->backend));
+        (void)json_object_set_new(o, "answer", note->word ? json_string(note->word) : json_null());
+        (void)json_object_set_new(o, "text", hc_json_text(note->text));
         (void)json_array_append_new(list, o);
     }
     return list;

@@ -43,7 +43,7 @@ void hc_gate_print(FILE *out, const struct hc_gate *gate, bool every)
 {
     char text[1024];
     print_changes(out, gate);
-    hc_gate_notes_print(out, gate);
+    hc_gate_notes_print(out, gate, every);
     hc_findings_print(out, &gate->findings, every);
     hc_gate_allowances(gate, print_allowance, out);
     print_repro(out, &gate->findings);

@@ -12,6 +12,9 @@ struct comparison {
     struct hc_outcomes was;
     struct hc_outcomes is;
     double epochs_level;
+    int recipes; /* whose runs have a spread, with the sum of its squares and its freedom */
+    double squares;
+    double freedom;
 };
 
 static bool has_trainings(const struct hc_record *record)
@@ -27,6 +30,11 @@ static bool applies(const struct hc_gate *gate)
 static bool owns(const struct hc_row *row)
 {
     return strncmp(row->name, "train/", 6) == 0 || strncmp(row->name, "compare/", 8) == 0;
+}
+
+static double margin_of(const struct hc_gate *gate)
+{
+    return gate->margin > 0 ? gate->margin : HC_GATE_MARGIN;
 }
 
 static int order(const struct hc_outcome *a, const struct hc_outcome *b)
@@ -92,6 +100,51 @@ static const struct {
                [HC_TRAINS_NOT_SHOWN] = {"not shown", HC_FINDING_SEEDS},
                [HC_TRAINS_TOO_FEW] = {"too few", HC_FINDING_SEEDS}};
 
+/* What was compared, whatever came of it. From one run that is identical nothing follows for
+   others. */
+static void tell_note(struct comparison *c, const struct hc_training_question *q,
+                      const struct hc_training_verdict *v, const struct hc_training_plan *plan)
+{
+    char name[512];
+    char shown[HC_TRAINING_TEXT];
+    char needed[HC_TRAINING_TEXT];
+    char epochs[HC_TRAINING_TEXT];
+    bool identical = v->answer == HC_TRAINS_IDENTICAL;
+    bool same = identical || v->answer == HC_TRAINS_EQUIVALENT;
+    bool plain = identical && plan->needed == 0;
+    name_of(q->is.runs, false, name);
+    hc_training_say(q, v, shown);
+    hc_training_say_plan(q->margin, plan, needed);
+    hc_training_say_epochs(v, epochs);
+    c->gate->same += same && !v->slower && !v->faster;
+    hc_gate_note(c->gate, same ? answers[v->answer].word : NULL, name, q->is.runs->backend,
+                 "%s%s%s%s%s", shown, *epochs ? "; " : "", epochs,
+                 plain       ? ""
+                 : identical ? "; runs that differ would take "
+                             : "; it takes ",
+                 plain ? "" : needed);
+    if (plan->paired || isnan(plan->deviation))
+        return;
+    c->recipes++;
+    c->squares += plan->deviation * plan->deviation * plan->freedom;
+    c->freedom += plan->freedom;
+}
+
+/* The seeds that it takes if all recipes have one spread, which is known better than that of
+   each. */
+static void tell_pooled(struct comparison *c)
+{
+    char text[HC_TRAINING_TEXT];
+    struct hc_training_plan plan = {.deviation = sqrt(c->squares / c->freedom),
+                                    .freedom = c->freedom};
+    if (c->recipes < 2)
+        return;
+    hc_training_plan_runs(margin_of(c->gate), 0, &plan);
+    hc_training_say_plan(margin_of(c->gate), &plan, text);
+    hc_gate_note(c->gate, "all recipes together, as if they had one spread", "train/*", "", "%s",
+                 text);
+}
+
 static void tell(struct comparison *c, const struct hc_training_question *q,
                  const struct hc_training_verdict *v, const struct hc_training_plan *plan)
 {
@@ -105,7 +158,7 @@ static void tell(struct comparison *c, const struct hc_training_question *q,
                 (v->answer != HC_TRAINS_TOO_FEW || (v->is > 0 && v->was > 0));
     name_of(run, false, name);
     hc_training_say(q, v, shown);
-    hc_training_say_plan(q, plan, needed);
+    hc_training_say_plan(q->margin, plan, needed);
     hc_training_say_epochs(v, epochs);
     if (told) {
         hc_findings_add(findings, answers[v->answer].kind, name, run->backend,
@@ -116,11 +169,7 @@ static void tell(struct comparison *c, const struct hc_training_question *q,
         hc_findings_add(findings, v->slower ? HC_FINDING_EPOCHS : HC_FINDING_BETTER, name,
                         run->backend, "%s, %g %% interval of the difference %+.1f .. %+.1f", epochs,
                         100 - 200 * c->epochs_level, v->epochs.low, v->epochs.high);
-    c->gate->same += !told && !v->slower && !v->faster;
-    hc_gate_note(c->gate, !told, name, run->backend, "%s: %s%s%s; %s %s", answers[v->answer].word,
-                 shown, *epochs ? "; " : "", epochs,
-                 v->answer == HC_TRAINS_IDENTICAL ? "runs that differ would take" : "it takes",
-                 needed);
+    tell_note(c, q, v, plan);
 }
 
 static enum hc_status compare_recipe(struct comparison *c, const struct hc_training_set *was,
@@ -224,8 +273,10 @@ static enum hc_status compare(struct hc_gate *gate)
     c.epochs_level = 0.05 / (recipes > 0 ? recipes : 1);
     if (status == HC_OK)
         status = walk(&c, NULL);
-    if (status == HC_OK)
+    if (status == HC_OK) {
+        tell_pooled(&c);
         hc_gate_find_failures(gate, "compare/");
+    }
     hc_outcomes_free(&c.was);
     hc_outcomes_free(&c.is);
     return status;

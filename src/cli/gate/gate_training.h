@@ -23,8 +23,8 @@ void hc_training_say(const struct hc_training_question *question,
 
 /* How many seeds it takes: "about 14 seeds a side for 0.5 points with 80 % power (6 to 102 by the
    90 % interval of their spread, 0.4)". */
-void hc_training_say_plan(const struct hc_training_question *question,
-                          const struct hc_training_plan *plan, char text[HC_TRAINING_TEXT]);
+void hc_training_say_plan(double margin, const struct hc_training_plan *plan,
+                          char text[HC_TRAINING_TEXT]);
 
 /* "2.2 epochs to 94.38 %, was 2.0", or "". */
 void hc_training_say_epochs(const struct hc_training_verdict *verdict, char text[HC_TRAINING_TEXT]);

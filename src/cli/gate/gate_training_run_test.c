@@ -29,15 +29,13 @@ Test(gate_training_run, real_trainings_pass_against_themselves_and_a_planted_los
                   "a/record.json >planted.json; "
                   "$hc merge a/record.json b/record.json --json both.json");
     cr_assert_eq(ran->status, 0, "%s", ran->err);
-    expect_gate("$hc gate --baseline a/record.json a/record.json", 0,
-                "train/fp32 on host\n    identical: accuracy and losses are equal in 4 pairs",
+    expect_gate("$hc gate --baseline a/record.json a/record.json", 0, "identical: 2 recipes\n",
                 "\nPASS: ");
     expect_gate("$hc gate --baseline both.json both.json", 0,
-                "train/fp32 on host\n    identical: accuracy and losses are equal in 8 pairs",
-                "\nPASS: ");
+                "+0.00 points in 8 pairs: accuracy and losses", "\nPASS: ");
     expect_gate(
         "$hc gate --baseline a/record.json b/record.json train/fp32 --margin 4 --target 99.9", 0,
-        "train/fp32 on host\n    equivalent: accuracy ", "\nPASS: ");
+        "equivalent: 1 recipe\n  train/fp32 on host\n    accuracy ", "\nPASS: ");
     expect_gate("$hc gate --baseline a/record.json b/record.json train/fp32 --margin 0.1", 1,
                 "not shown: accuracy ", "\nFAIL: 1 not comparable (1 seeds)");
     expect_gate("$hc gate --baseline a/record.json planted.json train/fp32 --margin 1", 1,

@@ -73,9 +73,9 @@ static const char *found(json_t *was, json_t *is)
     }
     for (int i = 0; i < gate.note_count; i++) {
         size_t used = strlen(text);
-        (void)snprintf(text + used, sizeof text - used, "%s%s: %s\n",
-                       gate.notes[i].alone ? "note " : "told ", gate.notes[i].name,
-                       gate.notes[i].text);
+        const char *word = gate.notes[i].word;
+        (void)snprintf(text + used, sizeof text - used, "note %s: %s: %s\n", gate.notes[i].name,
+                       word ? word : "told", gate.notes[i].text);
     }
     hc_gate_free(&gate);
     hc_record_free(&baseline);
@@ -93,8 +93,9 @@ static void expect(json_t *was, json_t *is, const char *begin, const char *withi
 Test(gate_training, the_same_bits_are_identical_with_any_number_of_seeds)
 {
     expect(trained("amp", 1, 1, 0.95), trained("amp", 1, 1, 0.95),
-           "note train/amp: identical: accuracy and losses are equal in 1 pair of runs",
-           "runs that differ would take 3 seeds a side at least");
+           "note train/amp: identical: +0.00 points in 1 pair: accuracy and losses are equal; "
+           "margin 0.5",
+           "margin 0.5\n");
     expect(trained("amp", 1, 5, 0.95), trained("amp", 1, 5, 0.95), "note train/amp: identical",
            "runs that differ would take about 3 seeds a side for 0.5 points with 80 % power");
 }
@@ -111,7 +112,7 @@ Test(gate_training, a_small_difference_is_equivalent_and_a_large_one_is_worse)
            "(5 pairs), margin");
     expect(trained("amp", 1, 5, 0.95), trained("amp", 11, 5, 0.94),
            "training train/amp: worse: accuracy -1.00 points, 90 % interval -1.09 .. -0.91",
-           "told train/amp: worse");
+           "note train/amp: told: accuracy -1.00");
     expect(trained("amp", 1, 5, 0.94), trained("amp", 11, 5, 0.95),
            "better train/amp: better: ", "+1.00 points");
 }
@@ -122,7 +123,7 @@ Test(gate_training, too_few_seeds_are_not_comparable_and_it_is_said_how_many_wou
         trained("amp", 1, 2, 0.95), trained("amp", 1, 2, 0.9495),
         "seeds train/amp: too few: 2 runs learned, 2 in the baseline: fewer than 3 show nothing; "
         "it takes about 3 pairs for 0.5 points",
-        "told train/amp");
+        "note train/amp: told: 2 runs");
     json_t *wide = trained("amp", 1, 3, 0.95);
     (void)json_object_set_new(member(wide, 0), "accuracy", json_string("0.93"));
     expect(trained("amp", 11, 3, 0.95), wide, "seeds train/amp: not shown: accuracy -0.",

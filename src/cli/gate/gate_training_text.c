@@ -12,10 +12,13 @@ void hc_training_say(const struct hc_training_question *q, const struct hc_train
     const struct hc_difference *d = &v->accuracy;
     char sets[64];
     if (v->answer == HC_TRAINS_IDENTICAL) {
-        (void)snprintf(
-            text, HC_TRAINING_TEXT,
-            "accuracy and losses are equal in %d pair%s of runs, +0.00 points, margin %g", v->pairs,
-            v->pairs == 1 ? "" : "s", q->margin);
+        (void)snprintf(text, HC_TRAINING_TEXT,
+                       "+0.00 points in %d pair%s: accuracy and losses are equal; margin %g",
+                       v->pairs, v->pairs == 1 ? "" : "s", q->margin);
+        return;
+    }
+    if (v->answer == HC_TRAINS_TOO_FEW && v->is == 0) {
+        (void)snprintf(text, HC_TRAINING_TEXT, "no run learned");
         return;
     }
     if (v->answer == HC_TRAINS_TOO_FEW) {
@@ -31,7 +34,7 @@ void hc_training_say(const struct hc_training_question *q, const struct hc_train
                         d->mean, d->low, d->high, sets, q->margin);
 }
 
-void hc_training_say_plan(const struct hc_training_question *q, const struct hc_training_plan *plan,
+void hc_training_say_plan(double margin, const struct hc_training_plan *plan,
                           char text[HC_TRAINING_TEXT])
 {
     if (plan->needed == 0)
@@ -42,7 +45,7 @@ void hc_training_say_plan(const struct hc_training_question *q, const struct hc_
                             "%s%d %s for %g points with 80 %% power (%d to %d by the 90 %% "
                             "interval of their spread, %.2g)",
                             plan->needed == HC_MAX_PLANNED ? "at least " : "about ", plan->needed,
-                            plan->paired ? "pairs" : "seeds a side", q->margin, plan->range[0],
+                            plan->paired ? "pairs" : "seeds a side", margin, plan->range[0],
                             plan->range[1], plan->deviation);
 }
 

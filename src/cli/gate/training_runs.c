@@ -203,35 +203,44 @@ static void pool(const struct numbers *n, double least, double *deviation, doubl
     *deviation = *freedom > 0 ? fmax(sqrt(squares / *freedom), least) : (double)NAN;
 }
 
-enum hc_status hc_training_plan(const struct hc_training_question *q, struct hc_training_plan *plan)
+void hc_training_plan_runs(double margin, double grain, struct hc_training_plan *plan)
 {
-    struct numbers n;
-    double freedom;
     double range[2];
-    const struct hc_equivalence_question question = {.margin = q->margin, .grain = grain(q)};
-    enum hc_status status = take(q, points, 0, &n);
-    *plan = (struct hc_training_plan){0};
-    if (status != HC_OK)
-        return status;
-    plan->paired = n.pairs >= 2 && !are_identical(q);
-    if (plan->paired) {
-        plan->deviation = hc_paired(n.paired_is, n.paired_was, n.pairs, &question).deviation;
-        freedom = n.pairs - 1;
-    } else
-        pool(&n, question.grain / 2, &plan->deviation, &freedom);
-    free(n.was);
-    if (isnan(plan->deviation))
-        return HC_OK;
-    struct hc_plan_of_runs runs = {.margin = q->margin,
-                                   .deviation = plan->deviation,
+    struct hc_plan_of_runs runs = {.margin = margin,
+                                   .deviation = fmax(plan->deviation, grain / 2),
                                    .power = 0.8,
                                    .level = 0.05,
                                    .paired = plan->paired};
     plan->needed = hc_runs_needed(&runs);
-    hc_deviation_range(plan->deviation, freedom, 0.05, range);
+    hc_deviation_range(plan->deviation, plan->freedom, 0.05, range);
     for (int end = 0; end < 2; end++) {
-        runs.deviation = fmax(range[end], question.grain / 2);
+        runs.deviation = fmax(range[end], grain / 2);
         plan->range[end] = hc_runs_needed(&runs);
     }
+}
+
+enum hc_status hc_training_plan(const struct hc_training_question *q, struct hc_training_plan *plan)
+{
+    struct numbers n;
+    const struct hc_equivalence_question question = {.margin = q->margin, .grain = grain(q)};
+    enum hc_status status = take(q, points, 0, &n);
+    *plan = (struct hc_training_plan){.deviation = (double)NAN};
+    if (status != HC_OK)
+        return status;
+    bool identical = are_identical(q);
+    plan->paired = n.pairs >= 2 && !identical;
+    /* The same run twice tells no more of the spread than once. */
+    if (identical && n.is_count >= n.was_count)
+        n.was_count = 0;
+    else if (identical)
+        n.is_count = 0;
+    if (plan->paired) {
+        plan->deviation = hc_paired(n.paired_is, n.paired_was, n.pairs, &question).deviation;
+        plan->freedom = n.pairs - 1;
+    } else
+        pool(&n, question.grain / 2, &plan->deviation, &plan->freedom);
+    free(n.was);
+    if (!isnan(plan->deviation))
+        hc_training_plan_runs(q->margin, question.grain, plan);
     return HC_OK;
 }

@@ -74,9 +74,13 @@ struct hc_training_plan {
     int needed;   /* 0: not known, because no two runs of a set learned */
     int range[2]; /* the same at the ends of the spread's 90 % interval */
     bool paired;
-    double deviation; /* of one difference if paired, otherwise of one run */
+    double deviation; /* of one difference if paired, otherwise of one run; NaN: not known */
+    double freedom;   /* of that */
 };
 enum hc_status hc_training_plan(const struct hc_training_question *question,
                                 struct hc_training_plan *plan);
+
+/* Sets `needed` and `range` from the other members. */
+void hc_training_plan_runs(double margin, double grain, struct hc_training_plan *plan);
 
 #endif
