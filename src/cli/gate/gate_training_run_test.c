@@ -42,4 +42,13 @@ Test(gate_training_run, real_trainings_pass_against_themselves_and_a_planted_los
                 "worse: accuracy -", "\nFAIL: ");
     expect_gate("$hc gate --baseline b/record.json planted.json train/fp32 --target 95 --margin 1",
                 1, "epochs to 95.00 %, was", "\nFAIL: ");
+    write_text("allow", "train/*  training  until 2099-01-01  they are known to fail\n");
+    cr_assert_eq(
+        run_shell("sed 's/\"learned\": true/\"learned\": false/' b/record.json >failed.json")
+            ->status,
+        0);
+    expect_gate("$hc gate --baseline failed.json failed.json", 1,
+                "did not learn, as in the baseline", "\nFAIL: 8 worse (8 training)");
+    expect_gate("$hc gate --baseline failed.json failed.json --allowances allow", 0,
+                "they are known to fail", "\nPASS: ");
 }
