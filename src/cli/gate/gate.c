@@ -27,8 +27,29 @@ bool hc_gate_chooses(const struct hc_gate *gate, const char *name)
     return chooses(gate->patterns, gate->pattern_count, name);
 }
 
+/* Whether the pattern names a recipe that was trained, or whose drift was measured: these are
+   compared as a whole, whatever the names of their results. */
+static bool has_recipe(const struct hc_record *record, const char *pattern)
+{
+    static const char *const lists[][2] = {{"trainings", "train"}, {"drift", "drift"}};
+    for (int l = 0; l < 2; l++) {
+        const json_t *list = json_object_get(record->document, lists[l][0]);
+        for (size_t i = 0; i < json_array_size(list); i++) {
+            char name[512];
+            const json_t *recipe = json_object_get(json_array_get(list, i), "recipe");
+            (void)snprintf(name, sizeof name, "%s/%s", lists[l][1],
+                           json_is_string(recipe) ? json_string_value(recipe) : "");
+            if (hc_matches(&pattern, 1, name))
+                return true;
+        }
+    }
+    return false;
+}
+
 static bool has_choice(const struct hc_record *record, const char *pattern)
 {
+    if (has_recipe(record, pattern))
+        return true;
     for (int i = 0; i < record->count; i++)
         if (chooses(&pattern, 1, record->rows[i].name))
             return true;

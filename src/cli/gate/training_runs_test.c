@@ -253,3 +253,65 @@ Test(training_runs, one_epoch_more_in_every_run_is_shown_to_be_slower)
     cr_expect_eq(v.epochs_is, 4, "a run that never comes there counts one more than it had");
     cr_expect_not(v.slower);
 }
+
+/* Accuracies of spread 0.3 exactly, with losses of their own. */
+static struct hc_training_set three(struct hc_outcome runs[MOST], uint64_t first, int64_t images)
+{
+    struct recipe one = {95.5, 0.3, 0, first, 3};
+    struct hc_training_set set = draw(&one, first, runs);
+    for (int i = 0; i < 3; i++) {
+        runs[i].accuracy = 0.95 + 0.003 * i;
+        runs[i].test_images = images;
+        runs[i].train_loss = (double)first + i;
+    }
+    return set;
+}
+
+/* Without pairs the spread is that of both sets, 4 degrees of freedom, and as many runs are needed
+   as the plan of this spread says; the same runs twice are one set, 2 degrees. */
+Test(training_runs, a_plan_takes_the_spread_that_it_has)
+{
+    struct hc_outcome old[MOST];
+    struct hc_outcome new[MOST];
+    struct hc_training_plan plan;
+    struct hc_training_question q = {.margin = 0.5};
+    q.was = three(old, 1, 10000);
+    q.is = three(new, 11, 10000);
+    cr_assert_eq(hc_training_plan(&q, &plan), HC_OK);
+    cr_expect_float_eq(plan.deviation, 0.3, 1e-12);
+    cr_expect_eq(plan.freedom, 4);
+    cr_expect_eq(plan.needed, needed(0.3, 0));
+    q.is = q.was;
+    cr_assert_eq(hc_training_plan(&q, &plan), HC_OK);
+    cr_expect_eq(plan.freedom, 2);
+    cr_expect_eq(plan.needed, needed(0.3, 0));
+    q.is = three(new, 1, 10000);
+    for (int i = 0; i < 3; i++) {
+        new[i].accuracy += 0.004 * (i % 2);
+        new[i].train_loss = 99;
+    }
+    cr_assert_eq(hc_training_plan(&q, &plan), HC_OK);
+    cr_expect_eq(plan.freedom, 2);
+    cr_expect(plan.paired);
+    cr_expect_float_eq(plan.deviation, 0.4 / sqrt(3), 1e-9, "of 0, 0.4 and 0: %g", plan.deviation);
+    cr_expect_eq(plan.needed, needed(0.4 / sqrt(3), 1));
+}
+
+/* On 100 images an image is a point: three pairs without a difference show nothing about half. */
+Test(training_runs, accuracies_of_few_images_do_not_show_a_small_margin)
+{
+    struct hc_outcome old[MOST];
+    struct hc_outcome new[MOST];
+    struct hc_training_verdict v;
+    struct hc_training_question q = {.margin = 0.5};
+    q.was = three(old, 1, 100);
+    q.is = three(new, 1, 100);
+    for (int i = 0; i < 3; i++)
+        new[i].train_loss = 99;
+    cr_assert_eq(hc_training_judge(&q, &v), HC_OK);
+    cr_expect_eq(v.answer, HC_TRAINS_NOT_SHOWN);
+    for (int i = 0; i < 3; i++)
+        old[i].test_images = new[i].test_images = 10000;
+    cr_assert_eq(hc_training_judge(&q, &v), HC_OK);
+    cr_expect_eq(v.answer, HC_TRAINS_EQUIVALENT);
+}

@@ -129,3 +129,15 @@ Test(power, the_range_of_a_deviation_is_that_of_chi_square)
     cr_expect_float_eq(range[1], 3 * sqrt(9 / 3.3251), 1e-4);
     cr_expect_float_eq(hc_chi_below(1, 2), 1 - exp(-1), 1e-9);
 }
+
+/* n pairs have n - 1 degrees and the error of their mean; two sets have 2 (n - 1) and that of a
+   difference. */
+Test(power, a_plan_has_the_freedom_and_the_error_of_its_tests)
+{
+    struct hc_plan_of_runs plan = {.margin = 0.5, .deviation = 0.4, .level = 0.05, .paired = 1};
+    cr_expect_eq(hc_planned_power(&plan, 6, 0.1),
+                 hc_equivalence_power(0.1, 0.5, 0.4 * sqrt(1.0 / 6), 5, 0.05));
+    plan.paired = 0;
+    cr_expect_eq(hc_planned_power(&plan, 6, 0.1),
+                 hc_equivalence_power(0.1, 0.5, 0.4 * sqrt(2.0 / 6), 10, 0.05));
+}
