@@ -6,6 +6,7 @@
 
 #include "check/record/baseline_parse.h"
 #include "check/record/baseline_text.h"
+#include "check/record/outcomes.h"
 #include "op/text.h"
 
 static const char numbers[] = "0123456789";
@@ -165,7 +166,7 @@ static bool add_rows(struct hc_baseline_parser *p, const struct said *said, stru
                                  said->letters);
     row->name = p->path;
     row->unit = said->unit;
-    row->seed = p->seed;
+    row->seed = hc_outcome_seed(p->path, p->seed);
     row->digits = p->digits;
     for (int i = 0; i < n; i++) {
         row->backend = hc_baseline_letter(p->backends, said->letters[i]);

@@ -187,7 +187,8 @@ static bool print_all(struct hc_baseline_writer *w)
     return ok;
 }
 
-/* Whether every result has the seed of its run, which stands in the baseline once. */
+/* Whether every result has the seed of its run, which stands in the baseline once, or that of its
+   name. */
 static enum hc_status say_how_made(const struct hc_record *record, const char *path)
 {
     for (int part = 0; part < record->part_count; part++)
@@ -199,7 +200,8 @@ static enum hc_status say_how_made(const struct hc_record *record, const char *p
     for (int i = 0; i < record->count; i++) {
         const struct hc_row *row = &record->rows[i];
         const json_t *seed = json_object_get(record->parts[row->part].run, "seed");
-        if (strtoull(json_string_value(seed), NULL, 10) != row->seed)
+        uint64_t of_run = strtoull(json_string_value(seed), NULL, 10);
+        if (hc_outcome_seed(row->name, of_run) != row->seed)
             return hc_fail(HC_INVALID, "%s: the result of %s has another seed than its run", path,
                            row->name);
     }

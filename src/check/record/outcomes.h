@@ -72,6 +72,11 @@ void hc_outcomes_add(json_t *document, const struct hc_outcome *outcome);
 /* A real number as a string in decimal, the shortest of those that read back to the same bits. */
 json_t *hc_json_decimal(double value);
 
+/* The seed of a result: that which the name of a training or a drift ends its recipe with
+   ("train/amp-seed2", "drift/amp-seed2-weights-explained"), otherwise that of the run. A baseline
+   says the run's seed alone. */
+uint64_t hc_outcome_seed(const char *name, uint64_t run);
+
 /* Prints the lines of a baseline, in an order that is the record's alone, and says how many there
    are. HC_NO_MEMORY;
    HC_INVALID as hc_outcomes_read. */

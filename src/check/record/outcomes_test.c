@@ -153,6 +153,15 @@ Test(outcomes, what_is_no_training_is_refused_in_a_line)
     cr_expect_not_null(strstr(refusal(drifts), "the drift of amp, seed 2, is there twice"));
 }
 
+Test(outcomes, the_seed_of_a_training_is_in_its_name)
+{
+    cr_expect_eq(hc_outcome_seed("train/amp-seed2", 1), 2);
+    cr_expect_eq(hc_outcome_seed("drift/amp-seed18446744073709551615-as-fp32", 1), UINT64_MAX);
+    cr_expect_eq(hc_outcome_seed("drift/amp-gradients-explained", 1), 1);
+    cr_expect_eq(hc_outcome_seed("train/amp-seeds", 1), 1);
+    cr_expect_eq(hc_outcome_seed("data/words-seed7", 1), 1);
+}
+
 /* A drift that does not say how it was measured is an older halfcheck's. */
 Test(outcomes, what_older_records_lack_is_no_error)
 {

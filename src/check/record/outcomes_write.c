@@ -92,6 +92,18 @@ enum hc_status hc_outcomes_print(const struct hc_record *record, FILE *out, int 
     return status;
 }
 
+uint64_t hc_outcome_seed(const char *name, uint64_t run)
+{
+    static const char mark[] = "-seed";
+    const char *last = NULL;
+    if (strncmp(name, "train/", 6) != 0 && strncmp(name, "drift/", 6) != 0)
+        return run;
+    for (const char *at = strstr(name, mark); at; at = strstr(at + 1, mark))
+        if (at[sizeof mark - 1] >= '0' && at[sizeof mark - 1] <= '9')
+            last = at + sizeof mark - 1;
+    return last ? strtoull(last, NULL, 10) : run;
+}
+
 bool hc_outcomes_take_line(json_t *document, const char *line, const char **wrong)
 {
     static const struct {

@@ -29,6 +29,11 @@ Test(gate_training_run, real_trainings_pass_against_themselves_and_a_planted_los
                   "a/record.json >planted.json; "
                   "$hc merge a/record.json b/record.json --json both.json");
     cr_assert_eq(ran->status, 0, "%s", ran->err);
+    cr_assert_eq(run_shell("$hc merge a/record.json --json a.baseline")->status, 0);
+    expect_gate("$hc gate --baseline a.baseline a/record.json", 0, "identical: 2 recipes\n",
+                "\nPASS: ");
+    expect_gate("$hc gate --baseline a.baseline planted.json train/fp32 --margin 1", 1,
+                "worse: accuracy -", "\nFAIL: ");
     expect_gate("$hc gate --baseline a/record.json a/record.json", 0, "identical: 2 recipes\n",
                 "\nPASS: ");
     expect_gate("$hc gate --baseline both.json both.json", 0,
