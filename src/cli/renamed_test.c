@@ -19,5 +19,5 @@ Test(renamed, a_baseline_with_former_names_is_compared, .init = enter_folder)
         "sed 's/step-log-of-every-step/journal-of-every-step/' new.json >old.json\n"
         "$hc gate --baseline old.json new.json");
     cr_expect_eq(ran->status, 0, "%s", ran->out);
-    cr_expect(strncmp(ran->out, "1 results against 1: ", 21) == 0, "%s", ran->out);
+    cr_expect_not_null(strstr(ran->out, "1 result against 1: 1 the same\n"), "%s", ran->out);
 }

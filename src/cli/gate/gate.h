@@ -87,7 +87,8 @@ void hc_gate_note(struct hc_gate *gate, const char *word, const char *name, cons
 void hc_gate_notes_print(FILE *out, const struct hc_gate *gate, bool every);
 void hc_gate_notes_free(struct hc_gate *gate);
 
-/* HC_INVALID, with a line, if a pattern chooses no result of either record. */
+/* HC_INVALID, with a line, if a pattern chooses no result of either record, and nothing that was
+   found or noted. Ask after the comparison. */
 enum hc_status hc_gate_check_patterns(const struct hc_gate *gate);
 
 /* Whether the patterns choose a case. */

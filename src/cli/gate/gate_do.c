@@ -77,7 +77,7 @@ static int compare(const struct hc_gate_wishes *w, struct hc_gate *gate)
     if (hc_gate_check_whole(w->baseline, gate->baseline) != HC_OK ||
         hc_gate_check_whole(w->record, gate->record) != HC_OK ||
         (w->update && hc_gate_check_update(w->record, gate->record) != HC_OK) ||
-        hc_gate_check_patterns(gate) != HC_OK || hc_gate_compare(gate) != HC_OK)
+        hc_gate_compare(gate) != HC_OK || hc_gate_check_patterns(gate) != HC_OK)
         return hc_complain_message();
     if (write_files(w, gate) != HC_OK)
         return hc_complain_message();

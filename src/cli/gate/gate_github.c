@@ -20,12 +20,14 @@ static bool fails(const struct hc_family *family)
            (family->group == HC_FOUND_WORSE || family->group == HC_FOUND_NOT_COMPARABLE);
 }
 
-/* Writes a text into a workflow command. */
-static void put_command(FILE *out, const char *text)
+/* Writes a text into a workflow command, in the escapes that the runner undoes there: in a message
+   those of the percent sign and of newlines, of which there are none here; in a property also those
+   of the colon and the comma. */
+static void put_command(FILE *out, const char *special, const char *text)
 {
     char character[5];
     while (hc_text_next(&text, character) > 0)
-        if (strchr("%:,", *character))
+        if (strchr(special, *character))
             (void)fprintf(out, "%%%02X", (unsigned)(unsigned char)*character);
         else
             (void)fputs(character, out);
@@ -34,9 +36,9 @@ static void put_command(FILE *out, const char *text)
 static void annotate(FILE *out, const char *level, const char *title, const char *text)
 {
     (void)fprintf(out, "::%s title=halfcheck gate%%3A ", level);
-    put_command(out, title);
+    put_command(out, "%:,", title);
     (void)fputs("::", out);
-    put_command(out, text);
+    put_command(out, "%", text);
     (void)fputc('\n', out);
 }
 
