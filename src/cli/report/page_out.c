@@ -163,6 +163,28 @@ void hc_page_break(struct hc_page_out *out)
     (void)fputs(out->titles || !out->markdown ? "<br/>" : "\\\n  ", out->file);
 }
 
+/* Lines stay lines, and tabs stay tabs: a reader copies columns. */
+static void put_lines(struct hc_page_out *out, const char *text)
+{
+    char character[5];
+    while (*text) {
+        size_t length = strcspn(text, "\t\n");
+        char *piece = strndup(text, length);
+        const char *at = piece ? piece : "";
+        if (!out->markdown)
+            hc_text_markup(out->file, at);
+        while (out->markdown && hc_text_next(&at, character) > 0)
+            (void)fputs(character, out->file);
+        text += length;
+        if (!*text || *text == '\n')
+            (void)fputc('\n', out->file);
+        else
+            (void)fputc('\t', out->file);
+        text += *text != '\0';
+        free(piece);
+    }
+}
+
 void hc_page_pre(struct hc_page_out *out, const char *text)
 {
     int marks = longest_run(text) + 1;
@@ -173,19 +195,7 @@ void hc_page_pre(struct hc_page_out *out, const char *text)
     } else {
         (void)fputs("<pre tabindex=\"0\">", out->file);
     }
-    char character[5];
-    while (*text) {
-        char *line = strndup(text, strcspn(text, "\n"));
-        const char *at = line ? line : "";
-        if (!out->markdown)
-            hc_text_markup(out->file, at);
-        while (out->markdown && hc_text_next(&at, character) > 0)
-            (void)fputs(character, out->file);
-        (void)fputc('\n', out->file);
-        free(line);
-        text += strcspn(text, "\n");
-        text += *text == '\n';
-    }
+    put_lines(out, text);
     repeat(out->file, '`', out->markdown ? marks : 0);
     (void)fputs(out->markdown ? "\n\n" : "</pre>\n", out->file);
 }

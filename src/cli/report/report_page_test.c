@@ -49,6 +49,8 @@ Test(report_page, begins_with_the_verdict_and_with_what_was_run, .init = make_go
         NULL};
     (void)make_page("good.json", "report.html");
     expect_parts(parts);
+    cr_expect(run_shell("command -v gnuplot")->status != 0 || strstr(page, "\tmedian\t"),
+              "the columns of a picture's data");
     cr_expect_null(hc_malformed(page), "%.200s", hc_malformed(page));
     cr_expect_null(strstr(page, "FAIL</b>"));
     cr_expect_null(strstr(page, "<h2 id=\"failures\">"));
