@@ -20,7 +20,7 @@ inside(r) = r < low ? low : r > over ? over : r
 place(text, r) = text eq "nan" ? nan_at : inside(r)
 set tmargin at screen 1 - head / height
 set bmargin at screen 50.0 / height
-set lmargin at screen 190.0 / width
+set lmargin at screen 205.0 / width
 set rmargin at screen 1 - 24.0 / width
 set logscale x
 set xrange [low * 0.7 : over * (nans ? 16 : 2)]

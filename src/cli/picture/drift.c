@@ -173,7 +173,7 @@ static void make_layers(struct hc_drawing *d)
 /* A source that makes less than this of both drifts has no row. */
 #define LEAST_SHARE 0.01
 
-enum { LONGEST_RECIPE = 12 }; /* before the source in a label */
+enum { LONGEST_RECIPE = 9 }; /* before the source in a label */
 
 static double share(double part, double whole)
 {

@@ -6,7 +6,7 @@
 
 #include "op/text.h"
 
-enum { LONGEST_LABEL = 30, LONGEST_SERIES = 48 };
+enum { LONGEST_LABEL = 26, LONGEST_SERIES = 48 };
 
 int hc_family_length(const char *name)
 {
