@@ -5,6 +5,8 @@
 #include <mpfr.h>
 #include <stdlib.h>
 
+#include "reference/memory.h"
+
 #include "reference/split.h"
 
 struct hc_real {
@@ -20,8 +22,7 @@ struct hc_real *hc_real_new(double value)
 
 struct hc_real *hc_real_new_bits(double value, long precision)
 {
-    struct hc_real *r = malloc(sizeof *r);
-    assert(r);
+    struct hc_real *r = hc_reference_memory(sizeof *r);
     mpfr_init2(r->x, precision);
     mpfr_set_d(r->x, value, MPFR_RNDN);
     return r;

@@ -41,6 +41,10 @@ struct hc_exact hc_reference_value(const struct hc_call *call, int out, int64_t 
 /* Frees what MPFR caches for this thread. */
 void hc_reference_end(void);
 
+/* Where GMP or MPFR gets no memory from `reallocate` (realloc), `no_memory` is called, which must
+   not return. Without this GMP aborts the program. Call it before any other function here. */
+void hc_reference_watch(void *(*reallocate)(void *memory, size_t bytes), void (*no_memory)(void));
+
 /* A real number for expectations that are no single op: closed forms and trajectories. It has
    HC_REFERENCE_PRECISION bits, or as many as it was made with. Every operation rounds once to the
    bits of its destination, which may be an operand, too, and returns 0 if the result is exact.

@@ -20,7 +20,7 @@ const struct hc_command *const *hc_commands(int *n)
 
 static const char **command_line;
 
-void hc_keep_command_line(char **argv)
+bool hc_keep_command_line(char **argv)
 {
     int words = 0;
     while (argv[words])
@@ -28,6 +28,7 @@ void hc_keep_command_line(char **argv)
     command_line = calloc((size_t)words + 2, sizeof *command_line);
     for (int i = 0; command_line && i < words; i++)
         command_line[i] = i ? argv[i] : "halfcheck";
+    return command_line != NULL;
 }
 
 const char *const *hc_command_line(void)

@@ -65,8 +65,8 @@ bool hc_read_options(const struct hc_command *command, const struct hc_option *t
                      char **argv, int *words, int *status);
 
 /* Keeps the command line as it was typed, before hc_read_options moves its words; and returns it:
-   "halfcheck", the other words, NULL. */
-void hc_keep_command_line(char **argv);
+   "halfcheck", the other words, NULL. False without memory. */
+bool hc_keep_command_line(char **argv);
 const char *const *hc_command_line(void);
 
 /* Prints one line on stderr and returns HC_WRONG. hc_complain_message prints hc_message(). */

@@ -11,8 +11,11 @@
 #include "cli/command.h"
 #include "cli/help.h"
 #include "cli/version.h"
+#include "op/memory_stream.h"
 #include "op/typed.h"
 #include "op/wrap.h"
+#include "pipe.h"
+#include "reference.h"
 
 static void overview(FILE *out)
 {
@@ -125,6 +128,28 @@ static void end_as_wrong(void)
     _exit(HC_WRONG);
 }
 
+/* GMP and MPFR cannot return without the memory that they asked for; GMP would abort. No file is
+   torn by this end, because files are replaced as a whole. */
+static void end_without_memory(void)
+{
+    (void)hc_complain("no memory for a number of MPFR");
+    hc_pipe_kill_all();
+    _exit(HC_WRONG);
+}
+
+/* What was printed must have been written, all of it. A command that is wrong has said why. */
+static int conclude(int status)
+{
+    bool written = fflush(stdout) == 0 && !ferror(stdout);
+    if (status == HC_WRONG)
+        return status;
+    if (!written)
+        return hc_complain("cannot write to standard output: %s", strerror(errno));
+    if (hc_memory_lost() || hc_json_status() != HC_OK)
+        return hc_complain("no memory for all that was to be printed");
+    return status;
+}
+
 int main(int argc, char **argv)
 {
     let_waiting_threads_sleep(argv);
@@ -134,10 +159,10 @@ int main(int argc, char **argv)
     /* A file that grows over the limit is then an error, like a full disk. */
     (void)signal(SIGXFSZ, SIG_IGN);
     hc_json_watch(malloc);
-    hc_keep_command_line(argv);
-    int status = run(argc, argv);
-    if (fflush(stdout) != 0 || ferror(stdout))
-        status = hc_complain("cannot write to standard output: %s", strerror(errno));
+    hc_reference_watch(realloc, end_without_memory);
+    int status = hc_keep_command_line(argv) ? run(argc, argv)
+                                            : hc_complain("no memory for the command line");
+    status = conclude(status);
     done = true;
     return status;
 }

@@ -63,8 +63,10 @@ const struct hc_block *hc_program_parse(struct hc_program *program, const char *
         if (hc_parse(program, block, expressions, error))
             return block;
     }
-    if (error->what[0] == '\0')
+    if (error->what[0] == '\0') {
+        error->length = 0;
         (void)snprintf(error->what, sizeof error->what, "there is no memory for the formula");
+    }
     free_until(program, before.memory);
     *program = before;
     return NULL;

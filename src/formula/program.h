@@ -65,7 +65,7 @@ struct hc_block {
 struct hc_formula_error {
     const char *text; /* the block's whole text; as long-lived as the caller's, or the program */
     int at;           /* an offset into it */
-    int length;       /* of what is marked, at least 1 */
+    int length;       /* of what is marked; 0 if the error is nowhere, as a lack of memory is */
     char what[160];   /* a sentence without a full stop */
 };
 

@@ -3,15 +3,16 @@
 #ifndef HC_NUM_CLONES_H
 #define HC_NUM_CLONES_H
 
-#if defined(__x86_64__) && defined(__linux__)
+/* clang 14 makes global resolvers for static functions, and two of one name collide. */
+#if defined(__x86_64__) && defined(__linux__) && !defined(__clang__)
 #define HC_CLONES __attribute__((target_clones("arch=x86-64-v4", "arch=x86-64-v3", "default")))
 #else
 #define HC_CLONES
 #endif
 
-/* The same with all that the loop calls compiled into it, where the compiler can do both. */
+/* The same with all that the loop calls compiled into it. */
 #ifdef __clang__
-#define HC_FLAT_CLONES HC_CLONES
+#define HC_FLAT_CLONES
 #else
 #define HC_FLAT_CLONES HC_CLONES __attribute__((flatten))
 #endif

@@ -1,3 +1,4 @@
+#include "op/memory_stream.h"
 #include "op/output.h"
 
 #include <errno.h>
@@ -63,6 +64,15 @@ static enum owner owner_of(int file, const char *part)
     return S_ISREG(is.st_mode) && is.st_nlink == 1 ? OURS : SHARED;
 }
 
+/* Where files cannot be locked (ENOLCK on a file system of the network), the part that was just
+   made is removed again. One that holds something may be another's. */
+static bool is_left_behind(int file, const char *part, int error)
+{
+    struct stat is;
+    return error != EWOULDBLOCK && owner_of(file, part) == OURS && fstat(file, &is) == 0 &&
+           is.st_size == 0;
+}
+
 /* Tries once to open the part and to lock it. -1 with errno, which is EAGAIN if it is worth another
    try. */
 static int try_part(const char *part)
@@ -77,7 +87,10 @@ static int try_part(const char *part)
     enum owner owner = locked ? owner_of(file, part) : ANOTHER;
     if (owner == OURS && ftruncate(file, 0) == 0)
         return file;
-    if (owner == SHARED && unlink(part) != 0)
+    error = owner == OURS ? errno : error;
+    bool remove =
+        owner == OURS || owner == SHARED || (!locked && is_left_behind(file, part, error));
+    if (remove && unlink(part) != 0)
         error = errno;
     (void)close(file);
     errno = error;
@@ -221,12 +234,13 @@ enum hc_status hc_output_print(const char *path, void (*print)(FILE *out, const 
 {
     char *text = NULL;
     size_t length = 0;
-    FILE *out = open_memstream(&text, &length);
+    FILE *out = hc_memory_stream(&text, &length);
     if (!out)
         return hc_fail(HC_NO_MEMORY, "no memory for %s", path);
     print(out, context);
-    enum hc_status status = fclose(out) == 0 ? hc_output_write(path, text, length)
-                                             : hc_fail(HC_NO_MEMORY, "no memory for %s", path);
+    bool whole = fclose(out) == 0 && !hc_memory_lost();
+    enum hc_status status = whole ? hc_output_write(path, text, length)
+                                  : hc_fail(HC_NO_MEMORY, "no memory for %s", path);
     free(text);
     return status;
 }

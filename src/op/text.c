@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "op/memory_stream.h"
+
 /* The length of a UTF-8 character of two bytes or more, and its code point. By RFC 3629 the
    encoding is the shortest one, and the code point is no surrogate and at most U+10FFFF. 0 if the
    bytes are no such character. */
@@ -105,6 +107,8 @@ void hc_vprint(FILE *out, const char *format, va_list arguments)
     int length = hc_text_format(line, sizeof line, format, arguments);
     if (length >= (int)sizeof line && (text = malloc((size_t)length + 1)) != NULL)
         (void)hc_text_format(text, (size_t)length + 1, format, again);
+    if (!text)
+        hc_memory_lost_one();
     va_end(again);
     (void)fputs(text ? text : line, out);
     if (text != line)

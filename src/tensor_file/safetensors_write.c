@@ -26,17 +26,23 @@ static int behind(const struct hc_named_tensor *tensors, int count, int i)
     return -1;
 }
 
+/* NULL without memory. */
 static json_t *json_of(const struct hc_tensor *t, size_t begin)
 {
     json_t *shape = json_array();
+    bool good = shape != NULL;
     for (int d = 0; d < t->rank; d++)
-        (void)json_array_append_new(shape, json_integer(t->shape[d]));
+        good = json_array_append_new(shape, json_integer(t->shape[d])) == 0 && good;
+    if (!good) {
+        json_decref(shape);
+        return NULL;
+    }
     return json_pack("{s:s, s:o, s:[I,I]}", "dtype", type_names[t->format], "shape", shape,
                      "data_offsets", (json_int_t)begin, (json_int_t)(begin + hc_tensor_bytes(t)));
 }
 
-/* The header as JSON, NULL if a text is no UTF-8. The names stand in the order in which they were
-   given: each is first set to null. */
+/* The header as JSON, NULL if a text is no UTF-8 or there is no memory. The names stand in the
+   order in which they were given: each is first set to null. */
 static json_t *header_of(const struct hc_named_tensor *tensors, int count,
                          const struct hc_metadata *metadata, int metadata_count)
 {
@@ -48,7 +54,7 @@ static json_t *header_of(const struct hc_named_tensor *tensors, int count,
         good = json_object_set_new(texts, metadata[i].key, json_string(metadata[i].value)) == 0 &&
                good;
     if (metadata_count > 0)
-        (void)json_object_set(header, "__metadata__", texts);
+        good = json_object_set(header, "__metadata__", texts) == 0 && good;
     json_decref(texts);
     for (int i = 0; i < count; i++) {
         assert(tensors[i].tensor.data && strcmp(tensors[i].name, "__metadata__") != 0);
@@ -91,7 +97,9 @@ enum hc_status hc_safetensors_write(const char *path, const struct hc_named_tens
 {
     json_t *header = header_of(tensors, count, metadata, metadata_count);
     if (!header)
-        return hc_fail(HC_INVALID, "cannot write %s: a name or a text in it is no UTF-8", path);
+        return hc_fail(HC_INVALID,
+                       "cannot write %s: a name or a text in it is no UTF-8, or memory is short",
+                       path);
     char *text = json_dumps(header, JSON_COMPACT);
     json_decref(header);
     if (!text)

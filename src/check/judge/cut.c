@@ -13,6 +13,7 @@ static void *new_block(struct hc_cut *cut, size_t bytes)
     struct hc_cut_blocks *owner = malloc(sizeof *owner);
     void *block = owner ? aligned_alloc(64, (bytes + 64) / 64 * 64) : NULL;
     if (!block) {
+        cut->no_memory = true;
         free(owner);
         return NULL;
     }
@@ -77,6 +78,7 @@ bool hc_cut_range(struct hc_cut *cut, struct hc_tensor *t, int dimension, int64_
     if (from < 0 || n < 1 || from + n > t->shape[dimension])
         return false;
     int64_t *entries = malloc((size_t)n * sizeof *entries);
+    cut->no_memory |= !entries;
     for (int64_t k = 0; entries && k < n; k++)
         entries[k] = from + k;
     bool good = entries && hc_cut_pick(cut, t, dimension, entries, n);
@@ -105,6 +107,7 @@ static void attempt(struct hc_cut *cut, hc_cutter *cutter, const struct hc_judge
         *cut = tried;
         return;
     }
+    cut->no_memory |= tried.no_memory;
     free_blocks(&tried, cut->blocks);
 }
 
@@ -115,5 +118,7 @@ enum hc_status hc_cut_down(struct hc_cut *cut, const struct hc_judge *judge, int
     *cut = (struct hc_cut){.call = *judge->call, .out = out, .index = index};
     for (hc_cutter *const *cutter = hc_cutters(cut->call.op); *cutter; cutter++)
         attempt(cut, *cutter, judge, &whole);
+    if (cut->no_memory)
+        return hc_fail(HC_NO_MEMORY, "no memory to cut the problem down");
     return HC_OK;
 }

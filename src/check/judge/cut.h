@@ -16,6 +16,7 @@ struct hc_cut {
     int out;
     int64_t index;                /* of the element, in the cut output */
     struct hc_cut_blocks *blocks; /* what the cuts have copied */
+    bool no_memory;               /* for one of the cuts: the call is not the smallest */
 };
 
 /* Cuts down the call of element `index` of output `out`. HC_NO_MEMORY, or HC_OK: the call is then

@@ -71,6 +71,7 @@ bool hc_cut_zeros(struct hc_cut *cut, struct hc_tensor *a, int a_dimension, stru
     int64_t n = a->shape[a_dimension];
     int64_t products = hc_tensor_count(a) / (n ? n : 1);
     int64_t *entries = malloc((size_t)(n + 1) * sizeof *entries);
+    cut->no_memory |= !entries;
     int64_t kept = 0;
     int64_t a_inner = a_dimension == a->rank - 1 ? 1 : products;
     int64_t b_inner = b_dimension == b->rank - 1 ? 1 : products;

@@ -9,6 +9,7 @@
 #include "check/record/json.h"
 #include "check/record/outcomes.h"
 #include "check/record/parts.h"
+#include "op/memory_stream.h"
 #include "op/output.h"
 
 enum { SETS = 32 };
@@ -219,7 +220,7 @@ enum hc_status hc_baseline_write(const struct hc_record *record, const char *pat
     if (status != HC_OK)
         return status;
     find_usual(&w);
-    w.out = open_memstream(&text, &length);
+    w.out = hc_memory_stream(&text, &length);
     bool ok = w.out && print_all(&w);
     ok = w.out && fclose(w.out) == 0 && ok && hc_json_status() == HC_OK;
     status = ok ? hc_output_write(path, text, length)

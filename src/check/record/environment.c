@@ -1,5 +1,6 @@
 #include "check/record/environment.h"
 
+#include <errno.h>
 #include <glob.h>
 #include <stdio.h>
 #include <string.h>
@@ -10,6 +11,7 @@
 #include "check/record/libraries.h"
 #include "hc_build.h"
 #include "hc_commit.h"
+#include "op/memory_stream.h"
 
 /* The rest of the first line of the file that begins with `key`, after a colon. */
 static json_t *line_of(const char *path, const char *key)
@@ -17,6 +19,8 @@ static json_t *line_of(const char *path, const char *key)
     char line[512];
     json_t *found = NULL;
     FILE *file = fopen(path, "r");
+    if (!file && errno == ENOMEM)
+        hc_memory_lost_one();
     while (file && !found && fgets(line, sizeof line, file)) {
         line[strcspn(line, "\n")] = '\0';
         if (strncmp(line, key, strlen(key)) != 0)

@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "op/output.h"
+
 static void *(*allocate_for_json)(size_t bytes);
 static bool failed;
 
@@ -56,5 +58,19 @@ enum hc_status hc_json_print(FILE *out, const json_t *document)
     status = hc_json_status();
     if (status == HC_OK && !printed)
         status = hc_fail(HC_IO, "cannot write standard output: %s", strerror(errno));
+    return status;
+}
+
+enum hc_status hc_json_write(const char *path, const json_t *document)
+{
+    char *text = hc_json_status() == HC_OK ? json_dumps(document, JSON_INDENT(1)) : NULL;
+    if (!text || hc_json_status() != HC_OK) {
+        free(text);
+        return hc_fail(HC_NO_MEMORY, "no memory for the document %s", path);
+    }
+    size_t length = strlen(text);
+    text[length] = '\n';
+    enum hc_status status = hc_output_write(path, text, length + 1);
+    free(text);
     return status;
 }

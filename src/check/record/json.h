@@ -26,4 +26,8 @@ json_t *hc_json_real(double value);
 /* Prints the document, indented, with a newline. HC_NO_MEMORY; HC_IO. */
 enum hc_status hc_json_print(FILE *out, const json_t *document);
 
+/* Replaces the file by the document as it is printed; "-" is standard output. HC_NO_MEMORY: the old
+   file stays. HC_IO. */
+enum hc_status hc_json_write(const char *path, const json_t *document);
+
 #endif

@@ -2,9 +2,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "op/memory_stream.h"
 #include "op/output.h"
 #include "check/record/rows.h"
 #include "op/text.h"
+#include "op/typed.h"
 
 static const char *element_of(enum hc_verdict verdict, bool strict)
 {
@@ -18,9 +20,9 @@ static void write_case(FILE *out, const struct hc_row *row, bool strict)
     (void)fputs("  <testcase classname=\"", out);
     hc_text_markup(out, row->backend);
     (void)fputc('.', out);
-    char *component = strndup(row->name, strcspn(row->name, "/"));
-    hc_text_markup(out, component ? component : "");
-    free(component);
+    char component[HC_LONGEST_NAME + 1];
+    (void)snprintf(component, sizeof component, "%.*s", (int)strcspn(row->name, "/"), row->name);
+    hc_text_markup(out, component);
     (void)fputs("\" name=\"", out);
     hc_text_markup(out, row->name);
     (void)fprintf(out, "\" time=\"%.6f\"", row->seconds);
@@ -104,7 +106,7 @@ enum hc_status hc_junit_write(const struct hc_rows *rows, bool strict, const cha
 {
     char *text = NULL;
     size_t length = 0;
-    FILE *out = open_memstream(&text, &length);
+    FILE *out = hc_memory_stream(&text, &length);
     if (!out)
         return hc_fail(HC_NO_MEMORY, "no memory for the JUnit document");
     (void)fputs("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites name=\"halfcheck\">\n",

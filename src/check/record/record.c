@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "check/record/environment.h"
+#include "op/memory_stream.h"
 #include "op/output.h"
 #include "check/record/json.h"
 
@@ -120,7 +121,7 @@ void hc_record_add(json_t *record, const struct hc_row *row)
 enum hc_status hc_record_write(const json_t *record, const char *path)
 {
     char *document = json_dumps(record, JSON_INDENT(1) | JSON_REAL_PRECISION(6));
-    enum hc_status status = document ? hc_json_status() : HC_NO_MEMORY;
+    enum hc_status status = document && !hc_memory_lost() ? hc_json_status() : HC_NO_MEMORY;
     if (status == HC_OK) {
         size_t length = strlen(document);
         document[length] = '\n';

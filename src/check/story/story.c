@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "check/story/row.h"
+#include "op/memory_stream.h"
 #include "op/text.h"
 #include "op/wrap.h"
 
@@ -32,7 +33,7 @@ struct hc_story *hc_story_new(bool all)
     struct hc_story *story = calloc(1, sizeof *story);
     if (story) {
         story->all = all;
-        story->said = open_memstream(&story->text, &story->size);
+        story->said = hc_memory_stream(&story->text, &story->size);
     }
     if (!story || !story->said) {
         free(story);

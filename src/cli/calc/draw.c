@@ -10,6 +10,7 @@
 
 #include "cli/report/plot.h"
 #include "cli/report/script.h"
+#include "op/memory_stream.h"
 #include "op/output.h"
 
 enum { LONGEST_LABEL = 48, LONGEST_TITLE = 90, FOLDER = 512 };
@@ -121,7 +122,7 @@ static enum hc_status copy_picture(const char *from, const char *to)
     size_t size = 0;
     char part[4096];
     FILE *file = fopen(from, "r");
-    FILE *memory = open_memstream(&data, &size);
+    FILE *memory = hc_memory_stream(&data, &size);
     size_t n;
     while (file && memory && (n = fread(part, 1, sizeof part, file)) > 0)
         (void)fwrite(part, 1, n, memory);

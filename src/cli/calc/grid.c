@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "op/memory_stream.h"
 #include "op/wrap.h"
 
 enum { GAP = 2 };
@@ -194,5 +195,7 @@ void hc_grid_print(const struct hc_grid *grid, FILE *out)
             print_group(&b, first, c, out);
         }
     }
+    if (!b.has)
+        hc_memory_lost_one();
     free(b.has);
 }

@@ -28,6 +28,8 @@ enum { STILL_EVERY = 64 };
 int hc_calc_refuse(const struct hc_formula_error *error)
 {
     char text[1024];
+    if (error->length == 0)
+        return hc_complain("calc: %s", error->what);
     hc_formula_error_text(error, text, sizeof text);
     (void)fflush(stdout);
     (void)fprintf(stderr, "halfcheck: calc: %s\n", text);

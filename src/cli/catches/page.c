@@ -2,6 +2,7 @@
 #include <stdlib.h>
 
 #include "cli/catches/inquiry.h"
+#include "op/memory_stream.h"
 #include "op/wrap.h"
 
 static void print_text(FILE *out, const char *bullet, int indent, const char *text)
@@ -75,7 +76,7 @@ static void print_own(FILE *out, const struct hc_inquiry *inquiry)
     for (int item = 0;; item++) {
         char *text = NULL;
         size_t size = 0;
-        FILE *memory = open_memstream(&text, &size);
+        FILE *memory = hc_memory_stream(&text, &size);
         bool more = memory && hc_inquiry_own(memory, inquiry, item);
         if (memory && fclose(memory) == 0 && more && size)
             print_text(out, "- ", 2, text);

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "cli/catches/inquiry.h"
+#include "op/memory_stream.h"
 #include "op/wrap.h"
 
 enum { NAME = 36, WHAT = 42 };
@@ -23,7 +24,7 @@ static void print_own(FILE *out, const struct hc_inquiry *inquiry)
     for (int item = 0;; item++) {
         char *text = NULL;
         size_t size = 0;
-        FILE *memory = open_memstream(&text, &size);
+        FILE *memory = hc_memory_stream(&text, &size);
         bool more = memory && hc_inquiry_own(memory, inquiry, item);
         if (memory && fclose(memory) == 0 && more && size)
             hc_print_wrapped(out, fprintf(out, "  - "), 4, text);

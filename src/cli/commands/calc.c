@@ -39,11 +39,12 @@ static int probe(struct hc_calc *calc, struct outputs *outputs)
     return HC_AS_CLAIMED;
 }
 
-static void print_json(FILE *out, const void *run)
+static enum hc_status write_json(const struct hc_calc_run *run, const char *path)
 {
     json_t *document = hc_calc_document(run);
-    (void)hc_json_print(out, document);
+    enum hc_status status = hc_json_write(path, document);
     json_decref(document);
+    return status;
 }
 
 static enum hc_status write_files(const struct hc_calc_run *run, const struct outputs *outputs)
@@ -52,7 +53,7 @@ static enum hc_status write_files(const struct hc_calc_run *run, const struct ou
     if (outputs->plot)
         status = hc_calc_draw(run, outputs->plot);
     if (status == HC_OK && outputs->json)
-        status = hc_output_print(outputs->json, print_json, run);
+        status = write_json(run, outputs->json);
     return status == HC_OK ? hc_json_status() : status;
 }
 

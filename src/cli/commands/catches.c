@@ -9,11 +9,12 @@
 
 const struct hc_command hc_command_catches;
 
-static void print_json(FILE *out, const void *inquiry)
+static enum hc_status write_json(const char *path, const struct hc_inquiry *inquiry)
 {
     json_t *document = hc_inquiry_document(inquiry);
-    (void)hc_json_print(out, document);
+    enum hc_status status = hc_json_write(path, document);
     json_decref(document);
+    return status;
 }
 
 static enum hc_status answer(const struct hc_inquiry *inquiry, const char *json, bool page)
@@ -25,7 +26,7 @@ static enum hc_status answer(const struct hc_inquiry *inquiry, const char *json,
         hc_inquiry_print(stdout, inquiry);
     if (!json)
         return HC_OK;
-    enum hc_status status = hc_output_print(json, print_json, inquiry);
+    enum hc_status status = write_json(json, inquiry);
     return status == HC_OK ? hc_json_status() : status;
 }
 

@@ -201,7 +201,9 @@ static int tell(struct explained *explained, const struct hc_case *what)
     if (!explained->told)
         return hc_complain("%s lacks an op, or a format, that %s needs",
                            explained->run.backends[0]->name, what->name);
-    return explained->errors || !explained->checked ? HC_WRONG : HC_AS_CLAIMED;
+    if (explained->errors)
+        return hc_complain("%s ended with an error", what->name);
+    return !explained->checked ? HC_WRONG : HC_AS_CLAIMED;
 }
 
 static int run(int argc, char **argv)

@@ -5,6 +5,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "op/memory_stream.h"
 #include "op/output.h"
 #include "cli/command.h"
 #include "cli/report/page.h"
@@ -50,11 +51,11 @@ static enum hc_status write_page(const char *path, const struct hc_page *page,
 {
     char *text = NULL;
     size_t length = 0;
-    FILE *out = open_memstream(&text, &length);
+    FILE *out = hc_memory_stream(&text, &length);
     if (!out)
         return hc_fail(HC_NO_MEMORY, "no memory for the page");
     enum hc_status status = hc_page_write(out, w->format == MARKDOWN, page);
-    if (fclose(out) != 0)
+    if (fclose(out) != 0 || hc_memory_lost())
         status = hc_fail(HC_NO_MEMORY, "no memory for the page");
     if (status == HC_OK && w->format == PDF)
         status = hc_pdf_write(path, text, length, w->folder);
@@ -78,12 +79,12 @@ static int report(const struct hc_page_record *records, int count, const struct 
     if (make_folder(w->folder) != HC_OK || hc_output_probe(path) != HC_OK)
         return hc_complain_message();
     draw(records, count, w->folder, &pictures);
-    if (pictures.why_not[0])
-        (void)hc_complain("no pictures: %s", pictures.why_not);
     enum hc_status status = write_page(path, &page, w);
     hc_page_free_pictures(&pictures);
     if (status != HC_OK)
         return hc_complain_message();
+    if (pictures.why_not[0])
+        (void)hc_complain("no pictures: %s", pictures.why_not);
     printf("report: %s\n", path);
     return HC_AS_CLAIMED;
 }

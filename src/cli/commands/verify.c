@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "cli/scaler/diagnosis.h"
+#include "op/memory_stream.h"
 
 const struct hc_command hc_command_verify;
 
@@ -47,8 +48,10 @@ static void diagnose(struct reading *r)
 {
     char line[LINE];
     char text[HC_DIAGNOSIS];
-    if (!r->answers.scale)
+    if (!r->answers.scale) {
+        hc_memory_lost_one();
         return;
+    }
     while (fgets(line, sizeof line, stdin) && strlen(line) < LINE - 1 &&
            hc_scaler_answers_add(&r->answers, line)) {
     }

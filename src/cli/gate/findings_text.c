@@ -5,6 +5,7 @@
 
 #include "cli/colour.h"
 #include "cli/gate/allowances.h"
+#include "op/memory_stream.h"
 #include "op/text.h"
 #include "op/wrap.h"
 
@@ -34,7 +35,7 @@ void hc_findings_print_text(FILE *out, int column, int indent, const char *text)
 {
     char *line = NULL;
     size_t length = 0;
-    FILE *memory = open_memstream(&line, &length);
+    FILE *memory = hc_memory_stream(&line, &length);
     if (memory)
         hc_findings_print_line(memory, text);
     if (memory && fclose(memory) == 0)

@@ -4,6 +4,7 @@
 #include "check/record/json.h"
 #include "cli/gate/conclusion.h"
 #include "cli/gate/gate_files.h"
+#include "op/memory_stream.h"
 #include "op/output.h"
 
 static json_t *date_of(hc_day day)
@@ -144,7 +145,7 @@ enum hc_status hc_gate_json(const struct hc_gate *gate, const struct hc_gate_pat
 {
     char *text = NULL;
     size_t length = 0;
-    FILE *out = open_memstream(&text, &length);
+    FILE *out = hc_memory_stream(&text, &length);
     if (!out)
         return hc_fail(HC_NO_MEMORY, "gate: no memory for the document");
     json_t *document = document_of(gate, paths);

@@ -5,6 +5,7 @@
 
 #include "cli/gate/conclusion.h"
 #include "cli/gate/gate_files.h"
+#include "op/memory_stream.h"
 #include "op/output.h"
 #include "op/text.h"
 
@@ -118,7 +119,7 @@ enum hc_status hc_gate_junit(const struct hc_gate *gate, const struct hc_gate_pa
 {
     char *text = NULL;
     size_t length = 0;
-    FILE *out = open_memstream(&text, &length);
+    FILE *out = hc_memory_stream(&text, &length);
     if (!out)
         return hc_fail(HC_NO_MEMORY, "gate: no memory for the JUnit document");
     write_suite(out, gate, paths);

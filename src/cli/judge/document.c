@@ -92,11 +92,6 @@ static json_t *output(const struct hc_answer *answer, int o)
         "histogram", "edges", edges, "counts", counts);
 }
 
-static void print(FILE *out, const void *document)
-{
-    (void)hc_json_print(out, document);
-}
-
 enum hc_status hc_answer_write(const char *path, const struct hc_answer *answer)
 {
     const struct hc_call *call = answer->judge->call;
@@ -118,7 +113,7 @@ enum hc_status hc_answer_write(const char *path, const struct hc_answer *answer)
     if (status == HC_OK && !document)
         status = hc_fail(HC_INVALID, "judge: --json: a text is no UTF-8");
     if (status == HC_OK)
-        status = hc_output_print(path, print, document);
+        status = hc_json_write(path, document);
     json_decref(document);
     return status;
 }

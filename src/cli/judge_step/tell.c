@@ -155,11 +155,6 @@ static void print_sums(const struct hc_step_court *court)
         say("There are %d such notes; --json has them all.", notes);
 }
 
-static void print_document(FILE *out, const void *document)
-{
-    (void)hc_json_print(out, document);
-}
-
 int hc_step_tell(const struct hc_step_court *court, const char *path, bool all, const char *json)
 {
     const struct hc_step *step = court->step;
@@ -180,7 +175,7 @@ int hc_step_tell(const struct hc_step_court *court, const char *path, bool all, 
         say("The step is right, as far as it is judged.");
     if (json) {
         json_t *document = hc_step_document(court, path);
-        enum hc_status status = hc_output_print(json, print_document, document);
+        enum hc_status status = hc_json_write(json, document);
         json_decref(document);
         if (status != HC_OK)
             return hc_complain_message();

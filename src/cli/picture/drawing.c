@@ -7,6 +7,7 @@
 
 #include "cli/picture/svg.h"
 #include "cli/report/script.h"
+#include "op/memory_stream.h"
 #include "op/output.h"
 #include "op/text.h"
 
@@ -68,8 +69,8 @@ static bool begin(struct hc_drawing *d, struct hc_page_picture *picture, const c
                   size_t size[2])
 {
     d->data = fopen(points, "w");
-    d->answer = open_memstream(&picture->answer, &size[0]);
-    d->alt = open_memstream(&picture->alt, &size[1]);
+    d->answer = hc_memory_stream(&picture->answer, &size[0]);
+    d->alt = hc_memory_stream(&picture->alt, &size[1]);
     d->values = hc_plot_values();
     return d->data && d->answer && d->alt && d->values;
 }

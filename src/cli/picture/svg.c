@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "cli/report/page_picture.h"
+#include "op/memory_stream.h"
 #include "op/text.h"
 
 /* The colours of reports/style.gp, for light, and what they are in the dark. The palette is
@@ -201,7 +202,7 @@ char *hc_picture_svg(const char *raw, const char *id, const char *alt)
     char *svg = NULL;
     size_t size = 0;
     const char *head = strchr(raw, '>');
-    FILE *out = head ? open_memstream(&svg, &size) : NULL;
+    FILE *out = head ? hc_memory_stream(&svg, &size) : NULL;
     int width = 0;
     int height = 0;
     const char *box = strstr(raw, "viewBox=\"0 0 ");

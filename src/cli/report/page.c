@@ -11,6 +11,7 @@
 #include "cli/report/page_quotes.h"
 #include "cli/report/page_rates.h"
 #include "cli/report/page_runs.h"
+#include "op/memory_stream.h"
 #include "op/text.h"
 
 /* The links at the top, to the sections that there are. */
@@ -71,7 +72,7 @@ static char *make_body(const struct hc_page *page, bool markdown,
 {
     char *text = NULL;
     size_t size = 0;
-    struct hc_page_out out = {.file = open_memstream(&text, &size), .markdown = markdown};
+    struct hc_page_out out = {.file = hc_memory_stream(&text, &size), .markdown = markdown};
     if (!out.file)
         return NULL;
     write_body(&out, page, results);

@@ -9,6 +9,7 @@
 #include "check/record/exhibits.h"
 #include "cli/bug.h"
 #include "cli/report/page_link.h"
+#include "op/memory_stream.h"
 
 static void paragraph(struct hc_page_out *out, const char *class, const char *before,
                       const char *text)
@@ -66,7 +67,7 @@ static void write_arms(struct hc_page_out *out, const struct hc_bug *bug)
 {
     char *text = NULL;
     size_t size = 0;
-    FILE *arms = open_memstream(&text, &size);
+    FILE *arms = hc_memory_stream(&text, &size);
     if (!arms)
         return;
     hc_bug_print_arms(arms, bug);

@@ -9,6 +9,7 @@
 #include "check/record/picture.h"
 #include "cli/picture/svg.h"
 #include "cli/report/script.h"
+#include "op/memory_stream.h"
 #include "op/text.h"
 #include "cli/report/plot.h"
 
@@ -151,7 +152,7 @@ static void join(char **list, const char *record, const char *backend)
 {
     char *text = NULL;
     size_t size = 0;
-    FILE *out = open_memstream(&text, &size);
+    FILE *out = hc_memory_stream(&text, &size);
     if (!out)
         return;
     (void)fprintf(out, "%s%s%s%s%s", *list ? *list : "", *list ? ", " : "", record ? record : "",

@@ -6,6 +6,7 @@
 #include "cases/registry.h"
 #include "check/record/exhibits.h"
 #include "cli/catches/inquiry.h"
+#include "op/memory_stream.h"
 
 /* A result that has a table. */
 struct entry {
@@ -73,7 +74,7 @@ static void write_own(struct hc_page_out *out, const struct hc_inquiry *inquiry)
     for (int item = 0;; item++) {
         char *text = NULL;
         size_t size = 0;
-        FILE *memory = open_memstream(&text, &size);
+        FILE *memory = hc_memory_stream(&text, &size);
         bool more = memory && hc_inquiry_own(memory, inquiry, item);
         if (memory && fclose(memory) == 0 && more && size) {
             hc_page_begin(out, HC_BLOCK_ITEM, NULL);

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "check/record/parts.h"
+#include "op/memory_stream.h"
 #include "op/text.h"
 
 /* A fact is told of each part of each record; values beyond these are only counted. */
@@ -191,7 +192,7 @@ static void collect(struct values *values, const struct fact *fact,
     for (int p = 0; p < record->record.part_count; p++) {
         char *text = NULL;
         size_t size = 0;
-        FILE *memory = open_memstream(&text, &size);
+        FILE *memory = hc_memory_stream(&text, &size);
         if (!memory)
             return;
         fact->put(memory, &record->record.parts[p]);

@@ -4,6 +4,7 @@
 
 #include "check/timing.h"
 #include "cli/colour.h"
+#include "cli/stop.h"
 #include "op/text.h"
 
 enum { CELLS = 16 };
@@ -55,7 +56,7 @@ bool hc_progress_show(const struct hc_progress *p, void *context)
     if (bar->terminal)
         draw(bar, p);
     if (!p->evaluated)
-        return true;
+        return hc_stop_signal() == 0;
     hc_progress_end(bar);
     hc_print(stdout,
              "%-22s seed %-3llu epoch %d/%d  loss %.4f  test loss %.4f  accuracy %6.2f %%  "
@@ -64,5 +65,5 @@ bool hc_progress_show(const struct hc_progress *p, void *context)
              p->test_loss, 100 * p->accuracy, p->scale, (long long)p->skipped,
              p->images_per_second);
     (void)fflush(stdout);
-    return true;
+    return hc_stop_signal() == 0;
 }

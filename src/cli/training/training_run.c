@@ -6,6 +6,7 @@
 
 #include "check/record/environment.h"
 #include "check/record/facts.h"
+#include "cli/stop.h"
 #include "cli/training/folder.h"
 #include "cli/training/progress.h"
 #include "cli/training/training_record.h"
@@ -43,13 +44,21 @@ enum hc_status hc_training_run(const struct hc_training *t, struct hc_training_r
                                        .producer = hc_release(),
                                        .progress = hc_progress_show,
                                        .context = &bar,
+                                       .keep_when_stopped = true,
                                        .tell = hc_facts_add,
                                        .told = json_object()};
     int lock;
+    hc_stop_on_request();
     enum hc_status status = hc_folder_lock(run->folder, &lock);
     if (status == HC_OK)
         status = hc_train(&options, &run->result);
     hc_progress_end(&bar);
+    if (status == HC_OK && hc_stop_signal() && !run->result.finished)
+        status = hc_fail(HC_INVALID,
+                         "stopped by signal %d after step %lld of %s, seed %llu; the same command "
+                         "with --resume goes on from there",
+                         hc_stop_signal(), (long long)run->result.steps, run->recipe->name,
+                         (unsigned long long)run->seed);
     /* A run that was over before has trained nothing now: what it measured then stays. */
     if (status == HC_OK && run->resume && !isfinite(run->result.images_per_second))
         hc_training_recall(run);

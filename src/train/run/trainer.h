@@ -88,6 +88,7 @@ struct hc_train_options {
      */
     bool (*progress)(const struct hc_progress *progress, void *context);
     void *context;
+    bool keep_when_stopped; /* but first writes the checkpoint, from which a resumed run goes on */
 
     /* Told what was taken of the loaded file and what not, line by line; NULL: nobody asks. The
        lines may hold any bytes of the file. */

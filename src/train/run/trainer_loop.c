@@ -188,10 +188,12 @@ enum hc_status hc_run_loop(struct hc_run *run)
     bool goes_on = true;
     while (goes_on && !hc_run_over(run)) {
         enum hc_status status = train_block(run, &goes_on);
-        if (status != HC_OK || !goes_on)
+        bool stopped = !goes_on;
+        if (status != HC_OK || (stopped && !o->keep_when_stopped))
             return status;
         bool evaluates = run->totals.step % run->batches == 0 || hc_run_over(run);
-        bool keeps = o->checkpoint_every > 0 && run->totals.step % o->checkpoint_every == 0;
+        bool keeps =
+            stopped || (o->checkpoint_every > 0 && run->totals.step % o->checkpoint_every == 0);
         if (evaluates)
             status = end_epoch(run);
         if (status == HC_OK && o->out && (evaluates || keeps)) {
@@ -202,6 +204,7 @@ enum hc_status hc_run_loop(struct hc_run *run)
         if (status != HC_OK)
             return status;
         goes_on = !evaluates || report(run, run->loss, run->counters.scale, true);
+        goes_on = goes_on && !stopped;
     }
     return HC_OK;
 }

@@ -1,0 +1,59 @@
+/* A training that is asked to end keeps its checkpoint, and ends with one line and status 2. */
+#include "cli/testing.h"
+
+static const char tiny[] = "--network darknet-tiny --classes airplane,dog --images 40 --batch 8 "
+                           "--threads 1 --backend exact --epochs 6";
+
+/* A line that starts the command; words are split at blanks, too. */
+static const char *line_of(const char *command)
+{
+    static char line[1024];
+    (void)snprintf(line, sizeof line, "IFS=' \n'; \"$hc\" %s %s", command, tiny);
+    return line;
+}
+
+/* A line that starts the command, waits for the rows of its first steps, and asks it to end. */
+static const char *stop(const char *command, const char *steps)
+{
+    static char line[1024];
+    (void)snprintf(line, sizeof line,
+                   "IFS=' \n'; \"$hc\" %s %s & p=$!; until [ -s %s ] && [ $(wc -l <%s) -ge 3 ]; do "
+                   "sleep 0.01; done; kill -TERM $p; wait $p",
+                   command, tiny, steps, steps);
+    return line;
+}
+
+Test(stopped, a_training_goes_on_to_the_same_bits, .init = enter_folder)
+{
+    expect_refusal(stop("train --recipe amp --out a", "a/steps.csv"), "stopped by signal 15");
+    cr_expect_eq(run_shell("test -s a/checkpoint && ! test -e a/run.json")->status, 0);
+    cr_expect_neq(run_shell(line_of("train --recipe amp --out a --resume"))->status, 2);
+    cr_expect_neq(run_shell(line_of("train --recipe amp --out b"))->status, 2);
+    cr_expect_eq(
+        run_shell("cmp a/checkpoint b/checkpoint && cmp a/gradients.csv b/gradients.csv")->status,
+        0);
+}
+
+Test(stopped, a_comparison_writes_no_record_and_goes_on, .init = enter_folder)
+{
+    expect_refusal(stop("compare --recipes fp32,amp --out c", "c/fp32-seed1/steps.csv"),
+                   "stopped by signal 15");
+    cr_expect_eq(run_shell("! test -e c/record.json && ! ls c/*.part c/*/*.part")->status, 0);
+    cr_expect_neq(run_shell(line_of("compare --recipes fp32,amp --out c --resume"))->status, 2);
+    cr_expect_eq(run_shell("test -s c/record.json")->status, 0);
+}
+
+/* Two at a time write the same files: each is whole, and each process ends well. */
+Test(two_processes, write_the_same_record_and_the_same_page, .init = enter_folder)
+{
+    const struct ran *ran = run_shell(
+        "one() { $hc run eps/1e-8-is-zero-in-half --backend exact --json r.json >/dev/null; }; "
+        "for i in 1 2 3; do one & one & wait; done; one && $hc gate --baseline r.json r.json");
+    cr_expect_eq(ran->status, 0, "%s", ran->err);
+    cr_expect_eq(lines_of(ran->err), 0, "%s", ran->err);
+    ran = run_shell("PATH=/nonexistent; one() { $hc report r.json --out page >/dev/null; }; "
+                    "one & p=$!; one & q=$!; wait $p && wait $q");
+    cr_expect_eq(ran->status, 0, "%s", ran->err);
+    cr_expect_eq(
+        run_shell("tail -n 1 page/report.html | grep -q '</html>' && ! ls page/*.part")->status, 0);
+}
