@@ -143,7 +143,8 @@ class Walk:
 
 
 # Times; and the processor's name, which is null where /proc/cpuinfo cannot be read.
-VARIES = re.compile(r'"(?:cpu|seconds|images_per_second|date|resident|memory)": *[^,\n]+|time="[0-9.]+"|'
+VARIES = re.compile(r'"(?:cpu|seconds|images_per_second|date|resident|memory)": *[^,\n]+|'
+                    r'time="[0-9.]+"|'
                     r"\d+(?:\.\d+)? (?:images/s|s|MiB)\b|\d{4}-\d\d-\d\dT[0-9:]+Z|"
                     r"\d{4}-\d\d-\d\d[ T]\d\d:\d\d(?::\d\d)?")
 
@@ -231,7 +232,8 @@ def judge(command, clean, here, status, output, complaint):
     if missing:
         return f"missing: {', '.join(sorted(missing))}", False
     if not same_lines(clean["output"], plain(output)):
-        return f"ends with status {status} and other output, {first_difference(clean['output'], plain(output))}", False
+        difference = first_difference(clean["output"], plain(output))
+        return f"ends with status {status} and other output, {difference}", False
     return None, False
 
 
