@@ -6,6 +6,7 @@
 #include <stdlib.h>
 
 #include "formula/evaluation.h"
+#include "op/memory_stream.h"
 
 /* Infinity out of numbers, by definition and not by rounding. */
 static bool is_pole(enum hc_function f, const double *x)
@@ -45,7 +46,7 @@ static enum hc_event_kind kind_of(const struct hc_operation *operation, const do
 }
 
 /* The event of this kind at this node, a new one if it is the first. An event that there is no
-   memory for is not told. NULL if this is not the first time, or there is no memory. */
+   memory for counts as a loss. NULL if this is not the first time, or there is no memory. */
 static struct hc_event *first_time(struct hc_evaluation *e, const struct hc_operation *operation,
                                    enum hc_event_kind kind)
 {
@@ -58,8 +59,10 @@ static struct hc_event *first_time(struct hc_evaluation *e, const struct hc_oper
     if ((e->events & (e->events - 1)) == 0) {
         size_t room = e->events ? 2 * (size_t)e->events : 1;
         struct hc_event *more = realloc(e->event, room * sizeof *more);
-        if (!more)
+        if (!more) {
+            hc_memory_lost_one();
             return NULL;
+        }
         e->event = more;
     }
     *number = ++e->events;

@@ -44,6 +44,8 @@ static json_t *cpu_flags(void)
     char line[8192] = "";
     char found[256] = "";
     FILE *file = fopen("/proc/cpuinfo", "r");
+    if (!file && errno == ENOMEM)
+        hc_memory_lost_one();
     while (file && fgets(line, sizeof line, file) && strncmp(line, "flags", 5) != 0)
         line[0] = '\0';
     if (file)

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "op/memory_stream.h"
 #include "op/output.h"
 
 static void *(*allocate_for_json)(size_t bytes);
@@ -63,7 +64,8 @@ enum hc_status hc_json_print(FILE *out, const json_t *document)
 
 enum hc_status hc_json_write(const char *path, const json_t *document)
 {
-    char *text = hc_json_status() == HC_OK ? json_dumps(document, JSON_INDENT(1)) : NULL;
+    bool whole = hc_json_status() == HC_OK && !hc_memory_lost();
+    char *text = whole ? json_dumps(document, JSON_INDENT(1)) : NULL;
     if (!text || hc_json_status() != HC_OK) {
         free(text);
         return hc_fail(HC_NO_MEMORY, "no memory for the document %s", path);

@@ -7,6 +7,7 @@
 
 #include "op/memory_stream.h"
 #include "op/output.h"
+#include "check/record/json.h"
 #include "cli/command.h"
 #include "cli/report/page.h"
 #include "cli/report/pdf.h"
@@ -55,7 +56,7 @@ static enum hc_status write_page(const char *path, const struct hc_page *page,
     if (!out)
         return hc_fail(HC_NO_MEMORY, "no memory for the page");
     enum hc_status status = hc_page_write(out, w->format == MARKDOWN, page);
-    if (fclose(out) != 0 || hc_memory_lost())
+    if (fclose(out) != 0 || hc_memory_lost() || hc_json_status() != HC_OK)
         status = hc_fail(HC_NO_MEMORY, "no memory for the page");
     if (status == HC_OK && w->format == PDF)
         status = hc_pdf_write(path, text, length, w->folder);

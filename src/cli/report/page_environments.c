@@ -7,7 +7,8 @@ static void write_member(struct hc_page_out *out, const json_t *member)
 {
     char *text = !member || json_is_string(member) ? NULL : json_dumps(member, JSON_ENCODE_ANY);
     bool none = !member || json_is_null(member);
-    hc_page_code_cell(out, none ? "none" : text ? text : json_string_value(member));
+    const char *said = text ? text : json_string_value(member);
+    hc_page_code_cell(out, none ? "none" : said ? said : ""); /* "": no memory, which is told */
     free(text);
 }
 
