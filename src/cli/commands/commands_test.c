@@ -69,7 +69,8 @@ Test(explain, a_quote_says_how_far_the_text_is_off, .init = enter_folder)
 
 Test(list, refuses_other_subjects, .init = enter_folder)
 {
-    expect_refusal("$hc list planets", "list: unknown 'planets'; expected cases, ops, ");
+    expect_refusal("$hc list planets",
+                   "list: unknown 'planets'; there are: components, cases, ops, ");
     expect_refusal("$hc list ops cases", "cases");
 }
 
@@ -107,7 +108,7 @@ Test(explain, tells_one_backend_up_to_a_screen_and_of_others_the_verdict, .init 
 
 Test(explain, refuses_what_is_no_case, .init = enter_folder)
 {
-    expect_refusal("$hc explain", "exactly one CASE, SLUG or op/NAME");
+    expect_refusal("$hc explain", "exactly one CASE, SLUG, op/NAME or component");
     expect_refusal("$hc explain 'rounding/*'", "rounding/*");
     expect_refusal("$hc explain bits/add/fp16 --backend exact", "with exact");
     expect_refusal("$hc explain rounding/after-oen", "did you mean 'rounding/after-one'?");

@@ -48,10 +48,8 @@ static void diagnose(struct reading *r)
 {
     char line[LINE];
     char text[HC_DIAGNOSIS];
-    if (!r->answers.scale) {
-        hc_memory_lost_one();
+    if (!r->answers.scale)
         return;
-    }
     while (fgets(line, sizeof line, stdin) && strlen(line) < LINE - 1 &&
            hc_scaler_answers_add(&r->answers, line)) {
     }
@@ -94,6 +92,8 @@ static bool is_right(struct reading *r, const struct hc_scaler_answer *a)
     else
         printf(", at scale 2^%d\n", before);
     hc_scaler_answers_open(&r->answers, &r->plan, r->sent, r->coverage.length, r->step - 1, a);
+    if (!r->answers.scale)
+        hc_memory_lost_one();
     return false;
 }
 
