@@ -35,7 +35,8 @@ static bool is_zero(const char *name)
 
 bool hc_terminal_draws(FILE *out)
 {
-    return is_set("TERM") && strcmp(getenv("TERM"), "dumb") != 0 && isatty(fileno(out)) == 1;
+    const char *terminal = getenv("TERM");
+    return terminal && terminal[0] && strcmp(terminal, "dumb") != 0 && isatty(fileno(out)) == 1;
 }
 
 bool hc_colour_on(FILE *out)

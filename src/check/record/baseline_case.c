@@ -178,6 +178,7 @@ static bool add_rows(struct hc_baseline_parser *p, const struct said *said, stru
         write_repro(p, row, repro, sizeof repro);
         row->repro = repro;
         hc_record_add(p->document, row);
+        row->repro = "";
     }
     return true;
 }

@@ -219,7 +219,8 @@ static void read_drifts(struct reader *r, const json_t *list, struct hc_outcomes
         return;
     struct hc_drift_outcome *all = outcomes->drifts;
     for (int i = 0; i < outcomes->drift_count; i++)
-        qsort(all[i].numbers, (size_t)all[i].count, sizeof *all[i].numbers, by_name);
+        if (all[i].count > 0)
+            qsort(all[i].numbers, (size_t)all[i].count, sizeof *all[i].numbers, by_name);
     qsort(all, (size_t)outcomes->drift_count, sizeof *all, by_drift);
     for (int i = 1; i < outcomes->drift_count && r->status == HC_OK; i++)
         if (by_drift(&all[i - 1], &all[i]) == 0)

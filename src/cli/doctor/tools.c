@@ -39,8 +39,8 @@ static bool ask(char *const words[], char line[LINE])
     FILE *out = fdopen(ends[0], "r");
     if (out && !fgets(line, LINE, out))
         line[0] = '\0';
-    for (int c = 0; out && (c = fgetc(out)) != EOF;)
-        ;
+    while (out && fgetc(out) != EOF) {
+    }
     if (out)
         (void)fclose(out);
     else

@@ -148,7 +148,7 @@ static double mean_of(const double *x, int n)
 static enum hc_status judge_epochs(const struct hc_training_question *q,
                                    struct hc_training_verdict *v)
 {
-    struct numbers n;
+    struct numbers n = {0};
     const struct hc_equivalence_question question = {
         .margin = (double)INFINITY, .grain = 1, .level = q->epochs_level};
     enum hc_status status = take(q, epochs_to, v->target, &n);
@@ -166,7 +166,7 @@ static enum hc_status judge_epochs(const struct hc_training_question *q,
 enum hc_status hc_training_judge(const struct hc_training_question *q,
                                  struct hc_training_verdict *v)
 {
-    struct numbers n;
+    struct numbers n = {0};
     const struct hc_equivalence_question question = {.margin = q->margin, .grain = grain(q)};
     enum hc_status status = take(q, points, 0, &n);
     if (status != HC_OK)
@@ -221,7 +221,7 @@ void hc_training_plan_runs(double margin, double grain, struct hc_training_plan 
 
 enum hc_status hc_training_plan(const struct hc_training_question *q, struct hc_training_plan *plan)
 {
-    struct numbers n;
+    struct numbers n = {0};
     const struct hc_equivalence_question question = {.margin = q->margin, .grain = grain(q)};
     enum hc_status status = take(q, points, 0, &n);
     *plan = (struct hc_training_plan){.deviation = (double)NAN};

@@ -41,7 +41,7 @@ enum hc_status hc_page_pictures_draw(const struct hc_page_record *records, int c
         part(&what, shown, records, count);
     else
         status = hc_fail(HC_NO_MEMORY, "no memory for the pictures");
-    for (; *n < KINDS && status != HC_NO_MEMORY; (*n)++) {
+    for (; *list && *n < KINDS && status != HC_NO_MEMORY; (*n)++) {
         enum hc_status one = hc_picture_draw(kinds[*n], &what, folder, &(*list)[*n]);
         status = status == HC_OK ? one : status;
         drawn |= (*list)[*n].svg != NULL;

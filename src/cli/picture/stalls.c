@@ -157,7 +157,7 @@ static void make(struct hc_drawing *d)
     hc_frames_behind(&f, "the real number");
     add_all(&f, &s, d);
     hc_frames_end(&f);
-    if (d->points == 0) {
+    if (!s.least) {
         (void)snprintf(d->why_not, sizeof d->why_not,
                        "no result has a picture of a number that stops moving");
         return;

@@ -119,10 +119,10 @@ void hc_page_write_failures(struct hc_page_out *out, const struct hc_page_record
 {
     struct hc_page_group group = {0};
     int groups = 0;
-    if (results->kinds[HC_PAGE_FAILED] == 0)
-        return;
     while (hc_page_group_next(results, &group))
         groups += group.kinds[HC_PAGE_FAILED] > 0;
+    if (groups == 0)
+        return;
     int most = ROOM / groups > 1 ? ROOM / groups : 1;
     hc_page_open(out, "section", NULL);
     hc_page_heading(out, 2, "failures");

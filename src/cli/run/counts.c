@@ -47,10 +47,10 @@ static struct layout layout(FILE *out, const struct hc_sums *all, bool one_backe
     room -= l.component + (l.backend ? 1 + l.backend : 0);
     for (int v = 0; v < HC_VERDICT_COUNT; v++)
         room -= verdict_width(all, v) + 1;
-    l.size = (room -= SIZE) >= 0;
-    l.checked = (room -= CHECKED) >= 0;
-    l.seconds = !one_backend && (room -= SECONDS) >= 0;
-    l.name = !one_backend && (room -= NAME) >= 0;
+    l.size = room >= SIZE;
+    l.checked = room >= SIZE + CHECKED;
+    l.seconds = !one_backend && room >= SIZE + CHECKED + SECONDS;
+    l.name = !one_backend && room >= SIZE + CHECKED + SECONDS + NAME;
     return l;
 }
 
