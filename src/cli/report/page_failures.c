@@ -8,6 +8,14 @@
 /* The page has room for so many failures. Of each group the first ones are shown at once. */
 enum { ROOM = 1000, AT_ONCE = 5 };
 
+static void write_error(struct hc_page_out *out, double error)
+{
+    if (isfinite(error))
+        hc_page_print(out, "; error %.4g", error);
+    else
+        hc_page_print(out, "; error %s", isnan(error) ? "NaN" : "infinite");
+}
+
 static void write_numbers(struct hc_page_out *out, const struct hc_row *row)
 {
     char n[HC_LONGEST_COUNT];
@@ -22,7 +30,8 @@ static void write_numbers(struct hc_page_out *out, const struct hc_row *row)
     else
         hc_page_print(out, "%s compared", hc_page_count(row->checked, of));
     if (row->bound > 0 || !counted) {
-        hc_page_print(out, "; error %.4g, bound %.4g ", row->error, row->bound);
+        write_error(out, row->error);
+        hc_page_print(out, ", bound %.4g ", row->bound);
         hc_page_text(out, row->unit);
     }
     if (row->bound > 0 && !isnan(row->error))
@@ -104,7 +113,7 @@ static void write_group(struct hc_page_out *out, const struct hc_page_record *re
         write_failure(out, first[i].row);
     if (shown > at_once) {
         hc_page_fold(out, false);
-        hc_page_print(out, "%d more that are not as far off", shown - at_once);
+        hc_page_print(out, "%d more, of which none is farther off", shown - at_once);
         hc_page_fold_body(out);
         for (int i = at_once; i < shown; i++)
             write_failure(out, first[i].row);

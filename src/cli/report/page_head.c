@@ -60,12 +60,18 @@ static bool is_incomplete(const struct hc_page_record *records, int count,
     return incomplete;
 }
 
+static void say_baseline(struct hc_page_word *word, const struct hc_page_baseline *baseline)
+{
+    char reason[300];
+    hc_gate_reason(baseline->gate, "the baseline", reason, sizeof reason);
+    say(word, "%s%s", hc_gate_passes(baseline->gate) ? "" : "against the baseline: ", reason);
+}
+
 struct hc_page_word hc_page_judge(const struct hc_page_record *records, int count,
                                   const struct hc_page_results *results,
                                   const struct hc_page_baseline *baseline)
 {
     struct hc_page_word word = {.word = "PASS"};
-    char against[300];
     bool worse = baseline && !hc_gate_passes(baseline->gate);
     char n[HC_LONGEST_COUNT];
     char of[HC_LONGEST_COUNT];
@@ -73,27 +79,31 @@ struct hc_page_word hc_page_judge(const struct hc_page_record *records, int coun
     int rates = hc_page_count_rates(records, count);
     int failed = results->kinds[HC_PAGE_FAILED];
     int passed = results->kinds[HC_PAGE_PASSED];
+    bool only_worse = worse && !failed; /* then the reason of the FAIL comes first */
     const struct hc_record_part *cut = find_broken(records, count, false, &name);
+    if (only_worse)
+        say_baseline(&word, baseline);
     if (failed)
         say(&word, "%s of %s results failed", hc_page_count(failed, n),
             hc_page_count(results->count, of));
+    else if (passed == 1)
+        say(&word, "the one result that was checked is as claimed");
     else if (passed)
         say(&word, "all %s results that were checked are as claimed", hc_page_count(passed, n));
     else
         say(&word, "nothing was checked");
     if (rates)
-        say(&word, "%d rates were measured", rates);
+        say(&word, "%d %s measured", rates, rates == 1 ? "rate was" : "rates were");
     if (cut)
         say(&word, "%.60s was cut short: %.120s", name, cut->cut);
     const struct hc_record_part *fault = find_broken(records, count, true, &name);
     if (fault)
         say(&word, "%.60s has a planted fault: %.120s", name, fault->fault);
     if (failed + passed && results->kinds[HC_PAGE_NOT_CHECKED])
-        say(&word, "%s were not checked", hc_page_count(results->kinds[HC_PAGE_NOT_CHECKED], n));
-    if (baseline) {
-        hc_gate_reason(baseline->gate, "the baseline", against, sizeof against);
-        say(&word, "%s", against);
-    }
+        say(&word, "%s %s not checked", hc_page_count(results->kinds[HC_PAGE_NOT_CHECKED], n),
+            results->kinds[HC_PAGE_NOT_CHECKED] == 1 ? "was" : "were");
+    if (baseline && !only_worse)
+        say_baseline(&word, baseline);
     if (is_incomplete(records, count, &word) || failed || cut || fault || worse)
         word.word = "FAIL";
     else if (!passed)

@@ -48,6 +48,8 @@ static int by_place(const void *a, const void *b)
         order = (int)x->kind - (int)y->kind;
     if (!order)
         order = (weight(x) < weight(y)) - (weight(x) > weight(y));
+    if (!order)
+        order = (x->row->wrong < y->row->wrong) - (x->row->wrong > y->row->wrong);
     return order ? order : strcmp(x->row->name, y->row->name);
 }
 

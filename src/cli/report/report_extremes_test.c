@@ -93,7 +93,7 @@ Test(report_extremes, what_is_not_a_number_is_drawn_and_told_as_such, .init = en
         make_page(json_pack("[oo]", result("a/b", "exact", nans[i], "0x1p+0"),
                             with_picture(result("a/c", "exact", nans[i], nans[i]),
                                          picture("nan nan -nan", false))));
-        cr_expect_not_null(strstr(page, "; error nan, bound 1 ulp"));
+        cr_expect_not_null(strstr(page, "; error NaN, bound 1 ulp"));
         if (!can_draw())
             continue;
         cr_expect_not_null(strstr(page, ">NaN<"), "no tic for what is no number");

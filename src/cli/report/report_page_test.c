@@ -140,11 +140,14 @@ Test(report_page, compares_with_a_baseline, .init = make_good)
     cr_expect_not_null(strstr(page, "<h1><b>PASS</b>"));
     cr_expect_not_null(strstr(page, "; nothing is worse than in the baseline</span>"));
     (void)make_page("worse.json --baseline good.json", "report.html");
-    static const char *const parts[] = {"; 1 worse (1 verdict)</span>", "<h2 id=\"baseline\">",
-                                        "<h3>worse: 1</h3>", "data-label=\"kind\">verdict</td>",
-                                        NULL};
+    static const char *const parts[] = {"; against the baseline: 1 worse (1 verdict)</span>",
+                                        "<h2 id=\"baseline\">", "<h3>worse: 1</h3>",
+                                        "data-label=\"kind\">verdict</td>", NULL};
     expect_parts(parts);
     cr_expect_null(hc_malformed(page), "%.200s", hc_malformed(page));
+    (void)run_shell("$hc run 'eps/*' --backend exact --seed 7 --json less.json");
+    (void)make_page("less.json --baseline good.json", "report.html");
+    cr_expect_not_null(strstr(page, "<h1><b>FAIL</b> <span>against the baseline: "));
     expect_refusal("$hc report good.json worse.json --baseline good.json --out page", "one record");
     expect_refusal("$hc report good.json --baseline none.json --out page", "none.json");
 }
