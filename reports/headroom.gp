@@ -5,10 +5,10 @@
 # a line from the median to the worst. Writes picture.
 width = 500
 row = 17.0
-# The key is one row where it fits.
+# The key is one row where it fits. All its columns are as wide as the widest.
 letters = 0
-do for [s = 1 : series] { letters = letters + strlen(series_name[s]) + 9 }
-one_row = letters < 64
+do for [s = 1 : series] { letters = strlen(series_name[s]) > letters ? strlen(series_name[s]) : letters }
+one_row = series * (letters + 9) < 50
 head = 14.0 + 18 * (one_row ? 1 : series)
 height = head + 56 + row * families
 @open_page

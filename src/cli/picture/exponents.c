@@ -128,9 +128,11 @@ static void answer(const struct summary *s, const char *what, FILE *out)
         out);
 }
 
-static const struct hc_frame_tick ticks[] = {
-    {HC_FRAME_ZERO, "zero"},    {-40, "-40"}, {-20, "-20"}, {0, "0"},
-    {HC_FRAME_INFINITE, "inf"}, {0, NULL}};
+static const struct hc_frame_tick ticks[] = {{HC_FRAME_ZERO, "zero"},
+                                             {-20, "-20"},
+                                             {0, "0"},
+                                             {HC_FRAME_INFINITE, "\xe2\x88\x9e"},
+                                             {0, NULL}};
 
 static void make(struct hc_drawing *d, const char *what, const char *const columns[2])
 {

@@ -5,7 +5,7 @@
 
 #include "op/text.h"
 
-enum { LONGEST_NAME = 19, LONGEST_AXIS = 70, CROSS = 9 };
+enum { LONGEST_NAME = 17, LONGEST_KEY = 38, LONGEST_AXIS = 70, CROSS = 9 };
 
 void hc_frames_begin(struct hc_frames *f, struct hc_drawing *d, const struct hc_frames_axes *axes)
 {
@@ -29,12 +29,12 @@ void hc_frames_begin(struct hc_frames *f, struct hc_drawing *d, const struct hc_
 void hc_frames_series(struct hc_frames *f, const char *name)
 {
     (void)snprintf(f->series_name[f->series], sizeof *f->series_name, "%.60s", name);
-    hc_plot_text(f->d->values, "series_name", ++f->series, name, 2 * LONGEST_NAME);
+    hc_plot_text(f->d->values, "series_name", ++f->series, name, LONGEST_KEY);
 }
 
 void hc_frames_behind(struct hc_frames *f, const char *name)
 {
-    hc_plot_text(f->d->values, "behind_name", 0, name, 2 * LONGEST_NAME);
+    hc_plot_text(f->d->values, "behind_name", 0, name, LONGEST_KEY);
 }
 
 /* A range that has a middle: two different numbers. */
@@ -140,15 +140,17 @@ void hc_frames_break(struct hc_frames *f)
 static void put_ticks(const struct hc_frames *f)
 {
     struct hc_plot_values *v = f->d->values;
+    bool near = f->axes.near_ticks && f->x_high - f->x_low < 120;
+    const struct hc_frame_tick *ticks = near ? f->axes.near_ticks : f->axes.ticks;
     int n = 0;
-    while (f->axes.ticks && f->axes.ticks[n].text)
+    while (ticks && ticks[n].text)
         n++;
     hc_plot_integer(v, "ticks", 0, n);
     hc_plot_array(v, "tick_at", n);
     hc_plot_array(v, "tick_text", n);
     for (int i = 0; i < n; i++) {
-        hc_plot_real(v, "tick_at", i + 1, f->axes.ticks[i].at);
-        hc_plot_tic(v, "tick_text", i + 1, f->axes.ticks[i].text, 16);
+        hc_plot_real(v, "tick_at", i + 1, ticks[i].at);
+        hc_plot_tic(v, "tick_text", i + 1, ticks[i].text, 16);
     }
 }
 

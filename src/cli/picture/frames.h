@@ -29,8 +29,9 @@ struct hc_frames_axes {
     double y_most;
     enum hc_frame_style style;
     bool wide; /* two frames side by side, not three: their names are long */
-    const struct hc_frame_tick *ticks; /* NULL: numbers */
-    bool own_x;                        /* each frame has a range of x of its own */
+    const struct hc_frame_tick *ticks;      /* NULL: numbers */
+    const struct hc_frame_tick *near_ticks; /* instead, where x spans less than 120; or NULL */
+    bool own_x;                             /* each frame has a range of x of its own */
     bool half_windows; /* x is an exponent of 2, HC_FRAME_ZERO or HC_FRAME_INFINITE: shades those
                           that half has as subnormals, or not at all */
 };

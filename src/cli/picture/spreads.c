@@ -216,12 +216,16 @@ static void answer_inputs(const struct groups *g, FILE *out)
                 }
         within += own <= 0.5;
     }
-    (void)fprintf(
-        out,
-        "%d of %d conversions and functions are within half an ulp over the whole"
-        " range of their inputs; where a case rounds in a given direction, less than 1 ulp is"
-        " right, too.",
-        within, g->count);
+    if (within == g->count)
+        (void)fputs("Every conversion and function is", out);
+    else if (within == 0)
+        (void)fputs("No conversion or function is", out);
+    else
+        (void)fprintf(out, "%d of %d conversions and functions %s", within, g->count,
+                      within == 1 ? "is" : "are");
+    (void)fputs(" within half an ulp over the whole range of inputs; where a case rounds in a"
+                " given direction, less than 1 ulp is right, too.",
+                out);
     if (worst && most > 0.5) {
         (void)fputs(" The largest error is that of ", out);
         hc_drawing_text(out, worst->name);
@@ -284,13 +288,16 @@ static void make_inputs(struct hc_drawing *d)
 {
     static const struct hc_frame_tick ticks[] = {{-120, "-120"}, {-60, "-60"}, {0, "0"},
                                                  {60, "60"},     {120, "120"}, {0, NULL}};
+    static const struct hc_frame_tick near_ticks[] = {
+        {-60, "-60"}, {-40, "-40"}, {-20, "-20"}, {0, "0"}, {20, "20"}, {40, "40"}, {0, NULL}};
     static const struct hc_frames_axes axes = {.x = "exponent of 2 of the input",
                                                .y = "largest error, ulp",
                                                .log_y = 2,
                                                .y_least = LEAST_ULPS,
                                                .y_most = 2,
                                                .style = HC_FRAME_LINES,
-                                               .ticks = ticks};
+                                               .ticks = ticks,
+                                               .near_ticks = near_ticks};
     make(d, &axes,
          &(struct kind){
              by_formats, "inputs", put_inputs, answer_inputs,
