@@ -49,16 +49,28 @@ static void answer(const struct hc_drawing *d, const struct hc_families *f, FILE
             most = own;
         }
     }
-    (void)fprintf(out,
-                  "In %d of %d families all error is the format's: the implementation's results are"
-                  " the format-exact ones.",
-                  exact, f->family.count);
+    int families = f->family.count;
+    if (exact == families)
+        (void)fputs("All error is the format's: the implementation's results are the format-exact"
+                    " ones.",
+                    out);
+    else if (exact > 0)
+        (void)fprintf(out,
+                      "In %d of %d families all error is the format's: the implementation's results"
+                      " are the format-exact ones.",
+                      exact, families);
+    else
+        (void)fputs("In no family is all error the format's.", out);
     if (worst >= 0) {
         (void)fputs(" The implementation adds the most in ", out);
         hc_drawing_text(out, hc_families_name(f, worst));
         (void)fprintf(out, ": %s of the bound from the format-exact value.",
                       hc_drawing_number(number, most));
     }
+    if (most > 1)
+        (void)fputs(" Two values within the bound are up to two bounds apart if the real one lies"
+                    " between them.",
+                    out);
     explain(d, out);
 }
 
@@ -81,7 +93,7 @@ static void make(struct hc_drawing *d)
     if (!d->why_not[0]) {
         hc_families_draw(&f, d, 1e-4, 10);
         hc_plot_integer(d->values, "limit", 0, 1);
-        hc_plot_text(d->values, "axis_text", 0, "share / bound (beyond 1: explained below)", 80);
+        hc_plot_text(d->values, "axis_text", 0, "share / bound (beyond 1: explained in words)", 80);
         answer(d, &f, d->answer);
         (void)fprintf(d->alt,
                       "Dot chart with a row for each of %d families: how far the results are from"

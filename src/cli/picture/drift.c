@@ -173,8 +173,6 @@ static void make_layers(struct hc_drawing *d)
 /* A source that makes less than this of both drifts has no row. */
 #define LEAST_SHARE 0.01
 
-enum { LONGEST_RECIPE = 9 }; /* before the source in a label */
-
 static double share(double part, double whole)
 {
     return whole > 0 ? part / whole : (double)NAN;
@@ -205,8 +203,7 @@ static struct largest add_sources(struct hc_families *f, const char *name, const
             ++*left_out;
             continue;
         }
-        (void)snprintf(row, sizeof row, "%.*s%s: %.200s", LONGEST_RECIPE, name,
-                       strlen(name) > LONGEST_RECIPE ? ".." : "", text_of(source, "source"));
+        (void)snprintf(row, sizeof row, "%s: %.200s", name, text_of(source, "source"));
         for (char *at = row; *at; at++)
             *at = *at == '/' ? '-' : *at; /* a slash would end the name of a family */
         hc_families_add(f, row, "gradients, at fp64's weights", gradients);
@@ -253,12 +250,13 @@ static void make_sources(struct hc_drawing *d)
             hc_drawing_text(d->answer, text_of(largest.source, "format"));
             hc_print(d->answer, ": alone it makes %.3g of it. ", largest.share);
         }
-        (void)fprintf(
-            d->answer,
-            "Each rounding acts alone in a run of fp64; shares do not add up to 1, because"
-            " independent errors add in squares. %d sources that make less than %g of"
-            " both drifts have no row.",
-            left_out, LEAST_SHARE);
+        (void)fputs("Each rounding acts alone in a run of fp64; shares do not add up to 1, because"
+                    " independent errors add in squares.",
+                    d->answer);
+        if (left_out > 0)
+            (void)fprintf(d->answer, " %d source%s less than %g of both drifts %s no row.",
+                          left_out, left_out == 1 ? " that makes" : "s that make", LEAST_SHARE,
+                          left_out == 1 ? "has" : "have");
         (void)fprintf(d->alt,
                       "Dot chart on a logarithmic axis with %d rows, a recipe and a source each:"
                       " its share of the drift of gradients and of weights.",

@@ -6,7 +6,7 @@
 
 #include "op/text.h"
 
-enum { LONGEST_LABEL = 26, LONGEST_SERIES = 48 };
+enum { LONGEST_LABEL = 26, LONGEST_SERIES = 48, LONGEST_GROUP = 12 };
 
 int hc_family_length(const char *name)
 {
@@ -157,9 +157,26 @@ double hc_families_worst(const struct hc_families *f, int i)
     return worst;
 }
 
+/* The label of a row. Of "group: member" that has no room, the group is cut in its middle, so that
+   rows of groups that begin alike differ. Names are ASCII, or are left to hc_plot_tic. */
+static const char *label_of(char text[512], const char *name)
+{
+    enum { HEAD = 4, TAIL = LONGEST_GROUP - HEAD - 1 };
+    const char *end = strstr(name, ": ");
+    int length = end ? (int)(end - name) : 0;
+    for (const char *at = name; at < name + length; at++)
+        if ((unsigned char)*at >= 0x80)
+            return name;
+    if (length <= LONGEST_GROUP || strlen(name) <= LONGEST_LABEL)
+        return name;
+    (void)snprintf(text, 512, "%.*s\xe2\x80\xa6%.*s%.400s", HEAD, name, TAIL, end - TAIL, end);
+    return text;
+}
+
 void hc_families_draw(const struct hc_families *f, struct hc_drawing *d, double low, double over)
 {
     bool nans = false;
+    char label[512];
     hc_plot_real(d->values, "low", 0, low);
     hc_plot_real(d->values, "over", 0, over);
     (void)fputs("row\tseries\tworst\tmedian\tresults\tfamily\tseries name\n", d->data);
@@ -170,7 +187,8 @@ void hc_families_draw(const struct hc_families *f, struct hc_drawing *d, double 
     for (int s = 0; s < f->series.count; s++)
         hc_plot_text(d->values, "series_name", s + 1, f->series.text[s], LONGEST_SERIES);
     for (int i = 0; i < f->family.count; i++) {
-        hc_plot_tic(d->values, "family_tic", i + 1, hc_families_name(f, i), LONGEST_LABEL);
+        hc_plot_tic(d->values, "family_tic", i + 1, label_of(label, hc_families_name(f, i)),
+                    LONGEST_LABEL);
         for (int s = 0; s < f->series.count; s++) {
             const struct hc_family_cell *cell = hc_families_cell(f, i, s);
             if (cell->count == 0)

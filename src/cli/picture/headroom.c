@@ -26,28 +26,47 @@ static struct counts count(const struct hc_families *f)
     return c;
 }
 
+static void answer_results(const struct counts *c, int families, FILE *out)
+{
+    if (c->beyond + c->nans == 0) {
+        if (c->results == 1)
+            (void)fputs("The result is within its bound.", out);
+        else
+            (void)fprintf(out, "All %d results are within their bounds.", c->results);
+        return;
+    }
+    (void)fprintf(out, "Of %d result%s ", c->results, c->results == 1 ? "" : "s");
+    if (c->beyond > 0)
+        (void)fprintf(out, "%d %s beyond %s", c->beyond, c->beyond == 1 ? "is" : "are",
+                      c->beyond == 1 ? "its bound" : "their bounds");
+    if (c->nans > 0)
+        (void)fprintf(out, "%s%d %s no number", c->beyond > 0 ? " and " : "", c->nans,
+                      c->nans == 1 ? "has" : "have");
+    if (families > 1)
+        (void)fprintf(out, ", in %d of %d families", c->beyond_families, families);
+    (void)fputc('.', out);
+}
+
 /* The first families of the order, which are the closest to their bounds or beyond. */
 static void answer(const struct hc_families *f, const struct counts *c, FILE *out)
 {
     char number[32];
-    if (c->beyond + c->nans == 0)
-        (void)fprintf(out, "All %d results are within their bounds. ", c->results);
-    else
-        (void)fprintf(out,
-                      "%d of %d results are beyond their bounds and %d have no number, in %d of %d"
-                      " families. ",
-                      c->beyond, c->results, c->nans, c->beyond_families, f->family.count);
-    (void)fprintf(out, "%s are ",
-                  c->beyond + c->nans == 0 ? "The closest families" : "The farthest families");
-    for (int i = 0; i < f->family.count && i < 3; i++) {
+    int families = f->family.count;
+    answer_results(c, families, out);
+    (void)fprintf(out, " The %s famil%s ", c->beyond + c->nans == 0 ? "closest" : "farthest",
+                  families == 1 ? "y is" : "ies are");
+    for (int i = 0; i < families && i < 3; i++) {
         (void)fputs(i ? ", " : "", out);
         hc_drawing_text(out, hc_families_name(f, i));
         (void)fprintf(out, " (%s)", hc_drawing_number(number, hc_families_worst(f, i)));
     }
-    (void)fprintf(out,
-                  ". In %d of %d families every result has an error of 0. A mark is the worst"
-                  " result of a backend, and its line begins at the median.",
-                  c->equal_families, f->family.count);
+    (void)fputs(". ", out);
+    if (c->equal_families == families)
+        (void)fputs("Every result has an error of 0. ", out);
+    else if (c->equal_families > 0)
+        (void)fprintf(out, "In %d of %d families every result has an error of 0. ",
+                      c->equal_families, families);
+    (void)fputs("A mark is the worst result of a backend, and its line begins at the median.", out);
 }
 
 static void make(struct hc_drawing *d)
