@@ -145,7 +145,11 @@ static void answer_accuracy(const struct hc_drawing *d, const struct hc_picture_
         }
     }
     FILE *out = d->answer;
-    (void)fprintf(out, "%d of %d runs of %d recipes learned", learned, runs->count, runs->recipes);
+    if (runs->count == 1)
+        (void)fputs(learned ? "The run learned" : "The run did not learn", out);
+    else
+        (void)fprintf(out, "%d of %d runs of %d recipe%s learned", learned, runs->count,
+                      runs->recipes, runs->recipes == 1 ? "" : "s");
     (void)fprintf(out, nans ? "; %d ended in NaN." : ".", nans);
     if (best && best != worst) {
         (void)fputs(" In the end the best is ", out);

@@ -2,6 +2,7 @@
 #include <math.h>
 
 #include "cli/picture/families.h"
+#include "cli/report/page_out.h"
 
 struct counts {
     int results;
@@ -28,17 +29,19 @@ static struct counts count(const struct hc_families *f)
 
 static void answer_results(const struct counts *c, int families, FILE *out)
 {
+    char n[HC_LONGEST_COUNT];
     if (c->beyond + c->nans == 0) {
         if (c->results == 1)
             (void)fputs("The result is within its bound.", out);
         else
-            (void)fprintf(out, "All %d results are within their bounds.", c->results);
+            (void)fprintf(out, "All %s results are within their bounds.",
+                          hc_page_count(c->results, n));
         return;
     }
-    (void)fprintf(out, "Of %d result%s ", c->results, c->results == 1 ? "" : "s");
+    (void)fprintf(out, "Of %s result%s ", hc_page_count(c->results, n), c->results == 1 ? "" : "s");
     if (c->beyond > 0)
-        (void)fprintf(out, "%d %s beyond %s", c->beyond, c->beyond == 1 ? "is" : "are",
-                      c->beyond == 1 ? "its bound" : "their bounds");
+        (void)fprintf(out, "%s %s beyond %s", hc_page_count(c->beyond, n),
+                      c->beyond == 1 ? "is" : "are", c->beyond == 1 ? "its bound" : "their bounds");
     if (c->nans > 0)
         (void)fprintf(out, "%s%d %s no number", c->beyond > 0 ? " and " : "", c->nans,
                       c->nans == 1 ? "has" : "have");

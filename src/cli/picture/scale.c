@@ -103,10 +103,12 @@ static void put_all(struct hc_frames *f, const struct hc_picture_runs *runs, str
 static void answer(const struct summary *sum, const struct hc_picture_runs *runs, FILE *out)
 {
     (void)fprintf(out,
-                  "%d of %d recipes move their scale or skip steps (the first seed of each is"
-                  " shown); together these runs skip %.0f step%s.",
-                  sum->moving, runs->recipes, sum->skipped, sum->skipped == 1 ? "" : "s");
-    if (sum->most > 0) {
+                  "%d of %d recipe%s %s or skip%s steps (the first seed of each is shown);"
+                  " together these runs skip %.0f step%s.",
+                  sum->moving, runs->recipes, runs->recipes == 1 ? "" : "s",
+                  sum->moving == 1 ? "moves its scale" : "move their scale",
+                  sum->moving == 1 ? "s" : "", sum->skipped, sum->skipped == 1 ? "" : "s");
+    if (sum->moving > 1 && sum->most > 0) {
         (void)fputs(" Most are skipped by ", out);
         hc_drawing_text(out, sum->recipe);
         (void)fprintf(out, " (%.0f).", sum->most);

@@ -6,6 +6,7 @@
 #include "check/record/spread.h"
 #include "cli/picture/families.h"
 #include "cli/picture/frames.h"
+#include "cli/report/page_out.h"
 #include "op/text.h"
 
 /* The spread of all results of one frame, by series. */
@@ -168,6 +169,7 @@ static void answer_ulps(const struct groups *g, FILE *out)
     int worst_bin = -1;
     const struct group *worst = NULL;
     char text[32];
+    char count[HC_LONGEST_COUNT];
     for (int i = 0; i < g->count; i++)
         for (int s = 0; s < g->series.count; s++) {
             const struct hc_spread *spread = &g->all[i].spread[s];
@@ -181,9 +183,9 @@ static void answer_ulps(const struct groups *g, FILE *out)
                 }
         }
     hc_print(out,
-             "Of %lld elements compared with real numbers, %.4g %% are within half an ulp, as the"
+             "Of %s elements compared with real numbers, %.4g %% are within half an ulp, as the"
              " correctly rounded result is, and %.4g %% within one.",
-             (long long)total, 100 * (double)half / (double)total,
+             hc_page_count(total, count), 100 * (double)half / (double)total,
              100 * (double)one / (double)total);
     if (worst_bin > 2) {
         (void)fputs(" The longest tail is that of ", out);

@@ -79,8 +79,7 @@ static int write_group(struct hc_page_out *out, const struct hc_findings *findin
 
 static void write_groups(struct hc_page_out *out, const struct hc_findings *findings, bool allowed)
 {
-    static const char *const titles[] = {"kind", "cases", "backends", "#results",
-                                         "what, of the worst"};
+    static const char *const titles[] = {"kind", "cases", "backends", "#results", "what was found"};
     for (int g = 0; g < HC_FOUND_GROUPS; g++) {
         const char *name = hc_findings_group_names[g];
         int count = write_group(out, findings, (enum hc_findings_group)g, allowed, NULL);

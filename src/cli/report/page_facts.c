@@ -229,6 +229,40 @@ static void write_fact(struct hc_page_out *out, const struct fact *fact,
     hc_page_term_end(out);
 }
 
+/* The classes that a set was narrowed to; all ten of CIFAR-10 need no names. */
+static void write_classes(struct hc_page_out *out, const json_t *classes)
+{
+    size_t i;
+    json_t *name;
+    if (json_array_size(classes) == 0 || json_array_size(classes) > 5)
+        return;
+    hc_page_text(out, " (");
+    json_array_foreach((json_t *)classes, i, name)
+    {
+        hc_page_text(out, i ? ", " : "");
+        hc_page_text(out, json_is_string(name) ? json_string_value(name) : "?");
+    }
+    hc_page_text(out, ")");
+}
+
+/* Network, data and schedule of a record of train or compare, which no case's name says. */
+static void write_training(struct hc_page_out *out, const struct hc_page_record *record)
+{
+    const json_t *training = json_object_get(record->record.document, "training");
+    if (!*text_of(training, "network"))
+        return;
+    hc_page_term(out, "Training");
+    hc_page_text(out, text_of(training, "network"));
+    hc_page_text(out, ", ");
+    hc_page_text(out, text_of(training, "data"));
+    write_classes(out, json_object_get(training, "classes"));
+    hc_page_print(out, "; epochs %lld, batch %lld, highest learning rate %g",
+                  (long long)json_integer_value(json_object_get(training, "epochs")),
+                  (long long)json_integer_value(json_object_get(training, "batch")),
+                  json_number_value(json_object_get(training, "max_lr")));
+    hc_page_term_end(out);
+}
+
 void hc_page_write_facts(struct hc_page_out *out, const struct hc_page_record *records, int count)
 {
     hc_page_terms(out);
@@ -241,5 +275,7 @@ void hc_page_write_facts(struct hc_page_out *out, const struct hc_page_record *r
         for (int i = 0; i < values.count && i < MOST_VALUES; i++)
             free(values.text[i]);
     }
+    for (int r = 0; r < count && r < MOST_VALUES; r++)
+        write_training(out, &records[r]);
     hc_page_terms_end(out);
 }

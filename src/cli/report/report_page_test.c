@@ -133,6 +133,19 @@ Test(report_page, of_many_failures_shows_the_worst_and_how_to_repeat_all, .init 
     cr_expect_not_null(strstr(page, ">halfcheck run &#39;op/kind299/*&#39; --seed 7\n</pre>"));
 }
 
+Test(report_page, says_what_was_trained_and_how, .init = make_good)
+{
+    (void)run_shell("sed '0,/{/s//{\"training\": {\"network\": \"net<1>\", \"data\": \"images\","
+                    " \"classes\": [\"cat\", \"dog\"], \"epochs\": 5, \"batch\": 64, \"max_lr\":"
+                    " 0.003},/' good.json >trained.json");
+    (void)make_page("trained.json", "report.html");
+    cr_expect_not_null(strstr(page,
+                              "<dt>Training</dt><dd>net&lt;1&gt;, images (cat, dog); epochs 5,"
+                              " batch 64, highest learning rate 0.003</dd>"));
+    (void)make_page("good.json", "report.html");
+    cr_expect_null(strstr(page, "<dt>Training"));
+}
+
 Test(report_page, compares_with_a_baseline, .init = make_good)
 {
     (void)run_shell("sed '0,/\"PASS\"/s//\"FAIL\"/' good.json >worse.json");
