@@ -133,6 +133,8 @@ void hc_page_write_failures(struct hc_page_out *out, const struct hc_page_record
     if (groups == 0)
         return;
     int most = ROOM / groups > 1 ? ROOM / groups : 1;
+    if (out->markdown && most > AT_ONCE) /* nothing folds there */
+        most = AT_ONCE;
     hc_page_open(out, "section", NULL);
     hc_page_heading(out, 2, "failures");
     hc_page_text(out, "What failed");

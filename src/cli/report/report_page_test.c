@@ -131,6 +131,12 @@ Test(report_page, of_many_failures_shows_the_worst_and_how_to_repeat_all, .init 
     cr_expect_not_null(strstr(page, "14,000 of 14,000 results failed"));
     cr_expect_not_null(strstr(page, "<p>44 more are in the record.</p>"));
     cr_expect_not_null(strstr(page, ">halfcheck run &#39;op/kind299/*&#39; --seed 7\n</pre>"));
+    (void)make_page("many.json --format md", "report.md");
+    cr_expect_lt(strlen(page), 1u << 20, "GitHub takes no longer summary of a job");
+    cr_expect_not_null(strstr(page, "\nhalfcheck run 'op/kind299/*' --seed 7\n"));
+    (void)run_shell("sed 's/\"PASS\"/\"FAIL\"/' good.json >bad.json");
+    (void)make_page("bad.json --format md", "report.md");
+    cr_expect_not_null(strstr(page, "\n13 more are in the record.\n"), "nothing folds there");
 }
 
 Test(report_page, says_what_was_trained_and_how, .init = make_good)
