@@ -22,6 +22,38 @@ static FILE *output_of(const struct hc_gate_wishes *w)
     return is_stdout(w->json) || is_stdout(w->junit) ? stderr : stdout;
 }
 
+static const char *summary_of(const struct hc_gate_wishes *w)
+{
+    const char *summary = w->summary ? w->summary : getenv("GITHUB_STEP_SUMMARY");
+    return w->github && summary && summary[0] ? summary : NULL;
+}
+
+/* Refuses to write over what is read, or two documents to one file. */
+static int check_names(const struct hc_gate_wishes *w)
+{
+    char beside[HC_MAX_PATH];
+    (void)snprintf(beside, sizeof beside, "%s.allow", w->baseline);
+    const char *reads[][2] = {{"the baseline", w->baseline},
+                              {"the record", w->record},
+                              {"the file of allowances", w->allowances ? w->allowances : beside}};
+    const char *writes[][2] = {
+        {"--json", w->json}, {"--junit", w->junit}, {"--github-summary", summary_of(w)}};
+    for (int i = 0; i < 3; i++) {
+        for (int k = 0; k < 3 && writes[i][1]; k++)
+            if (hc_output_same(writes[i][1], reads[k][1]))
+                return hc_complain("gate: %s would take the place of %s: %s", writes[i][0],
+                                   reads[k][0], writes[i][1]);
+        for (int k = 0; k < i && writes[i][1]; k++)
+            if (writes[k][1] && hc_output_same(writes[k][1], writes[i][1]))
+                return hc_complain("gate: %s and %s name the same file: %s", writes[k][0],
+                                   writes[i][0], writes[i][1]);
+    }
+    if (w->update && hc_output_same(w->baseline, w->record))
+        return hc_complain("gate: the record and the new baseline are the same file: %s",
+                           w->record);
+    return HC_AS_CLAIMED;
+}
+
 /* Refuses files that could not be written, before anything is printed. */
 static int check_files(const struct hc_gate_wishes *w)
 {
@@ -31,11 +63,9 @@ static int check_files(const struct hc_gate_wishes *w)
         return hc_complain("gate: --update prints; --json and --junit need a file then");
     if (w->github && (is_stdout(w->json) || is_stdout(w->junit)))
         return hc_complain("gate: --github writes to stdout; --json and --junit need a file then");
-    if (w->json && w->junit && hc_output_same(w->json, w->junit))
-        return hc_complain("gate: --json and --junit name the same file: %s", w->junit);
-    if (w->update && hc_output_same(w->baseline, w->record))
-        return hc_complain("gate: the record and the new baseline are the same file: %s",
-                           w->record);
+    int status = check_names(w);
+    if (status != HC_AS_CLAIMED)
+        return status;
     if ((w->json && hc_output_probe(w->json) != HC_OK) ||
         (w->junit && hc_output_probe(w->junit) != HC_OK))
         return hc_complain_message();
@@ -46,13 +76,13 @@ static int check_files(const struct hc_gate_wishes *w)
 static enum hc_status write_files(const struct hc_gate_wishes *w, const struct hc_gate *gate)
 {
     const struct hc_gate_paths paths = {w->baseline, w->record};
-    const char *summary = w->summary ? w->summary : getenv("GITHUB_STEP_SUMMARY");
+    const char *summary = summary_of(w);
     enum hc_status status = HC_OK;
     if (w->json)
         status = hc_gate_json(gate, &paths, w->json);
     if (status == HC_OK && w->junit)
         status = hc_gate_junit(gate, &paths, w->junit);
-    if (status == HC_OK && w->github && summary && summary[0])
+    if (status == HC_OK && summary)
         status = hc_gate_summarize(gate, &paths, summary);
     return status;
 }

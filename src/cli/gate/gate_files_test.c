@@ -166,3 +166,27 @@ Test(gate_files, that_cannot_be_written_are_one_line, .init = enter_folder)
                    ">/dev/null",
                    "/dev/full");
 }
+
+Test(gate_files, never_take_the_place_of_what_they_tell_of, .init = enter_folder)
+{
+    struct hc_row row = passing("a/b");
+    write_record("old.json", 1, &row);
+    write_record("new.json", 1, &row);
+    write_text("old.json.allow", "# none\n");
+    write_text("own.allow", "# none\n");
+    expect_refusal("$hc gate --baseline old.json new.json --json ./old.json",
+                   "--json would take the place of the baseline: ./old.json");
+    expect_refusal("$hc gate --baseline old.json new.json --junit new.json",
+                   "--junit would take the place of the record: new.json");
+    expect_refusal("$hc gate --baseline old.json new.json --update --json old.json.allow",
+                   "--json would take the place of the file of allowances: old.json.allow");
+    expect_refusal("$hc gate --baseline old.json new.json --allowances own.allow --json own.allow",
+                   "file of allowances");
+    expect_refusal("$hc gate --baseline old.json new.json --github --github-summary new.json",
+                   "--github-summary would take the place of the record: new.json");
+    expect_refusal("$hc gate --baseline old.json new.json --github --github-summary a --json a",
+                   "--json and --github-summary name the same file: a");
+    expect_refusal("GITHUB_STEP_SUMMARY=a $hc gate --baseline old.json new.json --github --junit a",
+                   "--junit and --github-summary name the same file: a");
+    cr_expect_eq(run_shell(gate)->status, 0);
+}
