@@ -114,9 +114,12 @@ static enum hc_status merge(char **paths, const char *out, char *missing, size_t
     if (status == HC_OK)
         status = hc_record_of(out, json_incref(whole), &record);
     if (status == HC_OK) {
-        (void)hc_shards_mistrust(whole, &record, missing, bytes);
-        status = ends_with(out, HC_BASELINE_ENDING) ? hc_baseline_write(&record, out)
-                                                    : hc_record_write(whole, out);
+        bool baseline = ends_with(out, HC_BASELINE_ENDING);
+        bool lacks = hc_shards_mistrust(whole, &record, missing, bytes);
+        status = baseline && lacks
+                     ? hc_fail(HC_INVALID, "merge: no baseline was written to %s: %s", out, missing)
+                 : baseline ? hc_baseline_write(&record, out)
+                            : hc_record_write(whole, out);
     }
     hc_record_free(&record);
     json_decref(whole);

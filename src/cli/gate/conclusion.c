@@ -45,10 +45,14 @@ void hc_gate_reason(const struct hc_gate *gate, const char *baseline, char *text
     const struct hc_findings *f = &gate->findings;
     int expired = count_expired(f);
     int allowed = hc_findings_allowed(f);
-    const struct hc_record_part *first = &gate->record->parts[0];
+    const struct hc_record *sides[] = {gate->record, gate->baseline};
     text[0] = '\0';
-    if (gate->record->part_count == 1 && first->plan)
-        add(text, bytes, "the record is shard %d of %d", first->shard, first->shards);
+    for (int s = 0; s < 2; s++) {
+        const struct hc_record_part *first = &sides[s]->parts[0];
+        if (sides[s]->part_count == 1 && first->plan)
+            add(text, bytes, "the %s is shard %d of %d", s ? "baseline" : "record", first->shard,
+                first->shards);
+    }
     if (hc_gate_passes(gate))
         add(text, bytes, "nothing is worse than in %s", baseline);
     else if (!gate->compared)

@@ -101,6 +101,11 @@ Test(gate_update, shards_are_gated_together, .init = enter_folder)
     }
     cr_assert_eq(run_shell("$hc merge 1.json 2.json --json new.json")->status, 0);
     expect_update(gate, 0, "2 the same");
+    expect_refusal("$hc merge 1.json --json part.baseline",
+                   "no baseline was written to part.baseline: shard 2 of 2 is missing");
+    cr_expect_eq(run_shell("test -e part.baseline")->status, 1);
+    expect_update("$hc gate --baseline 1.json new.json", 0,
+                  "PASS: the baseline is shard 1 of 2, nothing is worse than in 1.json");
     expect_update("$hc gate --baseline old.json 1.json", 1, "FAIL: the record is shard 1 of 2");
     expect_update("$hc gate --baseline old.json 1.json", 1, "which is one shard of a run");
     expect_update("$hc gate --baseline old.json 1.json 'a/*'", 0, "PASS: the record is shard 1");
