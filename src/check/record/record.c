@@ -13,7 +13,7 @@
 enum hc_verdict hc_row_verdict(const struct hc_row *row)
 {
     bool within = hc_ratio(row->error, row->bound) <= 1;
-    return row->verdict == HC_PASS && !within ? HC_FAIL : row->verdict;
+    return row->verdict == HC_PASS && (!within || row->wrong > 0) ? HC_FAIL : row->verdict;
 }
 
 enum hc_bits hc_row_compare_bits(const struct hc_row *was, const struct hc_row *is)

@@ -44,7 +44,8 @@ struct hc_row {
     int part;          /* reading: which of the record's parts it belongs to */
 };
 
-/* The row's verdict, but FAIL if the file says PASS and the error is not within the bound. */
+/* The row's verdict, but FAIL if the file says PASS and the error is not within the bound, or some
+   comparisons do not hold. */
 enum hc_verdict hc_row_verdict(const struct hc_row *row);
 
 enum hc_bits { HC_BITS_UNKNOWN, HC_BITS_SAME, HC_BITS_OTHER };

@@ -16,7 +16,10 @@ static void find_lost(struct hc_gate *c, const struct hc_row *is, const char *wa
 {
     char text[HC_GATE_TEXT];
     char note[400] = "";
-    if (hc_row_verdict(is) != is->verdict)
+    if (hc_row_verdict(is) != is->verdict && is->wrong > 0)
+        (void)snprintf(note, sizeof note, " (it says PASS, but %lld of its %lld comparisons fail)",
+                       (long long)is->wrong, (long long)is->checked);
+    else if (hc_row_verdict(is) != is->verdict)
         (void)hc_text_write(note, sizeof note,
                             " (it says PASS, but its error is %g and its bound %g)",
                             fabs(is->error), fabs(is->bound));

@@ -119,6 +119,12 @@ Test(gate, a_pass_whose_error_is_beyond_its_bound_is_none, .init = enter_folder)
     is.error = 2 * is.bound;
     expect(passing("a/b"), is, 1,
            "FAIL, was PASS (it says PASS, but its error is 0.00195312 and its bound 0.000976562)");
+    is = passing("a/b");
+    is.wrong = 3;
+    expect(passing("a/b"), is, 1,
+           "FAIL, was PASS (it says PASS, but 3 of its 100 comparisons fail)");
+    is.wrong = 0;
+    is.error = 2 * is.bound;
     struct hc_row both[] = {passing("a/a"), is};
     write_record("old.json", 1, both);
     write_record("new.json", 2, both);
