@@ -100,6 +100,11 @@ static void read_training(struct reader *r, const json_t *o, struct hc_outcome *
                             .accuracy = accuracy_in(r, json_object_get(o, "accuracy"), "accuracy"),
                             .test_loss = number_of(r, o, "test_loss"),
                             .train_loss = number_of(r, o, "train_loss")};
+    /* An older or another program's word is not taken for a run that has no numbers. */
+    if (outcome->learned && !(isfinite(outcome->accuracy) && isfinite(outcome->train_loss))) {
+        outcome->learned = false;
+        outcome->reason = "its accuracy or its loss is not finite";
+    }
     if (!json_is_boolean(learned))
         refuse(r, "learned", "is neither true nor false");
     if (!json_is_integer(images) || outcome->test_images < 1)
@@ -112,6 +117,8 @@ static void add_number(struct reader *r, struct hc_drift_outcome *drift, const c
 {
     char whole[160];
     (void)hc_text_write(whole, sizeof whole, "%s%s", before, name);
+    if (value < 0)
+        refuse(r, whole, "is below 0");
     char *copy = strdup(whole);
     if (!copy && r->status == HC_OK)
         r->status = hc_fail(HC_NO_MEMORY, "no memory for the drift of %s", r->path);

@@ -13,8 +13,7 @@ struct values {
     double *paired_was;
     double *paired_is;
     int pairs;
-    bool differ;   /* in some pair */
-    bool positive; /* all of them, and finite */
+    bool differ; /* in some pair */
     bool were_zero;
     bool were_finite;
     bool are_finite;
@@ -34,11 +33,6 @@ static bool all(const double *x, int n, bool (*holds)(double))
         if (!holds(x[i]))
             return false;
     return true;
-}
-
-static bool is_positive(double x)
-{
-    return x > 0 && isfinite(x);
 }
 
 static bool is_zero(double x)
@@ -80,7 +74,6 @@ static enum hc_status take(const struct hc_drift_set *was, const struct hc_drift
                 v->paired_was[v->pairs] = v->was[i];
                 v->paired_is[v->pairs++] = v->is[k];
             }
-    v->positive = all(v->was, room, is_positive);
     v->were_zero = all(v->was, was->count, is_zero);
     v->were_finite = all(v->was, was->count, is_finite);
     v->are_finite = all(v->is, is->count, is_finite);
@@ -102,12 +95,26 @@ static double mean_of(const double *x, int n)
     return mean;
 }
 
+/* A zero has no logarithm. It counts as the smallest number that is there, which is more than it
+   is: so what grew out of it is worse only if it outgrew that, too. */
+static void raise_zeros(double *x, int n, double least)
+{
+    for (int i = 0; i < n; i++)
+        x[i] = x[i] > 0 ? x[i] : least;
+}
+
 static void compare_logarithms(struct values *v, int was, int is, double level,
                                struct hc_drift_verdict *out)
 {
     double mean;
     double spread;
     const struct hc_equivalence_question question = {.margin = (double)INFINITY, .level = level};
+    double least = (double)INFINITY;
+    for (int i = 0; i < was + is; i++)
+        least = v->was[i] > 0 ? fmin(least, v->was[i]) : least;
+    raise_zeros(v->was, was + is, least);
+    raise_zeros(v->paired_was, v->pairs, least);
+    raise_zeros(v->paired_is, v->pairs, least);
     for (int i = 0; i < was + is; i++)
         v->was[i] = log(v->was[i]);
     for (int i = 0; i < v->pairs; i++) {
@@ -152,7 +159,7 @@ enum hc_status hc_drift_judge(const struct hc_drift_set *was, const struct hc_dr
         out->change = HC_DRIFT_SAME;
     else if (v.were_zero || (v.were_finite && !v.are_finite))
         out->change = HC_DRIFT_GROWN;
-    else if (v.positive && !few)
+    else if (v.were_finite && !few)
         compare_logarithms(&v, was->count, is->count, level_of(out->name, first->count), out);
     free(v.was);
     return HC_OK;

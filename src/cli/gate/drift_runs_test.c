@@ -136,6 +136,14 @@ Test(drift_runs, zeros_nans_and_single_seeds_are_told_apart)
     cr_expect_eq(v.change, HC_DRIFT_GROWN);
     cr_assert_eq(hc_drift_judge(&is, &was, 6, &v), HC_OK);
     cr_expect_eq(v.change, HC_DRIFT_UNKNOWN);
+    old.numbers[0][7].value = 0;
+    for (int i = 0; i < 3; i++)
+        new.numbers[i][7].value *= 1000;
+    cr_assert_eq(hc_drift_judge(&was, &is, 7, &v), HC_OK);
+    cr_expect_eq(v.change, HC_DRIFT_GROWN, "a zero of one seed excuses no other");
+    cr_assert_eq(hc_drift_judge(&is, &was, 7, &v), HC_OK);
+    cr_expect_neq(v.change, HC_DRIFT_GROWN);
+    cr_expect_neq(v.change, HC_DRIFT_UNKNOWN);
     was.count = is.count = 1;
     cr_assert_eq(hc_drift_judge(&was, &is, 0, &v), HC_OK);
     cr_expect(v.change == HC_DRIFT_SAME && v.equal);

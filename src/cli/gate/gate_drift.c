@@ -25,12 +25,16 @@ struct comparison {
 static bool has_drift(const struct hc_record *record)
 {
     const json_t *list = json_object_get(record->document, "drift");
-    return json_object_get(json_array_get(list, 0), "settings") != NULL;
+    for (size_t i = 0; i < json_array_size(list); i++)
+        if (json_object_get(json_array_get(list, i), "settings"))
+            return true;
+    return false;
 }
 
+/* A record that has none lacks those of the baseline. */
 static bool applies(const struct hc_gate *gate)
 {
-    return has_drift(gate->baseline) && has_drift(gate->record);
+    return has_drift(gate->baseline);
 }
 
 /* What the record claims of its drifts has the drift itself as its bound. */
@@ -90,6 +94,11 @@ static void tell(struct comparison *c)
         hc_findings_add(findings, HC_FINDING_SEEDS, c->name, backend,
                         "too few: %d seed%s, %d in the baseline; %s %d a side", c->is.count,
                         c->is.count == 1 ? "" : "s", c->was.count, lowest, HC_LEAST_DRIFT_SEEDS);
+    if (!few && c->counts[HC_DRIFT_UNKNOWN] > 0)
+        hc_findings_add(findings, HC_FINDING_SEEDS, c->name, backend,
+                        "%d of %d numbers are infinite or NaN for a seed of the baseline, and have "
+                        "no spread to compare with",
+                        c->counts[HC_DRIFT_UNKNOWN], numbers);
     if (c->counts[HC_DRIFT_MOVED]) {
         say(&c->moved, text);
         hc_findings_add(findings, HC_FINDING_CHANGED, c->name, backend,

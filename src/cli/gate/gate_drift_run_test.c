@@ -30,6 +30,15 @@ Test(gate_drift_run, drift_passes_against_itself_and_other_seeds_and_fails_in_an
     expect_gate("$hc gate --baseline a/record.json b/record.json drift/amp", 0, "0 grew");
     expect_gate("$hc gate --baseline a/record.json planted.json drift/amp --all", 1,
                 "drift/amp/gradient on host");
+    expect_gate("sed 's/\"drift\": \\[/\"d\": [/' a/record.json >without.json; "
+                "$hc gate --baseline a/record.json without.json",
+                1, "worse (missing)");
+    expect_gate("sed 's/\"free\": \".*\"/\"free\": \"nan\"/' a/record.json >nan.json; "
+                "$hc gate --baseline nan.json b/record.json drift/amp",
+                1, "not comparable (seeds)");
+    expect_refusal("sed 's/\"free\": \"/\"free\": \"-/' a/record.json >below.json; "
+                   "$hc gate --baseline a/record.json below.json",
+                   "\"weights\" is below 0");
     expect_gate("$hc gate --baseline one/record.json one/record.json", 0, "equal");
     expect_gate("$hc gate --baseline one/record.json other/record.json", 1,
                 "too few: 1 seed, 1 in the baseline");

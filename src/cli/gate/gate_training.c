@@ -22,9 +22,10 @@ static bool has_trainings(const struct hc_record *record)
     return json_array_size(json_object_get(record->document, "trainings")) > 0;
 }
 
+/* A record that has none lacks those of the baseline. */
 static bool applies(const struct hc_gate *gate)
 {
-    return has_trainings(gate->baseline) && has_trainings(gate->record);
+    return has_trainings(gate->baseline);
 }
 
 static bool owns(const struct hc_row *row)
@@ -247,15 +248,31 @@ static enum hc_status walk(struct comparison *c, int *count)
     return status;
 }
 
+/* Whether a finding, such as that the run did not learn, has the row's name. */
+static bool is_told(const struct hc_gate *gate, const struct hc_row *row)
+{
+    for (int i = 0; i < gate->findings.count; i++)
+        if (strcmp(gate->findings.all[i].name, row->name) == 0 &&
+            strcmp(gate->findings.all[i].backend, row->backend) == 0)
+            return true;
+    return false;
+}
+
+static bool is_bad(const struct hc_row *row)
+{
+    return row && (hc_row_verdict(row) == HC_FAIL || hc_row_verdict(row) == HC_ERROR);
+}
+
 void hc_gate_find_failures(struct hc_gate *gate, const char *prefix)
 {
     for (int i = 0; i < gate->record->count; i++) {
         const struct hc_row *is = &gate->record->rows[i];
         const struct hc_row *was = hc_record_find(gate->baseline, is->name, is->backend);
-        if (strncmp(is->name, prefix, strlen(prefix)) != 0 || hc_row_verdict(is) != HC_FAIL ||
-            !hc_gate_chooses(gate, is->name) || (was && hc_row_verdict(was) == HC_FAIL))
+        if (strncmp(is->name, prefix, strlen(prefix)) != 0 || !is_bad(is) || is_bad(was) ||
+            !hc_gate_chooses(gate, is->name) || is_told(gate, is))
             continue;
-        hc_findings_add(&gate->findings, HC_FINDING_VERDICT, is->name, is->backend, "FAIL, %s: %s",
+        hc_findings_add(&gate->findings, HC_FINDING_VERDICT, is->name, is->backend, "%s, %s: %s",
+                        hc_verdict_names[hc_row_verdict(is)],
                         was ? "did not fail before" : "and new", is->note);
         hc_findings_weigh(&gate->findings, 0, is->repro);
     }
@@ -275,6 +292,7 @@ static enum hc_status compare(struct hc_gate *gate)
         status = walk(&c, NULL);
     if (status == HC_OK) {
         tell_pooled(&c);
+        hc_gate_find_failures(gate, "train/");
         hc_gate_find_failures(gate, "compare/");
     }
     hc_outcomes_free(&c.was);

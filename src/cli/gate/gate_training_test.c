@@ -140,6 +140,19 @@ Test(gate_training, a_run_that_did_not_learn_is_worse_even_if_it_never_did)
            "better train/amp-seed1: learned; it did not before: the loss is nan", "");
 }
 
+/* Whatever a record claims of it. */
+Test(gate_training, a_run_without_an_accuracy_did_not_learn)
+{
+    json_t *is = trained("amp", 1, 3, 0.95);
+    for (int i = 0; i < 3; i++)
+        (void)json_object_set_new(member(is, i), "accuracy", json_string("nan"));
+    expect(trained("amp", 1, 3, 0.95), is,
+           "training train/amp-seed1: did not learn: its accuracy or its loss is not finite", "");
+    is = trained("amp", 11, 3, 0.95);
+    (void)json_object_set_new(member(is, 1), "train_loss", json_string("nan"));
+    expect(trained("amp", 1, 3, 0.95), is, "training train/amp-seed12: did not learn: its ", "");
+}
+
 Test(gate_training, what_was_trained_otherwise_is_not_compared)
 {
     json_t *other = trained("amp", 1, 3, 0.95);
@@ -161,6 +174,36 @@ Test(gate_training, recipes_that_one_record_alone_has_are_missing_or_new)
            "note train/fp32: identical");
     expect(less, fail(both, 1), "training train/amp-seed2: did not learn",
            "new train/amp: a new recipe, 3 runs");
+}
+
+/* The losses in its rows would say nothing of the accuracy. */
+Test(gate_training, a_record_without_its_trainings_lacks_them)
+{
+    struct hc_row row = hc_row_claim("train/amp-seed1", "host", HC_PASS, 0.1, 1, "nat");
+    row.note = row.repro = "";
+    json_t *was = trained("amp", 1, 3, 0.95);
+    json_t *is = hc_record_new();
+    hc_record_add(was, &row);
+    hc_record_add(is, &row);
+    expect(was, is, "missing train/amp: not trained, was 3 runs", "");
+}
+
+Test(gate_training, a_row_that_fails_is_told_where_no_training_explains_it)
+{
+    struct hc_row rows[] = {hc_row_claim("train/amp-seed1", "host", HC_FAIL, 2, 1, "nat"),
+                            hc_row_claim("train/amp-seed2", "host", HC_ERROR, 2, 1, "nat"),
+                            hc_row_claim("compare/amp-as-fp32", "host", HC_ERROR, 2, 1, "points")};
+    json_t *is = trained("amp", 1, 3, 0.95);
+    for (int i = 0; i < 3; i++) {
+        rows[i].note = rows[i].repro = "";
+        hc_record_add(is, &rows[i]);
+    }
+    const char *text = found(trained("amp", 1, 3, 0.95), json_deep_copy(is));
+    cr_expect_not_null(strstr(text, "verdict train/amp-seed1: FAIL, and new"), "%s", text);
+    cr_expect_not_null(strstr(text, "verdict train/amp-seed2: ERROR, and new"), "%s", text);
+    cr_expect_not_null(strstr(text, "verdict compare/amp-as-fp32: ERROR, and new"), "%s", text);
+    text = found(trained("amp", 1, 3, 0.95), fail(is, 0));
+    cr_expect_null(strstr(text, "verdict train/amp-seed1"), "%s", text);
 }
 
 /* Every run comes to 94.5 % an epoch later. */
