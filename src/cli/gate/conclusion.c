@@ -26,7 +26,7 @@ add(char *text, size_t bytes, const char *format, ...)
 
 bool hc_gate_passes(const struct hc_gate *gate)
 {
-    return gate->compared > 0 && hc_findings_count(&gate->findings, HC_FOUND_WORSE) == 0 &&
+    return gate->judged > 0 && hc_findings_count(&gate->findings, HC_FOUND_WORSE) == 0 &&
            hc_findings_count(&gate->findings, HC_FOUND_NOT_COMPARABLE) == 0;
 }
 
@@ -57,6 +57,8 @@ void hc_gate_reason(const struct hc_gate *gate, const char *baseline, char *text
         add(text, bytes, "nothing is worse than in %s", baseline);
     else if (!gate->compared)
         add(text, bytes, "nothing stands in both");
+    else if (!gate->judged)
+        add(text, bytes, "no result was judged");
     for (int g = 0; g < 2; g++) {
         char kinds[300];
         hc_findings_say(f, bad[g], kinds, sizeof kinds);

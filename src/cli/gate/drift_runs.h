@@ -31,7 +31,7 @@ enum hc_drift_change {
     HC_DRIFT_GROWN,   /* by more than seeds differ */
     HC_DRIFT_MOVED,   /* shown, but by less than that */
     HC_DRIFT_SHRUNK,  /* by more than seeds differ */
-    HC_DRIFT_UNKNOWN, /* it cannot be compared: a zero or NaN in some seeds alone, or it is gone */
+    HC_DRIFT_UNKNOWN, /* it cannot be compared: not finite for some seed before, or few seeds */
 };
 
 /* One number in both sets. */

@@ -45,6 +45,7 @@ struct hc_gate {
     struct hc_gate_note *notes;
     int note_count;
     int compared;  /* results, recipes or layers that both have; if there is none, nothing passes */
+    int judged;    /* of them, those that the record does not only name; likewise */
     int same;      /* of these, those about which nothing was found */
     int still_bad; /* of these, those that are FAIL or ERROR */
 };

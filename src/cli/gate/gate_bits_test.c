@@ -83,6 +83,26 @@ Test(gate_bits, a_run_without_a_reference_is_judged_by_its_bits, .init = enter_f
     expect(digested(ONE), bare, 1, "(1 machine)");
 }
 
+/* The bits of a failure are those of a failure. */
+Test(gate_bits, of_a_known_failure_are_told_as_one, .init = enter_folder)
+{
+    struct hc_row was[] = {passing("a/b"), passing("c/d")};
+    struct hc_row is[] = {passing("a/b"), passing("c/d")};
+    for (int i = 0; i < 2; i++) {
+        was[i].digest = is[i].digest = 1;
+        was[i].digest_bits = is[i].digest_bits = 64;
+        is[i].verdict = HC_SKIPPED;
+    }
+    was[0].verdict = HC_FAIL;
+    write_record("old.json", 2, was);
+    write_record("new.json", 2, is);
+    const struct ran *ran = run_shell(gate);
+    cr_expect(ran->status == 0 && says(ran->out, "1 of which fails as before"), "%s", ran->out);
+    write_text("old.json.allow", "a/b verdict until 2020-01-01 a ticket\n");
+    ran = run_shell(gate);
+    cr_expect(ran->status == 1 && says(ran->out, "FAIL, as before"), "%s", ran->out);
+}
+
 Test(gate_bits, numbers_of_a_baseline_that_were_rounded_up_are_no_change, .init = enter_folder)
 {
     struct hc_row was = passing("a/b");

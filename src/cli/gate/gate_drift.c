@@ -138,6 +138,7 @@ static enum hc_status compare_recipe(struct comparison *c)
 {
     enum hc_status status = HC_OK;
     c->gate->compared++;
+    c->gate->judged++;
     if (!made_alike(c))
         return HC_OK;
     for (int k = 0; k < c->was.runs->count && status == HC_OK; k++) {

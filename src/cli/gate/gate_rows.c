@@ -12,6 +12,11 @@ static bool is_silent(enum hc_verdict verdict)
     return verdict == HC_SKIPPED || verdict == HC_UNIMPLEMENTED || verdict == HC_MISTRUSTED;
 }
 
+static bool is_bad(enum hc_verdict verdict)
+{
+    return verdict == HC_FAIL || verdict == HC_ERROR;
+}
+
 static void find_lost(struct hc_gate *c, const struct hc_row *is, const char *was)
 {
     char text[HC_GATE_TEXT];
@@ -51,9 +56,12 @@ static void compare_rows(struct hc_gate *c, const struct hc_row *was, const stru
     enum hc_verdict after = hc_row_verdict(is);
     char words[HC_GATE_TEXT];
     bool said = before == HC_PASS || before == HC_FAIL;
-    bool bad = after == HC_FAIL || after == HC_ERROR;
+    bool bad = is_bad(after);
     if (hc_row_is_bits(is)) {
+        int found = c->findings.count;
         hc_gate_compare_bits_alone(c, was, is);
+        if (is_bad(before) && c->findings.count == found)
+            find_known(c, was);
         return;
     }
     if (after == before && said)
@@ -76,12 +84,14 @@ static void compare_rows(struct hc_gate *c, const struct hc_row *was, const stru
 static void count_rows(struct hc_gate *c, const struct hc_row *was, const struct hc_row *is)
 {
     int before = c->findings.count;
-    enum hc_verdict after = hc_row_verdict(is);
+    bool bits = hc_row_is_bits(is);
+    enum hc_verdict after = hc_row_verdict(bits ? was : is);
     compare_rows(c, was, is);
     bool same = c->findings.count == before;
     c->compared++;
+    c->judged += bits || !is_silent(after);
     c->same += same;
-    c->still_bad += same && (after == HC_FAIL || after == HC_ERROR);
+    c->still_bad += same && is_bad(after);
 }
 
 /* Whether the backend left out cases of the row's component in this part. */
@@ -128,7 +138,7 @@ static void find_missing(struct hc_gate *c, const struct hc_row *was)
 static void find_new(struct hc_gate *c, const struct hc_row *is)
 {
     enum hc_verdict verdict = hc_row_verdict(is);
-    if (verdict == HC_FAIL || verdict == HC_ERROR)
+    if (is_bad(verdict))
         find_lost(c, is, "and new");
     else
         hc_findings_add(&c->findings, HC_FINDING_NEW, is->name, is->backend,

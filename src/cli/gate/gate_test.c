@@ -31,6 +31,23 @@ Test(gate, a_known_failure_may_stay_and_a_new_one_may_not_come, .init = enter_fo
     cr_expect_eq(run_shell(gate)->status, 0);
 }
 
+/* However much is allowed: a pass needs something that was judged. */
+Test(gate, where_nothing_was_judged_nothing_passes, .init = enter_folder)
+{
+    struct hc_row was[] = {passing("a/b"), passing("c/d")};
+    struct hc_row is[] = {passing("a/b"), passing("c/d")};
+    write_record("old.json", 2, was);
+    is[0].verdict = is[1].verdict = HC_SKIPPED;
+    write_record("new.json", 2, is);
+    const struct ran *ran = run_shell("$hc gate --baseline old.json new.json --allow machine");
+    cr_expect(ran->status == 1 && says(ran->out, "FAIL: no result was judged, 2 allowed"), "%s",
+              ran->out);
+    is[0].verdict = HC_PASS;
+    write_record("new.json", 2, is);
+    ran = run_shell("$hc gate --baseline old.json new.json --allow machine");
+    cr_expect(ran->status == 0 && says(ran->out, "1 allowed"), "%s", ran->out);
+}
+
 Test(gate, a_missing_result_is_worse, .init = enter_folder)
 {
     expect(passing("a/b"), passing("a/c"), 1, "missing");

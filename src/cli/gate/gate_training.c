@@ -183,6 +183,7 @@ static enum hc_status compare_recipe(struct comparison *c, const struct hc_train
     const struct hc_outcome *b = is->runs;
     name_of(b, false, name);
     c->gate->compared++;
+    c->gate->judged++;
     find_failures(c, was, is);
     for (int i = 0; i < was->count + is->count; i++) {
         const struct hc_outcome *one = i < was->count ? &a[i] : &b[i - was->count];
