@@ -122,9 +122,9 @@ const struct hc_command hc_command_gate = {
             "where a glob over backends may follow the PATTERN behind an @; or, what cannot be\n"
             "compared, by --allow KIND. What is allowed is listed and counted all the same. What\n"
             "changed and is not worse, what is better and what is new leaves the status 0. If no\n"
-            "result stands in both, or none was judged, the status is 1. Each part of a merged "
-            "record is compared at\n"
-            "its own level. A record that was cut short, lacks shards or has a planted fault is\n"
-            "refused with status 2. The last line says PASS or FAIL, and why.",
+            "result stands in both, or none was judged, the status is 1. Each part of a merged\n"
+            "record is compared at its own level. A record that was cut short, lacks shards or\n"
+            "has a planted fault is refused with status 2. The last line says PASS or FAIL, and\n"
+            "why.",
     .run = run,
 };
