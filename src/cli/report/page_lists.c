@@ -1,6 +1,7 @@
 #include "cli/report/page_lists.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -36,10 +37,15 @@ static void write_reasons(struct hc_page_out *out, const struct hc_page_group *g
 {
     const struct hc_page_result *results = group->of_kind[HC_PAGE_NOT_CHECKED];
     int told = 0;
+    int untold = 0;
     hc_page_begin(out, HC_BLOCK_CELL, NULL);
-    for (int i = 0; i < group->kinds[HC_PAGE_NOT_CHECKED] && told < MOST_REASONS; i++) {
+    for (int i = 0; i < group->kinds[HC_PAGE_NOT_CHECKED]; i++) {
         if (was_told(results, i))
             continue;
+        if (told == MOST_REASONS) {
+            untold++;
+            continue;
+        }
         if (told++)
             hc_page_break(out);
         hc_page_verdict(out, hc_verdict_names[hc_row_verdict(results[i].row)]);
@@ -47,6 +53,12 @@ static void write_reasons(struct hc_page_out *out, const struct hc_page_group *g
         hc_page_code(out, results[i].row->name);
         hc_page_text(out, results[i].row->note[0] ? ": " : "");
         hc_page_text(out, results[i].row->note);
+    }
+    if (untold) {
+        char more[64];
+        (void)snprintf(more, sizeof more, "and %d more with reasons of their own", untold);
+        hc_page_break(out);
+        hc_page_text(out, more);
     }
     hc_page_end(out, HC_BLOCK_CELL);
 }

@@ -119,9 +119,10 @@ void hc_comparison_conclusion(const struct hc_comparison *c, int recipe,
                             "%s: %d pairs, 90 %% interval %+.2f .. %+.2f, p %.2g",
                             words[t->verdict], t->n, t->low, t->high, t->p);
     size_t used = strlen(text);
-    if (t->n > 1 && t->verdict == HC_UNDECIDED)
+    int needed = t->n > 1 && t->verdict == HC_UNDECIDED ? pairs_needed(c, t->deviation) : 0;
+    if (needed > t->n) /* it can be less if the recipes differ by about the margin */
         (void)snprintf(text + used, HC_CONCLUSION_TEXT - used, "; about %d pairs could decide",
-                       pairs_needed(c, t->deviation));
+                       needed);
 }
 
 int hc_comparison_failures(const struct hc_comparison *c)
