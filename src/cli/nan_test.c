@@ -31,7 +31,7 @@ static void make_record(void)
 Test(nan, has_no_sign_in_what_is_made_of_records, .init = make_record)
 {
     expect_no_sign("$hc gate --baseline good.json bad.json", "FAIL");
-    expect_no_sign("$hc report bad.json --out out && cat out/report.html", "error nan, bound");
+    expect_no_sign("$hc report bad.json --out out && cat out/report.html", "error NaN, bound");
 }
 
 Test(nan, has_no_sign_in_what_trainings_say, .init = enter_folder)
