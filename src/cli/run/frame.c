@@ -1,65 +1,45 @@
 #include "cli/run/frame.h"
 
-#include <stdarg.h>
 #include <string.h>
 
 #include "cli/colour.h"
 #include "cli/command.h"
 #include "cli/run/counts.h"
+#include "cli/run/lines.h"
 #include "op/text.h"
 #include "op/wrap.h"
 
-enum { TEXT = 2048, FIRST = 110 /* columns of the first line, at most */ };
-
-/* A text that grows; what does not fit is left out. */
-struct text {
-    char text[TEXT];
-    size_t used;
-};
-
-#if defined(__GNUC__)
-__attribute__((format(printf, 2, 3)))
-#endif
-static void
-add(struct text *t, const char *format, ...)
-{
-    va_list arguments;
-    va_start(arguments, format);
-    int length = vsnprintf(t->text + t->used, TEXT - t->used, format, arguments);
-    va_end(arguments);
-    t->used += length > 0 ? (size_t)length : 0;
-    if (t->used >= TEXT)
-        t->used = TEXT - 1;
-}
+enum { FIRST = 110 /* columns of the first line, at most */ };
 
 /* What people typed, as safe characters. */
-static void add_typed(struct text *t, const char *typed)
+static void add_typed(struct hc_lines *t, const char *typed)
 {
     char character[5];
     while (hc_text_next(&typed, character) > 0)
-        add(t, "%s", character);
+        hc_lines_add(t, "%s", character);
 }
 
-static void describe(const struct hc_run_command *s, struct text *t)
+static void describe(const struct hc_run_command *s, struct hc_lines *t)
 {
     const struct hc_run_options *o = &s->options;
-    add(t, "checking ");
+    hc_lines_add(t, "checking ");
     for (int i = 0; i < o->pattern_count; i++) {
-        add(t, "%s", i ? ", " : "");
+        hc_lines_add(t, "%s", i ? ", " : "");
         add_typed(t, o->patterns[i]);
     }
-    add(t, "%s on", o->pattern_count ? "" : "everything");
+    hc_lines_add(t, "%s on", o->pattern_count ? "" : "everything");
     for (int b = 0; b < o->backend_count; b++)
-        add(t, "%s %s", b ? "," : "", o->backends[b]->name);
-    add(t, ": up to %d result%s, level %s, seed %llu", s->table.length,
-        s->table.length == 1 ? "" : "s", hc_level_names[o->level], (unsigned long long)o->seed);
+        hc_lines_add(t, "%s %s", b ? "," : "", o->backends[b]->name);
+    hc_lines_add(t, ": up to %d result%s, level %s, seed %llu", s->table.length,
+                 s->table.length == 1 ? "" : "s", hc_level_names[o->level],
+                 (unsigned long long)o->seed);
     if (o->shard)
-        add(t, ", shard %d of %d", o->shard->index, o->shard->of);
+        hc_lines_add(t, ", shard %d of %d", o->shard->index, o->shard->of);
 }
 
 void hc_run_begins(const struct hc_run_command *s)
 {
-    struct text t = {.used = 0};
+    struct hc_lines t = {.used = 0};
     describe(s, &t);
     if (s->settings.tap) {
         hc_tap_begin(stdout, t.text);
@@ -85,7 +65,7 @@ static void print_next(const struct hc_run_command *s, int status)
 {
     const struct hc_rows *rows = &s->rows;
     struct hc_sums sums = {0};
-    char record[TEXT];
+    char record[HC_LINES_TEXT];
     for (int i = 0; i < rows->count; i++) {
         if (hc_verdict_is_bad(rows->row[i].verdict, s->settings.strict)) {
             next_of(s, &rows->row[i], "the first that is not as claimed");
@@ -104,41 +84,43 @@ static void print_next(const struct hc_run_command *s, int status)
     }
 }
 
-static void count_others(const struct hc_rows *rows, struct text *t)
+static void count_others(const struct hc_rows *rows, struct hc_lines *t)
 {
     static const enum hc_verdict others[] = {HC_SKIPPED, HC_UNIMPLEMENTED, HC_MISTRUSTED};
     for (size_t i = 0; i < sizeof others / sizeof *others; i++) {
         int count = hc_rows_count(rows, others[i]);
         if (count)
-            add(t, "; %d %s", count, hc_verdict_names[others[i]]);
+            hc_lines_add(t, "; %d %s", count, hc_verdict_names[others[i]]);
     }
 }
 
-static void give_reason(const struct hc_run_command *s, int status, bool kept, struct text *t)
+static void give_reason(const struct hc_run_command *s, int status, bool kept, struct hc_lines *t)
 {
     const struct hc_rows *rows = &s->rows;
     int bad = 0;
     for (int i = 0; i < rows->count; i++)
         bad += hc_verdict_is_bad(rows->row[i].verdict, s->settings.strict);
     if (status == HC_AS_CLAIMED && rows->count == 0)
-        add(t, "nothing belongs to this shard");
+        hc_lines_add(t, "nothing belongs to this shard");
     else if (status == HC_AS_CLAIMED && s->options.bits_only)
-        add(t, "%d results have bits, which gate compares; nothing was claimed", rows->count);
+        hc_lines_add(t, "%d results have bits, which gate compares; nothing was claimed",
+                     rows->count);
     else if (status == HC_AS_CLAIMED) {
-        add(t, "%d of %d results are as claimed", hc_rows_count(rows, HC_PASS), rows->count);
+        hc_lines_add(t, "%d of %d results are as claimed", hc_rows_count(rows, HC_PASS),
+                     rows->count);
         count_others(rows, t);
     } else if (!kept)
-        add(t, "the results could not be written");
+        hc_lines_add(t, "the results could not be written");
     else if (status == HC_CLAIM_FAILED && bad)
-        add(t, "%d of %d results are not as claimed", bad, rows->count);
+        hc_lines_add(t, "%d of %d results are not as claimed", bad, rows->count);
     else if (status == HC_CLAIM_FAILED)
-        add(t, "a kernel refused what it takes elsewhere");
+        hc_lines_add(t, "a kernel refused what it takes elsewhere");
     else if (hc_run_command_cut(s))
-        add(t, "stopped before the end");
+        hc_lines_add(t, "stopped before the end");
     else if (bad)
-        add(t, "%d of %d results ended with an error", bad, rows->count);
+        hc_lines_add(t, "%d of %d results ended with an error", bad, rows->count);
     else
-        add(t, "nothing was checked");
+        hc_lines_add(t, "nothing was checked");
 }
 
 void hc_run_ends(const struct hc_run_command *s, int status, bool kept)
@@ -149,7 +131,7 @@ void hc_run_ends(const struct hc_run_command *s, int status, bool kept)
     } words[] = {[HC_AS_CLAIMED] = {"PASS", HC_COLOUR_PASS},
                  [HC_CLAIM_FAILED] = {"FAIL", HC_COLOUR_FAIL},
                  [HC_WRONG] = {"ERROR", HC_COLOUR_FAIL}};
-    struct text reason = {.used = 0};
+    struct hc_lines reason = {.used = 0};
     if (s->settings.tap)
         return;
     print_next(s, status);

@@ -1,36 +1,15 @@
 #include "cli/run/outside.h"
 
-#include <stdarg.h>
 #include <string.h>
 
+#include "cli/run/lines.h"
 #include "fallback.h"
 #include "op/text.h"
 #include "op/wrap.h"
 
-enum { INDENT = 13, TEXT = 4096 };
+enum { INDENT = 13 };
 
-/* A text that grows; what does not fit is left out. */
-struct text {
-    char text[TEXT];
-    size_t used;
-};
-
-#if defined(__GNUC__)
-__attribute__((format(printf, 2, 3)))
-#endif
-static void
-add(struct text *t, const char *format, ...)
-{
-    va_list arguments;
-    va_start(arguments, format);
-    int length = hc_text_format(t->text + t->used, TEXT - t->used, format, arguments);
-    va_end(arguments);
-    t->used += length > 0 ? (size_t)length : 0;
-    if (t->used >= TEXT)
-        t->used = TEXT - 1;
-}
-
-static void print(FILE *out, const char *label, const struct text *t)
+static void print(FILE *out, const char *label, const struct hc_lines *t)
 {
     int column = fprintf(out, "  %-*s", INDENT - 2, label);
     hc_print_wrapped(out, column, INDENT, t->text);
@@ -61,22 +40,23 @@ static int rows_of(const struct hc_rows *rows, const char *backend, enum hc_verd
 static void print_verdicts(FILE *out, const struct hc_rows *rows, const char *backend,
                            const char *order)
 {
-    struct text t = {.used = 0};
+    struct hc_lines t = {.used = 0};
     int all = 0;
     for (int v = 0; v < HC_VERDICT_COUNT; v++)
         all += rows_of(rows, backend, (enum hc_verdict)v);
-    add(&t, "%d of %d results", rows_of(rows, backend, HC_PASS), all);
+    hc_lines_add(&t, "%d of %d results", rows_of(rows, backend, HC_PASS), all);
     for (int v = HC_FAIL; v < HC_VERDICT_COUNT; v++) {
         int count = rows_of(rows, backend, (enum hc_verdict)v);
         if (count)
-            add(&t, ", %d %s", count, hc_verdict_names[v]);
+            hc_lines_add(&t, ", %d %s", count, hc_verdict_names[v]);
     }
     print(out, "passed", &t);
-    t = (struct text){.used = 0};
-    add(&t, "within bounds that hold for any order of evaluation; the same bits where one result "
+    t = (struct hc_lines){.used = 0};
+    hc_lines_add(
+        &t, "within bounds that hold for any order of evaluation; the same bits where one result "
             "alone is right");
     if (order)
-        add(&t, ", and where a call states the order %s", order);
+        hc_lines_add(&t, ", and where a call states the order %s", order);
     print(out, "held to", &t);
 }
 
@@ -98,7 +78,7 @@ static int omitted(const struct hc_omissions *all, const char *backend, enum hc_
 
 static void print_lacking(FILE *out, const struct hc_backend *backend, int cases, const char *why)
 {
-    struct text t = {.used = 0};
+    struct hc_lines t = {.used = 0};
     int lacking = 0;
     for (int op = 0; op < HC_OP_COUNT; op++)
         lacking += !backend->kernel[op];
@@ -106,74 +86,79 @@ static void print_lacking(FILE *out, const struct hc_backend *backend, int cases
         return;
     /* Of most programs it is shorter to say what they have. */
     bool few = lacking > HC_OP_COUNT / 2;
-    add(&t, "%d of %d ops%s", lacking, (int)HC_OP_COUNT, few ? ", all but" : lacking ? ":" : "");
+    hc_lines_add(&t, "%d of %d ops%s", lacking, (int)HC_OP_COUNT,
+                 few       ? ", all but"
+                 : lacking ? ":"
+                           : "");
     bool first = true;
     for (int op = 0; op < HC_OP_COUNT; op++)
         if (!backend->kernel[op] != few) {
-            add(&t, "%s %s", first ? "" : ",", hc_ops[op].name);
+            hc_lines_add(&t, "%s %s", first ? "" : ",", hc_ops[op].name);
             first = false;
         }
     if (cases)
-        add(&t, "; cases left out: %d", cases);
+        hc_lines_add(&t, "; cases left out: %d", cases);
     if (cases && !lacking)
-        add(&t, ": %s", why);
+        hc_lines_add(&t, ": %s", why);
     print(out, "lacks", &t);
 }
 
 static void print_refused(FILE *out, int cases, const char *why)
 {
-    struct text t = {.used = 0};
+    struct hc_lines t = {.used = 0};
     if (!cases)
         return;
-    add(&t, "cases left out: %d; the first: %s", cases, why);
+    hc_lines_add(&t, "cases left out: %d; the first: %s", cases, why);
     print(out, "refused", &t);
 }
 
 static void print_order(FILE *out, int cases, const char *order, const char *why)
 {
-    struct text t = {.used = 0};
+    struct hc_lines t = {.used = 0};
     if (!cases)
         return;
     if (order)
-        add(&t, "cases left out, which state another order than %s: %d", order, cases);
+        hc_lines_add(&t, "cases left out, which state another order than %s: %d", order, cases);
     else {
-        add(&t,
+        hc_lines_add(
+            &t,
             "cases left out, which state an order of roundings: %d; --order NAME holds it to "
             "one:",
             cases);
         for (int i = 0; i < HC_ORDER_COUNT; i++)
-            add(&t, "%s %s", i ? "," : "", hc_adam_order_names[i]);
+            hc_lines_add(&t, "%s %s", i ? "," : "", hc_adam_order_names[i]);
     }
-    add(&t, ". The first: %s", why);
+    hc_lines_add(&t, ". The first: %s", why);
     print(out, "order", &t);
 }
 
 static void print_unasked(FILE *out, int cases)
 {
-    struct text t = {.used = 0};
+    struct hc_lines t = {.used = 0};
     if (!cases)
         return;
-    add(&t, "cases left out, which hold but made no call that reached it: %d", cases);
+    hc_lines_add(&t, "cases left out, which hold but made no call that reached it: %d", cases);
     print(out, "no call", &t);
 }
 
 void hc_print_fallback(FILE *out, const struct hc_backend *backend)
 {
     struct hc_fallback_counts counts;
-    struct text t = {.used = 0};
+    struct hc_lines t = {.used = 0};
     long long own = 0;
     bool any = false;
     if (!hc_fallback_count(backend, &counts))
         return;
     for (int op = 0; op < HC_OP_COUNT; op++)
         own += counts.on_subject[op];
-    add(&t, "%lld calls ran on its own; on %s:", own, counts.other);
+    hc_lines_add(&t, "%lld calls ran on its own; on %s:", own, counts.other);
     for (int op = 0; op < HC_OP_COUNT; op++)
         if (counts.on_other[op]) {
-            add(&t, "%s %s %lld", any ? "," : "", hc_ops[op].name, (long long)counts.on_other[op]);
+            hc_lines_add(&t, "%s %s %lld", any ? "," : "", hc_ops[op].name,
+                         (long long)counts.on_other[op]);
             any = true;
         }
-    add(&t, "%s", any ? "" : " none");
+    hc_lines_add(&t, "%s", any ? "" : " none");
     print(out, "fallback", &t);
 }
 
