@@ -132,14 +132,33 @@ static void describe(struct hc_queue *queue, hc_tell *tell, void *context)
     tell_counts(f, tell, context);
 }
 
-/* The coarser of both: sums of either must lie within its bound. */
-static struct hc_accumulator coarser(const struct hc_accumulator *a, const struct hc_accumulator *b)
+static struct hc_accumulator coarser_sum(const struct hc_accumulator *a,
+                                         const struct hc_accumulator *b)
 {
     if (a->precision != b->precision)
         return a->precision < b->precision ? *a : *b;
     if (a->truncates != b->truncates)
         return a->truncates ? *a : *b;
     return a->block - a->extra_bits > b->block - b->extra_bits ? *a : *b;
+}
+
+/* The coarser of both: sums of either must lie within its bound. */
+static struct hc_accumulator coarser(const struct hc_accumulator *a, const struct hc_accumulator *b)
+{
+    struct hc_accumulator both = coarser_sum(a, b);
+    both.flushes = a->flushes || b->flushes;
+    return both;
+}
+
+/* Who runs the call is not known: the subject may refuse it. */
+static struct hc_accumulator accumulates(const struct hc_backend *backend,
+                                         const struct hc_call *call)
+{
+    const struct fallback *f = backend->self;
+    bool has = f->subject->kernel[call->op] != NULL;
+    struct hc_accumulator other = hc_backend_accumulator(f->other, call);
+    struct hc_accumulator subject = hc_backend_accumulator(f->subject, call);
+    return has ? coarser(&subject, &other) : other;
 }
 
 static void combine(struct fallback *f)
@@ -152,6 +171,7 @@ static void combine(struct fallback *f)
         .name = f->name,
         .title = subject->title,
         .accumulator = coarser(&subject->accumulator, &other->accumulator),
+        .accumulates = accumulates,
         .borders = subject->borders ? subject->borders : other->borders,
         .fp64 = subject->fp64 || other->fp64,
         .concurrent = subject->concurrent && other->concurrent,

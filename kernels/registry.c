@@ -57,6 +57,22 @@ const struct hc_backend *hc_backend_by_name(const char *name)
     return hc_backend_among(cuda->backends, cuda->count, name);
 }
 
+/* The widest known accumulator has 64 bits. */
+bool hc_accumulator_possible(const struct hc_accumulator *a)
+{
+    return a->precision >= 8 && a->precision <= 64 && a->block >= 1 && a->block <= 1 << 16 &&
+           a->extra_bits >= 0 && a->extra_bits <= 64;
+}
+
+struct hc_accumulator hc_backend_accumulator(const struct hc_backend *backend,
+                                             const struct hc_call *call)
+{
+    if (!backend->accumulates)
+        return backend->accumulator;
+    struct hc_accumulator of_call = backend->accumulates(backend, call);
+    return hc_accumulator_possible(&of_call) ? of_call : backend->accumulator;
+}
+
 enum hc_status hc_backend_has(const struct hc_backend *backend, const struct hc_call *call)
 {
     const char *op = hc_ops[call->op].name;

@@ -11,10 +11,11 @@
 
 /* Grows with every change of this header, of call.h, of a family's header or of ops.def. A plug-in
    of another version is refused. */
-#define HC_BACKEND_ABI 10u
+#define HC_BACKEND_ABI 11u
 
 struct hc_queue; /* the backend's own: its threads or stream, and the plans that it has made */
 struct hc_graph; /* the backend's own: calls that were captured */
+struct hc_unit;  /* a matrix unit by its rules: src/unit/ */
 
 /* Runs one call, or queues it. The following holds for every kernel, and is checked on every call
    that a case makes (check/guarded.h):
@@ -38,6 +39,10 @@ struct hc_accumulator {
     int block;      /* terms that are aligned and added at once; 1: one at a time */
     int extra_bits; /* bits kept below the accumulator's last one while a block is aligned */
     bool truncates; /* aligned addends and the sum are cut, not rounded to nearest */
+
+    /* A factor, product, partial sum or result below the accumulator's normal numbers (2^-126 in
+       fp32) is taken for 0. */
+    bool flushes;
 };
 
 /* Extents of a call that may decide how a kernel works. */
@@ -90,6 +95,18 @@ struct hc_backend {
     const char *name;
     const char *title;
     struct hc_accumulator accumulator;
+
+    /* The accumulator of one call of dot, gemm or a convolution, where calls differ. The call's
+       data pointers say nothing. NULL: `accumulator` for all. hc_backend_accumulator asks. */
+    struct hc_accumulator (*accumulates)(const struct hc_backend *backend,
+                                         const struct hc_call *call);
+
+    /* The matrix units whose bits it claims to give, ended by NULL. NULL: none. */
+    const struct hc_unit *const *units;
+
+    /* In a run on all backends, the cases whose names this pattern matches are the only ones that
+       it runs. NULL: it runs all. */
+    const char *default_cases;
 
     /* Its borders, ended by one of size 0. The cases border/ cross them, on every backend of a run.
        NULL: it states none, and powers of two are crossed instead. */
@@ -225,6 +242,14 @@ const struct hc_backend *const *hc_backends_built_in(int *n);
 /* HC_UNSUPPORTED with a line if the backend has no kernel for the call's op, or none in fp64.
    Whoever calls a kernel asks first. */
 enum hc_status hc_backend_has(const struct hc_backend *backend, const struct hc_call *call);
+
+/* Whether a bound can be derived from it. */
+bool hc_accumulator_possible(const struct hc_accumulator *accumulator);
+
+/* How the backend sums the products of the call. Whoever needs a bound asks this. If `accumulates`
+   gives an impossible answer, `accumulator` holds. */
+struct hc_accumulator hc_backend_accumulator(const struct hc_backend *backend,
+                                             const struct hc_call *call);
 
 /* The backend of that name, or NULL. Loads halfcheck-cuda only if no other backend has the name. */
 const struct hc_backend *hc_backend_by_name(const char *name);

@@ -17,7 +17,8 @@ Test(greeting, everything_that_can_be_said_is_read)
               "{\"adamw\": {\"formats\": [\"fp32\", \"fp64\"], \"orders\": "
               "[\"torch-fused\", \"apex\"]}, \"gemm\": {}, \"cast\": {}}, "
               "\"layout\": \"nchw\", \"accumulator\": {\"precision\": 30, \"block\": 4, "
-              "\"extra_bits\": 2, \"truncates\": true}, \"borders\": {\"vector\": [8, 64], "
+              "\"extra_bits\": 2, \"truncates\": true, \"flushes\": true}, "
+              "\"borders\": {\"vector\": [8, 64], "
               "\"gemm_k\": [16]}, \"nondeterministic\": true, \"canonical_nan\": true, "
               "\"parallel\": true, \"shared\": true, \"facts\": {\"torch\": \"2.9.0\"}}"),
         HC_OK, "%s", hc_message());
@@ -30,7 +31,7 @@ Test(greeting, everything_that_can_be_said_is_read)
     cr_expect_eq(g.orders[HC_OP_adamw], 1u << HC_ORDER_TORCH_FUSED | 1u << HC_ORDER_APEX);
     cr_expect(g.nchw && g.nondeterministic && g.canonical_nan && g.parallel && g.shared);
     cr_expect(g.accumulator.precision == 30 && g.accumulator.block == 4 &&
-              g.accumulator.extra_bits == 2 && g.accumulator.truncates);
+              g.accumulator.extra_bits == 2 && g.accumulator.truncates && g.accumulator.flushes);
     cr_expect(g.borders[0].extent == HC_EXTENT_VECTOR && g.borders[1].size == 64);
     cr_expect(g.borders[2].extent == HC_EXTENT_GEMM_K && g.borders[3].size == 0);
     cr_expect(g.facts == 1 && strcmp(g.fact[0].fact, "2.9.0") == 0);

@@ -111,13 +111,14 @@ enum hc_status hc_offer_read_accumulator(struct hc_greeting *greeting, const jso
     struct hc_accumulator *a = &greeting->accumulator;
     json_error_t error;
     int truncates = 0;
-    if (json_unpack_ex((json_t *)value, &error, JSON_STRICT, "{s:i, s?i, s?i, s?b}", "precision",
-                       &a->precision, "block", &a->block, "extra_bits", &a->extra_bits, "truncates",
-                       &truncates) != 0)
+    int flushes = 0;
+    if (json_unpack_ex((json_t *)value, &error, JSON_STRICT, "{s:i, s?i, s?i, s?b, s?b}",
+                       "precision", &a->precision, "block", &a->block, "extra_bits", &a->extra_bits,
+                       "truncates", &truncates, "flushes", &flushes) != 0)
         return hc_fail(HC_INVALID, "\"accumulator\": %.80s", error.text);
     a->truncates = truncates;
-    if (a->precision >= 8 && a->precision <= 64 && a->block >= 1 && a->block <= 1 << 16 &&
-        a->extra_bits >= 0 && a->extra_bits <= 64)
+    a->flushes = flushes;
+    if (hc_accumulator_possible(a))
         return HC_OK;
     return hc_fail(HC_INVALID, "\"accumulator\" is impossible: precision is 8 to 64, block 1 to "
                                "65536, extra_bits 0 to 64");

@@ -24,13 +24,6 @@ static bool is_taken(const struct hc_plugin *plugin, int i)
     return hc_backend_among(others, n, name);
 }
 
-/* Whether a bound can be derived from it. The widest known accumulator has 64 bits. */
-static bool is_accumulator(const struct hc_accumulator *a)
-{
-    return a->precision >= 8 && a->precision <= 64 && a->block >= 1 && a->block <= 1 << 16 &&
-           a->extra_bits >= 0 && a->extra_bits <= 64;
-}
-
 static bool are_borders(const struct hc_border *b)
 {
     for (; b && b->size; b++)
@@ -61,7 +54,7 @@ static const char *wrong_with(const struct hc_plugin *plugin, int i)
         return "has some of capture, captured, replay and forget";
     if (!b->operands != !b->judge)
         return "has one of operands and judge";
-    if (!is_accumulator(&b->accumulator))
+    if (!hc_accumulator_possible(&b->accumulator))
         return "has an impossible accumulator";
     return are_borders(b->borders) ? NULL : "has an impossible border";
 }

@@ -90,9 +90,9 @@ static double bound_of(const struct hc_claim *claim, const struct hc_backend *ba
     if (terms->sums) /* which exact added up with rounding */
         want.magnitude = hc_tensor_get(&terms->of, i) * (1 + claim->length * 0x1p-23 + 0x1p-9);
     struct hc_element e = {&claim->call, out, i};
-    bool free = claim->free && backend == claim->check->backend;
-    return free ? hc_bound_any_order(&e, &backend->accumulator, &want)
-                : hc_bound(&e, &backend->accumulator, &want);
+    bool subject = backend == claim->check->backend;
+    const struct hc_accumulator *sums = subject ? &claim->sums : &claim->exact_sums;
+    return claim->free && subject ? hc_bound_any_order(&e, sums, &want) : hc_bound(&e, sums, &want);
 }
 
 /* Whether got may differ from exact as it does. What overflowed on one side alone, or in another

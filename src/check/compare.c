@@ -119,7 +119,9 @@ static enum hc_status claim_call(struct hc_check *check, const struct hc_call *c
                              .call = *call,
                              .inputs = inputs,
                              .judged = judged,
-                             .on_exact = check->backend == check->exact};
+                             .on_exact = check->backend == check->exact,
+                             .sums = hc_backend_accumulator(check->backend, call),
+                             .exact_sums = hc_backend_accumulator(check->exact, call)};
     enum hc_status status = HC_OK;
     if (check->bits_only)
         return hc_do(check, call);

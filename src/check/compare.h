@@ -19,6 +19,9 @@ struct hc_claim {
     bool ordered;   /* hc_bound_ordered */
     bool free;      /* the bound is that of any order, also where --order asks for bits elsewhere */
     double length;  /* hc_call_length */
+
+    struct hc_accumulator sums;       /* of the backend for this call */
+    struct hc_accumulator exact_sums; /* of `exact` */
 };
 
 /* Compares a sample of output `out` with the reference; `what` names the output. */

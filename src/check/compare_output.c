@@ -32,7 +32,7 @@ static void compare(const struct hc_claim *claim, int out, struct comparison *c)
 {
     const struct hc_call *call = &claim->call;
     const struct hc_tensor *t = &call->out[out];
-    const struct hc_accumulator *sums = &claim->check->backend->accumulator;
+    const struct hc_accumulator *sums = &claim->sums;
     struct hc_element e = {call, out, c->index};
     double got = hc_tensor_get(t, c->index);
     hc_references[call->op](&e, HC_REFERENCE_PRECISION, &c->want);
@@ -99,7 +99,7 @@ static void count(const struct hc_claim *claim, int out, const char *what,
 static bool sums_alike(const struct hc_accumulator *a, const struct hc_accumulator *b)
 {
     return a->precision == b->precision && a->block == b->block && a->extra_bits == b->extra_bits &&
-           a->truncates == b->truncates;
+           a->truncates == b->truncates && a->flushes == b->flushes;
 }
 
 /* `exact`, which all other elements are compared with, must itself be right on the sample. */
@@ -112,9 +112,9 @@ static void count_exact(const struct hc_claim *claim, int out, const char *what,
         return;
     double exact = hc_tensor_get(t, c->index);
     double bound = c->bound;
-    if (!sums_alike(&check->backend->accumulator, &check->exact->accumulator))
-        bound = hc_bound(&(struct hc_element){&claim->call, out, c->index},
-                         &check->exact->accumulator, &c->want);
+    if (!sums_alike(&claim->sums, &claim->exact_sums))
+        bound = hc_bound(&(struct hc_element){&claim->call, out, c->index}, &claim->exact_sums,
+                         &c->want);
     double error = isinf(bound) ? 0 : hc_bound_error(t->format, &c->want, exact);
     if (c->bits ? hc_same_bits(t->format, c->want_bits, hc_tensor_bits(t, c->index))
                 : error <= bound)

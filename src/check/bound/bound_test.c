@@ -7,10 +7,10 @@
 #include "num/bits.h"
 #include "num/rng.h"
 
-static const struct hc_accumulator volta = {24, 4, 0, true};
-static const struct hc_accumulator ampere = {24, 8, 1, true};
-static const struct hc_accumulator hopper = {24, 16, 2, true};
-static const struct hc_accumulator cdna = {24, 4, 40, false};
+static const struct hc_accumulator volta = {24, 4, 0, true, false};
+static const struct hc_accumulator ampere = {24, 8, 1, true, false};
+static const struct hc_accumulator hopper = {24, 16, 2, true, false};
+static const struct hc_accumulator cdna = {24, 4, 40, false, false};
 
 static double cut(double x, int bit)
 {
@@ -114,11 +114,29 @@ Test(bound, a_unit_that_cuts_more_than_it_states_is_caught)
     cr_assert_gt(worst_block(&coarse, &hopper), 1);
 }
 
+/* 64 products of 2^-64 and 2^-64: a unit that flushes gives 0, and the real sum is 2^-122. */
+Test(bound, only_a_unit_that_states_to_flush_may_lose_what_is_subnormal)
+{
+    struct hc_accumulator states = {.precision = 24, .block = 1, .flushes = true};
+    struct hc_accumulator silent = {.precision = 24, .block = 1};
+    struct hc_call call = dot(64);
+    call.in[HC_REDUCE_X].format = call.in[HC_DOT_Y].format = HC_BF16;
+    for (int i = 0; i < 64; i++)
+        x[i] = y[i] = (uint16_t)hc_encode(HC_BF16, 0x1p-64, 0, HC_NEAREST);
+    cr_assert_leq(error_over_bound(&call, &states, 0), 1);
+    cr_assert_gt(error_over_bound(&call, &states, 0x1p-118), 1);
+    cr_assert_gt(error_over_bound(&call, &silent, 0), 1);
+    call.in[HC_REDUCE_X].format = call.in[HC_DOT_Y].format = HC_FP32;
+    struct hc_exact want = {1, 0, 1};
+    struct hc_element e = {&call, 0, 0};
+    cr_assert_eq(hc_bound(&e, &states, &want), hc_bound(&e, &silent, &want)); /* no unit: fp32 */
+}
+
 Test(bound, fp32_goes_through_ordinary_arithmetic_on_every_unit)
 {
     struct hc_exact want = {1, 0, 1};
     struct hc_call call = dot(64);
-    struct hc_accumulator nearest = {24, 1, 0, false};
+    struct hc_accumulator nearest = {24, 1, 0, false, false};
     call.in[HC_REDUCE_X].format = call.in[HC_DOT_Y].format = HC_FP32;
     cr_assert_eq(hc_bound(&(struct hc_element){&call, 0, 0}, &hopper, &want),
                  hc_bound(&(struct hc_element){&call, 0, 0}, &nearest, &want));
@@ -147,7 +165,7 @@ Test(bound, an_infinity_is_the_next_number_of_its_format)
 Test(bound, partial_sums_that_may_overflow_are_not_bounded)
 {
     struct hc_call call = dot(4);
-    struct hc_accumulator nearest = {24, 1, 0, false};
+    struct hc_accumulator nearest = {24, 1, 0, false, false};
     struct hc_exact want = {1, 0, 60000};
     call.params.reduce.accumulator = HC_FP16;
     cr_assert(isfinite(hc_bound(&(struct hc_element){&call, 0, 0}, &nearest, &want)));

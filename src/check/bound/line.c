@@ -28,7 +28,7 @@
 
 #include <math.h>
 
-#include "check/bound/bound.h"
+#include "check/bound/rules.h"
 #include "num/ulp.h"
 
 /* The roundings that one term meets at most; 0 if the op has no such sum. */
@@ -71,7 +71,8 @@ double hc_line(const struct hc_call *call, const struct hc_accumulator *accumula
     double u = hc_format_unit(work);
     double lambda = sqrt(2 * log(2 * k * HC_LINE_RESULTS / HC_LINE_CHANCE)) / (1 - u);
     double relative = expm1(lambda * sqrt(k) * u + k * u * u / (1 - u));
-    double error = relative * want->magnitude + 2 * k * hc_format_tiny(work);
+    double lost = 2 * k * hc_format_tiny(work) + hc_bound_flushed(call, accumulator, relative);
+    double error = relative * want->magnitude + lost;
     double last = format == work ? 0 : hc_ulp(format, fabs(want->hi) + error) / 2;
     return error + last;
 }

@@ -31,6 +31,10 @@ bool hc_bound_in_order(const struct hc_call *call, uint64_t *bits);
    there is none. */
 double hc_bound_rounding_to_fp32(const struct hc_element *e, const struct hc_exact *want);
 
+/* What a matrix unit that flushes may lose beside its roundings, whose relative error is given. */
+double hc_bound_flushed(const struct hc_call *call, const struct hc_accumulator *accumulator,
+                        double relative);
+
 /* The format of the arithmetic: fp64 where the call is in fp64, else fp32. */
 enum hc_format hc_bound_work(const struct hc_call *call);
 

@@ -5,7 +5,8 @@
    partial sum is at most S, the sum of the terms' magnitudes, in whatever order. S is the
    reference's `magnitude`. growth(n) below is the factor by which n additions may stray, for an
    ordinary accumulator and for the blocks of a matrix unit. To it come the products' own roundings,
-   what tf32 cuts off the factors, scaling by alpha and beta, and underflow, which is absolute.
+   what tf32 cuts off the factors, scaling by alpha and beta, and underflow and what a unit flushes,
+   which are absolute.
 
    The bounds are relative to S, not to the result: a sum that cancels may lose all its bits and be
    within its contract. Where S may leave the accumulator's range, a partial sum may overflow in one
@@ -78,6 +79,23 @@ static double growth_of(const struct hc_call *call, const struct hc_accumulator 
     return fmax(ordinary, growth(&half, additions));
 }
 
+/* What a unit that flushes loses beside its roundings. Everything that it takes for 0 was less than
+   the smallest normal number: each of n products, each of the n additions in which both addends are
+   not 0 (of which a sum in any order has n - 1, and one more for a C that the sum begins with), and
+   the result, when it is written. Whatever is lost meets later roundings as any addend does. A
+   factor is no part of this: what a flushed factor would have added has no bound, since the other
+   one may be large. So who judges such a unit takes its subnormal factors for 0. */
+double hc_bound_flushed(const struct hc_call *call, const struct hc_accumulator *accumulator,
+                        double relative)
+{
+    enum hc_format inputs = call->in[HC_FIRST].format;
+    bool in_unit = inputs != HC_FP64 && (inputs != HC_FP32 || hc_call_tf32(call));
+    double terms = hc_call_length(call);
+    if (!accumulator->flushes || !in_unit || terms == 0)
+        return 0;
+    return (2 * terms + 1) * 0x1p-126 * (1 + relative);
+}
+
 /* The error, or infinity where a partial sum may leave the accumulator's range. */
 static double in_range(double error, double magnitude, double largest)
 {
@@ -115,7 +133,9 @@ double hc_bound_dot(const struct hc_element *e, const struct hc_accumulator *acc
         return narrow(call, n, want);
     enum hc_format inputs = call->in[HC_FIRST].format;
     double lost = products(inputs, n, &additions);
-    double error = growth_of(call, accumulator, additions) * want->magnitude + lost;
+    double relative = growth_of(call, accumulator, additions);
+    lost += hc_bound_flushed(call, accumulator, relative);
+    double error = relative * want->magnitude + lost;
     return in_range(error, want->magnitude, hc_format_max(HC_FP32));
 }
 
@@ -145,6 +165,7 @@ double hc_bound_conv(const struct hc_element *e, const struct hc_accumulator *ac
     double lost = products(inputs, hc_call_length(call), &additions);
     double relative = growth_of(call, accumulator, additions);
     relative += cut(call) * (1 + relative);
+    lost += hc_bound_flushed(call, accumulator, relative);
     double error = relative * want->magnitude + lost;
     return in_range(error, want->magnitude, hc_format_max(hc_bound_work(call)));
 }
@@ -193,6 +214,7 @@ double hc_bound_gemm(const struct hc_element *e, const struct hc_accumulator *ac
     double relative = growth_of(call, accumulator, additions);
     relative += cut(call) * (1 + relative);
     relative = relative + (1 + relative) * expm1(tail * log1p(u));
+    lost += hc_bound_flushed(call, accumulator, relative) * fmax(alpha, 1);
     double error = relative * want->magnitude + lost + tail * hc_format_tiny(hc_bound_work(call));
     double largest = hc_format_max(hc_bound_work(call)) * fmin(alpha, 1);
     return in_range(error, want->magnitude, largest);

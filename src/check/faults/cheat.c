@@ -90,6 +90,7 @@ static void short_downloads(struct hc_backend *faulty)
 static void poor_accumulator(struct hc_backend *faulty)
 {
     faulty->accumulator = (struct hc_accumulator){.precision = 8, .block = 1, .truncates = true};
+    faulty->accumulates = NULL;
 }
 
 static enum hc_status right(const struct hc_fault_site *site, struct hc_queue *queue,

@@ -141,7 +141,8 @@ static bool run_point(struct hc_check *check, const struct hc_border_row *row, s
     z->call = hc_border_call(row, point);
     z->number = point->number;
     z->seed = check->seed;
-    z->sums = &check->backend->accumulator;
+    struct hc_accumulator sums = hc_backend_accumulator(check->backend, &z->call);
+    z->sums = &sums;
     for (int s = 0; s < inputs + hc_ops[row->op].outputs; s++) {
         struct hc_tensor *t = hc_slot_tensor(&z->call, s);
         t->data = hc_op_absent(&z->call, s) ? NULL : room->slot[s];

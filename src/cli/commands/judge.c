@@ -150,7 +150,7 @@ static int judge(const struct orders *orders, const struct hc_question_words *wo
     if (status == HC_OK && backend)
         status = compute(backend, &q);
     if (status == HC_OK && backend && !q.accumulator)
-        sums = backend->accumulator;
+        sums = hc_backend_accumulator(backend, &q.call);
     if (status == HC_OK)
         status = hc_judge_open(&judge, &q.call, &sums);
     judge.all = orders->all;
