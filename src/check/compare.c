@@ -24,10 +24,11 @@
 #include <string.h>
 
 #include "check/bound/bound.h"
+#include "check/flushed.h"
 #include "check/run_call.h"
 #include "op/descriptor.h"
 
-static bool copied(struct hc_claim *claim, struct hc_tensor *t)
+bool hc_claim_copied(struct hc_claim *claim, struct hc_tensor *t)
 {
     size_t bytes = hc_tensor_bytes(t);
     void *copy = malloc(bytes ? bytes : 1);
@@ -55,11 +56,12 @@ static bool prepare(struct hc_claim *claim, const struct hc_call *call)
     bool ok = true;
     for (int i = 0; i < op->inputs && ok; i++)
         if (is_an_output(call, &call->in[i]))
-            ok = copied(claim, &claim->call.in[i]);
+            ok = hc_claim_copied(claim, &claim->call.in[i]);
+    ok = ok && hc_flush_factors(claim);
     claim->exact = claim->call;
     for (int o = 0; o < op->outputs && ok; o++)
         if (call->out[o].data)
-            ok = copied(claim, &claim->exact.out[o]);
+            ok = hc_claim_copied(claim, &claim->exact.out[o]);
     return ok;
 }
 
@@ -142,6 +144,8 @@ static enum hc_status claim_call(struct hc_check *check, const struct hc_call *c
     check->order_met = NULL;
     if (status == HC_OK)
         compare_all(&claim);
+    if (status == HC_OK)
+        hc_flush_conclude(&claim);
     check->order_met = order_met;
     for (int i = 0; i < claim.owned_count; i++)
         free(claim.owned[i]);

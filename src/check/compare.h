@@ -22,7 +22,13 @@ struct hc_claim {
 
     struct hc_accumulator sums;       /* of the backend for this call */
     struct hc_accumulator exact_sums; /* of `exact` */
+    int64_t flushed;                  /* factors that are 0 to the unit (flushed.h) */
+    bool all_flushed;                 /* so that no term is left */
 };
+
+/* Gives the tensor of the claim's call memory of its own, with the same numbers. False if there is
+   none. */
+bool hc_claim_copied(struct hc_claim *claim, struct hc_tensor *t);
 
 /* Compares a sample of output `out` with the reference; `what` names the output. */
 void hc_claim_output(struct hc_claim *claim, int out, const char *what);

@@ -9,6 +9,7 @@
 #include "check/runner.h"
 
 static struct hc_result result;
+static bool states_flushing; /* what the backend says of its sums */
 static void (*body)(struct hc_check *);
 
 static inline void call_body(struct hc_check *check)
@@ -32,6 +33,7 @@ static inline void run(void (*run_body)(struct hc_check *), enum hc_op op, hc_ke
     struct hc_backend backend = *hc_backend_by_name("exact");
     const struct hc_backend *backends[] = {&backend};
     backend.kernel[op] = kernel;
+    backend.accumulator.flushes = states_flushing;
     body = run_body;
     struct hc_run_options options = {.cases = cases,
                                      .case_count = 1,

@@ -1,0 +1,71 @@
+#include "check/flushed.h"
+
+#include <inttypes.h>
+#include <math.h>
+
+#include "num/ulp.h"
+
+/* The factors of the ops whose sums a unit may take. */
+enum { FACTORS = 2 };
+
+static bool multiplies(enum hc_op op)
+{
+    enum hc_op_class class_ = hc_ops[op].class_;
+    return class_ == HC_CLASS_GEMM || class_ == HC_CLASS_CONV || op == HC_OP_dot;
+}
+
+static bool is_subnormal(const struct hc_tensor *t, int64_t i)
+{
+    double x = fabs(hc_tensor_get(t, i));
+    return x > 0 && x < ldexp(1, hc_formats[t->format].emin);
+}
+
+static bool any_subnormal(const struct hc_tensor *t)
+{
+    for (int64_t i = 0; i < hc_tensor_count(t); i++)
+        if (is_subnormal(t, i))
+            return true;
+    return false;
+}
+
+/* Returns how many numbers other than 0 are left. */
+static int64_t flush(struct hc_claim *claim, struct hc_tensor *t)
+{
+    int64_t left = 0;
+    for (int64_t i = 0; i < hc_tensor_count(t); i++) {
+        bool flushed = is_subnormal(t, i);
+        if (flushed)
+            hc_tensor_set(t, i, copysign(0, hc_tensor_get(t, i)));
+        claim->flushed += flushed;
+        left += hc_tensor_get(t, i) != 0;
+    }
+    return left;
+}
+
+bool hc_flush_factors(struct hc_claim *claim)
+{
+    struct hc_call *call = &claim->call;
+    bool narrow = hc_formats[call->in[HC_FIRST].format].precision < hc_formats[HC_FP32].precision;
+    if (!claim->sums.flushes || !narrow || !multiplies(call->op))
+        return true;
+    for (int slot = 0; slot < FACTORS; slot++) {
+        if (!any_subnormal(&call->in[slot]))
+            continue;
+        if (!hc_claim_copied(claim, &call->in[slot]))
+            return false;
+        claim->all_flushed |= flush(claim, &call->in[slot]) == 0;
+    }
+    return true;
+}
+
+void hc_flush_conclude(const struct hc_claim *claim)
+{
+    struct hc_check *check = claim->check;
+    const char *op = hc_ops[claim->call.op].name;
+    if (!claim->flushed)
+        return;
+    hc_say(check, "%s: the unit flushes, as %s declares, and %" PRId64 " subnormal factors count 0",
+           op, check->backend->name, claim->flushed);
+    if (claim->all_flushed)
+        hc_skip(check, "its unit flushes subnormals, as it declares, and nothing else is here");
+}
