@@ -31,7 +31,8 @@ enum hc_unit_rule {
     /* AMD MI300. The products of a piece are aligned at their largest exponent, cut to `fraction`
        bits, and summed. The sum and C are aligned at the larger of the two exponents E: the sum is
        floored to `floor_fraction` bits at E, C to `fraction` bits. Their sum is floored once more
-       to `total_fraction` bits behind its own leading bit, where that is not 0, and becomes D. A
+       to `total_fraction` bits behind its own leading bit (or behind that of the smallest normal
+       number, if it is smaller), where `total_fraction` is not 0, and becomes D. A
        product of 2^128 or more is infinite. */
     HC_UNIT_FLOORED,
     /* AMD MI300's fp8. The products of even and of odd index are summed apart, as above. The two
@@ -43,7 +44,7 @@ enum hc_unit_rule {
        `last_first`. */
     HC_UNIT_CHAIN,
     /* Intel AMX. Products of even and of odd index make a chain each, from +0; the two are added,
-       rounded, and C is added, rounded. */
+       rounded, and their sum is added to C, rounded. */
     HC_UNIT_TWO_CHAINS,
     /* Arm BFMMLA. For each pair of products: each is rounded, so is their sum, and so is that
        with C. */

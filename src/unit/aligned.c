@@ -1,0 +1,218 @@
+/* The rules that align the terms of a sum at the largest exponent and cut them there. */
+#include <assert.h>
+
+#include "unit/exact.h"
+#include "unit/rules.h"
+
+static int larger(int x, int y)
+{
+    return x > y ? x : y;
+}
+
+static int largest(const struct hc_unit_term *terms, int n, int stride)
+{
+    int exponent = HC_NO_EXPONENT;
+    for (int i = 0; i < n; i += stride)
+        exponent = larger(exponent, terms[i].exponent);
+    return exponent;
+}
+
+/* The term as a multiple of 2^(exponent - fraction). */
+static int64_t align(const struct hc_unit_term *t, int exponent, int fraction,
+                     enum hc_unit_rounding rounding)
+{
+    if (t->class_ == HC_CLASS_ZERO)
+        return 0;
+    struct hc_unit_number x = {t->significand, t->exponent - t->fraction, t->negative, false};
+    return hc_unit_quantize(x, exponent - fraction, rounding);
+}
+
+/* total 2^e, which is +0 if it is 0. */
+static struct hc_unit_number number(int64_t total, int e)
+{
+    uint64_t m = total < 0 ? 0 - (uint64_t)total : (uint64_t)total;
+    return (struct hc_unit_number){m, e, total < 0, false};
+}
+
+/* A sum as a term: a multiple of 2^(exponent - fraction). */
+static struct hc_unit_term sum_term(int64_t total, int exponent, int fraction)
+{
+    struct hc_unit_number x = number(total, 0);
+    return (struct hc_unit_term){x.m, fraction, exponent, x.negative,
+                                 x.m ? HC_CLASS_FINITE : HC_CLASS_ZERO};
+}
+
+/* The n terms and C, all cut at the largest exponent and summed. Every zero is +0. */
+static uint32_t fuse(const struct hc_unit *u, const struct hc_unit_term *terms, int n,
+                     struct hc_unit_term c)
+{
+    int exponent = larger(largest(terms, n, 1), c.exponent);
+    int64_t total = align(&c, exponent, u->fraction, u->alignment);
+    for (int i = 0; i < n; i++)
+        total += align(&terms[i], exponent, u->fraction, u->alignment);
+    uint32_t d = hc_unit_round(u, number(total, exponent - u->fraction));
+    return hc_operand_decode(u->d, d).class_ == HC_CLASS_ZERO ? 0 : d;
+}
+
+/* The sum of the products of a group, each of which has the group's two scales. In the products'
+   exponents the scales' come on top; a group keeps the scales' alone. */
+static struct hc_unit_term group_term(const struct hc_unit *u, const struct hc_unit_operands *x,
+                                      int first)
+{
+    struct hc_operand_value scales[2] = {
+        hc_operand_decode(u->scale, x->scale_a[first / u->block]),
+        hc_operand_decode(u->scale, x->scale_b[first / u->block]),
+    };
+    int exponent = 0, zeros = 0;
+    for (int s = 0; s < 2; s++)
+        exponent += u->zero == HC_ZERO_OPERAND && scales[s].class_ == HC_CLASS_ZERO
+                        ? u->zero_exponent
+                        : scales[s].exponent;
+    int64_t total = 0;
+    int fraction = 0;
+    /* A product of two normal numbers of the smallest exponent is a whole number at `lowest`. */
+    int lowest = 2 - hc_operands[u->a].bias - hc_operands[u->b].bias;
+    for (int i = 0; i < u->group; i++) {
+        struct hc_unit_term p = hc_unit_product(u, x, first + i);
+        fraction = p.fraction;
+        zeros += p.class_ == HC_CLASS_ZERO;
+        if (p.class_ == HC_CLASS_NAN)
+            return p;
+        if (p.class_ != HC_CLASS_ZERO) {
+            int shift = p.exponent - scales[0].exponent - scales[1].exponent - lowest;
+            int64_t m = (int64_t)(p.significand << shift);
+            total += p.negative ? -m : m;
+        }
+    }
+    struct hc_unit_term t = sum_term(total, exponent, fraction - lowest);
+    if (zeros == u->group && u->zero != HC_ZERO_OPERAND)
+        t.exponent = u->zero == HC_ZERO_FIXED ? u->zero_exponent : HC_NO_EXPONENT;
+    return t;
+}
+
+uint32_t hc_unit_grouped(const struct hc_unit *u, const struct hc_unit_operands *x)
+{
+    struct hc_unit_term c = hc_unit_c_term(u, x->c_operand, x->c);
+    struct hc_unit_term groups[HC_UNIT_MAX_K];
+    int n = u->k / u->group;
+    uint32_t d;
+    for (int g = 0; g < n; g++)
+        groups[g] = group_term(u, x, g * u->group);
+    return hc_unit_special(u, groups, n, c, &d) ? d : fuse(u, groups, n, c);
+}
+
+/* The exact sum, in one rounding. */
+static uint32_t sum_exactly(const struct hc_unit *u, const struct hc_unit_term *terms, int n,
+                            struct hc_unit_term c)
+{
+    struct hc_unit_wide sum = {{0}};
+    for (int i = 0; i < n; i++)
+        if (terms[i].class_ != HC_CLASS_ZERO)
+            hc_unit_wide_add(&sum, terms[i].negative, terms[i].significand,
+                             terms[i].exponent - terms[i].fraction);
+    if (c.class_ != HC_CLASS_ZERO)
+        hc_unit_wide_add(&sum, c.negative, c.significand, c.exponent - c.fraction);
+    return hc_unit_round(u, hc_unit_wide_number(&sum));
+}
+
+/* A sum of products, floored, and C, floored, at the larger exponent; then the total, floored
+   behind its own leading bit. */
+static uint32_t floor_with_c(const struct hc_unit *u, struct hc_unit_term sum,
+                             struct hc_unit_term c)
+{
+    int exponent = larger(sum.exponent, c.exponent);
+    int fraction = larger(u->fraction, u->floor_fraction);
+    int64_t total = align(&sum, exponent, u->floor_fraction, HC_ROUND_FLOOR) *
+                    (INT64_C(1) << (fraction - u->floor_fraction));
+    total +=
+        align(&c, exponent, u->fraction, HC_ROUND_FLOOR) * (INT64_C(1) << (fraction - u->fraction));
+    struct hc_unit_number x = number(total, exponent - fraction);
+    if (u->total_fraction && x.m) {
+        int leading = larger(hc_unit_top(x.m) + x.e, 1 - hc_operands[u->d].bias);
+        int quantum = leading - u->total_fraction;
+        x = number(hc_unit_quantize(x, larger(quantum, x.e), HC_ROUND_FLOOR), larger(quantum, x.e));
+    }
+    return hc_unit_round(u, x);
+}
+
+/* Products first, first + stride, ... of the n terms, cut at their largest exponent and summed. */
+static struct hc_unit_term sum_cut(const struct hc_unit *u, const struct hc_unit_term *terms, int n,
+                                   int stride)
+{
+    int exponent = largest(terms, n, stride);
+    int64_t total = 0;
+    for (int i = 0; i < n; i += stride)
+        total += align(&terms[i], exponent, u->fraction, u->alignment);
+    return sum_term(total, exponent, u->fraction);
+}
+
+/* Products of 2^128 or more become infinite. */
+static void overflow(struct hc_unit_term *terms, int n)
+{
+    for (int i = 0; i < n; i++)
+        if (terms[i].class_ == HC_CLASS_FINITE &&
+            hc_unit_top(terms[i].significand) + terms[i].exponent - terms[i].fraction >= 128)
+            terms[i].class_ = HC_CLASS_INFINITE;
+}
+
+/* D of n terms and C, all of which are numbers. */
+typedef uint32_t piece_rule(const struct hc_unit *u, const struct hc_unit_term *terms, int n,
+                            struct hc_unit_term c);
+
+static uint32_t pieces(const struct hc_unit *u, const struct hc_unit_operands *x, piece_rule *rule)
+{
+    struct hc_unit_term c = hc_unit_c_term(u, x->c_operand, x->c);
+    struct hc_unit_term terms[HC_UNIT_MAX_K];
+    uint32_t d = x->c;
+    for (int first = 0; first < u->k; first += u->piece) {
+        for (int i = 0; i < u->piece; i++)
+            terms[i] = hc_unit_product(u, x, first + i);
+        bool special = u->infinite_c_wins && hc_unit_special(u, terms, u->piece, c, &d);
+        if (u->rule == HC_UNIT_FLOORED || u->rule == HC_UNIT_FLOORED_HALVES)
+            overflow(terms, u->piece);
+        if (!special && !hc_unit_special(u, terms, u->piece, c, &d))
+            d = rule(u, terms, u->piece, c);
+        c = hc_unit_c_term(u, u->d, d);
+    }
+    return d;
+}
+
+static uint32_t floored_piece(const struct hc_unit *u, const struct hc_unit_term *terms, int n,
+                              struct hc_unit_term c)
+{
+    return floor_with_c(u, sum_cut(u, terms, n, 1), c);
+}
+
+static uint32_t halves_piece(const struct hc_unit *u, const struct hc_unit_term *terms, int n,
+                             struct hc_unit_term c)
+{
+    struct hc_unit_term even = sum_cut(u, terms, n, 2);
+    struct hc_unit_term odd = sum_cut(u, terms + 1, n - 1, 2);
+    int exponent = larger(even.exponent, odd.exponent);
+    int64_t total = align(&even, exponent, u->fraction, HC_ROUND_FLOOR) +
+                    align(&odd, exponent, u->fraction, HC_ROUND_FLOOR);
+    struct hc_unit_term sum = sum_term(total, exponent, u->fraction);
+    if (c.exponent < exponent - u->fraction - 1)
+        c.class_ = HC_CLASS_ZERO;
+    return floor_with_c(u, sum, c);
+}
+
+uint32_t hc_unit_fused(const struct hc_unit *u, const struct hc_unit_operands *x)
+{
+    return pieces(u, x, fuse);
+}
+
+uint32_t hc_unit_exact(const struct hc_unit *u, const struct hc_unit_operands *x)
+{
+    return pieces(u, x, sum_exactly);
+}
+
+uint32_t hc_unit_floored(const struct hc_unit *u, const struct hc_unit_operands *x)
+{
+    return pieces(u, x, floored_piece);
+}
+
+uint32_t hc_unit_floored_halves(const struct hc_unit *u, const struct hc_unit_operands *x)
+{
+    return pieces(u, x, halves_piece);
+}
