@@ -50,6 +50,12 @@ static inline bool hc_conv_same(const struct hc_conv_shape *a, const struct hc_c
            a->pad == b->pad;
 }
 
+/* Products of two elements, those with the padding included. */
+static inline int64_t hc_conv_products(const struct hc_conv_shape *g)
+{
+    return g->n * g->p * g->q * g->k * g->r * g->s * g->c;
+}
+
 /* Whether a tensor is empty: an image has no pixels or no channels, or there are no filters. */
 static inline bool hc_conv_empty(const struct hc_conv_shape *g)
 {

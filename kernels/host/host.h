@@ -18,8 +18,15 @@ struct hc_queue {
 /* Elements that are converted and worked on while they are in the first-level cache. */
 enum { HC_HOST_BLOCK = 2048 };
 
-/* Elements of a call that are not worth a second thread. */
-enum { HC_HOST_SMALL = 16384 };
+/* Elements, and products of elements, of a call that are not worth a second thread. To wake one
+   takes 5 to 50 microseconds, more where the machine is a guest whose core has gone to sleep. */
+enum { HC_HOST_SMALL = 16384, HC_HOST_SMALL_PRODUCTS = 1 << 17 };
+
+/* How many threads so many products are worth: all of the queue's, or the caller's alone. */
+static inline int hc_host_team(const struct hc_queue *queue, int64_t products)
+{
+    return products > HC_HOST_SMALL_PRODUCTS ? queue->threads : 1;
+}
 
 /* Chunks of a sum, whose sums are added at the end; and the terms of a product of matrices in fp64
    that are added one after the other. */

@@ -220,7 +220,8 @@ static enum hc_status convolve(struct hc_queue *queue, const struct hc_call *cal
         return status;
     int failed = 0;
     int threads = hc_onednn_single_thread();
-#pragma omp parallel for num_threads(queue->threads) schedule(dynamic) reduction(| : failed)
+    int team = hc_host_team(queue, hc_conv_products(&w->shape));
+#pragma omp parallel for num_threads(team) schedule(dynamic) reduction(| : failed)
     for (int64_t i = 0; i < w->shape.n; i += w->group)
         failed |= convolve_group(queue, call, w, filter, replaced, i) != HC_OK;
     hc_onednn_restore_threads(threads);

@@ -197,13 +197,14 @@ enum hc_status hc_onednn_filter(struct hc_queue *queue, const struct hc_call *ca
     int nonfinite = 0;
     int64_t shares = w.image_shares;
     int64_t taps = w.shape.r * w.shape.s;
+    int team = hc_host_team(queue, hc_conv_products(&w.shape));
     int threads = hc_onednn_single_thread();
-#pragma omp parallel for num_threads(queue->threads) schedule(dynamic) reduction(| : nonfinite)
+#pragma omp parallel for num_threads(team) schedule(dynamic) reduction(| : nonfinite)
     for (int64_t i = 0; i < w.image_shares * w.column_shares; i++)
         nonfinite |= sum_share(queue, call, &w, i);
     if (nonfinite && w.shape.pad > 0) {
         shares = 1;
-#pragma omp parallel for num_threads(queue->threads) schedule(dynamic)
+#pragma omp parallel for num_threads(team) schedule(dynamic)
         for (int64_t t = 0; t < taps; t++)
             sum_tap(queue, call, &w, t);
     }

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "kernels/host/host.h"
 #include "kernels/host/onednn_inner.h"
 
 bool hc_onednn_passed_over(dnnl_primitive_desc_t descriptor)
@@ -133,7 +134,8 @@ enum hc_status hc_onednn_reorder(struct hc_onednn *onednn, struct hc_onednn_plan
     dnnl_memory_set_data_handle(plan->plain, (void *)filter);
     dnnl_memory_set_data_handle(plan->filter, to);
     int threads = hc_onednn_single_thread();
-    hc_onednn_restore_threads(onednn->threads);
+    if (plan->filter_bytes > HC_HOST_SMALL * sizeof(float))
+        hc_onednn_restore_threads(onednn->threads);
     dnnl_status_t status = dnnl_primitive_execute(plan->reorder, onednn->streams[0], 2, arguments);
     hc_onednn_restore_threads(threads);
     return status == dnnl_success ? HC_OK : hc_fail(HC_DEVICE, "host: oneDNN: reorder %d", status);

@@ -157,8 +157,9 @@ static void multiply_rows(const struct hc_queue *queue, const struct product *p,
 static void multiply(const struct hc_queue *queue, const struct product *p)
 {
     double *packed = p->call->scratch;
-    pack(p, packed, queue->threads);
-#pragma omp parallel for num_threads(queue->threads) schedule(dynamic, 4)
+    int team = hc_host_team(queue, p->rows * p->columns * p->terms);
+    pack(p, packed, team);
+#pragma omp parallel for num_threads(team) schedule(dynamic, 4)
     for (int64_t row = 0; row < p->rows; row += HC_TILE_ROWS)
         multiply_rows(queue, p, packed, row);
 }

@@ -31,7 +31,7 @@ struct hc_run_options {
     enum hc_level level;
     bool bits_only; /* kernels run, and nothing is claimed: results have digests alone */
     uint64_t seed;
-    int threads; /* of the queues and of the comparisons; 0: one per core */
+    int threads; /* of the queues and of the comparisons; 0: one per core, or a worker's share */
     int workers; /* cases that run side by side where all backends are `concurrent`; 0: one */
     struct hc_shard *shard; /* run only what belongs to it; NULL: everything */
     /* How long a case is likely to take on a backend ("-" if it runs once), by which shards are
@@ -51,6 +51,11 @@ struct hc_run_options {
     void (*closing)(const struct hc_backend *backend, struct hc_queue *queue, void *context);
     void *context;
 };
+
+enum { HC_MAX_WORKERS = 256 };
+
+/* As many workers as there are cores that the process may use. */
+int hc_run_cores(void);
 
 /* HC_INVALID if a pattern matches no case, or no chosen case runs at that level; or what a
    backend's open returned. A backend that is unavailable has SKIPPED results. */

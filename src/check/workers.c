@@ -1,8 +1,12 @@
 /* Workers are threads that run cases side by side, each with queues of its own. A worker takes the
    next unit, runs it, and puts what came out into the unit's slot. The caller's thread reports the
    slots in the order of the units, so that the output does not depend on the workers; a unit's
-   memory is kept until then, so workers wait when they are MAX_AHEAD units ahead. A single worker
-   is the caller's thread itself. */
+   memory is kept until then, so workers wait when they are too many units ahead. A single worker
+   is the caller's thread itself.
+
+   A single worker's kernels have all cores. Several share them, so that not every worker wakes as
+   many threads as there are cores; but each has two at least, because a kernel that is right on one
+   thread alone must be found wrong. */
 #include "check/workers.h"
 
 #include <assert.h>
@@ -21,7 +25,8 @@
 #include "own_calls.h"
 #include "reference.h"
 
-enum { MAX_WORKERS = 16, MAX_AHEAD = 64 };
+/* Units that workers may be ahead: MIN_AHEAD, or so many a worker. */
+enum { MIN_AHEAD = 64, AHEAD = 8, MIN_THREADS = 2 };
 
 struct queues {
     struct hc_queue *exact;
@@ -32,6 +37,7 @@ struct team {
     const struct hc_run_options *options;
     const struct hc_case_run *units;
     int count;
+    int ahead; /* so many units */
     pthread_mutex_t lock;
     pthread_cond_t changed;
     struct hc_check **slots; /* by unit: NULL until it has run */
@@ -172,7 +178,7 @@ static bool report_unit(const struct hc_run_options *options, struct hc_check *c
 static int take(struct team *team)
 {
     (void)pthread_mutex_lock(&team->lock);
-    while (!team->stop && team->next < team->count && team->next - team->reported >= MAX_AHEAD)
+    while (!team->stop && team->next < team->count && team->next - team->reported >= team->ahead)
         (void)pthread_cond_wait(&team->changed, &team->lock);
     int unit = team->stop || team->next == team->count ? -1 : team->next++;
     (void)pthread_mutex_unlock(&team->lock);
@@ -245,14 +251,15 @@ static void report_all(struct team *team)
 static enum hc_status run_in_team(const struct hc_run_options *options,
                                   const struct hc_case_run *units, int count, int workers)
 {
-    struct worker worker[MAX_WORKERS] = {{.team = NULL}};
+    struct worker *worker = calloc((size_t)workers, sizeof *worker);
     struct team team = {.options = options, .units = units, .count = count};
     int started = 0;
     enum hc_status status = HC_OK;
     (void)pthread_mutex_init(&team.lock, NULL);
     (void)pthread_cond_init(&team.changed, NULL);
+    team.ahead = AHEAD * workers > MIN_AHEAD ? AHEAD * workers : MIN_AHEAD;
     team.slots = calloc((size_t)count, sizeof(struct hc_check *));
-    if (!team.slots)
+    if (!team.slots || !worker)
         status = hc_fail(HC_NO_MEMORY, "no memory for %d results", count);
     while (started < workers && status == HC_OK) {
         struct worker *w = &worker[started];
@@ -282,6 +289,7 @@ static enum hc_status run_in_team(const struct hc_run_options *options,
         tell_facts(options, &worker[0].queues);
     for (int i = 0; i < started; i++)
         close_queues(options, &worker[i].queues);
+    free(worker);
     free(team.slots);
     (void)pthread_cond_destroy(&team.changed);
     (void)pthread_mutex_destroy(&team.lock);
@@ -305,15 +313,36 @@ static enum hc_status run_alone(const struct hc_run_options *options,
     return status;
 }
 
+int hc_run_cores(void)
+{
+    int cores = omp_get_num_procs();
+    return cores < HC_MAX_WORKERS ? cores : HC_MAX_WORKERS;
+}
+
+/* Threads of each of several workers. */
+static int shared_threads(int workers)
+{
+    int cores = omp_get_num_procs();
+    int share = (cores + workers - 1) / workers;
+    share = share > MIN_THREADS ? share : MIN_THREADS;
+    return share < cores ? share : cores;
+}
+
 enum hc_status hc_run_units(const struct hc_run_options *options, const struct hc_case_run *units,
                             int count)
 {
-    int workers = options->workers < MAX_WORKERS ? options->workers : MAX_WORKERS;
+    struct hc_run_options shared = *options;
+    int workers = options->workers < HC_MAX_WORKERS ? options->workers : HC_MAX_WORKERS;
     workers = workers < count ? workers : count;
     for (int b = 0; b < options->backend_count; b++)
         if (!options->backends[b]->concurrent)
             workers = 1;
     if (workers <= 1 || options->story || !exact_of(options)->concurrent)
         return run_alone(options, units, count);
-    return run_in_team(options, units, count, workers);
+    if (shared.threads == 0)
+        shared.threads = shared_threads(workers);
+    int threads = omp_get_max_threads();
+    enum hc_status status = run_in_team(&shared, units, count, workers);
+    omp_set_num_threads(threads);
+    return status;
 }

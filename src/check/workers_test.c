@@ -1,5 +1,6 @@
 /* Cases side by side: nobody can tell from the results how many workers there were. */
 #include <criterion/criterion.h>
+#include <omp.h>
 #include <string.h>
 
 #include "cases/registry.h"
@@ -8,10 +9,13 @@
 struct seen {
     char name[1024][96];
     double error[1024];
+    double bound[1024];
     int64_t checked[1024];
+    uint64_t digest[1024];
     enum hc_verdict verdict[1024];
     int count;
     int stop_after; /* 0: never */
+    bool few;       /* only the first cases */
 };
 
 static bool keep(const struct hc_result *result, void *context)
@@ -21,7 +25,9 @@ static bool keep(const struct hc_result *result, void *context)
     (void)snprintf(seen->name[seen->count], sizeof seen->name[0], "%s on %s", result->what->name,
                    result->backend);
     seen->error[seen->count] = result->error;
+    seen->bound[seen->count] = result->bound;
     seen->checked[seen->count] = result->checked;
+    seen->digest[seen->count] = result->digest;
     seen->verdict[seen->count++] = result->verdict;
     return seen->count != seen->stop_after;
 }
@@ -29,9 +35,10 @@ static bool keep(const struct hc_result *result, void *context)
 static enum hc_status run(const struct hc_backend *const *backends, int count, int workers,
                           struct seen *seen)
 {
-    static const char *const patterns[] = {"eps/*", "op/add/*", "scaler/*"};
+    static const char *const patterns[] = {"eps/*", "op/add/*", "op/conv2d_bwd_filter/fp32/*",
+                                           "scaler/*"};
     struct hc_run_options options = {.patterns = patterns,
-                                     .pattern_count = 3,
+                                     .pattern_count = seen->few ? 1 : 4,
                                      .backends = backends,
                                      .backend_count = count,
                                      .level = HC_STANDARD,
@@ -51,10 +58,37 @@ Test(workers, results_and_their_order_do_not_depend_on_their_number)
                                              hc_backend_by_name("host")};
     cr_assert_eq(run(both, 2, 1, &want), HC_OK);
     cr_assert_gt(want.count, 150);
-    for (int workers = 2; workers <= 5; workers++) {
+    static const int workers[] = {2, 5, 100};
+    for (size_t i = 0; i < sizeof workers / sizeof *workers; i++) {
         memset(&got, 0, sizeof got);
-        cr_assert_eq(run(both, 2, workers, &got), HC_OK);
-        cr_expect_eq(memcmp(&got, &want, sizeof got), 0, "%d workers", workers);
+        cr_assert_eq(run(both, 2, workers[i], &got), HC_OK);
+        cr_expect_eq(memcmp(&got, &want, sizeof got), 0, "%d workers", workers[i]);
+    }
+}
+
+static int threads_asked; /* by the queue that was opened last */
+
+static enum hc_status open_and_note(const struct hc_backend *backend, struct hc_queue **queue,
+                                    int threads)
+{
+    threads_asked = threads;
+    return hc_backend_by_name("exact")->open(backend, queue, threads);
+}
+
+Test(workers, share_the_cores_and_have_two_threads_at_least)
+{
+    static struct seen got = {.few = true};
+    struct hc_backend noted = *hc_backend_by_name("exact");
+    const struct hc_backend *const backends[] = {&noted};
+    int cores = omp_get_num_procs();
+    noted.open = open_and_note;
+    for (int workers = 1; workers <= 8; workers++) {
+        int share = (cores + workers - 1) / workers;
+        int want = workers == 1 ? 0 : share > 2 ? share : cores < 2 ? cores : 2; /* 0: all */
+        got.count = 0;
+        cr_assert_eq(run(backends, 1, workers, &got), HC_OK);
+        cr_expect_eq(threads_asked, want, "%d workers: %d", workers, threads_asked);
+        cr_expect_eq(omp_get_max_threads(), cores);
     }
 }
 
@@ -82,7 +116,7 @@ static enum hc_status open_twice(const struct hc_backend *backend, struct hc_que
 
 Test(workers, a_queue_that_cannot_be_opened_ends_the_run_with_its_line)
 {
-    static struct seen got;
+    static struct seen got = {.few = true};
     struct hc_backend scarce = *hc_backend_by_name("exact");
     const struct hc_backend *const backends[] = {&scarce};
     scarce.open = open_twice;

@@ -12,6 +12,7 @@
 #include <math.h>
 #include <stdint.h>
 
+#include "num/bits.h"
 #include "num/format.h"
 #include "num/inline.h"
 
@@ -90,11 +91,17 @@ HC_INLINE uint64_t hc_encode_magnitude(const struct hc_layout *l, const struct h
                                        double magnitude, double lo, int negative,
                                        enum hc_direction direction)
 {
-    int e;
-    uint64_t m = (uint64_t)ldexp(frexp(magnitude, &e), 53) << 8;
+    uint64_t bits64 = hc_fp64_bits(magnitude);
+    uint64_t m = bits64 & (((uint64_t)1 << 52) - 1);
+    int e = (int)(bits64 >> 52);
+    if (e > 0)
+        m |= (uint64_t)1 << 52;
+    for (e += e == 0; m >> 52 == 0; e--) /* fp64's own subnormals */
+        m <<= 1;
+    m <<= 8;
     if (lo != 0)
         m += lo > 0 ? 1 : (uint64_t)-1;
-    e -= 61;
+    e -= 1023 + 60;
     /* m lies between 2^60 - 1 and 2^61. */
     int top = (m >> 60 ? 60 : 59) + e;
     int lsb = (top < f->emin ? f->emin : top) - l->fraction;
@@ -158,11 +165,13 @@ HC_INLINE double hc_decode_as(const struct hc_format_info *f, uint64_t bits)
     if (magnitude > l.largest)
         value = magnitude == l.infinity && f->overflow == HC_OVERFLOW_INF ? (double)INFINITY
                                                                           : (double)NAN;
-    else if (biased == 0)
-        value = ldexp((double)fraction, f->emin - l.fraction);
+    else if (f->precision == 53)
+        value = hc_fp64_value(magnitude);
+    else if (biased == 0) /* a product that is normal in fp64 */
+        value = (double)fraction * hc_fp64_value((uint64_t)(f->emin - l.fraction + 1023) << 52);
     else
-        value = ldexp((double)(fraction | (uint64_t)1 << l.fraction),
-                      (int)biased - l.bias - l.fraction);
+        value =
+            hc_fp64_value((biased + 1023 - (uint64_t)l.bias) << 52 | fraction << (52 - l.fraction));
     return sign ? -value : value;
 }
 

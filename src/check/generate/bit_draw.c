@@ -115,7 +115,12 @@ void hc_bit_draw_inputs(const struct hc_call *call, int number, uint64_t seed)
 {
     const struct scalar *s = scalars[call->op];
     bool of_ops = number >= OF_OPS && number < SCALARS;
-    hc_draw_inputs(call, of_ops ? (enum hc_distribution)(number - OF_OPS) : HC_DRAW_NORMAL, seed);
+    for (int slot = 0; slot < hc_ops[call->op].inputs; slot++) {
+        if (of_ops)
+            hc_draw_input(call, slot, (enum hc_distribution)(number - OF_OPS), seed);
+        else if (!is_data(call, slot))
+            hc_draw_input(call, slot, HC_DRAW_NORMAL, seed);
+    }
     if (!of_ops)
         draw_data(call, number, seed + (uint64_t)number);
     if (number >= SCALARS && s)

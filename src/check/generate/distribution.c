@@ -119,19 +119,25 @@ static double small_input(const struct hc_call *call, enum hc_values values, int
     }
 }
 
+void hc_draw_input(const struct hc_call *call, int slot, enum hc_distribution distribution,
+                   uint64_t seed)
+{
+    const struct hc_tensor *t = &call->in[slot];
+    enum hc_values values = hc_slot(call->op, slot)->values;
+    bool small = values == HC_VALUES_SCALAR || values == HC_VALUES_HYPER ||
+                 values == HC_VALUES_FLAG || values == HC_VALUES_LABELS ||
+                 values == HC_VALUES_COUNTS;
+    int64_t n = hc_tensor_count(t);
+    for (int64_t i = 0; i < n; i++)
+        hc_tensor_set(t, i,
+                      small ? small_input(call, values, i, distribution, seed)
+                            : hc_op_value(call, slot, values, i, distribution, seed));
+}
+
 void hc_draw_inputs(const struct hc_call *call, enum hc_distribution distribution, uint64_t seed)
 {
-    for (int slot = 0; slot < hc_ops[call->op].inputs; slot++) {
-        const struct hc_tensor *t = &call->in[slot];
-        enum hc_values values = hc_slot(call->op, slot)->values;
-        bool small = values == HC_VALUES_SCALAR || values == HC_VALUES_HYPER ||
-                     values == HC_VALUES_FLAG || values == HC_VALUES_LABELS ||
-                     values == HC_VALUES_COUNTS;
-        for (int64_t i = 0; i < hc_tensor_count(t); i++)
-            hc_tensor_set(t, i,
-                          small ? small_input(call, values, i, distribution, seed)
-                                : hc_op_value(call, slot, values, i, distribution, seed));
-    }
+    for (int slot = 0; slot < hc_ops[call->op].inputs; slot++)
+        hc_draw_input(call, slot, distribution, seed);
 }
 
 static bool any_input(const struct hc_call *call, bool (*is)(const struct hc_call *, double))

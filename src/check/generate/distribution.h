@@ -29,8 +29,10 @@ bool hc_distribution_of_sums(enum hc_distribution distribution);
 /* Whether the distribution makes sense for that call. */
 bool hc_distribution_applies(const struct hc_call *call, enum hc_distribution distribution);
 
-/* Fills all inputs; the same seed gives the same values. */
+/* Fills all inputs, or that one; the same seed gives the same values. */
 void hc_draw_inputs(const struct hc_call *call, enum hc_distribution distribution, uint64_t seed);
+void hc_draw_input(const struct hc_call *call, int slot, enum hc_distribution distribution,
+                   uint64_t seed);
 
 /* Whether the inputs are what the distribution's name says. */
 bool hc_distribution_reached(const struct hc_call *call, enum hc_distribution distribution);

@@ -1,7 +1,6 @@
 #include "cli/catches/inquiry.h"
 
 #include <stdlib.h>
-#include <unistd.h>
 
 #include "cases/registry.h"
 
@@ -57,7 +56,7 @@ enum hc_status hc_inquire(const struct hc_backend *backend, const char *const *p
                                  .backends = &backend,
                                  .backend_count = 1,
                                  .level = HC_STANDARD,
-                                 .workers = (int)sysconf(_SC_NPROCESSORS_ONLN),
+                                 .workers = hc_run_cores(),
                                  .report = keep,
                                  .context = inquiry};
     enum hc_status status = cases && inquiry->row && inquiry->without

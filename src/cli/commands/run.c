@@ -1,5 +1,3 @@
-#include <unistd.h>
-
 #include "cli/command.h"
 #include "cli/run/frame.h"
 #include "cli/run/run_command.h"
@@ -34,9 +32,9 @@ static bool read_settings(struct hc_run_command *s, int argc, char **argv, int *
          .value = "N",
          .count = &s->options.workers,
          .least = 1,
-         .most = 16,
-         .help = "cases that run at the same time on the CPU (default: one per core, or one\n"
-                 "with --fault); the results do not depend on it"},
+         .most = HC_MAX_WORKERS,
+         .help = "cases that run at the same time on the CPU (default: one for each core that\n"
+                 "the process may use, or one with --fault); the results do not depend on it"},
         {.name = "shard",
          .value = "I/N",
          .text = &set->shard,
@@ -77,8 +75,7 @@ static bool read_settings(struct hc_run_command *s, int argc, char **argv, int *
 static int run(int argc, char **argv)
 {
     int status;
-    struct hc_run_command s = {.settings.level = HC_STANDARD,
-                               .options.workers = (int)sysconf(_SC_NPROCESSORS_ONLN)};
+    struct hc_run_command s = {.settings.level = HC_STANDARD, .options.workers = hc_run_cores()};
     if (!read_settings(&s, argc, argv, &status))
         return status;
     s.facts = json_object();

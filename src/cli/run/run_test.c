@@ -17,6 +17,22 @@ Test(run, writes_a_record_that_can_be_read_back, .init = enter_folder)
     hc_record_free(&record);
 }
 
+Test(run, a_record_does_not_depend_on_the_number_of_jobs, .init = enter_folder)
+{
+    cr_assert_eq(run_shell("for n in 1 2 40; do $hc run eps op/gemm/fp16 --jobs $n --json $n.json "
+                           ">/dev/null || exit 1; done")
+                     ->status,
+                 0);
+    run_shell("for n in 1 2 40; do sed '/^ \"results\"/,/^ \\]/!d; /\"seconds\"/d' $n.json "
+              ">$n.rest; done");
+    const struct ran *ran = run_shell("cmp 1.rest 2.rest && cmp 1.rest 40.rest && wc -l <1.rest");
+    cr_expect_eq(ran->status, 0, "%s%s", ran->out, ran->err);
+    cr_expect_gt(atoi(ran->out), 1000, "%s", ran->out);
+    ran = run_shell("$hc run eps --jobs 257");
+    cr_expect_eq(ran->status, 2);
+    cr_expect_not_null(strstr(ran->err, "--jobs"), "%s", ran->err);
+}
+
 static const char hc_run_eps[] = "$hc run 'eps/*' --level quick --backend exact --seed 7";
 
 Test(run, a_record_says_how_it_came_about, .init = enter_folder)
