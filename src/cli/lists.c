@@ -231,6 +231,7 @@ const struct hc_list hc_lists[] = {
     {"scalers", list_scalers, false},
     {"faults", list_faults, false},
     {"formats", list_formats, false},
+    {"units", hc_list_units, false},
     {"reports", list_reports, false},
     {"mechanisms", list_mechanisms, false},
     {"corrections", list_corrections, true},

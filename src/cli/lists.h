@@ -17,6 +17,9 @@ struct hc_list {
     bool wrapped;
 };
 
+/* The rows of `list units`. */
+void hc_list_units(json_t *rows);
+
 /* Ends with a name of NULL. */
 extern const struct hc_list hc_lists[];
 

@@ -94,6 +94,7 @@ static void print_others(FILE *out)
         {"recipes", "ways to place fp16 and bf16 in a training"},
         {"scalers", "rules of loss scalers"},
         {"formats", "floating-point formats"},
+        {"units", "matrix units of GPUs and CPUs, to the bit"},
         {"faults", "defects to plant, each with the cases that catch it"},
         {"reports", "reports from the field"},
         {"mechanisms", "mechanisms of those reports"},

@@ -1,12 +1,41 @@
-/* For the tests of units: the lines of golden vectors. */
+/* For the tests of units: codes and numbers, and the lines of golden vectors. */
 #ifndef HC_UNIT_TESTING_H
 #define HC_UNIT_TESTING_H
 
+#include <criterion/criterion.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "unit/unit.h"
+
+/* The code of a number that the operand holds. */
+static inline uint32_t code(enum hc_operand operand, double value)
+{
+    const struct hc_operand_info *o = &hc_operands[operand];
+    int x;
+    double f = frexp(fabs(value), &x); /* f in [0.5, 1) */
+    uint32_t sign = (uint32_t)(signbit(value) != 0) << (o->bits - 1);
+    if (value == 0)
+        return sign;
+    int field = x - 1 + o->bias;
+    double significand = ldexp(f, o->fraction + 1 - (field > 0 ? 0 : 1 - field));
+    cr_assert_eq(significand, floor(significand), "%s has no %a", o->name, value);
+    cr_assert(field < 1 << o->exponent, "%s has no %a", o->name, value);
+    return sign | (((uint32_t)(field > 0 ? field - 1 : 0) << o->fraction) + (uint32_t)significand);
+}
+
+static inline double value_of(enum hc_operand operand, uint32_t code)
+{
+    struct hc_operand_value v = hc_operand_decode(operand, code);
+    double size = ldexp(v.significand, v.exponent - hc_operands[operand].fraction);
+    if (v.class_ == HC_CLASS_NAN)
+        return NAN;
+    if (v.class_ == HC_CLASS_INFINITE)
+        size = INFINITY;
+    return v.negative ? -size : size;
+}
 
 /* A category has at most nine letters; the longest chain has four instructions of at most 64
    products with at most four scales a side. */
@@ -42,8 +71,7 @@ static inline bool read_code(const char *word, enum hc_operand operand, uint32_t
         return false;
     unsigned long value = strtoul(word, NULL, 16);
     *code = (uint32_t)value;
-    bool whole_bytes = bits == 6 && strlen(word) == 2;
-    return ((int)strlen(word) == (bits + 3) / 4 || whole_bytes) && value >> (bits - 1) < 2;
+    return (int)strlen(word) == (bits + 3) / 4 && value >> (bits - 1) < 2;
 }
 
 static inline bool read_codes(char **text, enum hc_operand operand, int64_t n, uint32_t *codes)

@@ -109,3 +109,35 @@ Test(vectors, the_whole_folder_gives_the_published_bits)
            t.older, t.raises, t.corrected);
     cr_expect(t.lines > 30000);
 }
+
+Test(vectors, reader_refuses_what_is_no_vector)
+{
+    static const char *const lines[] = {
+        "ties 3c00 3c00 3c00 3c00 3c00 3c00 3c00 3c00 3f800000",           /* no answer */
+        "ties 3c00 3c00 3c00 3c00 3c00 3c00 3c00 3c00 3f800000 40a00000 ", /* a space at the end */
+        "ties 3c00 3c00 3c00 3c00 3c00 3c00 3c00 3c00 3f800000 40a00000 40a00000 0",
+        "ties 3c00 3c00 3c00 3c00 3c00 3c00 3c00 3c00 3f800000 40a00000 -",
+        "ties 3c00 3c00 3c00 3c00 3c00 3c00 3c00 3c00 3f800000 -",
+        "ties 3c00 3c00 3c00 3c00 3c00 3c00 3c00 3c00 3f800000 40A00000",
+        "ties 3c00 3c00 3c00 3c00 3c00 3c00 3c00 3c00 3f800000 0x400000",
+        "ties 3c00 3c00 3c00 3c00 3c00 3c00 3c00 3c00 3f800000 a00000",
+        "ties 13c00 3c00 3c00 3c00 3c00 3c00 3c00 3c00 3f800000 40a00000",
+        "ties  3c00 3c00 3c00 3c00 3c00 3c00 3c00 3c00 3f800000 40a00000",
+        "ties.x2 3c00 3c00 3c00 3c00 3c00 3c00 3c00 3c00 3f800000 40a00000",
+        "ties.x9 3c00 3c00 3c00 3c00 3c00 3c00 3c00 3c00 3f800000 40a00000",
+        "Ties 3c00 3c00 3c00 3c00 3c00 3c00 3c00 3c00 3f800000 40a00000",
+        "averylongcategoryname 3c00 3c00 3c00 3c00 3c00 3c00 3c00 3c00 3f800000 40a00000",
+        " ties 3c00 3c00 3c00 3c00 3c00 3c00 3c00 3c00 3f800000 40a00000",
+        "ties",
+        "",
+    };
+    static struct vector v;
+    const struct hc_unit *u = hc_unit_by_name("v100-fp16-fp32");
+    char good[] = "ties 3c00 3c00 3c00 3c00 3c00 3c00 3c00 3c00 3f800000 - 40a00000";
+    cr_expect(read_vector(u, good, &v) && v.disputed && v.raises && v.d == 0x40a00000 && v.n == 4);
+    for (size_t i = 0; i < sizeof lines / sizeof *lines; i++) {
+        char line[128];
+        (void)snprintf(line, sizeof line, "%s", lines[i]);
+        cr_expect(!read_vector(u, line, &v), "taken: %s", lines[i]);
+    }
+}

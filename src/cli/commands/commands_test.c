@@ -8,8 +8,8 @@
 
 Test(list, every_subject_has_rows_with_the_name_first, .init = enter_folder)
 {
-    const char *names[] = {"cases",  "ops",     "backends", "recipes",    "scalers",
-                           "faults", "formats", "reports",  "mechanisms", "corrections"};
+    const char *names[] = {"cases",   "ops",   "backends", "recipes",    "scalers",    "faults",
+                           "formats", "units", "reports",  "mechanisms", "corrections"};
     for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
         char line[64];
         (void)snprintf(line, sizeof line, "$hc list %s | cut -f1 | grep -c '^[a-z0-9/-]*'",
@@ -19,6 +19,39 @@ Test(list, every_subject_has_rows_with_the_name_first, .init = enter_folder)
     cr_expect_eq(lines_of(run_shell("$hc list ops")->out), HC_OP_COUNT);
     const struct ran *ran = run_shell("$hc list formats | grep ^fp16");
     cr_expect_str_eq(ran->out, "fp16\t11\t-14\t15\t2\t0x1.ffcp+15\t0x1p-24\t0x1p-11\n");
+}
+
+Test(list, units_have_their_numbers_and_where_these_come_from, .init = enter_folder)
+{
+    const struct ran *ran = run_shell("$hc list units | grep -e ^h100wgmma-e4m3-fp32 -e ^amx");
+    cr_expect_str_eq(
+        ran->out,
+        "h100wgmma-e4m3-fp32\te4m3*e4m3+fp32=fp32\tfused\t32\t32\t13\ttoward zero\t13\t-133\t"
+        "disputed\tMMA-Sim 2.1.1\n"
+        "h100wgmma-e4m3-fp32@c785138\te4m3*e4m3+fp32=fp32\tfused\t32\t32\t13\ttoward zero\t13\t"
+        "-126\tdisputed\tMMA-Sim c785138\n"
+        "amx-bf16-fp32\tbf16*bf16+fp32=fp32\ttwo chains of fma\t32\t32\t-\tnearest\t23\t-\t"
+        "measured\tmeasured on an Intel Xeon (Sapphire Rapids); Intel's SDM\n");
+    cr_assert_eq(run_shell("$hc list units --json >units.json")->status, 0);
+    json_t *rows = json_load_file("units.json", 0, NULL);
+    size_t i;
+    const json_t *row;
+    int found = 0;
+    json_array_foreach(rows, i, row)
+    {
+        const json_t *o = json_object_get(row, "description");
+        const char *name = json_string_value(json_object_get(row, "name"));
+        cr_assert(name && json_string_value(json_object_get(o, "instruction")), "row %zu", i);
+        if (strcmp(name, "b200-nve2m1-fp32@c785138") != 0)
+            continue;
+        found++;
+        cr_expect_str_eq(json_string_value(json_object_get(o, "scale")), "ue4m3");
+        cr_expect_str_eq(json_string_value(json_object_get(o, "variant of")), "b200-nve2m1-fp32");
+        cr_expect_str_eq(json_string_value(json_object_get(o, "NaN code")), "7fffffff");
+        cr_expect_eq(json_integer_value(json_object_get(o, "group")), 16);
+    }
+    cr_expect_eq(found, 1);
+    json_decref(rows);
 }
 
 Test(list, json_has_as_many_rows_as_the_text, .init = enter_folder)

@@ -110,7 +110,7 @@ static int run(int argc, char **argv)
 const struct hc_command hc_command_list = {
     .name = "list",
     .usage = "[SUBJECT] [options]",
-    .summary = "list cases, ops, backends, recipes, faults, reports, corrections and more",
+    .summary = "list cases, ops, backends, recipes, faults, units, reports and more",
     .text =
         "Without SUBJECT it says what there is: the components and their cases, the backends, and\n"
         "what to type next. With one it prints one row a line: the name first, columns separated\n"
@@ -130,6 +130,11 @@ const struct hc_command hc_command_list = {
         "            planted\n"
         "  formats   name, bits of precision, emin, emax, bytes, largest finite value,\n"
         "            smallest subnormal, unit roundoff\n"
+        "  units     name (NAME@VERSION is an older published model), a*b+c=d, rule,\n"
+        "            products of an instruction, products that meet C at once, fraction\n"
+        "            bits kept in the sum, rounding of d, bits of its fraction, exponent\n"
+        "            of a zero, certainty (measured, published, disputed or text), source;\n"
+        "            with --json also the rest of the description\n"
         "  reports   slug of a report from the field, the case that shows it, source,\n"
         "            why it is left out\n"
         "  mechanisms\n"
