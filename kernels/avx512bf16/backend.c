@@ -1,0 +1,82 @@
+/* AVX512_BF16 as a backend of its own: products of bf16 in vector registers, to be held against the
+   reference and against the model of the instruction. One thread, the caller's memory. */
+#include "backend.h"
+
+#include "kernels/avx512bf16/avx512bf16.h"
+#include "kernels/memory.h"
+#include "kernels/pairs.h"
+#include "unit/unit.h"
+
+#ifdef HC_AVX512BF16
+#include <cpuid.h>
+#endif
+
+/* The flag is CPUID.7.1:EAX[5]. The tests for AVX-512 include that the system saves the
+   registers. */
+static const char *look(void)
+{
+#ifdef HC_AVX512BF16
+    unsigned a;
+    unsigned b;
+    unsigned c;
+    unsigned d;
+    if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
+        __builtin_cpu_supports("avx512vl") && __get_cpuid_count(7, 1, &a, &b, &c, &d) &&
+        (a >> 5 & 1))
+        return NULL;
+    return "this processor has no AVX512_BF16";
+#else
+    return "the compiler that built this program has no AVX512_BF16";
+#endif
+}
+
+#ifdef HC_AVX512BF16
+static size_t scratch(struct hc_queue *queue, const struct hc_call *call)
+{
+    (void)queue;
+    return hc_pairs_scratch(call, 1);
+}
+#endif
+
+/* Filled in when the backend is asked whether it is available. */
+static const struct hc_unit *units[2];
+
+static const struct hc_border borders[] = {{HC_EXTENT_TERMS, 2},
+                                           {HC_EXTENT_GEMM_M, HC_PAIRS_TILE},
+                                           {HC_EXTENT_GEMM_N, HC_PAIRS_TILE},
+                                           {HC_EXTENT_GEMM_K, 2},
+                                           {HC_EXTENT_COUNT, 0}};
+
+static const char *unavailable(void)
+{
+    units[0] = hc_unit_by_name("avx512bf16-bf16-fp32");
+    return look();
+}
+
+const struct hc_backend hc_backend_avx512bf16 = {
+    .abi = HC_BACKEND_ABI,
+    .name = "avx512bf16",
+    .title = "bf16 products of the CPU's vector unit, a few ops",
+    .accumulator =
+        {.precision = 24, .block = 1, .extra_bits = 0, .truncates = false, .flushes = true},
+    .borders = borders,
+    .partial = true,
+    .units = units,
+    .host_memory = true,
+    .concurrent = true,
+    .unavailable = unavailable,
+    .open = hc_memory_open,
+    .close = hc_memory_close,
+    .allocate = hc_memory_allocate,
+    .release = hc_memory_release,
+    .upload = hc_memory_copy,
+    .download = hc_memory_copy,
+#ifdef HC_AVX512BF16
+    .scratch = scratch,
+    .kernel =
+        {
+            [HC_OP_dot] = hc_avx512bf16_products,
+            [HC_OP_gemm] = hc_avx512bf16_products,
+        },
+#endif
+};
