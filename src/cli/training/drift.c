@@ -33,22 +33,25 @@ static void print_summary(const struct hc_drift_report *r, FILE *out)
                   "minus that of fp64\n");
 }
 
-static void print_attribution(const struct hc_drift *d, FILE *out)
+/* The longest name is the unit's. */
+static void print_attribution(const struct hc_drift_report *r, const struct hc_drift *d, FILE *out)
 {
+    int width = hc_drift_has_source(r, HC_SOURCE_UNIT) ? 23 : 18;
     hc_print(out,
              "\n%s: its formats put into the fp64 run    gradient (measured %.2e)     "
              "weights (measured %.2e)\n",
              d->recipe->name, d->all.error, d->free);
-    hc_print(out, "  %-18s %-6s %12s %12s %14s %12s\n", "source", "format", "alone", "all but it",
-             "alone", "all but it");
+    hc_print(out, "  %-*s %-6s %12s %12s %14s %12s\n", width, "source", "format", "alone",
+             "all but it", "alone", "all but it");
     for (int k = 0; k < HC_SOURCE_COUNT; k++)
-        hc_print(out, "  %-18s %-6s %12.2e %12.2e %14.2e %12.2e\n", hc_drift_source(k),
-                 hc_drift_format(d, k), d->alone_gradient[k], d->without_gradient[k],
-                 d->alone_free[k], d->without_free[k]);
-    hc_print(out, "  %-18s %-6s %12.2e %12s %14.2e\n", hc_drift_source(HC_SOURCE_COUNT), "-",
+        if (hc_drift_has_source(r, k))
+            hc_print(out, "  %-*s %-6s %12.2e %12.2e %14.2e %12.2e\n", width, hc_drift_source(k),
+                     hc_drift_format(d, k), d->alone_gradient[k], d->without_gradient[k],
+                     d->alone_free[k], d->without_free[k]);
+    hc_print(out, "  %-*s %-6s %12.2e %12s %14.2e\n", width, hc_drift_source(HC_SOURCE_COUNT), "-",
              d->alone_gradient[HC_SOURCE_COUNT], "", d->alone_free[HC_SOURCE_COUNT]);
-    hc_print(out, "  %-18s %-6s %12.2e %12s %14.2e\n", "left over", "-", d->residual_gradient, "",
-             d->residual_free);
+    hc_print(out, "  %-*s %-6s %12.2e %12s %14.2e\n", width, "left over", "-", d->residual_gradient,
+             "", d->residual_free);
 }
 
 static void print(FILE *out, const void *report)
@@ -56,12 +59,15 @@ static void print(FILE *out, const void *report)
     const struct hc_drift_report *r = report;
     print_summary(r, out);
     for (int i = 0; i < r->c->recipes; i++)
-        print_attribution(&r->drift[i], out);
+        print_attribution(r, &r->drift[i], out);
     (void)fputs(
         "\nalone: the fp64 run with only this rounding; all but it: with all the others; left "
         "over: "
         "the\ndistance between the recipe's own run and the fp64 run with all of its roundings\n",
         out);
+    if (hc_drift_has_source(r, HC_SOURCE_UNIT))
+        hc_print(out, "this unit: alone is what it changes in the recipe, against sums in fp32 of "
+                      "the same rounded\ninputs; all but it: the recipe with those sums\n");
     if (r->c->training->set.synthetic)
         hc_print(out, "\n%s\n", r->c->training->set.origin);
 }
@@ -106,7 +112,8 @@ static void draw(const struct hc_drift_report *r)
     hc_plot_integer(values, "per_layer", 0, layers + 1);
     hc_plot_integer(values, "synthetic", 0, r->c->training->set.synthetic);
     hc_plot_integer(values, "steps", 0, r->steps);
-    hc_plot_integer(values, "sources", 0, HC_SOURCE_COUNT);
+    hc_plot_integer(values, "sources", 0,
+                    HC_SOURCE_COUNT - !hc_drift_has_source(r, HC_SOURCE_UNIT));
     hc_plot_integer(values, "many", 0, r->c->recipes);
     hc_plot_array(values, "recipe_name", r->c->recipes);
     hc_plot_array(values, "recipe_tic", r->c->recipes);

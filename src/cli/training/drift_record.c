@@ -11,6 +11,14 @@
 #include "op/output.h"
 #include "op/text.h"
 
+bool hc_drift_has_source(const struct hc_drift_report *r, int k)
+{
+    bool unit = false;
+    for (int i = 0; i < r->c->recipes; i++)
+        unit |= r->drift[i].unit;
+    return k != HC_SOURCE_UNIT || unit;
+}
+
 const char *hc_drift_source(int k)
 {
     return k < HC_SOURCE_COUNT ? hc_source_names[k] : "all of them";
@@ -21,6 +29,8 @@ const char *hc_drift_format(const struct hc_drift *d, int k)
     struct hc_rounding r = hc_rounding_of(d->recipe);
     if (k == HC_SOURCE_MASTER && hc_rounds_otherwise(d->recipe))
         return "-";
+    if (k == HC_SOURCE_UNIT)
+        return d->unit ? hc_formats[d->recipe->model].name : "-";
     return k < HC_SOURCE_COUNT ? hc_formats[r.format[k][k == HC_SOURCE_NORM]].name : "-";
 }
 
@@ -72,6 +82,8 @@ static void print_attribution(FILE *file, const void *report)
     for (int i = 0; i < r->c->recipes; i++)
         for (int k = 0; k <= HC_SOURCE_COUNT; k++) {
             const struct hc_drift *d = &r->drift[i];
+            if (!hc_drift_has_source(r, k))
+                continue;
             hc_print(file, "%s,%s,%s,%.9g,%.9g,%.9g,%.9g,%.9g,%.9g,%.9g,%.9g\n", d->recipe->name,
                      hc_drift_source(k), hc_drift_format(d, k), d->alone_gradient[k],
                      d->without_gradient[k], d->alone_free[k], d->without_free[k], d->all.error,
@@ -95,13 +107,14 @@ static json_t *drift_json(const struct hc_drift_report *r, const struct hc_drift
         if (r->plan.layer[l].parameter >= 0)
             (void)json_array_append_new(layers, layer_json(r->plan.layer[l].name, &d->layer[l]));
     for (int k = 0; k <= HC_SOURCE_COUNT; k++)
-        (void)json_array_append_new(
-            sources,
-            json_pack("{s:s, s:s, s:o, s:o, s:o, s:o}", "source", hc_drift_source(k), "format",
-                      hc_drift_format(d, k), "gradient_alone", hc_json_real(d->alone_gradient[k]),
-                      "gradient_without", hc_json_real(d->without_gradient[k]), "free_alone",
-                      hc_json_real(d->alone_free[k]), "free_without",
-                      hc_json_real(d->without_free[k])));
+        if (hc_drift_has_source(r, k))
+            (void)json_array_append_new(
+                sources, json_pack("{s:s, s:s, s:o, s:o, s:o, s:o}", "source", hc_drift_source(k),
+                                   "format", hc_drift_format(d, k), "gradient_alone",
+                                   hc_json_real(d->alone_gradient[k]), "gradient_without",
+                                   hc_json_real(d->without_gradient[k]), "free_alone",
+                                   hc_json_real(d->alone_free[k]), "free_without",
+                                   hc_json_real(d->without_free[k])));
     hc_training_made(r->c->training, r->steps, made, sizeof made);
     return json_pack("{s:s, s:s, s:o, s:o, s:i, s:i, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "recipe",
                      d->recipe->name, "backend", r->c->training->backend->name, "seed",

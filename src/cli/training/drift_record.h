@@ -17,6 +17,9 @@ struct hc_drift_report {
     struct hc_drift *drift; /* by recipe, seed after seed */
 };
 
+/* Whether tables have this source: a matrix unit's row is there if any recipe meets one. */
+bool hc_drift_has_source(const struct hc_drift_report *report, int source);
+
 /* The same of one seed, the first one being 0. */
 struct hc_drift_report hc_drift_of_seed(const struct hc_drift_report *report, int seed);
 

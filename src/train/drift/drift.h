@@ -12,6 +12,11 @@
    its format and back. Products, batch norm, the loss and the optimizer are carried out as a whole
    in fp32, the optimizer in the recipe's arithmetic.
 
+   The sums of a matrix unit are a source of their own: products of 16-bit inputs as the backend
+   takes them, beside sums in fp32 of the same rounded inputs. A unit takes rounded inputs alone, so
+   it is measured in the recipe, and not alone in the fp64 run; and where all sources but one are
+   put in, and that one leaves weights, activations or gradients unrounded, sums are in fp32.
+
    With all sources the recipe itself should come out again. What is left between the two is
    measured as well, as the residual: it says how much of the drift the sources explain. It is not
    the scaler's part, because every run has the recipe's scales and leaves out the update that its
@@ -30,6 +35,7 @@ enum hc_source {
     HC_SOURCE_WEIGHT_GRADIENTS, /* still scaled */
     HC_SOURCE_NORM,         /* gamma, beta and their gradients; arithmetic and statistics in fp32 */
     HC_SOURCE_ACCUMULATION, /* gemm, convolutions and pooling: inputs, products, sums */
+    HC_SOURCE_UNIT,         /* gemm and convolutions: what the backend's matrix unit does to sums */
     HC_SOURCE_LOSS,         /* softmax, cross-entropy and their gradient, with the logits */
     HC_SOURCE_OPTIMIZER, /* what it gets, unscaled, and its arithmetic, the weight's last sum too */
     HC_SOURCE_STATE,     /* the optimizer's momenta, after each update */
@@ -72,9 +78,11 @@ struct hc_drift {
     double free;   /* |w - w64| / |w64 - w at the start|, after the last step of the free run */
     double unlike; /* free run's last loss less that of fp64 */
 
+    bool unit; /* Its 16-bit products are summed otherwise than those in fp32. */
+
     /* By source, and [HC_SOURCE_COUNT] with all sources: the gradient's error and the distance of
        the free run. */
-    double alone_gradient[HC_SOURCE_COUNT + 1];
+    double alone_gradient[HC_SOURCE_COUNT + 1]; /* of HC_SOURCE_UNIT: from all sources but it */
     double alone_free[HC_SOURCE_COUNT + 1];
     double without_gradient[HC_SOURCE_COUNT + 1];
     double without_free[HC_SOURCE_COUNT + 1];

@@ -48,10 +48,11 @@ static size_t padded(const struct hc_tensor *t)
     return (hc_tensor_bytes(t) + 63) / 64 * 64;
 }
 
-/* Carries the call out with fp32 tensors in place of those in fp64, and casts its results back.
-   `format` is that of its arithmetic; HC_FP64: the call runs as it is. */
-static enum hc_status carry_out(struct hc_rounder *r, enum hc_format format,
-                                const struct hc_call *call)
+/* Carries the call out with narrow tensors in place of those in fp64, and casts its results back:
+   inputs in the format `factors`, outputs in fp32. `format` is that of its arithmetic; HC_FP64: the
+   call runs as it is. */
+static enum hc_status carry_out_with(struct hc_rounder *r, enum hc_format factors,
+                                     enum hc_format format, const struct hc_call *call)
 {
     struct hc_call narrow = *call;
     int inputs = hc_ops[call->op].inputs;
@@ -66,7 +67,7 @@ static enum hc_status carry_out(struct hc_rounder *r, enum hc_format format,
         slot[i] = i < inputs ? &narrow.in[i] : &narrow.out[i - inputs];
         wide[i] = *slot[i];
         if (wide[i].format == HC_FP64)
-            slot[i]->format = HC_FP32;
+            slot[i]->format = i < inputs ? factors : HC_FP32;
         bytes += padded(slot[i]);
     }
     unsigned char *at = buffer(r, NARROW, bytes);
@@ -85,6 +86,12 @@ static enum hc_status carry_out(struct hc_rounder *r, enum hc_format format,
         if (wide[i].data && wide[i].format == HC_FP64)
             status = hc_device_cast(r->device, *slot[i], wide[i]);
     return status;
+}
+
+static enum hc_status carry_out(struct hc_rounder *r, enum hc_format format,
+                                const struct hc_call *call)
+{
+    return carry_out_with(r, HC_FP32, format, call);
 }
 
 /* Batch norm and leaky ReLU one after the other, because what passes between them is a value that
@@ -203,6 +210,9 @@ static enum hc_status override(struct hc_device *device, const struct hc_call *c
         return norm_backward(r, call);
     if (class_ == HC_CLASS_OPTIMIZER)
         return optimize(r, call);
+    enum hc_format unit = r->rounding.format[HC_SOURCE_UNIT][0];
+    if (unit != HC_FP64 && (class_ == HC_CLASS_GEMM || class_ == HC_CLASS_CONV))
+        return carry_out_with(r, unit, HC_FP32, call);
     return carry_out(r, arithmetic_of(r, class_), call);
 }
 

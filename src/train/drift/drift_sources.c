@@ -6,11 +6,17 @@
 #include "train/update/slot_plan.h"
 
 const char *const hc_source_names[HC_SOURCE_COUNT] = {
-    [HC_SOURCE_WEIGHTS] = "weights",     [HC_SOURCE_ACTIVATIONS] = "activations",
-    [HC_SOURCE_GRADIENTS] = "gradients", [HC_SOURCE_WEIGHT_GRADIENTS] = "weight gradients",
-    [HC_SOURCE_NORM] = "batch norm",     [HC_SOURCE_ACCUMULATION] = "accumulation",
-    [HC_SOURCE_LOSS] = "loss",           [HC_SOURCE_OPTIMIZER] = "optimizer",
-    [HC_SOURCE_STATE] = "momenta",       [HC_SOURCE_MASTER] = "master copy",
+    [HC_SOURCE_WEIGHTS] = "weights",
+    [HC_SOURCE_ACTIVATIONS] = "activations",
+    [HC_SOURCE_GRADIENTS] = "gradients",
+    [HC_SOURCE_WEIGHT_GRADIENTS] = "weight gradients",
+    [HC_SOURCE_NORM] = "batch norm",
+    [HC_SOURCE_ACCUMULATION] = "accumulation",
+    [HC_SOURCE_UNIT] = "accumulation: this unit",
+    [HC_SOURCE_LOSS] = "loss",
+    [HC_SOURCE_OPTIMIZER] = "optimizer",
+    [HC_SOURCE_STATE] = "momenta",
+    [HC_SOURCE_MASTER] = "master copy",
 };
 
 bool hc_rounds_otherwise(const struct hc_recipe *recipe)
@@ -30,6 +36,7 @@ struct hc_rounding hc_rounding_of(const struct hc_recipe *r)
             of.format[s][norm] = r->model;
         of.format[HC_SOURCE_NORM][norm] = norm ? own : single;
         of.format[HC_SOURCE_ACCUMULATION][norm] = r->tf32 ? HC_TF32 : single;
+        of.format[HC_SOURCE_UNIT][norm] = HC_FP64;
         of.format[HC_SOURCE_LOSS][norm] = single;
         of.format[HC_SOURCE_OPTIMIZER][norm] = plan.arithmetic;
         of.format[HC_SOURCE_STATE][norm] = plan.format[HC_STATE_M];
@@ -42,9 +49,20 @@ struct hc_rounding hc_rounding_of(const struct hc_recipe *r)
     return of;
 }
 
-struct hc_rounding hc_rounding_chosen(const struct hc_recipe *recipe, int k, bool alone)
+/* A unit takes numbers that are rounded, and sums them. */
+static bool feeds_unit(const struct hc_rounding *r)
+{
+    for (int s = HC_SOURCE_WEIGHTS; s <= HC_SOURCE_GRADIENTS; s++)
+        if (r->format[s][0] == HC_FP64)
+            return false;
+    return r->format[HC_SOURCE_ACCUMULATION][0] != HC_FP64;
+}
+
+struct hc_rounding hc_rounding_chosen(const struct hc_recipe *recipe, int k, bool alone, bool unit)
 {
     struct hc_rounding r = hc_rounding_of(recipe);
+    if (unit)
+        r.format[HC_SOURCE_UNIT][0] = r.format[HC_SOURCE_UNIT][1] = recipe->model;
     for (int i = 0; i < HC_SOURCE_COUNT; i++) {
         if (k == HC_SOURCE_COUNT || (i == k) == alone)
             continue;
@@ -56,7 +74,46 @@ struct hc_rounding hc_rounding_chosen(const struct hc_recipe *recipe, int k, boo
                 r.start[norm] = HC_FP64;
         }
     }
+    if (!feeds_unit(&r))
+        r.format[HC_SOURCE_UNIT][0] = r.format[HC_SOURCE_UNIT][1] = HC_FP64;
     return r;
+}
+
+static bool same_accumulator(const struct hc_accumulator *a, const struct hc_accumulator *b)
+{
+    return a->precision == b->precision && a->block == b->block && a->extra_bits == b->extra_bits &&
+           a->truncates == b->truncates && a->flushes == b->flushes;
+}
+
+/* Calls of an ordinary size, which the backend is asked about and which are not run. */
+static struct hc_accumulator accumulator_of(const struct hc_backend *backend, enum hc_op op,
+                                            enum hc_format format)
+{
+    struct hc_tensor x = op == HC_OP_gemm ? hc_tensor2(format, 64, 64, NULL)
+                                          : hc_tensor4(format, 16, 16, 16, 64, NULL);
+    struct hc_tensor w = op == HC_OP_gemm ? x : hc_tensor4(format, 64, 3, 3, 64, NULL);
+    bool filter = op == HC_OP_conv2d_bwd_filter;
+    struct hc_call call = {.op = op, .in = {x, filter ? x : w}, .out = {filter ? w : x}};
+    if (op == HC_OP_gemm)
+        call.params.gemm = (struct hc_gemm){.alpha = 1};
+    else
+        call.params.conv = (struct hc_conv){.stride = 1, .pad = 1};
+    return hc_backend_accumulator(backend, &call);
+}
+
+bool hc_recipe_meets_unit(const struct hc_recipe *recipe, const struct hc_backend *backend)
+{
+    static const enum hc_op products[] = {HC_OP_gemm, HC_OP_conv2d, HC_OP_conv2d_bwd_data,
+                                          HC_OP_conv2d_bwd_filter};
+    if (recipe->model != HC_FP16 && recipe->model != HC_BF16)
+        return false;
+    for (size_t i = 0; i < sizeof products / sizeof products[0]; i++) {
+        struct hc_accumulator narrow = accumulator_of(backend, products[i], recipe->model);
+        struct hc_accumulator ordinary = accumulator_of(backend, products[i], HC_FP32);
+        if (!same_accumulator(&narrow, &ordinary))
+            return true;
+    }
+    return false;
 }
 
 struct hc_recipe hc_unclipped(const struct hc_recipe *recipe)

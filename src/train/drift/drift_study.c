@@ -193,7 +193,8 @@ static enum hc_status train(struct hc_drift_study *study, const struct hc_drift_
 }
 
 /* Measures each source alone and all but each. All sources come first, since what differs from that
-   in the update alone has the same gradients and finds them in the memo. */
+   in the update alone has the same gradients and finds them in the memo. What a unit does is the
+   distance between the recipe's own run and that with all sources but the unit. */
 static enum hc_status attribute(struct hc_drift_study *study, struct hc_drift_baseline *base,
                                 bool skips, struct hc_drift *drift)
 {
@@ -204,9 +205,13 @@ static enum hc_status attribute(struct hc_drift_study *study, struct hc_drift_ba
         struct hc_drift_effect effect;
         bool alone = i <= HC_SOURCE_COUNT;
         int k = alone ? i - 1 : i - 1 - HC_SOURCE_COUNT;
-        struct hc_rounding rounding = hc_rounding_chosen(drift->recipe, k, alone);
+        bool unit = k == HC_SOURCE_UNIT;
+        if (unit && (alone || !drift->unit))
+            continue;
+        struct hc_rounding rounding = hc_rounding_chosen(drift->recipe, k, alone, drift->unit);
         bool all = k == HC_SOURCE_COUNT;
-        status = hc_baseline_measure(base, &rounding, &scales, all ? &native : NULL, &effect);
+        status =
+            hc_baseline_measure(base, &rounding, &scales, all || unit ? &native : NULL, &effect);
         (alone ? drift->alone_gradient : drift->without_gradient)[k] = effect.gradient;
         (alone ? drift->alone_free : drift->without_free)[k] = effect.distance;
         if (all) {
@@ -215,6 +220,14 @@ static enum hc_status attribute(struct hc_drift_study *study, struct hc_drift_ba
             drift->residual_gradient = effect.residual_gradient;
             drift->residual_free = effect.residual_distance;
         }
+        if (unit) {
+            drift->alone_gradient[k] = effect.residual_gradient;
+            drift->alone_free[k] = effect.residual_distance;
+        }
+    }
+    if (!drift->unit) {
+        drift->without_gradient[HC_SOURCE_UNIT] = drift->alone_gradient[HC_SOURCE_COUNT];
+        drift->without_free[HC_SOURCE_UNIT] = drift->alone_free[HC_SOURCE_COUNT];
     }
     return status;
 }
@@ -225,7 +238,8 @@ enum hc_status hc_drift_measure(struct hc_drift_study *study, const struct hc_re
     bool skips = false;
     struct hc_drift_baseline *base;
     struct hc_recipe own = hc_unclipped(recipe);
-    *drift = (struct hc_drift){.recipe = recipe};
+    *drift = (struct hc_drift){.recipe = recipe,
+                               .unit = hc_recipe_meets_unit(recipe, study->options.backend)};
     enum hc_status status = baseline_of(study, &own, &base);
     if (status != HC_OK)
         return status;

@@ -4,6 +4,7 @@
 
 #include <criterion/criterion.h>
 #include <math.h>
+#include <string.h>
 
 static struct hc_dataset set;
 
@@ -65,7 +66,8 @@ Test(drift, each_source_of_half_shows_and_fp32_is_thousands_of_times_closer)
     struct hc_drift single = measured(study, "fp32");
     cr_expect(half.all.error > 1e3 * single.all.error);
     for (int k = 0; k < HC_SOURCE_UPDATE; k++)
-        cr_expect(half.alone_gradient[k] > 0 && half.alone_gradient[k] < 1, "source %d", k);
+        cr_expect(k == HC_SOURCE_UNIT || (half.alone_gradient[k] > 0 && half.alone_gradient[k] < 1),
+                  "source %d", k);
     for (int k = HC_SOURCE_UPDATE; k < HC_SOURCE_COUNT; k++) {
         cr_expect_eq(half.alone_gradient[k], 0, "source %d", k);
         cr_expect(half.alone_free[k] > 0 || k == HC_SOURCE_STATE, "source %d", k);
@@ -87,6 +89,67 @@ Test(drift, all_sources_together_are_the_recipe)
                      d.all.error);
         cr_expect_eq(d.residual_free, 0, "%s: %g of %g", recipes[i], d.residual_free, d.free);
     }
+    end(study);
+}
+
+static hc_kernel *plain_gemm;
+
+/* The product of 16-bit numbers, its last 12 bits cut. */
+static enum hc_status coarse_gemm(struct hc_queue *queue, const struct hc_call *call)
+{
+    float sums[4096];
+    struct hc_call wide = *call;
+    const struct hc_tensor *out = &call->out[HC_GEMM_OUT];
+    if (call->in[HC_GEMM_A].format != HC_BF16)
+        return plain_gemm(queue, call);
+    wide.out[HC_GEMM_OUT].format = HC_FP32;
+    wide.out[HC_GEMM_OUT].data = sums;
+    cr_assert_leq(hc_tensor_count(out), 4096);
+    enum hc_status status = plain_gemm(queue, &wide);
+    for (int64_t i = 0; i < hc_tensor_count(out); i++) {
+        uint32_t bits;
+        memcpy(&bits, &sums[i], sizeof bits);
+        bits &= 0xfffff000;
+        memcpy(&sums[i], &bits, sizeof bits);
+        hc_tensor_set(out, i, (double)sums[i]);
+    }
+    return status;
+}
+
+static struct hc_accumulator coarse_sums(const struct hc_backend *backend,
+                                         const struct hc_call *call)
+{
+    struct hc_accumulator sums = backend->accumulator;
+    if (call->op == HC_OP_gemm && call->in[HC_GEMM_A].format == HC_BF16)
+        sums.precision = 12;
+    return sums;
+}
+
+/* What the unit does is found by what the backend says of its sums. One that says nothing leaves it
+   over, and in fp32 there is none. */
+Test(drift, the_sums_of_a_matrix_unit_are_a_source)
+{
+    struct hc_backend with_unit = *hc_backend_by_name("exact");
+    plain_gemm = with_unit.kernel[HC_OP_gemm];
+    with_unit.kernel[HC_OP_gemm] = coarse_gemm;
+    struct hc_backend silent = with_unit;
+    with_unit.accumulates = coarse_sums;
+    struct hc_drift_study *study = study_on(&with_unit, 2);
+    struct hc_drift d = measured(study, "amp-bf16");
+    cr_expect(d.unit);
+    cr_expect_eq(d.residual_gradient, 0);
+    cr_expect_eq(d.residual_free, 0);
+    cr_expect(d.alone_gradient[HC_SOURCE_UNIT] > 0 && d.alone_gradient[HC_SOURCE_UNIT] < 0.1);
+    cr_expect(d.alone_free[HC_SOURCE_UNIT] > 0);
+    cr_expect_neq(d.without_gradient[HC_SOURCE_UNIT], d.all.error);
+    cr_expect_not(measured(study, "fp32").unit);
+    end(study);
+    study = study_on(&silent, 2);
+    d = measured(study, "amp-bf16");
+    cr_expect_not(d.unit);
+    cr_expect(d.residual_gradient > 0 && d.residual_free > 0);
+    cr_expect_eq(d.alone_gradient[HC_SOURCE_UNIT], 0);
+    cr_expect_eq(d.without_free[HC_SOURCE_UNIT], d.alone_free[HC_SOURCE_COUNT]);
     end(study);
 }
 
