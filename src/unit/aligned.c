@@ -9,10 +9,10 @@ static int larger(int x, int y)
     return x > y ? x : y;
 }
 
-static int largest(const struct hc_unit_term *terms, int n, int stride)
+static int largest(const struct hc_unit_term *terms, int first, int n, int stride)
 {
     int exponent = HC_NO_EXPONENT;
-    for (int i = 0; i < n; i += stride)
+    for (int i = first; i < n; i += stride)
         exponent = larger(exponent, terms[i].exponent);
     return exponent;
 }
@@ -46,7 +46,7 @@ static struct hc_unit_term sum_term(int64_t total, int exponent, int fraction)
 static uint32_t fuse(const struct hc_unit *u, const struct hc_unit_term *terms, int n,
                      struct hc_unit_term c)
 {
-    int exponent = larger(largest(terms, n, 1), c.exponent);
+    int exponent = larger(largest(terms, 0, n, 1), c.exponent);
     int64_t total = align(&c, exponent, u->fraction, u->alignment);
     for (int i = 0; i < n; i++)
         total += align(&terms[i], exponent, u->fraction, u->alignment);
@@ -136,12 +136,12 @@ static uint32_t floor_with_c(const struct hc_unit *u, struct hc_unit_term sum,
 }
 
 /* Products first, first + stride, ... of the n terms, cut at their largest exponent and summed. */
-static struct hc_unit_term sum_cut(const struct hc_unit *u, const struct hc_unit_term *terms, int n,
-                                   int stride)
+static struct hc_unit_term sum_cut(const struct hc_unit *u, const struct hc_unit_term *terms,
+                                   int first, int n, int stride)
 {
-    int exponent = largest(terms, n, stride);
+    int exponent = largest(terms, first, n, stride);
     int64_t total = 0;
-    for (int i = 0; i < n; i += stride)
+    for (int i = first; i < n; i += stride)
         total += align(&terms[i], exponent, u->fraction, u->alignment);
     return sum_term(total, exponent, u->fraction);
 }
@@ -164,6 +164,7 @@ static uint32_t pieces(const struct hc_unit *u, const struct hc_unit_operands *x
     struct hc_unit_term c = hc_unit_c_term(u, x->c_operand, x->c);
     struct hc_unit_term terms[HC_UNIT_MAX_K];
     uint32_t d = x->c;
+    assert(u->piece > 0 && u->piece <= HC_UNIT_MAX_K);
     for (int first = 0; first < u->k; first += u->piece) {
         for (int i = 0; i < u->piece; i++)
             terms[i] = hc_unit_product(u, x, first + i);
@@ -180,14 +181,14 @@ static uint32_t pieces(const struct hc_unit *u, const struct hc_unit_operands *x
 static uint32_t floored_piece(const struct hc_unit *u, const struct hc_unit_term *terms, int n,
                               struct hc_unit_term c)
 {
-    return floor_with_c(u, sum_cut(u, terms, n, 1), c);
+    return floor_with_c(u, sum_cut(u, terms, 0, n, 1), c);
 }
 
 static uint32_t halves_piece(const struct hc_unit *u, const struct hc_unit_term *terms, int n,
                              struct hc_unit_term c)
 {
-    struct hc_unit_term even = sum_cut(u, terms, n, 2);
-    struct hc_unit_term odd = sum_cut(u, terms + 1, n - 1, 2);
+    struct hc_unit_term even = sum_cut(u, terms, 0, n, 2);
+    struct hc_unit_term odd = sum_cut(u, terms, 1, n, 2);
     int exponent = larger(even.exponent, odd.exponent);
     int64_t total = align(&even, exponent, u->fraction, HC_ROUND_FLOOR) +
                     align(&odd, exponent, u->fraction, HC_ROUND_FLOOR);

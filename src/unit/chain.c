@@ -83,7 +83,7 @@ uint32_t hc_unit_pairwise(const struct hc_unit *u, const struct hc_unit_operands
     enum hc_operand operand = x->c_operand;
     uint32_t d = x->c;
     for (int first = 0; first < u->k; first += u->piece) {
-        uint32_t sums[HC_UNIT_MAX_K];
+        uint32_t sums[HC_UNIT_MAX_K] = {0};
         for (int i = 0; i < u->piece; i++)
             sums[i] = multiply_add(u, x, first + i, u->d, 0);
         for (int n = u->piece; n > 1; n /= 2)

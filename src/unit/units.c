@@ -48,13 +48,13 @@ const char *const hc_unit_certainty_names[HC_CERTAINTY_COUNT] = {
 #define BOTH  "MMA-Sim c785138 and 2.1.1"
 
 /* The two published versions: the later one has the plain name, the older one a name of its own. */
-#define LATER_OF(n) .name = n, .source = LATER, .certainty = HC_CERTAINTY_DISPUTED
+#define LATER_OF(n) .name = (n), .source = LATER, .certainty = HC_CERTAINTY_DISPUTED
 #define OLDER_OF(n)                                                                                \
-    .name = n "@c785138", .source = OLDER, .certainty = HC_CERTAINTY_DISPUTED, .variant_of = n
-#define LATER_ONLY(n) .name = n, .source = LATER, .certainty = HC_CERTAINTY_PUBLISHED
-#define BOTH_OF(n)    .name = n, .source = BOTH, .certainty = HC_CERTAINTY_PUBLISHED
+    .name = n "@c785138", .source = OLDER, .certainty = HC_CERTAINTY_DISPUTED, .variant_of = (n)
+#define LATER_ONLY(n) .name = (n), .source = LATER, .certainty = HC_CERTAINTY_PUBLISHED
+#define BOTH_OF(n)    .name = (n), .source = BOTH, .certainty = HC_CERTAINTY_PUBLISHED
 
-#define FIXED_ZERO(e) .zero = HC_ZERO_FIXED, .zero_exponent = e, .zero_c_exponent = e
+#define FIXED_ZERO(e) .zero = HC_ZERO_FIXED, .zero_exponent = (e), .zero_c_exponent = (e)
 #define OPERAND_ZERO  .zero = HC_ZERO_OPERAND, .zero_exponent = -126, .zero_c_exponent = -126
 
 #define SAME_C(x) .c = HC_OPERAND_##x, .d = HC_OPERAND_##x
@@ -65,8 +65,8 @@ const char *const hc_unit_certainty_names[HC_CERTAINTY_COUNT] = {
 #define D_FP16 .output = HC_ROUND_NEAREST, .nan = 0x7fff
 
 #define FUSED(m, i, a, b, d, n, p, f, o)                                                           \
-    .title = m, .instruction = i, OF(a, b), SAME_C(d), .rule = HC_UNIT_FUSED, .k = n, .piece = p,  \
-    .fraction = f, .alignment = HC_ROUND_CUT, .output_fraction = o, D_##d
+    .title = (m), .instruction = (i), OF(a, b), SAME_C(d), .rule = HC_UNIT_FUSED, .k = (n),        \
+    .piece = (p), .fraction = (f), .alignment = HC_ROUND_CUT, .output_fraction = (o), D_##d
 #define HC_FUSED(name, m, i, a, b, d, n, p, f, o, e)                                               \
     {LATER_OF(name), FUSED(m, i, a, b, d, n, p, f, o), FIXED_ZERO(e)},                             \
         {OLDER_OF(name), FUSED(m, i, a, b, d, n, p, f, o), OPERAND_ZERO},
@@ -81,8 +81,8 @@ const char *const hc_unit_certainty_names[HC_CERTAINTY_COUNT] = {
 #define HC_SCALED_LATER(name, m, i, a, b) {LATER_ONLY(name), SCALED(m, i, a, b), FIXED_ZERO(-133)},
 
 #define GROUPED(m, i, s, n)                                                                        \
-    .title = m, .instruction = i, OF(E2M1, E2M1), SAME_C(FP32), .scale = HC_OPERAND_##s,           \
-    .block = n, .rule = HC_UNIT_GROUPED, .k = 64, .piece = 64, .group = 16, .fraction = 35,        \
+    .title = (m), .instruction = (i), OF(E2M1, E2M1), SAME_C(FP32), .scale = HC_OPERAND_##s,       \
+    .block = (n), .rule = HC_UNIT_GROUPED, .k = 64, .piece = 64, .group = 16, .fraction = 35,      \
     .alignment = HC_ROUND_CUT, .output_fraction = 23, D_FP32
 #define HC_GROUPED(name, m, i, s, n)                                                               \
     {LATER_OF(name), GROUPED(m, i, s, n), FIXED_ZERO(-139)},                                       \
@@ -90,10 +90,11 @@ const char *const hc_unit_certainty_names[HC_CERTAINTY_COUNT] = {
 
 /* AMD: D is rounded to nearest, and the models fix no NaN. */
 #define AMD(m, i, x, y, r, n, p)                                                                   \
-    .title = m, .instruction = i, OF(x, y), SAME_C(FP32), .rule = HC_UNIT_##r, .k = n, .piece = p, \
-    .output = HC_ROUND_NEAREST, .output_fraction = 23, .nans = HC_NANS_ANY, .nan = 0x7fc00000
+    .title = (m), .instruction = (i), OF(x, y), SAME_C(FP32), .rule = HC_UNIT_##r, .k = (n),       \
+    .piece = (p), .output = HC_ROUND_NEAREST, .output_fraction = 23, .nans = HC_NANS_ANY,          \
+    .nan = 0x7fc00000
 #define HC_CHAIN(name_, m, i)                                                                      \
-    {.name = name_,                                                                                \
+    {.name = (name_),                                                                              \
      .source = OLDER,                                                                              \
      .certainty = HC_CERTAINTY_PUBLISHED,                                                          \
      AMD(m, i, FP32, FP32, CHAIN, 4, 1)},
