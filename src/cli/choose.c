@@ -127,21 +127,32 @@ static enum hc_status refuse_several(const char *what, const struct hc_backend *
     return hc_fail(HC_INVALID, "%s on one backend, not on %s", what, names);
 }
 
+enum hc_status hc_choose_able(const struct hc_backend_options *options, const char *otherwise,
+                              const struct hc_backend *chosen[HC_MAX_BACKENDS], int *count)
+{
+    enum hc_status status = HC_OK;
+    chosen[0] = hc_backend_by_name(otherwise);
+    *count = 1;
+    if (options->named.count)
+        status = hc_choose_backends(options, chosen, count);
+    else if (options->fallback)
+        status = add_fallback(options->fallback, chosen, *count);
+    for (int i = 0; i < *count && status == HC_OK; i++) {
+        const char *why = chosen[i]->unavailable ? chosen[i]->unavailable() : NULL;
+        if (why)
+            status = hc_fail(HC_DEVICE, "backend %s cannot run here: %s", chosen[i]->name, why);
+    }
+    return status;
+}
+
 enum hc_status hc_choose_backend(const char *what, const struct hc_backend_options *options,
                                  const char *otherwise, const struct hc_backend **backend)
 {
-    const struct hc_backend *chosen[HC_MAX_BACKENDS] = {hc_backend_by_name(otherwise)};
-    int count = 1;
-    enum hc_status status = HC_OK;
-    if (options->named.count)
-        status = hc_choose_backends(options, chosen, &count);
-    else if (options->fallback)
-        status = add_fallback(options->fallback, chosen, count);
-    if (status != HC_OK)
-        return status;
-    if (count != 1)
+    const struct hc_backend *chosen[HC_MAX_BACKENDS];
+    int count;
+    enum hc_status status = hc_choose_able(options, otherwise, chosen, &count);
+    if (count > 1 && status != HC_INVALID)
         return refuse_several(what, chosen, count);
     *backend = chosen[0];
-    const char *why = chosen[0]->unavailable ? chosen[0]->unavailable() : NULL;
-    return why ? hc_fail(HC_DEVICE, "backend %s cannot run here: %s", chosen[0]->name, why) : HC_OK;
+    return status;
 }

@@ -21,6 +21,10 @@ enum hc_status hc_choose_backends(const struct hc_backend_options *options,
 enum hc_status hc_choose_backend(const char *what, const struct hc_backend_options *options,
                                  const char *otherwise, const struct hc_backend **backend);
 
+/* The same for one backend or more. */
+enum hc_status hc_choose_able(const struct hc_backend_options *options, const char *otherwise,
+                              const struct hc_backend *chosen[HC_MAX_BACKENDS], int *count);
+
 /* Why a run on all backends leaves this one out. NULL if it does not, or if the backend runs on
    request only. */
 const char *hc_backend_left_out(const struct hc_backend *backend);

@@ -16,6 +16,29 @@ const struct hc_command hc_command_compare;
 
 static const char default_folder[] = "out/compare";
 
+/* The training on each of several backends. */
+static struct hc_training one_of_several[HC_MAX_BACKENDS];
+
+/* Once the data and the backends are there. */
+static void part(const struct hc_training *t)
+{
+    for (int b = 0; b < t->backend_count; b++) {
+        one_of_several[b] = *t;
+        one_of_several[b].backend = t->several[b];
+        one_of_several[b].backend_count = 0;
+        one_of_several[b].among_several = true;
+    }
+}
+
+/* The number of the backend that the base runs on: host, or the first. */
+static int base_backend(const struct hc_training *t)
+{
+    for (int b = 0; b < t->backend_count; b++)
+        if (strcmp(t->several[b]->name, "host") == 0)
+            return b;
+    return 0;
+}
+
 static bool chosen(const struct hc_comparison *c, const char *name)
 {
     for (int i = 0; i < c->recipes; i++)
@@ -32,12 +55,17 @@ static enum hc_status choose(struct hc_comparison *c, const char *name, size_t l
         return HC_INVALID;
     if (chosen(c, recipe->name))
         return hc_fail(HC_INVALID, "recipe %s is named twice", recipe->name);
-    if (c->recipes == HC_MAX_COMPARED)
-        return hc_fail(HC_INVALID, "compare takes at most %d recipes", HC_MAX_COMPARED);
-    if (strcmp(recipe->name, "fp32") == 0)
-        c->base = c->recipes;
-    c->recipe[c->recipes] = recipe;
-    c->seeds_of[c->recipes++] = seeds;
+    int backends = c->training->backend_count > 1 ? c->training->backend_count : 1;
+    if (c->recipes + backends > HC_MAX_COMPARED)
+        return hc_fail(HC_INVALID, "compare takes at most %d recipes%s", HC_MAX_COMPARED,
+                       backends > 1 ? " on all backends together" : "");
+    if (c->recipes == 0 || strcmp(recipe->name, "fp32") == 0)
+        c->base = c->recipes + base_backend(c->training);
+    for (int b = 0; b < backends; b++) {
+        c->on[c->recipes] = backends > 1 ? &one_of_several[b] : NULL;
+        c->recipe[c->recipes] = recipe;
+        c->seeds_of[c->recipes++] = seeds;
+    }
     if (c->seeds < seeds)
         c->seeds = seeds;
     return HC_OK;
@@ -123,10 +151,11 @@ static enum hc_status make_runs(struct hc_comparison *c, const char *folder)
     enum hc_status status = HC_OK;
     struct hc_training_run *run;
     for (int i = 0; (run = hc_comparison_next(c, i)) != NULL && status == HC_OK; i++) {
-        char name[HC_RECIPE_NAME + 40];
-        run->recipe = c->recipe[(run - c->run) % c->recipes];
+        char name[HC_COMPARED_LABEL + 40];
+        int at = (int)((run - c->run) % c->recipes);
+        run->recipe = c->recipe[at];
         run->seed = c->training->seed + (uint64_t)((run - c->run) / c->recipes);
-        hc_training_folder(run->recipe, run->seed, name, sizeof name);
+        hc_comparison_folder(c, at, run->seed, name, sizeof name);
         (void)snprintf(run->folder, sizeof run->folder, "%s/%s", folder, name);
         status = prepare_checkpoint(c, run);
     }
@@ -138,7 +167,8 @@ static enum hc_status train_all(struct hc_comparison *c, const char *folder)
     enum hc_status status = make_runs(c, folder);
     struct hc_training_run *run;
     for (int i = 0; status == HC_OK && (run = hc_comparison_next(c, i)) != NULL; i++)
-        status = hc_training_run(c->training, run);
+        status =
+            hc_training_run(hc_comparison_training(c, (int)((run - c->run) % c->recipes)), run);
     return status;
 }
 
@@ -181,6 +211,12 @@ static bool read_settings(struct hc_training *training, struct hc_comparison *c,
          .most = 100,
          .help = "difference of accuracy up to which two recipes are equivalent (default 1)"}};
     hc_training_options(training, options + 3);
+    training->takes_several = true;
+    (void)hc_backend_options(
+        &training->backends, HC_TAKES_FALLBACK | HC_SEVERAL_BACKENDS,
+        "the backends that train (default host; see halfcheck list backends).\n"
+        "With several, each recipe runs on each, and the base on host or else\n"
+        "on the first");
     options[HC_TRAINING_OPTIONS + 3] = (struct hc_option){
         .name = "out",
         .value = "DIR",
@@ -219,8 +255,9 @@ static int run(int argc, char **argv)
     if (hc_training_choose(&training) != HC_OK || choose_recipes(recipes, &c, seeds) != HC_OK)
         return hc_complain_message();
     int lock = -1;
-    if (hc_training_open(&training, c.recipe, c.recipes) != HC_OK ||
-        hc_folder_lock(folder, &lock) != HC_OK)
+    enum hc_status opened = hc_training_open(&training, c.recipe, c.recipes);
+    part(&training);
+    if (opened != HC_OK || hc_folder_lock(folder, &lock) != HC_OK)
         status = hc_complain_message();
     else if (c.drift)
         status = hc_drift_command(&c, c.steps, folder);

@@ -6,6 +6,52 @@
 #include "cli/statistics/power.h"
 #include "op/text.h"
 
+const struct hc_training *hc_comparison_training(const struct hc_comparison *c, int recipe)
+{
+    return c->on[recipe] ? c->on[recipe] : c->training;
+}
+
+static bool has_several(const struct hc_comparison *c)
+{
+    return c->training->backend_count > 1;
+}
+
+void hc_comparison_label(const struct hc_comparison *c, int recipe, char text[HC_COMPARED_LABEL])
+{
+    const char *backend = hc_comparison_training(c, recipe)->backend->name;
+    (void)snprintf(text, HC_COMPARED_LABEL, "%s%s%s", c->recipe[recipe]->name,
+                   has_several(c) ? " on " : "", has_several(c) ? backend : "");
+}
+
+int hc_comparison_width(const struct hc_comparison *c)
+{
+    char label[HC_COMPARED_LABEL];
+    size_t width = 22;
+    for (int r = 0; r < c->recipes && has_several(c); r++) {
+        hc_comparison_label(c, r, label);
+        width = strlen(label) > width ? strlen(label) : width;
+    }
+    return (int)width;
+}
+
+int hc_comparison_counterpart(const struct hc_comparison *c, int recipe)
+{
+    int backends = has_several(c) ? c->training->backend_count : 1;
+    return recipe / backends * backends + c->base % backends;
+}
+
+void hc_comparison_folder(const struct hc_comparison *c, int recipe, uint64_t seed, char *name,
+                          size_t bytes)
+{
+    char label[HC_COMPARED_LABEL];
+    hc_comparison_label(c, recipe, label);
+    for (char *space; (space = strchr(label, ' ')) != NULL;)
+        *space = '-';
+    struct hc_recipe named = *c->recipe[recipe];
+    named.name = label;
+    hc_training_folder(&named, seed, name, bytes);
+}
+
 const struct hc_training_run *hc_comparison_run(const struct hc_comparison *c, int recipe, int seed)
 {
     return &c->run[recipe + seed * c->recipes];
@@ -87,6 +133,28 @@ struct hc_recipe_pairs hc_comparison_pairs(const struct hc_comparison *c, int re
     if (pairs.identical && n > 1)
         pairs.test.verdict = HC_EQUIVALENT;
     return pairs;
+}
+
+struct hc_backend_change hc_comparison_change(const struct hc_comparison *c, int recipe)
+{
+    struct hc_backend_change change = {.identical = true};
+    int other = hc_comparison_counterpart(c, recipe);
+    for (int s = 0; s < c->seeds_of[recipe] && s < c->seeds_of[other]; s++) {
+        const struct hc_train_result *a = &hc_comparison_run(c, recipe, s)->result;
+        const struct hc_train_result *b = &hc_comparison_run(c, other, s)->result;
+        if (!are_pair(a, b))
+            continue;
+        change.pairs++;
+        change.identical = change.identical && are_identical(a, b);
+        change.accuracy += 100 * (a->accuracy - b->accuracy);
+        change.test_loss += a->test_loss - b->test_loss;
+        change.train_loss += a->train_loss - b->train_loss;
+    }
+    change.identical = change.identical && change.pairs > 0;
+    change.accuracy /= change.pairs;
+    change.test_loss /= change.pairs;
+    change.train_loss /= change.pairs;
+    return change;
 }
 
 /* Pairs that show equivalence four times in five, if there is no difference. */

@@ -15,13 +15,19 @@
 
 #include "cli/statistics/equivalence.h"
 #include "cli/training/training.h"
+#include "train/update/recipe_fields.h"
 
 enum { HC_MAX_COMPARED = 48, HC_MAX_SEEDS = 1000 };
 
-/* Seed s of recipe r is training->seed + s, and its run is run[r + s * recipes], which is zero
+/* With several backends each recipe stands there once for each of them, side by side, and "recipe"
+   below means one on its backend. All are compared with the same base.
+
+   Seed s of recipe r is training->seed + s, and its run is run[r + s * recipes], which is zero
    if the recipe does not get that seed. */
 struct hc_comparison {
     const struct hc_training *training;
+    const struct hc_training
+        *on[HC_MAX_COMPARED]; /* `training` on one of several backends, or NULL */
     const struct hc_recipe *recipe[HC_MAX_COMPARED];
     int recipes;
     int base; /* the recipe that the others are compared with: fp32, or the first */
@@ -32,6 +38,36 @@ struct hc_comparison {
     int steps;
     struct hc_training_run *run;
 };
+
+/* The training of a recipe, on its backend. */
+const struct hc_training *hc_comparison_training(const struct hc_comparison *comparison,
+                                                 int recipe);
+
+/* "amp", or "amp on host" with several backends. */
+enum { HC_COMPARED_LABEL = HC_RECIPE_NAME + 80 };
+void hc_comparison_label(const struct hc_comparison *comparison, int recipe,
+                         char text[HC_COMPARED_LABEL]);
+
+/* The width of the column of labels. */
+int hc_comparison_width(const struct hc_comparison *comparison);
+
+/* The same recipe on the base's backend: itself if there is one backend. */
+int hc_comparison_counterpart(const struct hc_comparison *comparison, int recipe);
+
+/* The name of a run's folder (hc_training_folder), which names the backend if there are several. */
+void hc_comparison_folder(const struct hc_comparison *comparison, int recipe, uint64_t seed,
+                          char *name, size_t bytes);
+
+/* What a backend alone changes: means over the pairs of runs of a recipe and its counterpart with
+   the same seed, of the first minus the second. */
+struct hc_backend_change {
+    int pairs;
+    bool identical;  /* as in struct hc_recipe_pairs */
+    double accuracy; /* in points */
+    double test_loss;
+    double train_loss;
+};
+struct hc_backend_change hc_comparison_change(const struct hc_comparison *comparison, int recipe);
 
 const struct hc_training_run *hc_comparison_run(const struct hc_comparison *comparison, int recipe,
                                                 int seed);
@@ -68,11 +104,15 @@ int hc_comparison_failures(const struct hc_comparison *comparison);
    - table.txt: what hc_comparison_print prints;
    - runs.csv: a row for each run: recipe, seed, learned (0, 1), nan_from (-1: nowhere), accuracy,
      test_loss, train_loss, skipped, final_scale, underflow, unscaled, activation_underflow,
-     activation_unscaled, update_lost, memory (0: not known), images_per_second (hc_train_result);
+     activation_unscaled, update_lost, memory (0: not known), images_per_second (hc_train_result),
+     and, with several backends, backend;
    - record.json: a result for each run (cli/training/training_record.h), and for each recipe
      "compare/<recipe>-as-<base>", whose error is the mean difference without its sign and whose
      bound is the margin, both in points. It is SKIPPED if the pairs do not decide, and FAIL if
-     losses of the recipe alone were not finite. */
+     losses of the recipe alone were not finite. With several backends the base's is named,
+     "compare/<recipe>-as-<base>-on-<backend>", and the member "backends_alone" has an object for
+     each recipe that is not on the base's backend: recipe, backend, against, pairs, accuracy,
+     test_loss, train_loss (struct hc_backend_change). */
 enum hc_status hc_comparison_write(const struct hc_comparison *comparison, const char *folder);
 
 /* Draws curves, scale, gradients and summary into the folder, and prints where they are, or why

@@ -13,8 +13,9 @@ static void set_recipes(struct hc_plot_values *values, const struct hc_compariso
         hc_plot_array(values, arrays[i], c->recipes);
     for (int r = 0; r < c->recipes; r++) {
         char nan[HC_NAN_TEXT];
-        char label[HC_RECIPE_NAME + HC_NAN_TEXT];
-        const char *name = c->recipe[r]->name;
+        char label[HC_COMPARED_LABEL + HC_NAN_TEXT + 2];
+        char name[HC_COMPARED_LABEL];
+        hc_comparison_label(c, r, name);
         (void)hc_comparison_nan(c, r, nan);
         (void)snprintf(label, sizeof label, "%s%s%s", name, *nan ? ": " : "", nan);
         hc_plot_text(values, "recipe_name", r + 1, label, LONGEST_LABEL);
@@ -38,12 +39,11 @@ static struct hc_plot_values *values_of(const struct hc_comparison *c)
     set_recipes(values, c);
     hc_plot_array(values, "run_folder", c->recipes * c->seeds);
     for (int at = 0; at < c->recipes * c->seeds; at++) {
-        char name[HC_RECIPE_NAME + 40];
+        char name[HC_COMPARED_LABEL + 40];
         int r = at % c->recipes;
         bool there = at / c->recipes < c->seeds_of[r];
-        hc_training_folder(c->recipe[r],
-                           c->training->seed + (there ? (uint64_t)(at / c->recipes) : 0), name,
-                           sizeof name);
+        hc_comparison_folder(c, r, c->training->seed + (there ? (uint64_t)(at / c->recipes) : 0),
+                             name, sizeof name);
         hc_plot_text(values, "run_folder", at + 1, name, sizeof name);
     }
     hc_plot_array(values, "recipe_of_run", c->recipes * c->seeds);

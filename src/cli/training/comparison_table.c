@@ -127,8 +127,11 @@ static void print_recipe(const struct hc_comparison *c, int recipe, double base,
 {
     double speed;
     double deviation;
-    int width = (int)strlen(c->recipe[c->base]->name) + 3;
-    hc_print(out, "%-22s %4d", c->recipe[recipe]->name, c->seeds_of[recipe]);
+    char label[HC_COMPARED_LABEL];
+    hc_comparison_label(c, c->base, label);
+    int width = (int)strlen(label) + 3;
+    hc_comparison_label(c, recipe, label);
+    hc_print(out, "%-*s %4d", hc_comparison_width(c), label, c->seeds_of[recipe]);
     print_cells(c, recipe, out);
     (void)spread_of(c, recipe, &columns[SPEED], &speed, &deviation);
     if (isnan(speed / base))
@@ -143,10 +146,12 @@ static void print_recipes(const struct hc_comparison *c, FILE *out)
     char lost[HC_NAN_TEXT];
     double base;
     double deviation;
-    hc_print(out, "\n%-22s %4s", "recipe", "runs");
+    char label[HC_COMPARED_LABEL];
+    hc_print(out, "\n%-*s %4s", hc_comparison_width(c), "recipe", "runs");
     for (int i = 0; i < COLUMNS; i++)
         hc_print(out, " %*s", width_of(c, &columns[i]), columns[i].title);
-    hc_print(out, "  of %s  verdict\n", c->recipe[c->base]->name);
+    hc_comparison_label(c, c->base, label);
+    hc_print(out, "  of %s  verdict\n", label);
     (void)spread_of(c, c->base, &columns[SPEED], &base, &deviation);
     for (int r = 0; r < c->recipes; r++)
         print_recipe(c, r, base, out);
@@ -155,36 +160,73 @@ static void print_recipes(const struct hc_comparison *c, FILE *out)
                       "across seeds.\n");
     for (int r = 0; r < c->recipes; r++) {
         int n = hc_comparison_nan(c, r, lost);
+        hc_comparison_label(c, r, label);
         if (n > 0 && n < c->seeds_of[r])
-            hc_print(out, "%s: %s; its means are over the other runs\n", c->recipe[r]->name, lost);
+            hc_print(out, "%s: %s; its means are over the other runs\n", label, lost);
     }
 }
 
 static void print_pair(const struct hc_comparison *c, int recipe, FILE *out)
 {
     char conclusion[HC_CONCLUSION_TEXT];
+    char label[HC_COMPARED_LABEL];
     struct hc_difference test = hc_comparison_pairs(c, recipe).test;
     hc_comparison_conclusion(c, recipe, conclusion);
-    hc_print(out, "%-22s ", c->recipe[recipe]->name);
+    hc_comparison_label(c, recipe, label);
+    hc_print(out, "%-*s ", hc_comparison_width(c), label);
     if (test.n > 0)
         hc_print(out, "%+8.2f points   ", test.mean);
     hc_print(out, "%s%s\n", test.verdict == HC_DIFFERENT ? "FAIL: " : "", conclusion);
 }
 
+static void print_change(const struct hc_comparison *c, int recipe, FILE *out)
+{
+    char label[HC_COMPARED_LABEL];
+    struct hc_backend_change change = hc_comparison_change(c, recipe);
+    hc_comparison_label(c, recipe, label);
+    hc_print(out, "%-*s ", hc_comparison_width(c), label);
+    if (change.pairs == 0)
+        hc_print(out, "no pair of runs has finite losses in both\n");
+    else if (change.identical)
+        hc_print(out, "identical: accuracy and losses are equal in %s\n",
+                 change.pairs == 1 ? "the one pair" : "every pair");
+    else
+        hc_print(out, "%+8.2f points   test loss %+.3g   train loss %+.3g\n", change.accuracy,
+                 change.test_loss, change.train_loss);
+}
+
+/* Each recipe on other backends against itself on the base's. */
+static void print_changes(const struct hc_comparison *c, FILE *out)
+{
+    hc_print(out,
+             "\nWhat the backend alone changes, against the same recipe on %s, in means over pairs "
+             "of equal seed:\n",
+             hc_comparison_training(c, c->base)->backend->name);
+    for (int r = 0; r < c->recipes; r++)
+        if (r != hc_comparison_counterpart(c, r))
+            print_change(c, r, out);
+}
+
 void hc_comparison_print(const struct hc_comparison *c, FILE *out)
 {
+    char label[HC_COMPARED_LABEL];
+    hc_comparison_label(c, c->base, label);
     print_recipes(c, out);
     if (c->recipes > 1)
         hc_print(out,
                  "\nAccuracy against %s, in pairs of equal seed. Equivalent means within %g "
                  "point%s, by two one-sided t tests at 5 %%.\n",
-                 c->recipe[c->base]->name, c->margin, c->margin == 1 ? "" : "s");
+                 label, c->margin, c->margin == 1 ? "" : "s");
     for (int r = 0; r < c->recipes; r++)
         if (r != c->base)
             print_pair(c, r, out);
+    if (c->training->backend_count > 1)
+        print_changes(c, out);
     const struct hc_training_run *run;
-    for (int i = 0; (run = hc_comparison_next(c, i)) != NULL; i++)
+    for (int i = 0; (run = hc_comparison_next(c, i)) != NULL; i++) {
+        hc_comparison_label(c, (int)((run - c->run) % c->recipes), label);
         if (!run->result.learned)
-            hc_print(out, "FAIL  %s, seed %llu, did not learn: %s\n", run->recipe->name,
+            hc_print(out, "FAIL  %s, seed %llu, did not learn: %s\n", label,
                      (unsigned long long)run->seed, run->result.reason);
+    }
 }

@@ -12,21 +12,23 @@
 
 static void print_summary(const struct hc_drift_report *r, FILE *out)
 {
+    char label[HC_COMPARED_LABEL];
+    int width = hc_comparison_width(r->c);
     assert(r->drift);
     hc_print(out,
-             "against fp64, mean over %d steps at its weights         |  free run of %d "
+             "against fp64, mean over %d steps at its weights         %*s|  free run of %d "
              "steps\n",
-             r->steps, r->steps);
-    hc_print(out, "%-22s %10s %12s %9s %8s  %9s %10s\n", "recipe", "gradient", "1 - cosine",
+             r->steps, width - 22, "", r->steps);
+    hc_print(out, "%-*s %10s %12s %9s %8s  %9s %10s\n", width, "recipe", "gradient", "1 - cosine",
              "dW = 0 %", "lost %", "weights", "loss");
     for (int i = 0; i < r->c->recipes; i++) {
         const struct hc_drift *d = &r->drift[i];
         assert(d->recipe);
-        hc_print(out, "%-22s %10.2e %12.2e %9.3f %8.2f  %9.2e %+10.2e\n", r->c->recipe[i]->name,
-                 d->all.error, 1 - d->all.cosine, 100 * d->all.underflow, 100 * d->all.lost,
-                 d->free, d->unlike);
+        hc_comparison_label(r->c, i, label);
+        hc_print(out, "%-*s %10.2e %12.2e %9.3f %8.2f  %9.2e %+10.2e\n", width, label, d->all.error,
+                 1 - d->all.cosine, 100 * d->all.underflow, 100 * d->all.lost, d->free, d->unlike);
         if (d->finite < r->steps)
-            hc_print(out, "%22s gradients are finite in %d of the %d steps\n", "", d->finite,
+            hc_print(out, "%*s gradients are finite in %d of the %d steps\n", width, "", d->finite,
                      r->steps);
     }
     hc_print(out, "gradient: |g - g64| / |g64|; weights: |w - w64| / |w64 - start|; loss: "
@@ -34,13 +36,16 @@ static void print_summary(const struct hc_drift_report *r, FILE *out)
 }
 
 /* The longest name is the unit's. */
-static void print_attribution(const struct hc_drift_report *r, const struct hc_drift *d, FILE *out)
+static void print_attribution(const struct hc_drift_report *r, int recipe, FILE *out)
 {
+    const struct hc_drift *d = &r->drift[recipe];
+    char label[HC_COMPARED_LABEL];
+    hc_comparison_label(r->c, recipe, label);
     int width = hc_drift_has_source(r, HC_SOURCE_UNIT) ? 23 : 18;
     hc_print(out,
              "\n%s: its formats put into the fp64 run    gradient (measured %.2e)     "
              "weights (measured %.2e)\n",
-             d->recipe->name, d->all.error, d->free);
+             label, d->all.error, d->free);
     hc_print(out, "  %-*s %-6s %12s %12s %14s %12s\n", width, "source", "format", "alone",
              "all but it", "alone", "all but it");
     for (int k = 0; k < HC_SOURCE_COUNT; k++)
@@ -54,12 +59,34 @@ static void print_attribution(const struct hc_drift_report *r, const struct hc_d
              "", d->residual_free);
 }
 
+/* What each unit does, beside what training on its backend changes: its recipe against itself on
+   the base's backend. */
+static void print_units(const struct hc_drift_report *r, FILE *out)
+{
+    char label[HC_COMPARED_LABEL];
+    int width = hc_comparison_width(r->c);
+    const char *base = hc_comparison_training(r->c, r->c->base)->backend->name;
+    hc_print(out,
+             "\nwhat the unit alone changes, against sums in fp32; and loss minus that on %s\n",
+             base);
+    hc_print(out, "%-*s %10s %9s %10s\n", width, "recipe", "gradient", "weights", "loss");
+    for (int i = 0; i < r->c->recipes; i++) {
+        const struct hc_drift *d = &r->drift[i];
+        hc_comparison_label(r->c, i, label);
+        hc_print(out, "%-*s %10.2e %9.2e %+10.2e\n", width, label,
+                 d->alone_gradient[HC_SOURCE_UNIT], d->alone_free[HC_SOURCE_UNIT],
+                 d->unlike - r->drift[hc_comparison_counterpart(r->c, i)].unlike);
+    }
+}
+
 static void print(FILE *out, const void *report)
 {
     const struct hc_drift_report *r = report;
     print_summary(r, out);
     for (int i = 0; i < r->c->recipes; i++)
-        print_attribution(r, &r->drift[i], out);
+        print_attribution(r, i, out);
+    if (r->c->training->backend_count > 1)
+        print_units(r, out);
     (void)fputs(
         "\nalone: the fp64 run with only this rounding; all but it: with all the others; left "
         "over: "
@@ -87,8 +114,10 @@ static void print_spreads(const struct hc_drift_report *r)
     double weights[HC_MAX_SEEDS] = {0};
     double mean[2];
     double deviation[2];
-    hc_print(stdout, "\nmeans over %d seeds, and the deviation of one seed\n%-22s %21s %21s\n",
-             r->seeds, "recipe", "gradient", "weights");
+    char label[HC_COMPARED_LABEL];
+    int width = hc_comparison_width(r->c);
+    hc_print(stdout, "\nmeans over %d seeds, and the deviation of one seed\n%-*s %21s %21s\n",
+             r->seeds, width, "recipe", "gradient", "weights");
     for (int i = 0; i < r->c->recipes; i++) {
         for (int s = 0; s < r->seeds; s++) {
             gradient[s] = r->drift[i + s * r->c->recipes].all.error;
@@ -96,7 +125,8 @@ static void print_spreads(const struct hc_drift_report *r)
         }
         hc_spread(gradient, r->seeds, &mean[0], &deviation[0]);
         hc_spread(weights, r->seeds, &mean[1], &deviation[1]);
-        hc_print(stdout, "%-22s %10.2e (%8.1e) %10.2e (%8.1e)\n", r->c->recipe[i]->name, mean[0],
+        hc_comparison_label(r->c, i, label);
+        hc_print(stdout, "%-*s %10.2e (%8.1e) %10.2e (%8.1e)\n", width, label, mean[0],
                  deviation[0], mean[1], deviation[1]);
     }
 }
@@ -118,8 +148,10 @@ static void draw(const struct hc_drift_report *r)
     hc_plot_array(values, "recipe_name", r->c->recipes);
     hc_plot_array(values, "recipe_tic", r->c->recipes);
     for (int i = 0; i < r->c->recipes; i++) {
-        hc_plot_text(values, "recipe_name", i + 1, r->c->recipe[i]->name, LONGEST_LABEL);
-        hc_plot_tic(values, "recipe_tic", i + 1, r->c->recipe[i]->name, LONGEST_LABEL);
+        char label[HC_COMPARED_LABEL];
+        hc_comparison_label(r->c, i, label);
+        hc_plot_text(values, "recipe_name", i + 1, label, LONGEST_LABEL);
+        hc_plot_tic(values, "recipe_tic", i + 1, label, LONGEST_LABEL);
     }
     if (hc_plot(hc_script("drift.gp"), values, r->folder) == HC_OK)
         printf("pictures: %s/{attribution,layers}.{svg,png}\n", r->folder);
@@ -142,10 +174,9 @@ static int conclude(const struct hc_drift_report *r)
     return hc_drift_failures(r) == 0 ? HC_AS_CLAIMED : HC_CLAIM_FAILED;
 }
 
-/* One seed of the report. */
-static enum hc_status measure(const struct hc_drift_report *r)
+/* One seed of the report, on the backend of `t`. */
+static enum hc_status measure_on(const struct hc_drift_report *r, const struct hc_training *t)
 {
-    const struct hc_training *t = r->c->training;
     struct hc_drift_options options = {.network = t->network,
                                        .data = &t->set,
                                        .backend = t->backend,
@@ -157,13 +188,27 @@ static enum hc_status measure(const struct hc_drift_report *r)
     struct hc_drift_study *study;
     enum hc_status status = hc_drift_open(&study, &options);
     for (int i = 0; i < r->c->recipes && status == HC_OK; i++) {
+        char label[HC_COMPARED_LABEL];
+        if (hc_comparison_training(r->c, i) != t)
+            continue;
         status = hc_drift_measure(study, r->c->recipe[i], &r->drift[i]);
+        hc_comparison_label(r->c, i, label);
         if (status == HC_OK)
-            printf("%s%s: %lld passes with its formats\n", r->c->recipe[i]->name, r->of_seed,
+            printf("%s%s: %lld passes with its formats\n", label, r->of_seed,
                    (long long)r->drift[i].passes);
         (void)fflush(stdout);
     }
     hc_drift_close(study);
+    return status;
+}
+
+/* The recipes of the first entries are one on each backend. */
+static enum hc_status measure(const struct hc_drift_report *r)
+{
+    int backends = r->c->training->backend_count > 1 ? r->c->training->backend_count : 1;
+    enum hc_status status = HC_OK;
+    for (int b = 0; b < backends && status == HC_OK; b++)
+        status = measure_on(r, hc_comparison_training(r->c, b));
     return status;
 }
 

@@ -9,6 +9,7 @@
 
 /* A claim. */
 struct claim {
+    const struct hc_training *on;
     char name[512];
     char recipes[2 * HC_RECIPE_NAME + 2];
     char note[256];
@@ -32,10 +33,12 @@ static int64_t weights(const struct hc_drift_report *r)
     return r->plan.weights + r->plan.norm_weights;
 }
 
-static void explained(const struct hc_drift_report *r, const struct hc_drift *d, bool free,
-                      taker *take, void *context)
+static void explained(const struct hc_drift_report *r, int recipe, bool free, taker *take,
+                      void *context)
 {
-    struct claim claim = {.error = free ? d->residual_free : d->residual_gradient,
+    const struct hc_drift *d = &r->drift[recipe];
+    struct claim claim = {.on = hc_comparison_training(r->c, recipe),
+                          .error = free ? d->residual_free : d->residual_gradient,
                           .bound = free ? d->free : d->all.error,
                           .unit = free ? "of the way" : "of |g64|",
                           .checked = free ? weights(r) : d->finite * weights(r)};
@@ -80,12 +83,14 @@ static double unlike(const struct hc_drift_report *r, const struct hc_drift *a,
     return most;
 }
 
-static void no_drift(const struct hc_drift_report *r, const struct hc_drift *d, taker *take,
-                     void *context)
+static void no_drift(const struct hc_drift_report *r, int recipe, taker *take, void *context)
 {
     static const struct hc_drift none;
-    struct claim claim = {
-        .unit = "of |g64|", .error = unlike(r, d, &none), .checked = d->finite * weights(r)};
+    const struct hc_drift *d = &r->drift[recipe];
+    struct claim claim = {.on = hc_comparison_training(r->c, recipe),
+                          .unit = "of |g64|",
+                          .error = unlike(r, d, &none),
+                          .checked = d->finite * weights(r)};
     claim.verdict = judge(claim.error, 0);
     (void)hc_text_write(claim.name, sizeof claim.name, "drift/%s%s-not-from-itself",
                         d->recipe->name, r->of_seed);
@@ -103,11 +108,15 @@ static bool alike(const struct hc_recipe *a, const struct hc_recipe *b)
     return hc_same_recipe(&x, &y) && !hc_recipe_steps_on_overflow(a);
 }
 
-static void same_drift(const struct hc_drift_report *r, const struct hc_drift *a,
-                       const struct hc_drift *b, taker *take, void *context)
+static void same_drift(const struct hc_drift_report *r, int one, int other, taker *take,
+                       void *context)
 {
-    struct claim claim = {
-        .unit = "of |g64|", .error = unlike(r, a, b), .checked = a->finite * weights(r)};
+    const struct hc_drift *a = &r->drift[one];
+    const struct hc_drift *b = &r->drift[other];
+    struct claim claim = {.on = hc_comparison_training(r->c, other),
+                          .unit = "of |g64|",
+                          .error = unlike(r, a, b),
+                          .checked = a->finite * weights(r)};
     claim.verdict = judge(claim.error, 0);
     (void)hc_text_write(claim.name, sizeof claim.name, "drift/%s%s-as-%s", b->recipe->name,
                         r->of_seed, a->recipe->name);
@@ -121,14 +130,14 @@ static void each_of_seed(const struct hc_drift_report *r, taker *take, void *con
     for (int i = 0; i < r->c->recipes; i++) {
         const struct hc_drift *d = &r->drift[i];
         if (d->recipe->model == HC_FP64) {
-            no_drift(r, d, take, context);
+            no_drift(r, i, take, context);
             continue;
         }
-        explained(r, d, false, take, context);
-        explained(r, d, true, take, context);
+        explained(r, i, false, take, context);
+        explained(r, i, true, take, context);
         for (int j = 0; j < i; j++)
-            if (alike(r->drift[j].recipe, d->recipe))
-                same_drift(r, &r->drift[j], d, take, context);
+            if (r->c->on[j] == r->c->on[i] && alike(r->drift[j].recipe, d->recipe))
+                same_drift(r, j, i, take, context);
     }
 }
 
@@ -144,7 +153,7 @@ static void add(const struct hc_drift_report *r, const struct claim *claim, void
 {
     char options[HC_TRAINING_REPRO];
     char repro[HC_TRAINING_REPRO + 512];
-    const struct hc_training *t = r->c->training;
+    const struct hc_training *t = claim->on;
     hc_training_repro(t, options, sizeof options);
     (void)hc_text_write(repro, sizeof repro,
                         "halfcheck compare --drift --steps %d --recipes %s --seed %llu%s", r->steps,

@@ -53,23 +53,38 @@ static enum hc_status write_csv(const struct hc_drift_report *r, const char *nam
     return hc_output_print(path, print, r);
 }
 
-static void write_row(FILE *file, const char *recipe, const char *what,
+/* The end of a row: with several backends, the recipe's. */
+static void end_row(FILE *file, const struct hc_drift_report *r, int recipe)
+{
+    bool several = r->c->training->backend_count > 1;
+    hc_print(file, "%s%s\n", several ? "," : "",
+             several ? hc_comparison_training(r->c, recipe)->backend->name : "");
+}
+
+static void end_heading(FILE *file, const struct hc_drift_report *r)
+{
+    (void)fputs(r->c->training->backend_count > 1 ? ",backend\n" : "\n", file);
+}
+
+static void write_row(FILE *file, const struct hc_drift_report *r, int recipe, const char *what,
                       const struct hc_drift_layer *l)
 {
-    hc_print(file, "%s,%s,%.9g,%.17g,%.9g,%.9g\n", recipe, what, l->error, l->cosine, l->underflow,
-             l->lost);
+    hc_print(file, "%s,%s,%.9g,%.17g,%.9g,%.9g", r->c->recipe[recipe]->name, what, l->error,
+             l->cosine, l->underflow, l->lost);
+    end_row(file, r, recipe);
 }
 
 static void print_layers(FILE *file, const void *report)
 {
     const struct hc_drift_report *r = report;
-    (void)fputs("recipe,layer,error,cosine,underflow,lost\n", file);
+    (void)fputs("recipe,layer,error,cosine,underflow,lost", file);
+    end_heading(file, r);
     for (int i = 0; i < r->c->recipes; i++) {
         const struct hc_drift *d = &r->drift[i];
         for (int l = 0; l < r->plan.layers; l++)
             if (r->plan.layer[l].parameter >= 0)
-                write_row(file, d->recipe->name, r->plan.layer[l].name, &d->layer[l]);
-        write_row(file, d->recipe->name, "all", &d->all);
+                write_row(file, r, i, r->plan.layer[l].name, &d->layer[l]);
+        write_row(file, r, i, "all", &d->all);
     }
 }
 
@@ -77,17 +92,19 @@ static void print_attribution(FILE *file, const void *report)
 {
     const struct hc_drift_report *r = report;
     (void)fputs("recipe,source,format,gradient_alone,gradient_without,free_alone,free_without,"
-                "gradient_measured,free_measured,gradient_residual,free_residual\n",
+                "gradient_measured,free_measured,gradient_residual,free_residual",
                 file);
+    end_heading(file, r);
     for (int i = 0; i < r->c->recipes; i++)
         for (int k = 0; k <= HC_SOURCE_COUNT; k++) {
             const struct hc_drift *d = &r->drift[i];
             if (!hc_drift_has_source(r, k))
                 continue;
-            hc_print(file, "%s,%s,%s,%.9g,%.9g,%.9g,%.9g,%.9g,%.9g,%.9g,%.9g\n", d->recipe->name,
+            hc_print(file, "%s,%s,%s,%.9g,%.9g,%.9g,%.9g,%.9g,%.9g,%.9g,%.9g", d->recipe->name,
                      hc_drift_source(k), hc_drift_format(d, k), d->alone_gradient[k],
                      d->without_gradient[k], d->alone_free[k], d->without_free[k], d->all.error,
                      d->free, d->residual_gradient, d->residual_free);
+            end_row(file, r, i);
         }
 }
 
@@ -98,8 +115,10 @@ static json_t *layer_json(const char *name, const struct hc_drift_layer *l)
                      "lost", hc_json_real(l->lost));
 }
 
-static json_t *drift_json(const struct hc_drift_report *r, const struct hc_drift *d)
+static json_t *drift_json(const struct hc_drift_report *r, int recipe)
 {
+    const struct hc_drift *d = &r->drift[recipe];
+    const struct hc_training *on = hc_comparison_training(r->c, recipe);
     char made[640];
     json_t *layers = json_array();
     json_t *sources = json_array();
@@ -117,7 +136,7 @@ static json_t *drift_json(const struct hc_drift_report *r, const struct hc_drift
                                    hc_json_real(d->without_free[k])));
     hc_training_made(r->c->training, r->steps, made, sizeof made);
     return json_pack("{s:s, s:s, s:o, s:o, s:i, s:i, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "recipe",
-                     d->recipe->name, "backend", r->c->training->backend->name, "seed",
+                     d->recipe->name, "backend", on->backend->name, "seed",
                      json_sprintf("%llu", (unsigned long long)r->seed), "settings",
                      hc_json_text(made), "steps", r->steps, "finite", d->finite, "all",
                      layer_json("all", &d->all), "free", hc_json_real(d->free), "loss",
@@ -132,11 +151,13 @@ static enum hc_status write_record(const struct hc_drift_report *r)
     json_t *record = hc_record_new();
     json_t *drift = json_array();
     hc_record_describe(record, r->c->training->backend, NULL);
+    for (int i = 1; i < r->c->training->backend_count; i++)
+        hc_record_describe(record, r->c->training->several[i], NULL);
     hc_drift_claims(r, record);
     for (int s = 0; s < r->seeds; s++) {
         struct hc_drift_report one = hc_drift_of_seed(r, s);
         for (int i = 0; i < r->c->recipes; i++)
-            (void)json_array_append_new(drift, drift_json(&one, &one.drift[i]));
+            (void)json_array_append_new(drift, drift_json(&one, i));
     }
     (void)json_object_set_new(record, "drift", drift);
     hc_training_set_invocation(record, r->c->training);

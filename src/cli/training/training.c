@@ -93,7 +93,9 @@ static void print_heading(const struct hc_training *t, const struct hc_recipe *c
         printf("training  %d epoch%s, batch %d, one-cycle to %g, ", t->epochs,
                t->epochs == 1 ? "" : "s", t->batch, t->max_lr);
         print_optimizers(recipes, n);
-        printf(", backend %s\n", t->backend->name);
+        char names[HC_BACKEND_NAMES];
+        hc_training_backend_names(t, ", ", names);
+        printf(", backend%s %s\n", t->backend_count > 1 ? "s" : "", names);
     }
     (void)fflush(stdout);
 }
@@ -125,26 +127,43 @@ static bool needs(const struct hc_recipe *const *recipes, int n, enum hc_op op)
 }
 
 /* A partial backend is refused before it trains for an hour, and all that it lacks is named. */
-static enum hc_status has_ops(const struct hc_training *t, const struct hc_recipe *const *recipes,
-                              int n)
+static enum hc_status has_ops(const struct hc_backend *backend,
+                              const struct hc_recipe *const *recipes, int n)
 {
     char lacking[400] = "";
     for (int op = 0; op < HC_OP_COUNT; op++) {
         size_t used = strlen(lacking);
-        if (!t->backend->kernel[op] && needs(recipes, n, (enum hc_op)op))
+        if (!backend->kernel[op] && needs(recipes, n, (enum hc_op)op))
             (void)snprintf(lacking + used, sizeof lacking - used, "%s%s", used ? ", " : "",
                            hc_ops[op].name);
     }
     return lacking[0]
                ? hc_fail(HC_INVALID, "%s lacks %s, which a training needs; --fallback exact has it",
-                         t->backend->name, lacking)
+                         backend->name, lacking)
                : HC_OK;
 }
 
 enum hc_status hc_training_choose(struct hc_training *t)
 {
-    return t->backend ? HC_OK
-                      : hc_choose_backend("a training runs", &t->backends, "host", &t->backend);
+    if (t->backend)
+        return HC_OK;
+    if (!t->takes_several)
+        return hc_choose_backend("a training runs", &t->backends, "host", &t->backend);
+    enum hc_status status = hc_choose_able(&t->backends, "host", t->several, &t->backend_count);
+    t->backend = t->several[0];
+    if (t->backend_count == 1)
+        t->backend_count = 0;
+    return status;
+}
+
+void hc_training_backend_names(const struct hc_training *t, const char *between,
+                               char text[HC_BACKEND_NAMES])
+{
+    (void)snprintf(text, HC_BACKEND_NAMES, "%s", t->backend->name);
+    for (int i = 1; i < t->backend_count; i++) {
+        size_t used = strlen(text);
+        (void)snprintf(text + used, HC_BACKEND_NAMES - used, "%s%s", between, t->several[i]->name);
+    }
 }
 
 enum hc_status hc_training_open(struct hc_training *t, const struct hc_recipe *const *recipes,
@@ -160,7 +179,9 @@ enum hc_status hc_training_open(struct hc_training *t, const struct hc_recipe *c
     t->network = hc_training_networks[t->network_choice];
     enum hc_status status = hc_training_choose(t);
     if (status == HC_OK)
-        status = has_ops(t, recipes, n);
+        status = has_ops(t->backend, recipes, n);
+    for (int i = 1; i < t->backend_count && status == HC_OK; i++)
+        status = has_ops(t->several[i], recipes, n);
     if (status == HC_OK)
         status = hc_dataset_open(&data, &t->set);
     if (status == HC_OK && t->set.train.count < t->batch)
@@ -179,4 +200,6 @@ void hc_training_close(struct hc_training *t)
 void hc_training_print_fallback(const struct hc_training *t)
 {
     hc_print_fallback(stdout, t->backend);
+    for (int i = 1; i < t->backend_count; i++)
+        hc_print_fallback(stdout, t->several[i]);
 }

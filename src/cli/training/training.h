@@ -4,6 +4,7 @@
 #define HC_CLI_TRAINING_TRAINING_H
 
 #include "backend.h"
+#include "check/runner.h"
 #include "cli/backend_options.h"
 #include "train/data/data.h"
 #include "train/update/recipe.h"
@@ -36,6 +37,13 @@ struct hc_training {
     struct hc_dataset set;
     const struct hc_backend *backend;
     const struct hc_network *network;
+
+    /* Of `compare`: it takes several backends, `backend` being the first. The rest is empty where
+       it was given one. */
+    bool takes_several;
+    const struct hc_backend *several[HC_MAX_BACKENDS];
+    int backend_count;  /* of `several` */
+    bool among_several; /* `backend` is one of them, and what is said of a run names it */
 };
 
 /* One run of it. */
@@ -65,7 +73,12 @@ void hc_training_folder(const struct hc_recipe *recipe, uint64_t seed, char *nam
 const struct hc_recipe *hc_training_recipe(const struct hc_training *training, const char *text,
                                            size_t length);
 
-/* Finds the backend that the options name. Called again it does nothing. */
+/* The names of the backends that it trains on, parted by `between`. */
+enum { HC_BACKEND_NAMES = 512 };
+void hc_training_backend_names(const struct hc_training *training, const char *between,
+                               char text[HC_BACKEND_NAMES]);
+
+/* Finds the backends that the options name. Called again it does nothing. */
 enum hc_status hc_training_choose(struct hc_training *training);
 
 /* Finds the backend, reads the data, and prints what will be trained on what, with the

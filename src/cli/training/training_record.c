@@ -2,6 +2,7 @@
 
 #include <math.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "check/record/facts.h"
 #include "check/record/invocation.h"
@@ -13,6 +14,8 @@
 
 json_t *hc_training_settings(const struct hc_training *t)
 {
+    char backends[HC_BACKEND_NAMES];
+    hc_training_backend_names(t, ",", backends);
     json_t *classes = json_array();
     for (int i = 0; i < t->set.classes; i++)
         (void)json_array_append_new(classes, hc_json_text(t->set.names[i]));
@@ -20,7 +23,29 @@ json_t *hc_training_settings(const struct hc_training *t)
                      hc_json_text(t->set.origin), "synthetic", t->set.synthetic, "classes", classes,
                      "train_images", (json_int_t)t->set.train.count, "test_images",
                      (json_int_t)t->set.test.count, "network", t->network->name, "backend",
-                     t->backend->name, "epochs", t->epochs, "batch", t->batch, "max_lr", t->max_lr);
+                     backends, "epochs", t->epochs, "batch", t->batch, "max_lr", t->max_lr);
+}
+
+/* "B", or "B --backend C" and so on, each as a word of the shell. */
+static void spell_backends(const struct hc_training *t, char *text, size_t bytes)
+{
+    const struct hc_backend *b = t->backend;
+    (void)hc_text_shell(text, bytes, b->spelled ? b->spelled : b->name);
+    for (int i = 1; i < t->backend_count; i++) {
+        char word[HC_BACKEND_NAMES];
+        size_t used = strlen(text);
+        b = t->several[i];
+        (void)hc_text_shell(word, sizeof word, b->spelled ? b->spelled : b->name);
+        (void)snprintf(text + used, bytes - used, " --backend %s", word);
+    }
+}
+
+static bool any_pipe(const struct hc_training *t)
+{
+    bool pipe = t->backend->spelled && hc_pipe_is_spelled(t->backend->spelled);
+    for (int i = 1; i < t->backend_count; i++)
+        pipe |= t->several[i]->spelled && hc_pipe_is_spelled(t->several[i]->spelled);
+    return pipe;
 }
 
 void hc_training_repro(const struct hc_training *t, char *text, size_t bytes)
@@ -37,15 +62,13 @@ void hc_training_repro(const struct hc_training *t, char *text, size_t bytes)
     } else
         (void)snprintf(data, sizeof data, " --data-seed %llu --images %d",
                        (unsigned long long)t->data_seed, t->images);
-    const struct hc_backend *b = t->backend;
-    (void)hc_text_shell(backend, sizeof backend, b->spelled ? b->spelled : b->name);
+    spell_backends(t, backend, sizeof backend);
     (void)snprintf(text, bytes,
                    "%s%s%s --epochs %d --batch %d --lr %.17g --backend %s%s%s%s%s --network %s",
                    data, t->classes ? " --classes " : "", classes, t->epochs, t->batch, t->max_lr,
                    backend, t->backends.fallback ? " --fallback " : "",
                    t->backends.fallback ? t->backends.fallback : "",
-                   b->spelled && hc_pipe_is_spelled(b->spelled) ? hc_pipe_options() : "",
-                   hc_plugins_options(), t->network->name);
+                   any_pipe(t) ? hc_pipe_options() : "", hc_plugins_options(), t->network->name);
 }
 
 void hc_training_add(json_t *record, const struct hc_training *t, const struct hc_training_run *run)
@@ -124,8 +147,11 @@ void hc_training_recall(struct hc_training_run *run)
 
 void hc_training_set_invocation(json_t *record, const struct hc_training *t)
 {
-    struct hc_invocation run = {
-        .command = hc_command_line(), .seed = t->seed, .backends = &t->backend, .backend_count = 1};
+    bool several = t->backend_count > 1;
+    struct hc_invocation run = {.command = hc_command_line(),
+                                .seed = t->seed,
+                                .backends = several ? t->several : &t->backend,
+                                .backend_count = several ? t->backend_count : 1};
     hc_record_set_invocation(record, &run);
 }
 

@@ -11,6 +11,7 @@
 #include "cli/training/progress.h"
 #include "cli/training/training_record.h"
 #include "op/text.h"
+#include "train/update/recipe_fields.h"
 
 static void print_note(const char *line, void *context)
 {
@@ -23,7 +24,10 @@ static void print_note(const char *line, void *context)
 
 enum hc_status hc_training_run(const struct hc_training *t, struct hc_training_run *run)
 {
-    struct hc_progress_bar bar = hc_progress_bar(run->recipe->name, run->seed);
+    char label[HC_RECIPE_NAME + HC_BACKEND_NAMES];
+    (void)snprintf(label, sizeof label, "%s%s%s", run->recipe->name, t->among_several ? " on " : "",
+                   t->among_several ? t->backend->name : "");
+    struct hc_progress_bar bar = hc_progress_bar(label, run->seed);
     struct hc_train_options options = {.recipe = run->recipe,
                                        .network = t->network,
                                        .data = &t->set,
