@@ -2,6 +2,8 @@
 
 #include <mpfr.h>
 
+#include "reference/unit/rules.h"
+
 #define HC_OP(name, class, inputs, outputs, title) hc_reference hc_reference_##name;
 #include "op/ops.def"
 #undef HC_OP
@@ -15,6 +17,7 @@ hc_reference *const hc_references[HC_OP_COUNT] = {
 void hc_reference_end(void)
 {
     mpfr_free_cache();
+    hc_definition_end();
 }
 
 struct hc_exact hc_reference_value(const struct hc_call *call, int out, int64_t index)

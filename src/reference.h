@@ -38,7 +38,15 @@ extern hc_reference *const hc_references[HC_OP_COUNT];
 /* Element `index` of output `out` by its op's reference, at HC_REFERENCE_PRECISION. */
 struct hc_exact hc_reference_value(const struct hc_call *call, int out, int64_t index);
 
-/* Frees what MPFR caches for this thread. */
+/* The dot product of a matrix unit in GMP's integers, by the definition of its rule. It takes and
+   gives what hc_unit_dot does (unit/unit.h), with which it shares the table of units and nothing
+   else. */
+struct hc_unit;
+struct hc_unit_scales;
+uint32_t hc_unit_by_definition(const struct hc_unit *unit, const uint32_t *a, const uint32_t *b,
+                               const struct hc_unit_scales *scales, int64_t n, uint32_t c);
+
+/* Frees what MPFR caches, and what hc_unit_by_definition keeps, for this thread. */
 void hc_reference_end(void);
 
 /* Where GMP or MPFR gets no memory from `reallocate` (realloc), `no_memory` is called, which must

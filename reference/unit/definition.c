@@ -1,8 +1,9 @@
-#include "reference/unit/definition.h"
+/* What every unit's dot product has in common: pieces, one after the other, and bits in and out. */
+#include "reference/unit/rules.h"
 
 #include <stddef.h>
 
-#include "reference/unit/rules.h"
+#include "reference.h"
 
 static hc_rule *const rules[HC_UNIT_RULE_COUNT] = {
     [HC_UNIT_FUSED] = hc_rule_fused,
@@ -36,10 +37,11 @@ static void read(const struct hc_unit *unit, struct hc_number *x, enum hc_operan
 static void read_scale(const struct question *q, struct hc_number *x, const uint32_t *codes,
                        int64_t i)
 {
+    int block = q->unit->block;
     if (q->unit->scale == HC_OPERAND_NONE)
         return;
-    if (codes && i < q->n)
-        read(q->unit, x, q->unit->scale, codes[i / q->unit->block]);
+    if (codes && i / block < (q->n + block - 1) / block)
+        read(q->unit, x, q->unit->scale, codes[i / block]);
     else
         hc_number_set_one(x);
 }
@@ -56,18 +58,33 @@ static void read_terms(const struct question *q, struct hc_rule_terms *t, int64_
     }
 }
 
-/* Room for numbers costs more than what is done with them, so each thread keeps its own. */
+/* Room for numbers takes longer to make than they do, so each thread keeps its own. */
+static _Thread_local struct hc_rule_terms kept;
+static _Thread_local bool has_kept;
+
+static void for_all(void (*what)(struct hc_number *x, int n))
+{
+    what(kept.a, HC_RULE_TERMS);
+    what(kept.b, HC_RULE_TERMS);
+    what(kept.scale_a, HC_RULE_TERMS);
+    what(kept.scale_b, HC_RULE_TERMS);
+    what(kept.p, HC_RULE_TERMS);
+    what(kept.sum, HC_RULE_SUMS);
+}
+
 static struct hc_rule_terms *room(void)
 {
-    static _Thread_local struct hc_rule_terms t;
-    static _Thread_local bool begun;
-    struct hc_number *const all[] = {t.a, t.b, t.scale_a, t.scale_b, t.p};
-    for (int i = 0; i < 5 && !begun; i++)
-        hc_numbers_begin(all[i], HC_RULE_TERMS);
-    if (!begun)
-        hc_numbers_begin(t.sum, HC_RULE_SUMS);
-    begun = true;
-    return &t;
+    if (!has_kept)
+        for_all(hc_numbers_begin);
+    has_kept = true;
+    return &kept;
+}
+
+void hc_definition_end(void)
+{
+    if (has_kept)
+        for_all(hc_numbers_end);
+    has_kept = false;
 }
 
 uint32_t hc_unit_by_definition(const struct hc_unit *unit, const uint32_t *a, const uint32_t *b,

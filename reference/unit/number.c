@@ -11,6 +11,12 @@ void hc_numbers_begin(struct hc_number *x, int n)
     }
 }
 
+void hc_numbers_end(struct hc_number *x, int n)
+{
+    for (int i = 0; i < n; i++)
+        mpz_clear(x[i].count);
+}
+
 void hc_number_set(struct hc_number *x, const struct hc_number *from)
 {
     x->kind = from->kind;

@@ -25,8 +25,9 @@ struct hc_number {
     mpz_t count;
 };
 
-/* Makes them 0. They are never freed. */
+/* Makes them 0; frees them. */
 void hc_numbers_begin(struct hc_number *x, int n);
+void hc_numbers_end(struct hc_number *x, int n);
 
 void hc_number_set(struct hc_number *x, const struct hc_number *from);
 void hc_number_set_zero(struct hc_number *x, bool negative);

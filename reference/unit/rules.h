@@ -30,4 +30,7 @@ hc_rule hc_rule_chain;
 hc_rule hc_rule_two_chains;
 hc_rule hc_rule_pair_then_c;
 
+/* Frees the numbers that hc_unit_by_definition keeps for this thread. */
+void hc_definition_end(void);
+
 #endif

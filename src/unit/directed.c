@@ -2,8 +2,8 @@
 
 #include "num/rng.h"
 
-/* Draws of one vector (Steele, Lea and Flood: Fast splittable pseudorandom number generators, OOPSLA
-   2014: SplitMix64). */
+/* Draws of one vector, by SplitMix64 (Steele, Lea and Flood: Fast splittable pseudorandom number
+   generators, OOPSLA 2014). */
 struct draws {
     uint64_t state;
     const struct hc_unit *unit;
@@ -379,8 +379,7 @@ static const struct {
     [HC_DIRECTED_OVERFLOW] = {overflow, 50, 70},
 };
 
-void hc_directed_make(struct hc_directed *v, const struct hc_unit *unit, uint64_t seed,
-                         uint64_t i)
+void hc_directed_make(struct hc_directed *v, const struct hc_unit *unit, uint64_t seed, uint64_t i)
 {
     struct draws d = {hc_random(seed, 0, i), unit, 0};
     int instructions = one_in(&d, 2) ? 1 : between(&d, 1, 3);

@@ -31,7 +31,6 @@ struct hc_directed {
 };
 
 /* Vector number `i` of the unit. Kinds take turns. */
-void hc_directed_make(struct hc_directed *v, const struct hc_unit *unit, uint64_t seed,
-                         uint64_t i);
+void hc_directed_make(struct hc_directed *v, const struct hc_unit *unit, uint64_t seed, uint64_t i);
 
 #endif
