@@ -31,6 +31,10 @@
 double hc_bound(const struct hc_element *e, const struct hc_accumulator *accumulator,
                 const struct hc_exact *want);
 
+/* |computed sum - real sum| <= growth * S for n additions in that accumulator, in any order, where
+   S is the sum of the terms' magnitudes (sum.c). */
+double hc_bound_growth(const struct hc_accumulator *accumulator, double n);
+
 /* How far the statistics that bn_bwd or bn_leaky_bwd was given may lie from those that were used:
    of each channel, as an absolute error. */
 struct hc_strayed {

@@ -3,10 +3,10 @@
    A contract leaves the order of a long sum open, so no single result is right. What can be bounded
    is the distance from the real sum: each rounding errs by at most u of a partial sum, and every
    partial sum is at most S, the sum of the terms' magnitudes, in whatever order. S is the
-   reference's `magnitude`. growth(n) below is the factor by which n additions may stray, for an
-   ordinary accumulator and for the blocks of a matrix unit. To it come the products' own roundings,
-   what tf32 cuts off the factors, scaling by alpha and beta, and underflow and what a unit flushes,
-   which are absolute.
+   reference's `magnitude`. hc_bound_growth(n) below is the factor by which n additions may stray,
+   for an ordinary accumulator and for the blocks of a matrix unit. To it come the products' own
+   roundings, what tf32 cuts off the factors, scaling by alpha and beta, and underflow and what a
+   unit flushes, which are absolute.
 
    The bounds are relative to S, not to the result: a sum that cancels may lose all its bits and be
    within its contract. Where S may leave the accumulator's range, a partial sum may overflow in one
@@ -23,7 +23,7 @@ static const struct hc_accumulator *plain_of(const struct hc_call *call)
     return hc_call_fp64(call) ? &plain_fp64 : &plain;
 }
 
-/* |computed sum - real sum| <= growth(n) * S for n additions, in any order.
+/* |computed sum - real sum| <= hc_bound_growth(n) * S for n additions, in any order.
 
    One at a time, to nearest: n u (Jeannerod and Rump, Improved error bounds for inner products in
    floating-point arithmetic, 2013); a rounded product counts as one more addition.
@@ -36,7 +36,7 @@ static const struct hc_accumulator *plain_of(const struct hc_call *call)
    the sum into slices; slices of two blocks or more add at most one step each, for a last block
    that is not full or for their own addition: k = 2 ceil(n / b). Half of U where cutting is
    rounding to nearest. */
-static double growth(const struct hc_accumulator *a, double n)
+double hc_bound_growth(const struct hc_accumulator *a, double n)
 {
     double u = ldexp(1, -a->precision);
     if (a->block == 1 && !a->truncates)
@@ -69,14 +69,14 @@ static double cut(const struct hc_call *call)
 static double growth_of(const struct hc_call *call, const struct hc_accumulator *accumulator,
                         double additions)
 {
-    double ordinary = growth(plain_of(call), additions);
+    double ordinary = hc_bound_growth(plain_of(call), additions);
     struct hc_accumulator half = *accumulator;
     if (call->in[HC_FIRST].format != HC_FP32 && call->in[HC_FIRST].format != HC_FP64)
-        return growth(accumulator, additions);
+        return hc_bound_growth(accumulator, additions);
     if (!hc_call_tf32(call))
         return ordinary;
     half.block = half.block > 1 ? half.block / 2 : 1;
-    return fmax(ordinary, growth(&half, additions));
+    return fmax(ordinary, hc_bound_growth(&half, additions));
 }
 
 /* What a unit that flushes loses beside its roundings. Everything that it takes for 0 was less than
@@ -119,7 +119,7 @@ double hc_bound_sum(const struct hc_element *e, const struct hc_accumulator *acc
     double n = hc_call_length(call);
     if (call->params.reduce.accumulator != HC_FP32)
         return narrow(call, n, want);
-    return in_range(growth(&plain, fmax(n - 1, 0)) * want->magnitude, want->magnitude,
+    return in_range(hc_bound_growth(&plain, fmax(n - 1, 0)) * want->magnitude, want->magnitude,
                     hc_format_max(HC_FP32));
 }
 
@@ -153,7 +153,7 @@ double hc_bound_sum_squares(const struct hc_element *e, const struct hc_accumula
     double lost = products(call->in[HC_FIRST].format, n, &additions);
     if (call->in[HC_SUM_SQUARES_PARTIAL].data && n > 0)
         additions++;
-    return growth(&plain, additions) * want->magnitude + lost;
+    return hc_bound_growth(&plain, additions) * want->magnitude + lost;
 }
 
 double hc_bound_conv(const struct hc_element *e, const struct hc_accumulator *accumulator,
@@ -228,7 +228,7 @@ double hc_bound_pool(const struct hc_element *e, const struct hc_accumulator *ac
     (void)accumulator;
     double n = hc_call_length(call);
     double error =
-        growth(plain_of(call), n) * want->magnitude + hc_format_tiny(hc_bound_work(call));
+        hc_bound_growth(plain_of(call), n) * want->magnitude + hc_format_tiny(hc_bound_work(call));
     return in_range(error, n * want->magnitude, hc_format_max(hc_bound_work(call)));
 }
 

@@ -1,0 +1,200 @@
+/* Product i is M, product j is -M, and all others are 1 (times a power of two), so small that M
+   swallows as many of them as a sum can have. A 1 that is added to something with M or -M in it is
+   lost. What comes out is how many were not. So n minus it, here called "under", is the number of
+   products below the place where i and j meet. Each order makes a table of these numbers of its
+   own. */
+#include "check/fingerprint/structure.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "check/fingerprint/orders.h"
+
+enum { PLACES = 18, RESIDUE = -1 };
+
+struct table {
+    int n;
+    int places;
+    int place[PLACES];
+    int sum[PLACES][PLACES]; /* the number of the probe's sum, for places i < j */
+    int sum_c[PLACES];
+};
+
+/* Exponents of a huge product and of a small one. Their distance is more than an fp64 accumulator
+   has bits, where the format has room for that. Fp8 has less, but so have its units. */
+static void scales(enum hc_format format, int *huge, int *one)
+{
+    const struct hc_format_info *f = &hc_formats[format];
+    bool wide = f->emax > 100;
+    *huge = wide ? 60 : 2 * f->emax;
+    *one = wide ? -40 : format == HC_E4M3 ? 2 * (f->emin - 3) : 2 * f->emin;
+}
+
+double hc_probe_one_value(const struct hc_probe *p)
+{
+    int huge, one;
+    scales(p->format, &huge, &one);
+    return ldexp(1, one);
+}
+
+double hc_probe_huge_value(const struct hc_probe *p)
+{
+    int huge, one;
+    scales(p->format, &huge, &one);
+    return ldexp(1, huge);
+}
+
+void hc_probe_huge(struct hc_probe *p, int k, int sign)
+{
+    int huge, one;
+    scales(p->format, &huge, &one);
+    hc_probe_scaled(p, k, sign, huge);
+}
+
+void hc_probe_one(struct hc_probe *p, int k)
+{
+    int huge, one;
+    scales(p->format, &huge, &one);
+    hc_probe_scaled(p, k, 1, one);
+}
+
+/* Neighbours, and what lies on either side of powers of two; fewer of these in a long sum. */
+static void choose_places(struct table *t, int n)
+{
+    static const int few[PLACES] = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 15, 16, 17, 31, 32, 33, 47, 63};
+    static const int many[PLACES] = {0,  1,  2,  3,   4,   5,   7,   8,    15,
+                                     16, 31, 32, 127, 128, 256, 511, 1022, 1023};
+    t->n = n;
+    t->places = 0;
+    for (int i = 0; i < PLACES; i++)
+        if ((n > 64 ? many : few)[i] < n)
+            t->place[t->places++] = (n > 64 ? many : few)[i];
+}
+
+static int ones_but(struct hc_probe *p, int i, int j)
+{
+    int sum = hc_probe_sum(p);
+    for (int k = 0; k < p->shape.terms; k++)
+        if (k != i && k != j)
+            hc_probe_one(p, k);
+    return sum;
+}
+
+static void ask(struct hc_probe *p, struct table *t)
+{
+    hc_probe_begin(p);
+    for (int j = 0; j < t->places; j++) {
+        for (int i = 0; i < j; i++) {
+            t->sum[i][j] = ones_but(p, t->place[i], t->place[j]);
+            hc_probe_huge(p, t->place[i], 1);
+            hc_probe_huge(p, t->place[j], -1);
+        }
+        if (!p->takes_c)
+            continue;
+        t->sum_c[j] = ones_but(p, t->place[j], t->place[j]);
+        hc_probe_c(p, hc_probe_huge_value(p));
+        hc_probe_huge(p, t->place[j], -1);
+    }
+}
+
+/* How many products are under it, or RESIDUE: the huge ones did not cancel, since an addition
+   changed one. */
+static int under(const struct hc_probe *p, int sum)
+{
+    double left = hc_probe_value(p, sum) / hc_probe_one_value(p);
+    bool whole_number = left >= 0 && left <= p->shape.terms && left == floor(left);
+    return whole_number ? p->shape.terms - (int)left : RESIDUE;
+}
+
+/* An addition may change M only where something was lost in it. */
+static bool agrees(int got, int want, int n, int least)
+{
+    want = want < n ? want : n;
+    return got == want || (got == RESIDUE && want > least);
+}
+
+static bool explains(const struct hc_order_rule *r, int piece, const struct hc_probe *p,
+                     const struct table *t)
+{
+    int clear = 0;
+    for (int j = 0; j < t->places; j++)
+        for (int i = 0; i < j; i++) {
+            int got = under(p, t->sum[i][j]);
+            clear += got != RESIDUE;
+            if (!agrees(got, r->under(t->place[i], t->place[j], piece, t->n), t->n, 2))
+                return false;
+        }
+    return clear > 2;
+}
+
+/* Where C is added, if the order is the rule's (NULL: unknown). */
+static enum hc_sum_c place_of_c(const struct hc_order_rule *r, int piece, const struct hc_probe *p,
+                                const struct table *t)
+{
+    bool first = r != NULL;
+    bool last = true;
+    for (int j = 0; j < t->places; j++) {
+        int got = under(p, t->sum_c[j]);
+        first = first && agrees(got, r->under_c(t->place[j], piece), t->n, 1);
+        last = last && got == t->n;
+    }
+    /* A C that joins all products at once comes neither first nor last. */
+    return first ? HC_SUM_C_FIRST : last ? HC_SUM_C_LAST : HC_SUM_C_UNKNOWN;
+}
+
+void hc_structure_places(const struct hc_findings_of_shape *found, int place[4])
+{
+    static const int in_order[] = {0, 1, 2, 3};
+    static const int odd[] = {1, 0, 3, 2};
+    static const int even[] = {0, 2, 4, 6};
+    const int *from = found->order == HC_SUM_ODD_FIRST    ? odd
+                      : found->order == HC_SUM_TWO_CHAINS ? even
+                                                          : in_order;
+    memcpy(place, from, 4 * sizeof *place);
+}
+
+/* Whether C is aligned with the products of its piece: then it is lost next to M - M. */
+static enum hc_status find_fusion(struct hc_probe *p, struct hc_findings_of_shape *found)
+{
+    bool pieces = found->order == HC_SUM_PIECES;
+    if (found->c != HC_SUM_C_FIRST || !pieces) {
+        if (found->c == HC_SUM_C_FIRST &&
+            (found->order == HC_SUM_EXACT || found->order == HC_SUM_WHOLE))
+            found->c = HC_SUM_C_FUSED;
+        return HC_OK;
+    }
+    hc_probe_begin(p);
+    int sum = hc_probe_sum(p);
+    hc_probe_huge(p, 0, 1);
+    hc_probe_huge(p, 1, -1);
+    hc_probe_c(p, hc_probe_one_value(p));
+    enum hc_status status = hc_probe_run(p);
+    if (status == HC_OK && hc_probe_value(p, sum) != hc_probe_one_value(p))
+        found->c = HC_SUM_C_FUSED;
+    return status;
+}
+
+enum hc_status hc_find_structure(struct hc_probe *p, struct hc_findings_of_shape *found)
+{
+    struct table t;
+    const struct hc_order_rule *rule = NULL;
+    choose_places(&t, p->shape.terms);
+    ask(p, &t);
+    enum hc_status status = hc_probe_run(p);
+    if (status != HC_OK)
+        return status;
+    found->order = HC_SUM_UNKNOWN;
+    found->piece = 1;
+    for (const struct hc_order_rule *r = hc_order_rules; r->under && !rule; r++)
+        for (int piece = r->least; piece <= t.n && !rule; piece *= 2) {
+            if (explains(r, piece, p, &t)) {
+                rule = r;
+                found->order = rule->order;
+                found->piece = piece;
+            }
+            if (!r->sized)
+                break;
+        }
+    found->c = p->takes_c ? place_of_c(rule, found->piece, p, &t) : HC_SUM_C_NONE;
+    return find_fusion(p, found);
+}

@@ -1,0 +1,297 @@
+#include <math.h>
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "check/fingerprint/fingerprint.h"
+#include "op/text.h"
+
+static const char *const orders[HC_SUM_ORDERS] = {
+    [HC_SUM_UNKNOWN] = "not determined: no order that is known here explains what is lost",
+    [HC_SUM_IN_ORDER] = "one product after the other",
+    [HC_SUM_ODD_FIRST] = "one product after the other, of each pair the second one first",
+    [HC_SUM_BLOCKS] = "blocks of %d, one product after the other; then the blocks in order",
+    [HC_SUM_TWO_CHAINS] = "blocks of %d: even products and odd ones apart, then both together",
+    [HC_SUM_PAIRS] = "pieces of %d, added two by two; one piece after the other",
+    [HC_SUM_PIECES] = "pieces of %d, aligned and added at once; one piece after the other",
+    [HC_SUM_EXACT] = "pieces of %d, added exactly and rounded once; one after the other",
+    [HC_SUM_WHOLE] = "nothing is lost in the whole sum",
+};
+
+static const char *const short_orders[HC_SUM_ORDERS] = {
+    [HC_SUM_UNKNOWN] = "unknown order",
+    [HC_SUM_IN_ORDER] = "in order",
+    [HC_SUM_ODD_FIRST] = "odd first",
+    [HC_SUM_BLOCKS] = "in blocks of %d",
+    [HC_SUM_TWO_CHAINS] = "two chains, %d",
+    [HC_SUM_PAIRS] = "pairs in %d",
+    [HC_SUM_PIECES] = "%d at once",
+    [HC_SUM_EXACT] = "%d exactly",
+    [HC_SUM_WHOLE] = "exact",
+};
+
+static const char *const roundings[HC_FOUND_ROUNDINGS] = {
+    [HC_FOUND_OTHER] = "in no way that is known here",
+    [HC_FOUND_NEAREST] = "to nearest",
+    [HC_FOUND_CUT] = "cut",
+    [HC_FOUND_FLOOR] = "to floor",
+    [HC_FOUND_ODD] = "to odd",
+    [HC_FOUND_AWAY] = "to nearest, ties away from 0",
+    [HC_FOUND_EXACT] = "exact",
+};
+
+static const char *const smalls[] = {[HC_SMALL_UNKNOWN] = "not seen",
+                                     [HC_SMALL_KEPT] = "kept",
+                                     [HC_SMALL_FLUSHED] = "flushed to 0",
+                                     [HC_SMALL_OTHER] = "changed"};
+
+static bool is_pieces(const struct hc_findings_of_shape *f)
+{
+    return f->order == HC_SUM_PIECES || f->order == HC_SUM_EXACT;
+}
+
+struct text {
+    char *at;
+    size_t room;
+};
+
+#if defined(__GNUC__)
+__attribute__((format(printf, 2, 3)))
+#endif
+static void
+add(struct text *t, const char *format, ...)
+{
+    va_list arguments;
+    va_start(arguments, format);
+    int length = hc_text_format(t->at, t->room, format, arguments);
+    va_end(arguments);
+    size_t used = length < 0 ? 0 : (size_t)length < t->room ? (size_t)length : t->room - 1;
+    t->at += used;
+    t->room -= used;
+}
+
+/* The rows have at most one %d. */
+static void add_order(struct text *t, const char *const *texts,
+                      const struct hc_findings_of_shape *f)
+{
+    const char *row = texts[f->order];
+    const char *number = strstr(row, "%d");
+    if (number)
+        add(t, "%.*s%d%s", (int)(number - row), row, f->piece, number + 2);
+    else
+        add(t, "%s", row);
+}
+
+static void add_grid(struct text *t, const struct hc_found_grid *g)
+{
+    if (g->fraction < 0)
+        add(t, "%s", g->rounding == HC_FOUND_EXACT ? "exact" : "not determined");
+    else
+        add(t, "%d fraction bits, %s", g->fraction, roundings[g->rounding]);
+}
+
+static bool same_grid(const struct hc_found_grid *a, const struct hc_found_grid *b)
+{
+    return a->fraction == b->fraction && a->rounding == b->rounding;
+}
+
+struct teller {
+    hc_tell *tell;
+    void *context;
+    char text[1024];
+    struct text at;
+};
+
+static struct text *begin(struct teller *t)
+{
+    t->text[0] = '\0';
+    t->at = (struct text){t->text, sizeof t->text};
+    return &t->at;
+}
+
+static void end(struct teller *t, const char *name)
+{
+    t->tell(name, t->text, t->context);
+}
+
+static const char *place_of_c(const struct hc_findings_of_shape *f)
+{
+    switch (f->c) {
+    case HC_SUM_C_FIRST:
+        return is_pieces(f) || f->order == HC_SUM_PAIRS || f->order == HC_SUM_TWO_CHAINS ||
+                       f->order == HC_SUM_BLOCKS
+                   ? "is added to the sum of the first"
+                   : "comes first";
+    case HC_SUM_C_FUSED:
+        return "joins the first piece";
+    case HC_SUM_C_LAST:
+        return "is added to the rounded sum, at the end";
+    case HC_SUM_C_NONE:
+        return "not determined: the kernel takes none";
+    default:
+        return "not determined: it comes neither first nor last";
+    }
+}
+
+static void tell_sums(struct teller *t, const struct hc_findings_of_shape *f)
+{
+    add_order(begin(t), orders, f);
+    end(t, "order");
+    add(begin(t), "%s", place_of_c(f));
+    end(t, "C");
+    add_grid(begin(t), &f->products);
+    add(&t->at, "%s%s", f->normalized ? ", by the product's own leading bit" : "",
+        f->rounded ? "; a product is rounded before it is added" : "");
+    end(t, is_pieces(f) ? "products" : "each addition");
+    if (f->c == HC_SUM_C_FUSED && !same_grid(&f->addend, &f->products)) {
+        add_grid(begin(t), &f->addend);
+        end(t, "C aligned");
+    }
+    if (!is_pieces(f))
+        return;
+    begin(t);
+    if (f->result.fraction < 0)
+        add(&t->at, "not determined: more bits come through than were aligned");
+    else
+        add_grid(&t->at, &f->result);
+    end(t, "result");
+}
+
+static void tell_ends(struct teller *t, const struct hc_findings_of_shape *f)
+{
+    add(begin(t), "factors %s, C %s, results %s", smalls[f->factors], smalls[f->small_c],
+        smalls[f->small_results]);
+    end(t, "subnormals");
+    if (f->nan[0] == f->nan[1] && f->nan[0] == f->nan[2])
+        add(begin(t), "always 0x%08" PRIx32, f->nan[0]);
+    else
+        add(begin(t),
+            "0 * inf 0x%08" PRIx32 ", inf - inf 0x%08" PRIx32 ", with a payload 0x%08" PRIx32,
+            f->nan[0], f->nan[1], f->nan[2]);
+    end(t, "NaN");
+    if (f->overflow) {
+        add(begin(t), "2^127 + 2^127 is 0x%08" PRIx32 "%s", f->overflow,
+            f->overflow == 0x7f800000 ? ", infinite" : "");
+        end(t, "overflow");
+    }
+    begin(t);
+    if (f->zero_unknown)
+        add(&t->at, "not determined: %s", f->zero_unknown);
+    else if (f->zero_exponent == HC_ZERO_LOW)
+        add(&t->at, "has no exponent that matters");
+    else
+        add(&t->at, "is aligned as if its exponent were %d%s", f->zero_exponent,
+            f->zero_of_operand ? ", and more beside a large factor" : "");
+    end(t, "a zero");
+}
+
+static void tell_difference(struct teller *t, const struct hc_fingerprint *f)
+{
+    const struct hc_nearest_model *n = &f->nearest;
+    add(begin(t), "%s: %d of %d sums are others", n->unit->name, n->different, f->sums);
+    end(t, "nearest");
+    begin(t);
+    for (int i = 0; i < n->terms && i < 8; i++)
+        add(&t->at, "%s[%d] %a * %a", i ? ", " : "", n->index[i], n->a[i], n->b[i]);
+    add(&t->at, "%s%sC %a: want 0x%08" PRIx32 " (%.9g), got 0x%08" PRIx32 " (%.9g)",
+        n->terms > 8 ? ", ..." : "", n->terms ? ", " : "", n->c, n->want,
+        hc_decode(HC_FP32, n->want), n->got, hc_decode(HC_FP32, n->got));
+    end(t, "difference");
+}
+
+static void tell_models(struct teller *t, const struct hc_fingerprint *f)
+{
+    begin(t);
+    bool plain = hc_fingerprint_is_plain(f);
+    if (plain)
+        add(&t->at, "plain fp32 in that order, in all of %d sums", f->sums);
+    else if (f->equal_count)
+        add(&t->at, "%s (%s), in all of %d sums", f->equals[0]->name,
+            hc_unit_certainty_names[f->equals[0]->certainty], f->sums);
+    for (int i = plain ? 0 : 1; i < f->equal_count; i++)
+        add(&t->at, "%s%s", i == !plain ? "; so do the models " : ", ", f->equals[i]->name);
+    if (plain || f->equal_count) {
+        end(t, "equals");
+        return;
+    }
+    if (f->in_words)
+        add(&t->at, "no unit that is known here; all of %d sums follow from the above", f->sums);
+    else
+        add(&t->at, "no unit that is known here");
+    end(t, "equals");
+    if (f->nearest.unit)
+        tell_difference(t, f);
+}
+
+static void add_shape(struct text *t, struct hc_gemm_shape s)
+{
+    add(t, "%d x %d by %d x %d", s.side, s.terms, s.terms, s.side);
+}
+
+static void tell_shapes(struct teller *t, const struct hc_fingerprint *f)
+{
+    for (int i = 0; i < f->other_count; i++) {
+        const struct hc_findings_of_shape *o = &f->other[i].found;
+        char name[24];
+        (void)snprintf(name, sizeof name, "%d x %d x %d", f->other[i].shape.side,
+                       f->other[i].shape.side, f->other[i].shape.terms);
+        begin(t);
+        if (f->other[i].same)
+            add(&t->at, "the same");
+        else {
+            add(&t->at, "otherwise: ");
+            add_order(&t->at, short_orders, o);
+            add(&t->at, ", ");
+            add_grid(&t->at, &o->products);
+            add(&t->at, "; C %s", place_of_c(o));
+        }
+        end(t, name);
+    }
+}
+
+void hc_fingerprint_tell(const struct hc_fingerprint *f, hc_tell *tell, void *context)
+{
+    struct teller t = {.tell = tell, .context = context};
+    add_shape(begin(&t), f->main.shape);
+    end(&t, "probed");
+    tell_sums(&t, &f->main);
+    tell_ends(&t, &f->main);
+    tell_models(&t, f);
+    tell_shapes(&t, f);
+}
+
+bool hc_fingerprint_is_plain(const struct hc_fingerprint *f)
+{
+    const struct hc_findings_of_shape *m = &f->main;
+    return f->in_words && m->order == HC_SUM_IN_ORDER && m->products.fraction == 23 &&
+           m->products.rounding == HC_FOUND_NEAREST && m->factors == HC_SMALL_KEPT;
+}
+
+/* Changed bits alone are a change, too: the digest is of all answers. */
+void hc_fingerprint_text(const struct hc_fingerprint *f, char text[HC_FINGERPRINT_TEXT])
+{
+    struct text t = {text, HC_FINGERPRINT_TEXT};
+    const struct hc_findings_of_shape *m = &f->main;
+    uint64_t trace = m->trace;
+    if (hc_fingerprint_is_plain(f))
+        add(&t, "plain fp32, in order");
+    else if (f->equal_count)
+        add(&t, "%s", f->equals[0]->name);
+    else {
+        add_order(&t, short_orders, m);
+        add(&t, ", ");
+        add_grid(&t, &m->products);
+        if (is_pieces(m)) {
+            add(&t, "; result ");
+            add_grid(&t, &m->result);
+        }
+    }
+    for (int i = 0; i < f->other_count; i++) {
+        trace = (trace ^ f->other[i].found.trace) * 0x100000001b3u;
+        if (!f->other[i].same)
+            add(&t, "; not at %d x %d x %d", f->other[i].shape.side, f->other[i].shape.side,
+                f->other[i].shape.terms);
+    }
+    add(&t, "; bits %08" PRIx32, (uint32_t)(trace >> 32));
+}

@@ -1,0 +1,188 @@
+#include "check/fingerprint/fingerprint.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "check/record/json.h"
+#include "cli/backend_options.h"
+#include "cli/choose.h"
+#include "cli/colour.h"
+#include "cli/command.h"
+#include "cli/fingerprint/document.h"
+#include "cli/stop.h"
+#include "op/output.h"
+#include "op/text.h"
+#include "op/typed.h"
+#include "op/wrap.h"
+
+const struct hc_command hc_command_fingerprint;
+
+enum { INDENT = 17, FORMATS = 8 };
+
+struct work {
+    struct hc_backend_options backends;
+    const char *list;
+    const char *json;
+    enum hc_format formats[FORMATS];
+    int format_count;
+    json_t *document;
+    FILE *out; /* for people: stderr if the document has stdout */
+    int found;
+    int status;
+};
+
+static void print_line(const char *name, const char *fact, void *context)
+{
+    FILE *out = context;
+    int column = fprintf(out, "  %-*s", INDENT - 2, name);
+    hc_print_wrapped(out, column, INDENT, fact);
+}
+
+static void print_head(const struct work *w, const struct hc_backend *backend,
+                       enum hc_format format)
+{
+    if (w->found > 0)
+        (void)fputc('\n', w->out);
+    hc_text_line(w->out, backend->name);
+    (void)fprintf(w->out, ", %s\n", hc_formats[format].name);
+}
+
+static void print(struct work *w, const struct hc_backend *backend, const struct hc_fingerprint *f)
+{
+    print_head(w, backend, f->format);
+    hc_fingerprint_tell(f, print_line, w->out);
+    w->found++;
+    (void)fflush(w->out);
+    (void)json_array_append_new(w->document, hc_fingerprint_document(backend->name, f));
+}
+
+/* All formats of one backend. A kernel that does not take a format is nothing bad, unless there is
+   no other format. */
+static void work_on(struct work *w, const struct hc_backend *backend, bool named)
+{
+    struct hc_queue *queue;
+    bool any = false;
+    const char *why = backend->unavailable ? backend->unavailable() : NULL;
+    if (why || !backend->kernel[HC_OP_gemm]) {
+        if (named)
+            w->status = hc_complain("backend %s %s%s", backend->name,
+                                    why ? "cannot run here: " : "has no gemm", why ? why : "");
+        return;
+    }
+    if (backend->open(backend, &queue, 0) != HC_OK) {
+        w->status = hc_complain_message();
+        return;
+    }
+    enum hc_status status = HC_OK;
+    for (int i = 0; i < w->format_count && !hc_stop_signal(); i++) {
+        struct hc_fingerprint f;
+        status = hc_fingerprint(backend, queue, w->formats[i], &f);
+        if (status == HC_OK)
+            print(w, backend, &f);
+        else if (status != HC_UNSUPPORTED)
+            w->status = hc_complain_message();
+        any |= status != HC_UNSUPPORTED;
+        if (status == HC_DEVICE && backend->spelled)
+            break; /* a program that has died answers nothing more */
+    }
+    backend->close(queue);
+    if (!any && !hc_stop_signal())
+        w->status = hc_complain("%s: no such gemm: %s", backend->name, hc_message());
+}
+
+static enum hc_status read_formats(struct work *w)
+{
+    const char *name;
+    size_t length;
+    for (const char *at = w->list; at;) {
+        char copy[16] = "";
+        enum hc_status status = hc_list_next("--formats", w->list, &at, &name, &length);
+        if (status != HC_OK)
+            return status;
+        if (length < sizeof copy)
+            memcpy(copy, name, length);
+        enum hc_format format = hc_format_by_name(copy);
+        if (format == HC_FORMAT_COUNT || hc_operand_of(format) == HC_OPERAND_NONE)
+            return hc_fail(HC_INVALID,
+                           "--formats: '%.*s' is no format of a matrix unit; there are: fp16, "
+                           "bf16, tf32, fp32, e4m3, e5m2",
+                           (int)length, name);
+        for (int i = 0; i < w->format_count; i++)
+            if (w->formats[i] == format)
+                return hc_fail(HC_INVALID, "--formats names %s twice", copy);
+        w->formats[w->format_count++] = format;
+    }
+    return HC_OK;
+}
+
+static int run_all(struct work *w)
+{
+    const struct hc_backend *chosen[HC_MAX_BACKENDS];
+    int count;
+    enum hc_status status = read_formats(w);
+    if (status == HC_OK)
+        status = hc_choose_backends(&w->backends, chosen, &count);
+    if (status == HC_OK && w->json)
+        status = hc_output_probe(w->json);
+    if (status != HC_OK)
+        return hc_complain_message();
+    hc_stop_on_request();
+    for (int b = 0; b < count && !hc_stop_signal(); b++)
+        work_on(w, chosen[b], w->backends.named.count > 0);
+    if (hc_stop_signal())
+        return hc_complain("fingerprint: stopped by signal %d", hc_stop_signal());
+    if (w->json && w->status == HC_AS_CLAIMED && hc_json_write(w->json, w->document) != HC_OK)
+        return hc_complain_message();
+    return w->status;
+}
+
+static int run(int argc, char **argv)
+{
+    struct work w = {.list = "fp16,bf16,tf32", .status = HC_AS_CLAIMED};
+    int words;
+    int status;
+    const struct hc_option options[] = {
+        {.include = hc_backend_options(
+             &w.backends, HC_SEVERAL_BACKENDS | HC_TAKES_FALLBACK,
+             "probe these backends (default: all that can run here and have gemm), or a\n"
+             "program behind a pipe: pipe:COMMAND")},
+        {.name = "formats",
+         .value = "LIST",
+         .text = &w.list,
+         .help = "the formats of the products' factors: fp16, bf16, tf32, fp32 (default\n"
+                 "fp16,bf16,tf32); tf32 is fp32 that may be taken as such"},
+        {.name = "json",
+         .value = "FILE",
+         .text = &w.json,
+         .help = "also write JSON; with -, it goes to standard output and the text to\n"
+                 "standard error"},
+        {0},
+    };
+    if (!hc_read_options(&hc_command_fingerprint, options, argc, argv, &words, &status))
+        return status;
+    if (words > 0)
+        return hc_complain("fingerprint takes no '%s'; see: halfcheck fingerprint --help", argv[1]);
+    w.out = w.json && strcmp(w.json, "-") == 0 ? stderr : stdout;
+    w.document = json_array();
+    status = run_all(&w);
+    json_decref(w.document);
+    return status;
+}
+
+const struct hc_command hc_command_fingerprint = {
+    .name = "fingerprint",
+    .usage = "[options]",
+    .summary = "find out how a backend's gemm sums products, and which matrix unit that equals",
+    .text =
+        "A matrix unit adds several products at once, and cuts or rounds what does not fit.\n"
+        "Nobody says so at run time, but the bits of well-chosen sums show it: how many products\n"
+        "are added at once and in which order, how many bits are kept, how the rest is rounded,\n"
+        "where C is added, and what becomes of subnormals, NaNs and zeros. Each finding is\n"
+        "printed; what the sums do not show is \"not determined\", with the reason.\n\n"
+        "Some thousand sums are then compared with the published models of matrix units\n"
+        "(src/unit). A model is named only if none of the sums differs; otherwise the nearest one\n"
+        "is, with a sum that differs. Calls of other sizes are compared with the first.\n\n"
+        "The fingerprint holds for the calls that were made: a library may choose another kernel\n"
+        "for another size. docs/fingerprint.md explains how it works and what run makes of it.",
+    .run = run,
+};
