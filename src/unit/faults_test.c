@@ -150,18 +150,18 @@ static const struct {
     {"half a group", half_group, NULL, 0, 0, 2, 6},
     {"floor for truncation", floor_for_cut, "h100wgmma-fp16-fp32", 8, 84, 87, 87},
     {"nearest for truncation", nearest_for_cut, "h100wgmma-fp16-fp32", 24, 73, 84, 87},
-    {"the other rounding of D", other_output, "h100wgmma-fp16-fp32", 18, 96, 96, 96},
-    {"D rounded to odd", odd_output, "h100wgmma-fp16-fp32", 8, 96, 96, 96},
+    {"the other rounding of D", other_output, "h100wgmma-fp16-fp32", 18, 97, 97, 97},
+    {"D rounded to odd", odd_output, "h100wgmma-fp16-fp32", 8, 97, 97, 97},
     {"all bits of D kept", all_bits, "h100wgmma-e4m3-fp32", 16, 8, 8, 8},
     {"zeros ignored", zeros_ignored, "a100-tf32-fp32", 113, 6, 35, 87},
     {"zeros one higher", zeros_higher, "a100-bf16-fp32", 174, 2, 33, 80},
     {"sum floored one bit higher", floor_less, "mi300x-bf16-fp32", 159, 2, 2, 7},
     {"no second floor", one_floor, "mi300x-bf8-fp32", 95, 1, 6, 7},
-    {"gradual underflow", gradual, "mi250x-bf16-fp32", 104, 2, 2, 4},
-    {"fmaf, then flush", flushed_after, "avx512bf16-bf16-fp32", 93, 1, 1, 1},
-    {"subnormal operands read", subnormals_read, "mi250x-fp16-fp32", 9, 4, 4, 4},
+    {"gradual underflow", gradual, "mi250x-bf16-fp32", 104, 3, 3, 5},
+    {"fmaf, then flush", flushed_after, "avx512bf16-bf16-fp32", 93, 2, 2, 2},
+    {"subnormal operands read", subnormals_read, "mi250x-fp16-fp32", 9, 5, 5, 5},
     {"the other order", other_order, "avx512bf16-bf16-fp32", 14, 4, 4, 4},
-    {"another NaN", other_nan, "h100wgmma-fp16-fp32", 10, 79, 79, 81},
+    {"another NaN", other_nan, "h100wgmma-fp16-fp32", 10, 80, 80, 82},
 };
 
 enum { FAULTS = sizeof faults / sizeof *faults, DIRECTED = 5000 };
@@ -201,7 +201,7 @@ static bool seen_by_directed_sums(const struct hc_unit *right, const struct hc_u
 /* Whether there are golden vectors of the unit. */
 static bool has_vectors(const struct hc_unit *u)
 {
-    return !u->variant_of && u->rule != HC_UNIT_TWO_CHAINS && u->rule != HC_UNIT_PAIR_THEN_C;
+    return !u->variant_of && u->rule != HC_UNIT_PAIR_THEN_C;
 }
 
 Test(faults, each_is_seen_on_a_golden_vector_and_on_most_units)

@@ -1,5 +1,5 @@
 /* The engine against golden vectors: those beside this file, and, where there is one, the whole
-   folder that they are a third of (src/unit/vectors/choose.py). */
+   folder that they are a third of (src/unit/vectors/choose.py). Those of AMX are this project's. */
 #include <criterion/criterion.h>
 #include <dirent.h>
 #include <stdlib.h>
@@ -85,11 +85,12 @@ static int check_folder(const char *folder, struct tally *t)
     return files;
 }
 
-Test(vectors, the_third_that_is_kept_here_gives_the_published_bits)
+/* 10,139 lines are the third; 360 were measured by programs/amx_vectors.c. */
+Test(vectors, those_kept_here_have_the_published_and_measured_bits)
 {
     struct tally t = {0};
-    cr_expect_eq(check_folder(HC_SOURCE "/src/unit/vectors", &t), 96);
-    cr_expect_eq(t.lines, 10139, "%d lines", t.lines);
+    cr_expect_eq(check_folder(HC_SOURCE "/src/unit/vectors", &t), 97);
+    cr_expect_eq(t.lines, 10499, "%d lines", t.lines);
     cr_expect_eq(t.older, 8637, "%d by older models", t.older);
     cr_expect_eq(t.raises, 11, "%d on which those raise", t.raises);
     cr_expect_eq(t.corrected, 1, "%d corrected", t.corrected);

@@ -6,7 +6,8 @@
 FOLDER holds UNIT.txt, the lines on which the published models agree, and UNIT.disputed.txt, those
 on which they do not. A line is kept where the SHA-256 of its bytes, without the end of line, is a
 multiple of three as a big-endian number. UNIT.txt here has the header of the first file, then what
-is kept of both, in their order; a line of the second kind has one answer more.
+is kept of both, in their order; a line of the second kind has one answer more. The vectors of AMX
+are not chosen: src/unit/programs/amx_vectors.c measured them.
 """
 
 import hashlib
