@@ -4,6 +4,8 @@ if(CMAKE_SYSTEM_PROCESSOR STREQUAL x86_64)
   set(avx512 ${avx2} -mavx512f -mavx512bw -mavx512dq -mavx512vl -mprefer-vector-width=512)
   set_source_files_properties(kernels/host/loops_avx2.c PROPERTIES COMPILE_OPTIONS "-O3;${avx2}")
   set_source_files_properties(kernels/host/loops_avx512.c PROPERTIES COMPILE_OPTIONS "-O3;${avx512}")
+  file(GLOB sim CONFIGURE_DEPENDS kernels/sim/*_avx512.c)
+  set_source_files_properties(${sim} PROPERTIES COMPILE_OPTIONS "-O3;${avx512}")
   set_source_files_properties(kernels/avx512fp16/arithmetic.c kernels/avx512fp16/cast.c PROPERTIES
     COMPILE_OPTIONS "-mavx512fp16;-mavx512vl;-mavx512bw;-mavx512dq")
   include(CheckCCompilerFlag)

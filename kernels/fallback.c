@@ -147,6 +147,7 @@ static struct hc_accumulator coarser(const struct hc_accumulator *a, const struc
 {
     struct hc_accumulator both = coarser_sum(a, b);
     both.flushes = a->flushes || b->flushes;
+    both.aligns_subnormals = a->aligns_subnormals || b->aligns_subnormals;
     return both;
 }
 

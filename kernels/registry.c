@@ -7,10 +7,12 @@
 #include "kernels/plugin/added.h"
 #include "kernels/plugin/cuda.h"
 #include "kernels/plugin/load.h"
+#include "kernels/sim/sim.h"
 
-static const struct hc_backend *const built_in[] = {HC_LIST};
+/* Those with a file backend.c of their own. The matrix units' come behind them. */
+static const struct hc_backend *const files[] = {HC_LIST};
 
-enum { BUILT_IN = sizeof built_in / sizeof built_in[0] - 1 };
+enum { FILES = sizeof files / sizeof files[0] - 1, BUILT_IN = FILES + HC_SIM_MACHINES };
 
 const struct hc_backend *const *hc_backends(int *n)
 {
@@ -18,7 +20,8 @@ const struct hc_backend *const *hc_backends(int *n)
     int added;
     const struct hc_backend *const *others = hc_backends_added(&added);
     const struct hc_plugin *cuda = hc_plugin_cuda();
-    memcpy(all, built_in, BUILT_IN * sizeof all[0]);
+    int built;
+    memcpy(all, hc_backends_built_in(&built), BUILT_IN * sizeof all[0]);
     for (int i = 0; i < cuda->count; i++)
         all[BUILT_IN + i] = cuda->backends[i];
     *n = BUILT_IN + cuda->count;
@@ -29,6 +32,9 @@ const struct hc_backend *const *hc_backends(int *n)
 
 const struct hc_backend *const *hc_backends_built_in(int *n)
 {
+    static const struct hc_backend *built_in[BUILT_IN];
+    memcpy(built_in, files, FILES * sizeof built_in[0]);
+    memcpy(built_in + FILES, hc_sim_backends(), HC_SIM_MACHINES * sizeof built_in[0]);
     *n = BUILT_IN;
     return built_in;
 }
@@ -49,7 +55,9 @@ const struct hc_backend *hc_backend_by_name(const char *name)
     if (hc_pipe_is_spelled(name))
         return hc_pipe_backend(name);
     const struct hc_backend *const *others = hc_backends_added(&added);
-    const struct hc_backend *built = hc_backend_among(built_in, BUILT_IN, name);
+    int count;
+    const struct hc_backend *const *built_in = hc_backends_built_in(&count);
+    const struct hc_backend *built = hc_backend_among(built_in, count, name);
     const struct hc_backend *own = built ? built : hc_backend_among(others, added, name);
     if (own)
         return own;

@@ -43,6 +43,10 @@ struct hc_accumulator {
     /* A factor, product, partial sum or result below the accumulator's normal numbers (2^-126 in
        fp32) is taken for 0. */
     bool flushes;
+
+    /* Where terms are aligned, a subnormal factor counts as the smallest normal number of its
+       format. What lies far enough below that is cut off, though the factor itself is smaller. */
+    bool aligns_subnormals;
 };
 
 /* Extents of a call that may decide how a kernel works. */

@@ -18,6 +18,7 @@
 
 #include "check/bound/bound.h"
 #include "check/compare.h"
+#include "check/raised.h"
 #include "check/run_call.h"
 
 /* What the bounds of an output need. */
@@ -36,14 +37,15 @@ static bool sums_products(const struct hc_call *call)
 }
 
 /* |x|, or 0 if x is not finite. Where x may be taken as tf32, it counts as 2^-126 or more unless it
-   is 0: below that tf32's numbers get no denser. */
-static double magnitude_of(struct terms *terms, const struct hc_call *call, double x)
+   is 0: below that tf32's numbers get no denser. Nor does it count as less than `smallest`. */
+static double magnitude_of(struct terms *terms, const struct hc_call *call, double smallest,
+                           double x)
 {
     terms->any_special |= !isfinite(x);
     if (!isfinite(x) || x == 0)
         return 0;
     if (!hc_call_tf32(call))
-        return fabs(x);
+        return fabs(x) < smallest ? smallest : fabs(x);
     terms->cut |= fabs(x) >= 0x1p128 * (1 - 0x1p-12);
     return fmax(fabs(x), 0x1p-126);
 }
@@ -53,9 +55,11 @@ static struct hc_tensor magnitudes_of(struct terms *terms, const struct hc_call 
 {
     struct hc_tensor t = call->in[slot];
     int64_t n = t.data ? hc_tensor_count(&t) : 0;
+    double smallest = hc_raised_smallest(claim, slot);
     t.data = n ? hc_check_memory(claim->check, hc_tensor_bytes(&t)) : t.data;
     for (int64_t i = 0; i < n; i++)
-        hc_tensor_set(&t, i, magnitude_of(terms, call, hc_tensor_get(&call->in[slot], i)));
+        hc_tensor_set(&t, i,
+                      magnitude_of(terms, call, smallest, hc_tensor_get(&call->in[slot], i)));
     return t;
 }
 

@@ -25,6 +25,7 @@
 
 #include "check/bound/bound.h"
 #include "check/flushed.h"
+#include "check/raised.h"
 #include "check/run_call.h"
 #include "op/descriptor.h"
 
@@ -57,7 +58,7 @@ static bool prepare(struct hc_claim *claim, const struct hc_call *call)
     for (int i = 0; i < op->inputs && ok; i++)
         if (is_an_output(call, &call->in[i]))
             ok = hc_claim_copied(claim, &claim->call.in[i]);
-    ok = ok && hc_flush_factors(claim);
+    ok = ok && hc_flush_factors(claim) && hc_raise_factors(claim);
     claim->exact = claim->call;
     for (int o = 0; o < op->outputs && ok; o++)
         if (call->out[o].data)

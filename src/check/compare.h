@@ -10,7 +10,7 @@ struct hc_claim {
     struct hc_check *check;
     struct hc_call call;
     struct hc_call exact;
-    void *owned[HC_MAX_IN + HC_MAX_OUT];
+    void *owned[2 * HC_MAX_IN + HC_MAX_OUT];
     int owned_count;
     enum hc_inputs inputs;
     bool judged;    /* the inputs were made to exercise the op, and must */
@@ -24,6 +24,8 @@ struct hc_claim {
     struct hc_accumulator exact_sums; /* of `exact` */
     int64_t flushed;                  /* factors that are 0 to the unit (flushed.h) */
     bool all_flushed;                 /* so that no term is left */
+    bool raised; /* `with_raised` is there, and magnitudes are its (raised.h) */
+    struct hc_call with_raised;
 };
 
 /* Gives the tensor of the claim's call memory of its own, with the same numbers. False if there is

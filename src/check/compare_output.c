@@ -11,6 +11,7 @@
 #include "check/generate/integers.h"
 #include "check/bound/line.h"
 #include "check/record/spread.h"
+#include "check/raised.h"
 #include "check/sample.h"
 #include "op/text.h"
 
@@ -36,8 +37,11 @@ static void compare(const struct hc_claim *claim, int out, struct comparison *c)
     struct hc_element e = {call, out, c->index};
     double got = hc_tensor_get(t, c->index);
     hc_references[call->op](&e, HC_REFERENCE_PRECISION, &c->want);
+    struct hc_exact raised = c->want;
+    if (claim->raised)
+        raised.magnitude = hc_raised_magnitude(claim, out, c->index);
     c->got_bits = hc_tensor_bits(t, c->index);
-    c->bound = claim->free ? hc_bound_any_order(&e, sums, &c->want) : hc_bound(&e, sums, &c->want);
+    c->bound = claim->free ? hc_bound_any_order(&e, sums, &raised) : hc_bound(&e, sums, &raised);
     c->bits = claim->free ? hc_bound_any_order_bits(&e, &c->want, &c->want_bits)
                           : hc_bound_bits(call, out, &c->want, &c->want_bits);
     if (claim->inputs == HC_INPUTS_WHOLE && !c->bits &&
@@ -99,7 +103,8 @@ static void count(const struct hc_claim *claim, int out, const char *what,
 static bool sums_alike(const struct hc_accumulator *a, const struct hc_accumulator *b)
 {
     return a->precision == b->precision && a->block == b->block && a->extra_bits == b->extra_bits &&
-           a->truncates == b->truncates && a->flushes == b->flushes;
+           a->truncates == b->truncates && a->flushes == b->flushes &&
+           a->aligns_subnormals == b->aligns_subnormals;
 }
 
 /* `exact`, which all other elements are compared with, must itself be right on the sample. */

@@ -46,9 +46,22 @@ static bool runs(const struct hc_run_options *options, const struct hc_case *wha
     return what->level <= options->level && is_chosen(options, what);
 }
 
-static bool concerns(const struct hc_case *what, const struct hc_backend *backend)
+static bool concerns(const struct hc_run_options *options, const struct hc_case *what,
+                     const struct hc_backend *backend)
 {
+    const char *const *own = &backend->default_cases;
+    if (options->by_default && *own && !hc_matches(own, 1, what->name))
+        return false;
     return !what->against_exact || strcmp(backend->name, "exact") != 0;
+}
+
+bool hc_runs_on(const struct hc_run_options *options, const struct hc_backend *backend)
+{
+    for (int c = 0; c < options->case_count; c++)
+        if (!options->cases[c]->once && runs(options, options->cases[c]) &&
+            concerns(options, options->cases[c], backend))
+            return true;
+    return false;
 }
 
 /* Lists the units in their order, unless `units` is NULL, and returns their number. */
@@ -61,7 +74,7 @@ static int list_units(const struct hc_run_options *options, struct hc_case_run *
         if (!runs(options, what))
             continue;
         for (int b = what->once ? -1 : 0; b < (what->once ? 0 : options->backend_count); b++) {
-            if (b >= 0 && !concerns(what, options->backends[b]))
+            if (b >= 0 && !concerns(options, what, options->backends[b]))
                 continue;
             *(units ? &units[count] : &unused) = (struct hc_case_run){what, b};
             count++;

@@ -9,7 +9,7 @@
 #include "check/shard.h"
 #include "check/story/story.h"
 
-#define HC_MAX_BACKENDS 32
+#define HC_MAX_BACKENDS 64
 
 extern const char *const hc_level_names[]; /* ends with NULL */
 
@@ -25,6 +25,7 @@ struct hc_run_options {
     int pattern_count;
     const struct hc_backend *const *backends; /* those to run on */
     int backend_count;
+    bool by_default; /* nobody named them: each runs its default_cases alone, if it states some */
     const struct hc_backend *exact; /* what they are compared with; NULL: the backend `exact` */
     const char *order; /* that backends of free order are held to (check/free_order.h), or NULL */
     const char *fallback; /* what --fallback names, for commands that repeat a result, or NULL */
@@ -60,6 +61,9 @@ int hc_run_cores(void);
 /* HC_INVALID if a pattern matches no case, or no chosen case runs at that level; or what a
    backend's open returned. A backend that is unavailable has SKIPPED results. */
 enum hc_status hc_run_cases(const struct hc_run_options *options);
+
+/* Whether a case of those chosen runs on the backend. */
+bool hc_runs_on(const struct hc_run_options *options, const struct hc_backend *backend);
 
 /* How many times `starting` will be called, and the plan of the shard. Less than 0: no memory. */
 int hc_run_length(const struct hc_run_options *options);

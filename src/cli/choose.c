@@ -10,7 +10,7 @@
 
 static enum hc_status unknown(const char *name, size_t length)
 {
-    char known[256] = "";
+    char known[512] = "";
     int n;
     struct hc_nearest nearest = hc_nearest_to(name, length);
     const struct hc_backend *const *backends = hc_backends(&n);

@@ -74,10 +74,10 @@ static void list_ops(json_t *rows)
     int n;
     const struct hc_backend *const *backends = hc_backends(&n);
     for (int op = 0; op < HC_OP_COUNT; op++) {
-        char known[256] = "";
+        char known[512] = "";
         for (int b = 0; b < n; b++) {
             size_t used = strlen(known);
-            if (backends[b]->kernel[op])
+            if (backends[b]->kernel[op] && !backends[b]->default_cases)
                 (void)snprintf(known + used, sizeof known - used, "%s%s", used ? "," : "",
                                backends[b]->name);
         }

@@ -12,8 +12,8 @@ static bool read_settings(struct hc_run_command *s, int argc, char **argv, int *
         {.include = hc_backend_options(
              &set->backends, HC_SEVERAL_BACKENDS | HC_TAKES_ORDER | HC_TAKES_FALLBACK,
              "run on these backends (default: all that can run here, except\n"
-             "cuda-emulated; see halfcheck list backends), or on a program behind a pipe:\n"
-             "pipe:COMMAND")},
+             "cuda-emulated, and on sim-* the cases units/* alone; see halfcheck list\n"
+             "backends), or on a program behind a pipe: pipe:COMMAND")},
         {.name = "level",
          .value = "LEVEL",
          .choice = &set->level,

@@ -114,6 +114,16 @@ static enum hc_status prepare_shard(struct hc_run_command *s)
     return status == HC_OK && set->times ? hc_shard_read_times(set->times) : status;
 }
 
+/* Leaves out the backends that run only their default_cases, none of which is chosen. */
+static void leave_idle_out(struct hc_run_command *s)
+{
+    int kept = 0;
+    for (int b = 0; b < s->options.backend_count; b++)
+        if (!s->backends[b]->default_cases || hc_runs_on(&s->options, s->backends[b]))
+            s->backends[kept++] = s->backends[b];
+    s->options.backend_count = kept;
+}
+
 enum hc_status hc_run_command_prepare(struct hc_run_command *s)
 {
     struct hc_run_settings *set = &s->settings;
@@ -146,6 +156,9 @@ enum hc_status hc_run_command_prepare(struct hc_run_command *s)
     s->options.cases = hc_all_cases(&s->options.case_count);
     if (!s->options.cases)
         return status == HC_OK ? HC_NO_MEMORY : status;
+    s->options.by_default = set->backends.named.count == 0;
+    if (s->options.by_default)
+        leave_idle_out(s);
     s->options.starting = starting;
     s->options.report = report;
     s->options.closing = closing;

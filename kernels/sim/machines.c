@@ -1,0 +1,172 @@
+/* The table of sim backends, and a queue that has one of host's below it. */
+#include <omp.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "kernels/sim/sim.h"
+
+extern const struct hc_backend hc_backend_host;
+
+#define HC_MACHINE(id, title, ...)                                                                 \
+    static const struct hc_sim_machine machine_##id = {"sim-" #id, title, {__VA_ARGS__}};
+#include "kernels/sim/machines.def"
+#undef HC_MACHINE
+
+struct hc_queue {
+    const struct hc_sim_machine *machine;
+    struct hc_queue *host;
+    int threads;
+};
+
+static enum hc_status open_queue(const struct hc_backend *backend, struct hc_queue **queue,
+                                 int threads)
+{
+    struct hc_queue *q = malloc(sizeof *q);
+    if (!q)
+        return hc_fail(HC_NO_MEMORY, "no memory for a queue of %s", backend->name);
+    *q = (struct hc_queue){.machine = backend->self,
+                           .threads = threads > 0 ? threads : omp_get_num_procs()};
+    enum hc_status status = hc_backend_host.open(&hc_backend_host, &q->host, threads);
+    if (status != HC_OK) {
+        free(q);
+        return status;
+    }
+    *queue = q;
+    return HC_OK;
+}
+
+static void close_queue(struct hc_queue *queue)
+{
+    hc_backend_host.close(queue->host);
+    free(queue);
+}
+
+static void *allocate(struct hc_queue *queue, size_t bytes)
+{
+    return hc_backend_host.allocate(queue->host, bytes);
+}
+
+static void release(struct hc_queue *queue, void *memory)
+{
+    hc_backend_host.release(queue->host, memory);
+}
+
+static enum hc_status copy(struct hc_queue *queue, void *to, const void *from, size_t bytes)
+{
+    return hc_backend_host.upload(queue->host, to, from, bytes);
+}
+
+static size_t scratch(struct hc_queue *queue, const struct hc_call *call)
+{
+    const struct hc_unit *u = hc_sim_unit_of(queue->machine, call);
+    if (!u)
+        return hc_backend_host.scratch(queue->host, call);
+    struct hc_sim_product p = hc_sim_product_of(u, call, queue->threads);
+    return hc_sim_product_scratch(&p);
+}
+
+static enum hc_status run(struct hc_queue *queue, const struct hc_call *call)
+{
+    const struct hc_unit *u = hc_sim_unit_of(queue->machine, call);
+    if (!u)
+        return hc_backend_host.kernel[call->op](queue->host, call);
+    struct hc_sim_product p = hc_sim_product_of(u, call, queue->threads);
+    hc_sim_product_run(&p, call->scratch);
+    return HC_OK;
+}
+
+static struct hc_accumulator accumulates(const struct hc_backend *backend,
+                                         const struct hc_call *call)
+{
+    const struct hc_unit *u = hc_sim_unit_of(backend->self, call);
+    return u ? hc_sim_accumulator(u) : hc_backend_accumulator(&hc_backend_host, call);
+}
+
+/* "unit fp16", "h100wgmma-fp16-fp32: the published model (MMA-Sim 2.1.1), by avx512" */
+static void describe(struct hc_queue *queue, hc_tell *tell, void *context)
+{
+    if (!queue)
+        return;
+    for (const char *const *name = queue->machine->units; *name; name++) {
+        const struct hc_unit *u = hc_unit_by_name(*name);
+        char fact[32];
+        char text[256];
+        (void)snprintf(fact, sizeof fact, "unit %s%s", hc_operands[u->a].name,
+                       u->d == HC_OPERAND_FP16 ? " into fp16" : "");
+        (void)snprintf(text, sizeof text, "%s, published model (%s), %s", u->name, u->source,
+                       hc_sim_engine_for(u)->name);
+        tell(fact, text, context);
+    }
+    if (hc_backend_host.describe)
+        hc_backend_host.describe(queue->host, tell, context);
+}
+
+const struct hc_unit *hc_sim_unit_of(const struct hc_sim_machine *machine,
+                                     const struct hc_call *call)
+{
+    bool product = call->op == HC_OP_gemm || call->op == HC_OP_conv2d ||
+                   call->op == HC_OP_conv2d_bwd_data || call->op == HC_OP_conv2d_bwd_filter ||
+                   (call->op == HC_OP_dot && call->params.reduce.accumulator == HC_FP32);
+    enum hc_format format = call->in[HC_FIRST].format;
+    enum hc_operand factor = hc_operand_of(format);
+    if (format == HC_FP32)
+        factor = product && hc_call_tf32(call) ? HC_OPERAND_TF32 : HC_OPERAND_NONE;
+    bool half = call->op == HC_OP_gemm && call->params.gemm.half_accumulator;
+    enum hc_operand sum = half ? HC_OPERAND_FP16 : HC_OPERAND_FP32;
+    for (const char *const *name = machine->units; product && *name; name++) {
+        const struct hc_unit *u = hc_unit_by_name(*name);
+        if (u->a == factor && u->d == sum)
+            return u;
+    }
+    return NULL;
+}
+
+static const struct hc_sim_machine *const machines[HC_SIM_MACHINES] = {
+#define HC_MACHINE(id, title, ...) &machine_##id,
+#include "kernels/sim/machines.def"
+#undef HC_MACHINE
+};
+
+enum { TITLE = 96 };
+
+static struct hc_backend backends[HC_SIM_MACHINES];
+static const struct hc_backend *listed[HC_SIM_MACHINES];
+static const struct hc_unit *units[HC_SIM_MACHINES][HC_SIM_MAX_UNITS];
+static char titles[HC_SIM_MACHINES][TITLE];
+static pthread_once_t made = PTHREAD_ONCE_INIT;
+
+static void make(void)
+{
+    for (int i = 0; i < HC_SIM_MACHINES; i++) {
+        for (int n = 0; machines[i]->units[n]; n++)
+            units[i][n] = hc_unit_by_name(machines[i]->units[n]);
+        (void)snprintf(titles[i], TITLE, "products as the published model of %s has them",
+                       machines[i]->title);
+        backends[i] = hc_backend_host;
+        backends[i].name = machines[i]->name;
+        backends[i].title = titles[i];
+        backends[i].default_cases = "units/*";
+        backends[i].units = units[i];
+        backends[i].self = machines[i];
+        backends[i].accumulates = accumulates;
+        backends[i].open = open_queue;
+        backends[i].close = close_queue;
+        backends[i].allocate = allocate;
+        backends[i].release = release;
+        backends[i].upload = copy;
+        backends[i].download = copy;
+        backends[i].scratch = scratch;
+        backends[i].describe = describe;
+        for (int op = 0; op < HC_OP_COUNT; op++)
+            backends[i].kernel[op] = hc_backend_host.kernel[op] ? run : NULL;
+        listed[i] = &backends[i];
+    }
+}
+
+const struct hc_backend *const *hc_sim_backends(void)
+{
+    (void)pthread_once(&made, make);
+    return listed;
+}
