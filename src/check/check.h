@@ -42,7 +42,11 @@ struct hc_case {
     void (*run)(struct hc_check *check);
     const void *data;   /* for rows that share a function */
     bool against_exact; /* compares with the backend `exact`, and does not run on it */
+    const char *units;  /* globs: it runs only on backends that name such a matrix unit; or NULL */
 };
+
+/* Whether one of the globs, which have a space between them, matches the name. */
+bool hc_any_glob(const char *globs, const char *name);
 
 /* What a case file exports, as hc_cases_<folder>_<file>. */
 struct hc_case_table {

@@ -1,5 +1,6 @@
 #include "check/runner.h"
 
+#include <assert.h>
 #include <fnmatch.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -9,6 +10,7 @@
 #include "check/omissions.h"
 #include "check/workers.h"
 #include "op/typed.h"
+#include "unit/unit.h"
 
 const char *const hc_level_names[] = {"quick", "standard", "exhaustive", NULL};
 
@@ -26,6 +28,20 @@ bool hc_matches(const char *const *patterns, int count, const char *name)
         if (fnmatch(patterns[i], name, 0) == 0 || begins(patterns[i], name))
             return true;
     return count == 0;
+}
+
+bool hc_any_glob(const char *globs, const char *name)
+{
+    char glob[64];
+    while (*globs) {
+        size_t length = strcspn(globs, " ");
+        assert(length < sizeof glob);
+        (void)snprintf(glob, sizeof glob, "%.*s", (int)length, globs);
+        if (fnmatch(glob, name, 0) == 0)
+            return true;
+        globs += length + (globs[length] == ' ');
+    }
+    return false;
 }
 
 /* By its name, or by the one that it had in the version before. */
@@ -46,11 +62,25 @@ static bool runs(const struct hc_run_options *options, const struct hc_case *wha
     return what->level <= options->level && is_chosen(options, what);
 }
 
+/* Whether the backend names a matrix unit that one of the globs matches. A backend may fill in its
+   units when it is asked whether it can run here. */
+static bool has_unit(const struct hc_backend *backend, const char *globs)
+{
+    if (backend->units && backend->unavailable)
+        (void)backend->unavailable();
+    for (int u = 0; backend->units && backend->units[u]; u++)
+        if (hc_any_glob(globs, backend->units[u]->name))
+            return true;
+    return false;
+}
+
 static bool concerns(const struct hc_run_options *options, const struct hc_case *what,
                      const struct hc_backend *backend)
 {
     const char *const *own = &backend->default_cases;
     if (options->by_default && *own && !hc_matches(own, 1, what->name))
+        return false;
+    if (what->units && !has_unit(backend, what->units))
         return false;
     return !what->against_exact || strcmp(backend->name, "exact") != 0;
 }
@@ -128,6 +158,7 @@ static enum hc_status something_runs(const struct hc_run_options *options)
 {
     int chosen = 0;
     int elsewhere = 0;
+    int of_units = 0;
     for (int i = 0; i < options->pattern_count; i++) {
         int c = 0;
         while (c < options->case_count &&
@@ -139,8 +170,14 @@ static enum hc_status something_runs(const struct hc_run_options *options)
     for (int c = 0; c < options->case_count; c++) {
         chosen += is_chosen(options, options->cases[c]);
         elsewhere += runs(options, options->cases[c]);
+        of_units += runs(options, options->cases[c]) && options->cases[c]->units;
     }
     int units = list_units(options, NULL);
+    if (units == 0 && of_units > 0)
+        return hc_fail(HC_INVALID,
+                       "none of the backends names a matrix unit that the %d cases chosen ask; see: "
+                       "halfcheck list units",
+                       of_units);
     if (units == 0 && elsewhere > 0)
         return hc_fail(HC_INVALID,
                        "the %d cases chosen compare another backend with exact; name one",

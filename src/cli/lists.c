@@ -152,7 +152,7 @@ static void list_faults(json_t *rows)
         put(o, "title", fault->title);
         put(o, "caught by", fault->patterns);
         put(o, "class", hc_fault_classes[fault->class_].name);
-        put(o, "in", hc_fault_places[fault->place]);
+        put(o, "in", fault->backend ? fault->backend : hc_fault_places[fault->place]);
     }
 }
 

@@ -13,6 +13,7 @@ const struct hc_fault_class_info hc_fault_classes[HC_FAULT_CLASSES] = {
     [HC_FAULT_BORDER] = {"border", "elements past the border of a block are wrong"},
     [HC_FAULT_SPARSE] = {"sparse", "a few elements in odd places are wrong"},
     [HC_FAULT_ACCUMULATOR] = {"accumulator", "a sum is taken with less than its contract asks for"},
+    [HC_FAULT_UNIT] = {"unit", "a matrix unit sums otherwise than its rule says"},
     [HC_FAULT_FORMULA] = {"formula", "a term of the formula is missing, misplaced or added"},
     [HC_FAULT_PARAMETER] = {"parameter", "a parameter or an operand is ignored or changed"},
     [HC_FAULT_IN_PLACE] = {"in-place", "a call whose output is one of its inputs goes wrong"},
@@ -44,6 +45,11 @@ bool hc_fault_glob(const char *globs, int i, char glob[HC_GLOB])
     assert(length < HC_GLOB);
     (void)snprintf(glob, HC_GLOB, "%.*s", (int)length, globs);
     return true;
+}
+
+const char *hc_fault_home(const struct hc_fault *fault)
+{
+    return fault->backend ? fault->backend : fault->place == HC_PLACE_EXACT ? "exact" : "host";
 }
 
 bool hc_fault_concerns(const struct hc_fault *fault, enum hc_op op)
@@ -123,9 +129,8 @@ const struct hc_backend *hc_fault_within_case(const struct hc_fault *fault)
 struct hc_fault_backends hc_fault_plant(const struct hc_fault *fault)
 {
     const struct hc_backend *exact = hc_backend_by_name("exact");
-    const struct hc_backend *host = hc_backend_by_name("host");
     struct hc_fault_backends backends = {.exact = exact};
-    backends.subject = plant(SUBJECT, fault->place == HC_PLACE_EXACT ? exact : host, fault);
+    backends.subject = plant(SUBJECT, hc_backend_by_name(hc_fault_home(fault)), fault);
     if (fault->place == HC_PLACE_BOTH)
         backends.exact = plant(EXACT, exact, fault);
     return backends;

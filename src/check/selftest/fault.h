@@ -23,6 +23,7 @@ enum hc_fault_class {
     HC_FAULT_BORDER,
     HC_FAULT_SPARSE,
     HC_FAULT_ACCUMULATOR,
+    HC_FAULT_UNIT,
     HC_FAULT_FORMULA,
     HC_FAULT_PARAMETER,
     HC_FAULT_IN_PLACE,
@@ -78,6 +79,7 @@ struct hc_fault {
     const char *ops;      /* globs over the names of the ops that are wrong, with spaces between */
     const char *patterns; /* globs over cases; of each glob at least one case must catch it */
     enum hc_fault_place place;
+    const char *backend; /* NULL; or the subject is the backend of that name, whatever `place` */
 
     /* What goes wrong in these ops: one of the five, or none where `rebuild` is all. */
     hc_wrong *wrong; /* a kernel that runs in the place of the sound one */
@@ -115,6 +117,9 @@ struct hc_fault_table {
 int hc_fault_count(void);
 const struct hc_fault *hc_fault_at(int i);
 const struct hc_fault *hc_fault_by_name(const char *name);
+
+/* The name of the backend in which the fault is planted. */
+const char *hc_fault_home(const struct hc_fault *fault);
 
 /* Whether the fault makes that op wrong. */
 bool hc_fault_concerns(const struct hc_fault *fault, enum hc_op op);

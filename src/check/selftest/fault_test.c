@@ -84,8 +84,8 @@ Test(faults, make_ops_of_their_backend_wrong)
     for (int i = 0; i < hc_fault_count(); i++) {
         const struct hc_fault *fault = hc_fault_at(i);
         struct hc_fault_backends plant = hc_fault_plant(fault);
-        const struct hc_backend *sound =
-            hc_backend_by_name(fault->place == HC_PLACE_EXACT ? "exact" : "host");
+        const struct hc_backend *sound = hc_backend_by_name(hc_fault_home(fault));
+        cr_assert_not_null(sound, "%s: no %s", fault->name, hc_fault_home(fault));
         int wrong = 0;
         for (int op = 0; op < HC_OP_COUNT; op++)
             wrong += plant.subject->kernel[op] != sound->kernel[op];

@@ -72,8 +72,9 @@ static bool note_sound(const struct hc_result *result, void *context)
 static bool passes_without(struct progress *progress, const struct hc_case *what)
 {
     const struct hc_backend *exact = hc_backend_by_name("exact");
-    bool host = progress->fault->place != HC_PLACE_EXACT || what->against_exact;
-    struct hc_fault_backends sound = {host ? hc_backend_by_name("host") : exact, exact};
+    bool host = progress->fault->place == HC_PLACE_EXACT && what->against_exact;
+    const char *home = host ? "host" : hc_fault_home(progress->fault);
+    struct hc_fault_backends sound = {hc_backend_by_name(home), exact};
     if (progress->sound_backend)
         sound.subject = progress->sound_backend;
     progress->sound = HC_ERROR;
@@ -110,7 +111,9 @@ static bool fits(const struct hc_fault *fault, const struct hc_backend *backend)
     bool has = false;
     for (int op = 0; op < HC_OP_COUNT; op++)
         has |= backend->kernel[op] && hc_fault_concerns(fault, (enum hc_op)op);
-    return has && backend->host_memory && !fault->rebuild && fault->place != HC_PLACE_BOTH;
+    bool elsewhere = fault->backend && strcmp(fault->backend, backend->name) != 0;
+    return has && !elsewhere && backend->host_memory && !fault->rebuild &&
+           fault->place != HC_PLACE_BOTH;
 }
 
 /* Whether a backend of free order, held to no order, may compute these ops so or so. */

@@ -88,11 +88,11 @@ static void keep_outcome(struct selftest *s, const struct hc_fault *fault,
             s->by[fault->class_][outcome->caught_by[p]] = 1;
             (void)json_array_append_new(by, json_string(s->cases[outcome->caught_by[p]]->name));
         }
-    (void)json_array_append_new(s->faults,
-                                json_pack("{s:s, s:s, s:s, s:b, s:o, s:s}", "name", fault->name,
-                                          "class", hc_fault_classes[fault->class_].name, "in",
-                                          hc_fault_places[fault->place], "caught", caught, "by", by,
-                                          "note", outcome->message));
+    (void)json_array_append_new(
+        s->faults, json_pack("{s:s, s:s, s:s, s:b, s:o, s:s}", "name", fault->name, "class",
+                             hc_fault_classes[fault->class_].name, "in",
+                             fault->backend ? fault->backend : hc_fault_places[fault->place],
+                             "caught", caught, "by", by, "note", outcome->message));
     print_outcome(s, fault, outcome);
 }
 

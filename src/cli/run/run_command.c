@@ -79,7 +79,7 @@ static enum hc_status plant(struct hc_run_command *s)
     const struct hc_fault *fault = hc_fault_by_name(s->settings.fault);
     if (!fault)
         return no_fault(s->settings.fault);
-    const char *place = fault->place == HC_PLACE_EXACT ? "exact" : "host";
+    const char *place = hc_fault_home(fault);
     const struct hc_words *named = &s->settings.backends.named;
     for (int i = 0; i < named->count; i++)
         if (strcmp(named->word[i], place) != 0)
