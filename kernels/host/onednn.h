@@ -20,6 +20,10 @@ enum {
         65536,                   /* gradient of the filter: from so many elements on it is large */
     HC_ONEDNN_FILTER_SHARES = 8, /* into which its sums or its columns are divided */
     HC_ONEDNN_FILTER_ROWS = 512, /* rows of one product */
+    HC_ONEDNN_SMALL_IMAGE = 16, /* products by pixel: up to so many pixels of an output, and from */
+    HC_ONEDNN_LARGE_BATCH = 16, /* so many images on, they are the fastest way */
+    HC_ONEDNN_PIXEL_IMAGES = 64, /* images and columns of one of them, at most */
+    HC_ONEDNN_PIXEL_COLUMNS = 128,
 };
 
 struct hc_onednn;
@@ -75,6 +79,16 @@ enum hc_status hc_onednn_reorder(struct hc_onednn *onednn, struct hc_onednn_plan
    dy to dx. HC_OK or HC_DEVICE. */
 enum hc_status hc_onednn_run(struct hc_onednn *onednn, struct hc_onednn_plan *plan, int thread,
                              const float *from, float *to, void *pad);
+
+/* Convolutions by a product for each pixel, which leave out the padding: whether they are the
+   fastest way for the shape, which depends on nothing else; their scratch; and they themselves, for
+   any shape that is not empty. */
+bool hc_onednn_pixels_fastest(const struct hc_conv_shape *shape);
+size_t hc_onednn_pixels_scratch(const struct hc_queue *queue, const struct hc_call *call);
+hc_kernel hc_onednn_pixels;
+
+/* The tensor as fp32, converted by all threads: its own memory, or `buffer`. */
+const float *hc_onednn_copy(const struct hc_queue *queue, const struct hc_tensor *t, float *buffer);
 
 size_t hc_onednn_gemm_scratch(struct hc_queue *queue, const struct hc_call *call);
 size_t hc_onednn_conv_scratch(struct hc_queue *queue, const struct hc_call *call);

@@ -6,10 +6,9 @@
    enough to stay there themselves.
 
    Where a filter lies wholly in the padding, oneDNN multiplies its weights by zero. The contract
-   has no term there, and with an infinite or NaN weight that zero is a NaN. So forward, such
-   weights are replaced by ones of their sign, and what they contribute inside the image is added to
-   oneDNN's sums. */
-#include <math.h>
+   has no term there, and with an infinite or NaN weight that zero is a NaN. So forward, with such a
+   weight, all is done by products that leave out the padding (onednn_pixels.c). These are the
+   fastest way for small images, too. */
 #include <omp.h>
 
 #include "kernels/exact/exact.h"
@@ -25,7 +24,6 @@ struct work {
     struct hc_onednn_plan *last; /* for the last group, if it is smaller; else NULL */
     size_t filter_bytes;         /* of the filter in the plan's layout */
     size_t copy_bytes;           /* of the filter as fp32 */
-    size_t finite_bytes;         /* of the filter without infinities and NaN */
     size_t pad_bytes;            /* of a thread's scratchpad */
     size_t from_bytes;           /* of a group as fp32; 0 if it is fp32 */
     size_t to_bytes;
@@ -66,7 +64,6 @@ static bool lay_out(struct hc_queue *queue, const struct hc_call *call, struct w
                        .to_size = backward ? x : y};
     int64_t weights = hc_tensor_count(&call->in[HC_CONV_SECOND]);
     w->copy_bytes = copy_bytes(&call->in[HC_CONV_SECOND], weights);
-    w->finite_bytes = !backward && g.pad > 0 ? rounded((size_t)weights * sizeof(float)) : 0;
     w->from_bytes = copy_bytes(&call->in[HC_CONV_FIRST], w->group * w->from_size);
     w->to_bytes = copy_bytes(&call->out[HC_CONV_RESULT], w->group * w->to_size);
     if (hc_conv_is_product(&g))
@@ -88,7 +85,7 @@ static bool lay_out(struct hc_queue *queue, const struct hc_call *call, struct w
 
 static size_t filters_bytes(const struct work *w)
 {
-    return w->finite_bytes + w->copy_bytes + (w->last ? 2 : 1) * w->filter_bytes;
+    return w->copy_bytes + (w->last ? 2 : 1) * w->filter_bytes;
 }
 
 static size_t thread_bytes(const struct work *w)
@@ -98,10 +95,15 @@ static size_t thread_bytes(const struct work *w)
 
 size_t hc_onednn_conv_scratch(struct hc_queue *queue, const struct hc_call *call)
 {
+    struct hc_conv_shape g = hc_conv_shape_of(call);
     struct work w;
+    size_t pixels = hc_onednn_pixels_scratch(queue, call);
+    if (hc_onednn_pixels_fastest(&g))
+        return pixels;
     if (!lay_out(queue, call, &w))
         return hc_exact_scratch(queue, call);
-    return filters_bytes(&w) + (size_t)queue->threads * thread_bytes(&w);
+    size_t groups = filters_bytes(&w) + (size_t)queue->threads * thread_bytes(&w);
+    return g.op == HC_OP_conv2d && g.pad > 0 && pixels > groups ? pixels : groups;
 }
 
 static void multiply(struct hc_onednn *onednn, const struct work *w, int64_t images,
@@ -121,64 +123,9 @@ static void multiply(struct hc_onednn *onednn, const struct work *w, int64_t ima
                                                .ldc = backward ? g->c : g->k});
 }
 
-static bool all_finite(const float *x, int64_t n)
-{
-    for (int64_t i = 0; i < n; i++)
-        if (!isfinite(x[i]))
-            return false;
-    return true;
-}
-
-/* The filter itself if all of it is finite, else a copy in which weights that are not are 1 or
-   -1. */
-static const float *finite_filter(const struct work *w, const float *filter, float *buffer)
-{
-    int64_t n = w->shape.k * w->shape.r * w->shape.s * w->shape.c;
-    if (!w->finite_bytes || all_finite(filter, n))
-        return filter;
-    for (int64_t i = 0; i < n; i++)
-        buffer[i] = isfinite(filter[i]) ? filter[i] : copysignf(1, filter[i]);
-    return buffer;
-}
-
-/* What those weights of one filter that are not finite contribute to output pixel (p, q) of image
-   x. */
-static float nonfinite_sum(const struct hc_conv_shape *g, const float *filter, const float *x,
-                           int64_t p, int64_t q)
-{
-    float sum = 0;
-    for (int64_t tap = 0; tap < g->r * g->s && !isnan(sum); tap++) {
-        int64_t row = p * g->stride - g->pad + tap / g->s;
-        int64_t column = q * g->stride - g->pad + tap % g->s;
-        if (row < 0 || row >= g->h || column < 0 || column >= g->w)
-            continue;
-        for (int64_t c = 0; c < g->c; c++)
-            if (!isfinite(filter[tap * g->c + c]))
-                sum += filter[tap * g->c + c] * x[(row * g->w + column) * g->c + c];
-    }
-    return sum;
-}
-
-/* Adds the contribution of the weights that finite_filter replaced. */
-static void add_nonfinite(const struct work *w, int64_t images, const float *filter,
-                          const float *from, float *to)
-{
-    const struct hc_conv_shape *g = &w->shape;
-    int64_t taps = g->r * g->s * g->c;
-    for (int64_t k = 0; k < g->k; k++) {
-        if (all_finite(filter + k * taps, taps))
-            continue;
-        for (int64_t i = 0; i < images * g->p * g->q; i++) {
-            const float *x = from + i / (g->p * g->q) * w->from_size;
-            to[i * g->k + k] += nonfinite_sum(g, filter + k * taps, x, i / g->q % g->p, i % g->q);
-        }
-    }
-}
-
 /* The group of images that begins with image `first`. */
 static enum hc_status convolve_group(struct hc_queue *queue, const struct hc_call *call,
-                                     const struct work *w, const float *filter, bool replaced,
-                                     int64_t first)
+                                     const struct work *w, const float *filter, int64_t first)
 {
     int thread = omp_get_thread_num();
     int64_t left = w->shape.n - first;
@@ -196,8 +143,6 @@ static enum hc_status convolve_group(struct hc_queue *queue, const struct hc_cal
                                to, pad);
     else
         multiply(queue->onednn, w, images, filter, from, to);
-    if (replaced)
-        add_nonfinite(w, images, filter, from, to);
     hc_host_flush(queue, &call->out[HC_CONV_RESULT], first * w->to_size, images * w->to_size, to);
     return status;
 }
@@ -207,15 +152,16 @@ static enum hc_status convolve(struct hc_queue *queue, const struct hc_call *cal
 {
     unsigned char *filters = call->scratch;
     float *buffer = (float *)(void *)(filters + filters_bytes(w) - w->copy_bytes);
-    const float *filter = hc_host_view(queue, &call->in[HC_CONV_SECOND], 0,
-                                       hc_tensor_count(&call->in[HC_CONV_SECOND]), buffer);
-    const float *finite = finite_filter(w, filter, buffer - w->finite_bytes / sizeof(float));
-    bool replaced = finite != filter;
+    const float *filter = hc_onednn_copy(queue, &call->in[HC_CONV_SECOND], buffer);
+    int64_t weights = hc_tensor_count(&call->in[HC_CONV_SECOND]);
+    bool forward = call->op == HC_OP_conv2d;
+    if (forward && w->shape.pad > 0 && queue->loops->any_nonfinite(filter, weights))
+        return hc_onednn_pixels(queue, call);
     enum hc_status status = hc_onednn_check_memory();
     if (w->plan && status == HC_OK)
-        status = hc_onednn_reorder(queue->onednn, w->plan, finite, filters);
+        status = hc_onednn_reorder(queue->onednn, w->plan, filter, filters);
     if (w->last && status == HC_OK)
-        status = hc_onednn_reorder(queue->onednn, w->last, finite, filters + w->filter_bytes);
+        status = hc_onednn_reorder(queue->onednn, w->last, filter, filters + w->filter_bytes);
     if (status != HC_OK)
         return status;
     int failed = 0;
@@ -223,7 +169,7 @@ static enum hc_status convolve(struct hc_queue *queue, const struct hc_call *cal
     int team = hc_host_team(queue, hc_conv_products(&w->shape));
 #pragma omp parallel for num_threads(team) schedule(dynamic) reduction(| : failed)
     for (int64_t i = 0; i < w->shape.n; i += w->group)
-        failed |= convolve_group(queue, call, w, filter, replaced, i) != HC_OK;
+        failed |= convolve_group(queue, call, w, filter, i) != HC_OK;
     hc_onednn_restore_threads(threads);
     if (failed)
         return hc_fail(HC_DEVICE, "host: oneDNN failed in %s", hc_ops[call->op].name);
@@ -232,6 +178,9 @@ static enum hc_status convolve(struct hc_queue *queue, const struct hc_call *cal
 
 enum hc_status hc_onednn_conv(struct hc_queue *queue, const struct hc_call *call)
 {
+    struct hc_conv_shape g = hc_conv_shape_of(call);
     struct work w;
+    if (hc_onednn_pixels_fastest(&g))
+        return hc_onednn_pixels(queue, call);
     return lay_out(queue, call, &w) ? convolve(queue, call, &w) : hc_exact_run(queue, call);
 }

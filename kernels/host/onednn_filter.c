@@ -6,10 +6,11 @@
    added in order. A large dw is divided into shares of its columns instead. Both kinds depend on
    the shape alone.
 
-   In col the padding is zeros. With an infinite dy such a zero would give a NaN where the
-   definition has no term. So if any sum comes out infinite or NaN, all are computed again, tap by
-   tap, from those output pixels alone for which the tap lies inside the image. */
+   In col the padding is zeros. With an infinite or NaN dy such a zero would give a NaN where the
+   definition has no term. So as soon as one is seen, all is computed by products that leave out the
+   padding (onednn_pixels.c). These are the fastest way for small images, too. */
 #include <omp.h>
+#include <stdatomic.h>
 
 #include "kernels/exact/exact.h"
 #include "kernels/host/host.h"
@@ -56,7 +57,7 @@ static bool lay_out(const struct hc_call *call, struct work *w)
     w->group = pixels < HC_ONEDNN_FILTER_ROWS ? HC_ONEDNN_FILTER_ROWS / pixels : 1;
     w->group = w->group < w->share_images ? w->group : w->share_images;
     w->dy_floats = rounded(w->group * pixels * g.k);
-    w->col_floats = rounded(w->group * pixels * (w->share_columns > g.c ? w->share_columns : g.c));
+    w->col_floats = rounded(w->group * pixels * w->share_columns);
     w->direct = call->out[HC_CONV_BWD_FILTER_DW].format == HC_FP32 && w->image_shares == 1;
     return true;
 }
@@ -68,11 +69,16 @@ static int64_t sums_floats(const struct work *w)
 
 size_t hc_onednn_filter_scratch(struct hc_queue *queue, const struct hc_call *call)
 {
+    struct hc_conv_shape g = hc_conv_shape_of(call);
     struct work w;
+    size_t pixels = hc_onednn_pixels_scratch(queue, call);
+    if (hc_onednn_pixels_fastest(&g))
+        return pixels;
     if (!lay_out(call, &w))
         return hc_exact_scratch(queue, call);
     int64_t floats = sums_floats(&w) + queue->threads * (w.dy_floats + w.col_floats);
-    return (size_t)floats * sizeof(float);
+    size_t shares = (size_t)floats * sizeof(float);
+    return g.pad > 0 && pixels > shares ? pixels : shares;
 }
 
 /* Buffers of the calling thread. */
@@ -88,9 +94,10 @@ static float *sums_of(const struct hc_call *call, const struct work *w, int64_t 
                      : (float *)call->scratch + share * w->shape.k * w->columns;
 }
 
-/* Sums a share of the images and columns. Returns whether any sum is infinite or NaN. */
-static bool sum_share(const struct hc_queue *queue, const struct hc_call *call,
-                      const struct work *w, int64_t index)
+/* Sums a share of the images and columns, unless a gradient is found that is infinite or NaN and
+   might meet the padding. One share of the columns looks for all. */
+static void sum_share(const struct hc_queue *queue, const struct hc_call *call,
+                      const struct work *w, int64_t index, atomic_bool *nonfinite)
 {
     const struct hc_conv_shape *g = &w->shape;
     int64_t pixels = g->p * g->q;
@@ -102,10 +109,12 @@ static bool sum_share(const struct hc_queue *queue, const struct hc_call *call,
     float *buffer = thread_buffer(call, w);
     float *col = buffer + w->dy_floats;
     float *sums = sums_of(call, w, image_share) + from;
-    for (int64_t count, n = first; n < end; n += count) {
+    for (int64_t count, n = first; n < end && !atomic_load(nonfinite); n += count) {
         count = end - n < w->group ? end - n : w->group;
         const float *dy = hc_host_view(queue, &call->in[HC_CONV_BWD_FILTER_DY], n * pixels * g->k,
                                        count * pixels * g->k, buffer);
+        if (from == 0 && g->pad > 0 && queue->loops->any_nonfinite(dy, count * pixels * g->k))
+            atomic_store(nonfinite, true);
         const float *b = col;
         bool in_place = hc_conv_is_product(g) && call->in[HC_CONV_BWD_FILTER_X].format == HC_FP32;
         if (in_place)
@@ -122,48 +131,6 @@ static bool sum_share(const struct hc_queue *queue, const struct hc_call *call,
                                                           .b = b,
                                                           .ldb = in_place ? g->c : columns,
                                                           .beta = n > first ? 1 : 0,
-                                                          .c = sums,
-                                                          .ldc = w->columns});
-    }
-    bool nonfinite = false;
-    for (int64_t i = 0; i < g->k && !nonfinite; i++)
-        nonfinite = queue->loops->any_nonfinite(sums + i * w->columns, columns);
-    return nonfinite;
-}
-
-/* Sums tap t over all images, from those output pixels alone for which it lies inside the image. */
-static void sum_tap(const struct hc_queue *queue, const struct hc_call *call, const struct work *w,
-                    int64_t t)
-{
-    const struct hc_conv_shape *g = &w->shape;
-    float *dy = thread_buffer(call, w);
-    float *x = dy + w->dy_floats;
-    float *sums = sums_of(call, w, 0) + t * g->c;
-    const struct hc_tensor *x_in = &call->in[HC_CONV_BWD_FILTER_X];
-    const struct hc_tensor *dy_in = &call->in[HC_CONV_BWD_FILTER_DY];
-    void (*load)(enum hc_format, const void *, int64_t, float *) = queue->loops->load;
-    for (int64_t n = 0; n < g->n; n++) {
-        int64_t rows = 0;
-        for (int64_t i = 0; i < g->p * g->q; i++) {
-            int64_t h = i / g->q * g->stride - g->pad + t / g->s;
-            int64_t v = i % g->q * g->stride - g->pad + t % g->s;
-            if (h < 0 || h >= g->h || v < 0 || v >= g->w)
-                continue;
-            int64_t pixel = (n * g->h + h) * g->w + v;
-            int64_t output = n * g->p * g->q + i;
-            load(x_in->format, hc_host_element(x_in, pixel * g->c), g->c, x + rows * g->c);
-            load(dy_in->format, hc_host_element(dy_in, output * g->k), g->k, dy + rows * g->k);
-            rows++;
-        }
-        hc_onednn_sgemm(queue->onednn, &(struct hc_sgemm){.transpose_a = true,
-                                                          .m = g->k,
-                                                          .n = g->c,
-                                                          .k = rows,
-                                                          .a = dy,
-                                                          .lda = g->k,
-                                                          .b = x,
-                                                          .ldb = g->c,
-                                                          .beta = n ? 1 : 0,
                                                           .c = sums,
                                                           .ldc = w->columns});
     }
@@ -189,27 +156,24 @@ static void finish(const struct hc_queue *queue, const struct hc_call *call, con
 
 enum hc_status hc_onednn_filter(struct hc_queue *queue, const struct hc_call *call)
 {
+    struct hc_conv_shape g = hc_conv_shape_of(call);
     struct work w;
+    if (hc_onednn_pixels_fastest(&g))
+        return hc_onednn_pixels(queue, call);
     if (!lay_out(call, &w))
         return hc_exact_run(queue, call);
     if (hc_onednn_check_memory() != HC_OK)
         return HC_NO_MEMORY;
-    int nonfinite = 0;
-    int64_t shares = w.image_shares;
-    int64_t taps = w.shape.r * w.shape.s;
+    atomic_bool nonfinite = false;
     int team = hc_host_team(queue, hc_conv_products(&w.shape));
     int threads = hc_onednn_single_thread();
-#pragma omp parallel for num_threads(team) schedule(dynamic) reduction(| : nonfinite)
-    for (int64_t i = 0; i < w.image_shares * w.column_shares; i++)
-        nonfinite |= sum_share(queue, call, &w, i);
-    if (nonfinite && w.shape.pad > 0) {
-        shares = 1;
 #pragma omp parallel for num_threads(team) schedule(dynamic)
-        for (int64_t t = 0; t < taps; t++)
-            sum_tap(queue, call, &w, t);
-    }
+    for (int64_t i = 0; i < w.image_shares * w.column_shares; i++)
+        sum_share(queue, call, &w, i, &nonfinite);
     hc_onednn_restore_threads(threads);
+    if (nonfinite)
+        return hc_onednn_pixels(queue, call);
     if (!w.direct)
-        finish(queue, call, &w, shares);
+        finish(queue, call, &w, w.image_shares);
     return hc_onednn_error(queue->onednn);
 }
