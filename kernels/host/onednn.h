@@ -20,8 +20,12 @@ enum {
         65536,                   /* gradient of the filter: from so many elements on it is large */
     HC_ONEDNN_FILTER_SHARES = 8, /* into which its sums or its columns are divided */
     HC_ONEDNN_FILTER_ROWS = 512, /* rows of one product */
-    HC_ONEDNN_SMALL_IMAGE = 16, /* products by pixel: up to so many pixels of an output, and from */
-    HC_ONEDNN_LARGE_BATCH = 16, /* so many images on, they are the fastest way */
+
+    /* Products by pixel are the fastest way up to so many pixels of an output, also for the
+       gradient of the filter, and from so many images on. */
+    HC_ONEDNN_SMALL_IMAGE = 16,
+    HC_ONEDNN_SMALL_FILTER_IMAGE = 64,
+    HC_ONEDNN_LARGE_BATCH = 16,
     HC_ONEDNN_PIXEL_IMAGES = 64, /* images and columns of one of them, at most */
     HC_ONEDNN_PIXEL_COLUMNS = 128,
 };
@@ -86,6 +90,9 @@ enum hc_status hc_onednn_run(struct hc_onednn *onednn, struct hc_onednn_plan *pl
 bool hc_onednn_pixels_fastest(const struct hc_conv_shape *shape);
 size_t hc_onednn_pixels_scratch(const struct hc_queue *queue, const struct hc_call *call);
 hc_kernel hc_onednn_pixels;
+
+/* Computes those pixels of a convolution, forward, at which the filter reaches into the padding. */
+hc_kernel hc_onednn_border_pixels;
 
 /* The tensor as fp32, converted by all threads: its own memory, or `buffer`. */
 const float *hc_onednn_copy(const struct hc_queue *queue, const struct hc_tensor *t, float *buffer);

@@ -7,8 +7,8 @@
 
    Where a filter lies wholly in the padding, oneDNN multiplies its weights by zero. The contract
    has no term there, and with an infinite or NaN weight that zero is a NaN. So forward, with such a
-   weight, all is done by products that leave out the padding (onednn_pixels.c). These are the
-   fastest way for small images, too. */
+   weight, the pixels beside the padding are computed once more, by products that leave it out
+   (onednn_pixels.c). These are the fastest way for small images, too. */
 #include <omp.h>
 
 #include "kernels/exact/exact.h"
@@ -154,9 +154,10 @@ static enum hc_status convolve(struct hc_queue *queue, const struct hc_call *cal
     float *buffer = (float *)(void *)(filters + filters_bytes(w) - w->copy_bytes);
     const float *filter = hc_onednn_copy(queue, &call->in[HC_CONV_SECOND], buffer);
     int64_t weights = hc_tensor_count(&call->in[HC_CONV_SECOND]);
-    bool forward = call->op == HC_OP_conv2d;
-    if (forward && w->shape.pad > 0 && queue->loops->any_nonfinite(filter, weights))
-        return hc_onednn_pixels(queue, call);
+    bool nonfinite = call->op == HC_OP_conv2d && w->shape.pad > 0 &&
+                     queue->loops->any_nonfinite(filter, weights);
+    if (nonfinite && w->shape.p * w->shape.q <= HC_ONEDNN_SMALL_FILTER_IMAGE)
+        return hc_onednn_pixels(queue, call); /* most pixels are beside the padding */
     enum hc_status status = hc_onednn_check_memory();
     if (w->plan && status == HC_OK)
         status = hc_onednn_reorder(queue->onednn, w->plan, filter, filters);
@@ -173,6 +174,8 @@ static enum hc_status convolve(struct hc_queue *queue, const struct hc_call *cal
     hc_onednn_restore_threads(threads);
     if (failed)
         return hc_fail(HC_DEVICE, "host: oneDNN failed in %s", hc_ops[call->op].name);
+    if (nonfinite)
+        return hc_onednn_border_pixels(queue, call);
     return hc_onednn_error(queue->onednn);
 }
 
