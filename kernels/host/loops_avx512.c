@@ -3,6 +3,7 @@
 #ifdef __AVX512F__
 #include <immintrin.h>
 
+#include "kernels/element/adam.h"
 #include "num/directed.h"
 
 /* The first n lanes, for the last vector. */
@@ -63,6 +64,63 @@ static void store_half_directed(enum hc_direction direction, const float *from, 
         _mm256_storeu_si256((__m256i *)(to + i), narrow(_mm512_loadu_ps(from + i), direction));
     for (; i < n; i++)
         to[i] = hc_fp16_directed(from[i], direction);
+}
+
+/* As hc_fp16_round: to half and back takes the low bits of a NaN, which that keeps. */
+static __m512 in_half(__m512 x)
+{
+    __m512 rounded = _mm512_cvtph_ps(_mm512_cvtps_ph(x, _MM_FROUND_TO_NEAREST_INT));
+    __mmask16 nan = _mm512_cmp_ps_mask(x, x, _CMP_UNORD_Q);
+    return _mm512_mask_or_ps(rounded, nan, x, _mm512_castsi512_ps(_mm512_set1_epi32(0x400000)));
+}
+
+static __m512 times(float factor, __m512 x)
+{
+    return in_half(_mm512_mul_ps(_mm512_set1_ps(factor), x));
+}
+
+static __m512 half_sum(__m512 x, __m512 y)
+{
+    return in_half(_mm512_add_ps(x, y));
+}
+
+/* hc_adam_update for arithmetic in fp16, whose roundings are what it takes its time for. */
+static __m512 half_update(const struct hc_adam_step *s, __m512 weight, __m512 g, __m512 *m,
+                          __m512 *v)
+{
+    __m512 correction = _mm512_set1_ps(s->correction);
+    __m512 eps = _mm512_set1_ps(s->eps);
+    __m512 grad = s->coupled ? half_sum(g, times(s->wd, weight)) : g;
+    __m512 square = in_half(_mm512_mul_ps(times(s->one_minus_beta2, grad), grad));
+    __m512 mean = half_sum(times(s->beta1, *m), times(s->one_minus_beta1, grad));
+    __m512 variance = half_sum(times(s->beta2, *v), square);
+    __m512 root = in_half(_mm512_sqrt_ps(variance));
+    __m512 denominator = half_sum(in_half(_mm512_div_ps(root, correction)), eps);
+    if (s->eps_inside)
+        denominator =
+            in_half(_mm512_sqrt_ps(half_sum(in_half(_mm512_div_ps(variance, correction)), eps)));
+    *m = mean;
+    *v = variance;
+    return times(s->step, in_half(_mm512_div_ps(mean, denominator)));
+}
+
+#define HAS_ADAM_HALF
+/* hc_element_adam_ours for arithmetic in fp16. */
+static void adam_half(const struct hc_adam_step *s, float *w, const float *g, float *m, float *v,
+                      int64_t n)
+{
+    for (int64_t i = 0; i < n; i += 16) {
+        __mmask16 lanes = n - i < 16 ? first_lanes(n - i) : 0xffff;
+        __m512 mean = _mm512_maskz_loadu_ps(lanes, m + i);
+        __m512 square = _mm512_maskz_loadu_ps(lanes, v + i);
+        __m512 weight = _mm512_maskz_loadu_ps(lanes, w + i);
+        if (s->decoupled)
+            weight = in_half(_mm512_mul_ps(weight, _mm512_set1_ps(s->keep)));
+        __m512 update = half_update(s, weight, _mm512_maskz_loadu_ps(lanes, g + i), &mean, &square);
+        _mm512_mask_storeu_ps(w + i, lanes, in_half(_mm512_sub_ps(weight, update)));
+        _mm512_mask_storeu_ps(m + i, lanes, mean);
+        _mm512_mask_storeu_ps(v + i, lanes, square);
+    }
 }
 
 #define LOOPS      hc_host_loops_avx512
