@@ -5,18 +5,26 @@
 #include <assert.h>
 #include <math.h>
 #include <stddef.h>
-#include <string.h>
 
 #include "bench.h"
 
 enum { TURNS = 3, MOST = 64, NEVER = 1 << 30 };
 
-static const char *const names[] = {"fp32", "tf32", "amp", "amp-bf16"};
-enum { NAMES = sizeof names / sizeof names[0] };
+/* fp32 and what is compared with it. apex-fp16opt-dynamic overflows in its first steps, and the
+   weights of fp16-pure become NaN: neither may take longer for it. */
+static const struct {
+    const char *name;
+    double least; /* on a CPU; 0: no claim */
+} rows[] = {
+    {"fp32", 0},        {"tf32", 0},         {"amp", 0.75},
+    {"amp-bf16", 0.75}, {"fp16-pure", 0.75}, {"apex-fp16opt-dynamic", 0.75},
+};
+enum { NAMES = sizeof rows / sizeof rows[0] };
 
 struct racer {
     const struct hc_recipe *recipe;
-    double best; /* images/s of an epoch */
+    double best;  /* images/s of an epoch */
+    double least; /* of the first's that is claimed on a CPU; 0: none */
 };
 
 /* The best rate of the epochs after the first. */
@@ -66,14 +74,12 @@ static void images_a_second(struct hc_bench_run *run, int batch, int turns, int 
         return;
     }
     for (int r = 0; r < n; r++) {
-        const char *name = racers[r].recipe->name;
-        bool is_amp = strcmp(name, "amp") == 0 || strcmp(name, "amp-bf16") == 0;
-        hc_bench_rate(run, &(struct hc_rate){.what = name,
+        hc_bench_rate(run, &(struct hc_rate){.what = racers[r].recipe->name,
                                              .rate = racers[r].best,
                                              .unit = "images/s",
                                              .against = r ? racers[0].recipe->name : NULL,
                                              .other = racers[0].best,
-                                             .least = is_amp && backend->host_memory ? 0.75 : 0});
+                                             .least = backend->host_memory ? racers[r].least : 0});
     }
 }
 
@@ -81,7 +87,7 @@ static void named(struct hc_bench_run *run, int batch)
 {
     struct racer racers[NAMES];
     for (int r = 0; r < NAMES; r++)
-        racers[r] = (struct racer){hc_recipe_by_name(names[r]), 0};
+        racers[r] = (struct racer){hc_recipe_by_name(rows[r].name), 0, rows[r].least};
     images_a_second(run, batch, TURNS, NAMES, racers);
 }
 
@@ -106,7 +112,7 @@ static void all(struct hc_bench_run *run)
     const struct hc_recipe *recipes = hc_recipes(&n);
     assert(n <= MOST);
     for (int r = 0; r < n; r++)
-        racers[r] = (struct racer){&recipes[r], 0};
+        racers[r] = (struct racer){&recipes[r], 0, 0};
     images_a_second(run, 64, 1, n, racers);
 }
 
