@@ -26,16 +26,20 @@ static uint64_t fold(uint64_t state, uint64_t value)
     return state ^ state >> 32;
 }
 
+HC_CLONED uint64_t product(uint64_t words, uint64_t keys)
+{
+    uint32_t low = (uint32_t)words + (uint32_t)keys;
+    uint32_t high = (uint32_t)(words >> 32) + (uint32_t)(keys >> 32);
+    return (uint64_t)low * high;
+}
+
 /* NH of n pairs of words. */
 HC_CLONES static uint64_t nh(const uint64_t *block, size_t n)
 {
     uint64_t sum = 0;
 #pragma omp simd reduction(+ : sum)
-    for (size_t i = 0; i < n; i++) {
-        uint32_t low = (uint32_t)block[i] + (uint32_t)key[i];
-        uint32_t high = (uint32_t)(block[i] >> 32) + (uint32_t)(key[i] >> 32);
-        sum += (uint64_t)low * high;
-    }
+    for (size_t i = 0; i < n; i++)
+        sum += product(block[i], key[i]);
     return sum;
 }
 
@@ -44,6 +48,11 @@ uint64_t hc_digest_bytes(uint64_t state, const void *bytes, size_t count)
     const unsigned char *at = bytes;
     uint64_t block[WORDS];
     (void)pthread_once(&key_once, make_key);
+    if (count > 0 && count <= sizeof *block) { /* parameters, and the numbers of a sweep's calls */
+        uint64_t words = 0;
+        memcpy(&words, at, count);
+        return fold(state, product(words, key[0]));
+    }
     for (size_t done = 0; done < count; done += BLOCK) {
         size_t n = count - done < BLOCK ? count - done : BLOCK;
         size_t words = (n + 7) / 8;

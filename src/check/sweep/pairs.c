@@ -3,8 +3,6 @@
 #include <assert.h>
 #include <math.h>
 #include <stdbool.h>
-#include <stddef.h>
-#include <string.h>
 
 #include "check/sweep/nearest16.h"
 #include "num/clones.h"
@@ -112,16 +110,21 @@ static bool absorbed(struct hc_pairs *pairs, uint32_t from)
     return true;
 }
 
-/* want[from .. from + binade - 1] by definition. */
-static void define(struct hc_pairs *pairs, uint32_t from)
+void hc_pairs_define(const struct hc_pairs *pairs, uint16_t x, uint32_t from, uint32_t n,
+                     uint16_t *want)
 {
     static void (*const row[HC_OP_COUNT])(const struct hc_nearest16 *, double, const float *,
                                           uint32_t, uint16_t *) = {
         [HC_OP_add] = add_row, [HC_OP_sub] = sub_row, [HC_OP_mul] = mul_row, [HC_OP_div] = div_row};
+    row[pairs->op](target(pairs->format), (double)pairs->value[x], pairs->value + from, n, want);
+}
+
+/* want[from .. from + binade - 1]. */
+static void define(struct hc_pairs *pairs, uint32_t from)
+{
     if ((pairs->op == HC_OP_add || pairs->op == HC_OP_sub) && absorbed(pairs, from))
         return;
-    row[pairs->op](target(pairs->format), (double)pairs->value[pairs->x], pairs->value + from,
-                   pairs->binade, pairs->want + from);
+    hc_pairs_define(pairs, pairs->x, from, pairs->binade, pairs->want + from);
 }
 
 void hc_pairs_at(struct hc_pairs *pairs, uint16_t x)
@@ -134,66 +137,6 @@ void hc_pairs_at(struct hc_pairs *pairs, uint16_t x)
     }
     for (uint32_t from = 0; from < 65536; from += pairs->binade)
         define(pairs, from);
-}
-
-/* Moves one binade of results up by one exponent. False if one of them was not above the smallest
-   normal value (it may have come from below it, where the format's numbers are farther apart), or
-   does not stay finite: then the row must be computed anew. */
-HC_CLONES static bool moved(const uint16_t *from, uint16_t *to, uint32_t binade, uint16_t infinity)
-{
-    uint16_t worst = 0;
-#pragma omp simd reduction(max : worst)
-    for (uint32_t i = 0; i < binade; i++) {
-        uint16_t above = (uint16_t)((from[i] & 0x7fffu) - binade - 1);
-        worst = above > worst ? above : worst;
-        to[i] = (uint16_t)(from[i] + binade);
-    }
-    return worst < infinity - 2 * binade - 1;
-}
-
-/* The binade at `at`, from the one at `source` if that can be moved. */
-static void move_or_define(struct hc_pairs *pairs, uint32_t at, uint32_t source)
-{
-    if (!moved(pairs->want + source, pairs->want + at, pairs->binade, pairs->infinity))
-        define(pairs, at);
-}
-
-/* x and 2 x are normal; y runs over one sign, whose codes start at `half`. Products and quotients:
-   (2 x) y = x (2 y) and (2 x) / (2 y) = x / y exactly, so where y and 2 y are normal the results
-   stand in the last row one binade up or down. Otherwise: rounding to nearest commutes with a
-   factor of 2 as long as the exact result is normal before and rounds to a finite value after, so 2
-   x + 2 y, (2 x) y and (2 x) / y round to twice what x + y, x y and x / y round to, which is the
-   code one binade further on. What does not meet the condition is computed anew. An infinite or NaN
-   y gives the same for x and for 2 x. */
-static void double_half(struct hc_pairs *pairs, uint32_t half)
-{
-    uint32_t binade = pairs->binade;
-    uint32_t last = pairs->infinity - binade;
-    uint16_t *want = pairs->want + half;
-    size_t shared = (last - binade) * sizeof *want;
-    if (pairs->op == HC_OP_mul) {
-        memmove(want + binade, want + 2 * (size_t)binade, shared);
-        move_or_define(pairs, half + last, half + last);
-    } else if (pairs->op == HC_OP_div) {
-        memmove(want + 2 * (size_t)binade, want + binade, shared);
-        move_or_define(pairs, half + binade, half + binade);
-    } else {
-        for (uint32_t at = last; at > binade; at -= binade)
-            move_or_define(pairs, half + at, half + at - binade);
-        define(pairs, half + binade);
-        define(pairs, half);
-        return;
-    }
-    move_or_define(pairs, half, half);
-}
-
-void hc_pairs_double(struct hc_pairs *pairs)
-{
-    uint32_t size = pairs->x & 0x7fffu;
-    assert(size >= pairs->binade && size + pairs->binade < pairs->infinity);
-    pairs->x = (uint16_t)(pairs->x + pairs->binade);
-    double_half(pairs, 0);
-    double_half(pairs, 32768);
 }
 
 uint16_t hc_exact_sqrt_code(enum hc_format format, uint16_t x)

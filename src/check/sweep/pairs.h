@@ -25,9 +25,9 @@ void hc_pairs_init(struct hc_pairs *pairs, enum hc_op op, enum hc_format format)
 /* Sets x, and want[] from the definition. */
 void hc_pairs_at(struct hc_pairs *pairs, uint16_t x);
 
-/* Goes from x to 2 x, both of them normal: most of the new row is the last one, moved by a
-   binade. */
-void hc_pairs_double(struct hc_pairs *pairs);
+/* The codes of x op y for y = from .. from + n - 1, from the definition. */
+void hc_pairs_define(const struct hc_pairs *pairs, uint16_t x, uint32_t from, uint32_t n,
+                     uint16_t *want);
 
 /* One result by the same arithmetic: sqrt x, and x y + z rounded once. */
 uint16_t hc_exact_sqrt_code(enum hc_format format, uint16_t x);

@@ -10,7 +10,8 @@
 
    Below level exhaustive a sweep takes the inputs at which something changes, and seeded ones. The
    inputs go to the backend in blocks of 4096, on several threads (threads.h), most of them without
-   guards: what a kernel does outside its outputs is looked for in one block of 64. */
+   guards: what a kernel does outside its outputs is looked for in one block of 64,
+   or of 1024 where all inputs are tried. */
 #ifndef HC_CHECK_SWEEP_SWEEP_H
 #define HC_CHECK_SWEEP_SWEEP_H
 

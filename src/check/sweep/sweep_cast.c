@@ -4,10 +4,10 @@
 
 #include "check/sweep/threads.h"
 #include "check/sweep/breakpoints.h"
+#include "check/sweep/strays.h"
 #include "check/sweep/sweep.h"
 #include "check/sweep/sweep_judged.h"
 #include "num/bits.h"
-#include "num/clones.h"
 #include "num/rng.h"
 #include "op/digest.h"
 
@@ -49,16 +49,6 @@ static bool is_nan(const struct cast *cast, uint16_t code)
     return (code & 0x7fffu) > cast->breakpoints[0].infinity;
 }
 
-/* The bits in which any of n neighbours differs from `want`, which all of them should be. */
-HC_CLONES static uint16_t strays(const uint16_t *got, uint32_t n, uint16_t want)
-{
-    uint16_t bits = 0;
-#pragma omp simd reduction(| : bits)
-    for (uint32_t i = 0; i < n; i++)
-        bits |= (uint16_t)(got[i] ^ want);
-    return bits;
-}
-
 /* Compares a block of neighbouring patterns from `start`, all of one sign, run by run. `code` is
    the code of the first; returns the code of the last. */
 static uint32_t compare_block(const struct cast *cast, uint32_t start, uint32_t code,
@@ -73,7 +63,7 @@ static uint32_t compare_block(const struct cast *cast, uint32_t start, uint32_t 
         uint32_t stop = next < end ? next : end;
         uint16_t want = (uint16_t)(sign >> 16 | code);
         const uint16_t *run = got + magnitude % BLOCK;
-        if (strays(run, stop - magnitude, want))
+        if (hc_strays(want, run, stop - magnitude))
             for (uint32_t i = 0; i < stop - magnitude; i++)
                 if (run[i] != want)
                     hc_miss_note(miss, sign | (magnitude + i), want, run[i]);
@@ -84,13 +74,6 @@ static uint32_t compare_block(const struct cast *cast, uint32_t start, uint32_t 
         if (!is_nan(cast, got[magnitude % BLOCK]))
             hc_miss_note(miss, sign | magnitude, code, got[magnitude % BLOCK]);
     return code;
-}
-
-HC_CLONES static void count_up(float *in, uint32_t start)
-{
-#pragma omp simd
-    for (uint32_t i = 0; i < BLOCK; i++)
-        in[i] = hc_fp32_value(start + i);
 }
 
 static uint32_t start_of(const struct cast *cast, int64_t unit)
@@ -110,7 +93,7 @@ static enum hc_status unit(struct hc_check *check, struct hc_queue *queue, int64
     struct hc_call call = call_of(cast, buffers, BLOCK);
     for (int b = 0; b < UNIT; b++, start += BLOCK) {
         int64_t wrong = miss->wrong;
-        count_up(buffers->in, start);
+        hc_count_up((uint32_t *)(void *)buffers->in, start, BLOCK);
         enum hc_status status = hc_sweep_call(check, queue, &call);
         if (status != HC_OK)
             return status;

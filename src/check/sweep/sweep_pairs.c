@@ -1,13 +1,13 @@
 /* The sweeps over pairs of 16-bit values. */
 #include <inttypes.h>
-#include <string.h>
 
 #include "check/generate/boundary.h"
-#include "check/sweep/threads.h"
+#include "check/sweep/family.h"
 #include "check/sweep/pairs.h"
+#include "check/sweep/strays.h"
 #include "check/sweep/sweep.h"
 #include "check/sweep/sweep_judged.h"
-#include "num/clones.h"
+#include "check/sweep/threads.h"
 #include "num/rng.h"
 #include "reference.h"
 
@@ -17,7 +17,7 @@ enum {
     SAMPLES = 16, /* of a row's expected results against MPFR; 1 of them at level exhaustive */
 };
 
-/* A unit is one x (rows), or all x of one sign and fraction, each followed by 2 x (families). */
+/* A unit is one x (rows), or all x of one fraction (families). */
 struct pairs_sweep {
     enum hc_op op;
     enum hc_format format;
@@ -31,82 +31,77 @@ struct pairs_sweep {
 struct buffers {
     uint16_t x[BLOCK];
     uint16_t got[BLOCK];
-    uint16_t y[65536];
-    struct hc_pairs pairs;
+    struct hc_family family;
     bool ready;
 };
 
-static void prepare(const struct pairs_sweep *sweep, struct buffers *buffers)
+static struct hc_family *family_of(const struct pairs_sweep *sweep, struct buffers *buffers)
 {
-    if (buffers->ready)
-        return;
-    hc_pairs_init(&buffers->pairs, sweep->op, sweep->format);
-    for (uint32_t code = 0; code < 65536; code++)
-        buffers->y[code] = (uint16_t)code;
+    if (!buffers->ready)
+        hc_family_init(&buffers->family, sweep->op, sweep->format);
     buffers->ready = true;
+    return &buffers->family;
 }
 
-HC_CLONED bool same_code(uint16_t infinity, uint16_t want, uint16_t got)
+static bool same_code(uint16_t infinity, uint16_t want, uint16_t got)
 {
     return (want == got) | (((want & 0x7fffu) > infinity) & ((got & 0x7fffu) > infinity));
-}
-
-/* Whether any of a block's results is another one, NaN being NaN. */
-HC_CLONES static bool differ(uint16_t infinity, const uint16_t *want, const uint16_t *got)
-{
-    uint16_t others = 0;
-#pragma omp simd reduction(| : others)
-    for (int i = 0; i < BLOCK; i++)
-        others |= !same_code(infinity, want[i], got[i]);
-    return others;
 }
 
 /* The expected side is computed in MPFR, too, at seeded places of the row. */
 static enum hc_status sample(const struct pairs_sweep *sweep, const struct buffers *buffers)
 {
-    const struct hc_pairs *pairs = &buffers->pairs;
+    const struct hc_family *family = &buffers->family;
+    uint16_t x = family->pairs.x;
     struct hc_call call = {.op = sweep->op};
     call.in[HC_X] = hc_tensor1(sweep->format, 1, (void *)buffers->x);
     call.out[HC_OUT] = hc_tensor1(sweep->format, 1, NULL);
     for (uint64_t i = 0; i < (sweep->families ? 1 : SAMPLES); i++) {
-        uint16_t y = (uint16_t)hc_random(sweep->seed, 2 + pairs->x, i);
-        call.in[HC_Y] = hc_tensor1(sweep->format, 1, (void *)&buffers->y[y]);
+        uint16_t y = (uint16_t)hc_random(sweep->seed, 2 + x, i);
+        call.in[HC_Y] = hc_tensor1(sweep->format, 1, (void *)&family->y[y]);
         struct hc_exact real = hc_reference_value(&call, 0, 0);
         uint16_t want = (uint16_t)hc_encode(sweep->format, real.hi, real.lo, HC_NEAREST);
-        if (!same_code(pairs->infinity, want, pairs->want[y]))
+        uint16_t expected = hc_family_want(family, y);
+        if (!same_code(family->pairs.infinity, want, expected))
             return hc_fail(HC_INVALID,
                            "the expected side is wrong: %s 0x%04x 0x%04x: MPFR 0x%04x, "
                            "expected 0x%04x",
-                           hc_ops[sweep->op].name, pairs->x, y, want, pairs->want[y]);
+                           hc_ops[sweep->op].name, x, y, want, expected);
     }
     return HC_OK;
 }
 
-/* All y for the x that the expected row stands at. */
+/* Notes each wrong result of a block. */
+static void note(const struct hc_family *family, uint32_t from, const uint16_t *got,
+                 struct hc_miss *miss)
+{
+    for (uint32_t i = 0; i < BLOCK; i++) {
+        uint16_t want = hc_family_want(family, (uint16_t)(from + i));
+        if (!same_code(family->pairs.infinity, want, got[i]))
+            hc_miss_note(miss, (uint64_t)family->pairs.x << 16 | (from + i), want, got[i]);
+    }
+}
+
+/* All y for x, which is of the family. */
 static enum hc_status row(struct hc_check *check, struct hc_queue *queue,
-                          const struct pairs_sweep *sweep, struct buffers *buffers,
+                          const struct pairs_sweep *sweep, struct buffers *buffers, uint16_t x,
                           struct hc_miss *miss)
 {
-    const struct hc_pairs *pairs = &buffers->pairs;
-    for (int i = 0; i < BLOCK; i++)
-        buffers->x[i] = pairs->x;
+    struct hc_family *family = &buffers->family;
+    hc_family_at(family, x);
+    hc_repeat(buffers->x, x, BLOCK);
     struct hc_call call = {.op = sweep->op};
     call.in[HC_X] = hc_tensor1(sweep->format, BLOCK, buffers->x);
     call.out[HC_OUT] = hc_tensor1(sweep->format, BLOCK, buffers->got);
     for (uint32_t from = 0; from < 65536; from += BLOCK) {
-        call.in[HC_Y] = hc_tensor1(sweep->format, BLOCK, buffers->y + from);
+        call.in[HC_Y] = hc_tensor1(sweep->format, BLOCK, family->y + from);
         enum hc_status status = hc_sweep_call(check, queue, &call);
         if (status != HC_OK)
             return status;
         int64_t wrong = miss->wrong;
-        bool same = memcmp(pairs->want + from, buffers->got, sizeof buffers->got) == 0 ||
-                    !differ(pairs->infinity, pairs->want + from, buffers->got);
-        for (uint32_t i = 0; i < BLOCK && !same; i++)
-            if (!same_code(pairs->infinity, pairs->want[from + i], buffers->got[i]))
-                hc_miss_note(miss, (uint64_t)pairs->x << 16 | (from + i), pairs->want[from + i],
-                             buffers->got[i]);
-        hc_miss_digest(miss, sweep->digest, (uint64_t)pairs->x << 16 | from, miss->wrong - wrong,
-                       &call);
+        if (hc_family_differs(family, from, BLOCK, buffers->got))
+            note(family, from, buffers->got, miss);
+        hc_miss_digest(miss, sweep->digest, (uint64_t)x << 16 | from, miss->wrong - wrong, &call);
     }
     miss->checked += 65536;
     return hc_check_bits_only(check) ? HC_OK : sample(sweep, buffers);
@@ -116,29 +111,20 @@ static enum hc_status one_row(struct hc_check *check, struct hc_queue *queue, in
                               void *memory, struct hc_miss *miss, const void *context)
 {
     const struct pairs_sweep *sweep = context;
-    struct buffers *buffers = memory;
-    prepare(sweep, buffers);
-    hc_pairs_at(&buffers->pairs, sweep->rows[unit]);
-    return row(check, queue, sweep, buffers, miss);
+    hc_family_begin(family_of(sweep, memory), sweep->rows[unit]);
+    return row(check, queue, sweep, memory, sweep->rows[unit], miss);
 }
 
-static enum hc_status family(struct hc_check *check, struct hc_queue *queue, int64_t unit,
-                             void *memory, struct hc_miss *miss, const void *context)
+static enum hc_status all_rows_of(struct hc_check *check, struct hc_queue *queue, int64_t unit,
+                                  void *memory, struct hc_miss *miss, const void *context)
 {
     const struct pairs_sweep *sweep = context;
-    struct buffers *buffers = memory;
-    prepare(sweep, buffers);
-    uint32_t binade = buffers->pairs.binade;
-    uint32_t first = (uint32_t)unit % binade + (uint32_t)unit / binade * 32768;
-    uint32_t last = first + 32768 - binade;
+    struct hc_family *family = family_of(sweep, memory);
+    uint32_t binade = family->pairs.binade;
     enum hc_status status = HC_OK;
-    for (uint32_t x = first; x <= last && status == HC_OK; x += binade) {
-        if (x > first + binade && x < last)
-            hc_pairs_double(&buffers->pairs);
-        else
-            hc_pairs_at(&buffers->pairs, (uint16_t)x);
-        status = row(check, queue, sweep, buffers, miss);
-    }
+    hc_family_begin(family, (uint16_t)unit);
+    for (uint32_t x = (uint32_t)unit; x < 65536 && status == HC_OK; x += binade)
+        status = row(check, queue, sweep, memory, (uint16_t)x, miss);
     return status;
 }
 
@@ -149,7 +135,7 @@ static bool all_rows(struct hc_check *check, const struct pairs_sweep *sweep, st
     uint32_t first[HC_BOUNDARY_CODES + SEEDED_ROWS];
     if (!hc_can_judge(hc_check_backend(check)))
         return hc_sweep_run(check, sweep->units, sizeof(struct buffers),
-                            sweep->families ? family : one_row, sweep, miss);
+                            sweep->families ? all_rows_of : one_row, sweep, miss);
     if (!sweep->families) {
         parts.count = sweep->units;
         parts.size = 65536;
@@ -164,17 +150,17 @@ static bool all_rows(struct hc_check *check, const struct pairs_sweep *sweep, st
 static void tell(struct hc_check *check, const struct pairs_sweep *sweep)
 {
     static const double others[] = {1, 3, 0x1p-8, 0x1p-9, 0x1.8p-9, 0x1p-11, 0x1.8p-11, 65504};
-    struct buffers *buffers = hc_check_memory(check, sizeof *buffers);
+    struct hc_pairs *pairs = hc_check_memory(check, sizeof *pairs);
     uint16_t x = (uint16_t)hc_encode(sweep->format, 1.5, 0, HC_NEAREST);
-    prepare(sweep, buffers);
-    hc_pairs_at(&buffers->pairs, x);
+    hc_pairs_init(pairs, sweep->op, sweep->format);
+    hc_pairs_at(pairs, x);
     hc_say(check, "%lld of 65,536 x, each against all y; for x = 1.5:",
            (long long)(sweep->families ? 65536 : sweep->units));
     for (size_t i = 0; i < sizeof others / sizeof others[0]; i++) {
         uint64_t y = hc_encode(sweep->format, others[i], 0, HC_NEAREST);
         hc_say(check, "    %s %-14.9g -> %.9g (0x%04x)", hc_ops[sweep->op].name,
-               hc_decode(sweep->format, y), hc_decode(sweep->format, buffers->pairs.want[y]),
-               buffers->pairs.want[y]);
+               hc_decode(sweep->format, y), hc_decode(sweep->format, pairs->want[y]),
+               pairs->want[y]);
     }
 }
 
@@ -187,7 +173,7 @@ void hc_sweep_pairs(struct hc_check *check, enum hc_op op, enum hc_format format
         sweep.rows[HC_BOUNDARY_CODES + i] = (uint16_t)hc_random(sweep.seed, 1, i);
     sweep.units = HC_BOUNDARY_CODES + (hc_check_level(check) == HC_QUICK ? 0 : SEEDED_ROWS);
     if (sweep.families)
-        sweep.units = format == HC_FP16 ? 2048 : 256;
+        sweep.units = format == HC_FP16 ? 1024 : 128;
     tell(check, &sweep);
     struct hc_call call = {.op = op};
     call.in[HC_X] = call.in[HC_Y] = hc_tensor1(format, BLOCK, NULL);

@@ -49,9 +49,9 @@ bool hc_sweep_run(struct hc_check *check, int64_t units, size_t thread_bytes, hc
                   const void *context, struct hc_miss *total);
 
 /* Runs one call of a unit, on tensors in host memory that keep the op's contract. Where the backend
-   works there, one call in 64 (the first of each thread among them) runs between guards, as hc_do
-   runs it, and the others run on the tensors as they are: sweeps look for wrong results, and must
-   be fast. */
+   works there, one call in 64, of all inputs one in 1024 (the first of each thread among them) runs
+   between guards, as hc_do runs it, and the others run on the tensors as they are: sweeps look for
+   wrong results, and must be fast. */
 enum hc_status hc_sweep_call(struct hc_check *check, struct hc_queue *queue,
                              const struct hc_call *call);
 
