@@ -32,7 +32,7 @@ static const struct {
     {"stochastic", "stochastic rounding and Kahan's compensation"},
     {"training", "a small network learns, each call within its bound"},
     {"underflow", "gradients that vanish, and what a loss scale brings back"},
-    {"units", "a named matrix unit sums as its rule says, to the bit"},
+    {"units", "what a matrix unit does to sums of products"},
 };
 
 const char *hc_component_claims(const char *component)
