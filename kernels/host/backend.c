@@ -7,6 +7,7 @@
 
 #include "kernels/exact/exact.h"
 #include "kernels/host/host.h"
+#include "kernels/host/native.h"
 #include "kernels/host/onednn.h"
 #include "kernels/memory.h"
 #include "kernels/tf32.h"
@@ -113,6 +114,8 @@ static const struct host_op *op_of(const struct hc_call *call)
 static enum hc_status run(struct hc_queue *queue, const struct hc_call *call)
 {
     hc_kernel *kernel = op_of(call)->kernel;
+    if (hc_native_takes(call))
+        return hc_native_run(queue, call);
     if (hc_call_tf32(call))
         return hc_tf32_run(queue, call, run);
     return (kernel ? kernel : hc_exact_run)(queue, call);
@@ -121,6 +124,8 @@ static enum hc_status run(struct hc_queue *queue, const struct hc_call *call)
 static size_t scratch(struct hc_queue *queue, const struct hc_call *call)
 {
     const struct host_op *op = op_of(call);
+    if (hc_native_takes(call))
+        return hc_native_scratch(queue, call);
     if (hc_call_tf32(call))
         return hc_tf32_scratch(queue, call, scratch);
     return op->scratch ? op->scratch(queue, call) : hc_exact_scratch(queue, call);
@@ -128,8 +133,19 @@ static size_t scratch(struct hc_queue *queue, const struct hc_call *call)
 
 static void describe(struct hc_queue *queue, hc_tell *tell, void *context)
 {
+    const struct hc_native *native = hc_native();
+    tell("bf16 products", native ? native->fact : "in fp32", context);
     if (queue)
         tell("loops", queue->loops->name, context);
+}
+
+/* The unit that multiplies bf16 rounds every sum to nearest, as other products do, and flushes. */
+static struct hc_accumulator accumulates(const struct hc_backend *backend,
+                                         const struct hc_call *call)
+{
+    struct hc_accumulator sums = backend->accumulator;
+    sums.flushes = hc_native_takes(call);
+    return sums;
 }
 
 const struct hc_backend hc_backend_host = {
@@ -137,6 +153,7 @@ const struct hc_backend hc_backend_host = {
     .name = "host",
     .title = "fast CPU kernels",
     .accumulator = {.precision = 24, .block = 1, .extra_bits = 0, .truncates = false},
+    .accumulates = accumulates,
     .borders = hc_host_borders,
     .host_memory = true,
     .concurrent = true,

@@ -5,6 +5,7 @@
 #include "cli/plugin_option.h"
 #include "op/optimizer.h"
 #include "pipe.h"
+#include "settings.h"
 
 static const struct hc_option order = {
     .name = "order",
@@ -19,6 +20,14 @@ static const struct hc_option fallback = {
     .value = "B",
     .help = "run on this backend (exact or host, say) what --backend has no kernel for, or\n"
             "refuses; the calls are counted"};
+
+static int take_setting(const char *word)
+{
+    return hc_setting_take(word) == HC_OK ? HC_AS_CLAIMED : hc_complain_message();
+}
+
+static const struct hc_option setting = {
+    .name = "set", .value = "NAME=VALUE", .take = take_setting, .help = HC_SETTINGS_HELP};
 
 const struct hc_option *hc_backend_options(struct hc_backend_options *o, int takes,
                                            const char *help)
@@ -45,6 +54,8 @@ const struct hc_option *hc_backend_options(struct hc_backend_options *o, int tak
         o->table[n] = fallback;
         o->table[n++].text = &o->fallback;
     }
+    if (!(takes & HC_HAS_ITS_OWN_SET))
+        o->table[n++] = setting;
     o->table[n] = (struct hc_option){0};
     return o->table;
 }

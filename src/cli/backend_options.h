@@ -18,7 +18,8 @@ enum hc_backend_takes {
     HC_ONE_BACKEND = 0,
     HC_SEVERAL_BACKENDS = 1,
     HC_TAKES_ORDER = 2,
-    HC_TAKES_FALLBACK = 4
+    HC_TAKES_FALLBACK = 4,
+    HC_HAS_ITS_OWN_SET = 8 /* an option --set, by way of which settings.h is reached, too */
 };
 
 /* Sets the defaults. Returns the table that changes them, for a command's table to include; it

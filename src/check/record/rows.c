@@ -11,6 +11,7 @@
 #include "op/text.h"
 #include "pipe.h"
 #include "plugins.h"
+#include "settings.h"
 
 /* How --backend spells the backend of a result. */
 static const char *spelling(const struct hc_result *result, const struct hc_run_options *options)
@@ -55,7 +56,7 @@ static size_t repro(char *line, size_t size, const struct hc_result *result,
         if (hc_pipe_is_spelled(spelling(result, options)))
             n = append(line, size, n, "%s", hc_pipe_options());
     }
-    n = append(line, size, n, "%s", hc_plugins_options());
+    n = append(line, size, n, "%s%s", hc_settings_options(), hc_plugins_options());
     if (options->bits_only)
         n = append(line, size, n, " --bits-only");
     if (options->level != HC_STANDARD)

@@ -229,7 +229,7 @@ static int run(int argc, char **argv)
          .value = "FILE",
          .text = &orders.keep,
          .help = "keep the smallest sub-problem that still fails, as safetensors"},
-        {.include = hc_backend_options(&orders.backends, false,
+        {.include = hc_backend_options(&orders.backends, HC_HAS_ITS_OWN_SET,
                                        "compute the outputs on this backend, and judge those")},
         {0},
     };

@@ -6,6 +6,7 @@
 
 #include "op/descriptor.h"
 #include "op/params.h"
+#include "settings.h"
 
 const char *const hc_layout_names[] = {"nchw", "nhwc", NULL};
 
@@ -155,6 +156,10 @@ static enum hc_status read_parameters(struct hc_question *q, const struct hc_ten
     for (int i = 0; i < set->count && status == HC_OK; i++) {
         char name[64];
         const char *equals = strchr(set->word[i], '=');
+        if (hc_is_setting(set->word[i])) {
+            status = hc_setting_take(set->word[i]);
+            continue;
+        }
         if (!equals || (size_t)(equals - set->word[i]) >= sizeof name)
             return hc_fail(HC_INVALID, "judge: --set takes NAME=VALUE, not '%s'", set->word[i]);
         (void)snprintf(name, sizeof name, "%.*s", (int)(equals - set->word[i]), set->word[i]);

@@ -6,6 +6,7 @@
 
 #include "cli/choose.h"
 #include "cli/run/outside.h"
+#include "settings.h"
 #include "train/update/recipe_fields.h"
 
 enum { MAX_READ = 64 };
@@ -27,8 +28,14 @@ const struct hc_recipe *hc_training_recipe(const struct hc_training *t, const ch
     static int count;
     char all[2 * HC_RECIPE_NAME];
     int used = snprintf(all, sizeof all, "%.*s", (int)length, text);
-    for (int i = 0; i < t->overrides.count && used >= 0 && used < (int)sizeof all; i++)
+    for (int i = 0; i < t->overrides.count && used >= 0 && used < (int)sizeof all; i++) {
+        if (hc_is_setting(t->overrides.word[i])) {
+            if (hc_setting_take(t->overrides.word[i]) != HC_OK)
+                return NULL;
+            continue;
+        }
         used += snprintf(all + used, sizeof all - (size_t)used, "+%s", t->overrides.word[i]);
+    }
     if (used < 0 || used >= (int)sizeof all || count == MAX_READ) {
         (void)hc_fail(HC_INVALID, "too many recipes or overrides");
         return NULL;

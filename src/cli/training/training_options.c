@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "cli/training/training.h"
+#include "settings.h"
 
 static const char *const network_names[] = {"darknet16", "darknet-tiny", NULL};
 const struct hc_network *const hc_training_networks[] = {&hc_darknet16, &hc_darknet_tiny};
@@ -41,7 +42,8 @@ static int add_data_options(struct hc_training *t, struct hc_option *options)
          .value = "KEY=VALUE",
          .words = &t->overrides,
          .help = "override a field of the recipe, such as loss_scale=65536 or eps=1e-4; may be\n"
-                 "given more than once (halfcheck list recipes --json prints the fields)"},
+                 "given more than once (halfcheck list recipes --json prints the "
+                 "fields).\n" HC_SETTINGS_HELP},
     };
     memcpy(options, rows, sizeof rows);
     return sizeof rows / sizeof *rows;
@@ -74,7 +76,7 @@ static int add_run_options(struct hc_training *t, struct hc_option *options)
          .seed = &t->seed,
          .help = "seed of the initial weights, order and augmentation (default 1)"},
         {.include = hc_backend_options(
-             &t->backends, HC_TAKES_FALLBACK,
+             &t->backends, HC_TAKES_FALLBACK | HC_HAS_ITS_OWN_SET,
              "the backend that trains (default host; see halfcheck list backends)")},
         {.name = "threads",
          .value = "N",

@@ -11,6 +11,7 @@
 #include "op/text.h"
 #include "pipe.h"
 #include "plugins.h"
+#include "settings.h"
 
 json_t *hc_training_settings(const struct hc_training *t)
 {
@@ -63,12 +64,12 @@ void hc_training_repro(const struct hc_training *t, char *text, size_t bytes)
         (void)snprintf(data, sizeof data, " --data-seed %llu --images %d",
                        (unsigned long long)t->data_seed, t->images);
     spell_backends(t, backend, sizeof backend);
-    (void)snprintf(text, bytes,
-                   "%s%s%s --epochs %d --batch %d --lr %.17g --backend %s%s%s%s%s --network %s",
-                   data, t->classes ? " --classes " : "", classes, t->epochs, t->batch, t->max_lr,
-                   backend, t->backends.fallback ? " --fallback " : "",
-                   t->backends.fallback ? t->backends.fallback : "",
-                   any_pipe(t) ? hc_pipe_options() : "", hc_plugins_options(), t->network->name);
+    (void)snprintf(
+        text, bytes, "%s%s%s --epochs %d --batch %d --lr %.17g --backend %s%s%s%s%s%s --network %s",
+        data, t->classes ? " --classes " : "", classes, t->epochs, t->batch, t->max_lr, backend,
+        t->backends.fallback ? " --fallback " : "",
+        t->backends.fallback ? t->backends.fallback : "", any_pipe(t) ? hc_pipe_options() : "",
+        hc_settings_options(), hc_plugins_options(), t->network->name);
 }
 
 void hc_training_add(json_t *record, const struct hc_training *t, const struct hc_training_run *run)

@@ -1,0 +1,109 @@
+/* Which of the CPU's units multiplies bf16, found at run time. */
+#define _GNU_SOURCE
+#include "kernels/host/native.h"
+
+#include <stdatomic.h>
+#include <string.h>
+
+#ifdef __x86_64__
+#include <cpuid.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+/* CPUID.7.1:EAX[5]; "avx512f" includes that the system keeps the registers. */
+static bool has_avx512_bf16(void)
+{
+    unsigned a = 0;
+    unsigned b;
+    unsigned c;
+    unsigned d;
+    return __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512vl") &&
+           __get_cpuid_count(7, 1, &a, &b, &c, &d) && (a >> 5 & 1);
+}
+
+/* CPUID.7.0:EDX[22, 24], and Linux's leave to keep the tiles' registers, number 18. */
+static bool has_amx_bf16(void)
+{
+    enum { ASK = 0x1023, TILE_DATA = 18 };
+    unsigned a;
+    unsigned b;
+    unsigned c;
+    unsigned d = 0;
+    return has_avx512_bf16() && __get_cpuid_count(7, 0, &a, &b, &c, &d) && (d >> 22 & 1) &&
+           (d >> 24 & 1) && syscall(SYS_arch_prctl, ASK, TILE_DATA) == 0;
+}
+
+static const struct hc_native units[] = {
+    {"amx", "amx: TDPBF16PS, in fp32, flushing", hc_product16_amx, has_amx_bf16},
+    {"avx512bf16", "avx512bf16: VDPBF16PS, in fp32, flushing", hc_product16_avx512,
+     has_avx512_bf16},
+    {NULL, NULL, NULL, NULL},
+};
+#else
+static const struct hc_native units[] = {{NULL, NULL, NULL, NULL}};
+#endif
+
+static const struct hc_native none;
+static const struct hc_native *_Atomic chosen; /* NULL: nobody has asked; &none: there is none */
+
+static const struct hc_native *first_that_runs(void)
+{
+    const struct hc_native *u = units;
+    while (u->name && !u->runs())
+        u++;
+    return u->name ? u : &none;
+}
+
+const struct hc_native *hc_native(void)
+{
+    const struct hc_native *u = atomic_load(&chosen);
+    if (!u) {
+        u = first_that_runs();
+        atomic_store(&chosen, u);
+    }
+    return u == &none ? NULL : u;
+}
+
+enum hc_status hc_native_set(const char *name)
+{
+    const struct hc_native *u = units;
+    while (u->name && strcmp(u->name, name) != 0)
+        u++;
+    if (strcmp(name, "on") == 0)
+        u = first_that_runs();
+    else if (strcmp(name, "off") == 0)
+        u = &none;
+    else if (!u->name)
+        return hc_fail(HC_INVALID, "native is on, off, amx or avx512bf16, not '%.40s'", name);
+    else if (!u->runs())
+        return hc_fail(HC_INVALID, "native=%s: this processor has no such instructions", name);
+    atomic_store(&chosen, u);
+    return HC_OK;
+}
+
+struct op {
+    hc_kernel *kernel;
+    size_t (*scratch)(struct hc_queue *queue, const struct hc_call *call);
+};
+
+static const struct op ops[HC_OP_COUNT] = {
+    [HC_OP_gemm] = {hc_native_gemm, hc_native_gemm_scratch},
+    [HC_OP_conv2d] = {hc_native_conv, hc_native_conv_scratch},
+    [HC_OP_conv2d_bwd_data] = {hc_native_conv, hc_native_conv_scratch},
+    [HC_OP_conv2d_bwd_filter] = {hc_native_filter, hc_native_filter_scratch},
+};
+
+bool hc_native_takes(const struct hc_call *call)
+{
+    return ops[call->op].kernel && call->in[HC_FIRST].format == HC_BF16 && hc_native();
+}
+
+enum hc_status hc_native_run(struct hc_queue *queue, const struct hc_call *call)
+{
+    return ops[call->op].kernel(queue, call);
+}
+
+size_t hc_native_scratch(struct hc_queue *queue, const struct hc_call *call)
+{
+    return ops[call->op].scratch(queue, call);
+}

@@ -1,0 +1,44 @@
+/* Products of bf16 by the CPU's own bf16 instructions, where it has some: gemm and the convolutions
+   on tensors in bf16. Other formats, and other CPUs, multiply in fp32 (onednn.h). */
+#ifndef HC_KERNELS_HOST_NATIVE_H
+#define HC_KERNELS_HOST_NATIVE_H
+
+#include "kernels/host/host.h"
+#include "kernels/host/product16.h"
+
+/* What multiplies. */
+struct hc_native {
+    const char *name; /* as `--set native=NAME` takes it */
+    const char *fact; /* for the record */
+    hc_product16 *product;
+    bool (*runs)(void);
+};
+
+/* What is used here; NULL: fp32. */
+const struct hc_native *hc_native(void);
+
+/* Uses the unit of that name; "off": none; "on": the first that runs. HC_INVALID, with a line, if
+   there is none of that name here. */
+enum hc_status hc_native_set(const char *name);
+
+/* Whether hc_native_run takes the call. */
+bool hc_native_takes(const struct hc_call *call);
+hc_kernel hc_native_run;
+size_t hc_native_scratch(struct hc_queue *queue, const struct hc_call *call);
+
+/* By op. */
+hc_kernel hc_native_gemm, hc_native_conv, hc_native_filter;
+size_t hc_native_gemm_scratch(struct hc_queue *queue, const struct hc_call *call);
+size_t hc_native_conv_scratch(struct hc_queue *queue, const struct hc_call *call);
+size_t hc_native_filter_scratch(struct hc_queue *queue, const struct hc_call *call);
+
+/* Rows of a result that one thread computes at a time. No result depends on them. */
+enum { HC_NATIVE_ROWS = 64 };
+
+/* Bytes, or bf16 numbers, up to a whole number of cache lines. */
+static inline int64_t hc_native_rounded(int64_t n)
+{
+    return (n + 63) / 64 * 64;
+}
+
+#endif

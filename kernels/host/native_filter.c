@@ -1,0 +1,225 @@
+/* Convolution in bf16 backward to the filter, as a product of matrices:
+
+     dw [K, RSC] = dy [NPQ, K]^T patches [NPQ, RSC]
+
+   A small dw is summed over shares of the images, each by one thread, and the shares' sums are
+   added in order. A large dw is divided into shares of its columns instead. Both kinds depend on
+   the shape alone (onednn_filter.c divides in the same way).
+
+   In patches the padding is zeros. With an infinite dy such a zero would give a NaN where the
+   definition has no term. So if any sum comes out infinite or NaN, all are computed again, tap by
+   tap, from those output pixels alone for which the tap lies inside the image. */
+#include <omp.h>
+#include <string.h>
+
+#include "kernels/exact/exact.h"
+#include "kernels/host/native.h"
+#include "kernels/host/onednn.h"
+#include "kernels/host/patches16.h"
+
+struct work {
+    struct hc_conv_shape shape;
+    int64_t columns;      /* R S C */
+    int64_t image_shares; /* how many; of share_images images each */
+    int64_t share_images;
+    int64_t column_shares; /* how many; of share_columns columns each */
+    int64_t share_columns;
+    int64_t group;        /* images of one product */
+    int64_t dy_size;      /* in bf16 numbers: of a thread's packed dy */
+    int64_t patches_size; /* of its packed patches */
+    int64_t buffer_size;  /* of its buffer */
+};
+
+/* n / by, rounded up. */
+static int64_t divided(int64_t n, int64_t by)
+{
+    return (n + by - 1) / by;
+}
+
+static int64_t larger(int64_t a, int64_t b)
+{
+    return a > b ? a : b;
+}
+
+/* The patches are those of the convolution forward. */
+static struct hc_grid grid_of(const struct work *w, const struct hc_call *call)
+{
+    struct hc_conv_shape g = w->shape;
+    g.op = HC_OP_conv2d;
+    return hc_grid_of(&g, 0, call->in[HC_CONV_BWD_FILTER_X].data);
+}
+
+/* Plans the work. False if there is nothing to multiply. */
+static bool lay_out(const struct hc_call *call, struct work *w)
+{
+    struct hc_conv_shape g = hc_conv_shape_of(call);
+    if (hc_conv_empty(&g))
+        return false;
+    int64_t pixels = g.p * g.q;
+    *w = (struct work){.shape = g, .columns = g.r * g.s * g.c};
+    bool large = g.k * w->columns >= HC_ONEDNN_LARGE_FILTER;
+    w->share_images = large ? g.n : divided(g.n, HC_ONEDNN_FILTER_SHARES);
+    w->share_columns =
+        large ? divided(divided(w->columns, HC_ONEDNN_FILTER_SHARES), 32) * 32 : w->columns;
+    w->image_shares = divided(g.n, w->share_images);
+    w->column_shares = divided(w->columns, w->share_columns);
+    w->group = pixels < HC_ONEDNN_FILTER_ROWS ? HC_ONEDNN_FILTER_ROWS / pixels : 1;
+    w->group = w->group < w->share_images ? w->group : w->share_images;
+    struct hc_grid grid = grid_of(w, call);
+    w->dy_size = hc_packed16(g.k, w->group * pixels);
+    w->patches_size = larger(hc_packed16(w->share_columns, w->group * pixels),
+                             hc_packed16(g.c, w->group * pixels));
+    w->buffer_size =
+        hc_native_rounded(larger(hc_patches_buffer(&grid, w->share_columns), pixels * (g.k + g.c)));
+    return true;
+}
+
+static int64_t sums_size(const struct work *w)
+{
+    return hc_native_rounded(w->image_shares * w->shape.k * w->columns);
+}
+
+static int64_t thread_size(const struct work *w)
+{
+    return w->dy_size + w->patches_size + w->buffer_size;
+}
+
+size_t hc_native_filter_scratch(struct hc_queue *queue, const struct hc_call *call)
+{
+    struct work w;
+    if (!lay_out(call, &w))
+        return hc_exact_scratch(queue, call);
+    return (size_t)sums_size(&w) * sizeof(float) +
+           (size_t)(queue->threads * thread_size(&w)) * sizeof(uint16_t);
+}
+
+/* Packed dy of the calling thread; its packed patches and its buffer lie behind. */
+static uint16_t *thread_memory(const struct hc_call *call, const struct work *w)
+{
+    return (uint16_t *)(void *)((float *)call->scratch + sums_size(w)) +
+           omp_get_thread_num() * thread_size(w);
+}
+
+static float *sums_of(const struct hc_call *call, const struct work *w, int64_t share)
+{
+    return (float *)call->scratch + share * w->shape.k * w->columns;
+}
+
+/* Packs the filters' gradients of `terms` output pixels as rows of a. */
+static void pack_dy(const struct work *w, const uint16_t *dy, int64_t terms, uint16_t *to)
+{
+    struct hc_matrix16 matrix = {dy, w->shape.k, w->shape.k, terms, false};
+    for (int64_t k = 0; k < w->shape.k; k += HC_TILE16_EDGE)
+        hc_pack16_rows(&matrix, k, to + hc_packed16(k, terms));
+}
+
+/* Sums a share of the images and columns. Returns whether any sum is infinite or NaN. */
+static bool sum_share(const struct hc_queue *queue, const struct hc_call *call,
+                      const struct work *w, int64_t index)
+{
+    const struct hc_conv_shape *g = &w->shape;
+    struct hc_grid grid = grid_of(w, call);
+    int64_t pixels = g->p * g->q;
+    int64_t image_share = index / w->column_shares;
+    int64_t from = index % w->column_shares * w->share_columns;
+    int64_t to = from + w->share_columns < w->columns ? from + w->share_columns : w->columns;
+    int64_t first = image_share * w->share_images;
+    int64_t end = first + w->share_images < g->n ? first + w->share_images : g->n;
+    const uint16_t *dy = call->in[HC_CONV_BWD_FILTER_DY].data;
+    uint16_t *a = thread_memory(call, w);
+    uint16_t *b = a + w->dy_size;
+    float *sums = sums_of(call, w, image_share) + from;
+    for (int64_t count, n = first; n < end; n += count) {
+        count = end - n < w->group ? end - n : w->group;
+        pack_dy(w, dy + n * pixels * g->k, count * pixels, a);
+        struct hc_patches16 patches = {n * pixels, (n + count) * pixels, from, to};
+        hc_pack16_patches(&grid, &patches, b + w->patches_size, b);
+        hc_native()->product(&(struct hc_product16){.m = g->k,
+                                                    .n = to - from,
+                                                    .k = count * pixels,
+                                                    .a = a,
+                                                    .b = b,
+                                                    .c = sums,
+                                                    .ldc = w->columns,
+                                                    .adds = n > first});
+    }
+    bool nonfinite = false;
+    for (int64_t i = 0; i < g->k && !nonfinite; i++)
+        nonfinite = queue->loops->any_nonfinite(sums + i * w->columns, to - from);
+    return nonfinite;
+}
+
+/* Sums tap t over all images, from those output pixels alone for which it lies inside the image. */
+static void sum_tap(const struct hc_call *call, const struct work *w, int64_t t)
+{
+    const struct hc_conv_shape *g = &w->shape;
+    struct hc_grid grid = grid_of(w, call);
+    int64_t pixels = g->p * g->q;
+    const uint16_t *dy_in = call->in[HC_CONV_BWD_FILTER_DY].data;
+    uint16_t *a = thread_memory(call, w);
+    uint16_t *b = a + w->dy_size;
+    uint16_t *dy = b + w->patches_size;
+    uint16_t *x = dy + pixels * g->k;
+    for (int64_t n = 0; n < g->n; n++) {
+        int64_t rows = 0;
+        for (int64_t i = n * pixels; i < (n + 1) * pixels; i++) {
+            const uint16_t *source = hc_grid_source(&grid, i, t / g->s, t % g->s);
+            if (!source)
+                continue;
+            memcpy(x + rows * g->c, source, (size_t)g->c * sizeof *x);
+            memcpy(dy + rows * g->k, dy_in + i * g->k, (size_t)g->k * sizeof *dy);
+            rows++;
+        }
+        struct hc_matrix16 matrix = {x, g->c, g->c, rows, false};
+        pack_dy(w, dy, rows, a);
+        for (int64_t c = 0; c < g->c; c += HC_TILE16_EDGE)
+            hc_pack16_columns(&matrix, c, b + hc_packed16(c, rows));
+        hc_native()->product(&(struct hc_product16){.m = g->k,
+                                                    .n = g->c,
+                                                    .k = rows,
+                                                    .a = a,
+                                                    .b = b,
+                                                    .c = sums_of(call, w, 0) + t * g->c,
+                                                    .ldc = w->columns,
+                                                    .adds = n > 0});
+    }
+}
+
+/* Adds up the sums of the shares of images, in order, into dw. */
+static void finish(const struct hc_queue *queue, const struct hc_call *call, const struct work *w,
+                   int64_t shares)
+{
+    int64_t n = w->shape.k * w->columns;
+    struct hc_map_scalars scalars = {0};
+#pragma omp parallel for num_threads(queue->threads) schedule(static) if (n > HC_HOST_SMALL)
+    for (int64_t at = 0; at < n; at += HC_HOST_BLOCK) {
+        int64_t count = n - at < HC_HOST_BLOCK ? n - at : HC_HOST_BLOCK;
+        float *sum = sums_of(call, w, 0) + at;
+        for (int64_t i = 1; i < shares; i++) {
+            const float *in[3] = {sum, sums_of(call, w, i) + at};
+            queue->loops->map[HC_OP_add](in, sum, count, &scalars);
+        }
+        hc_host_flush(queue, &call->out[HC_CONV_BWD_FILTER_DW], at, count, sum);
+    }
+}
+
+enum hc_status hc_native_filter(struct hc_queue *queue, const struct hc_call *call)
+{
+    struct work w;
+    if (!lay_out(call, &w))
+        return hc_exact_run(queue, call);
+    int nonfinite = 0;
+    int64_t shares = w.image_shares;
+    int64_t taps = w.shape.r * w.shape.s;
+#pragma omp parallel for num_threads(queue->threads) schedule(dynamic) reduction(| : nonfinite)
+    for (int64_t i = 0; i < w.image_shares * w.column_shares; i++)
+        nonfinite |= sum_share(queue, call, &w, i);
+    if (nonfinite && w.shape.pad > 0) {
+        shares = 1;
+#pragma omp parallel for num_threads(queue->threads) schedule(dynamic)
+        for (int64_t t = 0; t < taps; t++)
+            sum_tap(call, &w, t);
+    }
+    finish(queue, call, &w, shares);
+    return HC_OK;
+}

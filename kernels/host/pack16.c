@@ -1,0 +1,119 @@
+/* Packing for product16.h. Only called where the CPU has AVX-512. */
+#include "kernels/host/product16.h"
+
+enum { EDGE = HC_TILE16_EDGE, TERMS = HC_TILE16_TERMS };
+
+int64_t hc_packed16(int64_t edge, int64_t terms)
+{
+    return (edge + EDGE - 1) / EDGE * ((terms + TERMS - 1) / TERMS) * HC_TILE16;
+}
+
+#ifdef __AVX512BW__
+#include <immintrin.h>
+
+/* 16 rows of 16 words; the words of a row become those of a column. */
+static void transpose(__m512i r[16])
+{
+    __m512i t[16];
+    for (int i = 0; i < 16; i += 2) {
+        t[i] = _mm512_unpacklo_epi32(r[i], r[i + 1]);
+        t[i + 1] = _mm512_unpackhi_epi32(r[i], r[i + 1]);
+    }
+    for (int i = 0; i < 16; i += 4) {
+        r[i] = _mm512_unpacklo_epi64(t[i], t[i + 2]);
+        r[i + 1] = _mm512_unpackhi_epi64(t[i], t[i + 2]);
+        r[i + 2] = _mm512_unpacklo_epi64(t[i + 1], t[i + 3]);
+        r[i + 3] = _mm512_unpackhi_epi64(t[i + 1], t[i + 3]);
+    }
+    for (int i = 0; i < 4; i++) {
+        t[i] = _mm512_shuffle_i32x4(r[i], r[i + 4], 0x88);
+        t[i + 4] = _mm512_shuffle_i32x4(r[i], r[i + 4], 0xdd);
+        t[i + 8] = _mm512_shuffle_i32x4(r[i + 8], r[i + 12], 0x88);
+        t[i + 12] = _mm512_shuffle_i32x4(r[i + 8], r[i + 12], 0xdd);
+    }
+    for (int i = 0; i < 4; i++) {
+        r[i] = _mm512_shuffle_i32x4(t[i], t[i + 8], 0x88);
+        r[i + 8] = _mm512_shuffle_i32x4(t[i], t[i + 8], 0xdd);
+        r[i + 4] = _mm512_shuffle_i32x4(t[i + 4], t[i + 12], 0x88);
+        r[i + 12] = _mm512_shuffle_i32x4(t[i + 4], t[i + 12], 0xdd);
+    }
+}
+
+static __m512i pair(__m256i even, __m256i odd)
+{
+    return _mm512_or_si512(_mm512_cvtepu16_epi32(even),
+                           _mm512_slli_epi32(_mm512_cvtepu16_epi32(odd), 16));
+}
+
+/* The first n of 16 or 32 numbers. */
+static __mmask16 first16(int64_t n)
+{
+    return n >= 16 ? 0xffff : (__mmask16)((1u << n) - 1);
+}
+
+static __mmask32 first32(int64_t n)
+{
+    return n >= 32 ? 0xffffffff : ((__mmask32)1 << n) - 1;
+}
+
+/* Words of one tile as they lie in memory: row i is term pair i, or edge i. */
+static void load(const struct hc_matrix16 *x, int64_t first, int64_t term, __m512i r[16])
+{
+    int64_t edges = x->edge - first;
+    int64_t terms = x->terms - term;
+    const uint16_t *from =
+        x->from + (x->contiguous ? first * x->stride + term : term * x->stride + first);
+    for (int i = 0; i < 16; i++) {
+        if (x->contiguous) {
+            __mmask32 mask = i < edges ? first32(terms) : 0;
+            r[i] = _mm512_maskz_loadu_epi16(mask, from + i * x->stride);
+            continue;
+        }
+        __mmask16 even = 2 * i < terms ? first16(edges) : 0;
+        __mmask16 odd = 2 * i + 1 < terms ? first16(edges) : 0;
+        r[i] = pair(_mm256_maskz_loadu_epi16(even, from + 2 * i * x->stride),
+                    _mm256_maskz_loadu_epi16(odd, from + (2 * i + 1) * x->stride));
+    }
+}
+
+static void pack(const struct hc_matrix16 *x, int64_t first, bool transposes, uint16_t *to)
+{
+    __m512i r[16];
+    for (int64_t term = 0; term < x->terms; term += TERMS, to += HC_TILE16) {
+        load(x, first, term, r);
+        if (transposes)
+            transpose(r);
+        for (int i = 0; i < 16; i++)
+            _mm512_store_si512(to + i * TERMS, r[i]);
+    }
+}
+
+void hc_pack16_rows(const struct hc_matrix16 *a, int64_t first, uint16_t *to)
+{
+    pack(a, first, !a->contiguous, to);
+}
+
+void hc_pack16_columns(const struct hc_matrix16 *b, int64_t first, uint16_t *to)
+{
+    pack(b, first, b->contiguous, to);
+}
+
+bool hc_any_nonfinite16(const uint16_t *x, int64_t n)
+{
+    const __m512i exponent = _mm512_set1_epi16(0x7f80);
+    __mmask32 any = 0;
+    for (int64_t i = 0; i < n; i += TERMS) {
+        __m512i bits = _mm512_maskz_loadu_epi16(first32(n - i), x + i);
+        any |= _mm512_cmpeq_epi16_mask(_mm512_and_si512(bits, exponent), exponent);
+    }
+    return any != 0;
+}
+
+void hc_pair16(const uint16_t *even, const uint16_t *odd, uint16_t *to)
+{
+    __m256i zero = _mm256_setzero_si256();
+    _mm512_store_si512(to, pair(even ? _mm256_loadu_si256((const __m256i *)even) : zero,
+                                odd ? _mm256_loadu_si256((const __m256i *)odd) : zero));
+}
+
+#endif

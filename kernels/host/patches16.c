@@ -1,0 +1,222 @@
+#include "kernels/host/patches16.h"
+
+#include <stddef.h>
+#include <string.h>
+
+static struct hc_axis forward(int64_t results, int64_t sources, int64_t taps, int64_t stride,
+                              int64_t pad)
+{
+    return (struct hc_axis){.results = results,
+                            .result_step = 1,
+                            .sources = sources,
+                            .stride = stride,
+                            .first = -pad,
+                            .step = 1,
+                            .taps = taps,
+                            .tap_step = 1};
+}
+
+/* Pixels phase, phase + stride, ... of the result, which meet every stride-th tap. */
+static struct hc_axis backward(int64_t results, int64_t sources, int64_t taps, int64_t stride,
+                               int64_t pad, int64_t phase)
+{
+    int64_t tap = (phase + pad) % stride;
+    return (struct hc_axis){.results = results > phase ? (results - phase - 1) / stride + 1 : 0,
+                            .result = phase,
+                            .result_step = stride,
+                            .sources = sources,
+                            .stride = 1,
+                            .first = (phase + pad - tap) / stride,
+                            .step = -1,
+                            .taps = taps > tap ? (taps - tap - 1) / stride + 1 : 0,
+                            .tap = tap,
+                            .tap_step = stride};
+}
+
+int64_t hc_grids(const struct hc_conv_shape *g)
+{
+    return g->op == HC_OP_conv2d_bwd_data ? g->stride * g->stride : 1;
+}
+
+struct hc_grid hc_grid_of(const struct hc_conv_shape *g, int64_t i, const uint16_t *from)
+{
+    if (g->op != HC_OP_conv2d_bwd_data)
+        return (struct hc_grid){forward(g->p, g->h, g->r, g->stride, g->pad),
+                                forward(g->q, g->w, g->s, g->stride, g->pad), g->c, from};
+    return (struct hc_grid){backward(g->h, g->p, g->r, g->stride, g->pad, i / g->stride),
+                            backward(g->w, g->q, g->s, g->stride, g->pad, i % g->stride), g->k,
+                            from};
+}
+
+int64_t hc_grid_pixels(const struct hc_grid *g)
+{
+    return g->rows.results * g->columns.results;
+}
+
+int64_t hc_grid_terms(const struct hc_grid *g)
+{
+    return g->rows.taps * g->columns.taps * g->channels;
+}
+
+int64_t hc_grid_result(const struct hc_grid *g, int64_t i, int64_t h, int64_t w)
+{
+    int64_t image = i / hc_grid_pixels(g);
+    int64_t row = i % hc_grid_pixels(g) / g->columns.results;
+    int64_t column = i % g->columns.results;
+    return (image * h + g->rows.result + row * g->rows.result_step) * w + g->columns.result +
+           column * g->columns.result_step;
+}
+
+const uint16_t *hc_grid_source(const struct hc_grid *g, int64_t i, int64_t row, int64_t column)
+{
+    int64_t image = i / hc_grid_pixels(g);
+    int64_t y = i % hc_grid_pixels(g) / g->columns.results * g->rows.stride + g->rows.first +
+                row * g->rows.step;
+    int64_t x =
+        i % g->columns.results * g->columns.stride + g->columns.first + column * g->columns.step;
+    if (y < 0 || y >= g->rows.sources || x < 0 || x >= g->columns.sources)
+        return NULL;
+    return g->from + ((image * g->rows.sources + y) * g->columns.sources + x) * g->channels;
+}
+
+int64_t hc_grid_buffer(const struct hc_grid *g)
+{
+    return g->channels % HC_TILE16_TERMS ? HC_TILE16_EDGE * hc_grid_terms(g) : 0;
+}
+
+/* The channels of one tap for 16 pixels, whole tiles of them. */
+static void pack_tap(const struct hc_grid *g, const uint16_t *const source[HC_TILE16_EDGE],
+                     uint16_t *to)
+{
+    static const uint16_t zeros[HC_TILE16_TERMS];
+    for (int64_t c = 0; c < g->channels; c += HC_TILE16_TERMS)
+        for (int p = 0; p < HC_TILE16_EDGE; p++, to += HC_TILE16_TERMS)
+            memcpy(to, source[p] ? source[p] + c : zeros, sizeof zeros);
+}
+
+static void gather(uint16_t *to, const uint16_t *from, int64_t n)
+{
+    for (int64_t i = 0; i < n; i++)
+        to[i] = from ? from[i] : 0;
+}
+
+/* Where tap (0, 0) of a pixel looks. */
+struct corner {
+    int64_t y;
+    int64_t x;
+    const uint16_t *image;
+};
+
+/* Of n pixels from `first` on. Divisions take longer than the products, so there are few. */
+static void find_corners(const struct hc_grid *g, int64_t first, int64_t n, struct corner *corner)
+{
+    int64_t size = g->rows.sources * g->columns.sources * g->channels;
+    int64_t in_image = first % hc_grid_pixels(g);
+    int64_t row = in_image / g->columns.results;
+    int64_t column = in_image % g->columns.results;
+    const uint16_t *image = g->from + first / hc_grid_pixels(g) * size;
+    for (int64_t p = 0; p < n; p++) {
+        corner[p] = (struct corner){row * g->rows.stride + g->rows.first,
+                                    column * g->columns.stride + g->columns.first, image};
+        if (++column < g->columns.results)
+            continue;
+        column = 0;
+        if (++row < g->rows.results)
+            continue;
+        row = 0;
+        image += size;
+    }
+}
+
+/* What n pixels see by a tap. */
+static void find_sources(const struct hc_grid *g, const struct corner *corner, int64_t n,
+                         int64_t row, int64_t column, const uint16_t **source)
+{
+    for (int64_t p = 0; p < n; p++) {
+        int64_t y = corner[p].y + row * g->rows.step;
+        int64_t x = corner[p].x + column * g->columns.step;
+        bool inside = y >= 0 && y < g->rows.sources && x >= 0 && x < g->columns.sources;
+        source[p] = inside ? corner[p].image + (y * g->columns.sources + x) * g->channels : NULL;
+    }
+}
+
+void hc_pack16_pixels(const struct hc_grid *g, int64_t first, int64_t end, uint16_t *buffer,
+                      uint16_t *to)
+{
+    int64_t terms = hc_grid_terms(g);
+    int64_t n = end - first;
+    bool whole = g->channels % HC_TILE16_TERMS == 0;
+    int64_t at = 0;
+    struct corner corner[HC_TILE16_EDGE];
+    find_corners(g, first, n, corner);
+    for (int64_t row = 0; row < g->rows.taps; row++)
+        for (int64_t column = 0; column < g->columns.taps; column++, at += g->channels) {
+            const uint16_t *source[HC_TILE16_EDGE] = {0};
+            find_sources(g, corner, n, row, column, source);
+            if (whole)
+                pack_tap(g, source, to + at * HC_TILE16_EDGE);
+            for (int64_t p = 0; p < n && !whole; p++)
+                gather(buffer + p * terms + at, source[p], g->channels);
+        }
+    if (!whole)
+        hc_pack16_rows(&(struct hc_matrix16){buffer, terms, n, terms, true}, 0, to);
+}
+
+enum { TERMS = HC_TILE16_TERMS, EDGE = HC_TILE16_EDGE };
+
+static bool in_place(const struct hc_grid *g)
+{
+    return g->channels % EDGE == 0;
+}
+
+int64_t hc_patches_buffer(const struct hc_grid *g, int64_t columns)
+{
+    return in_place(g) ? 0 : TERMS * columns;
+}
+
+/* One tile: column `column` of the patches and the 15 behind it, which belong to one tap. */
+static void pair_tile(const struct hc_grid *g, const uint16_t *const source[TERMS], int64_t column,
+                      uint16_t *to)
+{
+    int64_t c = column % g->channels;
+    for (int p = 0; p < TERMS; p += 2)
+        hc_pair16(source[p] ? source[p] + c : NULL, source[p + 1] ? source[p + 1] + c : NULL,
+                  to + p * EDGE);
+}
+
+/* Columns from .. to - 1 of what a tap sees, into rows of the buffer. */
+static void gather_tap(const struct hc_patches16 *p, const uint16_t *const source[TERMS], int64_t n,
+                       int64_t start, int64_t channels, uint16_t *buffer)
+{
+    int64_t low = start > p->from ? start : p->from;
+    int64_t high = start + channels < p->to ? start + channels : p->to;
+    for (int64_t i = 0; i < n && low < high; i++)
+        gather(buffer + i * (p->to - p->from) + low - p->from,
+               source[i] ? source[i] + low - start : NULL, high - low);
+}
+
+void hc_pack16_patches(const struct hc_grid *g, const struct hc_patches16 *p, uint16_t *buffer,
+                       uint16_t *to)
+{
+    int64_t width = p->to - p->from;
+    int64_t tiles = (p->end - p->first + TERMS - 1) / TERMS;
+    for (int64_t t = 0; t < tiles; t++) {
+        struct corner corner[TERMS];
+        int64_t first = p->first + t * TERMS;
+        int64_t n = p->end - first < TERMS ? p->end - first : TERMS;
+        find_corners(g, first, n, corner);
+        for (int64_t tap = p->from / g->channels; tap * g->channels < p->to; tap++) {
+            const uint16_t *source[TERMS] = {0};
+            int64_t start = tap * g->channels;
+            find_sources(g, corner, n, tap / g->columns.taps, tap % g->columns.taps, source);
+            if (!in_place(g))
+                gather_tap(p, source, n, start, g->channels, buffer);
+            for (int64_t c = start; in_place(g) && c < start + g->channels; c += EDGE)
+                if (c >= p->from && c < p->to)
+                    pair_tile(g, source, c, to + ((c - p->from) / EDGE * tiles + t) * HC_TILE16);
+        }
+        struct hc_matrix16 matrix = {buffer, width, width, n, false};
+        for (int64_t j = 0; j < width && !in_place(g); j += EDGE)
+            hc_pack16_columns(&matrix, j, to + (j / EDGE * tiles + t) * HC_TILE16);
+    }
+}
