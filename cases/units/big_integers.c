@@ -10,7 +10,7 @@ enum { SINGLES = 100, TILE = 12, TILES = 2, EXHAUSTIVE = 500 };
 
 /* A product and its operands as the definition takes them: rows of a, columns of b. */
 struct tile {
-    struct hc_probe_product p;
+    struct hc_unit_probe_product p;
     int64_t side;
     int64_t k;
     uint32_t *a;
@@ -22,7 +22,7 @@ static struct tile tile_new(struct hc_check *check, const struct hc_unit *unit, 
                             int64_t k)
 {
     size_t row = (size_t)(side * k) * sizeof(uint32_t);
-    return (struct tile){.p = hc_probe_product_new(check, unit, side, k, side),
+    return (struct tile){.p = hc_unit_probe_product_new(check, unit, side, k, side),
                          .side = side,
                          .k = k,
                          .a = hc_check_memory(check, row),
@@ -36,12 +36,12 @@ static void set_vector(struct tile *t, int64_t at, const struct hc_directed *v)
     for (int64_t i = 0; i < t->k; i++) {
         t->a[at * t->k + i] = i < v->n ? v->a[i] : 0;
         t->b[at * t->k + i] = i < v->n ? v->b[i] : 0;
-        hc_probe_set(&t->p.call.in[HC_GEMM_A], at * t->k + i, t->a[at * t->k + i]);
-        hc_probe_set(&t->p.call.in[HC_GEMM_B], i * t->side + at, t->b[at * t->k + i]);
+        hc_unit_probe_set(&t->p.call.in[HC_GEMM_A], at * t->k + i, t->a[at * t->k + i]);
+        hc_unit_probe_set(&t->p.call.in[HC_GEMM_B], i * t->side + at, t->b[at * t->k + i]);
     }
     for (int64_t j = 0; j < t->side; j++) {
         t->c[at * t->side + j] = v->c;
-        hc_probe_set(&t->p.call.in[HC_GEMM_C], at * t->side + j, v->c);
+        hc_unit_probe_set(&t->p.call.in[HC_GEMM_C], at * t->side + j, v->c);
     }
 }
 
@@ -52,7 +52,7 @@ static void compare(const struct tile *t, struct hc_comparisons *all)
         const uint32_t *a = t->a + i / t->side * t->k;
         const uint32_t *b = t->b + i % t->side * t->k;
         uint32_t want = hc_unit_by_definition(unit, a, b, NULL, t->k, t->c[i]);
-        uint32_t got = hc_probe_get(&t->p.call.out[HC_GEMM_OUT], i);
+        uint32_t got = hc_unit_probe_get(&t->p.call.out[HC_GEMM_OUT], i);
         all->checked++;
         if (!hc_unit_same(unit, want, got))
             hc_comparisons_wrong(all, "%s, element %lld of %lld: want %08x, got %08x", unit->name,
@@ -84,7 +84,7 @@ static void by_big_integers(struct hc_check *check)
     int64_t times = hc_check_level(check) == HC_EXHAUSTIVE ? EXHAUSTIVE : 1;
     for (int u = 0; units[u]; u++) {
         struct hc_comparisons all = {.what = units[u]->name};
-        if (!hc_probe_can_ask(units[u]))
+        if (!hc_unit_probe_can_ask(units[u]))
             continue;
         int64_t longest = units[u]->k * (HC_DIRECTED_TERMS / 64);
         struct tile one = tile_new(check, units[u], 1, longest);

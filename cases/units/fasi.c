@@ -21,92 +21,93 @@
 /* 2^-24 as a subnormal half in every product, times `x`. */
 #define FOUR(x) .a = {S, S, S, S}, .b = {x, x, x, x}
 
-static const struct hc_probe a2 = {
+static const struct hc_unit_probe a2 = {
     .a = {S}, .b = {4}, .answers = {{"mi250x-*", 0}, {EVERY, 0x1p-22}}, .published = FASI};
-static const struct hc_probe a3 = {
+static const struct hc_unit_probe a3 = {
     .c = 0x1p-149, .answers = {{"mi250x-*", 0}, {EVERY, 0x1p-149}}, .published = FASI};
-static const struct hc_probe a5 = {
+static const struct hc_unit_probe a5 = {
     .a = {0x1p-14}, .b = {1}, .c = -0x1p-15, .answers = {{EVERY, 0x1p-15}}, .published = FASI};
-static const struct hc_probe b1 = {.a = {1 - 0x1p-11, 1 - 0x1p-11, 1 - 0x1p-11, 1 - 0x1p-11},
-                                   .b = {1 - 0x1p-11, 1 - 0x1p-11, 1 - 0x1p-11, 1 - 0x1p-11},
-                                   .answers = {{EVERY, 4 * (1 - 0x1p-11) * (1 - 0x1p-11)}},
-                                   .published = FASI};
-static const struct hc_probe b3_v100 = {FOUR(1), .c = 1,
-                                        .answers = {{"v100-* mi250x-*", 1}, {EVERY, 1 + 0x1p-22}},
-                                        .published = "v100-*"};
-static const struct hc_probe b3_t4 = {
+static const struct hc_unit_probe b1 = {.a = {1 - 0x1p-11, 1 - 0x1p-11, 1 - 0x1p-11, 1 - 0x1p-11},
+                                        .b = {1 - 0x1p-11, 1 - 0x1p-11, 1 - 0x1p-11, 1 - 0x1p-11},
+                                        .answers = {{EVERY, 4 * (1 - 0x1p-11) * (1 - 0x1p-11)}},
+                                        .published = FASI};
+static const struct hc_unit_probe b3_v100 = {
+    FOUR(1), .c = 1, .answers = {{"v100-* mi250x-*", 1}, {EVERY, 1 + 0x1p-22}},
+    .published = "v100-*"};
+static const struct hc_unit_probe b3_t4 = {
     FOUR(0.5), .c = 1,
     .answers = {{"v100-* " F24 " mi250x-*", 1}, {F25 " mi100-* mi300x-*", 1 + 0x1p-23}},
     .published = T4UP};
-static const struct hc_probe b4 = {
+static const struct hc_unit_probe b4 = {
     .a = {1, S, S, S},
     .b = {1, 0.5, 0.5, 0.5},
     .c = S,
     .answers = {{"mi100-*@* v100-* " F24 " mi250x-* mi300x-*", 1}, {F25 " mi100-*", 1 + 0x1p-23}},
     .published = T4UP};
-static const struct hc_probe c1 = {
+static const struct hc_unit_probe c1 = {
     .a = {2, S}, .b = {1, 3}, .answers = {{"mi100-*", 2 + 0x1p-22}, {EVERY, 2}}, .published = FASI};
-static const struct hc_probe c2 = {.a = {-2, -S},
-                                   .b = {1, 3},
-                                   .answers = {{"mi100-*", -2 - 0x1p-22}, {EVERY, -2}},
-                                   .published = FASI};
-static const struct hc_probe d1 = {.a = {1},
-                                   .b = {1},
-                                   .c = -1 + S,
-                                   .answers = {{"v100-*", 0x1p-23}, {EVERY, S}},
-                                   .published = FASI};
-static const struct hc_probe d2 = {
+static const struct hc_unit_probe c2 = {.a = {-2, -S},
+                                        .b = {1, 3},
+                                        .answers = {{"mi100-*", -2 - 0x1p-22}, {EVERY, -2}},
+                                        .published = FASI};
+static const struct hc_unit_probe d1 = {.a = {1},
+                                        .b = {1},
+                                        .c = -1 + S,
+                                        .answers = {{"v100-*", 0x1p-23}, {EVERY, S}},
+                                        .published = FASI};
+static const struct hc_unit_probe d2 = {
     FOUR(1), .c = 1 - S,
     .answers = {{"mi250x-*", 1 - S}, {NVIDIA, 1 + 0x1p-23}, {EVERY, 1 + 0x1p-22}},
     .published = FASI};
-static const struct hc_probe d3 = {.a = {1, -S},
-                                   .b = {1, 1},
-                                   .c = -1 + S,
-                                   .answers = {{"v100-*", 0x1p-23}, {"mi250x-*", S}, {EVERY, 0}},
-                                   .published = FASI};
-static const struct hc_probe d4 = {.a = {1, 1, 1, S},
-                                   .b = {1, 1, 1, 2},
-                                   .c = 1 + 3 * 0x1p-23,
-                                   .answers = {{EVERY, 4 + 0x1p-21}},
-                                   .published = FASI};
-static const struct hc_probe d4b = {.a = {1.5, 1.75, 1.875, 1.875},
-                                    .b = {1, 1, 1, 1},
-                                    .c = 1,
-                                    .answers = {{EVERY, 8}},
-                                    .published = FASI};
-static const struct hc_probe d4c = {.a = {1, 1, 1, 1},
-                                    .b = {1, 1, 1, 1},
-                                    .c = 1 + 3 * 0x1p-23,
-                                    .answers = {{NVIDIA, 5}, {EVERY, 5 + 0x1p-21}},
-                                    .published = FASI};
-static const struct hc_probe d4d = {.a = {-1, -1, -1, -1},
-                                    .b = {1, 1, 1, 1},
-                                    .c = -1 - 3 * 0x1p-23,
-                                    .answers = {{NVIDIA, -5}, {EVERY, -5 - 0x1p-21}},
-                                    .published = FASI};
-static const struct hc_probe d5_less = {
+static const struct hc_unit_probe d3 = {
+    .a = {1, -S},
+    .b = {1, 1},
+    .c = -1 + S,
+    .answers = {{"v100-*", 0x1p-23}, {"mi250x-*", S}, {EVERY, 0}},
+    .published = FASI};
+static const struct hc_unit_probe d4 = {.a = {1, 1, 1, S},
+                                        .b = {1, 1, 1, 2},
+                                        .c = 1 + 3 * 0x1p-23,
+                                        .answers = {{EVERY, 4 + 0x1p-21}},
+                                        .published = FASI};
+static const struct hc_unit_probe d4b = {.a = {1.5, 1.75, 1.875, 1.875},
+                                         .b = {1, 1, 1, 1},
+                                         .c = 1,
+                                         .answers = {{EVERY, 8}},
+                                         .published = FASI};
+static const struct hc_unit_probe d4c = {.a = {1, 1, 1, 1},
+                                         .b = {1, 1, 1, 1},
+                                         .c = 1 + 3 * 0x1p-23,
+                                         .answers = {{NVIDIA, 5}, {EVERY, 5 + 0x1p-21}},
+                                         .published = FASI};
+static const struct hc_unit_probe d4d = {.a = {-1, -1, -1, -1},
+                                         .b = {1, 1, 1, 1},
+                                         .c = -1 - 3 * 0x1p-23,
+                                         .answers = {{NVIDIA, -5}, {EVERY, -5 - 0x1p-21}},
+                                         .published = FASI};
+static const struct hc_unit_probe d5_less = {
     .a = {S, S, S, S},
     .b = {0.5, 0.5, 0.5, 1.5},
     .c = 1 - S,
     .answers = {{"v100-*", 1}, {"mi250x-*", 1 - S}, {EVERY, 1 + 0x1p-23}},
     .published = T4UP};
-static const struct hc_probe d5_more = {
+static const struct hc_unit_probe d5_more = {
     .a = {S, S, S, S},
     .b = {0.5, 0.5, 0.5, 1.5},
     .c = 1,
     .answers = {{"v100-* " F24 " mi250x-*", 1}, {F25, 1 + 0x1p-23}, {EVERY, 1 + 0x1p-22}},
     .published = T4UP};
-static const struct hc_probe half_a1 = {
+static const struct hc_unit_probe half_a1 = {
     .a = {S}, .b = {4}, .answers = {{NVIDIA, 0x1p-22}}, .published = FASI};
-static const struct hc_probe half_a4a = {
+static const struct hc_unit_probe half_a4a = {
     .a = {0x1p-14}, .b = {0.5}, .answers = {{NVIDIA, 0x1p-15}}, .published = FASI};
-static const struct hc_probe half_a4b = {
+static const struct hc_unit_probe half_a4b = {
     .a = {0x1p-14}, .b = {1}, .c = -0x1p-15, .answers = {{NVIDIA, 0x1p-15}}, .published = FASI};
-static const struct hc_probe half_b2 = {.a = {1 - 0x1p-11, 1 - 0x1p-11},
-                                        .b = {1 - 0x1p-11, 0x1p-11},
-                                        .answers = {{NVIDIA, 1 - 0x1p-11}},
-                                        .published = FASI};
-static const struct hc_probe half_c3 = {
+static const struct hc_unit_probe half_b2 = {.a = {1 - 0x1p-11, 1 - 0x1p-11},
+                                             .b = {1 - 0x1p-11, 0x1p-11},
+                                             .answers = {{NVIDIA, 1 - 0x1p-11}},
+                                             .published = FASI};
+static const struct hc_unit_probe half_c3 = {
     .a = {0x1p-14, 0x1p-14}, .b = {0x1p-11, 0x1p-12}, .answers = {{NVIDIA, S}}, .published = FASI};
 
 #define SOURCE                                                                                     \
@@ -115,7 +116,7 @@ static const struct hc_probe half_c3 = {
 #define ROW(name_, title_, on, probe)                                                              \
     {                                                                                              \
         .name = "units/fasi/" name_, .title = title_, .source = SOURCE, .level = HC_QUICK,         \
-        .run = hc_probe_claim, .data = &(probe), .units = on                                       \
+        .run = hc_unit_probe_claim, .data = &(probe), .units = on                                  \
     }
 #define SINGLE(name, title, probe) ROW(name, title, "*-fp16-fp32*", probe)
 #define HALF(name, title, probe)   ROW("half/" name, title, "*-fp16-fp16*", probe)

@@ -9,44 +9,46 @@
 #define F25    "h100*-* b200*-* rtxblackwell-*"
 #define EVERY  NVIDIA " mi100-* mi250x-* mi300x-*"
 
-static const struct hc_probe subnormal = {
+static const struct hc_unit_probe subnormal = {
     .a = {0x1p-24}, .b = {1}, .answers = {{"mi250x-*", 0}, {EVERY, 0x1p-24}}};
-static const struct hc_probe subnormal_c = {.c = 0x1p-127,
-                                            .answers = {{"mi250x-*", 0}, {EVERY, 0x1p-127}}};
-static const struct hc_probe up = {.a = {2, 0x1p-14},
-                                   .b = {1, 1.5 * 0x1p-9},
-                                   .answers = {{"mi100-* mi250x-*", 2 + 0x1p-22}, {EVERY, 2}}};
-static const struct hc_probe down = {.a = {-2, -0x1p-14},
-                                     .b = {1, 1.5 * 0x1p-9},
-                                     .answers = {{"mi100-* mi250x-*", -2 - 0x1p-22}, {EVERY, -2}}};
-static const struct hc_probe c_up = {
+static const struct hc_unit_probe subnormal_c = {.c = 0x1p-127,
+                                                 .answers = {{"mi250x-*", 0}, {EVERY, 0x1p-127}}};
+static const struct hc_unit_probe up = {.a = {2, 0x1p-14},
+                                        .b = {1, 1.5 * 0x1p-9},
+                                        .answers = {{"mi100-* mi250x-*", 2 + 0x1p-22}, {EVERY, 2}}};
+static const struct hc_unit_probe down = {
+    .a = {-2, -0x1p-14},
+    .b = {1, 1.5 * 0x1p-9},
+    .answers = {{"mi100-* mi250x-*", -2 - 0x1p-22}, {EVERY, -2}}};
+static const struct hc_unit_probe c_up = {
     .a = {0x1p-14}, .b = {1.5 * 0x1p-9}, .c = 2, .answers = {{NVIDIA, 2}, {EVERY, 2 + 0x1p-22}}};
-static const struct hc_probe c_down = {
+static const struct hc_unit_probe c_down = {
     .a = {-2}, .b = {1}, .c = -1.5 * 0x1p-23, .answers = {{NVIDIA, -2}, {EVERY, -2 - 0x1p-22}}};
-static const struct hc_probe one_bit = {
+static const struct hc_unit_probe one_bit = {
     .a = {1}, .b = {1}, .c = -1 + 0x1p-24, .answers = {{"v100-*", 0x1p-23}, {EVERY, 0x1p-24}}};
-static const struct hc_probe three_bits_zero = {
+static const struct hc_unit_probe three_bits_zero = {
     .a = {1.25},
     .b = {1},
     .c = -0x1p-3 - 0x1p-25,
     .answers = {{F25, 1.125 - 0x1p-23}, {EVERY, 1.125}}};
-static const struct hc_probe three_bits_nearest = {
+static const struct hc_unit_probe three_bits_nearest = {
     .a = {1.25},
     .b = {1},
     .c = -0x1p-3 - 0x1p-24 - 0x1p-26,
     .answers = {{"v100-*", 1.125}, {EVERY, 1.125 - 0x1p-23}}};
-static const struct hc_probe tie = {
+static const struct hc_unit_probe tie = {
     .a = {0x1p-14}, .b = {0x1p-10}, .c = 1, .answers = {{EVERY, 1}}};
-static const struct hc_probe sticky = {.a = {1},
-                                       .b = {1},
-                                       .c = 0x1p-24 + 0x1p-27,
-                                       .answers = {{"mi100-* mi250x-*", 1 + 0x1p-23}, {EVERY, 1}}};
+static const struct hc_unit_probe sticky = {
+    .a = {1},
+    .b = {1},
+    .c = 0x1p-24 + 0x1p-27,
+    .answers = {{"mi100-* mi250x-*", 1 + 0x1p-23}, {EVERY, 1}}};
 
 #define ROW(name_, title_, probe)                                                                  \
     {                                                                                              \
         .name = "units/fttn/" name_, .title = title_,                                              \
         .source = "github.com/LLNL/FTTN fp16in.cpp (inputs); answers: the units' models",          \
-        .level = HC_QUICK, .run = hc_probe_claim, .data = &(probe), .units = "*-fp16-fp32*"        \
+        .level = HC_QUICK, .run = hc_unit_probe_claim, .data = &(probe), .units = "*-fp16-fp32*"   \
     }
 
 static const struct hc_case cases[] = {

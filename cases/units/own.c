@@ -10,7 +10,7 @@
 #define BF16   X86 " bfmmla-*"
 
 /* In fp32 2^24 + 1 is 2^24. VDPBF16PS begins with product 1, AMX and BFMMLA end with C. */
-static const struct hc_probe order = {
+static const struct hc_unit_probe order = {
     .a = {-0x1p12, 0x1p12},
     .b = {0x1p12, 0x1p12},
     .c = 1,
@@ -20,14 +20,14 @@ static const struct hc_probe order = {
 /* 2^-126 less a quarter of the last place below it is rounded to 2^-126, if exponents have no end,
    and stays. Less three quarters it is not, and becomes 0; fmaf gives 2^-126 to both. BFMMLA makes
    zeros of such products first. */
-static const struct hc_probe quarter = {.a = {0x1p-63, 0, -0x1p-76},
-                                        .b = {0x1p-63, 0, 0x1p-76},
-                                        .answers = {{BF16, 0x1p-126}},
-                                        .published = X86};
-static const struct hc_probe three_quarters = {.a = {0x1p-63, 0, -0x1.8p-75},
-                                               .b = {0x1p-63, 0, 0x1p-76},
-                                               .answers = {{X86, 0}, {"bfmmla-*", 0x1p-126}},
-                                               .published = X86};
+static const struct hc_unit_probe quarter = {.a = {0x1p-63, 0, -0x1p-76},
+                                             .b = {0x1p-63, 0, 0x1p-76},
+                                             .answers = {{BF16, 0x1p-126}},
+                                             .published = X86};
+static const struct hc_unit_probe three_quarters = {.a = {0x1p-63, 0, -0x1.8p-75},
+                                                    .b = {0x1p-63, 0, 0x1p-76},
+                                                    .answers = {{X86, 0}, {"bfmmla-*", 0x1p-126}},
+                                                    .published = X86};
 
 /* C cancels product 0, and product i is small. Beside the large ones it is lost; once they are gone
    it stays. The answer is the first product that changes the result: the length of a piece, where
@@ -48,21 +48,21 @@ static const struct {
 static int first_that_counts(struct hc_check *check, const struct hc_unit *unit)
 {
     const int products = 2 * unit->k;
-    struct hc_probe_product p = hc_probe_product_new(check, unit, 1, products, 1);
+    struct hc_unit_probe_product p = hc_unit_probe_product_new(check, unit, 1, products, 1);
     const struct hc_tensor *a = &p.call.in[HC_GEMM_A];
     const struct hc_tensor *b = &p.call.in[HC_GEMM_B];
-    hc_probe_set(a, 0, hc_probe_code(unit->a, 0x1p14));
-    hc_probe_set(b, 0, hc_probe_code(unit->b, 0x1p14));
-    hc_probe_set(&p.call.in[HC_GEMM_C], 0, hc_probe_code(unit->c, -0x1p28));
+    hc_unit_probe_set(a, 0, hc_unit_probe_code(unit->a, 0x1p14));
+    hc_unit_probe_set(b, 0, hc_unit_probe_code(unit->b, 0x1p14));
+    hc_unit_probe_set(&p.call.in[HC_GEMM_C], 0, hc_unit_probe_code(unit->c, -0x1p28));
     for (int i = 1; i < products; i++) {
-        hc_probe_set(a, i, hc_probe_code(unit->a, 1));
-        hc_probe_set(b, i, hc_probe_code(unit->b, 1));
+        hc_unit_probe_set(a, i, hc_unit_probe_code(unit->a, 1));
+        hc_unit_probe_set(b, i, hc_unit_probe_code(unit->b, 1));
         if (hc_do(check, &p.call) != HC_OK)
             return -1;
         if (hc_tensor_get(&p.call.out[HC_GEMM_OUT], 0) != 0)
             return i;
-        hc_probe_set(a, i, 0);
-        hc_probe_set(b, i, 0);
+        hc_unit_probe_set(a, i, 0);
+        hc_unit_probe_set(b, i, 0);
     }
     return products;
 }
@@ -75,7 +75,7 @@ static void claim_pieces(struct hc_check *check)
         size_t rows = sizeof pieces / sizeof pieces[0];
         while (i < rows && !hc_any_glob(pieces[i].units, units[u]->name))
             i++;
-        if (i == rows || units[u]->d != HC_OPERAND_FP32 || !hc_probe_can_ask(units[u]))
+        if (i == rows || units[u]->d != HC_OPERAND_FP32 || !hc_unit_probe_can_ask(units[u]))
             continue;
         int got = first_that_counts(check, units[u]);
         if (got < 0)
@@ -93,7 +93,7 @@ static const struct hc_case cases[] = {
      .title = "products that cancel leave C, unless C meets one of them first",
      .source = "the units' models (docs/matrix-units.md)",
      .level = HC_QUICK,
-     .run = hc_probe_claim,
+     .run = hc_unit_probe_claim,
      .data = &order,
      .units = WIDE},
     {.name = "units/pieces",
@@ -106,14 +106,14 @@ static const struct hc_case cases[] = {
      .title = "a sum that rounds to the smallest normal number is not flushed",
      .source = "measured on x86 with AVX512_BF16 and AMX; Arm A64 BFMMLA",
      .level = HC_QUICK,
-     .run = hc_probe_claim,
+     .run = hc_unit_probe_claim,
      .data = &quarter,
      .units = BF16},
     {.name = "units/sliver/three-quarters",
      .title = "a sum that rounds below the smallest normal number is flushed",
      .source = "measured on x86 with AVX512_BF16 and AMX; Arm A64 BFMMLA",
      .level = HC_QUICK,
-     .run = hc_probe_claim,
+     .run = hc_unit_probe_claim,
      .data = &three_quarters,
      .units = BF16},
 };

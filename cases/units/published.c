@@ -5,7 +5,7 @@
 #include "cases/fixture/unit_probe.h"
 
 /* -2^23 cancels C, and what is left of 0.875 shows how many bits the unit keeps below 2^23. */
-static const struct hc_probe discrepancy = {
+static const struct hc_unit_probe discrepancy = {
     .a = {-0x1p13, -0.5, -0.25, -0.125},
     .b = {0x1p10, 1, 1, 1},
     .c = 0x1p23,
@@ -65,14 +65,14 @@ static const struct zero_probe half = {.large = 0x1p-25,
 static int first_lost(struct hc_check *check, const struct zero_probe *z,
                       const struct hc_unit *unit)
 {
-    struct hc_probe_product p = hc_probe_product_new(check, unit, 1, unit->k, 1);
+    struct hc_unit_probe_product p = hc_unit_probe_product_new(check, unit, 1, unit->k, 1);
     const struct hc_tensor *a = &p.call.in[HC_GEMM_A];
     const struct hc_tensor *b = &p.call.in[HC_GEMM_B];
-    hc_probe_set(a, 0, hc_probe_code(unit->a, z->large_a));
-    hc_probe_set(b, 0, hc_probe_code(unit->b, z->large_b));
+    hc_unit_probe_set(a, 0, hc_unit_probe_code(unit->a, z->large_a));
+    hc_unit_probe_set(b, 0, hc_unit_probe_code(unit->b, z->large_b));
     for (int k = z->from; k <= z->to; k++) {
-        hc_probe_set(a, 1, hc_probe_code(unit->a, z->sign * ldexp(1, -(k / 2))));
-        hc_probe_set(b, 1, hc_probe_code(unit->b, ldexp(1, -(k - k / 2))));
+        hc_unit_probe_set(a, 1, hc_unit_probe_code(unit->a, z->sign * ldexp(1, -(k / 2))));
+        hc_unit_probe_set(b, 1, hc_unit_probe_code(unit->b, ldexp(1, -(k - k / 2))));
         if (hc_do(check, &p.call) != HC_OK)
             return 0;
         if (hc_tensor_get(&p.call.out[HC_GEMM_OUT], 0) != z->kept)
@@ -111,7 +111,7 @@ static const struct hc_case cases[] = {
      .title = "one dot product gives 0, -0.375, -0.5, -0.75, -0.875 or -1, by the unit",
      .source = MMA_SIM "examples/discrepancy (inputs); answers: the units' models",
      .level = HC_QUICK,
-     .run = hc_probe_claim,
+     .run = hc_unit_probe_claim,
      .data = &discrepancy,
      .units = SUMMED_IN_SINGLE},
     {.name = "units/zero-exponent/fp32",

@@ -7,10 +7,12 @@
 #include "num/bits.h"
 #include "num/rng.h"
 
-static const struct hc_accumulator volta = {24, 4, 0, true, false};
-static const struct hc_accumulator ampere = {24, 8, 1, true, false};
-static const struct hc_accumulator hopper = {24, 16, 2, true, false};
-static const struct hc_accumulator cdna = {24, 4, 40, false, false};
+static const struct hc_accumulator volta = {.precision = 24, .block = 4, .truncates = true};
+static const struct hc_accumulator ampere = {
+    .precision = 24, .block = 8, .extra_bits = 1, .truncates = true};
+static const struct hc_accumulator hopper = {
+    .precision = 24, .block = 16, .extra_bits = 2, .truncates = true};
+static const struct hc_accumulator cdna = {.precision = 24, .block = 4, .extra_bits = 40};
 
 static double cut(double x, int bit)
 {
@@ -136,7 +138,7 @@ Test(bound, fp32_goes_through_ordinary_arithmetic_on_every_unit)
 {
     struct hc_exact want = {1, 0, 1};
     struct hc_call call = dot(64);
-    struct hc_accumulator nearest = {24, 1, 0, false, false};
+    struct hc_accumulator nearest = {.precision = 24, .block = 1};
     call.in[HC_REDUCE_X].format = call.in[HC_DOT_Y].format = HC_FP32;
     cr_assert_eq(hc_bound(&(struct hc_element){&call, 0, 0}, &hopper, &want),
                  hc_bound(&(struct hc_element){&call, 0, 0}, &nearest, &want));
@@ -165,7 +167,7 @@ Test(bound, an_infinity_is_the_next_number_of_its_format)
 Test(bound, partial_sums_that_may_overflow_are_not_bounded)
 {
     struct hc_call call = dot(4);
-    struct hc_accumulator nearest = {24, 1, 0, false, false};
+    struct hc_accumulator nearest = {.precision = 24, .block = 1};
     struct hc_exact want = {1, 0, 60000};
     call.params.reduce.accumulator = HC_FP16;
     cr_assert(isfinite(hc_bound(&(struct hc_element){&call, 0, 0}, &nearest, &want)));

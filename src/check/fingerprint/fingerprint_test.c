@@ -41,15 +41,16 @@ static bool was_tried(const struct hc_unit *units, int i)
 static const struct {
     const char *name;
     struct hc_accumulator want;
-} accumulators[] = {{"v100-fp16-fp32", {24, 4, 0, true, false}},
-                    {"t4-fp16-fp32", {24, 8, 1, true, false}},
-                    {"h100mma-fp16-fp32", {24, 16, 2, true, false}},
-                    {"mi100-fp16-fp32", {24, 4, 64, false, false}},
-                    {"mi250x-fp16-fp32", {24, 1, 0, false, true}},
-                    {"mi300x-fp16-fp32", {24, 8, 1, true, false}},
-                    {"amx-bf16-fp32", {24, 1, 0, false, true}},
-                    {"avx512bf16-bf16-fp32", {24, 1, 0, false, true}},
-                    {"bfmmla-bf16-fp32", {24, 1, 0, true, true}}};
+} accumulators[] = {
+    {"v100-fp16-fp32", {.precision = 24, .block = 4, .truncates = true}},
+    {"t4-fp16-fp32", {.precision = 24, .block = 8, .extra_bits = 1, .truncates = true}},
+    {"h100mma-fp16-fp32", {.precision = 24, .block = 16, .extra_bits = 2, .truncates = true}},
+    {"mi100-fp16-fp32", {.precision = 24, .block = 4, .extra_bits = 64}},
+    {"mi250x-fp16-fp32", {.precision = 24, .block = 1, .flushes = true}},
+    {"mi300x-fp16-fp32", {.precision = 24, .block = 8, .extra_bits = 1, .truncates = true}},
+    {"amx-bf16-fp32", {.precision = 24, .block = 1, .flushes = true}},
+    {"avx512bf16-bf16-fp32", {.precision = 24, .block = 1, .flushes = true}},
+    {"bfmmla-bf16-fp32", {.precision = 24, .block = 1, .truncates = true, .flushes = true}}};
 enum { ACCUMULATORS = sizeof accumulators / sizeof accumulators[0] };
 
 static int compare_accumulator(const struct hc_unit *u, const struct hc_fingerprint *f)

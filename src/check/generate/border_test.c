@@ -96,8 +96,9 @@ static bool passes(const struct hc_result *result, void *context)
 /* All sums of a product stay integers that 14 bits hold. */
 Test(border, a_narrow_accumulator_gets_smaller_integers)
 {
-    struct hc_integers z = {.call = {.op = HC_OP_gemm},
-                            .sums = &(struct hc_accumulator){14, 4, 0, true, false}};
+    struct hc_integers z = {
+        .call = {.op = HC_OP_gemm},
+        .sums = &(struct hc_accumulator){.precision = 14, .block = 4, .truncates = true}};
     cr_expect_eq(hc_integers_factor(&z, 1 << 13), 0);
     int32_t most = hc_integers_factor(&z, 500);
     cr_expect(most > 0 && 500 * most * most <= 1 << 13, "%d", most);
@@ -114,7 +115,7 @@ static void expect_references(enum hc_op op, int64_t n)
         shape = (struct hc_op_shape){.d = {2, 5, 7, 3, 4, 3, 2, 1}};
     if (hc_ops[op].class_ == HC_CLASS_NORM)
         shape = (struct hc_op_shape){.d = {n, 1, 1, 3}};
-    struct hc_accumulator sums = {24, 1, 0, false, false};
+    struct hc_accumulator sums = {.precision = 24, .block = 1};
     for (int number = 0; number < 8; number++) {
         struct hc_variant variant = hc_integers_variant(op, number);
         struct hc_integers z = {.sums = &sums, .number = number};
