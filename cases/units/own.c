@@ -75,7 +75,8 @@ static void claim_pieces(struct hc_check *check)
         size_t rows = sizeof pieces / sizeof pieces[0];
         while (i < rows && !hc_any_glob(pieces[i].units, units[u]->name))
             i++;
-        if (i == rows || units[u]->d != HC_OPERAND_FP32 || !hc_unit_probe_can_ask(units[u]))
+        if (i == rows || !hc_any_glob(hc_check_case(check)->units, units[u]->name) ||
+            !hc_unit_probe_can_ask(units[u]))
             continue;
         int got = first_that_counts(check, units[u]);
         if (got < 0)
