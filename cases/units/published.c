@@ -14,8 +14,9 @@ static const struct hc_unit_probe discrepancy = {
         {"t4-* a100-* ada-* mi300x-fp16* mi300x-bf16* mi300x-xf32*", -0.5},
         {"h100*-* b200*-* rtxblackwell-*", -0.75},
         {"mi250x-bf16* mi100-bf16*@*", -0.375},
-        {"mi100-*", -0.875},
-        {"mi300x-bf8*", -1},
+        {"mi100-* avx512bf16-*", -0.875},
+        {"mi300x-bf8* amx-*", -1},
+        {"bfmmla-*", -1.375},
     }};
 
 /* The exponent that a zero has in the alignment, from the first k at which the term 2^-k is lost
@@ -108,7 +109,7 @@ static void zeros(struct hc_check *check)
 
 static const struct hc_case cases[] = {
     {.name = "units/mma-sim/discrepancy",
-     .title = "one dot product gives 0, -0.375, -0.5, -0.75, -0.875 or -1, by the unit",
+     .title = "one dot product gives seven results from 0 to -1.375, by the unit",
      .source = MMA_SIM "examples/discrepancy (inputs); answers: the units' models",
      .level = HC_QUICK,
      .run = hc_unit_probe_claim,

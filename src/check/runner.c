@@ -174,11 +174,10 @@ static enum hc_status something_runs(const struct hc_run_options *options)
     }
     int units = list_units(options, NULL);
     if (units == 0 && of_units > 0)
-        return hc_fail(
-            HC_INVALID,
-            "no backend names a matrix unit, and the %d cases chosen ask such units; see: "
-            "halfcheck list units",
-            of_units);
+        return hc_fail(HC_INVALID,
+                       "the %d cases chosen ask matrix units that no backend named here has; see: "
+                       "halfcheck list units",
+                       of_units);
     if (units == 0 && elsewhere > 0)
         return hc_fail(HC_INVALID,
                        "the %d cases chosen compare another backend with exact; name one",
