@@ -10,7 +10,7 @@ static const struct hc_backend *whole;
 static struct hc_backend subject;
 static bool used[HC_OP_COUNT];
 
-enum { MAX = 512 };
+enum { MAX = 1024 };
 static const struct hc_case *quick[MAX];
 static int quick_count;
 
