@@ -19,7 +19,7 @@ static void choose(void)
     int n;
     const struct hc_case *const *all = hc_all_cases(&n);
     for (int i = 0; i < n; i++)
-        if (all[i]->level == HC_QUICK && !all[i]->once) {
+        if (all[i]->level == HC_QUICK && !all[i]->once && !all[i]->units) {
             cr_assert_lt(quick_count, MAX);
             quick[quick_count++] = all[i];
         }
