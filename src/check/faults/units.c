@@ -1,6 +1,7 @@
 /* Defects of a matrix unit: a bit more or less, other pieces, another rounding, C in another place.
    Each is planted in the backend of a unit, and one probe of it must see it. The last rows are no
-   unit at all: a backend that says it has one, and hands its products to `host`. */
+   unit at all: a backend that says it has one, and sums in fp32 as `exact` does. They do not take
+   `host`, which may use the very unit of the CPU. */
 #include <assert.h>
 #include <stdlib.h>
 
@@ -76,22 +77,22 @@ static enum hc_status on_a_wrong_unit(const struct hc_fault_site *site, struct h
     return HC_OK;
 }
 
-/* The product as `host` has it, on a queue that is never closed. */
-static enum hc_status on_host(const struct hc_fault_site *site, struct hc_queue *queue,
+/* The product as `exact` has it, on a queue that is never closed. */
+static enum hc_status in_fp32(const struct hc_fault_site *site, struct hc_queue *queue,
                               const struct hc_call *call)
 {
     static struct hc_queue *own;
-    const struct hc_backend *host = hc_backend_by_name("host");
+    const struct hc_backend *exact = hc_backend_by_name("exact");
     struct hc_call same = *call;
     (void)site, (void)queue;
-    enum hc_status status = own ? HC_OK : host->open(host, &own, 1);
+    enum hc_status status = own ? HC_OK : exact->open(exact, &own, 1);
     if (status != HC_OK)
         return status;
-    size_t bytes = host->scratch ? host->scratch(own, call) : 0;
+    size_t bytes = exact->scratch ? exact->scratch(own, call) : 0;
     void *scratch = bytes ? aligned_alloc(64, (bytes + 63) / 64 * 64) : NULL;
     assert(!bytes || scratch);
     same.scratch = scratch;
-    status = host->kernel[call->op](own, &same);
+    status = exact->kernel[call->op](own, &same);
     free(scratch);
     return status;
 }
@@ -189,12 +190,12 @@ static const struct unit_fault amx_chain = {"amx-bf16-fp32", one_chain, false};
         .name = "unit-" name_, .title = title_, .class_ = HC_FAULT_UNIT, .ops = "gemm",            \
         .patterns = "units/" probe, .backend = backend_, .wrong = on_a_wrong_unit, .data = &(row)  \
     }
-#define HOST(machine, probe)                                                                       \
+#define IN_FP32(machine, probe)                                                                    \
     {                                                                                              \
-        .name = "unit-is-host-" machine, .title = machine "'s unit is said, and host multiplies",  \
+        .name = "unit-is-fp32-" machine, .title = machine "'s unit is said, and fp32 sums",        \
         .class_ = HC_FAULT_UNIT, .ops = "gemm",                                                    \
         .patterns = "units/" probe " units/by-big-integers", .backend = "sim-" machine,            \
-        .wrong = on_host                                                                           \
+        .wrong = in_fp32                                                                           \
     }
 
 static const struct hc_fault faults[] = {
@@ -230,18 +231,18 @@ static const struct hc_fault faults[] = {
         "sliver/three-quarters", x86_sliver),
     ROW("amx-one-chain", "AMX adds products to C, one after the other", "sim-amx", "pieces",
         amx_chain),
-    HOST("v100", "fasi/d4-cut"),
-    HOST("t4", "fasi/d4-cut"),
-    HOST("a100", "fasi/d4-cut"),
-    HOST("l40", "fasi/d4-cut"),
-    HOST("h100", "mma-sim/discrepancy"),
-    HOST("b200", "mma-sim/discrepancy"),
-    HOST("mi100", "mma-sim/discrepancy"),
-    HOST("mi250", "fasi/a2"),
-    HOST("mi300", "fasi/c1"),
-    HOST("avx512bf16", "order"),
-    HOST("amx", "sliver/three-quarters"),
-    HOST("bfmmla", "pieces"),
+    IN_FP32("v100", "fasi/d4-cut"),
+    IN_FP32("t4", "fasi/d4-cut"),
+    IN_FP32("a100", "fasi/d4-cut"),
+    IN_FP32("l40", "fasi/d4-cut"),
+    IN_FP32("h100", "mma-sim/discrepancy"),
+    IN_FP32("b200", "mma-sim/discrepancy"),
+    IN_FP32("mi100", "mma-sim/discrepancy"),
+    IN_FP32("mi250", "fasi/a2"),
+    IN_FP32("mi300", "fasi/c1"),
+    IN_FP32("avx512bf16", "order"),
+    IN_FP32("amx", "sliver/three-quarters"),
+    IN_FP32("bfmmla", "pieces"),
 };
 
 HC_FAULTS(units, faults);
