@@ -1,7 +1,7 @@
 /* tdpbf16ps: each element of a tile of sums takes up to 16 pairs of products. The low products form
    one chain from +0 and the high ones another, and the sum of both is added to the element last. It
    flushes subnormals on the way in and out, and does not consult the control register. */
-#if defined __AMX_TILE__ && defined __AMX_BF16__
+#ifdef HC_AMX
 
 #include <immintrin.h>
 
