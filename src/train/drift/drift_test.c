@@ -153,6 +153,25 @@ Test(drift, the_sums_of_a_matrix_unit_are_a_source)
     end(study);
 }
 
+/* The backends sim-* have units of many kinds, and tell what they do by their accumulators. */
+Test(drift, all_sources_together_are_the_recipe_on_simulated_units)
+{
+    static const struct {
+        const char *backend, *recipe;
+    } units[] = {{"sim-h100", "amp"},
+                 {"sim-mi300", "amp-bf16"},
+                 {"sim-mi250", "adamw16"},
+                 {"sim-amx", "amp-bf16"}};
+    for (size_t i = 0; i < sizeof units / sizeof units[0]; i++) {
+        struct hc_drift_study *study = study_on(hc_backend_by_name(units[i].backend), 1);
+        struct hc_drift d = measured(study, units[i].recipe);
+        cr_expect(d.unit && d.alone_gradient[HC_SOURCE_UNIT] > 0, "%s", units[i].backend);
+        cr_expect_eq(d.residual_gradient, 0, "%s", units[i].backend);
+        cr_expect_eq(d.residual_free, 0, "%s", units[i].backend);
+        end(study);
+    }
+}
+
 /* Flat masters change no bit: of the second, only the runs with all sources are made again, forced
    and free. */
 Test(drift, what_two_recipes_have_in_common_is_run_once)
