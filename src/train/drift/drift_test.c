@@ -126,7 +126,8 @@ static struct hc_accumulator coarse_sums(const struct hc_backend *backend,
 }
 
 /* What the unit does is found by what the backend says of its sums. One that says nothing leaves it
-   over, and in fp32 there is none. */
+   over, and in fp32 there is none. Where the inputs of products are not rounded, the unit takes no
+   part. */
 Test(drift, the_sums_of_a_matrix_unit_are_a_source)
 {
     struct hc_backend with_unit = *hc_backend_by_name("exact");
@@ -136,6 +137,7 @@ Test(drift, the_sums_of_a_matrix_unit_are_a_source)
     with_unit.accumulates = coarse_sums;
     struct hc_drift_study *study = study_on(&with_unit, 2);
     struct hc_drift d = measured(study, "amp-bf16");
+    struct hc_drift known = d;
     cr_expect(d.unit);
     cr_expect_eq(d.residual_gradient, 0);
     cr_expect_eq(d.residual_free, 0);
@@ -150,6 +152,12 @@ Test(drift, the_sums_of_a_matrix_unit_are_a_source)
     cr_expect(d.residual_gradient > 0 && d.residual_free > 0);
     cr_expect_eq(d.alone_gradient[HC_SOURCE_UNIT], 0);
     cr_expect_eq(d.without_free[HC_SOURCE_UNIT], d.alone_free[HC_SOURCE_COUNT]);
+    for (int k = HC_SOURCE_WEIGHTS; k <= HC_SOURCE_LOSS; k++) {
+        bool rounded = k != HC_SOURCE_WEIGHTS && k != HC_SOURCE_ACTIVATIONS &&
+                       k != HC_SOURCE_GRADIENTS && k != HC_SOURCE_ACCUMULATION &&
+                       k != HC_SOURCE_UNIT;
+        cr_expect_eq(known.without_gradient[k] != d.without_gradient[k], rounded, "source %d", k);
+    }
     end(study);
 }
 
