@@ -82,7 +82,8 @@ struct hc_rounding hc_rounding_chosen(const struct hc_recipe *recipe, int k, boo
 static bool same_accumulator(const struct hc_accumulator *a, const struct hc_accumulator *b)
 {
     return a->precision == b->precision && a->block == b->block && a->extra_bits == b->extra_bits &&
-           a->truncates == b->truncates && a->flushes == b->flushes;
+           a->truncates == b->truncates && a->flushes == b->flushes &&
+           a->aligns_subnormals == b->aligns_subnormals;
 }
 
 /* Calls of an ordinary size, which the backend is asked about and which are not run. */
