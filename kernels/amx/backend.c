@@ -55,7 +55,7 @@ static const char *look(void)
 
 #endif
 
-/* Filled in when the backend is asked whether it is available. */
+/* Filled in when the backend is first asked whether it is available. */
 static const struct hc_unit *units[2];
 
 static const struct hc_border borders[] = {{HC_EXTENT_TERMS, 2 * HC_AMX_PAIRS},
@@ -66,7 +66,8 @@ static const struct hc_border borders[] = {{HC_EXTENT_TERMS, 2 * HC_AMX_PAIRS},
 
 static const char *unavailable(void)
 {
-    units[0] = hc_unit_by_name("amx-bf16-fp32");
+    if (!units[0])
+        units[0] = hc_unit_by_name("amx-bf16-fp32");
     return look();
 }
 

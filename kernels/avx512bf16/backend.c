@@ -38,7 +38,7 @@ static size_t scratch(struct hc_queue *queue, const struct hc_call *call)
 }
 #endif
 
-/* Filled in when the backend is asked whether it is available. */
+/* Filled in when the backend is first asked whether it is available. */
 static const struct hc_unit *units[2];
 
 static const struct hc_border borders[] = {{HC_EXTENT_TERMS, 2},
@@ -49,7 +49,8 @@ static const struct hc_border borders[] = {{HC_EXTENT_TERMS, 2},
 
 static const char *unavailable(void)
 {
-    units[0] = hc_unit_by_name("avx512bf16-bf16-fp32");
+    if (!units[0])
+        units[0] = hc_unit_by_name("avx512bf16-bf16-fp32");
     return look();
 }
 
