@@ -5,13 +5,15 @@
 
 #include "num/ulp.h"
 
-/* The factors of the ops whose sums a unit may take. */
-enum { FACTORS = 2 };
-
-static bool multiplies(enum hc_op op)
+/* How many inputs of the call a unit reads: the two factors of a sum of products, in 16 bits, or
+   what it converts to bf16. */
+static int slots_read(const struct hc_call *call)
 {
-    enum hc_op_class class_ = hc_ops[op].class_;
-    return class_ == HC_CLASS_GEMM || class_ == HC_CLASS_CONV || op == HC_OP_dot;
+    enum hc_op_class class_ = hc_ops[call->op].class_;
+    bool narrow = hc_formats[call->in[HC_FIRST].format].precision < hc_formats[HC_FP32].precision;
+    if (class_ == HC_CLASS_GEMM || class_ == HC_CLASS_CONV || call->op == HC_OP_dot)
+        return narrow ? 2 : 0;
+    return call->op == HC_OP_cast && call->out[HC_OUT].format == HC_BF16 ? 1 : 0;
 }
 
 static bool is_subnormal(const struct hc_tensor *t, int64_t i)
@@ -45,10 +47,8 @@ static int64_t flush(struct hc_claim *claim, struct hc_tensor *t)
 bool hc_flush_factors(struct hc_claim *claim)
 {
     struct hc_call *call = &claim->call;
-    bool narrow = hc_formats[call->in[HC_FIRST].format].precision < hc_formats[HC_FP32].precision;
-    if (!claim->sums.flushes || !narrow || !multiplies(call->op))
-        return true;
-    for (int slot = 0; slot < FACTORS; slot++) {
+    int slots = claim->sums.flushes ? slots_read(call) : 0;
+    for (int slot = 0; slot < slots; slot++) {
         if (!any_subnormal(&call->in[slot]))
             continue;
         if (!hc_claim_copied(claim, &call->in[slot]))
