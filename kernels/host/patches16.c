@@ -85,7 +85,7 @@ int64_t hc_grid_buffer(const struct hc_grid *g)
 }
 
 /* The channels of one tap for 16 pixels, whole tiles of them. */
-static void pack_tap(const struct hc_grid *g, const uint16_t *const source[HC_TILE16_EDGE],
+static void pack_tap(const struct hc_grid *g, const uint16_t *const source[HC_TILE16_TERMS],
                      uint16_t *to)
 {
     static const uint16_t zeros[HC_TILE16_TERMS];
@@ -100,43 +100,52 @@ static void gather(uint16_t *to, const uint16_t *from, int64_t n)
         to[i] = from ? from[i] : 0;
 }
 
-/* Where tap (0, 0) of a pixel looks. */
-struct corner {
-    int64_t y;
-    int64_t x;
-    const uint16_t *image;
+/* Where tap (0, 0) of up to 32 pixels looks: row, column, and place in the tensor, which lies
+   outside it where the row or the column does. */
+struct corners {
+    int32_t y[HC_TILE16_TERMS];
+    int32_t x[HC_TILE16_TERMS];
+    int64_t at[HC_TILE16_TERMS];
 };
 
 /* Of n pixels from `first` on. Divisions take longer than the products, so there are few. */
-static void find_corners(const struct hc_grid *g, int64_t first, int64_t n, struct corner *corner)
+static void find_corners(const struct hc_grid *g, int64_t first, int64_t n, struct corners *to)
 {
-    int64_t size = g->rows.sources * g->columns.sources * g->channels;
     int64_t in_image = first % hc_grid_pixels(g);
     int64_t row = in_image / g->columns.results;
     int64_t column = in_image % g->columns.results;
-    const uint16_t *image = g->from + first / hc_grid_pixels(g) * size;
+    int64_t image = first / hc_grid_pixels(g) * g->rows.sources;
     for (int64_t p = 0; p < n; p++) {
-        corner[p] = (struct corner){row * g->rows.stride + g->rows.first,
-                                    column * g->columns.stride + g->columns.first, image};
+        int64_t y = row * g->rows.stride + g->rows.first;
+        int64_t x = column * g->columns.stride + g->columns.first;
+        to->y[p] = (int32_t)y;
+        to->x[p] = (int32_t)x;
+        to->at[p] = ((image + y) * g->columns.sources + x) * g->channels;
         if (++column < g->columns.results)
             continue;
         column = 0;
         if (++row < g->rows.results)
             continue;
         row = 0;
-        image += size;
+        image += g->rows.sources;
     }
+    for (int64_t p = n; p < HC_TILE16_TERMS; p++)
+        to->y[p] = INT32_MIN / 2; /* sees nothing */
 }
 
-/* What n pixels see by a tap. */
-static void find_sources(const struct hc_grid *g, const struct corner *corner, int64_t n,
-                         int64_t row, int64_t column, const uint16_t **source)
+/* What 32 pixels see by a tap. */
+static void find_sources(const struct hc_grid *g, const struct corners *corners, int64_t row,
+                         int64_t column, const uint16_t *source[HC_TILE16_TERMS])
 {
-    for (int64_t p = 0; p < n; p++) {
-        int64_t y = corner[p].y + row * g->rows.step;
-        int64_t x = corner[p].x + column * g->columns.step;
-        bool inside = y >= 0 && y < g->rows.sources && x >= 0 && x < g->columns.sources;
-        source[p] = inside ? corner[p].image + (y * g->columns.sources + x) * g->channels : NULL;
+    int32_t down = (int32_t)(row * g->rows.step);
+    int32_t right = (int32_t)(column * g->columns.step);
+    uint32_t height = (uint32_t)g->rows.sources;
+    uint32_t width = (uint32_t)g->columns.sources;
+    int64_t away = (down * g->columns.sources + right) * g->channels;
+    for (int p = 0; p < HC_TILE16_TERMS; p++) {
+        bool inside =
+            (uint32_t)(corners->y[p] + down) < height && (uint32_t)(corners->x[p] + right) < width;
+        source[p] = inside ? g->from + corners->at[p] + away : NULL;
     }
 }
 
@@ -147,12 +156,12 @@ void hc_pack16_pixels(const struct hc_grid *g, int64_t first, int64_t end, uint1
     int64_t n = end - first;
     bool whole = g->channels % HC_TILE16_TERMS == 0;
     int64_t at = 0;
-    struct corner corner[HC_TILE16_EDGE];
-    find_corners(g, first, n, corner);
+    struct corners corners;
+    find_corners(g, first, n, &corners);
     for (int64_t row = 0; row < g->rows.taps; row++)
         for (int64_t column = 0; column < g->columns.taps; column++, at += g->channels) {
-            const uint16_t *source[HC_TILE16_EDGE] = {0};
-            find_sources(g, corner, n, row, column, source);
+            const uint16_t *source[HC_TILE16_TERMS];
+            find_sources(g, &corners, row, column, source);
             if (whole)
                 pack_tap(g, source, to + at * HC_TILE16_EDGE);
             for (int64_t p = 0; p < n && !whole; p++)
@@ -201,14 +210,14 @@ void hc_pack16_patches(const struct hc_grid *g, const struct hc_patches16 *p, ui
     int64_t width = p->to - p->from;
     int64_t tiles = (p->end - p->first + TERMS - 1) / TERMS;
     for (int64_t t = 0; t < tiles; t++) {
-        struct corner corner[TERMS];
+        struct corners corners;
         int64_t first = p->first + t * TERMS;
         int64_t n = p->end - first < TERMS ? p->end - first : TERMS;
-        find_corners(g, first, n, corner);
+        find_corners(g, first, n, &corners);
         for (int64_t tap = p->from / g->channels; tap * g->channels < p->to; tap++) {
-            const uint16_t *source[TERMS] = {0};
+            const uint16_t *source[TERMS];
             int64_t start = tap * g->channels;
-            find_sources(g, corner, n, tap / g->columns.taps, tap % g->columns.taps, source);
+            find_sources(g, &corners, tap / g->columns.taps, tap % g->columns.taps, source);
             if (!in_place(g))
                 gather_tap(p, source, n, start, g->channels, buffer);
             for (int64_t c = start; in_place(g) && c < start + g->channels; c += EDGE)
