@@ -4,6 +4,7 @@
 #include "kernels/host/host.h"
 #include "kernels/host/norm_tiling.h"
 #include "kernels/host/onednn.h"
+#include "kernels/host/product16.h"
 
 /* Floats of the longest vector register that the loops are compiled for. */
 enum { REGISTER = 16 };
@@ -21,6 +22,10 @@ const struct hc_border hc_host_borders[] = {
     {HC_EXTENT_GEMM_K, HC_TILE_TERMS},
     {HC_EXTENT_CONV_CHANNELS, REGISTER},
     {HC_EXTENT_CONV_FILTERS, REGISTER},
+    {HC_EXTENT_GEMM_N, 2 * HC_TILE16_EDGE}, /* columns of a block of tiles */
+    {HC_EXTENT_GEMM_K, HC_TILE16_TERMS},
+    {HC_EXTENT_CONV_CHANNELS, HC_TILE16_TERMS},
+    {HC_EXTENT_CONV_FILTERS, 2 * HC_TILE16_EDGE},
 #ifdef HC_ONEDNN
     {HC_EXTENT_GEMM_M, HC_ONEDNN_GEMM_ROWS},
     {HC_EXTENT_CONV_IMAGES, HC_ONEDNN_FILTER_SHARES},
