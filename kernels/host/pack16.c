@@ -116,4 +116,34 @@ void hc_pair16(const uint16_t *even, const uint16_t *odd, uint16_t *to)
                                 odd ? _mm256_loadu_si256((const __m256i *)odd) : zero));
 }
 
+#else
+#include <assert.h>
+
+/* hc_native() finds no unit here, so that nobody comes. */
+void hc_pack16_rows(const struct hc_matrix16 *a, int64_t first, uint16_t *to)
+{
+    (void)first;
+    (void)to;
+    assert(!a);
+}
+
+void hc_pack16_columns(const struct hc_matrix16 *b, int64_t first, uint16_t *to)
+{
+    hc_pack16_rows(b, first, to);
+}
+
+bool hc_any_nonfinite16(const uint16_t *x, int64_t n)
+{
+    (void)n;
+    assert(!x);
+    return false;
+}
+
+void hc_pair16(const uint16_t *even, const uint16_t *odd, uint16_t *to)
+{
+    (void)even;
+    (void)odd;
+    assert(!to);
+}
+
 #endif

@@ -6,95 +6,83 @@
 
 enum { EDGE = HC_TILE16_EDGE };
 
-/* Tiles of the sums, which are written by way of a buffer where they reach beyond c. */
-struct block {
+static __mmask16 lanes(int64_t n)
+{
+    return n >= EDGE ? 0xffff : n > 0 ? (__mmask16)((1u << n) - 1) : 0;
+}
+
+/* A tile of the sums. The tile instructions read and write 16 rows of 16: c itself, or a buffer
+   where the tile reaches beyond c. */
+struct tile {
     float *c;
     int64_t ldc;
-    int64_t rows; /* within c */
+    int64_t rows; /* within c; none if <= 0 */
     int64_t columns;
-    bool adds;
+    float *at;
+    int64_t step; /* bytes from one row to the next */
 };
 
-static bool is_whole(const struct block *t)
+static bool is_whole(const struct tile *t)
 {
     return t->rows >= EDGE && t->columns >= EDGE;
 }
 
-static struct block part(const struct hc_product16 *p, int64_t row, int64_t column)
+static struct tile begin_tile(const struct hc_product16 *p, int64_t row, int64_t column,
+                              float buffer[EDGE][EDGE])
 {
-    return (struct block){p->c + row * p->ldc + column, p->ldc, p->m - row, p->n - column, p->adds};
+    struct tile t = {p->c + row * p->ldc + column, p->ldc, p->m - row, p->n - column, buffer[0],
+                     EDGE * (int64_t)sizeof(float)};
+    if (is_whole(&t)) {
+        t.at = t.c;
+        t.step = t.ldc * (int64_t)sizeof(float);
+    }
+    for (int i = 0; p->adds && t.at != t.c && i < EDGE && i < t.rows; i++)
+        _mm512_storeu_ps(buffer[i], _mm512_maskz_loadu_ps(lanes(t.columns), t.c + i * t.ldc));
+    return t;
 }
 
-static __mmask16 lanes(int64_t n)
+static void end_tile(const struct tile *t)
 {
-    return n >= EDGE ? 0xffff : (__mmask16)((1u << n) - 1);
-}
-
-/* The sums of a block to where the tile instructions read them, and back. */
-static void fetch(const struct block *t, float buffer[EDGE][EDGE])
-{
-    for (int i = 0; i < EDGE; i++)
-        _mm512_storeu_ps(buffer[i], _mm512_maskz_loadu_ps(i < t->rows ? lanes(t->columns) : 0,
-                                                          t->c + i * t->ldc));
-}
-
-static void put(const struct block *t, float buffer[EDGE][EDGE])
-{
-    for (int i = 0; i < EDGE && i < t->rows; i++)
-        _mm512_mask_storeu_ps(t->c + i * t->ldc, lanes(t->columns), _mm512_loadu_ps(buffer[i]));
+    for (int i = 0; t->at != t->c && i < EDGE && i < t->rows; i++)
+        _mm512_mask_storeu_ps(t->c + i * t->ldc, lanes(t->columns),
+                              _mm512_loadu_ps(t->at + i * EDGE));
 }
 
 /* The compiler does not know that tile instructions read and write memory. */
-#define FENCE __asm__ volatile("" ::: "memory")
+static inline void fence(void)
+{
+    __asm__ volatile("" ::: "memory");
+}
 
-/* Tile registers are numbers in the instructions: hence a macro. */
-#define BEGIN_TILE(tile, t)                                                                        \
-    do {                                                                                           \
-        if (!(t).adds) {                                                                           \
-            _tile_zero(tile);                                                                      \
-        } else if (is_whole(&(t))) {                                                               \
-            _tile_loadd(tile, (t).c, (t).ldc * 4);                                                 \
-        } else {                                                                                   \
-            fetch(&(t), buffer);                                                                   \
-            FENCE;                                                                                 \
-            _tile_loadd(tile, buffer, 64);                                                         \
-        }                                                                                          \
-    } while (0)
-
-#define END_TILE(tile, t)                                                                          \
-    do {                                                                                           \
-        if (is_whole(&(t))) {                                                                      \
-            _tile_stored(tile, (t).c, (t).ldc * 4);                                                \
-        } else {                                                                                   \
-            _tile_stored(tile, buffer, 64);                                                        \
-            FENCE;                                                                                 \
-            put(&(t), buffer);                                                                     \
-        }                                                                                          \
-    } while (0)
-
-/* 32 rows and 32 columns, of which at least one each lies within c. */
+/* 32 rows and 32 columns, of which at least one each lies within c. The numbers of the tile
+   registers are part of the instructions: 0 to 3 are sums, 4 and 5 of a, 6 and 7 of b. */
 static void block_amx(const struct hc_product16 *p, int64_t row, int64_t column)
 {
-    float buffer[EDGE][EDGE];
+    float buffer[4][EDGE][EDGE];
     int64_t tiles = (p->k + HC_TILE16_TERMS - 1) / HC_TILE16_TERMS;
     const uint16_t *a = p->a + row / EDGE * tiles * HC_TILE16;
     const uint16_t *b = p->b + column / EDGE * tiles * HC_TILE16;
     bool two_rows = row + EDGE < p->m;
     bool two_columns = column + EDGE < p->n;
-    struct block c00 = part(p, row, column);
-    struct block c01 = part(p, row, column + EDGE);
-    struct block c10 = part(p, row + EDGE, column);
-    struct block c11 = part(p, row + EDGE, column + EDGE);
     const uint16_t *a1 = two_rows ? a + tiles * HC_TILE16 : a;
     const uint16_t *b1 = two_columns ? b + tiles * HC_TILE16 : b;
-    FENCE;
-    BEGIN_TILE(0, c00);
-    if (two_columns)
-        BEGIN_TILE(1, c01);
-    if (two_rows)
-        BEGIN_TILE(2, c10);
-    if (two_rows && two_columns)
-        BEGIN_TILE(3, c11);
+    struct tile t[4];
+    for (int i = 0; i < 4; i++)
+        t[i] = begin_tile(p, row + i / 2 * EDGE, column + i % 2 * EDGE, buffer[i]);
+    fence();
+    _tile_zero(0);
+    _tile_zero(1);
+    _tile_zero(2);
+    _tile_zero(3);
+    if (p->adds) {
+        _tile_loadd(0, t[0].at, t[0].step);
+        if (two_columns)
+            _tile_loadd(1, t[1].at, t[1].step);
+        if (two_rows)
+            _tile_loadd(2, t[2].at, t[2].step);
+        if (two_rows && two_columns)
+            _tile_loadd(3, t[3].at, t[3].step);
+    }
     for (int64_t i = 0; i < tiles; i++) {
         _tile_loadd(4, a + i * HC_TILE16, 64);
         _tile_loadd(6, b + i * HC_TILE16, 64);
@@ -110,14 +98,17 @@ static void block_amx(const struct hc_product16 *p, int64_t row, int64_t column)
                 _tile_dpbf16ps(3, 5, 7);
         }
     }
-    END_TILE(0, c00);
+    _tile_stored(0, t[0].at, t[0].step);
     if (two_columns)
-        END_TILE(1, c01);
+        _tile_stored(1, t[1].at, t[1].step);
     if (two_rows)
-        END_TILE(2, c10);
+        _tile_stored(2, t[2].at, t[2].step);
     if (two_rows && two_columns)
-        END_TILE(3, c11);
-    FENCE;
+        _tile_stored(3, t[3].at, t[3].step);
+    fence();
+    for (int i = 0; i < 4; i++)
+        if ((two_rows || i < 2) && (two_columns || i % 2 == 0))
+            end_tile(&t[i]);
 }
 
 /* Eight tiles of 16 rows of 64 bytes. */
@@ -134,7 +125,7 @@ static void begin_amx(void)
         config.bytes[i] = 64;
         config.rows[i] = EDGE;
     }
-    FENCE;
+    fence();
     _tile_loadconfig(&config);
 }
 
