@@ -30,18 +30,31 @@ static bool any_subnormal(const struct hc_tensor *t)
     return false;
 }
 
-/* Returns how many numbers other than 0 are left. */
-static int64_t flush(struct hc_claim *claim, struct hc_tensor *t)
+static int64_t flush(const struct hc_tensor *t)
 {
-    int64_t left = 0;
-    for (int64_t i = 0; i < hc_tensor_count(t); i++) {
-        bool flushed = is_subnormal(t, i);
-        if (flushed)
+    int64_t flushed = 0;
+    for (int64_t i = 0; i < hc_tensor_count(t); i++)
+        if (is_subnormal(t, i)) {
             hc_tensor_set(t, i, copysign(0, hc_tensor_get(t, i)));
-        claim->flushed += flushed;
-        left += hc_tensor_get(t, i) != 0;
-    }
-    return left;
+            flushed++;
+        }
+    return flushed;
+}
+
+static bool is_zero(const struct hc_tensor *t)
+{
+    for (int64_t i = 0; i < hc_tensor_count(t); i++)
+        if (hc_tensor_get(t, i) != 0)
+            return false;
+    return true;
+}
+
+int64_t hc_flush_call(const struct hc_call *call)
+{
+    int64_t flushed = 0;
+    for (int slot = 0; slot < slots_read(call); slot++)
+        flushed += flush(&call->in[slot]);
+    return flushed;
 }
 
 bool hc_flush_factors(struct hc_claim *claim)
@@ -49,11 +62,13 @@ bool hc_flush_factors(struct hc_claim *claim)
     struct hc_call *call = &claim->call;
     int slots = claim->sums.flushes ? slots_read(call) : 0;
     for (int slot = 0; slot < slots; slot++) {
-        if (!any_subnormal(&call->in[slot]))
+        struct hc_tensor *t = &call->in[slot];
+        if (!any_subnormal(t))
             continue;
-        if (!hc_claim_copied(claim, &call->in[slot]))
+        if (!hc_claim_copied(claim, t))
             return false;
-        claim->all_flushed |= flush(claim, &call->in[slot]) == 0;
+        claim->flushed += flush(t);
+        claim->all_flushed |= is_zero(t);
     }
     return true;
 }

@@ -11,6 +11,10 @@
    is no memory. */
 bool hc_flush_factors(struct hc_claim *claim);
 
+/* Replaces the subnormal factors of the call by zeros of their sign, in place, and returns how many
+   there were. */
+int64_t hc_flush_call(const struct hc_call *call);
+
 /* Says so where the case is told. A claim that held, but of whose terms none is left, is SKIPPED:
    zeros would have passed. */
 void hc_flush_conclude(const struct hc_claim *claim);

@@ -3,6 +3,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "check/flushed.h"
 #include "check/run_call.h"
 #include "cli/choose.h"
 #include "cli/command.h"
@@ -151,6 +152,8 @@ static int judge(const struct orders *orders, const struct hc_question_words *wo
         status = compute(backend, &q);
     if (status == HC_OK && backend && !q.accumulator)
         sums = hc_backend_accumulator(backend, &q.call);
+    if (status == HC_OK && sums.flushes)
+        (void)hc_flush_call(&q.call);
     if (status == HC_OK)
         status = hc_judge_open(&judge, &q.call, &sums);
     judge.all = orders->all;
