@@ -127,6 +127,17 @@ static int rank(const struct hc_case *what, const struct hc_backend *backend, bo
     return asked ? 1 : exact ? 0 : backend->partial ? 2 : 1;
 }
 
+/* Leaves out the backends that run only other cases unless they are named. */
+static void leave_idle_out(struct hc_run_options *run, const struct hc_case *what,
+                           const struct hc_backend **backends)
+{
+    int kept = 0;
+    for (int b = 0; b < run->backend_count; b++)
+        if (!backends[b]->default_cases || hc_matches(&backends[b]->default_cases, 1, what->name))
+            backends[kept++] = backends[b];
+    run->backend_count = kept;
+}
+
 /* Moves the backend whose story is told to the front. */
 static void order_backends(const struct explained *explained, const struct hc_case *what,
                            bool asked, const struct hc_backend **backends)
@@ -268,6 +279,8 @@ static int run(int argc, char **argv)
         print_report(report);
     if (!what)
         return HC_AS_CLAIMED;
+    if (backends.named.count == 0)
+        leave_idle_out(&explained.run, what, chosen);
     order_backends(&explained, what, backends.named.count > 0, chosen);
     return tell(&explained, what);
 }

@@ -71,8 +71,10 @@ static void tell_present(struct hc_doctor *doctor, const struct hc_backend *back
     char repair[256];
     int used = snprintf(found, sizeof found, "%.100s, %d of %d ops", backend->title,
                         ops_of(backend), (int)HC_OP_COUNT);
-    if (backend->on_request) {
-        (void)snprintf(found + used, sizeof found - (size_t)used, ", runs only if it is named");
+    if (backend->on_request || backend->default_cases) {
+        (void)snprintf(found + used, sizeof found - (size_t)used, ", runs%s%s only if it is named",
+                       backend->on_request ? "" : " more than ",
+                       backend->on_request ? "" : backend->default_cases);
         hc_doctor_tell(doctor, HC_HEALTH_OK, backend->name, found, NULL, NULL);
         return;
     }
