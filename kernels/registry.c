@@ -75,6 +75,9 @@ bool hc_accumulator_possible(const struct hc_accumulator *a)
 struct hc_accumulator hc_backend_accumulator(const struct hc_backend *backend,
                                              const struct hc_call *call)
 {
+    struct hc_accumulator found;
+    if (hc_backend_found_of(backend, call, &found))
+        return found;
     if (!backend->accumulates)
         return backend->accumulator;
     struct hc_accumulator of_call = backend->accumulates(backend, call);

@@ -250,10 +250,25 @@ enum hc_status hc_backend_has(const struct hc_backend *backend, const struct hc_
 /* Whether a bound can be derived from it. */
 bool hc_accumulator_possible(const struct hc_accumulator *accumulator);
 
-/* How the backend sums the products of the call. Whoever needs a bound asks this. If `accumulates`
-   gives an impossible answer, `accumulator` holds. */
+/* How the backend sums the products of the call. Whoever needs a bound asks this. What was found
+   out (hc_backend_found) holds in gemm, then what the backend states. If `accumulates` gives an
+   impossible answer, `accumulator` holds. */
 struct hc_accumulator hc_backend_accumulator(const struct hc_backend *backend,
                                              const struct hc_call *call);
+
+/* Keeps what was found out about the sums of products of that format (tf32: of fp32 that may be
+   taken as such) on the backend of this name. `doubt` is NULL; or it says why bounds that follow
+   from what the backend states may be too small, and then these stay as they are. Call it before
+   cases run. */
+void hc_backend_found(const char *backend, enum hc_format format,
+                      const struct hc_accumulator *accumulator, const char *doubt);
+
+/* The accumulator that was found for the call. False if there is none, or it is in doubt. */
+bool hc_backend_found_of(const struct hc_backend *backend, const struct hc_call *call,
+                         struct hc_accumulator *found);
+
+/* The doubt about bounds of the call, which sums products, or NULL. */
+const char *hc_backend_doubt(const struct hc_backend *backend, const struct hc_call *call);
 
 /* The backend of that name, or NULL. Loads halfcheck-cuda only if no other backend has the name. */
 const struct hc_backend *hc_backend_by_name(const char *name);

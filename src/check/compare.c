@@ -147,6 +147,9 @@ static enum hc_status claim_call(struct hc_check *check, const struct hc_call *c
         compare_all(&claim);
     if (status == HC_OK)
         hc_flush_conclude(&claim);
+    const char *doubt = hc_backend_doubt(check->backend, call);
+    if (status == HC_OK && doubt)
+        hc_mistrust(check, "%s", doubt);
     check->order_met = order_met;
     for (int i = 0; i < claim.owned_count; i++)
         free(claim.owned[i]);

@@ -172,6 +172,8 @@ enum hc_status hc_fingerprint(const struct hc_backend *backend, struct hc_queue 
     enum hc_status status = hc_probe_open(&p, backend, queue, format, first_shape);
     if (status == HC_OK)
         status = find_first(&p, f);
+    if (status == HC_INVALID) /* no format of gemm's contract */
+        status = HC_UNSUPPORTED;
     f->calls = p.calls;
     if (status == HC_OK)
         status = find_others(&p, f);

@@ -64,8 +64,9 @@ static int high(enum hc_format format)
 struct question {
     int place[4];
     int bases;
-    bool stays; /* s is not taken away again */
-    bool in_c;  /* y is C */
+    bool stays;  /* s is not taken away again */
+    bool in_c;   /* y is C */
+    bool c_ends; /* C, and no product, takes s away: the piece has no third one. */
 };
 
 /* Sets product k, or C, to x 2^exponent, for x in quarters of a bit. */
@@ -85,7 +86,9 @@ static int ask(struct hc_probe *p, const struct question *q, int sign, double x,
     int sum = hc_probe_sum(p);
     for (int i = 0; i < q->bases; i++)
         hc_probe_scaled(p, q->place[i], sign * 1.5, high(p->format));
-    if (!q->stays)
+    if (!q->stays && q->c_ends)
+        hc_probe_c(p, sign * ldexp(-1.5, high(p->format)));
+    else if (!q->stays)
         hc_probe_scaled(p, q->place[q->bases + (q->in_c ? 0 : 1)], sign * -1.5, high(p->format));
     put_small(p, q, x, exponent);
     return sum;
@@ -182,7 +185,9 @@ enum hc_status hc_find_rounding(struct hc_probe *p, struct hc_findings_of_shape 
     struct question q = {.bases = 1};
     bool pieces = found->order == HC_SUM_PIECES || found->order == HC_SUM_EXACT;
     hc_structure_places(found, q.place);
+    q.c_ends = pieces && found->piece == 2 && found->c == HC_SUM_C_FUSED;
     enum hc_status status = find_grid(p, &q, &found->products);
+    q.c_ends = false;
     found->addend = found->result = found->products;
     if (status == HC_OK && pieces)
         status = find_result(p, &q, found);

@@ -8,6 +8,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "check/fingerprint/blocks.h"
 #include "check/fingerprint/orders.h"
 
 enum { PLACES = 18, RESIDUE = -1 };
@@ -71,7 +72,7 @@ static void choose_places(struct table *t, int n)
             t->place[t->places++] = (n > 64 ? many : few)[i];
 }
 
-static int ones_but(struct hc_probe *p, int i, int j)
+int hc_probe_ones_but(struct hc_probe *p, int i, int j)
 {
     int sum = hc_probe_sum(p);
     for (int k = 0; k < p->shape.terms; k++)
@@ -85,13 +86,13 @@ static void ask(struct hc_probe *p, struct table *t)
     hc_probe_begin(p);
     for (int j = 0; j < t->places; j++) {
         for (int i = 0; i < j; i++) {
-            t->sum[i][j] = ones_but(p, t->place[i], t->place[j]);
+            t->sum[i][j] = hc_probe_ones_but(p, t->place[i], t->place[j]);
             hc_probe_huge(p, t->place[i], 1);
             hc_probe_huge(p, t->place[j], -1);
         }
         if (!p->takes_c)
             continue;
-        t->sum_c[j] = ones_but(p, t->place[j], t->place[j]);
+        t->sum_c[j] = hc_probe_ones_but(p, t->place[j], t->place[j]);
         hc_probe_c(p, hc_probe_huge_value(p));
         hc_probe_huge(p, t->place[j], -1);
     }
@@ -99,7 +100,7 @@ static void ask(struct hc_probe *p, struct table *t)
 
 /* How many products are under it, or RESIDUE: the huge ones did not cancel, since an addition
    changed one. */
-static int under(const struct hc_probe *p, int sum)
+int hc_probe_under(const struct hc_probe *p, int sum)
 {
     double left = hc_probe_value(p, sum) / hc_probe_one_value(p);
     bool whole_number = left >= 0 && left <= p->shape.terms && left == floor(left);
@@ -119,7 +120,7 @@ static bool explains(const struct hc_order_rule *r, int piece, const struct hc_p
     int clear = 0;
     for (int j = 0; j < t->places; j++)
         for (int i = 0; i < j; i++) {
-            int got = under(p, t->sum[i][j]);
+            int got = hc_probe_under(p, t->sum[i][j]);
             clear += got != RESIDUE;
             if (!agrees(got, r->under(t->place[i], t->place[j], piece, t->n), t->n, 2))
                 return false;
@@ -134,7 +135,7 @@ static enum hc_sum_c place_of_c(const struct hc_order_rule *r, int piece, const 
     bool first = r != NULL;
     bool last = true;
     for (int j = 0; j < t->places; j++) {
-        int got = under(p, t->sum_c[j]);
+        int got = hc_probe_under(p, t->sum_c[j]);
         first = first && agrees(got, r->under_c(t->place[j], piece), t->n, 1);
         last = last && got == t->n;
     }
@@ -174,6 +175,24 @@ static enum hc_status find_fusion(struct hc_probe *p, struct hc_findings_of_shap
     return status;
 }
 
+/* Blocks of other lengths than powers of two. The caller's table is of sums that are gone after
+   this. */
+static enum hc_status find_blocks(struct hc_probe *p, const struct table *t, const int *under,
+                                  struct hc_findings_of_shape *found)
+{
+    struct hc_sum_blocks b;
+    enum hc_status status = hc_find_blocks(p, &b);
+    bool all = status == HC_OK && b.count > 1;
+    for (int j = 0; j < t->places && all; j++)
+        for (int i = 0; i < j; i++)
+            all = all && under[i * PLACES + j] == hc_blocks_under(&b, t->place[i], t->place[j]);
+    if (all) {
+        found->order = HC_SUM_BLOCKS;
+        found->piece = b.longest;
+    }
+    return status;
+}
+
 enum hc_status hc_find_structure(struct hc_probe *p, struct hc_findings_of_shape *found)
 {
     struct table t;
@@ -196,5 +215,12 @@ enum hc_status hc_find_structure(struct hc_probe *p, struct hc_findings_of_shape
                 break;
         }
     found->c = p->takes_c ? place_of_c(rule, found->piece, p, &t) : HC_SUM_C_NONE;
+    if (!rule) {
+        int under[PLACES * PLACES];
+        for (int j = 0; j < t.places; j++)
+            for (int i = 0; i < j; i++)
+                under[i * PLACES + j] = hc_probe_under(p, t.sum[i][j]);
+        return find_blocks(p, &t, under, found);
+    }
     return find_fusion(p, found);
 }

@@ -14,7 +14,8 @@ const char *hc_release(void);
 /* A new object: date, halfcheck, commit, compiler, flags, os, cpu, cpu_flags, cores, gpu,
    capability, driver, cuda, cublas, cudnn, gmp, jansson, glibc, onednn, mpfr. A member is null if
    this machine or this build lacks it. The backends that were used say more of the GPU and its
-   libraries (check/record/facts.h). */
+   libraries (check/record/facts.h). A run that takes fingerprints adds "fingerprint", an object of
+   texts such as "cuda fp16": "h100wgmma-fp16-fp32; bits 1f3a9c2e". */
 json_t *hc_environment(void);
 
 #endif

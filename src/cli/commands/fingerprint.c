@@ -56,6 +56,15 @@ static void print(struct work *w, const struct hc_backend *backend, const struct
     (void)json_array_append_new(w->document, hc_fingerprint_document(backend->name, f));
 }
 
+/* One line, and a member of the document: what else was found is not lost. */
+static void fail(struct work *w, const struct hc_backend *backend, enum hc_format format)
+{
+    (void)json_array_append_new(
+        w->document, json_pack("{s:o, s:s, s:o}", "backend", hc_json_text(backend->name), "format",
+                               hc_formats[format].name, "error", hc_json_text(hc_message())));
+    w->status = hc_complain_message();
+}
+
 /* All formats of one backend. A kernel that does not take a format is nothing bad, unless there is
    no other format. */
 static void work_on(struct work *w, const struct hc_backend *backend, bool named)
@@ -80,7 +89,7 @@ static void work_on(struct work *w, const struct hc_backend *backend, bool named
         if (status == HC_OK)
             print(w, backend, &f);
         else if (status != HC_UNSUPPORTED)
-            w->status = hc_complain_message();
+            fail(w, backend, w->formats[i]);
         any |= status != HC_UNSUPPORTED;
         if (status == HC_DEVICE && backend->spelled)
             break; /* a program that has died answers nothing more */
@@ -131,7 +140,7 @@ static int run_all(struct work *w)
         work_on(w, chosen[b], w->backends.named.count > 0);
     if (hc_stop_signal())
         return hc_complain("fingerprint: stopped by signal %d", hc_stop_signal());
-    if (w->json && w->status == HC_AS_CLAIMED && hc_json_write(w->json, w->document) != HC_OK)
+    if (w->json && hc_json_write(w->json, w->document) != HC_OK)
         return hc_complain_message();
     return w->status;
 }

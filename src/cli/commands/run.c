@@ -1,4 +1,5 @@
 #include "cli/command.h"
+#include "cli/run/fingerprints.h"
 #include "cli/run/frame.h"
 #include "cli/run/run_command.h"
 #include "cli/stop.h"
@@ -20,6 +21,10 @@ static bool read_settings(struct hc_run_command *s, int argc, char **argv, int *
          .choices = hc_level_names,
          .help = "quick, standard (default), or exhaustive: every input, wherever that is\n"
                  "feasible"},
+        {.name = "fingerprint",
+         .flag = &set->fingerprint,
+         .help = "find out first how gemm sums on each backend, not only on a GPU: the record\n"
+                 "says it, gate notices a change, and bounds that assume better are doubted"},
         {.name = "bits-only",
          .flag = &s->options.bits_only,
          .help = "run the kernels and compare nothing: results are SKIPPED and have digests,\n"
@@ -79,13 +84,17 @@ static int run(int argc, char **argv)
     if (!read_settings(&s, argc, argv, &status))
         return status;
     s.facts = json_object();
+    s.fingerprints = json_object();
     hc_stop_on_request();
-    bool ready = hc_run_command_prepare(&s) == HC_OK && hc_run_cases(&s.options) == HC_OK &&
-                 s.status == HC_OK;
+    bool ready = hc_run_command_prepare(&s) == HC_OK;
+    if (ready)
+        hc_run_fingerprints(&s);
+    ready = ready && hc_run_cases(&s.options) == HC_OK && s.status == HC_OK;
     hc_table_quiet(&s.table);
     if (!ready) {
         hc_rows_free(&s.rows);
         json_decref(s.facts);
+        json_decref(s.fingerprints);
         return hc_complain_message();
     }
     if (s.started == 0)
@@ -100,6 +109,7 @@ static int run(int argc, char **argv)
     hc_run_ends(&s, status, written == HC_OK);
     hc_rows_free(&s.rows);
     json_decref(s.facts);
+    json_decref(s.fingerprints);
     return status;
 }
 

@@ -27,6 +27,7 @@ const struct hc_finding_kind_row hc_finding_kinds[HC_FINDING_KINDS] = {
     [HC_FINDING_TRAINING] = {"training", HC_FOUND_WORSE, false, false},
     [HC_FINDING_EPOCHS] = {"epochs", HC_FOUND_WORSE, false, false},
     [HC_FINDING_DRIFT] = {"drift", HC_FOUND_WORSE, false, false},
+    [HC_FINDING_FINGERPRINT] = {"fingerprint", HC_FOUND_WORSE, false, false},
     [HC_FINDING_MISSING] = {"missing", HC_FOUND_WORSE, true, false},
     [HC_FINDING_CHANGED] = {"changed", HC_FOUND_CHANGED, false, false},
     [HC_FINDING_BETTER] = {"better", HC_FOUND_BETTER, false, false},

@@ -27,10 +27,11 @@ enum hc_finding_kind {
     HC_FINDING_ERROR,
     HC_FINDING_BOUND,
     HC_FINDING_CHECKED,
-    HC_FINDING_BITS,     /* a result that is promised bit by bit has others */
-    HC_FINDING_TRAINING, /* a recipe trains worse */
-    HC_FINDING_EPOCHS,   /* it takes longer to a target */
-    HC_FINDING_DRIFT,    /* its gradients, or what explains them, are further off */
+    HC_FINDING_BITS,        /* a result that is promised bit by bit has others */
+    HC_FINDING_TRAINING,    /* a recipe trains worse */
+    HC_FINDING_EPOCHS,      /* it takes longer to a target */
+    HC_FINDING_DRIFT,       /* its gradients, or what explains them, are further off */
+    HC_FINDING_FINGERPRINT, /* gemm sums otherwise than before */
     HC_FINDING_MISSING,
     HC_FINDING_CHANGED,
     HC_FINDING_BETTER,

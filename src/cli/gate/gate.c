@@ -8,10 +8,12 @@
 #include "check/record/shards.h"
 #include "check/runner.h"
 #include "cli/gate/gate_drift.h"
+#include "cli/gate/gate_fingerprint.h"
 #include "cli/gate/gate_rows.h"
 #include "cli/gate/gate_training.h"
 
-static const struct hc_gate_way *const ways[] = {&hc_gate_training, &hc_gate_drift, &hc_gate_rows};
+static const struct hc_gate_way *const ways[] = {&hc_gate_training, &hc_gate_drift,
+                                                 &hc_gate_fingerprint, &hc_gate_rows};
 enum { WAYS = sizeof ways / sizeof ways[0] };
 
 /* By its name, or by the one that it had in the version before. */
@@ -146,7 +148,8 @@ static void compare_members(struct hc_gate *gate, const char *part, const json_t
     json_object_foreach((json_t *)is, key, value)
     {
         const json_t *before = json_object_get(was, key);
-        if (strcmp(key, "date") != 0 && !json_equal(before, value))
+        bool told = strcmp(key, "date") == 0 || strcmp(key, HC_FINGERPRINT_MEMBER) == 0;
+        if (!told && !json_equal(before, value))
             add_change(gate, part, key, before, value);
     }
 }

@@ -40,7 +40,8 @@ static void append(char *text, size_t bytes, const char *word)
 /* What of an environment says which machine it was. Everything else is a version of something that
    the bits may depend on, but for what only counts, orders or judges. */
 static const char *const machines[] = {"cpu", "cpu_flags", "gpu", "capability", "os", NULL};
-static const char *const harmless[] = {"date", "cores", "mpfr", "gmp", "jansson", NULL};
+static const char *const harmless[] = {"date",    "cores",       "mpfr", "gmp",
+                                       "jansson", "fingerprint", NULL};
 
 /* Adds the members that are other in `is` than in `was` to the list of names. */
 static void compare(const json_t *was, const json_t *is, char *others, size_t bytes,

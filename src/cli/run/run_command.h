@@ -21,6 +21,7 @@ struct hc_run_settings {
     bool tap;
     bool strict;
     bool verbose;
+    bool fingerprint; /* of all backends, not only of devices */
 };
 
 struct hc_run_command {
@@ -32,6 +33,7 @@ struct hc_run_command {
     struct hc_table table;
     FILE *out;             /* for people: stderr if a file has stdout */
     json_t *facts;         /* by backend; check/record/facts.h */
+    json_t *fingerprints;  /* by backend and format: "cuda fp16" (cli/run/fingerprints.h) */
     int started;           /* how often a case was started on a backend */
     enum hc_status status; /* not HC_OK: a result could not be kept */
 };

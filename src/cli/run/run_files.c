@@ -29,6 +29,9 @@ static enum hc_status write_record(const struct hc_run_command *s, json_t *left_
                                              .bits_only = s->options.bits_only,
                                              .shard = s->options.shard};
     hc_record_set_invocation(record, &invocation);
+    if (json_object_size(s->fingerprints) > 0)
+        (void)json_object_set(json_object_get(record, "environment"), "fingerprint",
+                              s->fingerprints);
     (void)json_object_set_new(record, "left_out", left_out);
     for (int i = 0; i < s->rows.count; i++)
         hc_record_add(record, &s->rows.row[i]);

@@ -1,0 +1,87 @@
+#include "check/fingerprint/use.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "check/bound/bound.h"
+
+static const struct hc_accumulator plain = {.precision = 24, .block = 1};
+
+/* A call of gemm as the fingerprint makes it. */
+static struct hc_call call_of(const struct hc_fingerprint *f)
+{
+    enum hc_format format = f->format == HC_TF32 ? HC_FP32 : f->format;
+    struct hc_gemm_shape s = f->main.shape;
+    struct hc_call call = {.op = HC_OP_gemm,
+                           .params.gemm = {.alpha = 1, .tf32 = f->format == HC_TF32}};
+    call.in[HC_GEMM_A] = hc_tensor2(format, s.side, s.terms, NULL);
+    call.in[HC_GEMM_B] = hc_tensor2(format, s.terms, s.side, NULL);
+    call.out[HC_GEMM_OUT] = hc_tensor2(HC_FP32, s.side, s.side, NULL);
+    return call;
+}
+
+/* Whether bounds of `a` hold for `b`, too; what is flushed apart. */
+static bool covers(const struct hc_accumulator *a, struct hc_accumulator b)
+{
+    b.flushes = a->flushes;
+    return hc_fingerprint_against(&b, a) != HC_FOUND_COARSER;
+}
+
+/* The finest accumulator that bounds may assume: plain fp32 is in the contract of every sum, which
+   a library may choose for another size. False where neither covers the other. */
+static bool finest(const struct hc_accumulator *found, struct hc_accumulator *finest)
+{
+    bool flushes = found->flushes;
+    *finest = covers(found, plain) ? *found : plain;
+    finest->flushes = flushes;
+    return covers(found, plain) || covers(&plain, *found);
+}
+
+static void describe(const struct hc_accumulator *a, char text[64])
+{
+    (void)snprintf(text, 64, "%d bits, %d at once, %d more, %s%s", a->precision, a->block,
+                   a->extra_bits, a->truncates ? "cut" : "to nearest",
+                   a->flushes ? ", flushed" : "");
+}
+
+/* The line, and the accumulator for calls from now on. Bounds take half a block for tf32. */
+static void use(const struct hc_backend *backend, enum hc_format format, struct hc_accumulator is,
+                const struct hc_accumulator *stated, bool coarser, char line[HC_FOUND_LINE])
+{
+    char found[64];
+    char states[64];
+    describe(&is, found);
+    describe(stated, states);
+    (void)snprintf(line, HC_FOUND_LINE, "gemm of %s sums %s than bounds assume: %s, not %s",
+                   hc_formats[format].name, coarser ? "more coarsely" : "finer", found, states);
+    if (format == HC_TF32 && is.block > 1)
+        is.block *= 2;
+    hc_backend_found(backend->name, format, &is, coarser ? line : NULL);
+}
+
+enum hc_found_against hc_fingerprint_use(const struct hc_backend *backend,
+                                         const struct hc_fingerprint *f, char line[HC_FOUND_LINE])
+{
+    struct hc_accumulator found;
+    struct hc_accumulator fine;
+    bool tf32 = f->format == HC_TF32;
+    line[0] = '\0';
+    if (f->format == HC_FP32 || !hc_fingerprint_accumulator(f, &found))
+        return HC_FOUND_ALIKE;
+    struct hc_call call = call_of(f);
+    struct hc_accumulator stated = hc_backend_accumulator(backend, &call);
+    if (tf32)
+        stated.block = stated.block > 1 ? stated.block / 2 : 1;
+    enum hc_found_against against = hc_fingerprint_against(&found, &stated);
+    if (against == HC_FOUND_COARSER && tf32 && !found.flushes && covers(&plain, found))
+        return HC_FOUND_ALIKE; /* The bound of tf32 allows plain fp32, too. */
+    if (against == HC_FOUND_COARSER) {
+        use(backend, f->format, found, &stated, true, line);
+        return against;
+    }
+    if (against == HC_FOUND_ALIKE || !finest(&found, &fine) ||
+        hc_fingerprint_against(&fine, &stated) != HC_FOUND_FINER)
+        return HC_FOUND_ALIKE;
+    use(backend, f->format, fine, &stated, false, line);
+    return against;
+}

@@ -1,0 +1,153 @@
+/* What a fingerprint does to bounds and verdicts. */
+#include "check/fingerprint/use.h"
+
+#include "check/bound/bound.h"
+#include "check/fingerprint/testing.h"
+#include "check/runner.h"
+
+/* exact with a unit for its gemm that states this accumulator. */
+static struct hc_backend backend;
+
+static void make_backend(const char *unit, struct hc_accumulator stated)
+{
+    unit_under_test = *hc_unit_by_name(unit);
+    backend = *hc_backend_by_name("exact");
+    backend.kernel[HC_OP_gemm] = unit_gemm;
+    backend.accumulator = stated;
+    backend.name = unit; /* What was found is kept by the name. */
+}
+
+static enum hc_found_against use(enum hc_format format, char line[HC_FOUND_LINE])
+{
+    struct hc_queue *queue;
+    struct hc_fingerprint f;
+    cr_assert_eq(backend.open(&backend, &queue, 1), HC_OK);
+    cr_assert_eq(hc_fingerprint(&backend, queue, format, &f), HC_OK, "%s", hc_message());
+    backend.close(queue);
+    return hc_fingerprint_use(&backend, &f, line);
+}
+
+static struct hc_call gemm_of(enum hc_format format)
+{
+    struct hc_call call = {.op = HC_OP_gemm, .params.gemm = {.alpha = 1}};
+    call.in[HC_GEMM_A] = hc_tensor2(format, 1, 64, NULL);
+    call.in[HC_GEMM_B] = hc_tensor2(format, 64, 1, NULL);
+    call.out[HC_GEMM_OUT] = hc_tensor2(HC_FP32, 1, 1, NULL);
+    return call;
+}
+
+static const struct hc_accumulator v100 = {24, 4, 0, true, false};
+static const struct hc_accumulator h100 = {24, 16, 2, true, false};
+
+Test(use, a_finer_unit_makes_the_bounds_of_gemm_tighter)
+{
+    char line[HC_FOUND_LINE];
+    struct hc_call call = gemm_of(HC_FP16);
+    struct hc_call other = gemm_of(HC_BF16);
+    make_backend("h100wgmma-fp16-fp32", v100);
+    cr_assert_eq(use(HC_FP16, line), HC_FOUND_FINER);
+    cr_expect_str_eq(line, "gemm of fp16 sums finer than bounds assume: 24 bits, 16 at once, 2 "
+                           "more, cut, not 24 bits, 4 at once, 0 more, cut");
+    cr_expect_eq(hc_backend_accumulator(&backend, &call).block, 16);
+    cr_expect_eq(hc_backend_accumulator(&backend, &other).block, 4, "nothing was found of bf16");
+    cr_expect_null(hc_backend_doubt(&backend, &call));
+    call.op = HC_OP_conv2d;
+    cr_expect_eq(hc_backend_accumulator(&backend, &call).block, 4, "it was seen in gemm alone");
+}
+
+Test(use, bounds_never_become_tighter_than_those_of_plain_fp32)
+{
+    static const char *const units[] = {"mi100-bf16-fp32", "mi300x-bf16-fp32",
+                                        "h100wgmma-bf16-fp32"};
+    const struct hc_accumulator plain = {24, 1, 0, false, false};
+    char line[HC_FOUND_LINE];
+    struct hc_call call = gemm_of(HC_BF16);
+    for (size_t i = 0; i < sizeof units / sizeof units[0]; i++) {
+        make_backend(units[i], v100);
+        cr_assert_eq(use(HC_BF16, line), HC_FOUND_FINER);
+        struct hc_accumulator a = hc_backend_accumulator(&backend, &call);
+        for (double n = 2; n < 0x1p20; n *= 2)
+            cr_expect_geq(hc_bound_growth(&a, n), hc_bound_growth(&plain, n));
+    }
+    call = gemm_of(HC_FP16);
+    make_backend("mi100-fp16-fp32", v100);
+    cr_expect_eq(use(HC_FP16, line), HC_FOUND_ALIKE, "finer than plain fp32 in long sums alone");
+    cr_expect_eq(hc_backend_accumulator(&backend, &call).block, 4);
+}
+
+Test(use, what_is_stated_needs_no_word)
+{
+    char line[HC_FOUND_LINE];
+    make_backend("h100wgmma-fp16-fp32", h100);
+    cr_expect_eq(use(HC_FP16, line), HC_FOUND_ALIKE);
+    cr_expect_str_eq(line, "");
+    make_backend("h100wgmma-tf32-fp32", h100);
+    cr_expect_eq(use(HC_TF32, line), HC_FOUND_ALIKE, "half a block of tf32: %s", line);
+}
+
+static struct hc_result result;
+
+static bool keep(const struct hc_result *got, void *context)
+{
+    (void)context;
+    result = *got;
+    return true;
+}
+
+/* A product of random numbers of one element, which any unit computes well enough. */
+static void one_product(struct hc_check *check)
+{
+    struct hc_call call = gemm_of(HC_FP16);
+    call.in[HC_GEMM_A] = hc_check_tensor(check, call.in[HC_GEMM_A]);
+    call.in[HC_GEMM_B] = hc_check_tensor(check, call.in[HC_GEMM_B]);
+    call.out[HC_GEMM_OUT] = hc_check_tensor(check, call.out[HC_GEMM_OUT]);
+    for (int i = 0; i < 64; i++) {
+        hc_tensor_set(&call.in[HC_GEMM_A], i, 1 + i / 97.0);
+        hc_tensor_set(&call.in[HC_GEMM_B], i, 1 - i / 89.0);
+    }
+    (void)hc_claim_call_met(check, &call);
+}
+
+static void run_one_product(void)
+{
+    static const struct hc_case what = {
+        .name = "test/use", .title = "", .source = "", .run = one_product};
+    static const struct hc_case *const cases[] = {&what};
+    const struct hc_backend *backends[] = {&backend};
+    struct hc_run_options options = {.cases = cases,
+                                     .case_count = 1,
+                                     .backends = backends,
+                                     .backend_count = 1,
+                                     .level = HC_STANDARD,
+                                     .threads = 1,
+                                     .report = keep};
+    cr_assert_eq(hc_run_cases(&options), HC_OK, "%s", hc_message());
+}
+
+Test(use, a_coarser_unit_makes_results_mistrusted_and_no_bound_wider)
+{
+    char line[HC_FOUND_LINE];
+    struct hc_call call = gemm_of(HC_FP16);
+    make_backend("v100-fp16-fp32", h100);
+    run_one_product();
+    cr_assert_eq(result.verdict, HC_PASS, "%s", result.note);
+    double bound = result.bound;
+    cr_assert_eq(use(HC_FP16, line), HC_FOUND_COARSER);
+    cr_expect_eq(hc_backend_accumulator(&backend, &call).block, 16);
+    run_one_product();
+    cr_expect_eq(result.verdict, HC_MISTRUSTED);
+    cr_expect_not_null(strstr(result.note, "gemm of fp16 sums more coarsely than bounds assume"),
+                       "%s", result.note);
+    cr_expect_eq(result.bound, bound);
+}
+
+Test(use, a_unit_that_flushes_and_does_not_say_so_is_mistrusted)
+{
+    char line[HC_FOUND_LINE];
+    struct hc_call call = gemm_of(HC_BF16);
+    make_backend("amx-bf16-fp32", (struct hc_accumulator){24, 1, 0, false, false});
+    cr_assert_eq(use(HC_BF16, line), HC_FOUND_COARSER);
+    cr_expect_not_null(hc_backend_doubt(&backend, &call));
+    call.params.gemm.half_accumulator = true;
+    cr_expect_null(hc_backend_doubt(&backend, &call));
+}

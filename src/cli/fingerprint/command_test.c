@@ -1,0 +1,93 @@
+/* halfcheck fingerprint, and run --fingerprint. */
+#include "cli/testing.h"
+
+#include <jansson.h>
+
+#include "cli/run/fingerprints.h"
+
+static void export_loopback(void)
+{
+    enter_folder();
+    cr_assert_eq(setenv("loopback", HC_LOOPBACK, 1), 0);
+}
+
+Test(fingerprint, fits_80_columns_on_every_backend, .init = enter_folder)
+{
+    const struct ran *ran = run_shell("$hc fingerprint --formats fp16,bf16,tf32,fp32");
+    cr_assert_eq(ran->status, 0, "%s", ran->err);
+    cr_expect_not_null(strstr(ran->out, "exact, fp16\n"));
+    cr_expect_not_null(strstr(ran->out, "exact, fp32\n"));
+    for (const char *at = ran->out; *at; at += strcspn(at, "\n") + 1)
+        cr_expect_leq(strcspn(at, "\n"), 80, "%.100s", at);
+}
+
+Test(fingerprint, json_says_the_same, .init = enter_folder)
+{
+    const struct ran *ran = run_shell("$hc fingerprint --backend exact --formats bf16 --json -");
+    cr_assert_eq(ran->status, 0, "%s", ran->err);
+    cr_expect_not_null(strstr(ran->err, "exact, bf16\n"), "the text goes to the other stream");
+    json_t *all = json_loads(ran->out, 0, NULL);
+    json_t *f = json_array_get(all, 0);
+    cr_assert_eq(json_array_size(all), 1);
+    cr_expect_str_eq(json_string_value(json_object_get(f, "format")), "bf16");
+    cr_expect(json_is_true(json_object_get(f, "follows")));
+    cr_expect_not_null(json_object_get(json_object_get(f, "findings"), "order"));
+    json_t *a = json_object_get(f, "accumulator");
+    cr_expect_eq(json_integer_value(json_object_get(a, "precision")), 24);
+    cr_expect_eq(json_integer_value(json_object_get(a, "block")), 1);
+    json_decref(all);
+}
+
+Test(fingerprint, refuses_what_it_cannot_do, .init = export_loopback)
+{
+    expect_refusal("$hc fingerprint --formats i32", "'i32' is no format of a matrix unit");
+    expect_refusal("$hc fingerprint --formats fp16,fp16", "fp16 twice");
+    expect_refusal("$hc fingerprint --formats ''", "--formats");
+    expect_refusal("$hc fingerprint host", "takes no 'host'");
+    expect_refusal("$hc fingerprint --backend nobody", "no backend 'nobody'");
+    expect_refusal("$hc fingerprint --backend pipe:false", "before it greeted");
+    expect_refusal("$hc fingerprint --backend \"pipe:$loopback exact only=add\"", "has no gemm");
+    expect_refusal("$hc fingerprint --backend exact --formats e4m3", "no such gemm");
+    expect_refusal("$hc fingerprint --backend \"pipe:$loopback exact zeros\" --formats fp16",
+                   "gives 0 where 1 is exact: no fingerprint");
+}
+
+Test(fingerprint, of_others_is_kept_beside_a_failure, .init = export_loopback)
+{
+    const struct ran *ran =
+        run_shell("$hc fingerprint --backend exact --backend "
+                  "\"pipe:$loopback exact zeros\" --formats fp16 --json f.json");
+    cr_expect_eq(ran->status, 2);
+    cr_expect_not_null(strstr(ran->out, "exact, fp16\n"));
+    ran = run_shell("grep -c '\"error\": \"' f.json; grep -c '\"text\": \"plain' f.json");
+    cr_expect_str_eq(ran->out, "1\n1\n");
+}
+
+Test(fingerprint, stands_in_the_record_of_a_run_that_asks_for_it, .init = enter_folder)
+{
+    const struct ran *ran = run_shell("$hc run op/gemm/fp16 --backend exact --level quick "
+                                      "--fingerprint --json a.json; $hc run op/gemm/fp16 --backend "
+                                      "exact --level quick --json b.json");
+    cr_assert_eq(ran->status, 0, "%s", ran->err);
+    cr_expect_not_null(strstr(ran->out, "fingerprint of exact fp16: plain fp32, in order; bits "));
+    ran = run_shell("grep -c '\"exact fp16\": \"plain fp32, in order; bits ' a.json; "
+                    "grep -c fingerprint b.json");
+    cr_expect_str_eq(ran->out, "1\n0\n");
+    cr_expect_eq(run_shell("$hc gate --baseline a.json a.json")->status, 0);
+    ran = run_shell("$hc gate --baseline a.json b.json");
+    cr_expect_eq(ran->status, 1);
+    cr_expect_not_null(strstr(ran->out, "none in the record"), "%s", ran->out);
+}
+
+Test(fingerprint, begins_every_run_on_a_device, .init = enter_folder)
+{
+    struct hc_run_settings none = {.fingerprint = false};
+    struct hc_run_settings asks = {.fingerprint = true};
+    struct hc_backend device = *hc_backend_by_name("exact");
+    cr_expect(!hc_run_wants_fingerprint(&none, &device));
+    cr_expect(hc_run_wants_fingerprint(&asks, &device));
+    device.host_memory = false;
+    cr_expect(hc_run_wants_fingerprint(&none, &device));
+    device.kernel[HC_OP_gemm] = NULL;
+    cr_expect(!hc_run_wants_fingerprint(&asks, &device));
+}

@@ -1,0 +1,74 @@
+#include "cli/run/fingerprints.h"
+
+#include <stdio.h>
+
+#include "check/fingerprint/use.h"
+#include "check/record/json.h"
+#include "cli/stop.h"
+#include "op/text.h"
+#include "op/wrap.h"
+
+static const enum hc_format formats[] = {HC_FP16, HC_BF16, HC_TF32};
+enum { FORMATS = sizeof formats / sizeof formats[0] };
+
+bool hc_run_wants_fingerprint(const struct hc_run_settings *settings,
+                              const struct hc_backend *backend)
+{
+    bool device = !backend->host_memory && !backend->partial;
+    bool here = !backend->unavailable || !backend->unavailable();
+    return (device || settings->fingerprint) && backend->kernel[HC_OP_gemm] && here;
+}
+
+static void keep(struct hc_run_command *s, const struct hc_backend *backend, enum hc_format format,
+                 const char *text)
+{
+    char key[96];
+    (void)snprintf(key, sizeof key, "%s %s", backend->name, hc_formats[format].name);
+    (void)json_object_set_new(s->fingerprints, key, hc_json_text(text));
+}
+
+static void print(const struct hc_run_command *s, const struct hc_backend *backend,
+                  enum hc_format format, const char *text)
+{
+    char line[HC_FINGERPRINT_TEXT + 160];
+    (void)snprintf(line, sizeof line, "fingerprint of %s %s: %s", backend->name,
+                   hc_formats[format].name, text);
+    if (!s->settings.tap)
+        hc_print_narrow(s->out, hc_table_columns(s->out, 110), 0, 2, line);
+}
+
+static void take(struct hc_run_command *s, const struct hc_backend *backend, struct hc_queue *queue,
+                 enum hc_format format)
+{
+    struct hc_fingerprint f;
+    char text[HC_FINGERPRINT_TEXT];
+    char line[HC_FOUND_LINE];
+    enum hc_status status = hc_fingerprint(backend, queue, format, &f);
+    if (status == HC_UNSUPPORTED)
+        return;
+    if (status != HC_OK) {
+        print(s, backend, format, hc_message());
+        keep(s, backend, format, "none");
+        return;
+    }
+    hc_fingerprint_text(&f, text);
+    keep(s, backend, format, text);
+    print(s, backend, format, text);
+    (void)hc_fingerprint_use(backend, &f, line);
+    if (line[0] && !s->settings.tap)
+        hc_print_narrow(s->out, hc_table_columns(s->out, 110), fprintf(s->out, "  "), 4, line);
+}
+
+void hc_run_fingerprints(struct hc_run_command *s)
+{
+    for (int b = 0; b < s->options.backend_count && !hc_stop_signal(); b++) {
+        const struct hc_backend *backend = s->options.backends[b];
+        struct hc_queue *queue;
+        if (!hc_run_wants_fingerprint(&s->settings, backend) ||
+            backend->open(backend, &queue, 0) != HC_OK)
+            continue;
+        for (int i = 0; i < FORMATS && !hc_stop_signal(); i++)
+            take(s, backend, queue, formats[i]);
+        backend->close(queue);
+    }
+}
