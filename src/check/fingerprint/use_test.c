@@ -36,8 +36,9 @@ static struct hc_call gemm_of(enum hc_format format)
     return call;
 }
 
-static const struct hc_accumulator v100 = {24, 4, 0, true, false};
-static const struct hc_accumulator h100 = {24, 16, 2, true, false};
+static const struct hc_accumulator v100 = {.precision = 24, .block = 4, .truncates = true};
+static const struct hc_accumulator h100 = {
+    .precision = 24, .block = 16, .extra_bits = 2, .truncates = true};
 
 Test(use, a_finer_unit_makes_the_bounds_of_gemm_tighter)
 {
@@ -59,7 +60,7 @@ Test(use, bounds_never_become_tighter_than_those_of_plain_fp32)
 {
     static const char *const units[] = {"mi100-bf16-fp32", "mi300x-bf16-fp32",
                                         "h100wgmma-bf16-fp32"};
-    const struct hc_accumulator plain = {24, 1, 0, false, false};
+    const struct hc_accumulator plain = {.precision = 24, .block = 1};
     char line[HC_FOUND_LINE];
     struct hc_call call = gemm_of(HC_BF16);
     for (size_t i = 0; i < sizeof units / sizeof units[0]; i++) {
@@ -145,7 +146,7 @@ Test(use, a_unit_that_flushes_and_does_not_say_so_is_mistrusted)
 {
     char line[HC_FOUND_LINE];
     struct hc_call call = gemm_of(HC_BF16);
-    make_backend("amx-bf16-fp32", (struct hc_accumulator){24, 1, 0, false, false});
+    make_backend("amx-bf16-fp32", (struct hc_accumulator){.precision = 24, .block = 1});
     cr_assert_eq(use(HC_BF16, line), HC_FOUND_COARSER);
     cr_expect_not_null(hc_backend_doubt(&backend, &call));
     call.params.gemm.half_accumulator = true;
