@@ -48,7 +48,7 @@ static __m512i pair(__m256i even, __m256i odd)
 /* The first n of 16 or 32 numbers. */
 static __mmask16 first16(int64_t n)
 {
-    return n >= 16 ? 0xffff : (__mmask16)((1u << n) - 1);
+    return (__mmask16)(n >= 16 ? 0xffffu : (1u << n) - 1);
 }
 
 static __mmask32 first32(int64_t n)

@@ -8,7 +8,7 @@ enum { EDGE = HC_TILE16_EDGE };
 
 static __mmask16 lanes(int64_t n)
 {
-    return n >= EDGE ? 0xffff : n > 0 ? (__mmask16)((1u << n) - 1) : 0;
+    return (__mmask16)(n >= EDGE ? 0xffffu : n > 0 ? (1u << n) - 1 : 0);
 }
 
 /* A tile of the sums. The tile instructions read and write 16 rows of 16: c itself, or a buffer
