@@ -126,7 +126,7 @@ static json_t *drift_json(const struct hc_drift_report *r, int recipe)
         if (r->plan.layer[l].parameter >= 0)
             (void)json_array_append_new(layers, layer_json(r->plan.layer[l].name, &d->layer[l]));
     for (int k = 0; k <= HC_SOURCE_COUNT; k++)
-        if (hc_drift_has_source(r, k))
+        if (k != HC_SOURCE_UNIT || d->unit)
             (void)json_array_append_new(
                 sources, json_pack("{s:s, s:s, s:o, s:o, s:o, s:o}", "source", hc_drift_source(k),
                                    "format", hc_drift_format(d, k), "gradient_alone",
