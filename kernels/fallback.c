@@ -15,6 +15,9 @@ struct fallback {
     struct fallback *next;
     _Atomic int64_t on_subject[HC_OP_COUNT];
     _Atomic int64_t on_other[HC_OP_COUNT];
+
+    /* Who ran the last call of an op on inputs of a format. */
+    _Atomic(const struct hc_backend *) last[HC_OP_COUNT][HC_FORMAT_COUNT];
 };
 
 struct hc_queue {
@@ -33,6 +36,7 @@ static enum hc_status run(struct hc_queue *queue, const struct hc_call *call)
         status = f->subject->kernel[call->op](queue->subject, call);
     if (status != HC_UNSUPPORTED) {
         f->on_subject[call->op]++;
+        f->last[call->op][call->in[HC_FIRST].format] = f->subject;
         hc_own_calls_add(1);
         return status;
     }
@@ -40,6 +44,7 @@ static enum hc_status run(struct hc_queue *queue, const struct hc_call *call)
     if (status != HC_OK)
         return status;
     f->on_other[call->op]++;
+    f->last[call->op][call->in[HC_FIRST].format] = f->other;
     return f->other->kernel[call->op](queue->other, call);
 }
 
@@ -151,15 +156,18 @@ static struct hc_accumulator coarser(const struct hc_accumulator *a, const struc
     return both;
 }
 
-/* Who runs the call is not known: the subject may refuse it. */
+/* A subject refuses calls by their formats, as a rule, so that the last call tells who runs the next
+   one. Before there was one nobody knows. */
 static struct hc_accumulator accumulates(const struct hc_backend *backend,
                                          const struct hc_call *call)
 {
-    const struct fallback *f = backend->self;
-    bool has = f->subject->kernel[call->op] != NULL;
+    struct fallback *f = (struct fallback *)backend->self;
+    const struct hc_backend *last = f->last[call->op][call->in[HC_FIRST].format];
     struct hc_accumulator other = hc_backend_accumulator(f->other, call);
     struct hc_accumulator subject = hc_backend_accumulator(f->subject, call);
-    return has ? coarser(&subject, &other) : other;
+    if (last || !f->subject->kernel[call->op])
+        return last == f->subject ? subject : other;
+    return coarser(&subject, &other);
 }
 
 static void combine(struct fallback *f)

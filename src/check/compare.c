@@ -58,12 +58,22 @@ static bool prepare(struct hc_claim *claim, const struct hc_call *call)
     for (int i = 0; i < op->inputs && ok; i++)
         if (is_an_output(call, &call->in[i]))
             ok = hc_claim_copied(claim, &claim->call.in[i]);
-    ok = ok && hc_flush_factors(claim) && hc_raise_factors(claim);
     claim->exact = claim->call;
     for (int o = 0; o < op->outputs && ok; o++)
         if (call->out[o].data)
             ok = hc_claim_copied(claim, &claim->exact.out[o]);
     return ok;
+}
+
+/* How the call was summed is known now that it has run: a fallback may have run it (fallback.h). The
+   factors are then what the backend's unit makes of them. False if there is no memory. */
+static bool read_factors(struct hc_claim *claim)
+{
+    claim->sums = hc_backend_accumulator(claim->check->backend, &claim->call);
+    if (!hc_flush_factors(claim) || !hc_raise_factors(claim))
+        return false;
+    memcpy(claim->exact.in, claim->call.in, sizeof claim->exact.in);
+    return true;
 }
 
 /* Every element against the bits that `exact` gave. */
@@ -123,7 +133,6 @@ static enum hc_status claim_call(struct hc_check *check, const struct hc_call *c
                              .inputs = inputs,
                              .judged = judged,
                              .on_exact = check->backend == check->exact,
-                             .sums = hc_backend_accumulator(check->backend, call),
                              .exact_sums = hc_backend_accumulator(check->exact, call)};
     enum hc_status status = HC_OK;
     if (check->bits_only)
@@ -134,6 +143,10 @@ static enum hc_status claim_call(struct hc_check *check, const struct hc_call *c
     }
     if (status == HC_OK)
         status = hc_do(check, call);
+    if (status == HC_OK && !read_factors(&claim)) {
+        status = hc_fail(HC_NO_MEMORY, "%s: no memory to keep its inputs", hc_ops[call->op].name);
+        hc_check_failed(check);
+    }
     if (status == HC_OK) {
         claim.length = hc_call_length(call);
         claim.ordered = hc_bound_ordered(call);
