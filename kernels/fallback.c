@@ -156,8 +156,8 @@ static struct hc_accumulator coarser(const struct hc_accumulator *a, const struc
     return both;
 }
 
-/* A subject refuses calls by their formats, as a rule, so that the last call tells who runs the next
-   one. Before there was one nobody knows. */
+/* A subject refuses calls by their formats, as a rule, so that the last call tells who runs the
+   next one. Before there was one nobody knows. */
 static struct hc_accumulator accumulates(const struct hc_backend *backend,
                                          const struct hc_call *call)
 {

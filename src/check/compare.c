@@ -65,8 +65,8 @@ static bool prepare(struct hc_claim *claim, const struct hc_call *call)
     return ok;
 }
 
-/* How the call was summed is known now that it has run: a fallback may have run it (fallback.h). The
-   factors are then what the backend's unit makes of them. False if there is no memory. */
+/* How the call was summed is known now that it has run: a fallback may have run it (fallback.h).
+   The factors are then what the backend's unit makes of them. False if there is no memory. */
 static bool read_factors(struct hc_claim *claim)
 {
     claim->sums = hc_backend_accumulator(claim->check->backend, &claim->call);
