@@ -69,8 +69,7 @@ static bool lay_out(const struct hc_call *call, struct work *w)
     w->dy_size = hc_packed16(g.k, w->group * pixels);
     w->patches_size = larger(hc_packed16(w->share_columns, w->group * pixels),
                              hc_packed16(g.c, w->group * pixels));
-    w->buffer_size =
-        hc_native_rounded(larger(hc_patches_buffer(&grid, w->share_columns), pixels * (g.k + g.c)));
+    w->buffer_size = hc_native_rounded(larger(hc_patches_buffer(&grid), pixels * (g.k + g.c)));
     return true;
 }
 

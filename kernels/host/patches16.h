@@ -53,8 +53,8 @@ int64_t hc_grid_buffer(const struct hc_grid *grid);
 void hc_pack16_pixels(const struct hc_grid *grid, int64_t first, int64_t end, uint16_t *buffer,
                       uint16_t *to);
 
-/* bf16 numbers that hc_pack16_patches wants as a buffer, for so many columns. */
-int64_t hc_patches_buffer(const struct hc_grid *grid, int64_t columns);
+/* bf16 numbers that hc_pack16_patches wants as a buffer. */
+int64_t hc_patches_buffer(const struct hc_grid *grid);
 
 /* The same patches as columns of b, of which the pixels first .. end - 1 are the terms: columns
    from .. to - 1 of a patch, `from` being a multiple of 16. */
