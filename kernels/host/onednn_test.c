@@ -170,6 +170,7 @@ static const struct shape padded[] = {
     {2, 8, 64, 128, 3, 1, 1}, {2, 4, 128, 64, 3, 2, 1}, {2, 13, 17, 33, 3, 1, 2},
     {2, 9, 4, 3, 5, 3, 2},    {1, 7, 32, 32, 7, 1, 3},  {1, 1, 64, 64, 3, 1, 1},
     {2, 4, 5, 7, 2, 1, 2},    {1, 4, 48, 5, 2, 2, 3},   {2, 3, 3, 9, 1, 2, 1},
+    {2, 8, 16, 16, 2, 1, 2},  {1, 9, 48, 33, 3, 1, 3},
 };
 
 /* Each filter has one weight that is not finite, each at another tap. Exactly the elements that it
