@@ -12,7 +12,7 @@ static struct found {
     char backend[64];
     enum hc_format format;
     struct hc_accumulator accumulator;
-    char doubt[200];
+    char doubt[260];
 } all[MAX_FOUND];
 static int count;
 

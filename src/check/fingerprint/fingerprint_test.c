@@ -41,16 +41,15 @@ static bool was_tried(const struct hc_unit *units, int i)
 static const struct {
     const char *name;
     struct hc_accumulator want;
-} accumulators[] = {
-    {"v100-fp16-fp32", {.precision = 24, .block = 4, .truncates = true}},
-    {"t4-fp16-fp32", {.precision = 24, .block = 8, .extra_bits = 1, .truncates = true}},
-    {"h100mma-fp16-fp32", {.precision = 24, .block = 16, .extra_bits = 2, .truncates = true}},
-    {"mi100-fp16-fp32", {.precision = 24, .block = 4, .extra_bits = 64}},
-    {"mi250x-fp16-fp32", {.precision = 24, .block = 1, .flushes = true}},
-    {"mi300x-fp16-fp32", {.precision = 24, .block = 8, .extra_bits = 1, .truncates = true}},
-    {"amx-bf16-fp32", {.precision = 24, .block = 1, .flushes = true}},
-    {"avx512bf16-bf16-fp32", {.precision = 24, .block = 1, .flushes = true}},
-    {"bfmmla-bf16-fp32", {.precision = 24, .block = 1, .truncates = true, .flushes = true}}};
+} accumulators[] = {{"v100-fp16-fp32", {24, 4, 0, true, false, true}},
+                    {"t4-fp16-fp32", {24, 8, 1, true, false, true}},
+                    {"h100mma-fp16-fp32", {24, 16, 2, true, false, true}},
+                    {"mi100-fp16-fp32", {24, 1, 0, false, false, false}},
+                    {"mi250x-fp16-fp32", {24, 1, 0, false, true, false}},
+                    {"mi300x-fp16-fp32", {24, 8, 1, true, false, true}},
+                    {"amx-bf16-fp32", {24, 1, 0, false, true, false}},
+                    {"avx512bf16-bf16-fp32", {24, 1, 0, false, true, false}},
+                    {"bfmmla-bf16-fp32", {24, 1, 24, true, true, false}}};
 enum { ACCUMULATORS = sizeof accumulators / sizeof accumulators[0] };
 
 static int compare_accumulator(const struct hc_unit *u, const struct hc_fingerprint *f)
@@ -63,7 +62,7 @@ static int compare_accumulator(const struct hc_unit *u, const struct hc_fingerpr
         cr_assert(hc_fingerprint_accumulator(f, &a), "%s", u->name);
         cr_expect(a.precision == w->precision && a.block == w->block &&
                       a.extra_bits == w->extra_bits && a.truncates == w->truncates &&
-                      a.flushes == w->flushes,
+                      a.flushes == w->flushes && a.aligns_subnormals == w->aligns_subnormals,
                   "%s: %d %d %d %d %d", u->name, a.precision, a.block, a.extra_bits, a.truncates,
                   a.flushes);
         return 1;

@@ -210,7 +210,7 @@ static void tell_models(struct teller *t, const struct hc_fingerprint *f)
         add(&t->at, "%s (%s), in all of %d sums", f->equals[0]->name,
             hc_unit_certainty_names[f->equals[0]->certainty], f->sums);
     for (int i = plain ? 0 : 1; i < f->equal_count; i++)
-        add(&t->at, "%s%s", i == !plain ? "; so do the models " : ", ", f->equals[i]->name);
+        add(&t->at, "%s%s", i == !plain ? "; also " : ", ", f->equals[i]->name);
     if (plain || f->equal_count) {
         end(t, "equals");
         return;

@@ -20,10 +20,11 @@ static struct hc_call call_of(const struct hc_fingerprint *f)
     return call;
 }
 
-/* Whether bounds of `a` hold for `b`, too; what is flushed apart. */
+/* Whether bounds of `a` hold for `b`, too; what becomes of subnormals apart. */
 static bool covers(const struct hc_accumulator *a, struct hc_accumulator b)
 {
     b.flushes = a->flushes;
+    b.aligns_subnormals = a->aligns_subnormals;
     return hc_fingerprint_against(&b, a) != HC_FOUND_COARSER;
 }
 
@@ -31,25 +32,26 @@ static bool covers(const struct hc_accumulator *a, struct hc_accumulator b)
    a library may choose for another size. False where neither covers the other. */
 static bool finest(const struct hc_accumulator *found, struct hc_accumulator *finest)
 {
-    bool flushes = found->flushes;
     *finest = covers(found, plain) ? *found : plain;
-    finest->flushes = flushes;
+    finest->flushes = found->flushes;
+    finest->aligns_subnormals = found->aligns_subnormals;
     return covers(found, plain) || covers(&plain, *found);
 }
 
-static void describe(const struct hc_accumulator *a, char text[64])
+static void describe(const struct hc_accumulator *a, char text[96])
 {
-    (void)snprintf(text, 64, "%d bits, %d at once, %d more, %s%s", a->precision, a->block,
+    (void)snprintf(text, 96, "%d bits, %d at once, %d more, %s%s%s", a->precision, a->block,
                    a->extra_bits, a->truncates ? "cut" : "to nearest",
-                   a->flushes ? ", flushed" : "");
+                   a->flushes ? ", small ones flushed" : "",
+                   a->aligns_subnormals ? ", small factors raised" : "");
 }
 
 /* The line, and the accumulator for calls from now on. Bounds take half a block for tf32. */
 static void use(const struct hc_backend *backend, enum hc_format format, struct hc_accumulator is,
                 const struct hc_accumulator *stated, bool coarser, char line[HC_FOUND_LINE])
 {
-    char found[64];
-    char states[64];
+    char found[96];
+    char states[96];
     describe(&is, found);
     describe(stated, states);
     (void)snprintf(line, HC_FOUND_LINE, "gemm of %s sums %s than bounds assume: %s, not %s",

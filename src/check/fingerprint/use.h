@@ -13,7 +13,7 @@
 
    Returns which it was, and writes a line about it ("" if they are alike). Call it before the first
    case runs. */
-enum { HC_FOUND_LINE = 200 };
+enum { HC_FOUND_LINE = 260 };
 enum hc_found_against hc_fingerprint_use(const struct hc_backend *backend,
                                          const struct hc_fingerprint *fingerprint,
                                          char line[HC_FOUND_LINE]);

@@ -36,9 +36,10 @@ static struct hc_call gemm_of(enum hc_format format)
     return call;
 }
 
-static const struct hc_accumulator v100 = {.precision = 24, .block = 4, .truncates = true};
+static const struct hc_accumulator v100 = {
+    .precision = 24, .block = 4, .truncates = true, .aligns_subnormals = true};
 static const struct hc_accumulator h100 = {
-    .precision = 24, .block = 16, .extra_bits = 2, .truncates = true};
+    .precision = 24, .block = 16, .extra_bits = 2, .truncates = true, .aligns_subnormals = true};
 
 Test(use, a_finer_unit_makes_the_bounds_of_gemm_tighter)
 {
@@ -48,7 +49,8 @@ Test(use, a_finer_unit_makes_the_bounds_of_gemm_tighter)
     make_backend("h100wgmma-fp16-fp32", v100);
     cr_assert_eq(use(HC_FP16, line), HC_FOUND_FINER);
     cr_expect_str_eq(line, "gemm of fp16 sums finer than bounds assume: 24 bits, 16 at once, 2 "
-                           "more, cut, not 24 bits, 4 at once, 0 more, cut");
+                           "more, cut, small factors raised, not 24 bits, 4 at once, 0 more, cut, "
+                           "small factors raised");
     cr_expect_eq(hc_backend_accumulator(&backend, &call).block, 16);
     cr_expect_eq(hc_backend_accumulator(&backend, &other).block, 4, "nothing was found of bf16");
     cr_expect_null(hc_backend_doubt(&backend, &call));
@@ -70,10 +72,6 @@ Test(use, bounds_never_become_tighter_than_those_of_plain_fp32)
         for (double n = 2; n < 0x1p20; n *= 2)
             cr_expect_geq(hc_bound_growth(&a, n), hc_bound_growth(&plain, n));
     }
-    call = gemm_of(HC_FP16);
-    make_backend("mi100-fp16-fp32", v100);
-    cr_expect_eq(use(HC_FP16, line), HC_FOUND_ALIKE, "finer than plain fp32 in long sums alone");
-    cr_expect_eq(hc_backend_accumulator(&backend, &call).block, 4);
 }
 
 Test(use, what_is_stated_needs_no_word)
@@ -151,4 +149,29 @@ Test(use, a_unit_that_flushes_and_does_not_say_so_is_mistrusted)
     cr_expect_not_null(hc_backend_doubt(&backend, &call));
     call.params.gemm.half_accumulator = true;
     cr_expect_null(hc_backend_doubt(&backend, &call));
+}
+
+/* Each simulated unit says itself how it sums. */
+Test(use, simulated_units_state_no_less_than_is_found)
+{
+    static const enum hc_format formats[] = {HC_FP16, HC_BF16, HC_TF32};
+    int n;
+    int tried = 0;
+    const struct hc_backend *const *all = hc_backends_built_in(&n);
+    for (int b = 0; b < n; b++) {
+        struct hc_queue *queue;
+        if (strncmp(all[b]->name, "sim-", 4) != 0)
+            continue;
+        cr_assert_eq(all[b]->open(all[b], &queue, 1), HC_OK);
+        for (size_t i = 0; i < sizeof formats / sizeof formats[0]; i++) {
+            struct hc_fingerprint f;
+            char line[HC_FOUND_LINE];
+            cr_assert_eq(hc_fingerprint(all[b], queue, formats[i], &f), HC_OK, "%s", hc_message());
+            cr_expect_neq(hc_fingerprint_use(all[b], &f, line), HC_FOUND_COARSER, "%s: %s",
+                          all[b]->name, line);
+            tried++;
+        }
+        all[b]->close(queue);
+    }
+    cr_expect_gt(tried, 30);
 }
