@@ -11,7 +11,7 @@
 enum { TERMS = 64, ROWS = 16, SUMS = ROWS * HC_SIM_COLUMNS };
 
 /* How the operands of a tile are drawn. */
-enum kind { ANY_BITS, NEAR_ONE, SMALL, LARGE, CANCELLING, TIES, SPARSE, SUBNORMAL, KINDS };
+enum kind { ANY_BITS, NEAR_ONE, SMALL, LARGE, CANCELLING, TIES, SPARSE, SUBNORMAL, BOTTOM, KINDS };
 
 struct tile {
     _Alignas(64) uint32_t words[TERMS * HC_SIM_COLUMNS];
@@ -44,6 +44,16 @@ static uint32_t code_between(struct draw *d, const struct hc_operand_info *o, ui
     return sign << (o->bits - 1) | field << o->fraction | fraction;
 }
 
+/* Powers of two whose products lie about the last bit of the result and the exponents that zeros
+   have, and many zeros. */
+static uint32_t code_at_bottom(struct draw *d, const struct hc_operand_info *o)
+{
+    uint32_t sign = (next(d) & 1) << (o->bits - 1);
+    uint32_t field = o->exponent == 8 ? 44 + next(d) % 23 : next(d) % 7;
+    uint32_t one = o->exponent < 8 && field == 0 ? 1u << (next(d) % (uint32_t)o->fraction) : 0;
+    return next(d) % 3 ? sign : sign | field << o->fraction | one;
+}
+
 static uint32_t any_code_of(struct draw *d, enum hc_operand operand, enum kind kind)
 {
     const struct hc_operand_info *o = &hc_operands[operand];
@@ -62,6 +72,8 @@ static uint32_t any_code_of(struct draw *d, enum hc_operand operand, enum kind k
     case SUBNORMAL:
         return next(d) % 4 ? code_between(d, o, 0, 16) & ((1u << o->fraction) - 1)
                            : code_between(d, o, 0, 14);
+    case BOTTOM:
+        return o->sign && o->bits > 4 ? code_at_bottom(d, o) : 0;
     default:
         return code_between(d, o, 6, 9);
     }
@@ -90,9 +102,10 @@ static void draw_tile(const struct hc_unit *u, struct draw *d, enum kind kind, s
             if (t->b[j][k] == fnuz && kind != ANY_BITS)
                 t->b[j][k] = 0;
         }
-    for (int i = 0; i < SUMS; i++)
-        t->sums[i] =
-            next(d) % 4 ? code_of(d, u->c, kind == ANY_BITS ? ANY_BITS : next(d) % KINDS) : 0;
+    for (int i = 0; i < SUMS; i++) {
+        enum kind of_c = kind == ANY_BITS || kind == BOTTOM ? kind : (enum kind)(next(d) % KINDS);
+        t->sums[i] = next(d) % 4 ? code_of(d, u->c, of_c == BOTTOM ? SUBNORMAL : of_c) : 0;
+    }
 }
 
 static int64_t compare(const struct hc_unit *u, const struct hc_sim_engine *engine,
@@ -142,7 +155,7 @@ static void hold(const struct hc_unit *u, const struct hc_sim_engine *engine, in
 static int64_t sums_wanted(void)
 {
     const char *text = getenv("HALFCHECK_UNIT_SUMS");
-    return text ? strtoll(text, NULL, 10) : (int64_t)KINDS * SUMS;
+    return text ? strtoll(text, NULL, 10) : (int64_t)3 * KINDS * SUMS;
 }
 
 Test(engine, gives_the_bits_of_every_unit_that_it_takes)
@@ -160,6 +173,31 @@ Test(engine, gives_the_bits_of_every_unit_that_it_takes)
     if (hc_sim_engine_for(hc_unit_by_name("a100-fp16-fp32")) == &hc_sim_portable)
         cr_skip_test("this CPU has no AVX-512");
     cr_assert_gt(taken, 100, "engines take %d units", taken);
+}
+
+static uint32_t one_sum(const struct hc_unit *u, const struct hc_sim_engine *engine,
+                        const uint32_t *a, const uint32_t *b)
+{
+    _Alignas(64) uint32_t words[TERMS * HC_SIM_COLUMNS] = {0};
+    uint32_t row[TERMS * HC_SIM_A_WORDS];
+    uint32_t sums[HC_SIM_COLUMNS] = {0};
+    uint16_t left;
+    engine->pack_row(u, a, u->k, row);
+    for (int j = 0; j < HC_SIM_COLUMNS; j++)
+        engine->pack_column(u, b, u->k, words + j);
+    engine->run(u, row, 1, words, u->k, sums, &left);
+    return sums[HC_SIM_COLUMNS - 1];
+}
+
+/* 2^-150 + 2^-158 is floored to a tie by MI300, which keeps 31 bits behind 2^-126 at most. */
+Test(engine, floors_a_subnormal_sum_behind_the_least_normal_exponent)
+{
+    const struct hc_unit *u = hc_unit_by_name("mi300x-bf16-fp32");
+    const uint32_t x[TERMS] = {0x1a00, 0x1800};
+    uint32_t want = hc_unit_dot(u, x, x, NULL, u->k, 0);
+    cr_assert_eq(want, 0);
+    cr_assert_eq(one_sum(u, hc_sim_engine_for(u), x, x), want);
+    cr_assert_eq(one_sum(u, &hc_sim_portable, x, x), want);
 }
 
 Test(engine, portable_gives_the_bits_of_a_unit_of_each_rule)
