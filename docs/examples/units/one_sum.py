@@ -6,9 +6,11 @@
 2^23 - 2^13 * 2^10 - 0.5 * 1 - 0.25 * 1 - 0.125 * 1 is -0.875. The first product cancels with what
 the sum starts from, and the three others are so small beside it that a unit which aligns them with
 it loses their last bits. The numbers are those of an example of MMA-Sim. The program prints a line
-for each unit: its backend, the format of the factors, the sum, and why it comes out so. With its
-lines in a file, `cat reports/style.gp reports/units.gp | gnuplot -e "table='FILE'; out='PNG'"` draws
-them.
+for each unit: its backend, the format of the factors, the sum, and why it comes out so. gnuplot
+draws its lines, which TABLE holds:
+
+    cat reports/style.gp docs/examples/units/one_sum.gp |
+        gnuplot -e "table='TABLE'; out='PNG'" -
 """
 import json
 import struct

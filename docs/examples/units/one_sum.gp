@@ -17,7 +17,7 @@ set ytics scale 0
 set y2range [12.6:0.4]
 set y2tics scale 0 textcolor rgb faint
 unset key
-set title "2^{23} - 2^{13}·2^{10} - 0.5 - 0.25 - 0.125, added up by twelve matrix units" offset 0, 1
+set title "2^{23} - 2^{13} 2^{10} - 0.5 - 0.25 - 0.125, added up by twelve matrix units" offset 0, 1
 set arrow from -0.875, 0.4 to -0.875, 12.6 nohead linecolor rgb blue dashtype 2 linewidth 1.5 back
 set label "the real sum" at -0.875, 0.1 center textcolor rgb blue font ",10"
 plot table using 3:($0 + 1):ytic(sprintf("%s, %s", strcol(1), strcol(2))):y2ticlabels(4) \
