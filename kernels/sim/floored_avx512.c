@@ -103,7 +103,7 @@ static inline __m512i floored(const struct hc_unit *u, const uint32_t *a, const 
     static inline __m512i floored##n(const struct hc_unit *u, const uint32_t *a,                   \
                                      const uint32_t *b, __m512i c, __mmask16 *left)                \
     {                                                                                              \
-        return floored(u, a, b, n, kind == HC_UNIT_FLOORED_HALVES, c, left);                       \
+        return floored(u, a, b, n, (kind) == HC_UNIT_FLOORED_HALVES, c, left);                     \
     }                                                                                              \
     static void run##n(const struct hc_unit *u, const uint32_t *a, int64_t rows,                   \
                        const uint32_t *b, int64_t terms, uint32_t *sums, uint16_t *left)           \
