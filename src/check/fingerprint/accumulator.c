@@ -65,16 +65,16 @@ static bool of_shape(const struct hc_findings_of_shape *f, struct hc_accumulator
 
 /* What n additions may stray by, where a piece has no more than n products that are not 0: a zero
    loses nothing. */
-static double strays(struct hc_accumulator a, double n)
+static double strays(struct hc_accumulator a, int n)
 {
-    a.block = a.block > n ? (int)n : a.block;
+    a.block = a.block > n ? n : a.block;
     return hc_bound_growth(&a, n);
 }
 
 /* Whether bounds that assume `a` hold for `b`, for sums of all lengths that are met often. */
 static bool covers(const struct hc_accumulator *a, const struct hc_accumulator *b)
 {
-    for (double n = 2; n <= 0x1p20; n = n < 64 ? n + 1 : 2 * n)
+    for (int n = 2; n <= 1 << 20; n = n < 64 ? n + 1 : 2 * n)
         if (hc_bound_growth(a, n) < strays(*b, n))
             return false;
     return true;

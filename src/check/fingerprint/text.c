@@ -274,6 +274,7 @@ void hc_fingerprint_text(const struct hc_fingerprint *f, char text[HC_FINGERPRIN
     struct text t = {text, HC_FINGERPRINT_TEXT};
     const struct hc_findings_of_shape *m = &f->main;
     uint64_t trace = m->trace;
+    text[0] = '\0';
     if (hc_fingerprint_is_plain(f))
         add(&t, "plain fp32, in order");
     else if (f->equal_count)
