@@ -167,8 +167,9 @@ static enum hc_status convolve(struct hc_queue *queue, const struct hc_call *cal
         return status;
     int failed = 0;
     int threads = hc_onednn_single_thread();
-    int team = hc_host_team(queue, hc_conv_products(&w->shape));
-#pragma omp parallel for num_threads(team) schedule(dynamic) reduction(| : failed)
+#pragma omp parallel for schedule(dynamic) reduction(|                                             \
+                                                     : failed)                                     \
+    num_threads(hc_host_team(queue, hc_conv_products(&w->shape)))
     for (int64_t i = 0; i < w->shape.n; i += w->group)
         failed |= convolve_group(queue, call, w, filter, i) != HC_OK;
     hc_onednn_restore_threads(threads);

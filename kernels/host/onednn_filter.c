@@ -165,9 +165,9 @@ enum hc_status hc_onednn_filter(struct hc_queue *queue, const struct hc_call *ca
     if (hc_onednn_check_memory() != HC_OK)
         return HC_NO_MEMORY;
     atomic_bool nonfinite = false;
-    int team = hc_host_team(queue, hc_conv_products(&w.shape));
     int threads = hc_onednn_single_thread();
-#pragma omp parallel for num_threads(team) schedule(dynamic)
+#pragma omp parallel for num_threads(hc_host_team(queue, hc_conv_products(&w.shape)))              \
+    schedule(dynamic)
     for (int64_t i = 0; i < w.image_shares * w.column_shares; i++)
         sum_share(queue, call, &w, i, &nonfinite);
     hc_onednn_restore_threads(threads);

@@ -58,8 +58,8 @@ enum hc_status hc_onednn_gemm(struct hc_queue *queue, const struct hc_call *call
     if (status != HC_OK || m == 0 || n == 0)
         return status;
     int threads = hc_onednn_single_thread();
-    int team = m > HC_ONEDNN_GEMM_ROWS ? hc_host_team(queue, m * n * k) : 1;
-#pragma omp parallel for num_threads(team) schedule(static)
+#pragma omp parallel for num_threads(m > HC_ONEDNN_GEMM_ROWS ? hc_host_team(queue, m * n * k) : 1) \
+    schedule(static)
     for (int64_t i = 0; i < m; i += HC_ONEDNN_GEMM_ROWS) {
         int64_t rows = m - i < HC_ONEDNN_GEMM_ROWS ? m - i : HC_ONEDNN_GEMM_ROWS;
         struct hc_sgemm g = {.transpose_a = p->transpose_a,

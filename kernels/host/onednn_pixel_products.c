@@ -37,8 +37,8 @@ void hc_pixel_forward(const struct hc_pixels *w, const struct hc_pixel_block *b,
                                .n = b->columns,
                                .lda = g->h * g->w * g->c,
                                .ldb = g->r * g->s * g->c,
-                               .c = to,
                                .ldc = ldc};
+    product.c = to;
     if (width == 0 || rows.first >= rows.end)
         hc_onednn_sgemm(w->onednn, &product);
     for (int64_t r = rows.first; r < rows.end && width > 0; r++) {
@@ -64,12 +64,9 @@ void hc_pixel_to_data(const struct hc_pixels *w, const struct hc_pixel_block *b,
 {
     const struct hc_conv_shape *g = &w->shape;
     int64_t taps = g->r * g->s;
-    struct hc_sgemm product = {.m = b->images,
-                               .n = b->columns,
-                               .lda = g->p * g->q * g->k,
-                               .ldb = taps * g->c,
-                               .c = to,
-                               .ldc = ldc};
+    struct hc_sgemm product = {
+        .m = b->images, .n = b->columns, .lda = g->p * g->q * g->k, .ldb = taps * g->c, .ldc = ldc};
+    product.c = to;
     for (int64_t t = 0; t < taps; t++) {
         int64_t p = output_at(b->pixel / g->w, t / g->s, g->p, g);
         int64_t q = output_at(b->pixel % g->w, t % g->s, g->q, g);

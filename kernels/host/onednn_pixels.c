@@ -85,9 +85,10 @@ static void copy_block(const struct hc_queue *queue, const void *context, int64_
 
 const float *hc_onednn_copy(const struct hc_queue *queue, const struct hc_tensor *t, float *buffer)
 {
-    struct copy c = {t, buffer};
+    struct copy c = {.from = t};
     if (t->format == HC_FP32)
         return t->data;
+    c.to = buffer;
     hc_host_each_block(queue, hc_tensor_count(t), copy_block, &c);
     return buffer;
 }
@@ -157,9 +158,9 @@ static enum hc_status compute(struct hc_queue *queue, const struct hc_call *call
     int64_t blocks = filter
                          ? w.of.shape.r * w.column_shares
                          : w.image_shares * result->shape[1] * result->shape[2] * w.column_shares;
-    int team = hc_host_team(queue, hc_conv_products(&w.of.shape));
     int threads = hc_onednn_single_thread();
-#pragma omp parallel for num_threads(team) schedule(dynamic)
+#pragma omp parallel for num_threads(hc_host_team(queue, hc_conv_products(&w.of.shape)))           \
+    schedule(dynamic)
     for (int64_t i = 0; i < blocks; i++)
         if (filter)
             compute_filters(&w, i);
