@@ -261,7 +261,7 @@ static enum hc_status run_in_team(const struct hc_run_options *options,
     team.slots = calloc((size_t)count, sizeof(struct hc_check *));
     if (!team.slots || !worker)
         status = hc_fail(HC_NO_MEMORY, "no memory for %d results", count);
-    while (started < workers && status == HC_OK) {
+    while (worker && started < workers && status == HC_OK) {
         struct worker *w = &worker[started];
         w->team = &team;
         status = open_queues(options, &w->queues);
