@@ -136,7 +136,7 @@ static const struct hc_unit units[] = {
     {.name = "avx512bf16-bf16-fp32",
      .title = "x86 AVX512_BF16",
      .instruction = "vdpbf16ps",
-     .source = "measured on an AMD EPYC (family 26); Intel's SDM",
+     .source = "measured on an AMD EPYC (family 26) and an Intel Xeon; Intel's SDM",
      .certainty = HC_CERTAINTY_MEASURED,
      OF(BF16, BF16),
      SAME_C(FP32),

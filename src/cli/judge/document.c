@@ -96,6 +96,7 @@ enum hc_status hc_answer_write(const char *path, const struct hc_answer *answer)
 {
     const struct hc_call *call = answer->judge->call;
     const struct hc_question *q = answer->question;
+    const char *sums = q->accumulator ? q->accumulator : answer->backend ? "the backend's" : "fp32";
     hc_json_watch(malloc);
     json_t *outputs = json_array();
     for (int o = 0; o < hc_ops[call->op].outputs; o++)
@@ -105,9 +106,8 @@ enum hc_status hc_answer_write(const char *path, const struct hc_answer *answer)
         "{s:s, s:s, s:s, s:o, s:s, s:s?, s:o, s:s, s:o, s:o}", "op", hc_ops[call->op].name,
         "verdict", hc_verdict_names[answer->verdict], "layout", hc_layout_names[q->nchw ? 0 : 1],
         "backend", answer->backend ? hc_json_text(answer->backend) : json_null(), "accumulator",
-        q->accumulator ? q->accumulator : "fp32", "numbers", answer->numbers, "outputs", outputs,
-        "whose", hc_answer_whose(answer), "kept",
-        answer->kept ? hc_json_text(answer->kept) : json_null(), "repro",
+        sums, "numbers", answer->numbers, "outputs", outputs, "whose", hc_answer_whose(answer),
+        "kept", answer->kept ? hc_json_text(answer->kept) : json_null(), "repro",
         hc_json_text(answer->repro));
     enum hc_status status = hc_json_status();
     if (status == HC_OK && !document)
