@@ -82,8 +82,8 @@ static void hold(struct hc_check *check, const char *what, const double a[2], co
     if (hc_do(check, &call) != HC_OK)
         return;
     bool flushes = hc_backend_accumulator(hc_check_backend(check), &call).flushes;
-    hc_say(check, "%s: %s says that it %s, so %g is wanted", what, hc_check_backend(check)->name,
-           flushes ? "flushes" : "keeps subnormals", flushes ? 0 : want);
+    hc_say(check, "%s: %g, as one that %s", what, flushes ? 0 : want,
+           flushes ? "flushes" : "keeps them");
     hc_claim_value(check, what, flushes ? 0 : want, hc_tensor_get(&call.out[HC_OUT], t->at_out));
 }
 

@@ -62,14 +62,15 @@ static bool runs(const struct hc_run_options *options, const struct hc_case *wha
     return what->level <= options->level && is_chosen(options, what);
 }
 
-/* Whether the backend names a matrix unit that one of the globs matches. A backend may fill in its
-   units when it is asked whether it can run here. */
-static bool has_unit(const struct hc_backend *backend, const char *globs)
+/* A backend may fill in its units when it is asked whether it can run here. */
+bool hc_case_asks(const struct hc_case *what, const struct hc_backend *backend)
 {
+    if (!what->units)
+        return true;
     if (backend->units && backend->unavailable)
         (void)backend->unavailable();
     for (int u = 0; backend->units && backend->units[u]; u++)
-        if (hc_any_glob(globs, backend->units[u]->name))
+        if (hc_any_glob(what->units, backend->units[u]->name))
             return true;
     return false;
 }
@@ -80,7 +81,7 @@ static bool concerns(const struct hc_run_options *options, const struct hc_case 
     const char *const *own = &backend->default_cases;
     if (options->by_default && *own && !hc_matches(own, 1, what->name))
         return false;
-    if (what->units && !has_unit(backend, what->units))
+    if (!hc_case_asks(what, backend))
         return false;
     return !what->against_exact || strcmp(backend->name, "exact") != 0;
 }

@@ -58,6 +58,9 @@ enum { HC_MAX_WORKERS = 256 };
 /* As many workers as there are cores that the process may use. */
 int hc_run_cores(void);
 
+/* Whether the case asks no matrix unit, or the backend names one that it asks. */
+bool hc_case_asks(const struct hc_case *what, const struct hc_backend *backend);
+
 /* HC_INVALID if a pattern matches no case, or no chosen case runs at that level; or what a
    backend's open returned. A backend that is unavailable has SKIPPED results. */
 enum hc_status hc_run_cases(const struct hc_run_options *options);

@@ -127,14 +127,17 @@ static int rank(const struct hc_case *what, const struct hc_backend *backend, bo
     return asked ? 1 : exact ? 0 : backend->partial ? 2 : 1;
 }
 
-/* Leaves out the backends that run only other cases unless they are named. */
+/* Leaves out the backends that run only other cases unless they are named, and those without the
+   matrix unit that the case asks. */
 static void leave_idle_out(struct hc_run_options *run, const struct hc_case *what,
                            const struct hc_backend **backends)
 {
     int kept = 0;
-    for (int b = 0; b < run->backend_count; b++)
-        if (!backends[b]->default_cases || hc_matches(&backends[b]->default_cases, 1, what->name))
+    for (int b = 0; b < run->backend_count; b++) {
+        const char *const *own = &backends[b]->default_cases;
+        if (hc_case_asks(what, backends[b]) && (!*own || hc_matches(own, 1, what->name)))
             backends[kept++] = backends[b];
+    }
     run->backend_count = kept;
 }
 
