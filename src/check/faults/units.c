@@ -187,8 +187,9 @@ static const struct unit_fault amx_chain = {"amx-bf16-fp32", one_chain, false};
 
 #define ROW(name_, title_, backend_, probe, row)                                                   \
     {                                                                                              \
-        .name = "unit-" name_, .title = title_, .class_ = HC_FAULT_UNIT, .ops = "gemm",            \
-        .patterns = "units/" probe, .backend = backend_, .wrong = on_a_wrong_unit, .data = &(row)  \
+        .name = "unit-" name_, .title = (title_), .class_ = HC_FAULT_UNIT, .ops = "gemm",          \
+        .patterns = "units/" probe, .backend = (backend_), .wrong = on_a_wrong_unit,               \
+        .data = &(row)                                                                             \
     }
 #define IN_FP32(machine, probe)                                                                    \
     {                                                                                              \
