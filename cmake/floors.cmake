@@ -21,7 +21,7 @@ function(hc_floor name)
     list(FILTER sources EXCLUDE REGEX "(_test|/main)\\.c$")
     list(FILTER sources EXCLUDE REGEX "/(cuda/device|cuda/standin|plugins|programs)/") # cuda.cmake, tests.cmake
     if(NOT DNNL_LIBRARY)
-      list(FILTER sources EXCLUDE REGEX "/onednn[^/]*\\.c$")
+      list(FILTER sources EXCLUDE REGEX "kernels/host/onednn/")
     endif()
   endif()
   if(sources)

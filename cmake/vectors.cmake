@@ -6,9 +6,9 @@ if(CMAKE_SYSTEM_PROCESSOR STREQUAL x86_64)
   set_source_files_properties(kernels/host/loops_avx512.c PROPERTIES COMPILE_OPTIONS "-O3;${avx512}")
   file(GLOB sim CONFIGURE_DEPENDS kernels/sim/*_avx512.c)
   set_source_files_properties(${sim} PROPERTIES COMPILE_OPTIONS "-O3;${avx512}")
-  set_source_files_properties(kernels/host/pack16.c kernels/host/patches16.c PROPERTIES
+  set_source_files_properties(kernels/host/native/pack16.c kernels/host/native/patches16.c PROPERTIES
     COMPILE_OPTIONS "-O3;${avx512}")
-  set_source_files_properties(kernels/host/product16.c PROPERTIES
+  set_source_files_properties(kernels/host/native/product16.c PROPERTIES
     COMPILE_OPTIONS "-O3;${avx512};-mavx512bf16;-mamx-tile;-mamx-bf16")
   set_source_files_properties(kernels/avx512fp16/arithmetic.c kernels/avx512fp16/cast.c PROPERTIES
     COMPILE_OPTIONS "-mavx512fp16;-mavx512vl;-mavx512bw;-mavx512dq")

@@ -3,7 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "kernels/host/native.h"
+#include "kernels/host/native/native.h"
 
 static const char name[] = "native=";
 static char options[48];

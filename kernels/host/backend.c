@@ -7,8 +7,8 @@
 
 #include "kernels/exact/exact.h"
 #include "kernels/host/host.h"
-#include "kernels/host/native.h"
-#include "kernels/host/onednn.h"
+#include "kernels/host/native/native.h"
+#include "kernels/host/onednn/onednn.h"
 #include "kernels/memory.h"
 #include "kernels/tf32.h"
 

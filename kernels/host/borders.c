@@ -3,8 +3,8 @@
 #include "kernels/exact/tile.h"
 #include "kernels/host/host.h"
 #include "kernels/host/norm_tiling.h"
-#include "kernels/host/onednn.h"
-#include "kernels/host/product16.h"
+#include "kernels/host/onednn/onednn.h"
+#include "kernels/host/native/product16.h"
 
 /* Floats of the longest vector register that the loops are compiled for. */
 enum { REGISTER = 16 };

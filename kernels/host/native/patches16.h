@@ -4,11 +4,11 @@
    Backward to the input with a stride, the pixels of the result fall into stride x stride grids:
    those of one grid meet the same taps, and pixel i of a grid sees gradient i + first - t by its
    tap t. So both are one thing, along rows as along columns. */
-#ifndef HC_KERNELS_HOST_PATCHES16_H
-#define HC_KERNELS_HOST_PATCHES16_H
+#ifndef HC_KERNELS_HOST_NATIVE_PATCHES16_H
+#define HC_KERNELS_HOST_NATIVE_PATCHES16_H
 
 #include "kernels/conv_shape.h"
-#include "kernels/host/product16.h"
+#include "kernels/host/native/product16.h"
 
 /* Rows or columns of pixels. */
 struct hc_axis {

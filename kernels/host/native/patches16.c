@@ -1,4 +1,4 @@
-#include "kernels/host/patches16.h"
+#include "kernels/host/native/patches16.h"
 
 #include <stddef.h>
 #include <string.h>

@@ -1,6 +1,6 @@
 /* Each product of a convolution by pixels: which pixels meet at which taps of the filter. Taps that
    lie in the padding are left out. */
-#include "kernels/host/onednn_pixels.h"
+#include "kernels/host/onednn/pixels.h"
 
 #include <string.h>
 

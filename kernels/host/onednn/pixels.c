@@ -12,7 +12,7 @@
 #include <omp.h>
 
 #include "kernels/host/host.h"
-#include "kernels/host/onednn_pixels.h"
+#include "kernels/host/onednn/pixels.h"
 
 /* Images and columns of a product, at most. */
 enum { IMAGES = HC_ONEDNN_PIXEL_IMAGES, COLUMNS = HC_ONEDNN_PIXEL_COLUMNS };

@@ -1,6 +1,6 @@
 /* Descriptors in oneDNN 2: they are plain structs, an operation has a descriptor of its own, and an
    iterator lists the implementations. */
-#include "kernels/host/onednn_inner.h"
+#include "kernels/host/onednn/inner.h"
 
 #if DNNL_VERSION_MAJOR == 2
 

@@ -1,6 +1,6 @@
 /* Descriptors in oneDNN 3: they are handles, which must be destroyed, and the descriptor of a
    primitive moves on from one implementation to the next. */
-#include "kernels/host/onednn_inner.h"
+#include "kernels/host/onednn/inner.h"
 
 #if DNNL_VERSION_MAJOR >= 3
 

@@ -5,7 +5,7 @@
 #include <string.h>
 #include <sys/resource.h>
 
-#include "kernels/host/onednn_inner.h"
+#include "kernels/host/onednn/inner.h"
 
 /* More than oneDNN takes for the code that it generates and the matrices that it copies. Each of
    the open queues may take it. */

@@ -4,7 +4,7 @@
 
    A small dw is summed over shares of the images, each by one thread, and the shares' sums are
    added in order. A large dw is divided into shares of its columns instead. Both kinds depend on
-   the shape alone (onednn_filter.c divides in the same way).
+   the shape alone (onednn/filter.c divides in the same way).
 
    In patches the padding is zeros. With an infinite dy such a zero would give a NaN where the
    definition has no term. So if any sum comes out infinite or NaN, all are computed again, tap by
@@ -13,9 +13,9 @@
 #include <string.h>
 
 #include "kernels/exact/exact.h"
-#include "kernels/host/native.h"
-#include "kernels/host/onednn.h"
-#include "kernels/host/patches16.h"
+#include "kernels/host/native/native.h"
+#include "kernels/host/onednn/onednn.h"
+#include "kernels/host/native/patches16.h"
 
 struct work {
     struct hc_conv_shape shape;

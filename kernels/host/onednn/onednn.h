@@ -5,8 +5,8 @@
    or shares of a sum that depend on the shapes alone. fp16 and bf16 are converted to fp32 on the
    way in and back on the way out. Winograd and reduced precision are never chosen. All this is
    compiled only with HC_ONEDNN. */
-#ifndef HC_KERNELS_HOST_ONEDNN_H
-#define HC_KERNELS_HOST_ONEDNN_H
+#ifndef HC_KERNELS_HOST_ONEDNN_ONEDNN_H
+#define HC_KERNELS_HOST_ONEDNN_ONEDNN_H
 
 #include "backend.h"
 #include "kernels/conv_shape.h"

@@ -1,5 +1,5 @@
 /* Packing for product16.h. Only called where the CPU has AVX-512. */
-#include "kernels/host/product16.h"
+#include "kernels/host/native/product16.h"
 
 enum { EDGE = HC_TILE16_EDGE, TERMS = HC_TILE16_TERMS };
 

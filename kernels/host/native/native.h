@@ -1,10 +1,10 @@
 /* Products of bf16 by the CPU's own bf16 instructions, where it has some: gemm and the convolutions
    on tensors in bf16. Other formats, and other CPUs, multiply in fp32 (onednn.h). */
-#ifndef HC_KERNELS_HOST_NATIVE_H
-#define HC_KERNELS_HOST_NATIVE_H
+#ifndef HC_KERNELS_HOST_NATIVE_NATIVE_H
+#define HC_KERNELS_HOST_NATIVE_NATIVE_H
 
 #include "kernels/host/host.h"
-#include "kernels/host/product16.h"
+#include "kernels/host/native/product16.h"
 
 /* What multiplies. */
 struct hc_native {

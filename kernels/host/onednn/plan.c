@@ -10,7 +10,7 @@
 #include <string.h>
 
 #include "kernels/host/host.h"
-#include "kernels/host/onednn_inner.h"
+#include "kernels/host/onednn/inner.h"
 
 bool hc_onednn_passed_over(dnnl_primitive_desc_t descriptor)
 {

@@ -6,7 +6,7 @@
 #include <dnnl.h>
 #include <stdatomic.h>
 
-#include "kernels/host/onednn.h"
+#include "kernels/host/onednn/onednn.h"
 
 /* The memory objects of one thread: oneDNN reads and writes through them. */
 struct hc_onednn_memories {
@@ -42,7 +42,7 @@ void hc_onednn_plan_free(struct hc_onednn_plan *plan);
    of an image at a time, and falls to a third of the others' rate if rows are short. */
 bool hc_onednn_passed_over(dnnl_primitive_desc_t descriptor);
 
-/* The rest differs between oneDNN 2 (onednn_v2.c) and oneDNN 3 (onednn_v3.c). */
+/* The rest differs between oneDNN 2 (v2.c) and oneDNN 3 (v3.c). */
 
 /* The descriptor of the convolution of that shape, forward or backward to the input, in fp32 and
    NHWC, with the filter in the layout that the library prefers and a scratchpad of ours. NULL if

@@ -1,7 +1,7 @@
 /* The CPU's bf16 instructions, of which a machine may have two kinds, one or none. On small
    integers every sum of products is exact, so that they owe the bits of fp32 products, which
    onednn_test.c holds against integer arithmetic. */
-#include "kernels/host/native.h"
+#include "kernels/host/native/native.h"
 
 #include <math.h>
 

@@ -14,8 +14,8 @@
 #include <string.h>
 
 #include "kernels/exact/exact.h"
-#include "kernels/host/native.h"
-#include "kernels/host/patches16.h"
+#include "kernels/host/native/native.h"
+#include "kernels/host/native/patches16.h"
 #include "num/bits.h"
 
 struct work {

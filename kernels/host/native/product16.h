@@ -9,8 +9,8 @@
    terms of each 32 are two chains, whose sum is added to what is there; with AVX512_BF16 all terms
    are one chain, the odd one of each pair first. Both read subnormal factors as 0, and partial sums
    below 2^-126 become 0 (struct hc_accumulator.flushes). */
-#ifndef HC_KERNELS_HOST_PRODUCT16_H
-#define HC_KERNELS_HOST_PRODUCT16_H
+#ifndef HC_KERNELS_HOST_NATIVE_PRODUCT16_H
+#define HC_KERNELS_HOST_NATIVE_PRODUCT16_H
 
 #include <stdbool.h>
 #include <stdint.h>

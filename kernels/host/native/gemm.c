@@ -2,7 +2,7 @@
    multiplies them; then alpha, beta C and the rounding. */
 #include <omp.h>
 
-#include "kernels/host/native.h"
+#include "kernels/host/native/native.h"
 
 struct work {
     int64_t m, n, k;

@@ -1,19 +1,19 @@
 /* Convolution, forward and backward to the input.
 
    The images are divided into groups. Each group is convolved by one thread, with a plan
-   (onednn_plan.c); a 1x1 filter of stride 1 is a matrix product instead. How many images a group
+   (plan.c); a 1x1 filter of stride 1 is a matrix product instead. How many images a group
    has depends on the shape alone: enough to make it worthwhile that the filter is in the cache, few
    enough to stay there themselves.
 
    Where a filter lies wholly in the padding, oneDNN multiplies its weights by zero. The contract
    has no term there, and with an infinite or NaN weight that zero is a NaN. So forward, with such a
    weight, the pixels beside the padding are computed once more, by products that leave it out
-   (onednn_pixels.c). These are the fastest way for small images, too. */
+   (pixels.c). These are the fastest way for small images, too. */
 #include <omp.h>
 
 #include "kernels/exact/exact.h"
 #include "kernels/host/host.h"
-#include "kernels/host/onednn.h"
+#include "kernels/host/onednn/onednn.h"
 
 struct work {
     struct hc_conv_shape shape;

@@ -1,6 +1,6 @@
 /* Which of the CPU's units multiplies bf16, found at run time. */
 #define _GNU_SOURCE
-#include "kernels/host/native.h"
+#include "kernels/host/native/native.h"
 
 #include <stdatomic.h>
 #include <string.h>

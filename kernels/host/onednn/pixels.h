@@ -1,8 +1,8 @@
-/* The products of a convolution by pixels (onednn_pixels.c), on operands in fp32. */
+/* The products of a convolution by pixels (pixels.c), on operands in fp32. */
 #ifndef HC_KERNELS_HOST_ONEDNN_PIXELS_H
 #define HC_KERNELS_HOST_ONEDNN_PIXELS_H
 
-#include "kernels/host/onednn.h"
+#include "kernels/host/onednn/onednn.h"
 
 struct hc_pixels {
     struct hc_conv_shape shape;

@@ -8,14 +8,14 @@
 
    In col the padding is zeros. With an infinite or NaN dy such a zero would give a NaN where the
    definition has no term. So as soon as one is seen, all is computed by products that leave out the
-   padding (onednn_pixels.c). These are the fastest way for small images, too. */
+   padding (pixels.c). These are the fastest way for small images, too. */
 #include <omp.h>
 #include <stdatomic.h>
 
 #include "kernels/exact/exact.h"
 #include "kernels/host/host.h"
 #include "kernels/host/im2col.h"
-#include "kernels/host/onednn.h"
+#include "kernels/host/onednn/onednn.h"
 
 struct work {
     struct hc_conv_shape shape;

@@ -4,7 +4,7 @@
 
 #include "kernels/exact/exact.h"
 #include "kernels/host/host.h"
-#include "kernels/host/onednn.h"
+#include "kernels/host/onednn/onednn.h"
 
 static int64_t rounded(int64_t n)
 {

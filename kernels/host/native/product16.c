@@ -1,4 +1,4 @@
-#include "kernels/host/product16.h"
+#include "kernels/host/native/product16.h"
 
 #ifdef __AMX_BF16__
 #include <immintrin.h>
