@@ -115,8 +115,8 @@ static const struct hc_unit_probe half_c3 = {
     "github.com/north-numerical-computing/tensor-cores-numerical-behavior"
 #define ROW(name_, title_, on, probe)                                                              \
     {                                                                                              \
-        .name = "units/fasi/" name_, .title = title_, .source = SOURCE, .level = HC_QUICK,         \
-        .run = hc_unit_probe_claim, .data = &(probe), .units = on                                  \
+        .name = "units/fasi/" name_, .title = (title_), .source = SOURCE, .level = HC_QUICK,       \
+        .run = hc_unit_probe_claim, .data = &(probe), .units = (on)                                \
     }
 #define SINGLE(name, title, probe) ROW(name, title, "*-fp16-fp32*", probe)
 #define HALF(name, title, probe)   ROW("half/" name, title, "*-fp16-fp16*", probe)

@@ -46,7 +46,7 @@ static const struct hc_unit_probe sticky = {
 
 #define ROW(name_, title_, probe)                                                                  \
     {                                                                                              \
-        .name = "units/fttn/" name_, .title = title_,                                              \
+        .name = "units/fttn/" name_, .title = (title_),                                            \
         .source = "github.com/LLNL/FTTN fp16in.cpp (inputs); answers: the units' models",          \
         .level = HC_QUICK, .run = hc_unit_probe_claim, .data = &(probe), .units = "*-fp16-fp32*"   \
     }

@@ -110,7 +110,7 @@ HC_INLINE uint64_t hc_encode_magnitude(const struct hc_layout *l, const struct h
     int half = 0;
     int sticky = m != 0;
     /* m has at least 60 bits and no format more than 53: cut is 7 or more. */
-    if (cut <= 64) {
+    if (cut >= 7 && cut <= 64) {
         kept = cut < 64 ? m >> cut : 0;
         half = (int)(m >> (cut - 1) & 1);
         sticky = (m & (((uint64_t)1 << (cut - 1)) - 1)) != 0;
