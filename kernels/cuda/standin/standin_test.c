@@ -58,7 +58,7 @@ static void expect_errors(const char *standin, const char *line)
     struct hc_record record;
     (void)snprintf(command, sizeof command,
                    WITH "HALFCHECK_STANDIN=%s $hc run 'op/add/fp16/*' 'op/gemm/fp16/*'"
-                        " --backend cuda --json a.json",
+                        " --backend cuda --no-fingerprint --json a.json",
                    standin);
     const struct ran *ran = run_shell(command);
     cr_assert_eq(ran->status, 2, "%s: %d%s%s", standin, ran->status, ran->out, ran->err);

@@ -25,6 +25,9 @@ static bool read_settings(struct hc_run_command *s, int argc, char **argv, int *
          .flag = &set->fingerprint,
          .help = "find out first how gemm sums on each backend, not only on a GPU: the record\n"
                  "says it, gate notices a change, and bounds that assume better are doubted"},
+        {.name = "no-fingerprint",
+         .flag = &set->no_fingerprint,
+         .help = "take no fingerprint, not of a GPU either"},
         {.name = "bits-only",
          .flag = &s->options.bits_only,
          .help = "run the kernels and compare nothing: results are SKIPPED and have digests,\n"
@@ -87,8 +90,7 @@ static int run(int argc, char **argv)
     s.fingerprints = json_object();
     hc_stop_on_request();
     bool ready = hc_run_command_prepare(&s) == HC_OK;
-    if (ready)
-        hc_run_fingerprints(&s);
+    ready = ready && hc_run_fingerprints(&s) == HC_OK;
     ready = ready && hc_run_cases(&s.options) == HC_OK && s.status == HC_OK;
     hc_table_quiet(&s.table);
     if (!ready) {

@@ -16,7 +16,8 @@ bool hc_run_wants_fingerprint(const struct hc_run_settings *settings,
 {
     bool device = !backend->host_memory && !backend->partial;
     bool here = !backend->unavailable || !backend->unavailable();
-    return (device || settings->fingerprint) && backend->kernel[HC_OP_gemm] && here;
+    bool wanted = (device || settings->fingerprint) && !settings->no_fingerprint;
+    return wanted && backend->kernel[HC_OP_gemm] && here;
 }
 
 static void keep(struct hc_run_command *s, const struct hc_backend *backend, enum hc_format format,
@@ -59,16 +60,19 @@ static void take(struct hc_run_command *s, const struct hc_backend *backend, str
         hc_print_narrow(s->out, hc_table_columns(s->out, 110), fprintf(s->out, "  "), 4, line);
 }
 
-void hc_run_fingerprints(struct hc_run_command *s)
+enum hc_status hc_run_fingerprints(struct hc_run_command *s)
 {
     for (int b = 0; b < s->options.backend_count && !hc_stop_signal(); b++) {
         const struct hc_backend *backend = s->options.backends[b];
         struct hc_queue *queue;
-        if (!hc_run_wants_fingerprint(&s->settings, backend) ||
-            backend->open(backend, &queue, 0) != HC_OK)
+        if (!hc_run_wants_fingerprint(&s->settings, backend))
             continue;
+        enum hc_status status = backend->open(backend, &queue, 0);
+        if (status != HC_OK)
+            return status;
         for (int i = 0; i < FORMATS && !hc_stop_signal(); i++)
             take(s, backend, queue, formats[i]);
         backend->close(queue);
     }
+    return HC_OK;
 }

@@ -21,7 +21,8 @@ struct hc_run_settings {
     bool tap;
     bool strict;
     bool verbose;
-    bool fingerprint; /* of all backends, not only of devices */
+    bool fingerprint;    /* of all backends, not only of devices */
+    bool no_fingerprint; /* not of devices either */
 };
 
 struct hc_run_command {
