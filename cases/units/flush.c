@@ -3,7 +3,10 @@
    uses one says so (struct hc_accumulator). Here a subnormal factor meets a large one, a product of
    two small factors underflows, and two ordinary terms leave a subnormal sum. Every value is exact,
    so what comes out is settled by what the backend says: the value, or 0. One that flushes and does
-   not say so fails, and so does one that says so and does not. */
+   not say so fails, and so does one that says so and does not. Normal numbers next to the subnormal
+   ones, as factors, products and sums, are no zeros to either. */
+#include <math.h>
+
 #include "case.h"
 
 /* Two terms of one output element, by the places of their factors. All else is 0. */
@@ -59,9 +62,9 @@ static struct hc_tensor zeros(struct hc_check *check, struct hc_tensor shape, en
     return hc_check_tensor(check, shape);
 }
 
-/* a[0] b[0] + a[1] b[1], which is `want` if nothing is flushed and 0 otherwise. */
+/* a[0] b[0] + a[1] b[1], which is `want` unless a number in it is subnormal and that is flushed. */
 static void hold(struct hc_check *check, const char *what, const double a[2], const double b[2],
-                 double want)
+                 double want, bool subnormal)
 {
     const struct subject *s = hc_check_case(check)->data;
     const struct terms *t = s->terms;
@@ -81,10 +84,36 @@ static void hold(struct hc_check *check, const char *what, const double a[2], co
     }
     if (hc_do(check, &call) != HC_OK)
         return;
-    bool flushes = hc_backend_accumulator(hc_check_backend(check), &call).flushes;
-    hc_say(check, "%s: %g, as one that %s", what, flushes ? 0 : want,
-           flushes ? "flushes" : "keeps them");
+    bool flushes = subnormal && hc_backend_accumulator(hc_check_backend(check), &call).flushes;
+    if (subnormal)
+        hc_say(check, "%s: %g, as one that %s", what, flushes ? 0 : want,
+               flushes ? "flushes" : "keeps them");
     hc_claim_value(check, what, flushes ? 0 : want, hc_tensor_get(&call.out[HC_OUT], t->at_out));
+}
+
+/* The smallest normal number of the format, and larger ones up to 2^23 of it, as either factor. */
+static void keeps_normal_factors(struct hc_check *check, enum hc_format format)
+{
+    int least = hc_formats[format].emin;
+    double large = format == HC_FP16 ? 0x1p10 : 0x1p100;
+    for (int up = 0; up <= 23; up = 2 * up + 1) {
+        double small = ldexp(1, least + up);
+        hold(check, "a small normal factor and a large one", (const double[]){small, 0},
+             (const double[]){large, 0}, small * large, false);
+        hold(check, "a large factor and a small normal one", (const double[]){0, large},
+             (const double[]){0, small}, small * large, false);
+    }
+}
+
+static void keeps_normal_results(struct hc_check *check)
+{
+    for (int up = 0; up <= 23; up = 2 * up + 1) {
+        double factor = ldexp(1, up - 63);
+        hold(check, "a product that is just normal", (const double[]){0x1p-63, 0},
+             (const double[]){factor, 0}, 0x1p-63 * factor, false);
+        hold(check, "a sum that is just normal", (const double[]){0x1p-62, 0x1p-63},
+             (const double[]){factor, -factor}, 0x1p-63 * factor, false);
+    }
 }
 
 /* Products of fp16 numbers do not come near 2^-126. */
@@ -94,15 +123,17 @@ static void flushes_as_declared(struct hc_check *check)
     bool half = s->format == HC_FP16;
     hold(check, "a subnormal factor and a large one",
          (const double[]){half ? 0x1p-20 : 0x1p-130, 0},
-         (const double[]){half ? 0x1p10 : 0x1p100, 0}, half ? 0x1p-10 : 0x1p-30);
+         (const double[]){half ? 0x1p10 : 0x1p100, 0}, half ? 0x1p-10 : 0x1p-30, true);
     hold(check, "a large factor and a subnormal one", (const double[]){0, half ? 0x1p10 : 0x1p100},
-         (const double[]){0, half ? 0x1p-20 : 0x1p-130}, half ? 0x1p-10 : 0x1p-30);
+         (const double[]){0, half ? 0x1p-20 : 0x1p-130}, half ? 0x1p-10 : 0x1p-30, true);
+    keeps_normal_factors(check, s->format);
     if (half)
         return;
+    keeps_normal_results(check);
     hold(check, "a product that is subnormal", (const double[]){0x1p-70, 0},
-         (const double[]){0x1p-70, 0}, 0x1p-140);
+         (const double[]){0x1p-70, 0}, 0x1p-140, true);
     hold(check, "a sum that is subnormal", (const double[]){0x1.8p-63, 0x1p-63},
-         (const double[]){0x1p-63, -0x1p-63}, 0x1p-127);
+         (const double[]){0x1p-63, -0x1p-63}, 0x1p-127, true);
 }
 
 static const char title[] =
