@@ -53,8 +53,8 @@ Test(pipe_run, ctrl_c_ends_the_program_too, .init = enter_folder)
     long group = 0;
     const struct ran *ran =
         run_shell("$hc run 'op/add/fp32/*' --backend 'pipe:echo $$ >group; " HC_HOSTILE
-                  " hang 1' & run=$!; sleep 0.5; kill -INT $run; sleep 2.2; kill -INT $run; "
-                  "wait $run; echo $?");
+                  " hang 1' & run=$!; for i in $(seq 200); do [ -s group ] || sleep 0.1; done; "
+                  "sleep 0.5; kill -INT $run; sleep 2.2; kill -INT $run; wait $run; echo $?");
     FILE *in = fopen("group", "r");
     cr_assert_not_null(in, "%s", ran->err);
     cr_assert_eq(fscanf(in, "%ld", &group), 1);
