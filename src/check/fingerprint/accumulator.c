@@ -6,11 +6,11 @@
    the order does not matter for the bound. A piece that is added exactly has one rounding in place
    of several, which is no more than those.
 
-   Pieces: next to the largest addend, of exponent E, each addend loses less than 2^(E - F), F being
-   the fraction bits found, and the largest one is at least 2^E, with subnormal factors raised to
-   their format's smallest normal exponent. With a result of p bits, the bound's 2^-e U,
-   U = 2^(1 - p), is that 2^-F where e = F + 1 - p; the result's own error is U at most. A result in
-   which more bits come through than were aligned is taken to have F + 1. */
+   Pieces: next to the largest addend, of exponent E, each addend loses less than 2^(E - F), F
+   being the fraction bits found, and the largest one is at least 2^E, unless it has a subnormal
+   factor that was raised to its format's smallest normal exponent. With a result of p bits, the
+   bound's 2^-e U, U = 2^(1 - p), is that 2^-F where e = F + 1 - p; the result's own error is U at
+   most. A result in which more bits come through than were aligned is taken to have F + 1. */
 #include "check/bound/bound.h"
 #include "check/fingerprint/fingerprint.h"
 
@@ -35,7 +35,7 @@ static bool of_pieces(const struct hc_findings_of_shape *f, struct hc_accumulato
                                  .extra_bits = fraction + 1 - precision,
                                  .truncates =
                                      cuts(&f->products) || cuts(&f->addend) || cuts(&f->result),
-                                 .aligns_subnormals = !f->normalized};
+                                 .aligns_subnormals = f->raised};
     return true;
 }
 
@@ -78,6 +78,14 @@ static bool covers(const struct hc_accumulator *a, const struct hc_accumulator *
         if (hc_bound_growth(a, n) < strays(*b, n))
             return false;
     return true;
+}
+
+bool hc_fingerprint_breaks(const struct hc_findings_of_shape *found,
+                           const struct hc_accumulator *stated)
+{
+    struct hc_accumulator least;
+    return of_additions(&found->products, &least) && hc_accumulator_possible(&least) &&
+           hc_bound_growth(stated, 2) < strays(least, 2);
 }
 
 enum hc_found_against hc_fingerprint_against(const struct hc_accumulator *found,

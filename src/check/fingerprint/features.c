@@ -40,7 +40,8 @@ static enum hc_status find_small(struct hc_probe *p, struct hc_findings_of_shape
 /* What is between a product and the addition. In pieces: 1.5 * 1.5 = 2.25, whose last aligned bit
    is twice that of 1.5 if its leading bit counts. In fp32: (1 + 2^-12)^2 - (1 + 2^-11) is 2^-24,
    or 0 if the square is rounded. Products of fewer bits are rounded only where they underflow:
-   2^-149 + 2^-150 is a tie, and becomes 2^-148; but 2^-150 alone is rounded to 0. */
+   2^-149 + 2^-150 is a tie, and becomes 2^-148; but 2^-150 alone is rounded to 0. That tells
+   nothing where additions cut, since 2^-149 comes out either way. */
 static enum hc_status find_products(struct hc_probe *p, struct hc_findings_of_shape *found)
 {
     int place[4];
@@ -67,9 +68,40 @@ static enum hc_status find_products(struct hc_probe *p, struct hc_findings_of_sh
         return status;
     double rounded = p->format == HC_FP32 ? 0 : 0x1p-149;
     found->normalized = aligned && hc_probe_value(p, square) == 0;
+    bool seen = p->format == HC_FP32 || found->products.rounding == HC_FOUND_NEAREST;
     found->rounded = found->order != HC_SUM_PIECES && found->order != HC_SUM_EXACT && is_wide(p) &&
-                     hc_probe_value(p, small) == rounded;
+                     seen && hc_probe_value(p, small) == rounded;
     return HC_OK;
+}
+
+/* x is the product of the smallest subnormal number and a large one, and y its last aligned bit.
+   x + y - x is y. But if the subnormal factor counts as the smallest normal number, x has an
+   exponent that is larger by the bits of the format's fraction, and y is lost. What the format
+   cannot show counts as raised, for which bounds are wider. */
+static enum hc_status find_raised(struct hc_probe *p, struct hc_findings_of_shape *found)
+{
+    int place[4];
+    const struct hc_format_info *f = &hc_formats[p->format];
+    double tiny = hc_format_tiny(p->format);
+    int other = is_wide(p) ? 100 : f->emax;
+    int last = ilogb(tiny) + other - found->products.fraction;
+    int lowest = is_wide(p) ? -126 : 2 * ilogb(tiny);
+    found->raised = false;
+    if (found->order != HC_SUM_PIECES || found->products.fraction <= 0)
+        return HC_OK;
+    found->raised = !found->normalized;
+    if (last < lowest)
+        return HC_OK;
+    hc_structure_places(found, place);
+    hc_probe_begin(p);
+    int sum = hc_probe_sum(p);
+    hc_probe_term(p, place[0], tiny, ldexp(1, other));
+    hc_probe_scaled(p, place[1], 1, last);
+    hc_probe_term(p, place[2], -tiny, ldexp(1, other));
+    enum hc_status status = hc_probe_run(p);
+    if (status == HC_OK)
+        found->raised = hc_probe_value(p, sum) != ldexp(1, last);
+    return status;
 }
 
 /* Formats without infinity have NaN in its place. */
@@ -166,5 +198,7 @@ enum hc_status hc_find_features(struct hc_probe *p, struct hc_findings_of_shape 
         status = find_specials(p, found);
     if (status == HC_OK)
         status = find_products(p, found);
+    if (status == HC_OK)
+        status = find_raised(p, found);
     return status == HC_OK ? find_zero(p, found) : status;
 }

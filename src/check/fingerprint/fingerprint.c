@@ -105,25 +105,42 @@ static enum hc_status find_first(struct hc_probe *p, struct hc_fingerprint *f)
     return status;
 }
 
-/* Whether the probe's sums follow from what was found in the first shape. */
-static bool follows(const struct hc_probe *p, const struct hc_fingerprint *f)
+/* What predicts sums of other lengths: the model that equals those of the first shape. */
+static bool predicts(const struct hc_fingerprint *f, struct hc_model *model)
 {
-    struct hc_model model = {.c_last = f->main.c == HC_SUM_C_LAST};
+    *model = (struct hc_model){.c_last = f->main.c == HC_SUM_C_LAST};
     if (f->equal_count)
-        model.unit = *f->equals[0];
-    else if (!f->in_words || !hc_model_of_findings(f->format, &f->main, &model))
-        return true;
-    return hc_model_differences(p, &model, 0) == 0;
+        model->unit = *f->equals[0];
+    return f->equal_count > 0 || (f->in_words && hc_model_of_findings(f->format, &f->main, model));
+}
+
+static bool is_nan(uint32_t code)
+{
+    return (code & 0x7fffffff) > 0x7f800000;
+}
+
+static void count_differences(const struct hc_probe *p, const struct hc_probe *first,
+                              struct hc_found_other *other)
+{
+    for (int i = 0; i < p->count; i++)
+        if (p->got[i] != first->got[i]) {
+            other->different++;
+            other->different_numbers += !is_nan(p->got[i]) || !is_nan(first->got[i]);
+        }
 }
 
 /* Whether calls of this shape do what those of the first did, whose sums `first` still has. Sums of
-   another length have other bits: then their order, and what follows from the first, must agree. */
+   another length have other bits: then their order, and what follows from the first, must agree. If
+   nothing follows from it, no sums are compared, but all that is found is. */
 static enum hc_status compare_shape(struct hc_probe *p, const struct hc_probe *first, int sums,
                                     const struct hc_fingerprint *f, struct hc_found_other *other)
 {
     enum hc_status status = HC_OK;
     struct hc_findings_of_shape *found = &other->found;
+    struct hc_model model;
     bool alike = p->shape.terms == f->main.shape.terms;
+    other->compared = alike || predicts(f, &model);
+    other->sums = sums;
     if (!alike)
         status = hc_find_structure(p, found);
     hc_probe_begin(p);
@@ -131,12 +148,16 @@ static enum hc_status compare_shape(struct hc_probe *p, const struct hc_probe *f
     if (status == HC_OK)
         status = hc_probe_run(p);
     if (status == HC_OK && alike)
-        other->same = memcmp(p->got, first->got, (size_t)sums * sizeof *p->got) == 0;
-    else if (status == HC_OK)
-        other->same = found->order == f->main.order && found->piece == f->main.piece &&
-                      found->c == f->main.c && follows(p, f);
-    if (status == HC_OK && !other->same)
+        count_differences(p, first, other);
+    else if (status == HC_OK && other->compared)
+        other->different = other->different_numbers = hc_model_differences(p, &model, sums);
+    bool order = alike || (found->order == f->main.order && found->piece == f->main.piece &&
+                           found->c == f->main.c);
+    other->same = order && other->different == 0;
+    if (status == HC_OK && !(other->same && other->compared))
         status = find_all(p, found);
+    if (status == HC_OK && !other->compared)
+        other->same = hc_findings_equal(found, &f->main);
     found->trace = p->trace;
     return status;
 }

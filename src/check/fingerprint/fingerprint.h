@@ -74,7 +74,9 @@ struct hc_findings_of_shape {
     struct hc_found_grid products; /* next to a larger product */
     bool rounded;                  /* A product is rounded to fp32 before it is added. */
     bool normalized;               /* It is aligned by its leading bit, not by its factors'. */
-    struct hc_found_grid addend;   /* C next to a larger product */
+    bool
+        raised; /* With a subnormal factor it is aligned as if that were the smallest normal one. */
+    struct hc_found_grid addend; /* C next to a larger product */
     struct hc_found_grid result;
     enum hc_found_small factors; /* subnormal ones */
     enum hc_found_small small_c;
@@ -107,8 +109,12 @@ struct hc_fingerprint {
     struct hc_nearest_model nearest;
     struct hc_found_other {
         struct hc_gemm_shape shape;
-        bool same;
-        struct hc_findings_of_shape found; /* unless it is the same */
+        bool same;     /* nothing differs */
+        bool compared; /* its sums with those of the first, or with what predicts them */
+        int sums;
+        int different;                     /* so many sums are others */
+        int different_numbers;             /* and not only other codes of NaN */
+        struct hc_findings_of_shape found; /* unless it is compared and the same */
     } other[HC_FINGERPRINT_SHAPES];
     int other_count;
     int64_t calls; /* of gemm that were made */
@@ -122,11 +128,12 @@ struct hc_fingerprint {
 enum hc_status hc_fingerprint(const struct hc_backend *backend, struct hc_queue *queue,
                               enum hc_format format, struct hc_fingerprint *fingerprint);
 
-/* Whether all sums are those of plain fp32, one product after the other, rounded to nearest. */
+/* Whether all sums are those of plain fp32, one product after the other, rounded to nearest, with
+   nothing flushed. */
 bool hc_fingerprint_is_plain(const struct hc_fingerprint *f);
 
 /* One line of it, for records: the model or what was found, and a digest of all answers. */
-enum { HC_FINGERPRINT_TEXT = 160 };
+enum { HC_FINGERPRINT_TEXT = 320 };
 void hc_fingerprint_text(const struct hc_fingerprint *f, char text[HC_FINGERPRINT_TEXT]);
 
 /* All of it, by name and value: `tell` is called for each line. What was not determined says so. */
@@ -135,6 +142,14 @@ void hc_fingerprint_tell(const struct hc_fingerprint *f, hc_tell *tell, void *co
 /* The accumulator that follows from it, for the coarsest of the shapes. False if too little was
    determined. */
 bool hc_fingerprint_accumulator(const struct hc_fingerprint *f, struct hc_accumulator *found);
+
+/* Whether what was found breaks the bounds of the stated accumulator already in a sum of two
+   products, whatever the order is, and so where no accumulator follows. */
+bool hc_fingerprint_breaks(const struct hc_findings_of_shape *found,
+                           const struct hc_accumulator *stated);
+
+/* Whether all findings are the same. */
+bool hc_findings_equal(const struct hc_findings_of_shape *a, const struct hc_findings_of_shape *b);
 
 /* What was found against what bounds assume: a bound of the stated one may be too small, it holds,
    or it is the same. */

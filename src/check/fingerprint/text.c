@@ -158,31 +158,49 @@ static void tell_sums(struct teller *t, const struct hc_findings_of_shape *f)
     end(t, "result");
 }
 
+static void add_subnormals(struct text *t, const struct hc_findings_of_shape *f)
+{
+    add(t, "factors %s, C %s, results %s", smalls[f->factors], smalls[f->small_c],
+        smalls[f->small_results]);
+}
+
+static void add_nan(struct text *t, const struct hc_findings_of_shape *f)
+{
+    if (f->nan[0] == f->nan[1] && f->nan[0] == f->nan[2])
+        add(t, "always 0x%08" PRIx32, f->nan[0]);
+    else
+        add(t, "0 * inf 0x%08" PRIx32 ", inf - inf 0x%08" PRIx32 ", with a payload 0x%08" PRIx32,
+            f->nan[0], f->nan[1], f->nan[2]);
+}
+
+static void add_overflow(struct text *t, const struct hc_findings_of_shape *f)
+{
+    add(t, "2^127 + 2^127 is 0x%08" PRIx32 "%s", f->overflow,
+        f->overflow == 0x7f800000 ? ", infinite" : "");
+}
+
+static void add_zero(struct text *t, const struct hc_findings_of_shape *f)
+{
+    if (f->zero_unknown)
+        add(t, "not determined: %s", f->zero_unknown);
+    else if (f->zero_exponent == HC_ZERO_LOW)
+        add(t, "has no exponent that matters");
+    else
+        add(t, "is aligned as if its exponent were %d%s", f->zero_exponent,
+            f->zero_of_operand ? ", and more beside a large factor" : "");
+}
+
 static void tell_ends(struct teller *t, const struct hc_findings_of_shape *f)
 {
-    add(begin(t), "factors %s, C %s, results %s", smalls[f->factors], smalls[f->small_c],
-        smalls[f->small_results]);
+    add_subnormals(begin(t), f);
     end(t, "subnormals");
-    if (f->nan[0] == f->nan[1] && f->nan[0] == f->nan[2])
-        add(begin(t), "always 0x%08" PRIx32, f->nan[0]);
-    else
-        add(begin(t),
-            "0 * inf 0x%08" PRIx32 ", inf - inf 0x%08" PRIx32 ", with a payload 0x%08" PRIx32,
-            f->nan[0], f->nan[1], f->nan[2]);
+    add_nan(begin(t), f);
     end(t, "NaN");
     if (f->overflow) {
-        add(begin(t), "2^127 + 2^127 is 0x%08" PRIx32 "%s", f->overflow,
-            f->overflow == 0x7f800000 ? ", infinite" : "");
+        add_overflow(begin(t), f);
         end(t, "overflow");
     }
-    begin(t);
-    if (f->zero_unknown)
-        add(&t->at, "not determined: %s", f->zero_unknown);
-    else if (f->zero_exponent == HC_ZERO_LOW)
-        add(&t->at, "has no exponent that matters");
-    else
-        add(&t->at, "is aligned as if its exponent were %d%s", f->zero_exponent,
-            f->zero_of_operand ? ", and more beside a large factor" : "");
+    add_zero(begin(t), f);
     end(t, "a zero");
 }
 
@@ -229,23 +247,102 @@ static void add_shape(struct text *t, struct hc_gemm_shape s)
     add(t, "%d x %d by %d x %d", s.side, s.terms, s.terms, s.side);
 }
 
+static bool same_nan(const struct hc_findings_of_shape *a, const struct hc_findings_of_shape *b)
+{
+    return memcmp(a->nan, b->nan, sizeof a->nan) == 0;
+}
+
+static bool same_small(const struct hc_findings_of_shape *a, const struct hc_findings_of_shape *b)
+{
+    return a->factors == b->factors && a->small_c == b->small_c &&
+           a->small_results == b->small_results;
+}
+
+static bool same_zero(const struct hc_findings_of_shape *a, const struct hc_findings_of_shape *b)
+{
+    return a->zero_exponent == b->zero_exponent && a->zero_of_operand == b->zero_of_operand &&
+           !a->zero_unknown == !b->zero_unknown;
+}
+
+bool hc_findings_equal(const struct hc_findings_of_shape *a, const struct hc_findings_of_shape *b)
+{
+    return a->order == b->order && a->piece == b->piece && a->c == b->c &&
+           same_grid(&a->products, &b->products) && same_grid(&a->addend, &b->addend) &&
+           same_grid(&a->result, &b->result) && a->rounded == b->rounded &&
+           a->normalized == b->normalized && a->raised == b->raised && same_small(a, b) &&
+           same_nan(a, b) && a->overflow == b->overflow && same_zero(a, b);
+}
+
+/* What is otherwise in `o` than in `m`, apart from the order, the first grid and the place of C. */
+static void add_changes(struct text *t, const struct hc_findings_of_shape *o,
+                        const struct hc_findings_of_shape *m)
+{
+    if (!same_grid(&o->result, &m->result) && is_pieces(o)) {
+        add(t, "; result ");
+        add_grid(t, &o->result);
+    }
+    if (!same_grid(&o->addend, &m->addend) && o->c == HC_SUM_C_FUSED) {
+        add(t, "; C aligned ");
+        add_grid(t, &o->addend);
+    }
+    if (o->rounded != m->rounded)
+        add(t, "; %s rounded before it is added",
+            o->rounded ? "a product is" : "no product is seen to be");
+    if (o->normalized != m->normalized)
+        add(t, "; %s the product's own leading bit", o->normalized ? "by" : "not by");
+    if (o->raised != m->raised)
+        add(t, "; small factors %sraised", o->raised ? "" : "not ");
+    if (!same_small(o, m)) {
+        add(t, "; subnormals: ");
+        add_subnormals(t, o);
+    }
+    if (!same_nan(o, m)) {
+        add(t, "; NaN ");
+        add_nan(t, o);
+    }
+    if (o->overflow != m->overflow) {
+        add(t, "; ");
+        add_overflow(t, o);
+    }
+    if (!same_zero(o, m)) {
+        add(t, "; a zero ");
+        add_zero(t, o);
+    }
+}
+
+static void add_other(struct text *t, const struct hc_found_other *other,
+                      const struct hc_findings_of_shape *m)
+{
+    const struct hc_findings_of_shape *o = &other->found;
+    bool equal = hc_findings_equal(o, m);
+    if (other->same && other->compared)
+        add(t, "the same");
+    else if (other->same)
+        add(t, "%s, but nothing is known to compare its sums with",
+            o->order == HC_SUM_UNKNOWN ? "no order either, and the other findings are the same"
+                                       : "all findings are the same");
+    else if (equal)
+        add(t, "otherwise: all findings are the same");
+    else {
+        add(t, "otherwise: ");
+        add_order(t, short_orders, o);
+        add(t, ", ");
+        add_grid(t, &o->products);
+        add(t, "; C %s", place_of_c(o));
+        add_changes(t, o, m);
+    }
+    if (other->different)
+        add(t, "%s %d of %d sums %s", equal ? ", but" : ";", other->different, other->sums,
+            other->different_numbers ? "are others" : "are other codes of NaN");
+}
+
 static void tell_shapes(struct teller *t, const struct hc_fingerprint *f)
 {
     for (int i = 0; i < f->other_count; i++) {
-        const struct hc_findings_of_shape *o = &f->other[i].found;
         char name[24];
         (void)snprintf(name, sizeof name, "%d x %d x %d", f->other[i].shape.side,
                        f->other[i].shape.side, f->other[i].shape.terms);
-        begin(t);
-        if (f->other[i].same)
-            add(&t->at, "the same");
-        else {
-            add(&t->at, "otherwise: ");
-            add_order(&t->at, short_orders, o);
-            add(&t->at, ", ");
-            add_grid(&t->at, &o->products);
-            add(&t->at, "; C %s", place_of_c(o));
-        }
+        add_other(begin(t), &f->other[i], &f->main);
         end(t, name);
     }
 }
@@ -261,11 +358,17 @@ void hc_fingerprint_tell(const struct hc_fingerprint *f, hc_tell *tell, void *co
     tell_shapes(&t, f);
 }
 
+static bool is_kept(enum hc_found_small small)
+{
+    return small == HC_SMALL_KEPT || small == HC_SMALL_UNKNOWN;
+}
+
 bool hc_fingerprint_is_plain(const struct hc_fingerprint *f)
 {
     const struct hc_findings_of_shape *m = &f->main;
     return f->in_words && m->order == HC_SUM_IN_ORDER && m->products.fraction == 23 &&
-           m->products.rounding == HC_FOUND_NEAREST && m->factors == HC_SMALL_KEPT;
+           m->products.rounding == HC_FOUND_NEAREST && is_kept(m->factors) && is_kept(m->small_c) &&
+           is_kept(m->small_results);
 }
 
 /* Changed bits alone are a change, too: the digest is of all answers. */
@@ -287,6 +390,8 @@ void hc_fingerprint_text(const struct hc_fingerprint *f, char text[HC_FINGERPRIN
             add(&t, "; result ");
             add_grid(&t, &m->result);
         }
+        if (m->factors == HC_SMALL_FLUSHED || m->small_results == HC_SMALL_FLUSHED)
+            add(&t, "; small ones flushed");
     }
     for (int i = 0; i < f->other_count; i++) {
         trace = (trace ^ f->other[i].found.trace) * 0x100000001b3u;

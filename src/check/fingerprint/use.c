@@ -61,6 +61,39 @@ static void use(const struct hc_backend *backend, enum hc_format format, struct 
     hc_backend_found(backend->name, format, &is, coarser ? line : NULL);
 }
 
+/* No accumulator follows. A line says so, and results are doubted if two products alone are added
+   more coarsely than bounds assume. */
+static enum hc_found_against use_unknown(const struct hc_backend *backend,
+                                         const struct hc_fingerprint *f,
+                                         const struct hc_accumulator *stated,
+                                         char line[HC_FOUND_LINE])
+{
+    char states[96];
+    bool tf32 = f->format == HC_TF32;
+    const struct hc_findings_of_shape *m = &f->main;
+    bool coarser = hc_fingerprint_breaks(m, stated) && !(tf32 && !hc_fingerprint_breaks(m, &plain));
+    for (int i = 0; i < f->other_count && !coarser; i++)
+        if (!f->other[i].same) {
+            m = &f->other[i].found;
+            coarser =
+                hc_fingerprint_breaks(m, stated) && !(tf32 && !hc_fingerprint_breaks(m, &plain));
+        }
+    describe(stated, states);
+    if (!coarser) {
+        (void)snprintf(line, HC_FOUND_LINE,
+                       "gemm of %s: how it sums is not known well enough to compare it with what "
+                       "bounds assume: %s",
+                       hc_formats[f->format].name, states);
+        return HC_FOUND_ALIKE;
+    }
+    (void)snprintf(line, HC_FOUND_LINE,
+                   "gemm of %s sums more coarsely than bounds assume: %d fraction bits of two "
+                   "products, not %s",
+                   hc_formats[f->format].name, m->products.fraction, states);
+    hc_backend_found(backend->name, f->format, stated, line);
+    return HC_FOUND_COARSER;
+}
+
 enum hc_found_against hc_fingerprint_use(const struct hc_backend *backend,
                                          const struct hc_fingerprint *f, char line[HC_FOUND_LINE])
 {
@@ -68,12 +101,14 @@ enum hc_found_against hc_fingerprint_use(const struct hc_backend *backend,
     struct hc_accumulator fine;
     bool tf32 = f->format == HC_TF32;
     line[0] = '\0';
-    if (f->format == HC_FP32 || !hc_fingerprint_accumulator(f, &found))
+    if (f->format == HC_FP32)
         return HC_FOUND_ALIKE;
     struct hc_call call = call_of(f);
     struct hc_accumulator stated = hc_backend_accumulator(backend, &call);
     if (tf32)
         stated.block = stated.block > 1 ? stated.block / 2 : 1;
+    if (!hc_fingerprint_accumulator(f, &found))
+        return use_unknown(backend, f, &stated, line);
     enum hc_found_against against = hc_fingerprint_against(&found, &stated);
     if (against == HC_FOUND_COARSER && tf32 && !found.flushes && covers(&plain, found))
         return HC_FOUND_ALIKE; /* The bound of tf32 allows plain fp32, too. */

@@ -175,3 +175,86 @@ Test(use, simulated_units_state_no_less_than_is_found)
     }
     cr_expect_gt(tried, 30);
 }
+
+/* The unit's products from the last one on, and the odd ones before the even: no known order. */
+static enum hc_status shuffled_gemm(struct hc_queue *queue, const struct hc_call *call)
+{
+    struct hc_call other = *call;
+    struct hc_tensor *a = &other.in[HC_GEMM_A];
+    struct hc_tensor *b = &other.in[HC_GEMM_B];
+    int64_t k = a->shape[1];
+    int64_t n = call->out[HC_GEMM_OUT].shape[1];
+    a->data = calloc(1, hc_tensor_bytes(a));
+    b->data = calloc(1, hc_tensor_bytes(b));
+    for (int64_t i = 0; i < n; i++)
+        for (int64_t j = 0; j < k; j++) {
+            int64_t from = 2 * j < k ? k - 1 - 2 * j : 2 * (k - 1 - j);
+            hc_tensor_set_bits(a, i * k + j, hc_tensor_bits(&call->in[HC_GEMM_A], i * k + from));
+            hc_tensor_set_bits(b, j * n + i, hc_tensor_bits(&call->in[HC_GEMM_B], from * n + i));
+        }
+    enum hc_status status = unit_gemm(queue, &other);
+    free(a->data);
+    free(b->data);
+    return status;
+}
+
+Test(use, a_unit_in_no_known_order_is_mistrusted_or_said_not_to_be_compared)
+{
+    static const struct {
+        int fraction;
+        enum hc_found_against want;
+        const char *line;
+    } rows[] = {
+        {24, HC_FOUND_ALIKE,
+         "gemm of fp16: how it sums is not known well enough to compare it with what bounds "
+         "assume: 24 bits, 16 at once, 2 more, cut, small factors raised"},
+        {18, HC_FOUND_COARSER,
+         "gemm of fp16 sums more coarsely than bounds assume: 18 fraction bits of two "
+         "products, not 24 bits, 16 at once, 2 more, cut, small factors raised"}};
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        char line[HC_FOUND_LINE];
+        struct hc_call call = gemm_of(HC_FP16);
+        make_backend(i ? "a100-fp16-fp32" : "ada-fp16-fp32", h100);
+        unit_under_test.fraction = rows[i].fraction;
+        backend.kernel[HC_OP_gemm] = shuffled_gemm;
+        cr_expect_eq(use(HC_FP16, line), rows[i].want);
+        cr_expect_str_eq(line, rows[i].line);
+        cr_expect_eq(hc_backend_doubt(&backend, &call) != NULL, i == 1);
+    }
+}
+
+/* The unit is given the factors in a format with more exponents, in which they are normal numbers,
+   so that no exponent is raised. */
+static enum hc_status unraised_gemm(struct hc_queue *queue, const struct hc_call *call)
+{
+    struct hc_call other = *call;
+    unit_under_test.a = unit_under_test.b = HC_OPERAND_TF32;
+    for (int slot = HC_GEMM_A; slot <= HC_GEMM_B; slot++) {
+        struct hc_tensor *t = &other.in[slot];
+        *t = hc_tensor2(HC_FP32, t->shape[0], t->shape[1], NULL);
+        t->data = calloc(1, hc_tensor_bytes(t));
+        for (int64_t i = 0; i < t->shape[0] * t->shape[1]; i++)
+            hc_tensor_set(t, i, hc_tensor_get(&call->in[slot], i));
+    }
+    enum hc_status status = unit_gemm(queue, &other);
+    free(other.in[HC_GEMM_A].data);
+    free(other.in[HC_GEMM_B].data);
+    return status;
+}
+
+Test(use, small_factors_are_raised_only_where_that_was_seen)
+{
+    for (int raised = 0; raised < 2; raised++) {
+        struct hc_queue *queue;
+        struct hc_fingerprint f;
+        struct hc_accumulator a;
+        make_backend("a100-fp16-fp32", h100);
+        backend.kernel[HC_OP_gemm] = raised ? unit_gemm : unraised_gemm;
+        cr_assert_eq(backend.open(&backend, &queue, 1), HC_OK);
+        cr_assert_eq(hc_fingerprint(&backend, queue, HC_FP16, &f), HC_OK, "%s", hc_message());
+        backend.close(queue);
+        cr_assert(hc_fingerprint_accumulator(&f, &a));
+        cr_expect(!f.main.normalized);
+        cr_expect_eq(a.aligns_subnormals, raised == 1, "%d", raised);
+    }
+}

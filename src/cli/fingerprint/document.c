@@ -14,8 +14,9 @@ static json_t *accumulator(const struct hc_fingerprint *f)
     struct hc_accumulator a;
     if (!hc_fingerprint_accumulator(f, &a))
         return json_null();
-    return json_pack("{s:i, s:i, s:i, s:b, s:b}", "precision", a.precision, "block", a.block,
-                     "extra_bits", a.extra_bits, "truncates", a.truncates, "flushes", a.flushes);
+    return json_pack("{s:i, s:i, s:i, s:b, s:b, s:b}", "precision", a.precision, "block", a.block,
+                     "extra_bits", a.extra_bits, "truncates", a.truncates, "flushes", a.flushes,
+                     "aligns_subnormals", a.aligns_subnormals);
 }
 
 static json_t *nearest(const struct hc_fingerprint *f)
