@@ -390,7 +390,8 @@ void hc_fingerprint_text(const struct hc_fingerprint *f, char text[HC_FINGERPRIN
             add(&t, "; result ");
             add_grid(&t, &m->result);
         }
-        if (m->factors == HC_SMALL_FLUSHED || m->small_results == HC_SMALL_FLUSHED)
+        if (m->factors == HC_SMALL_FLUSHED || m->small_c == HC_SMALL_FLUSHED ||
+            m->small_results == HC_SMALL_FLUSHED)
             add(&t, "; small ones flushed");
     }
     for (int i = 0; i < f->other_count; i++) {

@@ -36,6 +36,7 @@ Test(fingerprint, json_says_the_same, .init = enter_folder)
     json_t *a = json_object_get(f, "accumulator");
     cr_expect_eq(json_integer_value(json_object_get(a, "precision")), 24);
     cr_expect_eq(json_integer_value(json_object_get(a, "block")), 1);
+    cr_expect(json_is_false(json_object_get(a, "aligns_subnormals")));
     json_decref(all);
 }
 
