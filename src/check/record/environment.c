@@ -138,3 +138,27 @@ json_t *hc_environment(void)
     (void)json_object_set_new(e, "mpfr", json_string(HC_MPFR_VERSION));
     return e;
 }
+
+/* "cuda fp16" */
+static bool is_backend_and_format(const char *key)
+{
+    const char *blank = strrchr(key, ' ');
+    return blank && blank > key && blank[1];
+}
+
+const char *hc_environment_wrong(const json_t *environment)
+{
+    static const char wrong[] = "in \"environment\", \"" HC_FINGERPRINT_MEMBER
+                                "\" is not an object of texts for BACKEND FORMAT";
+    const json_t *all = json_object_get(environment, HC_FINGERPRINT_MEMBER);
+    const char *key;
+    json_t *one;
+    if (all && !json_is_object(all))
+        return wrong;
+    json_object_foreach((json_t *)all, key, one)
+    {
+        if (json_string_length(one) == 0 || !is_backend_and_format(key))
+            return wrong;
+    }
+    return NULL;
+}

@@ -18,4 +18,9 @@ const char *hc_release(void);
    texts such as "cuda fp16": "h100wgmma-fp16-fp32; bits 1f3a9c2e". */
 json_t *hc_environment(void);
 
+#define HC_FINGERPRINT_MEMBER "fingerprint"
+
+/* What is wrong with the fingerprints of an environment that was read, or NULL. */
+const char *hc_environment_wrong(const json_t *environment);
+
 #endif

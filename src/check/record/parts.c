@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "check/record/environment.h"
 #include "check/shard.h"
 
 static bool are_texts(const json_t *list)
@@ -50,8 +51,9 @@ static const char *read_part(const json_t *o, const char *name, struct hc_record
                                     .left_out = json_object_get(o, "left_out"),
                                     .run = run,
                                     .level = json_string_value(json_object_get(o, "level"))};
-    if (!run)
-        return NULL;
+    const char *wrong = hc_environment_wrong(part->environment);
+    if (wrong || !run)
+        return wrong;
     if (!json_is_object(run))
         return "\"run\" is not an object";
     for (size_t i = 0; i < sizeof lists / sizeof lists[0]; i++)

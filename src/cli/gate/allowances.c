@@ -7,6 +7,7 @@
 
 #include "check/former.h"
 #include "check/runner.h"
+#include "cli/gate/gate_fingerprint.h"
 
 /* By its name, or by the one that it had in the version before. */
 static bool matches_case(const char *pattern, const char *name)
@@ -27,12 +28,18 @@ bool hc_allowance_matches(const struct hc_allowance *allowance, const char *name
     return fnmatch(at + 1, backend, 0) == 0 && matches_case(cases, name);
 }
 
-static bool matches_row(const struct hc_allowance *one, const struct hc_record *record)
+static bool matches_fingerprint(const void *one, const char *name, const char *backend)
+{
+    return hc_allowance_matches(one, name, backend);
+}
+
+/* A result or a fingerprint. */
+static bool matches_record(const struct hc_allowance *one, const struct hc_record *record)
 {
     for (int i = 0; i < record->count; i++)
         if (hc_allowance_matches(one, record->rows[i].name, record->rows[i].backend))
             return true;
-    return false;
+    return hc_gate_has_fingerprint(record, matches_fingerprint, one);
 }
 
 static bool matches_finding(const struct hc_allowance *one, const struct hc_findings *findings)
@@ -49,7 +56,7 @@ enum hc_status hc_allowances_check(const struct hc_allowances *allowances,
 {
     for (int i = 0; i < allowances->count; i++) {
         const struct hc_allowance *one = &allowances->all[i];
-        if (one->line && !matches_row(one, baseline) && !matches_row(one, record) &&
+        if (one->line && !matches_record(one, baseline) && !matches_record(one, record) &&
             !matches_finding(one, findings))
             return hc_fail(HC_INVALID, "%s:%d: the pattern '%s' matches no case of either record",
                            allowances->path, one->line, one->pattern);

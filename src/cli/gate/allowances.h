@@ -47,7 +47,8 @@ enum hc_status hc_allowances_read_for(struct hc_allowances *allowances, const ch
 /* Adds those of the option --allow, which takes only kinds that could not be compared. */
 enum hc_status hc_allowances_take(struct hc_allowances *allowances, const struct hc_words *kinds);
 
-/* HC_INVALID, with a line, if one's pattern matches no result of either record and no finding. */
+/* HC_INVALID, with a line, if one's pattern matches no result and no fingerprint of either record,
+   and no finding. */
 enum hc_status hc_allowances_check(const struct hc_allowances *allowances,
                                    const struct hc_record *baseline, const struct hc_record *record,
                                    const struct hc_findings *findings);

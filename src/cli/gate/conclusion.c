@@ -84,9 +84,12 @@ static int count_chosen(const struct hc_gate *gate, const struct hc_record *reco
 
 void hc_gate_counts(const struct hc_gate *gate, char *text, size_t bytes)
 {
-    int chosen = count_chosen(gate, gate->record);
-    (void)snprintf(text, bytes, "%d result%s against %d: ", chosen, chosen == 1 ? "" : "s",
-                   count_chosen(gate, gate->baseline));
+    const int *fingerprints = gate->fingerprints;
+    bool instead = fingerprints[0] || fingerprints[1];
+    int chosen = instead ? fingerprints[0] : count_chosen(gate, gate->record);
+    (void)snprintf(text, bytes, "%d %s%s against %d: ", chosen, instead ? "fingerprint" : "result",
+                   chosen == 1 ? "" : "s",
+                   instead ? fingerprints[1] : count_chosen(gate, gate->baseline));
     for (int g = 0; g < HC_FOUND_GROUPS; g++) {
         int count = hc_findings_count(&gate->findings, (enum hc_findings_group)g);
         if (count)

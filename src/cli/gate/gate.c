@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "check/former.h"
+#include "check/record/environment.h"
 #include "check/record/parts.h"
 #include "check/record/shards.h"
 #include "check/runner.h"
@@ -48,6 +49,13 @@ static bool has_recipe(const struct hc_record *record, const char *pattern)
     return false;
 }
 
+static bool chooses_fingerprint(const void *pattern, const char *name, const char *backend)
+{
+    const char *one = pattern;
+    (void)backend;
+    return chooses(&one, 1, name);
+}
+
 static bool has_choice(const struct hc_record *record, const char *pattern)
 {
     if (has_recipe(record, pattern))
@@ -55,7 +63,7 @@ static bool has_choice(const struct hc_record *record, const char *pattern)
     for (int i = 0; i < record->count; i++)
         if (chooses(&pattern, 1, record->rows[i].name))
             return true;
-    return false;
+    return hc_gate_has_fingerprint(record, chooses_fingerprint, pattern);
 }
 
 /* Recipes are found and noted by names that no result has. */

@@ -48,6 +48,8 @@ struct hc_gate {
     int judged;    /* of them, those that the record does not only name; likewise */
     int same;      /* of these, those about which nothing was found */
     int still_bad; /* of these, those that are FAIL or ERROR */
+    int fingerprints[2]; /* the record's and the baseline's, if the patterns choose nothing else;
+                            they are among those compared then */
 };
 
 enum { HC_GATE_GROWTH = 2 }; /* which is one bit of the headroom */
@@ -57,7 +59,7 @@ enum { HC_GATE_GROWTH = 2 }; /* which is one bit of the headroom */
 
 /* One way to compare two records. They are tried in the order of a table in gate.c. */
 struct hc_gate_way {
-    /* Whether both records have something to compare in this way. */
+    /* Whether the records have something to compare in this way. */
     bool (*applies)(const struct hc_gate *gate);
 
     /* Whether it judges this result, which then is not compared by itself. NULL: none. */
@@ -88,8 +90,8 @@ void hc_gate_note(struct hc_gate *gate, const char *word, const char *name, cons
 void hc_gate_notes_print(FILE *out, const struct hc_gate *gate, bool every);
 void hc_gate_notes_free(struct hc_gate *gate);
 
-/* HC_INVALID, with a line, if a pattern chooses no result of either record, and nothing that was
-   found or noted. Ask after the comparison. */
+/* HC_INVALID, with a line, if a pattern chooses no result and no fingerprint of either record, and
+   nothing that was found or noted. Ask after the comparison. */
 enum hc_status hc_gate_check_patterns(const struct hc_gate *gate);
 
 /* Whether the patterns choose a case. */
