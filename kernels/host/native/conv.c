@@ -234,7 +234,7 @@ enum hc_status hc_native_conv(struct hc_queue *queue, const struct hc_call *call
     for (int64_t i = 0; i < hc_grids(&w.shape); i++) {
         struct hc_grid grid = hc_grid_of(&w.shape, i, call->in[HC_CONV_FIRST].data);
         int64_t pixels = w.shape.n * hc_grid_pixels(&grid);
-#pragma omp parallel for num_threads(queue->threads) schedule(dynamic)
+#pragma omp parallel for num_threads(queue->threads) schedule(dynamic) if (pixels > HC_NATIVE_ROWS)
         for (int64_t first = 0; first < pixels; first += HC_NATIVE_ROWS)
             convolve_block(queue, call, &w, &grid, packed, memory, first);
         packed += hc_packed16(w.features, hc_grid_terms(&grid));

@@ -92,6 +92,18 @@ Test(native, convolutions_of_integers_are_exact)
         }
 }
 
+/* Backward, pixels fall into grids by the remainder of the stride: no more than there are pixels. */
+Test(native, a_stride_beyond_the_image_costs_no_more_than_its_pixels, .timeout = 60)
+{
+    static const struct shape wide[] = {
+        {2, 3, 5, 7, 2, 5, 1}, {3, 1, 33, 7, 1, 4, 0}, {1, 2, 2, 2, 1, INT32_MAX, 0}};
+    for (size_t s = 0; s < sizeof wide / sizeof *wide; s++)
+        for (int o = 0; o < 3; o++) {
+            struct hc_call call = conv(ops[o], &wide[s], HC_FP32);
+            assert_as_in_fp32(&call);
+        }
+}
+
 Test(native, products_of_integer_matrices_are_exact)
 {
     static const int sizes[][3] = {{1, 1, 1}, {7, 5, 3}, {64, 10, 512}, {130, 33, 17}, {3, 4, 0}};

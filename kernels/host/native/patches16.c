@@ -39,9 +39,16 @@ static struct hc_axis backward(int64_t results, int64_t sources, int64_t taps, i
                             .tap_step = stride};
 }
 
+/* Phases of an axis that have pixels: a stride may be far longer than the image. */
+static int64_t phases(int64_t results, int64_t stride)
+{
+    return results < stride ? results : stride;
+}
+
 int64_t hc_grids(const struct hc_conv_shape *g)
 {
-    return g->op == HC_OP_conv2d_bwd_data ? g->stride * g->stride : 1;
+    bool backward = g->op == HC_OP_conv2d_bwd_data;
+    return backward ? phases(g->h, g->stride) * phases(g->w, g->stride) : 1;
 }
 
 struct hc_grid hc_grid_of(const struct hc_conv_shape *g, int64_t i, const uint16_t *from)
@@ -49,9 +56,9 @@ struct hc_grid hc_grid_of(const struct hc_conv_shape *g, int64_t i, const uint16
     if (g->op != HC_OP_conv2d_bwd_data)
         return (struct hc_grid){forward(g->p, g->h, g->r, g->stride, g->pad),
                                 forward(g->q, g->w, g->s, g->stride, g->pad), g->c, from};
-    return (struct hc_grid){backward(g->h, g->p, g->r, g->stride, g->pad, i / g->stride),
-                            backward(g->w, g->q, g->s, g->stride, g->pad, i % g->stride), g->k,
-                            from};
+    int64_t columns = phases(g->w, g->stride);
+    return (struct hc_grid){backward(g->h, g->p, g->r, g->stride, g->pad, i / columns),
+                            backward(g->w, g->q, g->s, g->stride, g->pad, i % columns), g->k, from};
 }
 
 int64_t hc_grid_pixels(const struct hc_grid *g)
