@@ -2,6 +2,8 @@
 
 #include <inttypes.h>
 #include <math.h>
+#include <stdlib.h>
+#include <string.h>
 
 #include "num/ulp.h"
 
@@ -49,12 +51,29 @@ static bool is_zero(const struct hc_tensor *t)
     return true;
 }
 
-int64_t hc_flush_call(const struct hc_call *call)
+bool hc_flushed_open(struct hc_flushed *flushed, const struct hc_call *call)
 {
-    int64_t flushed = 0;
-    for (int slot = 0; slot < slots_read(call); slot++)
-        flushed += flush(&call->in[slot]);
-    return flushed;
+    *flushed = (struct hc_flushed){.call = *call};
+    for (int slot = 0; slot < slots_read(call); slot++) {
+        struct hc_tensor *t = &flushed->call.in[slot];
+        size_t bytes = hc_tensor_bytes(t);
+        if (!any_subnormal(t))
+            continue;
+        void *copy = aligned_alloc(64, (bytes + 64) / 64 * 64);
+        if (!copy)
+            return false;
+        flushed->owned[slot] = memcpy(copy, t->data, bytes);
+        t->data = copy;
+        flushed->count += flush(t);
+        flushed->all |= is_zero(t);
+    }
+    return true;
+}
+
+void hc_flushed_close(struct hc_flushed *flushed)
+{
+    for (int slot = 0; slot < HC_FLUSHED_SLOTS; slot++)
+        free(flushed->owned[slot]);
 }
 
 bool hc_flush_factors(struct hc_claim *claim)

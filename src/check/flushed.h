@@ -11,9 +11,19 @@
    is no memory. */
 bool hc_flush_factors(struct hc_claim *claim);
 
-/* Replaces the subnormal factors of the call by zeros of their sign, in place, and returns how many
-   there were. */
-int64_t hc_flush_call(const struct hc_call *call);
+/* A call as a unit reads it that flushes: its subnormal factors are zeros of their sign, in copies.
+   The call that was given stays as it is, so that it can be told and kept. */
+enum { HC_FLUSHED_SLOTS = 2 };
+struct hc_flushed {
+    struct hc_call call;
+    int64_t count; /* of factors that are zeros now */
+    bool all;      /* of one of its tensors no other element is left */
+    void *owned[HC_FLUSHED_SLOTS];
+};
+
+/* False if there is no memory. Close it in any case. */
+bool hc_flushed_open(struct hc_flushed *flushed, const struct hc_call *call);
+void hc_flushed_close(struct hc_flushed *flushed);
 
 /* Says so where the case is told. A claim that held, but of whose terms none is left, is SKIPPED:
    zeros would have passed. */

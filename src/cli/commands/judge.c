@@ -87,8 +87,12 @@ static enum hc_status judge_outputs(const struct hc_question *q, struct hc_judge
     answer->numbers = "as fp32";
     if (answer->verdict != HC_FAIL)
         return HC_OK;
-    struct hc_answer given = {
-        .question = q, .judge = judge, .backend = answer->backend, .numbers = "as given"};
+    struct hc_answer given = {.question = q,
+                              .judge = judge,
+                              .backend = answer->backend,
+                              .flushed = answer->flushed,
+                              .all_flushed = answer->all_flushed,
+                              .numbers = "as given"};
     judge->numbers = q->numbers;
     status = judge_reading(q, &given);
     if (given.verdict != HC_FAIL || count_wrong(&given) < count_wrong(answer))
@@ -120,6 +124,9 @@ static enum hc_status answer_question(const struct orders *orders, struct hc_jud
     enum hc_status status = judge_outputs(answer->question, judge, answer);
     if (status != HC_OK)
         return status;
+    /* Zeros would have passed, too. */
+    if (answer->verdict == HC_PASS && answer->all_flushed)
+        answer->verdict = HC_MISTRUSTED;
     set_repro(answer);
     /* A case that cannot be written takes nothing from the answer. */
     if (orders->keep && answer->verdict == HC_FAIL)
@@ -138,6 +145,7 @@ static int judge(const struct orders *orders, const struct hc_question_words *wo
     struct hc_judge judge = {0};
     struct hc_answer answer = {.question = &q, .judge = &judge};
     struct hc_accumulator sums;
+    struct hc_flushed flushed = {0};
     enum hc_status status = HC_OK;
     if (orders->backends.named.count) {
         status = hc_choose_backend("judge runs", &orders->backends, "exact", &backend);
@@ -152,14 +160,17 @@ static int judge(const struct orders *orders, const struct hc_question_words *wo
         status = compute(backend, &q);
     if (status == HC_OK && backend && !q.accumulator)
         sums = hc_backend_accumulator(backend, &q.call);
-    if (status == HC_OK && sums.flushes)
-        (void)hc_flush_call(&q.call);
+    if (status == HC_OK && sums.flushes && !hc_flushed_open(&flushed, &q.call))
+        status = hc_fail(HC_NO_MEMORY, "no memory for the factors as the backend reads them");
     if (status == HC_OK)
-        status = hc_judge_open(&judge, &q.call, &sums);
+        status = hc_judge_open(&judge, flushed.count ? &flushed.call : &q.call, &sums);
+    answer.flushed = flushed.count;
+    answer.all_flushed = flushed.all;
     judge.all = orders->all;
     if (status == HC_OK)
         status = answer_question(orders, &judge, &answer);
     hc_judge_close(&judge);
+    hc_flushed_close(&flushed);
     hc_question_close(&q);
     if (status != HC_OK)
         return hc_complain_message();

@@ -18,6 +18,8 @@ struct hc_answer {
     const char *numbers;  /* how numbers are read that have two readings; NULL: none has */
     int worst;            /* the output with the largest ratio */
     const char *backend;  /* that computed the outputs; NULL: they came from files */
+    int64_t flushed;      /* subnormal factors that the backend, as it declares, reads as 0 */
+    bool all_flushed;     /* nothing else was multiplied */
     const char *kept;     /* the file that keeps the smallest sub-problem, or NULL */
     struct hc_call small; /* it, where it was kept */
     char repro[4352];     /* a command that gives this verdict again; "" if none does */
@@ -26,7 +28,8 @@ struct hc_answer {
 /* A report of 76 columns. */
 void hc_answer_print(FILE *out, const struct hc_answer *answer);
 
-/* Writes the document: {"op", "verdict", "layout", "backend", "accumulator", "numbers", "outputs":
+/* Writes the document: {"op", "verdict", "layout", "backend", "accumulator", "flushed",
+   "numbers", "outputs":
    [{"slot", "format", "shape", "elements", "judged", "wrong", "unbounded", "as_exact", "where",
    "implementation", "format_error", "worst": {"index", "real", "want", "got", "exact", "error",
    "bound", "ratio", "ulps", "implementation", "format", "inputs"}, "histogram": {"edges",

@@ -171,6 +171,9 @@ const char *hc_answer_whose(const struct hc_answer *answer)
     const struct hc_judged_element *e = &r->worst;
     if (answer->verdict == HC_MISTRUSTED && r->judged == 0)
         return "The outputs have no elements, so nothing was judged.";
+    if (answer->verdict == HC_MISTRUSTED && answer->all_flushed)
+        return "Nobody's: the backend flushes subnormals, as it declares, no other factors are "
+               "here, and nothing was shown.";
     if (answer->verdict == HC_MISTRUSTED)
         return "Nobody's: the contract allows anything for these inputs, and nothing was shown.";
     if (e->wrong && isnan(e->implementation))
@@ -241,6 +244,9 @@ void hc_answer_print(FILE *out, const struct hc_answer *answer)
     if (answer->backend)
         hc_print(out, " on %s", answer->backend);
     (void)putc('\n', out);
+    if (answer->flushed)
+        hc_print(out, "\n%lld subnormal factor%s as 0: the backend declares that it flushes\n",
+                 (long long)answer->flushed, answer->flushed == 1 ? " counts" : "s count");
     print_reading(out, answer);
     for (int o = 0; o < hc_ops[call->op].outputs; o++)
         if (answer->judged[o])
