@@ -3,6 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "check/flushed.h"
+
 struct hc_cut_blocks {
     struct hc_cut_blocks *before;
     void *block;
@@ -91,18 +93,32 @@ static bool same(const struct hc_exact *a, const struct hc_exact *b)
     return memcmp(&a->hi, &b->hi, sizeof a->hi) == 0 && a->lo == b->lo;
 }
 
+/* Judges the element of the call that is tried, as its backend reads that. False if there is no
+   memory. */
+static bool judge_again(const struct hc_cut *tried, const struct hc_judge *judge,
+                        struct hc_judged_element *e)
+{
+    struct hc_judge again = *judge;
+    struct hc_flushed flushed = {0};
+    bool good = !judge->given || hc_flushed_open(&flushed, &tried->call);
+    again.call = judge->given ? &flushed.call : &tried->call;
+    again.has_exact = false;
+    if (good)
+        hc_judge_element(&again, tried->out, tried->index, e);
+    hc_flushed_close(&flushed);
+    return good;
+}
+
 /* Tries one cut. It stays if the element is still in the call, and still as wrong. */
 static void attempt(struct hc_cut *cut, hc_cutter *cutter, const struct hc_judge *judge,
                     const struct hc_judged_element *whole)
 {
     struct hc_cut tried = *cut;
-    struct hc_judge again = *judge;
     struct hc_judged_element e = {0};
-    again.call = &tried.call;
-    again.has_exact = false;
     if (cutter(&tried) && hc_call_check(&tried.call) == HC_OK &&
-        tried.index < hc_tensor_count(&tried.call.out[tried.out]))
-        hc_judge_element(&again, tried.out, tried.index, &e);
+        tried.index < hc_tensor_count(&tried.call.out[tried.out]) &&
+        !judge_again(&tried, judge, &e))
+        tried.no_memory = true;
     if (e.wrong && e.got_bits == whole->got_bits && same(&e.want, &whole->want)) {
         *cut = tried;
         return;
@@ -115,7 +131,8 @@ enum hc_status hc_cut_down(struct hc_cut *cut, const struct hc_judge *judge, int
 {
     struct hc_judged_element whole;
     hc_judge_element(judge, out, index, &whole);
-    *cut = (struct hc_cut){.call = *judge->call, .out = out, .index = index};
+    *cut = (struct hc_cut){
+        .call = judge->given ? *judge->given : *judge->call, .out = out, .index = index};
     for (hc_cutter *const *cutter = hc_cutters(cut->call.op); *cutter; cutter++)
         attempt(cut, *cutter, judge, &whole);
     if (cut->no_memory)

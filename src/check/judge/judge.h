@@ -55,7 +55,9 @@ struct hc_judged_output {
 };
 
 struct hc_judge {
-    const struct hc_call *call; /* its outputs are what is judged */
+    const struct hc_call *call;  /* its outputs are what is judged */
+    const struct hc_call *given; /* the same call as it was given, if the backend flushes: its
+                                    factors are those of `call` before that. NULL: it is `call` */
     struct hc_accumulator accumulator;
     bool all; /* judge every element, whatever the time */
     const struct hc_tensor

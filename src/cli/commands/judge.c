@@ -164,6 +164,7 @@ static int judge(const struct orders *orders, const struct hc_question_words *wo
         status = hc_fail(HC_NO_MEMORY, "no memory for the factors as the backend reads them");
     if (status == HC_OK)
         status = hc_judge_open(&judge, flushed.count ? &flushed.call : &q.call, &sums);
+    judge.given = flushed.count ? &q.call : NULL;
     answer.flushed = flushed.count;
     answer.all_flushed = flushed.all;
     judge.all = orders->all;

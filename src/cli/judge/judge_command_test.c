@@ -320,6 +320,17 @@ Test(judge_command, factors_that_a_backend_flushes_are_counted_and_prove_nothing
     prints("$hc judge gemm --tensors some --backend 'pipe:python3 f.py'", 0, some);
 }
 
+/* It says that it flushes, and does not: what it fails at are the subnormals. */
+Test(judge_command, a_kept_case_has_the_factors_that_count_as_0)
+{
+    const char *const fails[] = {"FAIL  gemm on pipe:", "subnormal factors count as 0", NULL};
+    write_text("f.py", flushing);
+    write_subnormal("none", 0);
+    cr_assert_eq(setenv("SILENT", "1", 1), 0);
+    prints("$hc judge gemm --tensors none --backend 'pipe:python3 f.py' --keep k", 1, fails);
+    prints("$hc judge k --backend 'pipe:python3 f.py'", 1, fails);
+}
+
 /* The last two columns of one image are wrong, and a long line can be pasted. */
 Test(judge_command, where_the_wrong_elements_lie_is_said_in_lines_that_can_be_pasted)
 {

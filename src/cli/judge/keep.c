@@ -121,7 +121,9 @@ enum hc_status hc_answer_keep(struct hc_answer *answer, const char *path)
     answer->small = cut.call;
     if (status == HC_OK && hc_text_shell(word, sizeof word, path)) {
         answer->kept = path;
-        (void)snprintf(answer->repro, sizeof answer->repro, "halfcheck judge %s", word);
+        /* Without the backend nothing flushes: then the line that was typed gives the verdict. */
+        if (!answer->flushed)
+            (void)snprintf(answer->repro, sizeof answer->repro, "halfcheck judge %s", word);
     }
     hc_cut_close(&cut);
     return status;
