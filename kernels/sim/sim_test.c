@@ -300,3 +300,32 @@ Test(sim, claims_the_units_that_it_has)
     call.in[HC_GEMM_A].format = HC_FP32;
     cr_assert_eq(hc_backend_accumulator(h100, &call).block, 1);
 }
+
+/* How many facts a backend tells of the products in bf16, and whether "loops" is among its own. */
+struct told {
+    int units, host;
+    bool loops;
+};
+
+static void tell(const char *name, const char *fact, void *context)
+{
+    struct told *told = context;
+    told->units += strcmp(name, "unit bf16") == 0;
+    told->host += strcmp(name, "bf16 products") == 0;
+    told->loops |= strcmp(name, "loops") == 0;
+    cr_expect(*fact, "%s", name);
+}
+
+Test(sim, one_unit_is_named_for_the_products_in_bf16)
+{
+    for (int i = 0; i < HC_SIM_MACHINES; i++) {
+        const struct hc_backend *backend = hc_sim_backends()[i];
+        struct hc_queue *queue;
+        struct told told = {0};
+        cr_assert_eq(backend->open(backend, &queue, 1), HC_OK);
+        backend->describe(queue, tell, &told);
+        backend->close(queue);
+        cr_expect(told.units + told.host == 1 && told.loops, "%s: %d and %d", backend->name,
+                  told.units, told.host);
+    }
+}
