@@ -97,6 +97,21 @@ Test(greeting, what_is_wrong_is_told)
         {"{\"pipe\": 1, \"name\": \"a\", \"ops\": {\"add\": {}}, \"accumulator\": "
          "{\"precision\": 7}}",
          "\"accumulator\" is impossible"},
+        {"{\"pipe\": 1, \"name\": \"a\", \"ops\": {\"add\": {}}, \"accumulator\": "
+         "{\"precision\": 4294967320}}",
+         "\"accumulator\" is impossible"},
+        {"{\"pipe\": 1, \"name\": \"a\", \"ops\": {\"add\": {}}, \"accumulator\": "
+         "{\"precision\": -4294967272}}",
+         "\"accumulator\" is impossible"},
+        {"{\"pipe\": 1, \"name\": \"a\", \"ops\": {\"add\": {}}, \"accumulator\": "
+         "{\"precision\": 24, \"block\": 4294967297}}",
+         "\"accumulator\" is impossible"},
+        {"{\"pipe\": 1, \"name\": \"a\", \"ops\": {\"add\": {}}, \"accumulator\": "
+         "{\"precision\": 24, \"extra_bits\": -4294967294}}",
+         "\"accumulator\" is impossible"},
+        {"{\"pipe\": 1, \"name\": \"a\", \"ops\": {\"add\": {}}, \"accumulator\": "
+         "{\"precision\": 9223372036854775807}}",
+         "\"accumulator\" is impossible"},
         {"{\"pipe\": 1, \"name\": \"a\", \"ops\": {\"add\": {}}, \"borders\": {\"vektor\": [1]}}",
          "there is no extent 'vektor'; did you mean 'vector'?"},
         {"{\"pipe\": 1, \"name\": \"a\", \"ops\": {\"add\": {}}, \"borders\": {\"vector\": [0]}}",

@@ -1,5 +1,6 @@
 #include "kernels/pipe/offer.h"
 
+#include <limits.h>
 #include <string.h>
 
 #include "op/descriptor.h"
@@ -105,17 +106,29 @@ enum hc_status hc_offer_read_ops(struct hc_greeting *greeting, const json_t *val
     return HC_OK;
 }
 
+/* A number that an int does not hold is as impossible as other large ones; it must not wrap. */
+static int as_int(json_int_t n)
+{
+    return n < INT_MIN || n > INT_MAX ? INT_MAX : (int)n;
+}
+
 /* The same limits as for plug-ins: a bound must be derivable. */
 enum hc_status hc_offer_read_accumulator(struct hc_greeting *greeting, const json_t *value)
 {
     struct hc_accumulator *a = &greeting->accumulator;
     json_error_t error;
+    json_int_t precision = a->precision;
+    json_int_t block = a->block;
+    json_int_t extra_bits = a->extra_bits;
     int truncates = 0;
     int flushes = 0;
-    if (json_unpack_ex((json_t *)value, &error, JSON_STRICT, "{s:i, s?i, s?i, s?b, s?b}",
-                       "precision", &a->precision, "block", &a->block, "extra_bits", &a->extra_bits,
+    if (json_unpack_ex((json_t *)value, &error, JSON_STRICT, "{s:I, s?I, s?I, s?b, s?b}",
+                       "precision", &precision, "block", &block, "extra_bits", &extra_bits,
                        "truncates", &truncates, "flushes", &flushes) != 0)
         return hc_fail(HC_INVALID, "\"accumulator\": %.80s", error.text);
+    a->precision = as_int(precision);
+    a->block = as_int(block);
+    a->extra_bits = as_int(extra_bits);
     a->truncates = truncates;
     a->flushes = flushes;
     if (hc_accumulator_possible(a))
