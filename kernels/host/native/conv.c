@@ -142,7 +142,7 @@ static void pack_filter(const struct hc_queue *queue, const struct work *w, uint
         struct hc_grid grid = hc_grid_of(&w->shape, i, NULL);
         struct hc_matrix16 matrix = matrix_of(w, &grid, ordered);
         int64_t taps = grid.rows.taps * grid.columns.taps;
-#pragma omp parallel num_threads(queue->threads) if (w->weights > HC_HOST_SMALL)
+#pragma omp parallel num_threads(queue->threads) if (taps > 0 && w->weights > HC_HOST_SMALL)
         {
 #pragma omp for schedule(static)
             for (int64_t t = 0; t < (matrix.contiguous ? 0 : taps); t++)

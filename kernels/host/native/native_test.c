@@ -92,7 +92,7 @@ Test(native, convolutions_of_integers_are_exact)
         }
 }
 
-/* Backward, pixels fall into grids by the remainder of the stride: no more than there are pixels. */
+/* Backward, pixels fall into grids by what remains of the stride: no more than there are pixels. */
 Test(native, a_stride_beyond_the_image_costs_no_more_than_its_pixels, .timeout = 60)
 {
     static const struct shape wide[] = {

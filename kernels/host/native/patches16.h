@@ -1,9 +1,9 @@
 /* The pixels that a convolution in bf16 reads, packed as rows of a product (product16.h).
 
    Forward, pixel i of a result sees, by tap t of the filter, pixel i stride - pad + t of the image.
-   Backward to the input with a stride, the pixels of the result fall into stride x stride grids,
-   or fewer where the image is smaller: those of one grid meet the same taps, and pixel i of a grid sees gradient i + first - t by its
-   tap t. So both are one thing, along rows as along columns. */
+   Backward to the input with a stride, the pixels of the result fall into stride x stride grids, or
+   fewer where the image is smaller: those of one grid meet the same taps, and pixel i of a grid
+   sees gradient i + first - t by its tap t. So both are one thing, along rows as along columns. */
 #ifndef HC_KERNELS_HOST_NATIVE_PATCHES16_H
 #define HC_KERNELS_HOST_NATIVE_PATCHES16_H
 
