@@ -37,6 +37,21 @@ Test(training_resume, a_checkpoint_that_is_missing_damaged_or_another_runs_is_re
     ends("", QUICK "--resume --out r");
 }
 
+/* Its name is the same, and so is all else but what it computes. */
+Test(training_resume, another_program_is_not_credited_with_the_runs_of_the_first)
+{
+    static const char first[] = "compare --recipes fp32,amp " SMALL "--out c --backend "
+                                "'pipe:" HC_LOOPBACK " host' ";
+    static const char second[] = "compare --recipes fp32,amp " SMALL "--out c --backend "
+                                 "'pipe:" HC_LOOPBACK " exact' ";
+    ends("", first);
+    cr_assert_eq(shell("cp c/record.json before"), 0);
+    (void)run("", second);
+    char resumed[1024];
+    (void)snprintf(resumed, sizeof resumed, "%s--resume", first);
+    refuse(resumed, "c/fp32-seed1/checkpoint: the checkpoint of another run: its command=pipe:");
+}
+
 /* Files may grow to 64 blocks of 512 bytes: enough for nothing but the smallest. */
 Test(training_resume, a_full_disk_is_one_line_and_leaves_the_old_checkpoint)
 {

@@ -20,17 +20,17 @@
 #include "tensor_file/tensor_file.h"
 
 /* `identity` says what run this is: words "key=value" separated by single spaces, such as
-   "recipe=amp network=darknet16 classes=10 seed=1". */
+   "recipe=amp network=darknet16 classes=10 seed=1". The last ones may be those of made_on.h. */
 
 /* Replaces the file in one step (op/output.h). If the process is killed on the way, or the disk is
    full, the old file stays as it was. HC_IO with one line. */
 enum hc_status hc_checkpoint_write(const char *path, const char *producer, const char *identity,
                                    const struct hc_named_tensor *tensors, int count);
 
-/* Fills the tensors' data, in any order of the file, if the whole file is sound, has this identity,
-   and holds exactly these names, formats and shapes; otherwise touches none. HC_IO if it cannot be
-   read; HC_INVALID if it is cut, changed or another run's, with the word that differs, or of an
-   older version of halfcheck. */
+/* Fills the tensors' data, in any order of the file, if the whole file is sound, has this identity
+   (an older one may lack the words of made_on.h), and holds exactly these names, formats and
+   shapes; otherwise touches none. HC_IO if it cannot be read; HC_INVALID if it is cut, changed or
+   another run's, with the word that differs, or of an older version of halfcheck. */
 enum hc_status hc_checkpoint_read(const char *path, const char *identity,
                                   struct hc_named_tensor *tensors, int count);
 

@@ -10,12 +10,13 @@
 #include <string.h>
 
 #include "train/run/checkpoint.h"
+#include "train/run/made_on.h"
 #include "train/update/recipe_fields.h"
 #include "train/run/state_fields.h"
 #include "train/run/state_tensors.h"
 #include "train/run/trainer_inner.h"
 
-enum { IDENTITY = 2048 };
+enum { IDENTITY = 3072 };
 
 /* The list of all that is kept, as it is now: the state's tensors, the counters, the totals. */
 static void gather(struct hc_run *run, const struct hc_state_rows *rows,
@@ -87,6 +88,7 @@ static void identify(struct hc_run *run, char *identity, size_t size)
         hc_recipe_field_text(o->recipe, f, text);
         (void)snprintf(identity + used, size - used, " %s=%s", hc_recipe_field_key(f), text);
     }
+    hc_made_on(o->backend, run->device.queue, o->recipe, identity, size);
     assert(strlen(identity) + 1 < size);
 }
 

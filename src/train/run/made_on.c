@@ -1,0 +1,73 @@
+#include "train/run/made_on.h"
+
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "fallback.h"
+#include "train/run/checkpoint.h"
+
+enum { SHOWN = 120, VALUE = SHOWN + 24 };
+
+static const char *const keys[] = {"command=", "products=", "fallback.products="};
+enum { COMMAND, PRODUCTS, FALLBACK_PRODUCTS, KEYS };
+
+struct facts {
+    char value[KEYS][VALUE];
+    int products; /* the key that they go to */
+};
+
+/* One word: what is no plain character becomes %20. Of what is longer than messages can show, the
+   rest becomes a hash. */
+static void keep(const char *fact, char value[VALUE])
+{
+    size_t used = 0;
+    const char *at = fact;
+    for (; *at && used < SHOWN; at++) {
+        unsigned char c = (unsigned char)*at;
+        bool plain = c > ' ' && c <= '~' && c != '%';
+        used += (size_t)snprintf(value + used, VALUE - used, plain ? "%c" : "%%%02x", c);
+    }
+    if (*at)
+        (void)snprintf(value + used, VALUE - used, "...%016llx",
+                       (unsigned long long)hc_fnv(HC_FNV_START, fact, strlen(fact)));
+}
+
+/* The first fact of a name is the backend's; a program may add its own. */
+static void hear(const char *name, const char *fact, void *context)
+{
+    struct facts *facts = context;
+    int key = strcmp(name, "command") == 0         ? COMMAND
+              : strcmp(name, "bf16 products") == 0 ? facts->products
+                                                   : KEYS;
+    if (key < KEYS && !facts->value[key][0])
+        keep(fact, facts->value[key]);
+}
+
+void hc_made_on(const struct hc_backend *backend, struct hc_queue *queue,
+                const struct hc_recipe *recipe, char *identity, size_t size)
+{
+    struct facts facts = {.products = PRODUCTS};
+    struct hc_fallback_counts counts;
+    if (backend->describe)
+        backend->describe(queue, hear, &facts);
+    if (hc_fallback_count(backend, &counts)) {
+        const struct hc_backend *other = hc_backend_by_name(counts.other);
+        facts.products = FALLBACK_PRODUCTS;
+        if (other && other->describe)
+            other->describe(NULL, hear, &facts);
+    }
+    for (int key = 0; key < KEYS; key++) {
+        size_t used = strlen(identity);
+        if (facts.value[key][0] && (key == COMMAND || recipe->model == HC_BF16))
+            (void)snprintf(identity + used, size - used, " %s%s", keys[key], facts.value[key]);
+    }
+}
+
+bool hc_made_on_is(const char *word)
+{
+    for (int key = 0; key < KEYS; key++)
+        if (strncmp(word, keys[key], strlen(keys[key])) == 0)
+            return true;
+    return false;
+}
