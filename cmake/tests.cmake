@@ -72,7 +72,7 @@ if(BUILD_TESTING AND CRITERION_LIBRARY)
     target_compile_definitions(${test} PRIVATE HC_HOSTILE="$<TARGET_FILE:pipe-hostile>")
   endforeach()
   foreach(test kernels.pipe.loopback_test src.cli.fingerprint.command_test
-               src.cli.training.training_resume_test)
+               src.cli.training.comparison_several_test src.cli.training.training_resume_test)
     add_dependencies(${test} pipe-loopback)
     target_compile_definitions(${test} PRIVATE HC_LOOPBACK="$<TARGET_FILE:pipe-loopback>")
   endforeach()

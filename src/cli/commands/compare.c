@@ -213,7 +213,7 @@ static bool read_settings(struct hc_training *training, struct hc_comparison *c,
     hc_training_options(training, options + 3);
     training->takes_several = true;
     (void)hc_backend_options(
-        &training->backends, HC_TAKES_FALLBACK | HC_SEVERAL_BACKENDS,
+        &training->backends, HC_TAKES_FALLBACK | HC_SEVERAL_BACKENDS | HC_HAS_ITS_OWN_SET,
         "the backends that train (default host; see halfcheck list backends).\n"
         "With several, each recipe runs on each, and the base on host or else\n"
         "on the first");

@@ -157,6 +157,24 @@ Test(comparison_several_run, drift_is_measured_on_every_backend)
     cr_expect_not_null(strstr(record, "drift/amp-bf16-weights-explained"), "%s", record);
 }
 
+/* A program says nothing of its unit: what that changes is not known, and no 0. */
+Test(comparison_several_run, what_an_unknown_unit_changes_is_a_dash)
+{
+    cr_assert_eq(run("", "compare --drift --steps 1 --recipes amp --backend host --backend "
+                         "'pipe:" HC_LOOPBACK " sim-h100 only=gemm' --fallback host " SMALL),
+                 0, "%s", content("stderr"));
+    cr_expect_eq(shell("grep -Eq '^amp on [a-z0-9-]+[+]host +- +- +[+-][0-9]' stdout"), 0, "%s",
+                 content("stdout"));
+    cr_expect_eq(shell("grep -Eq '^amp on host +0.00e[+]00 +0.00e[+]00 +[+-][0-9]' stdout"), 0);
+}
+
+Test(comparison_several_run, the_help_has_each_option_once)
+{
+    cr_assert_eq(run("", "compare --help"), 0);
+    cr_expect_eq(shell("test -z \"$(grep -Eo '^ +--[a-z-]+' stdout | sort | uniq -d)\""), 0, "%s",
+                 content("stdout"));
+}
+
 Test(comparison_several_run, one_that_cannot_run_is_refused_before_anything_trains)
 {
     cr_expect_eq(run("", "compare --recipes fp32,amp --backend host,cuda-half " SMALL), 2);

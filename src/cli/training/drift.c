@@ -1,6 +1,7 @@
 #include "cli/training/drift.h"
 
 #include <assert.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -35,11 +36,19 @@ static void print_summary(const struct hc_drift_report *r, FILE *out)
                   "minus that of fp64\n");
 }
 
+/* "-" where nothing was measured. */
+static const char *number(double x, char text[16])
+{
+    (void)hc_text_write(text, 16, isnan(x) ? "-" : "%.2e", x);
+    return text;
+}
+
 /* The longest name is the unit's. */
 static void print_attribution(const struct hc_drift_report *r, int recipe, FILE *out)
 {
     const struct hc_drift *d = &r->drift[recipe];
     char label[HC_COMPARED_LABEL];
+    char alone[2][16];
     hc_comparison_label(r->c, recipe, label);
     int width = hc_drift_has_source(r, HC_SOURCE_UNIT) ? 23 : 18;
     hc_print(out,
@@ -50,9 +59,10 @@ static void print_attribution(const struct hc_drift_report *r, int recipe, FILE 
              "all but it", "alone", "all but it");
     for (int k = 0; k < HC_SOURCE_COUNT; k++)
         if (hc_drift_has_source(r, k))
-            hc_print(out, "  %-*s %-6s %12.2e %12.2e %14.2e %12.2e\n", width, hc_drift_source(k),
-                     hc_drift_format(d, k), d->alone_gradient[k], d->without_gradient[k],
-                     d->alone_free[k], d->without_free[k]);
+            hc_print(out, "  %-*s %-6s %12s %12.2e %14s %12.2e\n", width, hc_drift_source(k),
+                     hc_drift_format(d, k), number(d->alone_gradient[k], alone[0]),
+                     d->without_gradient[k], number(d->alone_free[k], alone[1]),
+                     d->without_free[k]);
     hc_print(out, "  %-*s %-6s %12.2e %12s %14.2e\n", width, hc_drift_source(HC_SOURCE_COUNT), "-",
              d->alone_gradient[HC_SOURCE_COUNT], "", d->alone_free[HC_SOURCE_COUNT]);
     hc_print(out, "  %-*s %-6s %12.2e %12s %14.2e\n", width, "left over", "-", d->residual_gradient,
@@ -64,6 +74,7 @@ static void print_attribution(const struct hc_drift_report *r, int recipe, FILE 
 static void print_units(const struct hc_drift_report *r, FILE *out)
 {
     char label[HC_COMPARED_LABEL];
+    char alone[2][16];
     int width = hc_comparison_width(r->c);
     const char *base = hc_comparison_training(r->c, r->c->base)->backend->name;
     hc_print(out,
@@ -73,8 +84,9 @@ static void print_units(const struct hc_drift_report *r, FILE *out)
     for (int i = 0; i < r->c->recipes; i++) {
         const struct hc_drift *d = &r->drift[i];
         hc_comparison_label(r->c, i, label);
-        hc_print(out, "%-*s %10.2e %9.2e %+10.2e\n", width, label,
-                 d->alone_gradient[HC_SOURCE_UNIT], d->alone_free[HC_SOURCE_UNIT],
+        hc_print(out, "%-*s %10s %9s %+10.2e\n", width, label,
+                 number(d->alone_gradient[HC_SOURCE_UNIT], alone[0]),
+                 number(d->alone_free[HC_SOURCE_UNIT], alone[1]),
                  d->unlike - r->drift[hc_comparison_counterpart(r->c, i)].unlike);
     }
 }

@@ -81,8 +81,9 @@ struct hc_drift {
     bool unit; /* Its 16-bit products are summed otherwise than those in fp32. */
 
     /* By source, and [HC_SOURCE_COUNT] with all sources: the gradient's error and the distance of
-       the free run. */
-    double alone_gradient[HC_SOURCE_COUNT + 1]; /* of HC_SOURCE_UNIT: from all sources but it */
+       the free run. What a unit does alone is NaN where the backend is somebody's own and does not
+       say how its products are summed. */
+    double alone_gradient[HC_SOURCE_COUNT + 1]; /* HC_SOURCE_UNIT: from all sources but it */
     double alone_free[HC_SOURCE_COUNT + 1];
     double without_gradient[HC_SOURCE_COUNT + 1];
     double without_free[HC_SOURCE_COUNT + 1];

@@ -1,5 +1,6 @@
 #include "train/drift/drift.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -192,6 +193,12 @@ static enum hc_status train(struct hc_drift_study *study, const struct hc_drift_
     return status;
 }
 
+/* Whether products go where nobody says how they are summed. Those in fp64 do not. */
+static bool unit_is_unknown(const struct hc_drift_study *study, const struct hc_drift *drift)
+{
+    return !drift->unit && study->options.backend->free_order && drift->recipe->model != HC_FP64;
+}
+
 /* Measures each source alone and all but each. All sources come first, since what differs from that
    in the update alone has the same gradients and finds them in the memo. What a unit does is the
    distance between the recipe's own run and that with all sources but the unit. */
@@ -228,6 +235,8 @@ static enum hc_status attribute(struct hc_drift_study *study, struct hc_drift_ba
     if (!drift->unit) {
         drift->without_gradient[HC_SOURCE_UNIT] = drift->alone_gradient[HC_SOURCE_COUNT];
         drift->without_free[HC_SOURCE_UNIT] = drift->alone_free[HC_SOURCE_COUNT];
+        if (unit_is_unknown(study, drift))
+            drift->alone_gradient[HC_SOURCE_UNIT] = drift->alone_free[HC_SOURCE_UNIT] = (double)NAN;
     }
     return status;
 }

@@ -161,6 +161,22 @@ Test(drift, the_sums_of_a_matrix_unit_are_a_source)
     end(study);
 }
 
+/* Somebody's own backend may have a unit that it says nothing of: what that does is no 0. */
+Test(drift, what_an_unknown_unit_does_is_not_known)
+{
+    struct hc_backend own = *hc_backend_by_name("exact");
+    own.free_order = true;
+    struct hc_drift_study *study = study_on(&own, 1);
+    struct hc_drift d = measured(study, "amp-bf16");
+    cr_expect(isnan(d.alone_gradient[HC_SOURCE_UNIT]) && isnan(d.alone_free[HC_SOURCE_UNIT]));
+    cr_expect_eq(d.without_gradient[HC_SOURCE_UNIT], d.alone_gradient[HC_SOURCE_COUNT]);
+    d = measured(study, "fp32");
+    cr_expect(isnan(d.alone_gradient[HC_SOURCE_UNIT]) && isnan(d.alone_free[HC_SOURCE_UNIT]));
+    d = measured(study, "fp64");
+    cr_expect(d.alone_gradient[HC_SOURCE_UNIT] == 0 && d.alone_free[HC_SOURCE_UNIT] == 0);
+    end(study);
+}
+
 /* The backends sim-* have units of many kinds, and tell what they do by their accumulators. */
 Test(drift, all_sources_together_are_the_recipe_on_simulated_units)
 {
