@@ -3,6 +3,7 @@
    that the protocol leaves nothing out. The switches, each a word:
 
    only=OP,OP   it has these ops
+   format=NAME  they take this format alone
    order=NAME   it computes adam and adamw in this order where "ours" was asked for; eps inside the
                 root has no other order
    reversed     it sums the terms of sum, dot and sum_squares from the last to the first
@@ -22,7 +23,7 @@
 
 static const struct hc_backend *backend;
 static struct hc_queue *queue;
-static const char *only, *order;
+static const char *only, *order, *one_format;
 static bool reversed, by_memory, zeros;
 static int memory_file;
 
@@ -49,7 +50,8 @@ static json_t *formats_of(enum hc_op op)
     json_t *formats = json_array();
     unsigned set = hc_slot_formats(op, HC_FIRST, false);
     for (int f = 0; f < HC_FORMAT_COUNT; f++)
-        if (set >> f & 1 && (f != HC_FP64 || !hc_descriptor(op)->fp64 || backend->fp64))
+        if (set >> f & 1 && (!one_format || strcmp(one_format, hc_formats[f].name) == 0) &&
+            (f != HC_FP64 || !hc_descriptor(op)->fp64 || backend->fp64))
             json_array_append_new(formats, json_string(hc_formats[f].name));
     return formats;
 }
@@ -232,6 +234,7 @@ int main(int count, char **words)
     for (int i = 2; i < count; i++) {
         only = strncmp(words[i], "only=", 5) == 0 ? words[i] + 5 : only;
         order = strncmp(words[i], "order=", 6) == 0 ? words[i] + 6 : order;
+        one_format = strncmp(words[i], "format=", 7) == 0 ? words[i] + 7 : one_format;
         reversed |= strcmp(words[i], "reversed") == 0;
         zeros |= strcmp(words[i], "zeros") == 0;
         by_memory |= strcmp(words[i], "memory") == 0;

@@ -17,7 +17,10 @@
 
 const struct hc_command hc_command_fingerprint;
 
-enum { INDENT = 17, FORMATS = 8 };
+enum { INDENT = 17, FORMATS = 4, REASON = 512 };
+
+static const char usual[] = "fp16,bf16,tf32";
+static const enum hc_format taken[FORMATS] = {HC_FP16, HC_BF16, HC_TF32, HC_FP32};
 
 struct work {
     struct hc_backend_options backends;
@@ -47,9 +50,21 @@ static void print_head(const struct work *w, const struct hc_backend *backend,
     (void)fprintf(w->out, ", %s\n", hc_formats[format].name);
 }
 
+/* A backend that gives the bits of units may compute other formats on ordinary kernels. */
+static bool lacks_unit(const struct hc_backend *backend, enum hc_format format)
+{
+    for (int i = 0; backend->units && backend->units[i]; i++)
+        if (backend->units[i]->a == hc_operand_of(format))
+            return false;
+    return backend->units;
+}
+
 static void print(struct work *w, const struct hc_backend *backend, const struct hc_fingerprint *f)
 {
     print_head(w, backend, f->format);
+    if (lacks_unit(backend, f->format))
+        print_line("unit", "none of the backend's takes this format; its other kernel was probed",
+                   w->out);
     hc_fingerprint_tell(f, print_line, w->out);
     w->found++;
     (void)fflush(w->out);
@@ -65,12 +80,28 @@ static void fail(struct work *w, const struct hc_backend *backend, enum hc_forma
     w->status = hc_complain_message();
 }
 
+/* The formats that were asked for and that its gemm does not take, beside others that it takes. */
+static void tell_refused(struct work *w, const struct hc_backend *backend,
+                         char why[FORMATS][REASON])
+{
+    for (int i = 0; i < w->format_count; i++)
+        if (why[i][0] && strcmp(w->list, usual) != 0) {
+            print_head(w, backend, w->formats[i]);
+            print_line("not taken", why[i], w->out);
+            (void)json_array_append_new(
+                w->document,
+                json_pack("{s:o, s:s, s:o}", "backend", hc_json_text(backend->name), "format",
+                          hc_formats[w->formats[i]].name, "not_taken", hc_json_text(why[i])));
+        }
+}
+
 /* All formats of one backend. A kernel that does not take a format is nothing bad, unless there is
-   no other format. */
+   no other format; nor does a failure in one say anything of the others. */
 static void work_on(struct work *w, const struct hc_backend *backend, bool named)
 {
     struct hc_queue *queue;
     bool any = false;
+    char refused[FORMATS][REASON] = {""};
     const char *why = backend->unavailable ? backend->unavailable() : NULL;
     if (why || !backend->kernel[HC_OP_gemm]) {
         if (named)
@@ -82,20 +113,21 @@ static void work_on(struct work *w, const struct hc_backend *backend, bool named
         w->status = hc_complain_message();
         return;
     }
-    enum hc_status status = HC_OK;
     for (int i = 0; i < w->format_count && !hc_stop_signal(); i++) {
         struct hc_fingerprint f;
-        status = hc_fingerprint(backend, queue, w->formats[i], &f);
+        enum hc_status status = hc_fingerprint(backend, queue, w->formats[i], &f);
         if (status == HC_OK)
             print(w, backend, &f);
-        else if (status != HC_UNSUPPORTED)
+        else if (status == HC_UNSUPPORTED)
+            (void)hc_text_write(refused[i], REASON, "%s", hc_message());
+        else
             fail(w, backend, w->formats[i]);
         any |= status != HC_UNSUPPORTED;
-        if (status == HC_DEVICE && backend->spelled)
-            break; /* a program that has died answers nothing more */
     }
     backend->close(queue);
-    if (!any && !hc_stop_signal())
+    if (any)
+        tell_refused(w, backend, refused);
+    else if (!hc_stop_signal())
         w->status = hc_complain("%s: no such gemm: %s", backend->name, hc_message());
 }
 
@@ -111,10 +143,13 @@ static enum hc_status read_formats(struct work *w)
         if (length < sizeof copy)
             memcpy(copy, name, length);
         enum hc_format format = hc_format_by_name(copy);
-        if (format == HC_FORMAT_COUNT || hc_operand_of(format) == HC_OPERAND_NONE)
+        int n = 0;
+        while (n < FORMATS && taken[n] != format)
+            n++;
+        if (n == FORMATS)
             return hc_fail(HC_INVALID,
-                           "--formats: '%.*s' is no format of a matrix unit; there are: fp16, "
-                           "bf16, tf32, fp32, e4m3, e5m2",
+                           "--formats: '%.*s' is no format that gemm takes; there are: fp16, "
+                           "bf16, tf32, fp32",
                            (int)length, name);
         for (int i = 0; i < w->format_count; i++)
             if (w->formats[i] == format)
@@ -147,7 +182,7 @@ static int run_all(struct work *w)
 
 static int run(int argc, char **argv)
 {
-    struct work w = {.list = "fp16,bf16,tf32", .status = HC_AS_CLAIMED};
+    struct work w = {.list = usual, .status = HC_AS_CLAIMED};
     int words;
     int status;
     const struct hc_option options[] = {

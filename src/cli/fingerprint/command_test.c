@@ -42,14 +42,15 @@ Test(fingerprint, json_says_the_same, .init = enter_folder)
 
 Test(fingerprint, refuses_what_it_cannot_do, .init = export_loopback)
 {
-    expect_refusal("$hc fingerprint --formats i32", "'i32' is no format of a matrix unit");
+    expect_refusal("$hc fingerprint --formats i32",
+                   "'i32' is no format that gemm takes; there are: fp16");
     expect_refusal("$hc fingerprint --formats fp16,fp16", "fp16 twice");
     expect_refusal("$hc fingerprint --formats ''", "--formats");
     expect_refusal("$hc fingerprint host", "takes no 'host'");
     expect_refusal("$hc fingerprint --backend nobody", "no backend 'nobody'");
     expect_refusal("$hc fingerprint --backend pipe:false", "before it greeted");
     expect_refusal("$hc fingerprint --backend \"pipe:$loopback exact only=add\"", "has no gemm");
-    expect_refusal("$hc fingerprint --backend exact --formats e4m3", "no such gemm");
+    expect_refusal("$hc fingerprint --formats fp16,e4m3", "'e4m3' is no format that gemm takes");
     expect_refusal("$hc fingerprint --backend \"pipe:$loopback exact zeros\" --formats fp16",
                    "gives 0 where 1 is exact: no fingerprint");
 }
@@ -63,6 +64,41 @@ Test(fingerprint, of_others_is_kept_beside_a_failure, .init = export_loopback)
     cr_expect_not_null(strstr(ran->out, "exact, fp16\n"));
     ran = run_shell("grep -c '\"error\": \"' f.json; grep -c '\"text\": \"plain' f.json");
     cr_expect_str_eq(ran->out, "1\n1\n");
+}
+
+Test(fingerprint, of_a_format_that_is_not_taken_says_so, .init = export_loopback)
+{
+    static const char command[] = "$hc fingerprint --json f.json --backend "
+                                  "\"pipe:$loopback exact only=gemm format=fp16\"";
+    char asked[200];
+    (void)snprintf(asked, sizeof asked, "%s --formats fp16,bf16", command);
+    const struct ran *ran = run_shell(asked);
+    cr_assert_eq(ran->status, 0, "%s", ran->err);
+    cr_expect_not_null(strstr(ran->out, "\n\nloopback, bf16\n  not taken      loopback"), "%s",
+                       ran->out);
+    cr_expect_eq(run_shell("grep -q '\"not_taken\": \"loopback' f.json")->status, 0);
+    ran = run_shell(command);
+    cr_assert_eq(ran->status, 0, "%s", ran->err);
+    cr_expect_null(strstr(ran->out, "not taken"), "nobody asked for it: %s", ran->out);
+}
+
+Test(fingerprint, of_a_format_that_the_machine_had_no_unit_for_says_so, .init = enter_folder)
+{
+    const struct ran *ran = run_shell("$hc fingerprint --backend sim-v100 --formats fp16,bf16");
+    const char *bf16 = strstr(ran->out, "sim-v100, bf16\n  unit           none of the backend's");
+    cr_assert_not_null(bf16, "%s", ran->out);
+    cr_expect_eq(strstr(ran->out, "  unit "), strstr(bf16, "  unit "), "%s", ran->out);
+}
+
+/* A failure in one format is no reason to be silent of the next. */
+Test(fingerprint, of_each_format_is_told_though_all_fail, .init = export_loopback)
+{
+    const struct ran *ran = run_shell("$hc fingerprint --backend \"pipe:$loopback exact zeros\" "
+                                      "--formats bf16,fp16 --json f.json");
+    cr_expect_eq(ran->status, 2);
+    ran = run_shell(
+        "grep -c '\"error\": \"' f.json; grep -o '\"[bf]*p*f*16\"' f.json | tr '\\n' ' '");
+    cr_expect_str_eq(ran->out, "2\n\"bf16\" \"fp16\" ");
 }
 
 Test(fingerprint, stands_in_the_record_of_a_run_that_asks_for_it, .init = enter_folder)
