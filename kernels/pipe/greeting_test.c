@@ -17,7 +17,8 @@ Test(greeting, everything_that_can_be_said_is_read)
               "{\"adamw\": {\"formats\": [\"fp32\", \"fp64\"], \"orders\": "
               "[\"torch-fused\", \"apex\"]}, \"gemm\": {}, \"cast\": {}}, "
               "\"layout\": \"nchw\", \"accumulator\": {\"precision\": 30, \"block\": 4, "
-              "\"extra_bits\": 2, \"truncates\": true, \"flushes\": true}, "
+              "\"extra_bits\": 2, \"truncates\": true, \"flushes\": true, "
+              "\"aligns_subnormals\": true}, "
               "\"borders\": {\"vector\": [8, 64], "
               "\"gemm_k\": [16]}, \"nondeterministic\": true, \"canonical_nan\": true, "
               "\"parallel\": true, \"shared\": true, \"facts\": {\"torch\": \"2.9.0\"}}"),
@@ -31,7 +32,8 @@ Test(greeting, everything_that_can_be_said_is_read)
     cr_expect_eq(g.orders[HC_OP_adamw], 1u << HC_ORDER_TORCH_FUSED | 1u << HC_ORDER_APEX);
     cr_expect(g.nchw && g.nondeterministic && g.canonical_nan && g.parallel && g.shared);
     cr_expect(g.accumulator.precision == 30 && g.accumulator.block == 4 &&
-              g.accumulator.extra_bits == 2 && g.accumulator.truncates && g.accumulator.flushes);
+              g.accumulator.extra_bits == 2 && g.accumulator.truncates && g.accumulator.flushes &&
+              g.accumulator.aligns_subnormals);
     cr_expect(g.borders[0].extent == HC_EXTENT_VECTOR && g.borders[1].size == 64);
     cr_expect(g.borders[2].extent == HC_EXTENT_GEMM_K && g.borders[3].size == 0);
     cr_expect(g.facts == 1 && strcmp(g.fact[0].fact, "2.9.0") == 0);
@@ -43,6 +45,7 @@ Test(greeting, what_is_not_said_is_usual)
                  hc_message());
     cr_expect(!g.nchw && !g.nondeterministic && !g.canonical_nan && !g.parallel && !g.shared);
     cr_expect(g.accumulator.precision == 24 && g.accumulator.block == 1);
+    cr_expect(!g.accumulator.flushes && !g.accumulator.aligns_subnormals);
     cr_expect(g.borders[0].size == 0 && g.facts == 0);
 }
 

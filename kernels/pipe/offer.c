@@ -122,15 +122,18 @@ enum hc_status hc_offer_read_accumulator(struct hc_greeting *greeting, const jso
     json_int_t extra_bits = a->extra_bits;
     int truncates = 0;
     int flushes = 0;
-    if (json_unpack_ex((json_t *)value, &error, JSON_STRICT, "{s:I, s?I, s?I, s?b, s?b}",
+    int aligns_subnormals = 0;
+    if (json_unpack_ex((json_t *)value, &error, JSON_STRICT, "{s:I, s?I, s?I, s?b, s?b, s?b}",
                        "precision", &precision, "block", &block, "extra_bits", &extra_bits,
-                       "truncates", &truncates, "flushes", &flushes) != 0)
+                       "truncates", &truncates, "flushes", &flushes, "aligns_subnormals",
+                       &aligns_subnormals) != 0)
         return hc_fail(HC_INVALID, "\"accumulator\": %.80s", error.text);
     a->precision = as_int(precision);
     a->block = as_int(block);
     a->extra_bits = as_int(extra_bits);
     a->truncates = truncates;
     a->flushes = flushes;
+    a->aligns_subnormals = aligns_subnormals;
     if (hc_accumulator_possible(a))
         return HC_OK;
     return hc_fail(HC_INVALID, "\"accumulator\" is impossible: precision is 8 to 64, block 1 to "

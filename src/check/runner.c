@@ -176,16 +176,15 @@ static enum hc_status something_runs(const struct hc_run_options *options)
     int units = list_units(options, NULL);
     if (units == 0 && of_units > 0)
         return hc_fail(HC_INVALID,
-                       "the %d cases chosen ask matrix units that no backend named here has; see: "
+                       "the %d case%s matrix units that no backend named here has; see: "
                        "halfcheck list units",
-                       of_units);
+                       of_units, of_units == 1 ? " chosen asks" : "s chosen ask");
     if (units == 0 && elsewhere > 0)
-        return hc_fail(HC_INVALID,
-                       "the %d cases chosen compare another backend with exact; name one",
-                       elsewhere);
+        return hc_fail(HC_INVALID, "the %d case%s another backend with exact; name one", elsewhere,
+                       elsewhere == 1 ? " chosen compares" : "s chosen compare");
     if (units == 0)
-        return hc_fail(HC_INVALID, "none of the %d cases chosen runs at level %s; try --level %s",
-                       chosen, hc_level_names[options->level],
+        return hc_fail(HC_INVALID, "none of the %d case%s chosen runs at level %s; try --level %s",
+                       chosen, chosen == 1 ? "" : "s", hc_level_names[options->level],
                        hc_level_names[options->level + (options->level < HC_EXHAUSTIVE)]);
     return HC_OK;
 }

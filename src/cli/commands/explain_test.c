@@ -77,6 +77,8 @@ Test(explain, a_component_lists_its_cases_and_a_large_one_its_groups, .init = en
     cr_expect_eq(lines_of(ran->out), 26, "%s", ran->out);
     expect_refusal("$hc explain 'eps/*'", "no case or op");
     expect_refusal("$hc explain ''", "no case or op");
+    expect_refusal("$hc explain units/order --backend exact",
+                   ": the 1 case chosen asks matrix units that no backend named here has; see: ");
 }
 
 /* The group of field/stochastic/X alone, say. */

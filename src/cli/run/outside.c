@@ -151,7 +151,10 @@ void hc_print_fallback(FILE *out, const struct hc_backend *backend)
         return;
     for (int op = 0; op < HC_OP_COUNT; op++)
         own += counts.on_subject[op];
-    hc_lines_add(&t, "%lld calls ran on its own; on %s:", own, counts.other);
+    /* The whole name is NAME+OTHER. */
+    hc_lines_add(&t, "%.*s: %lld calls ran on its own; on %s:",
+                 (int)(strlen(backend->name) - strlen(counts.other) - 1), backend->name, own,
+                 counts.other);
     for (int op = 0; op < HC_OP_COUNT; op++)
         if (counts.on_other[op]) {
             hc_lines_add(&t, "%s %s %lld", any ? "," : "", hc_ops[op].name,

@@ -165,6 +165,9 @@ Test(comparison_several_run, what_an_unknown_unit_changes_is_a_dash)
                  0, "%s", content("stderr"));
     cr_expect_eq(shell("grep -Eq '^amp on [a-z0-9-]+[+]host +- +- +[+-][0-9]' stdout"), 0, "%s",
                  content("stdout"));
+    cr_expect_eq(shell("grep -Eq '^  fallback   loopback: [0-9]+ calls ran on its own; on host: ' "
+                       "stdout"),
+                 0);
     cr_expect_eq(shell("grep -Eq '^amp on host +0.00e[+]00 +0.00e[+]00 +[+-][0-9]' stdout"), 0);
 }
 
