@@ -39,7 +39,9 @@ static void print_summary(const struct hc_drift_report *r, FILE *out)
 /* "-" where nothing was measured. */
 static const char *number(double x, char text[16])
 {
-    (void)hc_text_write(text, 16, isnan(x) ? "-" : "%.2e", x);
+    if (isnan(x))
+        return "-";
+    (void)hc_text_write(text, 16, "%.2e", x);
     return text;
 }
 
