@@ -1,6 +1,6 @@
 /* The cuda backends' queue and their kernels: wrappers that look at the formats, fill in a device
    kernel's arguments and launch it (op/), or call cuBLAS and cuDNN (library/). The same wrappers
-   serve the backends cuda (device/, in the plug-in) and cuda-emulated (emulate/). */
+   serve the backend cuda (device/, in the plug-in) and those of the emulation (emulate/). */
 #ifndef HC_KERNELS_CUDA_CUDA_H
 #define HC_KERNELS_CUDA_CUDA_H
 
@@ -8,10 +8,12 @@
 
 #include "backend.h"
 
-struct hc_libraries; /* library/handles.h */
+struct hc_libraries;       /* library/handles.h */
+struct hc_emulated_kernel; /* emulate/kernels.h */
 
 struct hc_queue {
     void *stream; /* cudaStream_t, or struct hc_emulated_stream * (emulate/stream.h) */
+    const struct hc_emulated_kernel *kernels; /* in the emulation */
     struct hc_libraries *libraries;
     void *workspace; /* of cuBLAS */
     bool capturing;

@@ -1,6 +1,7 @@
-/* The backend cuda-emulated: the device kernels on the CPU, on streams of the emulation, with
-   memory of its own. An allocation is filled with NaN and lies between guards, so that a value read
-   before it is written shows, and a write beside it ends the program. */
+/* Backends that run device kernels on the CPU, on streams of the emulation, with memory of its own;
+   and the first of them, cuda-emulated, whose kernels the C compiler made. An allocation is filled
+   with NaN and lies between guards, so that a value read before it is written shows, and a write
+   beside it ends the program. */
 #include "backend.h"
 
 #include <assert.h>
@@ -10,6 +11,7 @@
 
 #include "kernels/cuda/capture.h"
 #include "kernels/cuda/cuda.h"
+#include "kernels/cuda/emulate/emulated.h"
 #include "kernels/cuda/emulate/kernels.h"
 #include "kernels/cuda/emulate/library.h"
 #include "kernels/cuda/emulate/stream.h"
@@ -20,14 +22,14 @@
 enum hc_status hc_launch(struct hc_queue *queue, enum hc_device_kernel which, int blocks,
                          int threads, size_t shared, const void *args, size_t args_size)
 {
-    const struct hc_emulated_kernel *kernel = &hc_emulated_kernels[which];
+    const struct hc_emulated_kernel *kernel = &queue->kernels[which];
     assert(blocks >= 0 && args_size == *kernel->size && args_size <= HC_MAX_ARGUMENTS);
     if (blocks == 0 || hc_emulated_launch(queue->stream, kernel, blocks, threads, shared, args))
         return HC_OK;
     return hc_fail(HC_NO_MEMORY, "cuda-emulated: no memory for a graph");
 }
 
-static void close_queue(struct hc_queue *queue)
+void hc_emulated_close(struct hc_queue *queue)
 {
     hc_libraries_close(queue->libraries);
     free(queue->workspace);
@@ -36,15 +38,13 @@ static void close_queue(struct hc_queue *queue)
     free(queue);
 }
 
-static enum hc_status open_queue(const struct hc_backend *backend, struct hc_queue **queue,
-                                 int threads)
+enum hc_status hc_emulated_open(struct hc_queue **queue, const struct hc_emulated_kernel *kernels)
 {
-    (void)backend;
-    (void)threads;
     struct hc_queue *q = calloc(1, sizeof *q);
     enum hc_status status = HC_OK;
     if (!q)
         return hc_fail(HC_NO_MEMORY, "cuda-emulated: no memory for a queue");
+    q->kernels = kernels;
     q->stream = hc_emulated_stream_new();
     q->workspace = aligned_alloc(256, HC_BLAS_WORKSPACE);
     if (!q->stream || !q->workspace)
@@ -54,7 +54,7 @@ static enum hc_status open_queue(const struct hc_backend *backend, struct hc_que
     if (status == HC_OK)
         *queue = q;
     else
-        close_queue(q);
+        hc_emulated_close(q);
     return status;
 }
 
@@ -66,7 +66,7 @@ struct guard {
 
 enum { GUARD_BYTE = 0xfe, NAN_BYTE = 0xff };
 
-static void *allocate(struct hc_queue *queue, size_t bytes)
+void *hc_emulated_allocate(struct hc_queue *queue, size_t bytes)
 {
     if (!hc_cuda_capture_allows(queue, "allocate"))
         return NULL;
@@ -83,7 +83,7 @@ static void *allocate(struct hc_queue *queue, size_t bytes)
     return guard + 1;
 }
 
-static void release(struct hc_queue *queue, void *memory)
+void hc_emulated_release(struct hc_queue *queue, void *memory)
 {
     if (!memory || !hc_cuda_capture_allows(queue, "release"))
         return;
@@ -98,7 +98,7 @@ static void release(struct hc_queue *queue, void *memory)
     free(guard);
 }
 
-static enum hc_status upload(struct hc_queue *queue, void *to, const void *from, size_t bytes)
+enum hc_status hc_emulated_upload(struct hc_queue *queue, void *to, const void *from, size_t bytes)
 {
     if (!hc_cuda_capture_allows(queue, "upload"))
         return HC_DEVICE;
@@ -106,7 +106,8 @@ static enum hc_status upload(struct hc_queue *queue, void *to, const void *from,
     return HC_OK;
 }
 
-static enum hc_status download(struct hc_queue *queue, void *to, const void *from, size_t bytes)
+enum hc_status hc_emulated_download(struct hc_queue *queue, void *to, const void *from,
+                                    size_t bytes)
 {
     if (!hc_cuda_capture_allows(queue, "download"))
         return HC_DEVICE;
@@ -114,7 +115,7 @@ static enum hc_status download(struct hc_queue *queue, void *to, const void *fro
     return HC_OK;
 }
 
-static enum hc_status capture(struct hc_queue *queue)
+enum hc_status hc_emulated_capture(struct hc_queue *queue)
 {
     if (!hc_cuda_capture_allows(queue, "capture"))
         return HC_DEVICE;
@@ -124,7 +125,7 @@ static enum hc_status capture(struct hc_queue *queue)
     return HC_OK;
 }
 
-static enum hc_status captured(struct hc_queue *queue, struct hc_graph **graph)
+enum hc_status hc_emulated_captured(struct hc_queue *queue, struct hc_graph **graph)
 {
     *graph = hc_emulated_stream_end_capture(queue->stream);
     enum hc_status status = hc_cuda_capture_ends(queue);
@@ -135,7 +136,7 @@ static enum hc_status captured(struct hc_queue *queue, struct hc_graph **graph)
     return status;
 }
 
-static enum hc_status replay(struct hc_queue *queue, struct hc_graph *graph)
+enum hc_status hc_emulated_replay(struct hc_queue *queue, struct hc_graph *graph)
 {
     if (!hc_cuda_capture_allows(queue, "replay"))
         return HC_DEVICE;
@@ -143,42 +144,29 @@ static enum hc_status replay(struct hc_queue *queue, struct hc_graph *graph)
     return HC_OK;
 }
 
-static void forget(struct hc_queue *queue, struct hc_graph *graph)
+void hc_emulated_forget(struct hc_queue *queue, struct hc_graph *graph)
 {
     (void)queue;
     hc_graph_free(graph);
 }
 
-static void describe(struct hc_queue *queue, hc_tell *tell, void *context)
+void hc_emulated_describe(struct hc_queue *queue, hc_tell *tell, void *context)
 {
     if (queue)
         hc_libraries_describe(queue->libraries, tell, context);
 }
 
+static enum hc_status open_queue(const struct hc_backend *backend, struct hc_queue **queue,
+                                 int threads)
+{
+    (void)backend;
+    (void)threads;
+    return hc_emulated_open(queue, hc_emulated_kernels);
+}
+
 const struct hc_backend hc_backend_cuda_emulate = {
-    .abi = HC_BACKEND_ABI,
     .name = "cuda-emulated",
     .title = "the kernels of cuda, emulated on the CPU",
-    .accumulator = HC_SUM_UNIT,
-    .borders = hc_cuda_borders,
-    .partial = true,
-    .on_request = true,
     .open = open_queue,
-    .close = close_queue,
-    .allocate = allocate,
-    .release = release,
-    .upload = upload,
-    .download = download,
-    .scratch = hc_cuda_scratch,
-    .capture = capture,
-    .captured = captured,
-    .replay = replay,
-    .forget = forget,
-    .operands = hc_cuda_operands,
-    .judge = hc_cuda_judge,
-    .describe = describe,
-    .kernel =
-        {
-#include "kernels/cuda/ops.inc"
-        },
+#include "kernels/cuda/emulate/slots.inc"
 };
