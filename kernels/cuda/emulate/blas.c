@@ -107,15 +107,12 @@ static bool leading_is_enough(const struct matrix *m)
 /* fp32 factors keep their bits only under PEDANTIC, 16-bit sums theirs only under the math mode. */
 static struct hc_sum_rule rule_of(const struct blas *b, enum hc_format inputs, int compute)
 {
-    struct hc_sum_rule rule = {HC_FP32, HC_FP32, HC_SUM_BLOCK};
     if (compute == HC_BLAS_COMPUTE_16F ||
         (inputs != HC_FP32 && !(b->math & HC_BLAS_NO_REDUCED_PRECISION_REDUCTION)))
-        rule = (struct hc_sum_rule){HC_FP32, inputs, 1};
-    else if (compute == HC_BLAS_COMPUTE_32F_PEDANTIC)
-        rule.block = 1;
-    else if (inputs == HC_FP32)
-        rule = (struct hc_sum_rule){HC_TF32, HC_FP32, HC_SUM_BLOCK / 2};
-    return rule;
+        return (struct hc_sum_rule){NULL, inputs};
+    if (compute == HC_BLAS_COMPUTE_32F_PEDANTIC)
+        return (struct hc_sum_rule){NULL, HC_FP32};
+    return hc_sum_on_unit(inputs);
 }
 
 struct gemm {

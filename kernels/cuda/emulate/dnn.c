@@ -7,11 +7,11 @@
 /* The first three are quick and coarse, the third only for fp32 inputs. The fourth is slow to
    make. */
 const struct hc_dnn_engine hc_dnn_engines[HC_DNN_ENGINES] = {
-    {38, 2, {HC_DNN_NOTE_WINOGRAD, HC_DNN_NOTE_TENSOR_CORE}, {HC_FP32, HC_BF16, 1}, false},
-    {7, 1, {HC_DNN_NOTE_NONDETERMINISTIC}, {HC_FP32, HC_FP16, 1}, false},
-    {21, 1, {HC_DNN_NOTE_TENSOR_CORE}, {HC_TF32, HC_FP32, HC_SUM_BLOCK}, false},
-    {1063, 0, {0}, {HC_FP32, HC_FP32, HC_SUM_BLOCK}, true},
-    {0, 0, {0}, {HC_FP32, HC_FP32, HC_SUM_BLOCK}, false},
+    {38, 2, {HC_DNN_NOTE_WINOGRAD, HC_DNN_NOTE_TENSOR_CORE}, HC_BF16, false, false},
+    {7, 1, {HC_DNN_NOTE_NONDETERMINISTIC}, HC_FP16, false, false},
+    {21, 1, {HC_DNN_NOTE_TENSOR_CORE}, HC_FP32, true, false},
+    {1063, 0, {0}, HC_FP32, false, true},
+    {0, 0, {0}, HC_FP32, false, false},
 };
 
 int hc_dnn_create(void **handle)

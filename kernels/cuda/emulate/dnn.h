@@ -40,7 +40,9 @@ struct hc_dnn_engine {
     int64_t index;
     int notes;
     int note[2];
-    struct hc_sum_rule rule;
+    enum hc_format
+        partial; /* fp32: it sums on the matrix unit. Else its partial sums are rounded. */
+    bool tf32;   /* fp32 inputs go to the unit as well */
     bool compiles;
 };
 enum { HC_DNN_ENGINES = 5 };

@@ -144,9 +144,11 @@ int hc_dnn_execute(void *handle, void *plan, void *pack)
     int status = hc_dnn_read(hc_dnn_operation_of(p), &run.o);
     if (status != 0)
         return status;
-    run.rule = hc_dnn_engines[hc_dnn_child(p, HC_DNN_PLAN_CONFIG)->engine].rule;
-    if (run.rule.block > 1 && hc_dnn_single(&run.o))
-        run.rule.block = run.rule.operand == HC_TF32 ? HC_SUM_BLOCK / 2 : 1;
+    const struct hc_dnn_engine *engine =
+        &hc_dnn_engines[hc_dnn_child(p, HC_DNN_PLAN_CONFIG)->engine];
+    bool on_unit = engine->partial == HC_FP32 && (engine->tf32 || !hc_dnn_single(&run.o));
+    run.rule =
+        on_unit ? hc_sum_on_unit(run.o.x.format) : (struct hc_sum_rule){NULL, engine->partial};
     run.w = pointer_of(v, &run.o.w);
     run.x = pointer_of(v, &run.o.x);
     run.y = pointer_of(v, &run.o.y);

@@ -1,27 +1,26 @@
-/* A model of a matrix unit, in integers.
-
-   Published measurements (library/accumulator.c) say that a tensor core does not round after each
-   addition. It takes a block of products and the sum so far, aligns all of them to the largest
-   exponent, cuts off what lies below the last bit of that number and a few extra bits, adds the
-   integers exactly, and cuts the total to 24 bits. Everything is cut towards zero. Errors of such a
-   sum are therefore larger than those of fp32 additions, and biased.
-
-   Here the aligned terms are int64_t multiples of 2^last. A product of 16-bit or tf32 numbers has
-   at most 22 bits and is exact in fp64, between 2^-266 and 2^256, and a block of 17 terms of 26
-   bits fits easily. The bounds of gemm and of convolutions are derived from the same description
-   (struct hc_accumulator), so that the tests here hold the bounds against a unit that behaves
-   so. */
+/* Sums on a matrix unit, and without one. A tensor core does not round after each addition: it
+   takes a block of products and the sum so far, aligns them and adds them at once. Here that is the
+   published model of an H100's unit, to the bit (src/unit), so that cuda-emulated has a fingerprint
+   with a name, and the bounds of gemm and of convolutions are held against a real unit's sums. */
 #include "kernels/cuda/emulate/sum.h"
 
-#include <math.h>
-#include <stdbool.h>
-#include <stdint.h>
+#include <assert.h>
 
 #include "num/bits.h"
 
 float hc_sum_rounded(enum hc_format format, float x)
 {
     return format == HC_FP32 ? x : (float)hc_round(format, (double)x);
+}
+
+struct hc_sum_rule hc_sum_on_unit(enum hc_format factors)
+{
+    const char *name = factors == HC_FP16   ? "h100wgmma-fp16-fp32"
+                       : factors == HC_BF16 ? "h100wgmma-bf16-fp32"
+                                            : "h100wgmma-tf32-fp32";
+    const struct hc_unit *unit = hc_unit_by_name(name);
+    assert(unit && unit->k <= HC_SUM_BLOCK);
+    return (struct hc_sum_rule){unit, HC_FP32};
 }
 
 void hc_sum_begin(struct hc_sum *sum, const struct hc_sum_rule *rule)
@@ -31,74 +30,33 @@ void hc_sum_begin(struct hc_sum *sum, const struct hc_sum_rule *rule)
     sum->count = 0;
 }
 
-/* 2^exponent, for exponents of normal numbers. */
-static double power(int exponent)
+/* x is a number of the operand's encoding, or an fp32 number whose last bits a unit does not look
+   at. */
+static uint32_t code_of(enum hc_operand operand, float x)
 {
-    return hc_fp64_value((uint64_t)(exponent + 1023) << 52);
+    return operand == HC_OPERAND_FP16   ? hc_fp16_bits(x)
+           : operand == HC_OPERAND_BF16 ? hc_bf16_bits(x)
+                                        : hc_fp32_bits(x);
 }
 
-/* The exponent of x; zero's is below all others. */
-static int exponent_of(double x)
-{
-    return (int)(hc_fp64_bits(x) >> 52 & 0x7ff) - 1023;
-}
-
-/* total * 2^last, cut to 24 bits and to a multiple of 2^-149. */
-static float cut(int64_t total, int last)
-{
-    uint64_t size = (uint64_t)(total < 0 ? -total : total);
-    int drop = size ? 64 - __builtin_clzll(size) - HC_SUM_PRECISION : 0;
-    if (drop < -149 - last)
-        drop = -149 - last;
-    if (drop > 0)
-        size = drop < 64 ? size >> drop << drop : 0;
-    double value = (double)size * power(last);
-    return (float)(total < 0 ? -value : value);
-}
-
-/* The sum with an infinity or a NaN among the terms: that of ordinary arithmetic. */
-static float special(const struct hc_sum *sum)
-{
-    double value = (double)sum->value;
-    for (int i = 0; i < sum->count; i++)
-        value += sum->term[i];
-    return (float)value;
-}
-
+/* One instruction. */
 static void add_block(struct hc_sum *sum)
 {
-    int top = exponent_of((double)sum->value);
-    for (int i = 0; i < sum->count; i++)
-        top = exponent_of(sum->term[i]) > top ? exponent_of(sum->term[i]) : top;
-    if (top == 1024) {
-        sum->value = special(sum);
-    } else if (top > -1023) {
-        int last = top - (HC_SUM_PRECISION - 1) - HC_SUM_EXTRA_BITS;
-        double scale = power(-last);
-        int64_t total = (int64_t)((double)sum->value * scale);
-        for (int i = 0; i < sum->count; i++)
-            total += (int64_t)(sum->term[i] * scale);
-        sum->value = cut(total, last);
-    }
+    sum->value = hc_fp32_value(
+        hc_unit_dot(sum->rule->unit, sum->a, sum->b, NULL, sum->count, hc_fp32_bits(sum->value)));
     sum->count = 0;
-}
-
-static float cut_factor(enum hc_format format, float x)
-{
-    return format == HC_TF32 && isfinite(x) ? hc_fp32_value(hc_fp32_bits(x) & ~0x1fffu) : x;
 }
 
 void hc_sum_add(struct hc_sum *sum, float x, float y)
 {
-    const struct hc_sum_rule *rule = sum->rule;
-    float a = cut_factor(rule->operand, x);
-    float b = cut_factor(rule->operand, y);
-    if (rule->block == 1) {
-        sum->value = hc_sum_rounded(rule->partial, sum->value + a * b);
+    const struct hc_unit *unit = sum->rule->unit;
+    if (!unit) {
+        sum->value = hc_sum_rounded(sum->rule->partial, sum->value + x * y);
         return;
     }
-    sum->term[sum->count++] = (double)a * (double)b;
-    if (sum->count == rule->block)
+    sum->a[sum->count] = code_of(unit->a, x);
+    sum->b[sum->count++] = code_of(unit->b, y);
+    if (sum->count == unit->k)
         add_block(sum);
 }
 

@@ -3,27 +3,32 @@
 #define HC_KERNELS_CUDA_EMULATE_SUM_H
 
 #include "num/format.h"
+#include "unit/unit.h"
 
-/* The matrix unit of an H100 by the published models, as a struct hc_accumulator. A block has half
-   as many tf32 terms. */
+/* The matrix unit that they have, an H100's (h100wgmma in unit/nvidia.def), as bounds see it. It
+   takes half as many tf32 terms at once. */
 #define HC_SUM_UNIT                                                                                \
     {                                                                                              \
-        .precision = 24, .block = 16, .extra_bits = 2, .truncates = true                           \
+        .precision = 24, .block = HC_SUM_BLOCK, .extra_bits = 2, .truncates = true,                \
+        .aligns_subnormals = true                                                                  \
     }
-enum { HC_SUM_PRECISION = 24, HC_SUM_BLOCK = 16, HC_SUM_EXTRA_BITS = 2 };
+enum { HC_SUM_BLOCK = 16 };
 
 struct hc_sum_rule {
-    enum hc_format operand; /* factors are cut to it; fp32: they stay */
-    enum hc_format partial; /* partial sums are rounded to it where block is 1 */
-    int block; /* terms that the unit aligns and adds at once; 1: one after the other */
+    const struct hc_unit *unit; /* NULL: one product after the other */
+    enum hc_format partial;     /* what partial sums are rounded to without a unit */
 };
 
-/* A sum in progress. The terms of a block that is not full wait in `term`. */
+/* The unit's rule for factors of this format. fp32 factors are taken for tf32. */
+struct hc_sum_rule hc_sum_on_unit(enum hc_format factors);
+
+/* A sum in progress. Factors wait in `a` and `b` until there are enough for an instruction. */
 struct hc_sum {
     const struct hc_sum_rule *rule;
     float value;
     int count;
-    double term[HC_SUM_BLOCK];
+    uint32_t a[HC_SUM_BLOCK];
+    uint32_t b[HC_SUM_BLOCK];
 };
 
 void hc_sum_begin(struct hc_sum *sum, const struct hc_sum_rule *rule);

@@ -1,4 +1,5 @@
-/* The matrix unit of the stand-ins: sums calculated by hand, and the bounds held against it. */
+/* The matrix unit of the stand-ins: golden vectors, sums calculated by hand, and the bounds held
+   against it. */
 #include "kernels/cuda/emulate/sum.h"
 
 #include <criterion/criterion.h>
@@ -8,9 +9,18 @@
 #include "kernels/cuda/library/accumulator.h"
 #include "num/bits.h"
 #include "num/rng.h"
+#include "unit/testing.h"
 
-static const struct hc_sum_rule unit = {HC_FP32, HC_FP32, HC_SUM_BLOCK};
-static const struct hc_sum_rule tf32 = {HC_TF32, HC_FP32, HC_SUM_BLOCK / 2};
+static struct hc_sum_rule unit; /* of fp16 */
+static struct hc_sum_rule tf32;
+
+static void find_units(void)
+{
+    unit = hc_sum_on_unit(HC_FP16);
+    tf32 = hc_sum_on_unit(HC_FP32);
+}
+
+TestSuite(sum, .init = find_units);
 
 static float sum_of(const struct hc_sum_rule *rule, int n, const float *x, const float *y)
 {
@@ -71,17 +81,18 @@ Test(sum, of_tf32_cuts_factors_and_fills_half_a_block)
 
 Test(sum, keeps_subnormals_infinities_and_nan)
 {
+    struct hc_sum_rule bf16 = hc_sum_on_unit(HC_BF16);
     float x[2] = {0x1p-70f, 0x1p-75f};
     float y[2] = {0x1p-79f, 0x1p-75f};
-    cr_assert_eq(sum_of(&unit, 2, x, y), 0x1p-149f);
+    cr_assert_eq(sum_of(&bf16, 2, x, y), 0x1p-149f);
     x[0] = 0x1p127f;
     y[0] = 2;
-    cr_assert_eq(sum_of(&unit, 2, x, y), INFINITY);
+    cr_assert_eq(sum_of(&bf16, 2, x, y), INFINITY);
     x[1] = -INFINITY;
-    cr_assert_eq(sum_of(&unit, 2, x, y), -INFINITY);
+    cr_assert_eq(sum_of(&bf16, 2, x, y), -INFINITY);
     y[1] = 0;
-    cr_assert(isnan(sum_of(&unit, 2, x, y)));
-    cr_assert_eq(sum_of(&unit, 0, x, y), 0);
+    cr_assert(isnan(sum_of(&bf16, 2, x, y)));
+    cr_assert_eq(sum_of(&bf16, 0, x, y), 0);
 }
 
 /* One element of a product of fp16 or, `single`, of fp32 inputs that are taken as tf32. */
@@ -163,8 +174,8 @@ Test(sum, of_inputs_with_a_bit_less_than_tf32_breaks_its_bound)
 
 Test(sum, in_bf16_breaks_the_bound_of_sums_in_half)
 {
-    const struct hc_sum_rule half = {HC_FP32, HC_FP16, 1};
-    const struct hc_sum_rule coarse = {HC_FP32, HC_BF16, 1};
+    const struct hc_sum_rule half = {NULL, HC_FP16};
+    const struct hc_sum_rule coarse = {NULL, HC_BF16};
     double worst = worst_of(&half, false, 0);
     cr_assert(worst <= 1 && worst > 0.2, "%g", worst);
     cr_assert_gt(worst_of(&coarse, false, 0), 1);
@@ -194,7 +205,58 @@ Test(sum, is_that_of_an_h100)
     const struct hc_accumulator stated = HC_SUM_UNIT;
     struct hc_accumulator hopper = hc_cuda_accumulator(9, 0);
     cr_assert(stated.precision == hopper.precision && stated.block == hopper.block &&
-              stated.extra_bits == hopper.extra_bits && stated.truncates == hopper.truncates);
-    cr_assert(stated.precision == HC_SUM_PRECISION && stated.block == HC_SUM_BLOCK &&
-              stated.extra_bits == HC_SUM_EXTRA_BITS);
+              stated.extra_bits == hopper.extra_bits && stated.truncates == hopper.truncates &&
+              stated.aligns_subnormals == hopper.aligns_subnormals);
+    cr_assert(stated.precision == unit.unit->output_fraction + 1 &&
+              stated.block == unit.unit->piece && stated.block == 2 * tf32.unit->piece &&
+              stated.extra_bits == unit.unit->fraction - unit.unit->output_fraction);
+}
+
+/* The first term's factors are the smallest subnormal and a large number. Their product counts as
+   2^-14 * 2^15 in the alignment, of which bits from 2^-24 on are kept, and so loses what lies below
+   its own leading bit. */
+Test(sum, aligns_a_product_by_the_exponents_of_its_factors)
+{
+    float x[2] = {0x1p-24f, 0x1p-13f};
+    float y[2] = {0x1p15f, 0x1p-12f};
+    cr_assert_eq(sum_of(&unit, 2, x, y), 0x1p-9f);
+    y[1] = 0x1p-11f;
+    cr_assert_eq(sum_of(&unit, 2, x, y), 0x1p-9f + 0x1p-24f);
+}
+
+/* A factor as the stand-ins load it. */
+static float factor(enum hc_format format, uint32_t code)
+{
+    return format == HC_FP16   ? hc_fp16_value((uint16_t)code)
+           : format == HC_BF16 ? hc_bf16_value((uint16_t)code)
+                               : hc_fp32_value(code);
+}
+
+static int check_vectors(enum hc_format format)
+{
+    struct hc_sum_rule rule = hc_sum_on_unit(format);
+    static struct vector v;
+    char path[4096];
+    (void)snprintf(path, sizeof path, HC_SOURCE "/src/unit/vectors/%s.txt", rule.unit->name);
+    FILE *in = fopen(path, "r");
+    cr_assert(in != NULL, "%s: cannot be read", path);
+    int lines = 0, number = 0;
+    for (; next_vector(in, rule.unit, &v, &number) > 0; lines++) {
+        struct hc_sum sum;
+        hc_sum_begin(&sum, &rule);
+        sum.value = hc_fp32_value(v.c);
+        for (int64_t i = 0; i < v.n; i++)
+            hc_sum_add(&sum, factor(format, v.a[i]), factor(format, v.b[i]));
+        uint32_t got = hc_fp32_bits(hc_sum_end(&sum));
+        cr_expect_eq(got, v.d, "%s:%d: got %08x, want %08x", path, number, got, v.d);
+    }
+    (void)fclose(in);
+    return lines;
+}
+
+Test(sum, has_the_bits_of_the_golden_vectors)
+{
+    cr_expect_gt(check_vectors(HC_FP16), 50);
+    cr_expect_gt(check_vectors(HC_BF16), 50);
+    cr_expect_gt(check_vectors(HC_FP32), 50);
 }

@@ -7,7 +7,7 @@ Test(accumulator, is_the_published_one_of_each_device)
     struct hc_accumulator hopper = hc_cuda_accumulator(9, 0);
     struct hc_accumulator ampere = hc_cuda_accumulator(8, 0);
     cr_assert(hopper.precision == 24 && hopper.block == 16 && hopper.extra_bits == 2 &&
-              hopper.truncates);
+              hopper.truncates && hopper.aligns_subnormals);
     cr_assert(ampere.precision == 24 && ampere.block == 8 && ampere.extra_bits == 1 &&
               ampere.truncates);
 }

@@ -1,4 +1,6 @@
 /* Backends that are not as simple as a unit, or no backends at all. */
+#include <stdio.h>
+
 #include "check/fingerprint/testing.h"
 
 static enum hc_status right(struct hc_queue *queue, const struct hc_call *call)
@@ -156,4 +158,24 @@ Test(fingerprint, is_refused_where_there_is_nothing_to_find)
     expect_no_fingerprint(now_and_then, HC_DEVICE, "other bits for the same call: no fingerprint");
     dice = 0;
     expect_no_fingerprint(dies, HC_DEVICE, "the device is gone");
+}
+
+/* Its stand-ins for cuBLAS and cuDNN have an H100's unit (kernels/cuda/emulate/sum.c). */
+Test(fingerprint, names_the_unit_of_the_emulated_cuda)
+{
+    static const enum hc_format formats[] = {HC_FP16, HC_BF16, HC_TF32};
+    const struct hc_backend *b = hc_backend_by_name("cuda-emulated");
+    struct hc_queue *queue;
+    cr_assert_eq(b->open(b, &queue, 1), HC_OK);
+    for (int i = 0; i < 3; i++) {
+        struct hc_fingerprint f;
+        char want[32];
+        (void)snprintf(want, sizeof want, "h100wgmma-%s-fp32", hc_formats[formats[i]].name);
+        cr_assert_eq(hc_fingerprint(b, queue, formats[i], &f), HC_OK, "%s", hc_message());
+        cr_expect(is_named(&f, want), "%s", want);
+        cr_expect_eq(f.main.c, HC_SUM_C_LAST);
+        for (int o = 0; o < f.other_count; o++)
+            cr_expect(f.other[o].same, "%s at size %d", want, o);
+    }
+    b->close(queue);
 }
