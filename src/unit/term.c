@@ -2,23 +2,16 @@
 #include "unit/exact.h"
 #include "unit/rules.h"
 
-static const struct hc_operand_value one = {.significand = 1, .class_ = HC_CLASS_FINITE};
-
-static struct hc_operand_value scale_of(const struct hc_unit *u, const uint32_t *scales, int i)
-{
-    return u->scale == HC_OPERAND_NONE ? one : hc_operand_decode(u->scale, scales[i / u->block]);
-}
-
 /* The exponent that a factor has in a zero product, where the unit counts it. */
 static int zero_exponent(const struct hc_unit *u, const struct hc_operand_value *v)
 {
     return v->class_ == HC_CLASS_ZERO ? u->zero_exponent : v->exponent;
 }
 
-static enum hc_operand_class class_of(const struct hc_operand_value v[4])
+static enum hc_operand_class class_of(const struct hc_operand_value *v, int n)
 {
     bool zero = false, infinite = false;
-    for (int i = 0; i < 4; i++) {
+    for (int i = 0; i < n; i++) {
         if (v[i].class_ == HC_CLASS_NAN)
             return HC_CLASS_NAN;
         zero = zero || v[i].class_ == HC_CLASS_ZERO;
@@ -32,20 +25,22 @@ static enum hc_operand_class class_of(const struct hc_operand_value v[4])
 struct hc_unit_term hc_unit_product(const struct hc_unit *u, const struct hc_unit_operands *x,
                                     int i)
 {
-    const struct hc_operand_value v[4] = {
-        hc_operand_decode(u->a, x->a[i]),
-        hc_operand_decode(u->b, x->b[i]),
-        scale_of(u, x->scale_a, i),
-        scale_of(u, x->scale_b, i),
-    };
+    struct hc_operand_value v[4];
+    int n = 0;
+    v[n++] = hc_operand_decode(u->a, x->a[i]);
+    v[n++] = hc_operand_decode(u->b, x->b[i]);
+    if (u->scale != HC_OPERAND_NONE) {
+        v[n++] = hc_operand_decode(u->scale, x->scale_a[i / u->block]);
+        v[n++] = hc_operand_decode(u->scale, x->scale_b[i / u->block]);
+    }
     struct hc_unit_term t = {
         .significand = 1,
         .fraction = hc_operands[u->a].fraction + hc_operands[u->b].fraction +
                     2 * hc_operands[u->scale].fraction,
         .negative = v[0].negative != v[1].negative,
-        .class_ = class_of(v),
+        .class_ = class_of(v, n),
     };
-    for (int j = 0; j < 4; j++) {
+    for (int j = 0; j < n; j++) {
         t.significand *= v[j].significand;
         t.exponent += u->zero == HC_ZERO_OPERAND ? zero_exponent(u, &v[j]) : v[j].exponent;
     }
