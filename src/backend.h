@@ -11,7 +11,7 @@
 
 /* Grows with every change of this header, of call.h, of a family's header or of ops.def. A plug-in
    of another version is refused. */
-#define HC_BACKEND_ABI 11u
+#define HC_BACKEND_ABI 12u
 
 struct hc_queue; /* the backend's own: its threads or stream, and the plans that it has made */
 struct hc_graph; /* the backend's own: calls that were captured */
@@ -85,6 +85,15 @@ struct hc_judged {
     uint32_t checked;
     uint32_t wrong;
     uint32_t from_end; /* n - i for the first wrong element i of the part; 0 if none is wrong */
+};
+
+/* What a queue has been given since it was opened, run at once or recorded in a capture. A replay
+   adds nothing: it is one launch, however long its graph. */
+struct hc_work {
+    int64_t kernels; /* launches of the backend's own */
+    int64_t calls;   /* products and convolutions of libraries */
+    int64_t copies;  /* uploads, downloads, clears */
+    double bytes;    /* that kernels and calls read and write, counted from their operands */
 };
 
 /* What the output of a sweep holds before the kernel writes it: an ordinary number in fp16 and
@@ -169,11 +178,16 @@ struct hc_backend {
 
     /* `allocate` gives memory that the kernels can use, aligned to 64. It gives NULL, with a line
        that says how much was wanted, if there is no more or the device is lost. `upload` and
-       `download` copy between it and host memory; they wait for what was queued before. */
+       `download` copy between it and host memory, behind what was queued before. When `download`
+       returns the numbers are there. When `upload` returns the caller may change or free `from`,
+       though the copy may still be queued. */
     void *(*allocate)(struct hc_queue *queue, size_t bytes);
     void (*release)(struct hc_queue *queue, void *memory);
     enum hc_status (*upload)(struct hc_queue *queue, void *to, const void *from, size_t bytes);
     enum hc_status (*download)(struct hc_queue *queue, void *to, const void *from, size_t bytes);
+
+    /* Queues the writing of zeros into its memory. NULL: whoever wants zeros uploads them. */
+    enum hc_status (*clear)(struct hc_queue *queue, void *to, size_t bytes);
 
     /* The bytes of scratch that the call needs, whatever its data pointers are. A NULL slot means
        none for any call. */
@@ -184,7 +198,7 @@ struct hc_backend {
 
        From `capture` to `captured` the kernels of this queue record what they would have queued,
        and nothing runs. Kernels may be called and the scratch slot may be asked, nothing else:
-       allocate, release, upload, download and replay fail with a line and spoil the capture. Every
+       allocate, release, upload, download, clear and replay fail with a line and spoil the capture. Every
        call must have run on this queue before, so that its plans are made and its kernels loaded.
        Whoever began a capture ends it, also after a kernel failed. `captured` then gives a graph,
        or HC_DEVICE or HC_NO_MEMORY with the line of what spoilt it, and sets *graph to NULL.
@@ -202,6 +216,9 @@ struct hc_backend {
        has chosen so far (plans, instruction sets), under names of the backend's own. A NULL slot:
        nothing to tell. Not called if the backend is unavailable. */
     void (*describe)(struct hc_queue *queue, hc_tell *tell, void *context);
+
+    /* What the queue has been given so far. NULL: the backend does not count. */
+    struct hc_work (*work)(const struct hc_queue *queue);
 
     /* Sweeps whose results are judged where they lie, so that 2^32 of them need not be copied. Both
        are NULL if a backend has none. The call is a cast from fp32 or i32 into fp16 or bf16, or

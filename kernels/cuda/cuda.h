@@ -7,9 +7,17 @@
 #include <stdbool.h>
 
 #include "backend.h"
+#include "kernels/cuda/launch.h"
 
 struct hc_libraries;       /* library/handles.h */
 struct hc_emulated_kernel; /* emulate/kernels.h */
+
+/* Memory of the device that is kept for the next allocation. */
+struct hc_block {
+    void *memory; /* NULL: none */
+    size_t bytes;
+    bool used;
+};
 
 struct hc_queue {
     void *stream; /* cudaStream_t, or struct hc_emulated_stream * (emulate/stream.h) */
@@ -18,6 +26,11 @@ struct hc_queue {
     void *workspace; /* of cuBLAS */
     bool capturing;
     const char *capture_error; /* what was done that a capture does not allow; or NULL */
+    struct hc_block kept;      /* device/memory.c */
+    void *staging;             /* pinned memory that uploads pass through, */
+    size_t staged;             /* and its bytes that queued copies may still read */
+    struct hc_work work;       /* counted in work.c */
+    int64_t launched[HC_DEVICE_KERNEL_COUNT];
 };
 
 /* ops.inc says which of them has which op. */

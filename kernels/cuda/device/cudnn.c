@@ -28,6 +28,7 @@ const struct hc_backend hc_cuda_cudnn = {
     .release = hc_cuda_release,
     .upload = hc_cuda_upload,
     .download = hc_cuda_download,
+    .clear = hc_cuda_clear,
     .describe = hc_cuda_describe,
     .kernel =
         {

@@ -2,8 +2,8 @@
    slots.
 
    A queue is a CUDA stream with the handles of the libraries on it. Launches and library calls are
-   queued on the stream and return at once; uploads and downloads wait for the stream, and report
-   what went wrong on it. After an error from which CUDA cannot recover, every call fails with a
+   queued on the stream and return at once, and so are uploads as far as the staging memory goes
+   (memory.c); downloads wait for the stream, and report what went wrong on it. After an error from which CUDA cannot recover, every call fails with a
    line that says what lost the device. */
 #ifndef HC_KERNELS_CUDA_DEVICE_DEVICE_H
 #define HC_KERNELS_CUDA_DEVICE_DEVICE_H
@@ -38,10 +38,16 @@ enum hc_status hc_cuda_open(const struct hc_backend *backend, struct hc_queue **
 enum hc_status hc_cuda_open_without_libraries(const struct hc_backend *backend,
                                               struct hc_queue **queue, int threads);
 void hc_cuda_close(struct hc_queue *queue);
+
+/* What a queue has for its memory (memory.c), and the slots that use it. */
+enum hc_status hc_cuda_memory_open(struct hc_queue *queue);
+void hc_cuda_memory_close(struct hc_queue *queue);
 void *hc_cuda_allocate(struct hc_queue *queue, size_t bytes);
 void hc_cuda_release(struct hc_queue *queue, void *memory);
 enum hc_status hc_cuda_upload(struct hc_queue *queue, void *to, const void *from, size_t bytes);
 enum hc_status hc_cuda_download(struct hc_queue *queue, void *to, const void *from, size_t bytes);
+
+enum hc_status hc_cuda_clear(struct hc_queue *queue, void *to, size_t bytes);
 
 enum hc_status hc_cuda_capture(struct hc_queue *queue);
 enum hc_status hc_cuda_captured(struct hc_queue *queue, struct hc_graph **graph);

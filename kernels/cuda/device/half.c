@@ -66,6 +66,7 @@ const struct hc_backend hc_cuda_half = {
     .release = hc_cuda_release,
     .upload = hc_cuda_upload,
     .download = hc_cuda_download,
+    .clear = hc_cuda_clear,
     .capture = hc_cuda_capture,
     .captured = hc_cuda_captured,
     .replay = hc_cuda_replay,

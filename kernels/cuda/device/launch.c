@@ -5,6 +5,7 @@
 
 #include "kernels/cuda/cuda.h"
 #include "kernels/cuda/device/device.h"
+#include "kernels/cuda/work.h"
 
 /* nvcc makes a function on the host for each kernel, of the kernel's name. Its address identifies
    the kernel. */
@@ -46,6 +47,8 @@ enum hc_status hc_launch(struct hc_queue *queue, enum hc_device_kernel which, in
 {
     assert(blocks >= 0 && threads >= 1 && threads <= HC_MAX_THREADS && shared <= HC_MAX_SHARED);
     assert(args_size == *kernels[which].size && args_size <= HC_MAX_ARGUMENTS);
+    if (blocks > 0)
+        hc_cuda_count_launch(queue, which, args);
     return hc_cuda_launch(queue, kernels[which].name, kernels[which].entry, blocks, threads, shared,
                           args);
 }

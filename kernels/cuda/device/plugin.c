@@ -5,6 +5,7 @@
 #include "kernels/cuda/cuda.h"
 #include "kernels/cuda/device/device.h"
 #include "kernels/cuda/op/families.h"
+#include "kernels/cuda/work.h"
 
 static hc_fail_function *program_fail;
 
@@ -39,6 +40,7 @@ static struct hc_backend cuda = {
     .release = hc_cuda_release,
     .upload = hc_cuda_upload,
     .download = hc_cuda_download,
+    .clear = hc_cuda_clear,
     .scratch = hc_cuda_scratch,
     .capture = hc_cuda_capture,
     .captured = hc_cuda_captured,
@@ -47,6 +49,7 @@ static struct hc_backend cuda = {
     .operands = hc_cuda_operands,
     .judge = hc_cuda_judge,
     .describe = hc_cuda_describe,
+    .work = hc_cuda_work,
     .kernel =
         {
 #include "kernels/cuda/ops.inc"

@@ -2,7 +2,6 @@
 
 #include <stdlib.h>
 
-#include "kernels/cuda/capture.h"
 #include "kernels/cuda/cuda.h"
 #include "kernels/cuda/library/handles.h"
 
@@ -13,6 +12,7 @@ void hc_cuda_close(struct hc_queue *queue)
         (void)cudaStreamSynchronize(queue->stream);
     hc_libraries_close(queue->libraries);
     (void)cudaFree(queue->workspace);
+    hc_cuda_memory_close(queue);
     if (queue->stream)
         (void)cudaStreamDestroy(queue->stream);
     free(queue);
@@ -44,6 +44,8 @@ static enum hc_status open_queue(struct hc_queue **queue, const char *why, bool 
         status = hc_cuda_check(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking),
                                "making a stream");
     q->stream = stream;
+    if (status == HC_OK)
+        status = hc_cuda_memory_open(q);
     if (status == HC_OK && with_libraries)
         status = open_libraries(q);
     if (status == HC_OK)
@@ -66,49 +68,4 @@ enum hc_status hc_cuda_open_without_libraries(const struct hc_backend *backend,
     (void)backend;
     (void)threads;
     return open_queue(queue, hc_cuda_no_device(), false);
-}
-
-void *hc_cuda_allocate(struct hc_queue *queue, size_t bytes)
-{
-    void *memory = NULL;
-    size_t left = 0;
-    size_t all = 0;
-    if (!hc_cuda_capture_allows(queue, "allocate"))
-        return NULL;
-    enum hc_status status = hc_cuda_check(cudaMalloc(&memory, bytes), "cudaMalloc");
-    if (status == HC_NO_MEMORY && cudaMemGetInfo(&left, &all) == cudaSuccess)
-        (void)hc_fail(HC_NO_MEMORY,
-                      "cuda: no memory for %zu bytes on the device: %zu of its %zu are free", bytes,
-                      left, all);
-    return status == HC_OK ? memory : NULL;
-}
-
-/* cudaFree waits for kernels that may use the memory. */
-void hc_cuda_release(struct hc_queue *queue, void *memory)
-{
-    if (hc_cuda_capture_allows(queue, "release"))
-        (void)cudaFree(memory);
-}
-
-static enum hc_status copy(struct hc_queue *queue, void *to, const void *from, size_t bytes,
-                           enum cudaMemcpyKind kind, const char *what)
-{
-    enum hc_status status = HC_OK;
-    if (!hc_cuda_capture_allows(queue, what))
-        return HC_DEVICE;
-    if (bytes > 0)
-        status = hc_cuda_check(cudaMemcpyAsync(to, from, bytes, kind, queue->stream), what);
-    if (status == HC_OK)
-        status = hc_cuda_check(cudaStreamSynchronize(queue->stream), what);
-    return status;
-}
-
-enum hc_status hc_cuda_upload(struct hc_queue *queue, void *to, const void *from, size_t bytes)
-{
-    return copy(queue, to, from, bytes, cudaMemcpyHostToDevice, "upload");
-}
-
-enum hc_status hc_cuda_download(struct hc_queue *queue, void *to, const void *from, size_t bytes)
-{
-    return copy(queue, to, from, bytes, cudaMemcpyDeviceToHost, "download");
 }

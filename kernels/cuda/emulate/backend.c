@@ -18,12 +18,15 @@
 #include "kernels/cuda/emulate/sum.h"
 #include "kernels/cuda/op/families.h"
 #include "kernels/cuda/library/handles.h"
+#include "kernels/cuda/work.h"
 
 enum hc_status hc_launch(struct hc_queue *queue, enum hc_device_kernel which, int blocks,
                          int threads, size_t shared, const void *args, size_t args_size)
 {
     const struct hc_emulated_kernel *kernel = &queue->kernels[which];
     assert(blocks >= 0 && args_size == *kernel->size && args_size <= HC_MAX_ARGUMENTS);
+    if (blocks > 0)
+        hc_cuda_count_launch(queue, which, args);
     if (blocks == 0 || hc_emulated_launch(queue->stream, kernel, blocks, threads, shared, args))
         return HC_OK;
     return hc_fail(HC_NO_MEMORY, "cuda-emulated: no memory for a graph");
@@ -102,6 +105,7 @@ enum hc_status hc_emulated_upload(struct hc_queue *queue, void *to, const void *
 {
     if (!hc_cuda_capture_allows(queue, "upload"))
         return HC_DEVICE;
+    queue->work.copies++;
     memcpy(to, from, bytes);
     return HC_OK;
 }
@@ -111,7 +115,17 @@ enum hc_status hc_emulated_download(struct hc_queue *queue, void *to, const void
 {
     if (!hc_cuda_capture_allows(queue, "download"))
         return HC_DEVICE;
+    queue->work.copies++;
     memcpy(to, from, bytes);
+    return HC_OK;
+}
+
+enum hc_status hc_emulated_clear(struct hc_queue *queue, void *to, size_t bytes)
+{
+    if (!hc_cuda_capture_allows(queue, "clear"))
+        return HC_DEVICE;
+    queue->work.copies++;
+    memset(to, 0, bytes);
     return HC_OK;
 }
 

@@ -14,6 +14,7 @@ void hc_emulated_release(struct hc_queue *queue, void *memory);
 enum hc_status hc_emulated_upload(struct hc_queue *queue, void *to, const void *from, size_t bytes);
 enum hc_status hc_emulated_download(struct hc_queue *queue, void *to, const void *from,
                                     size_t bytes);
+enum hc_status hc_emulated_clear(struct hc_queue *queue, void *to, size_t bytes);
 enum hc_status hc_emulated_capture(struct hc_queue *queue);
 enum hc_status hc_emulated_captured(struct hc_queue *queue, struct hc_graph **graph);
 enum hc_status hc_emulated_replay(struct hc_queue *queue, struct hc_graph *graph);

@@ -19,6 +19,7 @@ struct hc_graph {
 struct hc_emulated_stream {
     struct hc_emulator *emulator;
     struct hc_graph *recording; /* NULL: none */
+    bool idle;
 };
 
 struct hc_emulated_stream *hc_emulated_stream_new(void)
@@ -40,6 +41,11 @@ void hc_emulated_stream_free(struct hc_emulated_stream *stream)
     free(stream);
 }
 
+void hc_emulated_stream_idle(struct hc_emulated_stream *stream)
+{
+    stream->idle = true;
+}
+
 struct hc_emulator *hc_emulated_stream_emulator(struct hc_emulated_stream *stream)
 {
     return stream->emulator;
@@ -48,6 +54,8 @@ struct hc_emulator *hc_emulated_stream_emulator(struct hc_emulated_stream *strea
 bool hc_emulated_stream_submit(struct hc_emulated_stream *stream, hc_emulated_work *work,
                                const void *args, size_t size)
 {
+    if (stream && stream->idle)
+        return true;
     if (!hc_emulated_stream_is_capturing(stream)) {
         work(stream, args);
         return true;

@@ -14,6 +14,9 @@ struct hc_emulated_stream;
 struct hc_emulated_stream *hc_emulated_stream_new(void);
 void hc_emulated_stream_free(struct hc_emulated_stream *stream);
 
+/* From now on nothing that is submitted is done. */
+void hc_emulated_stream_idle(struct hc_emulated_stream *stream);
+
 /* The emulator that runs the stream's kernels. */
 struct hc_emulator *hc_emulated_stream_emulator(struct hc_emulated_stream *stream);
 

@@ -7,6 +7,7 @@
 #include "kernels/cuda/kernel/conv_direct.h"
 #include "kernels/cuda/launch.h"
 #include "kernels/cuda/library/conv_plan.h"
+#include "kernels/cuda/work.h"
 
 struct hc_conv_key hc_conv_key_of(const struct hc_call *call)
 {
@@ -61,6 +62,7 @@ static enum hc_status run(struct hc_queue *queue, const struct hc_call *call,
     int status = hc_conv_pack(l->library, plan, pointers[call->op - HC_OP_conv2d], &pack);
     if (status == 0)
         status = l->library->cudnn_execute(l->dnn, plan->plan, pack);
+    hc_cuda_count_call(queue, call);
     if (status != 0)
         return hc_fail(HC_DEVICE, "cuda: cuDNN: %s: %s", hc_ops[call->op].name,
                        l->library->cudnn_text(status));

@@ -12,6 +12,7 @@
 
 #include "kernels/cuda/cuda.h"
 #include "kernels/cuda/library/handles.h"
+#include "kernels/cuda/work.h"
 #include "kernels/element/round.h"
 #include "num/bits.h"
 
@@ -74,6 +75,7 @@ static enum hc_status multiply(struct hc_queue *queue, const struct hc_call *cal
         (int)d->shape[1], (int)d->shape[0], (int)a->shape[p->transpose_a ? 0 : 1], alpha, b->data,
         type, (int)b->shape[1], a->data, type, (int)a->shape[1], beta, d->data,
         hc_blas_type(d->format), (int)d->shape[1], compute_of(call), HC_BLAS_ALGORITHM_DEFAULT);
+    hc_cuda_count_call(queue, call);
     if (status == 0)
         return HC_OK;
     return hc_fail(HC_DEVICE, "cuda: cuBLAS: gemm: %s", l->library->cublas_text(status));

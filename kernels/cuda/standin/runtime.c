@@ -50,6 +50,29 @@ cudaError_t cudaFree(void *memory)
     return cudaSuccess;
 }
 
+cudaError_t cudaMallocHost(void **memory, size_t bytes)
+{
+    static int calls;
+    cudaError_t error = hc_standin_error("cudaMallocHost", &calls);
+    *memory = error == cudaSuccess ? malloc(bytes) : NULL;
+    return error == cudaSuccess && !*memory ? cudaErrorMemoryAllocation : error;
+}
+
+cudaError_t cudaFreeHost(void *memory)
+{
+    free(memory);
+    return cudaSuccess;
+}
+
+cudaError_t cudaMemsetAsync(void *memory, int value, size_t bytes, cudaStream_t stream)
+{
+    static int calls;
+    cudaError_t error = not_captured(stream, hc_standin_error("cudaMemsetAsync", &calls));
+    if (error == cudaSuccess)
+        memset(memory, value, bytes);
+    return error;
+}
+
 cudaError_t cudaMemGetInfo(size_t *left, size_t *all)
 {
     static int calls;

@@ -1,5 +1,7 @@
 #include "train/net/device.h"
 
+#include <stdlib.h>
+
 #include "op/digest.h"
 
 void *hc_device_memory_unset(struct hc_device *device, size_t bytes)
@@ -73,18 +75,36 @@ enum hc_status hc_device_run(struct hc_device *device, struct hc_call *call)
     return status;
 }
 
+/* Where the backend clears nothing, zeros are uploaded in blocks of this size. */
+enum { ZEROS = 1 << 20 };
+
+static enum hc_status upload_zeros(struct hc_device *device, unsigned char *to, size_t bytes)
+{
+    size_t block = bytes < ZEROS ? bytes : ZEROS;
+    enum hc_status status = HC_OK;
+    void *zeros = calloc(1, block ? block : 1);
+    if (!zeros)
+        return hc_fail(HC_NO_MEMORY, "no memory for %zu zeros", block);
+    for (size_t done = 0; done < bytes && status == HC_OK; done += block) {
+        size_t part = bytes - done < block ? bytes - done : block;
+        status = device->backend->upload(device->queue, to + done, zeros, part);
+    }
+    free(zeros);
+    return status;
+}
+
 void *hc_device_memory(struct hc_device *device, size_t bytes)
 {
-    static const unsigned char zeros[4096];
-    unsigned char *memory = hc_device_memory_unset(device, bytes);
-    for (size_t done = 0; memory && done < bytes; done += sizeof zeros) {
-        size_t part = bytes - done < sizeof zeros ? bytes - done : sizeof zeros;
-        if (device->backend->upload(device->queue, memory + done, zeros, part) != HC_OK) {
-            hc_device_release(device, memory, bytes);
-            return NULL;
-        }
-    }
-    return memory;
+    const struct hc_backend *backend = device->backend;
+    void *memory = hc_device_memory_unset(device, bytes);
+    if (!memory)
+        return NULL;
+    enum hc_status status = backend->clear ? backend->clear(device->queue, memory, bytes)
+                                           : upload_zeros(device, memory, bytes);
+    if (status == HC_OK)
+        return memory;
+    hc_device_release(device, memory, bytes);
+    return NULL;
 }
 
 enum hc_status hc_device_cast(struct hc_device *device, struct hc_tensor from, struct hc_tensor to)

@@ -177,6 +177,7 @@ static void conclude(const struct hc_run *run, struct hc_train_result *result)
         .update_lost = diverged ? (double)NAN : t->update_lost / (double)t->updates,
         .images_per_second = (double)run->images / run->seconds,
         .memory = run->device.peak,
+        .step_work = run->work,
         .parameters = plan->weights + plan->norm_weights,
         .macs = plan->macs,
     };

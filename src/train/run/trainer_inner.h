@@ -52,6 +52,7 @@ struct hc_run {
     struct hc_graph *graph;      /* a step, or NULL */
     bool tried;                  /* to capture one */
     char captured[160];          /* "captured", or why not */
+    struct hc_work work;         /* of the last step that was captured or queued as a whole */
     struct hc_tensor_list dump;  /* of the step that is being dumped */
     FILE *log[HC_LOGS];          /* steps.csv, epochs.csv, gradients.csv; NULL without a folder */
     struct hc_run_totals totals;

@@ -70,10 +70,25 @@ static enum hc_status forward_and_back(struct hc_run *run)
     return status == HC_OK ? hc_net_queue_train(run->net, &scale) : status;
 }
 
+static struct hc_work work_of(const struct hc_run *run)
+{
+    const struct hc_backend *backend = run->device.backend;
+    return backend->work ? backend->work(run->device.queue) : (struct hc_work){0};
+}
+
+/* Also counts what the step gives to the backend. */
 static enum hc_status plain(struct hc_run *run, int64_t step)
 {
+    struct hc_work before = work_of(run);
     enum hc_status status = forward_and_back(run);
-    return status == HC_OK ? update(run, step) : status;
+    if (status == HC_OK)
+        status = update(run, step);
+    struct hc_work after = work_of(run);
+    run->work = (struct hc_work){.kernels = after.kernels - before.kernels,
+                                 .calls = after.calls - before.calls,
+                                 .copies = after.copies - before.copies,
+                                 .bytes = after.bytes - before.bytes};
+    return status;
 }
 
 /* A step that is measured, dumped or both. */

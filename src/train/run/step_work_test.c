@@ -1,0 +1,63 @@
+/* What a training step gives to the backend cuda, by the count of cuda-counted. */
+#include "train/run/testing.h"
+
+TestSuite(step_work, .init = open_data, .fini = remove_folder);
+
+enum { NEVER = 1 << 30 };
+
+static struct hc_work given; /* to the last queue that was closed */
+
+static void close_counted(struct hc_queue *queue)
+{
+    const struct hc_backend *counted = hc_backend_by_name("cuda-counted");
+    given = counted->work(queue);
+    counted->close(queue);
+}
+
+static struct hc_work work_of(const char *recipe, int batch)
+{
+    struct hc_train_result result;
+    struct hc_train_options o = options(recipe);
+    struct hc_backend backend = *hc_backend_by_name("cuda-counted");
+    backend.close = close_counted;
+    struct hc_data_options few = {.seed = 5, .train_per_class = batch, .test_per_class = 1};
+    hc_dataset_close(&data);
+    cr_assert_eq(hc_dataset_open(&few, &data), HC_OK, "%s", hc_message());
+    o.backend = &backend;
+    o.network = &hc_darknet16;
+    o.batch = batch;
+    o.epochs = 1;
+    o.measure_every = NEVER;
+    o.out = NULL;
+    cr_assert_eq(hc_train(&o, &result), HC_OK, "%s", hc_message());
+    cr_assert_str_eq(result.captured, "captured");
+    return result.step_work;
+}
+
+/* Launches do not depend on the batch. Nothing is copied, and nobody waits. */
+static void expect_at_most(const char *recipe, int batch, int64_t kernels, double bytes)
+{
+    struct hc_work work = work_of(recipe, batch);
+    cr_expect_leq(work.kernels, kernels, "%s, batch %d: %lld", recipe, batch,
+                  (long long)work.kernels);
+    cr_expect_eq(work.calls, 71 + 4, "convolutions and products: %lld", (long long)work.calls);
+    cr_expect_eq(work.copies, 0);
+    cr_expect(work.bytes > bytes / 2 && work.bytes <= bytes, "%s, batch %d: %g bytes", recipe,
+              batch, work.bytes);
+}
+
+Test(step_work, of_a_captured_step_stays_within_its_launches_and_bytes)
+{
+    expect_at_most("amp", 64, 180, 0.625e9);
+    expect_at_most("amp", 1024, 180, 6.37e9);
+    expect_at_most("fp32", 1024, 174, 12.5e9);
+}
+
+/* A tensor is written by one copy, or cleared by one, however long it is. */
+Test(step_work, of_a_whole_training_has_as_many_copies_as_tensors)
+{
+    (void)work_of("amp", 64);
+    cr_expect_leq(given.copies, 1400, "%lld copies", (long long)given.copies);
+    (void)work_of("amp", 1024);
+    cr_expect_leq(given.copies, 1400, "%lld copies", (long long)given.copies);
+}
