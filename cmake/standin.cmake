@@ -1,10 +1,10 @@
 # For tests: the plug-in's own code, linked with the stand-in for the CUDA runtime
 # (kernels/cuda/standin) as build/<preset>/standin/standin.so, and beside it in lib stand-ins by the
-# names of cuBLAS and cuDNN.
+# names of cuBLAS and cuDNN. In the folder driver stands one for the driver, under the real runtime.
 set(here ${CMAKE_BINARY_DIR}/standin)
 file(GLOB_RECURSE kernels CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/kernels/cuda/*.c)
 list(FILTER kernels EXCLUDE REGEX "/cuda/(emulate|counted)/")
-list(FILTER kernels EXCLUDE REGEX "_test\\.c$|device/half\\.c$")
+list(FILTER kernels EXCLUDE REGEX "_test\\.c$|device/half\\.c$|standin/driver\\.c$")
 file(GLOB emulation CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/kernels/cuda/emulate/*.c)
 list(FILTER emulation EXCLUDE REGEX "_test\\.c$|/(backend|kernels)\\.c$")
 
@@ -38,3 +38,8 @@ set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${functions})
 hc_standin_library(cublasLt 13 none none)
 hc_standin_library(cublas 13 HC_BLAS hc_blas)
 hc_standin_library(cudnn 9 HC_DNN hc_dnn)
+
+add_library(standin_driver MODULE ${CMAKE_SOURCE_DIR}/kernels/cuda/standin/driver.c)
+set_target_properties(standin_driver PROPERTIES OUTPUT_NAME cuda PREFIX lib SUFFIX .so.1
+                      LIBRARY_OUTPUT_DIRECTORY ${here}/driver)
+add_dependencies(standin standin_driver)

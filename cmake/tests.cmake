@@ -82,6 +82,7 @@ if(BUILD_TESTING AND CRITERION_LIBRARY)
     add_test(NAME kernels.cuda.graph_test-standin COMMAND kernels.cuda.graph_test)
     set_tests_properties(kernels.cuda.graph_test-standin PROPERTIES ENVIRONMENT
       "HC_TEST_BACKEND=cuda;CUDA_HOME=${here};HALFCHECK_CUDA_PLUGIN=${here}/standin.so")
+    target_include_directories(kernels.cuda.standin.standin_test SYSTEM PRIVATE ${CUDA_INCLUDE})
     target_compile_definitions(kernels.cuda.standin.standin_test PRIVATE
                                HC_STANDIN="${CMAKE_BINARY_DIR}/standin")
     target_compile_definitions(kernels.plugin.plugin_test PRIVATE

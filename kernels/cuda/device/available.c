@@ -22,23 +22,39 @@ static const char *version(char text[16], int v)
     return text;
 }
 
+/* The first driver of each CUDA, which runs what any toolkit of that major version builds (CUDA
+   Toolkit Release Notes, "Minimum Required Driver Version for CUDA Minor Version Compatibility"). */
+static const char *first_driver(int cuda)
+{
+    return cuda == 12 ? " (driver 525)" : cuda == 13 ? " (driver 580)" : "";
+}
+
+static const char *too_old(int driver)
+{
+    char has[16];
+    char needs[16];
+    char own[64];
+    hc_cuda_driver(own);
+    (void)snprintf(
+        line, sizeof line, "the NVIDIA driver is too old: it has CUDA %s%s%s%s, needed %s%s",
+        version(has, driver), own[0] ? " (driver " : "", own, own[0] ? ")" : "",
+        version(needs, CUDART_VERSION / 1000 * 1000), first_driver(CUDART_VERSION / 1000));
+    return line;
+}
+
 /* The reason behind an error of counting devices. cudaDriverGetVersion gives 0 where there is no
    driver. */
 static const char *no_device(cudaError_t error)
 {
     int driver = 0;
-    char has[16];
-    char needs[16];
     (void)cudaDriverGetVersion(&driver);
     if (driver == 0)
         return "no NVIDIA driver";
     if (error == cudaErrorNoDevice)
         return "the NVIDIA driver finds no GPU";
     if (driver / 1000 < CUDART_VERSION / 1000)
-        (void)snprintf(line, sizeof line, "the NVIDIA driver is too old: it has CUDA %s, needed %s",
-                       version(has, driver), version(needs, CUDART_VERSION / 1000 * 1000));
-    else
-        (void)snprintf(line, sizeof line, "%s", cudaGetErrorString(error));
+        return too_old(driver);
+    (void)snprintf(line, sizeof line, "%s", cudaGetErrorString(error));
     return line;
 }
 

@@ -5,21 +5,27 @@
 #include "kernels/cuda/device/device.h"
 #include "kernels/cuda/library/handles.h"
 
+void hc_cuda_driver(char text[64])
+{
+    char line[256] = "";
+    FILE *file = fopen("/proc/driver/nvidia/version", "r");
+    const char *at = file && fgets(line, sizeof line, file) ? strstr(line, "Kernel Module") : NULL;
+    if (!at || sscanf(at, "Kernel Module%*[^0-9]%63[0-9.]", text) != 1)
+        text[0] = 0;
+    if (file)
+        (void)fclose(file);
+}
+
 /* Tells "580.65.06, CUDA 13.0", without the first if the driver's version cannot be read. */
 static void tell_driver(hc_tell *tell, void *context)
 {
-    char line[256] = "";
     char version[64];
     char text[128];
     int cuda = 0;
-    FILE *file = fopen("/proc/driver/nvidia/version", "r");
-    const char *at = file && fgets(line, sizeof line, file) ? strstr(line, "Kernel Module") : NULL;
-    bool known = at && sscanf(at, "Kernel Module%*[^0-9]%63[0-9.]", version) == 1;
-    if (file)
-        (void)fclose(file);
+    hc_cuda_driver(version);
     if (cudaDriverGetVersion(&cuda) != cudaSuccess)
         return;
-    (void)snprintf(text, sizeof text, "%s%sCUDA %d.%d", known ? version : "", known ? ", " : "",
+    (void)snprintf(text, sizeof text, "%s%sCUDA %d.%d", version, version[0] ? ", " : "",
                    cuda / 1000, cuda % 1000 / 10);
     tell("driver", text, context);
 }

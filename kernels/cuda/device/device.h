@@ -27,6 +27,9 @@ const char *hc_cuda_unavailable(void);
 enum hc_status hc_cuda_launch(struct hc_queue *queue, const char *name, void (*entry)(void),
                               int blocks, int threads, size_t shared, const void *args);
 
+/* The driver's own version, such as 580.65.06, or "" where it cannot be read. */
+void hc_cuda_driver(char text[64]);
+
 /* The slot `describe`: device 0, driver, libraries, and the plans of the queue. */
 void hc_cuda_describe(struct hc_queue *queue, hc_tell *tell, void *context);
 

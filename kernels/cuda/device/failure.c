@@ -3,9 +3,14 @@
 
 #include "kernels/cuda/device/device.h"
 
+#if CUDART_VERSION < 12080
+/* What newer runtimes return, by their numbers in newer headers. */
+enum { cudaErrorContained = 226, cudaErrorTensorMemoryLeak = 721 };
+#endif
+
 /* After these errors "any further CUDA work will return the same error" (driver_types.h), or the
    device is gone. The process cannot use it again. */
-static const cudaError_t fatal[] = {
+static const int fatal[] = {
     cudaErrorDevicesUnavailable,  cudaErrorECCUncorrectable,
     cudaErrorNvlinkUncorrectable, cudaErrorContained,
     cudaErrorIllegalAddress,      cudaErrorLaunchTimeout,
@@ -27,7 +32,7 @@ enum hc_status hc_cuda_check(cudaError_t error, const char *what)
     if (lost[0])
         return hc_fail(HC_DEVICE, "cuda: the device is lost: %s", lost);
     for (size_t i = 0; i < sizeof fatal / sizeof fatal[0]; i++)
-        if (fatal[i] == error)
+        if (fatal[i] == (int)error)
             (void)snprintf(lost, sizeof lost, "%s: %s", what, cudaGetErrorString(error));
     return hc_fail(error == cudaErrorMemoryAllocation ? HC_NO_MEMORY : HC_DEVICE, "cuda: %s: %s",
                    what, cudaGetErrorString(error));

@@ -5,6 +5,7 @@
 #include "check/record/record.h"
 
 #ifdef HC_STANDIN
+#include <cuda_runtime_api.h>
 
 #define WITH "CUDA_HOME=" HC_STANDIN " HALFCHECK_CUDA_PLUGIN=" HC_STANDIN "/standin.so "
 
@@ -33,6 +34,30 @@ Test(standin, a_device_that_cannot_be_used_is_absent_for_one_reason, .init = ent
                   "none, a stand-in of the tests has compute capability 7.5, needed 8.0");
     expect_absent("cudaGetDeviceCount:1=999", "some error");
     expect_absent("cudaGetDeviceProperties:1=999", "some error");
+}
+
+/* The plug-in with the real runtime, which finds a driver of this version, or the stand-in. */
+static void expect_driver(int version, const char *line)
+{
+    char command[1024];
+    (void)snprintf(command, sizeof command,
+                   "LD_LIBRARY_PATH=" HC_STANDIN "/driver HALFCHECK_STANDIN=driver=%d "
+                   "$hc list backends | grep -P '^cuda\\tno\\t.*\\t%s\\t-$'",
+                   version, line);
+    cr_expect_eq(run_shell(command)->status, 0, "%s", command);
+}
+
+Test(standin, a_driver_older_than_the_toolkit_is_named_with_the_one_needed, .init = enter_folder)
+{
+    int major = CUDART_VERSION / 1000;
+    char line[160];
+    (void)snprintf(line, sizeof line,
+                   "the NVIDIA driver is too old: it has CUDA %d.8.*, needed %d.0 \\(driver %s\\)",
+                   major - 1, major, major == 12 ? "525" : "580");
+    if (major == 12 || major == 13)
+        expect_driver((major - 1) * 1000 + 80, line);
+    expect_driver(major * 1000, "the NVIDIA driver finds no GPU");
+    expect_driver(0, "no NVIDIA driver");
 }
 
 Test(standin, runs_cases_through_copies_launches_and_libraries, .init = enter_folder)
