@@ -46,7 +46,7 @@ static void compare(const struct hc_claim *claim, int out, struct comparison *c)
                           : hc_bound_bits(call, out, &c->want, &c->want_bits);
     if (claim->inputs == HC_INPUTS_WHOLE && !c->bits &&
         (!claim->free || hc_integers_any_order(call, out)))
-        c->bits = hc_bound_whole(call, out, &c->want, &c->want_bits);
+        c->bits = hc_bound_whole(call, sums, out, &c->want, &c->want_bits);
     c->line =
         claim->inputs == HC_INPUTS_RANDOM ? hc_line(call, sums, out, &c->want) : (double)INFINITY;
     c->error = isinf(c->bound) ? 0 : hc_bound_error(t->format, &c->want, got);

@@ -93,11 +93,14 @@ static bool ends_with_its_sum(const struct hc_call *call, int out)
     }
 }
 
-bool hc_bound_whole(const struct hc_call *call, int out, const struct hc_exact *want,
-                    uint64_t *bits)
+bool hc_bound_whole(const struct hc_call *call, const struct hc_accumulator *accumulator, int out,
+                    const struct hc_exact *want, uint64_t *bits)
 {
     enum hc_format work = hc_bound_work(call);
+    bool coarse = accumulator->precision < hc_formats[work].precision;
     if (!ends_with_its_sum(call, out) || !isfinite(want->hi))
+        return false;
+    if (coarse && hc_bound_in_unit(call))
         return false;
     double value = hc_decode(work, hc_encode(work, want->hi, want->lo, HC_NEAREST));
     *bits = hc_encode(call->out[out].format, value, 0, HC_NEAREST);

@@ -5,7 +5,7 @@
    accumulator's model (struct hc_accumulator) and the conditioning of this very element, for which
    the reference gives the sum of its terms' magnitudes. Each file in this folder has the proof
    beside the formula:
-     sum.c    sums of products, in any order, in fp32 or in a matrix unit
+     sum.c    sums of products, in any order, in fp32 or in a matrix unit; gemm.c  of gemm
      any_order.c  formulas in any order, for backends that are not held to the contract's
      conv_any_order.c  convolutions whose padding is a zero that is multiplied
      order.c  sums whose order the contract states: only one result is right
@@ -30,6 +30,10 @@
    definition has bound 0, unless finite terms alone may overflow. */
 double hc_bound(const struct hc_element *e, const struct hc_accumulator *accumulator,
                 const struct hc_exact *want);
+
+/* Whether the call sums products that a matrix unit may sum: fp32 goes through the ordinary
+   arithmetic, unless it may be taken as tf32. */
+bool hc_bound_in_unit(const struct hc_call *call);
 
 /* |computed sum - real sum| <= growth * S for n additions in that accumulator, in any order, where
    S is the sum of the terms' magnitudes (sum.c). */
@@ -71,9 +75,10 @@ bool hc_bound_any_order_differs(enum hc_op op);
 bool hc_bound_any_order_ordered(const struct hc_call *call, int out);
 
 /* The same for inputs whose sums are not rounded before their end (HC_INPUTS_WHOLE), where the
-   result needs nothing but a sum and perhaps a division of it. */
-bool hc_bound_whole(const struct hc_call *call, int out, const struct hc_exact *want,
-                    uint64_t *bits);
+   result needs nothing but a sum and perhaps a division of it. False where the accumulator has
+   fewer bits than the contract's, which such sums fill. */
+bool hc_bound_whole(const struct hc_call *call, const struct hc_accumulator *accumulator, int out,
+                    const struct hc_exact *want, uint64_t *bits);
 
 /* Whether `exact` defines the bits: the contract states every rounding and its order. */
 bool hc_bound_ordered(const struct hc_call *call);

@@ -26,9 +26,9 @@ static int top_bit(double x)
 
 /* The published model of a matrix unit: the block's products and the accumulator, aligned to the
    largest exponent, cut below its last bit and the extra ones, added exactly, cut again. */
-static double matrix_unit(const struct hc_accumulator *a, const double *products, int n)
+static double matrix_unit(const struct hc_accumulator *a, const double *products, int n, double c)
 {
-    double sum = 0;
+    double sum = c;
     for (int first = 0; first < n; first += a->block) {
         int end = first + a->block < n ? first + a->block : n;
         int top = top_bit(sum);
@@ -82,7 +82,7 @@ Test(bound, matrix_units_keep_to_the_bound_of_their_own_model)
                 y[i] = hc_fp16_bits((float)hc_random_uniform(3, trial, (uint64_t)i));
             }
             struct hc_call call = dot(n);
-            double ratio = error_over_bound(&call, units[u], matrix_unit(units[u], products, n));
+            double ratio = error_over_bound(&call, units[u], matrix_unit(units[u], products, n, 0));
             if (n > 1)
                 worst = fmax(worst, ratio);
         }
@@ -104,7 +104,7 @@ static double worst_block(const struct hc_accumulator *device, const struct hc_a
         y[i] = hc_fp16_bits((float)ldexp(1, last - last / 2));
     }
     struct hc_call call = dot(n);
-    return error_over_bound(&call, stated, matrix_unit(device, products, n));
+    return error_over_bound(&call, stated, matrix_unit(device, products, n, 0));
 }
 
 Test(bound, a_unit_that_cuts_more_than_it_states_is_caught)
@@ -114,6 +114,73 @@ Test(bound, a_unit_that_cuts_more_than_it_states_is_caught)
     cr_assert_gt(worst_block(&hopper, &hopper), 0.1);
     coarse.extra_bits = -1;
     cr_assert_gt(worst_block(&coarse, &hopper), 1);
+}
+
+/* gemm of one row and one column, to which C is added, and its products. */
+static struct hc_call row_by_column(enum hc_format format, int n, uint8_t *a, uint8_t *b, float *c)
+{
+    struct hc_call call = {.op = HC_OP_gemm, .params.gemm = {.alpha = 1, .beta = 1}};
+    call.in[HC_GEMM_A] = hc_tensor2(format, 1, n, a);
+    call.in[HC_GEMM_B] = hc_tensor2(format, n, 1, b);
+    call.in[HC_GEMM_C] = hc_tensor2(HC_FP32, 1, 1, c);
+    call.out[HC_GEMM_OUT] = hc_tensor2(HC_FP32, 1, 1, NULL);
+    for (int i = 0; i < n; i++)
+        products[i] = hc_tensor_get(&call.in[HC_GEMM_A], i) * hc_tensor_get(&call.in[HC_GEMM_B], i);
+    return call;
+}
+
+/* 1 + 3/4 of an ulp of 1: a unit that cuts gives 1, one that rounds gives the next number. */
+Test(bound, a_c_that_a_sum_begins_with_is_one_addition_more)
+{
+    uint8_t one = 0x38;
+    float c = 0.75f * 0x1p-23f;
+    struct hc_accumulator nearest = {.precision = 24, .block = 1};
+    struct hc_call call = row_by_column(HC_E4M3, 1, &one, &one, &c);
+    cr_assert_eq(products[0], 1);
+    cr_assert_leq(error_over_bound(&call, &hopper, 1), 1);
+    cr_assert_leq(error_over_bound(&call, &nearest, 1 + 0x1p-23), 1);
+    cr_assert_gt(error_over_bound(&call, &nearest, 1), 1);
+}
+
+/* Sums of fp8 on Hopper: 32 products and C, cut below 2^-13 of the largest. */
+static const struct hc_accumulator hopper_fp8 = {
+    .precision = 14, .block = 32, .truncates = true, .aligns_subnormals = true};
+
+Test(bound, sums_of_fp8_in_fourteen_bits_keep_to_their_bound)
+{
+    static const enum hc_format formats[] = {HC_E4M3, HC_E5M2};
+    static uint8_t a[N];
+    static uint8_t b[N];
+    double worst = 0;
+    for (uint64_t trial = 0; trial < 2000; trial++) {
+        enum hc_format f = formats[trial % 2];
+        int n = 1 + (int)(hc_random(1, trial, 0) % (trial % 4 ? 40 : N));
+        float c = (float)ldexp(hc_random_normal(4, trial, 0), (int)(trial % 31) - 15);
+        for (int i = 0; i < n; i++) {
+            double x = hc_random_normal(2, trial, (uint64_t)i);
+            a[i] = (uint8_t)hc_encode(f, trial % 3 ? x : fabs(x), 0, HC_NEAREST);
+            b[i] = (uint8_t)hc_encode(f, hc_random_uniform(3, trial, (uint64_t)i), 0, HC_NEAREST);
+        }
+        struct hc_call call = row_by_column(f, n, a, b, &c);
+        worst = fmax(worst, error_over_bound(&call, &hopper_fp8,
+                                             matrix_unit(&hopper_fp8, products, n, (double)c)));
+    }
+    cr_assert(worst <= 1 && worst > 0.1, "%g", worst);
+}
+
+/* C = 2 - 2^-23 alone is cut to 2 - 2^-13. */
+Test(bound, a_c_of_more_bits_than_the_accumulator_may_be_cut)
+{
+    uint8_t zero = 0;
+    float c = 2 - 0x1p-23f;
+    struct hc_call call = row_by_column(HC_E4M3, 1, &zero, &zero, &c);
+    double cut_c = matrix_unit(&hopper_fp8, products, 1, (double)c);
+    cr_assert_eq(cut_c, 2 - 0x1p-13);
+    cr_assert_leq(error_over_bound(&call, &hopper_fp8, cut_c), 1);
+    cr_assert_gt(error_over_bound(&call, &hopper, cut_c), 1);
+    c = 0x1p-149f; /* below the smallest number of 14 bits */
+    call = row_by_column(HC_E4M3, 1, &zero, &zero, &c);
+    cr_assert_leq(error_over_bound(&call, &hopper_fp8, 0), 1);
 }
 
 /* 64 products of 2^-64 and 2^-64: a unit that flushes gives 0, and the real sum is 2^-122. */

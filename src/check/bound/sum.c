@@ -1,4 +1,4 @@
-/* Sums of products: sum, dot, sum_squares, gemm, conv2d and its gradients, avg_pool.
+/* Sums of products: sum, dot, sum_squares, conv2d and its gradients, avg_pool; gemm.c goes on.
 
    A contract leaves the order of a long sum open, so no single result is right. What can be bounded
    is the distance from the real sum: each rounding errs by at most u of a partial sum, and every
@@ -13,7 +13,7 @@
    order and not in another, and the bound is infinite. */
 #include <math.h>
 
-#include "check/bound/rules.h"
+#include "check/bound/products.h"
 
 static const struct hc_accumulator plain = {.precision = 24, .block = 1};
 static const struct hc_accumulator plain_fp64 = {.precision = 53, .block = 1};
@@ -45,20 +45,38 @@ double hc_bound_growth(const struct hc_accumulator *a, double n)
     return expm1(2 * ceil(n / a->block) * log1p(step));
 }
 
-/* Products of 16-bit numbers are exact in fp32 unless they underflow; products of fp16 numbers
-   never do. A rounded product counts as one more addition. Returns what underflow may lose. */
-static double products(enum hc_format inputs, double terms, double *additions)
+bool hc_bound_in_unit(const struct hc_call *call)
 {
-    bool rounded = inputs == HC_FP32 || inputs == HC_FP64;
-    *additions = rounded ? terms : fmax(terms - 1, 0);
-    return inputs == HC_FP16 ? 0 : terms * hc_format_tiny(inputs == HC_FP64 ? HC_FP64 : HC_FP32);
+    enum hc_op_class class_ = hc_ops[call->op].class_;
+    enum hc_format inputs = call->in[HC_FIRST].format;
+    bool products = class_ == HC_CLASS_GEMM || class_ == HC_CLASS_CONV || call->op == HC_OP_dot;
+    return products && inputs != HC_FP64 && (inputs != HC_FP32 || hc_call_tf32(call));
+}
+
+/* Products of numbers of 16 bits and of fp8 are exact in fp32 unless they underflow; those of fp16
+   and of fp8 never do, since the product of the smallest two, 2^-48 or more, is no smaller than
+   fp32's smallest number. A product that the accumulator does not hold is rounded, and counts as one
+   more addition. Returns what underflow may lose. */
+double hc_bound_products(const struct hc_call *call, const struct hc_accumulator *accumulator,
+                         double terms, double *additions)
+{
+    const struct hc_tensor *x = &call->in[HC_FIRST];
+    const struct hc_tensor *y = call->op == HC_OP_sum_squares ? x : &call->in[HC_FIRST + 1];
+    enum hc_format work = x->format == HC_FP64 ? HC_FP64 : HC_FP32;
+    double least = hc_format_tiny(x->format) * hc_format_tiny(y->format);
+    int bits = hc_formats[x->format].precision + hc_formats[y->format].precision;
+    int held = hc_formats[work].precision;
+    if (hc_bound_in_unit(call) && accumulator->precision < held)
+        held = accumulator->precision;
+    *additions = bits > held ? terms : fmax(terms - 1, 0);
+    return least >= hc_format_tiny(work) ? 0 : terms * hc_format_tiny(work);
 }
 
 /* What a product loses of its magnitude where its factors may be taken as tf32. Rounded or cut, x
    becomes x + dx, |dx| <= 2^-10 max(|x|, 2^-126), and the reference counts |x| as that maximum: the
    product's error is (1 + 2^-10)^2 - 1 of its share in the magnitude. The product itself has 22
    bits and is exact in fp32 unless it underflows; counting it as rounded costs one addition. */
-static double cut(const struct hc_call *call)
+double hc_bound_cut(const struct hc_call *call)
 {
     return hc_call_tf32(call) && hc_call_length(call) > 0 ? 0x1p-9 + 0x1p-20 : 0;
 }
@@ -66,15 +84,15 @@ static double cut(const struct hc_call *call)
 /* Matrix units take 16-bit inputs; fp32 goes through the ordinary arithmetic. A device may sum tf32
    numbers either way: in its ordinary arithmetic, or in the matrix unit, of which tf32 fills half a
    block at a time (Fasi et al.: 4 terms on A100 against 8 of fp16). */
-static double growth_of(const struct hc_call *call, const struct hc_accumulator *accumulator,
-                        double additions)
+double hc_bound_growth_of(const struct hc_call *call, const struct hc_accumulator *accumulator,
+                          double additions)
 {
     double ordinary = hc_bound_growth(plain_of(call), additions);
     struct hc_accumulator half = *accumulator;
-    if (call->in[HC_FIRST].format != HC_FP32 && call->in[HC_FIRST].format != HC_FP64)
-        return hc_bound_growth(accumulator, additions);
-    if (!hc_call_tf32(call))
+    if (!hc_bound_in_unit(call))
         return ordinary;
+    if (!hc_call_tf32(call))
+        return hc_bound_growth(accumulator, additions);
     half.block = half.block > 1 ? half.block / 2 : 1;
     return fmax(ordinary, hc_bound_growth(&half, additions));
 }
@@ -97,7 +115,7 @@ double hc_bound_flushed(const struct hc_call *call, const struct hc_accumulator 
 }
 
 /* The error, or infinity where a partial sum may leave the accumulator's range. */
-static double in_range(double error, double magnitude, double largest)
+double hc_bound_in_range(double error, double magnitude, double largest)
 {
     return magnitude + error <= largest ? error : (double)INFINITY;
 }
@@ -108,7 +126,7 @@ static double narrow(const struct hc_call *call, double terms, const struct hc_e
 {
     enum hc_format f = call->params.reduce.accumulator;
     double error = terms * (hc_format_unit(f) * want->magnitude + hc_format_tiny(f));
-    return in_range(error, want->magnitude, hc_format_max(f));
+    return hc_bound_in_range(error, want->magnitude, hc_format_max(f));
 }
 
 double hc_bound_sum(const struct hc_element *e, const struct hc_accumulator *accumulator,
@@ -119,8 +137,8 @@ double hc_bound_sum(const struct hc_element *e, const struct hc_accumulator *acc
     double n = hc_call_length(call);
     if (call->params.reduce.accumulator != HC_FP32)
         return narrow(call, n, want);
-    return in_range(hc_bound_growth(&plain, fmax(n - 1, 0)) * want->magnitude, want->magnitude,
-                    hc_format_max(HC_FP32));
+    return hc_bound_in_range(hc_bound_growth(&plain, fmax(n - 1, 0)) * want->magnitude,
+                             want->magnitude, hc_format_max(HC_FP32));
 }
 
 double hc_bound_dot(const struct hc_element *e, const struct hc_accumulator *accumulator,
@@ -131,12 +149,11 @@ double hc_bound_dot(const struct hc_element *e, const struct hc_accumulator *acc
     double additions;
     if (call->params.reduce.accumulator != HC_FP32)
         return narrow(call, n, want);
-    enum hc_format inputs = call->in[HC_FIRST].format;
-    double lost = products(inputs, n, &additions);
-    double relative = growth_of(call, accumulator, additions);
+    double lost = hc_bound_products(call, accumulator, n, &additions);
+    double relative = hc_bound_growth_of(call, accumulator, additions);
     lost += hc_bound_flushed(call, accumulator, relative);
     double error = relative * want->magnitude + lost;
-    return in_range(error, want->magnitude, hc_format_max(HC_FP32));
+    return hc_bound_in_range(error, want->magnitude, hc_format_max(HC_FP32));
 }
 
 /* The partial sum is one more product, with 1. The bound is never infinite. Terms are non-negative,
@@ -150,7 +167,7 @@ double hc_bound_sum_squares(const struct hc_element *e, const struct hc_accumula
     (void)accumulator;
     double n = hc_call_length(call);
     double additions;
-    double lost = products(call->in[HC_FIRST].format, n, &additions);
+    double lost = hc_bound_products(call, &plain, n, &additions);
     if (call->in[HC_SUM_SQUARES_PARTIAL].data && n > 0)
         additions++;
     return hc_bound_growth(&plain, additions) * want->magnitude + lost;
@@ -161,63 +178,12 @@ double hc_bound_conv(const struct hc_element *e, const struct hc_accumulator *ac
 {
     const struct hc_call *call = e->call;
     double additions;
-    enum hc_format inputs = call->in[HC_FIRST].format;
-    double lost = products(inputs, hc_call_length(call), &additions);
-    double relative = growth_of(call, accumulator, additions);
-    relative += cut(call) * (1 + relative);
+    double lost = hc_bound_products(call, accumulator, hc_call_length(call), &additions);
+    double relative = hc_bound_growth_of(call, accumulator, additions);
+    relative += hc_bound_cut(call) * (1 + relative);
     lost += hc_bound_flushed(call, accumulator, relative);
     double error = relative * want->magnitude + lost;
-    return in_range(error, want->magnitude, hc_format_max(hc_bound_work(call)));
-}
-
-/* Sums in fp16. Each product and each partial sum is rounded to fp16, or cut, and errs by U: U = u
-   to nearest, 2 u where the device cuts. Where it cuts, no term meets more than n errors, which
-   come to (1 + U)^n - 1 of S; to nearest, one after the other, they come to n u (Jeannerod and
-   Rump). The rest is as in fp32, and C is rounded, too. A product below fp16's normal numbers loses
-   less than the smallest of them; sums there are exact. The bound is infinite where a partial sum,
-   alpha's multiple or C may leave fp16. */
-static double half_gemm(const struct hc_call *call, const struct hc_accumulator *accumulator,
-                        const struct hc_exact *want)
-{
-    const struct hc_gemm *p = &call->params.gemm;
-    double n = hc_call_length(call);
-    double u = hc_format_unit(HC_FP16);
-    double alpha = fabs(hc_round(HC_FP16, p->alpha));
-    double beta = p->beta != 0 ? fabs(hc_round(HC_FP16, p->beta)) : 1;
-    double tail = (n > 0 && alpha != 1) + (p->beta != 0 ? 3 : 0);
-    double each = log1p(accumulator->truncates ? 2 * u : u);
-    double sum = accumulator->truncates ? expm1(n * each) : n * u;
-    double relative = sum + (1 + sum) * expm1(tail * each);
-    double lost = (n * fmax(alpha, 1) + tail) * hc_format_tiny(HC_FP16);
-    double error = relative * want->magnitude + (1 + relative) * lost;
-    double largest = hc_format_max(HC_FP16) * fmin(fmin(alpha, beta), 1);
-    return in_range(error, want->magnitude, largest);
-}
-
-/* After the sum come alpha, beta C and the last addition. Each is one rounding, unless it
-   multiplies by 1 or adds nothing; beta C may also be what the sum begins with. The magnitude is
-   that of the whole result, alpha included. What the products lose by underflow is multiplied by
-   alpha. */
-double hc_bound_gemm(const struct hc_element *e, const struct hc_accumulator *accumulator,
-                     const struct hc_exact *want)
-{
-    const struct hc_call *call = e->call;
-    const struct hc_gemm *p = &call->params.gemm;
-    enum hc_format inputs = call->in[HC_FIRST].format;
-    if (p->half_accumulator)
-        return half_gemm(call, accumulator, want);
-    double alpha = fabs((double)(float)p->alpha);
-    double additions;
-    double lost = products(inputs, hc_call_length(call), &additions) * fmax(alpha, 1);
-    double tail = (alpha != 1) + (p->beta != 0) + (p->beta != 0 && p->beta != 1);
-    double u = hc_format_unit(hc_bound_work(call));
-    double relative = growth_of(call, accumulator, additions);
-    relative += cut(call) * (1 + relative);
-    relative = relative + (1 + relative) * expm1(tail * log1p(u));
-    lost += hc_bound_flushed(call, accumulator, relative) * fmax(alpha, 1);
-    double error = relative * want->magnitude + lost + tail * hc_format_tiny(hc_bound_work(call));
-    double largest = hc_format_max(hc_bound_work(call)) * fmin(alpha, 1);
-    return in_range(error, want->magnitude, largest);
+    return hc_bound_in_range(error, want->magnitude, hc_format_max(hc_bound_work(call)));
 }
 
 /* n - 1 additions and a division, the sum being n times the mean. */
@@ -229,7 +195,7 @@ double hc_bound_pool(const struct hc_element *e, const struct hc_accumulator *ac
     double n = hc_call_length(call);
     double error =
         hc_bound_growth(plain_of(call), n) * want->magnitude + hc_format_tiny(hc_bound_work(call));
-    return in_range(error, n * want->magnitude, hc_format_max(hc_bound_work(call)));
+    return hc_bound_in_range(error, n * want->magnitude, hc_format_max(hc_bound_work(call)));
 }
 
 /* In any order the sum may also be multiplied by 1 / n, which is rounded: one rounding more. */

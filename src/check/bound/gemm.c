@@ -1,0 +1,91 @@
+/* gemm: a sum of products (sum.c), and what stands around it, alpha and beta C. */
+#include <math.h>
+
+#include "check/bound/products.h"
+
+/* Sums in fp16. Each product and each partial sum is rounded to fp16, or cut, and errs by U: U = u
+   to nearest, 2 u where the device cuts. Where it cuts, no term meets more than n errors, which
+   come to (1 + U)^n - 1 of S; to nearest, one after the other, they come to n u (Jeannerod and
+   Rump). The rest is as in fp32, and C is rounded, too. A product below fp16's normal numbers loses
+   less than the smallest of them; sums there are exact. The bound is infinite where a partial sum,
+   alpha's multiple or C may leave fp16. */
+static double half_gemm(const struct hc_call *call, const struct hc_accumulator *accumulator,
+                        const struct hc_exact *want)
+{
+    const struct hc_gemm *p = &call->params.gemm;
+    double n = hc_call_length(call);
+    double u = hc_format_unit(HC_FP16);
+    double alpha = fabs(hc_round(HC_FP16, p->alpha));
+    double beta = p->beta != 0 ? fabs(hc_round(HC_FP16, p->beta)) : 1;
+    double tail = (n > 0 && alpha != 1) + (p->beta != 0 ? 3 : 0);
+    double each = log1p(accumulator->truncates ? 2 * u : u);
+    double sum = accumulator->truncates ? expm1(n * each) : n * u;
+    double relative = sum + (1 + sum) * expm1(tail * each);
+    double lost = (n * fmax(alpha, 1) + tail) * hc_format_tiny(HC_FP16);
+    double error = relative * want->magnitude + (1 + relative) * lost;
+    double largest = hc_format_max(HC_FP16) * fmin(fmin(alpha, beta), 1);
+    return hc_bound_in_range(error, want->magnitude, largest);
+}
+
+static double alpha_of(const struct hc_gemm *p)
+{
+    return fabs((double)(float)p->alpha);
+}
+
+/* What a C that the sum begins with loses of itself: it has fp32's 24 bits, and where an accumulator
+   has fewer it is cut once, by less than 2^(1 - precision - extra_bits). Below fp32's normal numbers
+   it loses less than the accumulator's smallest number, which is 2^-(125 + precision), and what the
+   exponent of a zero cuts off is less than another of these. */
+static double begun(const struct hc_accumulator *a, double *lost)
+{
+    int bits = a->precision + a->extra_bits;
+    if (bits >= hc_formats[HC_FP32].precision)
+        return 0;
+    *lost += 2 * ldexp(1, -125 - a->precision);
+    return ldexp(1, 1 - bits);
+}
+
+/* The relative error of alpha times the sum, plus beta C, for a sum of so many additions. After it
+   come alpha, beta C and the last addition. Each is one rounding, unless it multiplies by 1 or adds
+   nothing. beta C may also be what the sum begins with: then the last addition is one of the
+   accumulator's, and one more of them. */
+static double with_c(const struct hc_call *call, const struct hc_accumulator *accumulator,
+                     double additions, double *lost)
+{
+    const struct hc_gemm *p = &call->params.gemm;
+    bool adds = p->beta != 0;
+    double tail = (alpha_of(p) != 1) + (adds && p->beta != 1);
+    double each = log1p(hc_format_unit(hc_bound_work(call)));
+    double last = hc_bound_growth_of(call, accumulator, additions);
+    last += hc_bound_cut(call) * (1 + last);
+    last += (1 + last) * expm1((tail + adds) * each);
+    if (!adds || hc_call_length(call) == 0)
+        return last;
+    double first = hc_bound_growth_of(call, accumulator, additions + 1);
+    first += hc_bound_cut(call) * (1 + first);
+    if (hc_bound_in_unit(call))
+        first += begun(accumulator, lost) * (1 + first);
+    first += (1 + first) * expm1(tail * each);
+    return fmax(first, last);
+}
+
+/* The magnitude is that of the whole result, alpha included. What the products lose by underflow is
+   multiplied by alpha. */
+double hc_bound_gemm(const struct hc_element *e, const struct hc_accumulator *accumulator,
+                     const struct hc_exact *want)
+{
+    const struct hc_call *call = e->call;
+    const struct hc_gemm *p = &call->params.gemm;
+    if (p->half_accumulator)
+        return half_gemm(call, accumulator, want);
+    double alpha = alpha_of(p);
+    double additions;
+    double lost =
+        hc_bound_products(call, accumulator, hc_call_length(call), &additions) * fmax(alpha, 1);
+    double tail = (alpha != 1) + (p->beta != 0) + (p->beta != 0 && p->beta != 1);
+    double relative = with_c(call, accumulator, additions, &lost);
+    lost += hc_bound_flushed(call, accumulator, relative) * fmax(alpha, 1);
+    double error = relative * want->magnitude + lost + tail * hc_format_tiny(hc_bound_work(call));
+    double largest = hc_format_max(hc_bound_work(call)) * fmin(alpha, 1);
+    return hc_bound_in_range(error, want->magnitude, largest);
+}
