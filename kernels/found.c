@@ -45,7 +45,7 @@ static const struct found *of_call(const struct hc_backend *backend, const struc
     bool sums = class_ == HC_CLASS_CONV ||
                 (class_ == HC_CLASS_GEMM && !call->params.gemm.half_accumulator) ||
                 (call->op == HC_OP_dot && call->params.reduce.accumulator == HC_FP32);
-    if (count == 0 || !sums || format == HC_FP64)
+    if (count == 0 || !sums || format == HC_FP64 || call->in[HC_FIRST + 1].format != format)
         return NULL;
     return find(backend->name, hc_call_tf32(call) ? HC_TF32 : format);
 }

@@ -2,6 +2,8 @@
 
 #include <math.h>
 
+#include "num/bits.h"
+
 void hc_split(mpfr_srcptr x, struct hc_exact *want)
 {
     *want = (struct hc_exact){.hi = mpfr_get_d(x, MPFR_RNDN)};
@@ -59,13 +61,24 @@ static void add_tf32(struct hc_terms *s, double x, double y)
     mpfr_add(s->magnitude, s->magnitude, s->term, MPFR_RNDU);
 }
 
+/* Every number of fp8 is one of fp16. */
+static bool is_half(enum hc_format format)
+{
+    return format == HC_FP16 || hc_is_fp8(format);
+}
+
+static uint16_t half_of(const struct hc_tensor *t, int64_t i)
+{
+    return t->format == HC_FP16 ? ((const uint16_t *)t->data)[i]
+                                : hc_fp16_bits((float)hc_tensor_get(t, i));
+}
+
 void hc_terms_product(struct hc_terms *s, const struct hc_tensor *x, int64_t i,
                       const struct hc_tensor *y, int64_t j)
 {
-    if (x->format == HC_FP16 && y->format == HC_FP16 &&
+    if (is_half(x->format) && is_half(y->format) &&
         mpfr_get_prec(s->sum) <= HC_REFERENCE_PRECISION) {
-        hc_exact_dot_add(&s->halves, ((const uint16_t *)x->data)[i],
-                         ((const uint16_t *)y->data)[j]);
+        hc_exact_dot_add(&s->halves, half_of(x, i), half_of(y, j));
         return;
     }
     hc_load_real(s->term, x, i);

@@ -30,9 +30,9 @@ static inline long hc_exact_precision(enum hc_format format, long precision)
 }
 
 /* A sum of terms, and the sum of their magnitudes. Infinities and NaN go into the first alone.
-   Products of fp16 numbers are summed in integers: exactly, and some twenty times as fast. If more
-   than HC_REFERENCE_PRECISION is asked for they are summed by MPFR, too, so that the proof at twice
-   the precision also proves the integers. */
+   Products of fp16 and of fp8 numbers are summed in integers: exactly, and some twenty times as
+   fast. If more than HC_REFERENCE_PRECISION is asked for they are summed by MPFR, too, so that the
+   proof at twice the precision also proves the integers. */
 struct hc_terms {
     bool tf32; /* factors of products may be taken as tf32; false at first */
     mpfr_t sum;

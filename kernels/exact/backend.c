@@ -5,8 +5,8 @@
 
 #include "kernels/exact/exact.h"
 #include "kernels/exact/tile.h"
+#include "kernels/factors.h"
 #include "kernels/memory.h"
-#include "kernels/tf32.h"
 
 /* Kernels that are the same for every format of their call. */
 static hc_kernel *const any_format[HC_OP_COUNT] = {
@@ -31,8 +31,8 @@ enum hc_status hc_exact_run(struct hc_queue *queue, const struct hc_call *call)
 {
     bool fp64 = call->in[HC_FIRST].format == HC_FP64;
     hc_kernel *kernel = (fp64 ? hc_exact_fp64 : hc_exact_fp32)[call->op];
-    if (hc_call_tf32(call))
-        return hc_tf32_run(queue, call, hc_exact_run);
+    if (hc_factors_convert(call))
+        return hc_factors_run(queue, call, hc_exact_run);
     if (!kernel)
         kernel = any_format[call->op];
     assert(kernel); /* every op has a line here or in kernels.inc */
@@ -63,8 +63,8 @@ size_t hc_exact_scratch(struct hc_queue *queue, const struct hc_call *call)
 {
     if (call->op == HC_OP_bn_leaky_bwd)
         return hc_tensor_bytes(&call->in[HC_BN_LEAKY_BWD_DY]);
-    if (hc_call_tf32(call))
-        return hc_tf32_scratch(queue, call, hc_exact_scratch);
+    if (hc_factors_convert(call))
+        return hc_factors_scratch(queue, call, hc_exact_scratch);
     int64_t columns = columns_of(call);
     if (columns < 0)
         return 0;

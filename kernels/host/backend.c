@@ -6,11 +6,11 @@
 #include <stdlib.h>
 
 #include "kernels/exact/exact.h"
+#include "kernels/factors.h"
 #include "kernels/host/host.h"
 #include "kernels/host/native/native.h"
 #include "kernels/host/onednn/onednn.h"
 #include "kernels/memory.h"
-#include "kernels/tf32.h"
 
 static void *do_nothing(void *argument)
 {
@@ -116,8 +116,8 @@ static enum hc_status run(struct hc_queue *queue, const struct hc_call *call)
     hc_kernel *kernel = op_of(call)->kernel;
     if (hc_native_takes(call))
         return hc_native_run(queue, call);
-    if (hc_call_tf32(call))
-        return hc_tf32_run(queue, call, run);
+    if (hc_factors_convert(call))
+        return hc_factors_run(queue, call, run);
     return (kernel ? kernel : hc_exact_run)(queue, call);
 }
 
@@ -126,8 +126,8 @@ static size_t scratch(struct hc_queue *queue, const struct hc_call *call)
     const struct host_op *op = op_of(call);
     if (hc_native_takes(call))
         return hc_native_scratch(queue, call);
-    if (hc_call_tf32(call))
-        return hc_tf32_scratch(queue, call, scratch);
+    if (hc_factors_convert(call))
+        return hc_factors_scratch(queue, call, scratch);
     return op->scratch ? op->scratch(queue, call) : hc_exact_scratch(queue, call);
 }
 

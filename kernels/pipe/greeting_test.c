@@ -49,6 +49,23 @@ Test(greeting, what_is_not_said_is_usual)
     cr_expect(g.borders[0].size == 0 && g.facts == 0);
 }
 
+/* A program of before gemm took fp8 says no formats, and is not asked for it. */
+Test(greeting, fp64_and_fp8_of_gemm_must_be_named)
+{
+    unsigned single = 1u << HC_FP32 | 1u << HC_BF16 | 1u << HC_FP16;
+    cr_assert_eq(reads("{\"pipe\": 1, \"name\": \"a\", \"ops\": {\"gemm\": {}, \"cast\": {}}}"),
+                 HC_OK, "%s", hc_message());
+    cr_expect_eq(g.formats[HC_OP_gemm], single);
+    cr_expect(g.formats[HC_OP_cast] >> HC_E4M3 & 1);
+    cr_assert_eq(reads("{\"pipe\": 1, \"name\": \"a\", \"ops\": {\"gemm\": {\"formats\": "
+                       "[\"e4m3\", \"fp64\"]}}}"),
+                 HC_OK, "%s", hc_message());
+    cr_expect_eq(g.formats[HC_OP_gemm], 1u << HC_E4M3 | 1u << HC_FP64);
+    cr_assert_eq(reads("{\"pipe\": 1, \"name\": \"a\", \"ops\": {\"dot\": {\"formats\": "
+                       "[\"e4m3\"]}}}"),
+                 HC_INVALID);
+}
+
 Test(greeting, what_is_wrong_is_told)
 {
     static const struct {

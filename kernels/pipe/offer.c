@@ -47,11 +47,14 @@ static const char *order_name(enum hc_op op, int number)
     return order ? hc_param_choice(order, number) : NULL;
 }
 
-/* The formats of a first input that the op has at all. */
-static unsigned all_formats(enum hc_op op)
+/* The formats of a first input that a program has where it names none: not fp64, and not the fp8 of
+   an op that multiplies it, which few programs have. */
+static unsigned usual_formats(enum hc_op op)
 {
-    unsigned fp64 = hc_descriptor(op)->fp64 ? 1u << HC_FP64 : 0;
-    return hc_slot_formats(op, HC_FIRST, false) & ~fp64;
+    const struct hc_descriptor *d = hc_descriptor(op);
+    unsigned fp64 = d->fp64 ? 1u << HC_FP64 : 0;
+    unsigned fp8 = d->in[HC_FIRST].format == HC_ALLOW_FLOAT_OR_FP8 ? HC_FP8_FORMATS : 0;
+    return hc_slot_formats(op, HC_FIRST, false) & ~fp64 & ~fp8;
 }
 
 static enum hc_status read_op(struct hc_greeting *g, enum hc_op op, const json_t *value)
@@ -63,7 +66,7 @@ static enum hc_status read_op(struct hc_greeting *g, enum hc_op op, const json_t
     if (!json_is_object(value))
         return hc_fail(HC_INVALID, "in \"ops\", %s is no object", name);
     g->has[op] = true;
-    g->formats[op] = all_formats(op);
+    g->formats[op] = usual_formats(op);
     json_object_foreach((json_t *)value, key, words)
     {
         if (strcmp(key, "formats") == 0)

@@ -9,6 +9,10 @@
 
 extern const struct hc_backend hc_backend_host;
 
+/* The units of one machine for fp8, summed in fp32. */
+#define FP8(machine)                                                                               \
+    machine "-e4m3-fp32", machine "-e4m3xe5m2-fp32", machine "-e5m2xe4m3-fp32", machine "-e5m2-fp32"
+
 #define HC_MACHINE(id, title, ...)                                                                 \
     static const struct hc_sim_machine machine_##id = {"sim-" #id, title, {__VA_ARGS__}};
 #include "kernels/sim/machines.def"
@@ -109,7 +113,8 @@ static void describe(struct hc_queue *queue, hc_tell *tell, void *context)
         facts.own_bf16 |= u->a == HC_OPERAND_BF16 && u->d == HC_OPERAND_FP32;
         char fact[32];
         char text[256];
-        (void)snprintf(fact, sizeof fact, "unit %s%s", hc_operands[u->a].name,
+        (void)snprintf(fact, sizeof fact, "unit %s%s%s%s", hc_operands[u->a].name,
+                       u->b == u->a ? "" : "x", u->b == u->a ? "" : hc_operands[u->b].name,
                        u->d == HC_OPERAND_FP16 ? " into fp16" : "");
         (void)snprintf(text, sizeof text, "%s, published model (%s), %s", u->name, u->source,
                        hc_sim_engine_for(u)->name);
@@ -119,21 +124,30 @@ static void describe(struct hc_queue *queue, hc_tell *tell, void *context)
         hc_backend_host.describe(queue->host, tell_of_host, &facts);
 }
 
+/* What the unit reads of a factor: nothing of fp32, unless it may be taken as tf32. */
+static enum hc_operand factor_of(const struct hc_call *call, int slot)
+{
+    enum hc_format format = call->in[slot].format;
+    if (format == HC_FP32)
+        return hc_call_tf32(call) ? HC_OPERAND_TF32 : HC_OPERAND_NONE;
+    return hc_operand_of(format);
+}
+
 const struct hc_unit *hc_sim_unit_of(const struct hc_sim_machine *machine,
                                      const struct hc_call *call)
 {
     bool product = call->op == HC_OP_gemm || call->op == HC_OP_conv2d ||
                    call->op == HC_OP_conv2d_bwd_data || call->op == HC_OP_conv2d_bwd_filter ||
                    (call->op == HC_OP_dot && call->params.reduce.accumulator == HC_FP32);
-    enum hc_format format = call->in[HC_FIRST].format;
-    enum hc_operand factor = hc_operand_of(format);
-    if (format == HC_FP32)
-        factor = product && hc_call_tf32(call) ? HC_OPERAND_TF32 : HC_OPERAND_NONE;
+    if (!product)
+        return NULL;
+    enum hc_operand a = factor_of(call, HC_FIRST);
+    enum hc_operand b = factor_of(call, HC_FIRST + 1);
     bool half = call->op == HC_OP_gemm && call->params.gemm.half_accumulator;
     enum hc_operand sum = half ? HC_OPERAND_FP16 : HC_OPERAND_FP32;
-    for (const char *const *name = machine->units; product && *name; name++) {
+    for (const char *const *name = machine->units; *name; name++) {
         const struct hc_unit *u = hc_unit_by_name(*name);
-        if (u->a == factor && u->d == sum)
+        if (u->a == a && u->b == b && u->d == sum)
             return u;
     }
     return NULL;

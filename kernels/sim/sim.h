@@ -7,7 +7,7 @@
 #include "kernels/sim/product.h"
 
 /* Machines, and units that one may have. */
-enum { HC_SIM_MACHINES = 12, HC_SIM_MAX_UNITS = 8 };
+enum { HC_SIM_MACHINES = 12, HC_SIM_MAX_UNITS = 12 };
 
 /* One machine: its name as a backend, and its units, those that are taken first before others of
    the same formats. NULL-ended. */

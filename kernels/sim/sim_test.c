@@ -4,6 +4,7 @@
 
 #include <criterion/criterion.h>
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -71,7 +72,8 @@ static float end_of(const struct chain *chain, const struct hc_unit *u, uint32_t
 }
 
 /* 19 x 37 elements of 1,100 terms: two blocks of terms and a rest, tiles that are not full. */
-static void check_gemm(const char *backend, const char *unit, enum hc_format format, int transposed)
+static void check_mixed(const char *backend, const char *unit, const enum hc_format format[2],
+                        int transposed)
 {
     enum { M = 19, N = 37, K = 1100 };
     bool ta = transposed & 1;
@@ -80,8 +82,8 @@ static void check_gemm(const char *backend, const char *unit, enum hc_format for
     static struct chain chain;
     struct hc_call call = {.op = HC_OP_gemm,
                            .params.gemm = {ta, tb, .alpha = 1, .beta = 1, .tf32 = true}};
-    call.in[HC_GEMM_A] = drawn(hc_tensor2(format, ta ? K : M, ta ? M : K, NULL), 1);
-    call.in[HC_GEMM_B] = drawn(hc_tensor2(format, tb ? N : K, tb ? K : N, NULL), 2);
+    call.in[HC_GEMM_A] = drawn(hc_tensor2(format[0], ta ? K : M, ta ? M : K, NULL), 1);
+    call.in[HC_GEMM_B] = drawn(hc_tensor2(format[1], tb ? N : K, tb ? K : N, NULL), 2);
     call.in[HC_GEMM_C] = drawn(hc_tensor1(HC_FP32, N, NULL), 3);
     call.out[HC_GEMM_OUT] = made(hc_tensor2(HC_FP32, M, N, NULL));
     run(backend, &call, 3);
@@ -96,6 +98,11 @@ static void check_gemm(const char *backend, const char *unit, enum hc_format for
         }
 }
 
+static void check_gemm(const char *backend, const char *unit, enum hc_format format, int transposed)
+{
+    check_mixed(backend, unit, (enum hc_format[2]){format, format}, transposed);
+}
+
 Test(sim, gemm_is_a_chain_that_starts_with_c)
 {
     check_gemm("sim-v100", "v100-fp16-fp32", HC_FP16, 0);
@@ -107,6 +114,21 @@ Test(sim, gemm_is_a_chain_that_starts_with_c)
     check_gemm("sim-amx", "amx-bf16-fp32", HC_BF16, 2);
     check_gemm("sim-avx512bf16", "avx512bf16-bf16-fp32", HC_BF16, 0);
     check_gemm("sim-bfmmla", "bfmmla-bf16-fp32", HC_BF16, 3);
+}
+
+Test(sim, gemm_of_fp8_is_the_chain_of_its_own_unit)
+{
+    static const struct {
+        const char *backend, *machine;
+    } rows[] = {{"sim-l40", "ada"}, {"sim-h100", "h100wgmma"}, {"sim-b200", "b200"}};
+    static const enum hc_format formats[][2] = {
+        {HC_E4M3, HC_E4M3}, {HC_E4M3, HC_E5M2}, {HC_E5M2, HC_E4M3}, {HC_E5M2, HC_E5M2}};
+    static const char *const names[] = {"e4m3", "e4m3xe5m2", "e5m2xe4m3", "e5m2"};
+    for (int i = 0; i < 12; i++) {
+        char unit[48];
+        (void)snprintf(unit, sizeof unit, "%s-%s-fp32", rows[i / 4].machine, names[i % 4]);
+        check_mixed(rows[i / 4].backend, unit, formats[i % 4], i * 7 % 4);
+    }
 }
 
 /* alpha and beta C follow in fp32, unless both are 1 and C is fp32. */
@@ -293,11 +315,18 @@ Test(sim, claims_the_units_that_it_has)
     for (int i = 0; i < HC_SIM_MACHINES; i++)
         for (const struct hc_unit *const *u = hc_sim_backends()[i]->units; *u; u++)
             cr_assert_null((*u)->variant_of, "%s", (*u)->name);
-    call.in[HC_GEMM_A].format = HC_FP16;
+    call.in[HC_GEMM_A].format = call.in[HC_GEMM_B].format = HC_FP16;
     struct hc_accumulator a = hc_backend_accumulator(h100, &call);
     cr_assert(a.precision == 24 && a.block == 16 && a.extra_bits == 2 && a.truncates &&
               a.aligns_subnormals && !a.flushes);
-    call.in[HC_GEMM_A].format = HC_FP32;
+    call.in[HC_GEMM_A].format = HC_E4M3;
+    call.in[HC_GEMM_B].format = HC_E5M2;
+    a = hc_backend_accumulator(h100, &call);
+    cr_assert(a.precision == 14 && a.block == 32 && a.extra_bits == 0 && a.truncates &&
+              a.aligns_subnormals && !a.flushes);
+    a = hc_backend_accumulator(hc_backend_by_name("sim-a100"), &call); /* which has no such unit */
+    cr_assert(a.precision == 24 && a.block == 1 && !a.truncates);
+    call.in[HC_GEMM_A].format = call.in[HC_GEMM_B].format = HC_FP32;
     cr_assert_eq(hc_backend_accumulator(h100, &call).block, 1);
 }
 

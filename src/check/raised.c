@@ -12,9 +12,10 @@ double hc_raised_smallest(const struct hc_claim *claim, int slot)
     const struct hc_call *call = &claim->call;
     enum hc_op_class class_ = hc_ops[call->op].class_;
     bool multiplies = class_ == HC_CLASS_GEMM || class_ == HC_CLASS_CONV || call->op == HC_OP_dot;
-    const struct hc_format_info *f = &hc_formats[call->in[HC_FIRST].format];
-    bool narrow = f->precision < hc_formats[HC_FP32].precision;
-    bool raises = claim->sums.aligns_subnormals && multiplies && narrow && slot < FACTORS;
+    if (!claim->sums.aligns_subnormals || !multiplies || slot >= FACTORS)
+        return 0;
+    const struct hc_format_info *f = &hc_formats[call->in[slot].format];
+    bool raises = f->precision < hc_formats[HC_FP32].precision;
     return raises ? ldexp(1, f->emin) : 0;
 }
 

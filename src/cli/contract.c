@@ -50,8 +50,10 @@ static void say_formats(struct line *line, enum hc_op op, int number)
     const struct hc_descriptor *d = hc_descriptor(op);
     unsigned formats = hc_slot_formats(op, number, false);
     char text[HC_FORMATS_TEXT];
-    if (slot->format == HC_ALLOW_LIKE) {
-        say(line, "%s's format", d->in[slot->like].name);
+    bool either = slot->format == HC_ALLOW_LIKE_OR_FP8;
+    if (slot->format == HC_ALLOW_LIKE || either) {
+        say(line, "%s's format%s", d->in[slot->like].name,
+            either ? ", or the other one of e4m3 and e5m2" : "");
         return;
     }
     say(line, "%s", hc_formats_text(formats, text));

@@ -56,6 +56,12 @@ HC_INLINE int hc_is_integer(const struct hc_format_info *f)
     return f->overflow == HC_OVERFLOW_SATURATE;
 }
 
+/* Whether it is a float of one byte: e4m3 or e5m2. */
+HC_INLINE int hc_is_fp8(enum hc_format format)
+{
+    return format == HC_E4M3 || format == HC_E5M2;
+}
+
 extern const char *const hc_direction_names[HC_DIRECTION_COUNT];
 
 /* The format of this name, or HC_FORMAT_COUNT. */

@@ -15,16 +15,27 @@ struct operand {
     bool fp64;
 };
 
+/* The formats that the slot may have in this call. */
+static unsigned formats_of(const struct hc_call *call, const struct operand *o)
+{
+    const struct hc_slot *slot = o->slot;
+    int like = slot->like; /* an input that may be absent has its format from another */
+    while (o->op->in[like].format == HC_ALLOW_LIKE)
+        like = o->op->in[like].like;
+    enum hc_format other = call->in[like].format;
+    if (slot->format == HC_ALLOW_LIKE_OR_FP8 && hc_is_fp8(other))
+        return HC_FP8_FORMATS;
+    if (slot->format == HC_ALLOW_LIKE || slot->format == HC_ALLOW_LIKE_OR_FP8)
+        return 1u << other;
+    return hc_slot_formats(call->op, o->number, o->fp64);
+}
+
 static enum hc_status check_format(const struct hc_call *call, const struct operand *o)
 {
     const struct hc_slot *slot = o->slot;
     enum hc_format f = o->tensor->format;
     bool fp64 = o->fp64;
-    int like = slot->like; /* an input that may be absent has its format from another */
-    while (o->op->in[like].format == HC_ALLOW_LIKE)
-        like = o->op->in[like].like;
-    unsigned formats = slot->format == HC_ALLOW_LIKE ? 1u << call->in[like].format
-                                                     : hc_slot_formats(call->op, o->number, fp64);
+    unsigned formats = formats_of(call, o);
     char text[HC_FORMATS_TEXT];
     if (formats >> f & 1)
         return HC_OK;

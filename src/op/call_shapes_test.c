@@ -20,6 +20,33 @@ Test(call, gemm_shapes_fit_together)
     refused(&call, "gemm: out has shape [4, 3], not [2, 3]");
 }
 
+Test(call, factors_of_fp8_may_be_of_two_formats_and_others_are_of_one)
+{
+    struct hc_call call = {.op = HC_OP_gemm, .params.gemm = {.alpha = 1}};
+    call.in[HC_GEMM_A] = hc_tensor2(HC_E4M3, 4, 2, NULL);
+    call.in[HC_GEMM_B] = hc_tensor2(HC_E5M2, 2, 3, NULL);
+    call.out[HC_GEMM_OUT] = hc_tensor2(HC_BF16, 4, 3, NULL);
+    accepted(&call);
+    call.in[HC_GEMM_A].format = HC_E5M2;
+    accepted(&call);
+    call.in[HC_GEMM_B].format = HC_FP16;
+    refused(&call, "gemm: b is fp16, not e4m3 or e5m2");
+    call.in[HC_GEMM_A].format = HC_FP16;
+    accepted(&call);
+    call.in[HC_GEMM_B].format = HC_E4M3;
+    refused(&call, "gemm: b is e4m3, not fp16");
+    call.in[HC_GEMM_A].format = HC_E4M3;
+    call.out[HC_GEMM_OUT].format = HC_E4M3;
+    refused(&call, "gemm: out is e4m3, not fp32, bf16 or fp16");
+    call.out[HC_GEMM_OUT].format = HC_FP32;
+    call.params.gemm.half_accumulator = true;
+    refused(&call, "gemm: sums in fp16 of inputs that are e4m3");
+    call = (struct hc_call){.op = HC_OP_dot, .params.reduce = {HC_FP32}};
+    call.in[HC_REDUCE_X] = call.in[HC_DOT_Y] = vector(HC_E4M3, 3);
+    call.out[HC_REDUCE_OUT] = vector(HC_FP32, 1);
+    refused(&call, "dot: x is e4m3, not fp32, bf16 or fp16");
+}
+
 Test(call, convolutions_have_the_extents_of_their_stride_and_pad)
 {
     struct hc_tensor x = hc_tensor4(HC_FP16, 2, 7, 5, 3, NULL);

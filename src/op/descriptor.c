@@ -63,14 +63,17 @@ enum {
 unsigned hc_slot_formats(enum hc_op op, int slot, bool fp64)
 {
     const struct hc_slot *s = hc_slot(op, slot);
+    unsigned floats = s->format == HC_ALLOW_FLOAT_OR_FP8 ? FLOAT | HC_FP8_FORMATS : FLOAT;
     switch (s->format) {
     case HC_ALLOW_FLOAT:
+    case HC_ALLOW_FLOAT_OR_FP8:
         if (slot == HC_FIRST && hc_descriptor(op)->fp64)
-            return FLOAT | FP64;
-        return fp64 ? FP64 : FLOAT;
+            return floats | FP64;
+        return fp64 ? FP64 : floats;
     case HC_ALLOW_WIDE:
         return fp64 ? FP64 : 1u << HC_FP32;
     case HC_ALLOW_LIKE:
+    case HC_ALLOW_LIKE_OR_FP8:
         return hc_slot_formats(op, s->like, fp64);
     case HC_ALLOW_FLOAT_OR_FP64:
         return FLOAT | FP64;

@@ -22,11 +22,14 @@
 #include "op/call.h"
 
 /* Formats that a slot takes. An op that can be had in fp64 (hc_descriptor.fp64) is called with its
-   first input in fp64, and then all slots of HC_ALLOW_FLOAT and HC_ALLOW_WIDE are fp64. */
+   first input in fp64, and then all slots of HC_ALLOW_FLOAT, HC_ALLOW_FLOAT_OR_FP8 and
+   HC_ALLOW_WIDE are fp64. */
 enum hc_allowed {
     HC_ALLOW_FLOAT,         /* fp32, bf16 or fp16; fp64 in a call in fp64 */
     HC_ALLOW_WIDE,          /* fp32; fp64 in a call in fp64 */
     HC_ALLOW_LIKE,          /* the format of in[like] */
+    HC_ALLOW_FLOAT_OR_FP8,  /* as HC_ALLOW_FLOAT, or e4m3 or e5m2 */
+    HC_ALLOW_LIKE_OR_FP8,   /* the format of in[like]; if that is e4m3 or e5m2, either of these */
     HC_ALLOW_FLOAT_OR_FP64, /* fp32, bf16, fp16 or fp64 */
     HC_ALLOW_ANY,           /* every format but u8 */
     HC_ALLOW_FP32,
@@ -78,7 +81,7 @@ struct hc_slot {
     const char *shape; /* of HC_SIZE_RULE, or of the first input: "[N, H, W, C]" */
     const char *note;  /* what else the rule says, when it may be absent; or NULL */
     bool optional;     /* absent when its data is NULL */
-    int like;          /* the input whose format HC_ALLOW_LIKE means */
+    int like;          /* the input whose format HC_ALLOW_LIKE or HC_ALLOW_LIKE_OR_FP8 means */
     bool in_place;     /* the output may be in[like] itself */
     enum hc_values values;
     enum hc_pass_data pass;
@@ -124,6 +127,9 @@ const struct hc_tensor *hc_slot_tensor_const(const struct hc_call *call, int slo
 /* The formats that a slot takes, as bits 1 << format: in calls in fp64 (of an op that can be had in
    it), or in all others. The first input, by which the two are told apart, takes those of both. */
 unsigned hc_slot_formats(enum hc_op op, int slot, bool fp64);
+
+/* The formats of one byte, as such bits. */
+enum { HC_FP8_FORMATS = 1 << HC_E4M3 | 1 << HC_E5M2 };
 
 /* Whether output `o` of the call may be input `i` itself: they have one format and size, and the op
    is elementwise, or else the output updates that input. */

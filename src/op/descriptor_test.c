@@ -148,7 +148,7 @@ Test(descriptor, a_format_is_taken_from_an_input_that_is_never_absent_or_absent_
         for (int i = 0; i < hc_slot_count((enum hc_op)op); i++) {
             const struct hc_slot *s = hc_slot((enum hc_op)op, i);
             const struct hc_slot *like = &hc_descriptor((enum hc_op)op)->in[s->like];
-            if (s->format != HC_ALLOW_LIKE)
+            if (s->format != HC_ALLOW_LIKE && s->format != HC_ALLOW_LIKE_OR_FP8)
                 continue;
             cr_expect(like != s && (is_output((enum hc_op)op, i) || s->like < i), "%s: %s",
                       hc_ops[op].name, s->name);
@@ -222,10 +222,10 @@ Test(descriptor, ops_in_fp64_begin_with_a_tensor_that_can_be_fp64)
             const struct hc_slot *s = hc_slot((enum hc_op)op, i);
             bool small = s->values == HC_VALUES_HYPER || s->values == HC_VALUES_FLAG ||
                          s->values == HC_VALUES_LABELS;
-            bool wide = s->format == HC_ALLOW_FLOAT || s->format == HC_ALLOW_WIDE ||
-                        s->format == HC_ALLOW_LIKE;
-            cr_expect(i == 0 ? s->format == HC_ALLOW_FLOAT : wide || small, "%s: %s",
-                      hc_ops[op].name, s->name);
+            bool floats = s->format == HC_ALLOW_FLOAT || s->format == HC_ALLOW_FLOAT_OR_FP8;
+            bool wide = floats || s->format == HC_ALLOW_WIDE || s->format == HC_ALLOW_LIKE ||
+                        s->format == HC_ALLOW_LIKE_OR_FP8;
+            cr_expect(i == 0 ? floats : wide || small, "%s: %s", hc_ops[op].name, s->name);
         }
         for (int i = 0; !d->fp64 && i < hc_slot_count((enum hc_op)op); i++)
             cr_expect_neq(hc_slot((enum hc_op)op, i)->format, HC_ALLOW_WIDE, "%s", hc_ops[op].name);

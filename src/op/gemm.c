@@ -37,10 +37,10 @@ static enum hc_status shapes(const struct hc_call *call)
 /* Which of a and b is an activation, a gradient or a weight depends on what is computed: the
    forward pass, the gradient of the input, or that of the weights. */
 static const struct hc_descriptor gemm = {
-    .in = {[HC_GEMM_A] = {"a", HC_ALLOW_FLOAT, HC_SIZE_RULE, .shape = "[M, K]",
+    .in = {[HC_GEMM_A] = {"a", HC_ALLOW_FLOAT_OR_FP8, HC_SIZE_RULE, .shape = "[M, K]",
                           .note = "[K, M] with transpose_a", .values = HC_VALUES_DATA,
                           .pass = HC_PASS_EITHER},
-           [HC_GEMM_B] = {"b", HC_ALLOW_LIKE, HC_SIZE_RULE, .shape = "[K, N]",
+           [HC_GEMM_B] = {"b", HC_ALLOW_LIKE_OR_FP8, HC_SIZE_RULE, .shape = "[K, N]",
                           .note = "[N, K] with transpose_b", .values = HC_VALUES_FACTOR,
                           .pass = HC_PASS_EITHER},
            [HC_GEMM_C] = {"c", HC_ALLOW_FLOAT, HC_SIZE_RULE, .shape = "[M, N] or [N]",

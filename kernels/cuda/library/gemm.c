@@ -7,7 +7,9 @@
    cuBLAS computes D = alpha * sum + beta * D in fp32 with one rounding into D, whose format is that
    of the inputs or fp32. C is first written to D in full. Where the output has another format, or D
    would round C, D is fp32 in scratch and is rounded into the output at the end. With fp16 sums all
-   of it is fp16, alpha and beta too, and D is in scratch where the output is not fp16. */
+   of it is fp16, alpha and beta too, and D is in scratch where the output is not fp16.
+
+   cublasGemmEx takes no fp8, which cuBLASLt multiplies. */
 #include <limits.h>
 
 #include "kernels/cuda/cuda.h"
@@ -87,6 +89,8 @@ enum hc_status hc_cuda_gemm(struct hc_queue *queue, const struct hc_call *call)
     struct hc_tensor d = call->out[HC_GEMM_OUT];
     int64_t k = call->in[HC_GEMM_A].shape[p->transpose_a ? 0 : 1];
     enum hc_status status = HC_OK;
+    if (hc_is_fp8(call->in[HC_GEMM_A].format))
+        return hc_fail(HC_UNSUPPORTED, "cuda: gemm: cublasGemmEx takes no fp8");
     if (d.shape[0] > INT_MAX || d.shape[1] > INT_MAX || k > INT_MAX)
         return hc_fail(HC_UNSUPPORTED, "cuda: gemm: an extent is above %d", INT_MAX);
     if (hc_tensor_count(&d) == 0)

@@ -52,6 +52,8 @@ static bool is_modelled(const struct hc_call *call, const struct hc_accumulator 
 {
     enum hc_format inputs = call->in[HC_FIRST].format;
     bool wide = inputs == HC_FP32 || inputs == HC_FP64;
+    if (hc_is_fp8(inputs)) /* whose products have too few bits to be random below a sum's last */
+        return false;
     bool reduction = call->op == HC_OP_sum || call->op == HC_OP_dot;
     if (reduction && call->params.reduce.accumulator != HC_FP32)
         return false;

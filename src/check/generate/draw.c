@@ -34,6 +34,16 @@ enum hc_format hc_op_narrow(const struct hc_call *call, enum hc_format least)
     return least;
 }
 
+/* A factor of fp8 has all its exponents, but for what one of two factors must leave to the other
+   where the output has no more, and for the last one, where there is not every number. */
+static void exponents_of_fp8(const struct hc_draw_site *p, double *low, double *high)
+{
+    const struct hc_format_info *own = &hc_formats[p->format];
+    const struct hc_format_info *out = &hc_formats[p->call->out[HC_FIRST].format];
+    *low = own->emin - own->precision + 1;
+    *high = fmin(own->emax - 1, out->emax / 2.0 - 6);
+}
+
 /* Exponents that keep the op's own intermediate results in fp32 and most of its outputs in their
    format: for elementwise ops all that the output has and some beyond, half where two are
    multiplied, a quarter where a third factor or a square of a product comes in. */
@@ -61,6 +71,10 @@ static void exponents(const struct hc_draw_site *p, double *low, double *high)
         *high = f->emax - 4;
         break;
     default:
+        if (hc_is_fp8(p->format)) {
+            exponents_of_fp8(p, low, high);
+            break;
+        }
         *high = p->call->op == HC_OP_sum ? f->emax - 10 : f->emax / 2.0 - 6;
         *low = p->call->op == HC_OP_sum ? least : f->emin / 2.0;
     }
@@ -81,7 +95,8 @@ static double lognormal(const struct hc_draw_site *p)
 
 static double subnormal(const struct hc_draw_site *p)
 {
-    double least = ldexp(1, hc_formats[hc_op_narrow(p->call, p->format)].emin);
+    enum hc_format f = hc_is_fp8(p->format) ? p->format : hc_op_narrow(p->call, p->format);
+    double least = ldexp(1, hc_formats[f].emin);
     return sign(p) *
            fmax(least * hc_draw_uniform(p, 2) * hc_draw_uniform(p, 3), hc_format_tiny(p->format));
 }

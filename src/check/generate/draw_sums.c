@@ -215,7 +215,16 @@ bool hc_op_sums(const struct hc_call *call, enum hc_distribution distribution)
         return sums_whole(call);
     if (distribution == HC_DRAW_POSITIVE)
         return of_products;
+    if (hc_formats[call->in[terms_slot(op)].format].emax < HEAD)
+        return false;
     return n * tail(call, 2) < 0x1p14;
+}
+
+/* Numbers of fp8 have so few bits that their exponents, too, must differ, or nothing is rounded. */
+static double positive(const struct hc_draw_site *p)
+{
+    int smaller = hc_is_fp8(p->format) ? (int)(6 * hc_draw_uniform(p, 4)) : 0;
+    return ldexp((1 + hc_draw_uniform(p, 2)) / 2, -smaller);
 }
 
 double hc_draw_sum(const struct hc_draw_site *p, int slot, enum hc_values values,
@@ -226,7 +235,7 @@ double hc_draw_sum(const struct hc_draw_site *p, int slot, enum hc_values values
     case HC_DRAW_WHOLE:
         return whole(p, slot);
     case HC_DRAW_POSITIVE:
-        return (1 + hc_draw_uniform(p, 2)) / 2;
+        return positive(p);
     default:
         return hc_ops[p->call->op].class_ == HC_CLASS_LOSS ? stagnating_logit(p, half_ulps)
                                                            : stagnating(p, slot, values, half_ulps);

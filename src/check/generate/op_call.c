@@ -89,6 +89,9 @@ static void set_format(struct hc_call *call, int number, const struct hc_format_
     case HC_ALLOW_LIKE:
         t->format = call->in[slot->like].format;
         break;
+    case HC_ALLOW_LIKE_OR_FP8:
+        t->format = hc_is_fp8(set->in) ? set->state : set->in;
+        break;
     case HC_ALLOW_FP32:
         t->format = HC_FP32;
         break;

@@ -43,7 +43,7 @@ static const struct hc_format_set mixed[] = {
     {.name = NULL},
 };
 
-/* Also fp32 inputs taken as tf32, and fp16 accumulated in fp16. */
+/* Also fp32 inputs taken as tf32, fp16 accumulated in fp16, and, in gemm alone, fp8. */
 static const struct hc_format_set multiplied[] = {
     {"fp32", HC_FP32, HC_FP32, HC_FP32, HC_FP32},
     {"fp64", HC_FP64, HC_FP64, HC_FP64, HC_FP64},
@@ -56,6 +56,11 @@ static const struct hc_format_set multiplied[] = {
     {"fp32-as-tf32", HC_FP32, HC_FP32, HC_FP32, HC_TF32},
     {"fp16-in-fp16", HC_FP16, HC_FP16, HC_FP32, HC_FP16},
     {"fp16-in-fp16-fp32", HC_FP16, HC_FP32, HC_FP32, HC_FP16},
+    {"e4m3-fp32", HC_E4M3, HC_FP32, HC_E4M3, HC_FP32},
+    {"e4m3xe5m2-fp32", HC_E4M3, HC_FP32, HC_E5M2, HC_FP32},
+    {"e5m2xe4m3-fp32", HC_E5M2, HC_FP32, HC_E4M3, HC_FP32},
+    {"e5m2-fp32", HC_E5M2, HC_FP32, HC_E5M2, HC_FP32},
+    {"e4m3-bf16", HC_E4M3, HC_BF16, HC_E4M3, HC_FP32},
     {.name = NULL},
 };
 
@@ -235,6 +240,8 @@ bool hc_format_set_allowed(enum hc_op op, const struct hc_format_set *set,
     enum hc_allowed in = d->in[HC_FIRST].format;
     enum hc_allowed out = d->out[HC_FIRST].format;
     if (in == HC_ALLOW_FP32 && set->in != HC_FP32)
+        return false;
+    if (hc_is_fp8(set->in) && !(hc_slot_formats(op, HC_FIRST, false) >> set->in & 1))
         return false;
     if (set->in == HC_FP64 && !d->fp64 && in != HC_ALLOW_FLOAT_OR_FP64 && in != HC_ALLOW_ANY)
         return false;

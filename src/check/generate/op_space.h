@@ -9,8 +9,9 @@
 
 #include "check/check.h"
 
-/* in: the formats of data; out: of the result; state: of weights, gains and statistics; work: of an
-   accumulator or an optimizer's arithmetic, or tf32, which fp32 inputs may be taken as. */
+/* in: the formats of data; out: of the result; state: of weights, gains and statistics (of gemm's
+   second factor only where it is fp8); work: of an accumulator or an optimizer's arithmetic, or
+   tf32, which fp32 inputs may be taken as. */
 struct hc_format_set {
     const char *name;
     enum hc_format in;
