@@ -15,6 +15,14 @@ static bool is_wide(const struct hc_probe *p)
     return hc_formats[p->format].emax > 100;
 }
 
+/* The smallest C that the accumulator has a bit for: one of fewer bits than fp32 has larger
+   subnormal numbers, of which the first is one in any. */
+static double small_addend(const struct hc_findings_of_shape *found)
+{
+    bool narrow = found->result.fraction > 0 && found->result.fraction < 23;
+    return narrow ? 0x1p-127 : 0x1p-149;
+}
+
 static enum hc_status find_small(struct hc_probe *p, struct hc_findings_of_shape *found)
 {
     double tiny = hc_format_tiny(p->format);
@@ -27,13 +35,13 @@ static enum hc_status find_small(struct hc_probe *p, struct hc_findings_of_shape
         hc_probe_scaled(p, 0, 1, -140);
     int c = hc_probe_sum(p);
     if (p->takes_c)
-        hc_probe_c(p, 0x1p-149);
+        hc_probe_c(p, small_addend(found));
     enum hc_status status = hc_probe_run(p);
     if (status != HC_OK)
         return status;
     found->factors = small(p, factors, tiny * other);
     found->small_results = is_wide(p) ? small(p, results, 0x1p-140) : HC_SMALL_UNKNOWN;
-    found->small_c = p->takes_c ? small(p, c, 0x1p-149) : HC_SMALL_UNKNOWN;
+    found->small_c = p->takes_c ? small(p, c, small_addend(found)) : HC_SMALL_UNKNOWN;
     return HC_OK;
 }
 

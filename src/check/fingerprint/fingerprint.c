@@ -15,7 +15,8 @@
 enum { SUMS = 2048, AGAIN = 512 };
 
 /* The calls that are described, and others: of one element, which a library may leave to its vector
-   product; of many; and of long sums, which it may cut into slices. `sums` are compared with those
+   product; of many; and of long sums, which it may cut into slices, as long as the format can show
+   their order. `sums` are compared with those
    of the first shape, or with what was found there, since other lengths have other sums. */
 static const struct hc_gemm_shape first_shape = {.side = 32, .terms = 64};
 static const struct {
@@ -168,9 +169,10 @@ static enum hc_status find_others(const struct hc_probe *first, struct hc_finger
     for (int i = 0; i < SHAPES && status == HC_OK; i++) {
         struct hc_probe p;
         struct hc_found_other *other = &f->other[f->other_count];
+        int most = hc_structure_most_terms(first->format);
         other->shape = other_shapes[i].shape;
-        status =
-            hc_probe_open(&p, first->backend, first->queue, first->format, other_shapes[i].shape);
+        other->shape.terms = other->shape.terms < most ? other->shape.terms : most;
+        status = hc_probe_open(&p, first->backend, first->queue, first->format, other->shape);
         p.takes_c = first->takes_c;
         if (status == HC_OK)
             status = compare_shape(&p, first, other_shapes[i].sums, f, other);

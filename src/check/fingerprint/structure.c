@@ -31,6 +31,16 @@ static void scales(enum hc_format format, int *huge, int *one)
     *one = wide ? -40 : format == HC_E4M3 ? 2 * (f->emin - 3) : 2 * f->emin;
 }
 
+/* A unit keeps up to 25 bits below the huge one; one more, so that a sum of ones is no tie. */
+int hc_structure_most_terms(enum hc_format format)
+{
+    enum { KEPT = 26, MOST = 20 };
+    int huge, one;
+    scales(format, &huge, &one);
+    int bits = huge - one - KEPT;
+    return 1 << (bits < MOST ? bits : MOST);
+}
+
 double hc_probe_one_value(const struct hc_probe *p)
 {
     int huge, one;

@@ -8,6 +8,10 @@
    status of a call. */
 enum hc_status hc_find_structure(struct hc_probe *probe, struct hc_findings_of_shape *found);
 
+/* The terms of the longest sum whose order the format can show: all its small products together are
+   lost next to a huge one. */
+int hc_structure_most_terms(enum hc_format format);
+
 /* Places of products that meet before others do: those of one piece, where a piece has as many. */
 void hc_structure_places(const struct hc_findings_of_shape *found, int place[4]);
 

@@ -4,6 +4,12 @@
 
 #include "check/fingerprint/fingerprint.h"
 
+/* The formats whose sums are probed where nobody names any, ended by HC_FORMAT_COUNT; and whether
+   that one is, on this backend: fp8 only where it names a unit for it, or is somebody's own, which
+   may have one. */
+extern const enum hc_format hc_fingerprint_formats[];
+bool hc_fingerprint_usual(const struct hc_backend *backend, enum hc_format format);
+
 /* Compares what was found with what the backend states, for calls of gemm in that format.
 
    A finer accumulator holds from now on in the bounds of gemm, where it was seen, but none that is

@@ -1,4 +1,4 @@
-#include "check/fingerprint/fingerprint.h"
+#include "check/fingerprint/use.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -17,10 +17,10 @@
 
 const struct hc_command hc_command_fingerprint;
 
-enum { INDENT = 17, FORMATS = 4, REASON = 512 };
+enum { INDENT = 17, FORMATS = 6, REASON = 512 };
 
-static const char usual[] = "fp16,bf16,tf32";
-static const enum hc_format taken[FORMATS] = {HC_FP16, HC_BF16, HC_TF32, HC_FP32};
+static const char usual[] = "fp16,bf16,tf32,e4m3,e5m2";
+static const enum hc_format taken[FORMATS] = {HC_FP16, HC_BF16, HC_TF32, HC_E4M3, HC_E5M2, HC_FP32};
 
 struct work {
     struct hc_backend_options backends;
@@ -85,7 +85,7 @@ static void tell_refused(struct work *w, const struct hc_backend *backend,
                          char why[FORMATS][REASON])
 {
     for (int i = 0; i < w->format_count; i++)
-        if (why[i][0] && strcmp(w->list, usual) != 0) {
+        if (why[i][0] && w->list != usual) {
             print_head(w, backend, w->formats[i]);
             print_line("not taken", why[i], w->out);
             (void)json_array_append_new(
@@ -115,6 +115,8 @@ static void work_on(struct work *w, const struct hc_backend *backend, bool named
     }
     for (int i = 0; i < w->format_count && !hc_stop_signal(); i++) {
         struct hc_fingerprint f;
+        if (w->list == usual && !hc_fingerprint_usual(backend, w->formats[i]))
+            continue;
         enum hc_status status = hc_fingerprint(backend, queue, w->formats[i], &f);
         if (status == HC_OK)
             print(w, backend, &f);
@@ -149,7 +151,7 @@ static enum hc_status read_formats(struct work *w)
         if (n == FORMATS)
             return hc_fail(HC_INVALID,
                            "--formats: '%.*s' is no format that gemm takes; there are: fp16, "
-                           "bf16, tf32, fp32",
+                           "bf16, tf32, e4m3, e5m2, fp32",
                            (int)length, name);
         for (int i = 0; i < w->format_count; i++)
             if (w->formats[i] == format)
@@ -193,8 +195,9 @@ static int run(int argc, char **argv)
         {.name = "formats",
          .value = "LIST",
          .text = &w.list,
-         .help = "the formats of the products' factors: fp16, bf16, tf32, fp32 (default\n"
-                 "fp16,bf16,tf32); tf32 is fp32 that may be taken as such"},
+         .help = "the formats of the products' factors: fp16, bf16, tf32, e4m3, e5m2, fp32; tf32\n"
+                 "is fp32 that may be taken as such (default: fp16,bf16,tf32, and e4m3,e5m2 of a\n"
+                 "backend that names a unit for it, a program or a plug-in)"},
         {.name = "json",
          .value = "FILE",
          .text = &w.json,

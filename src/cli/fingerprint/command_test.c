@@ -50,7 +50,7 @@ Test(fingerprint, refuses_what_it_cannot_do, .init = export_loopback)
     expect_refusal("$hc fingerprint --backend nobody", "no backend 'nobody'");
     expect_refusal("$hc fingerprint --backend pipe:false", "before it greeted");
     expect_refusal("$hc fingerprint --backend \"pipe:$loopback exact only=add\"", "has no gemm");
-    expect_refusal("$hc fingerprint --formats fp16,e4m3", "'e4m3' is no format that gemm takes");
+    expect_refusal("$hc fingerprint --formats fp16,u8", "'u8' is no format that gemm takes");
     expect_refusal("$hc fingerprint --backend \"pipe:$loopback exact zeros\" --formats fp16",
                    "gives 0 where 1 is exact: no fingerprint");
 }
@@ -88,6 +88,22 @@ Test(fingerprint, of_a_format_that_the_machine_had_no_unit_for_says_so, .init = 
     const char *bf16 = strstr(ran->out, "sim-v100, bf16\n  unit           none of the backend's");
     cr_assert_not_null(bf16, "%s", ran->out);
     cr_expect_eq(strstr(ran->out, "  unit "), strstr(bf16, "  unit "), "%s", ran->out);
+}
+
+/* fp8 is probed unasked where a unit for it is named, and where somebody else's backend takes it. */
+Test(fingerprint, of_fp8_is_of_the_backends_that_may_have_a_unit_for_it, .init = export_loopback)
+{
+    const struct ran *ran = run_shell("$hc fingerprint --backend sim-h100,sim-a100,exact");
+    cr_assert_eq(ran->status, 0, "%s", ran->err);
+    cr_expect_not_null(strstr(ran->out, "equals         h100wgmma-e4m3-fp32 "), "%s", ran->out);
+    cr_expect_not_null(strstr(ran->out, "equals         h100wgmma-e5m2-fp32 "), "%s", ran->out);
+    cr_expect_null(strstr(ran->out, "sim-a100, e4m3"));
+    cr_expect_null(strstr(ran->out, "exact, e5m2"));
+    ran = run_shell("$hc fingerprint --backend exact --formats e5m2");
+    cr_expect_not_null(strstr(ran->out, "exact, e5m2\n"), "%s", ran->out);
+    cr_expect_not_null(strstr(ran->out, "equals         plain fp32 in that order"), "%s", ran->out);
+    ran = run_shell("$hc fingerprint --backend \"pipe:$loopback sim-b200 only=gemm\"");
+    cr_expect_not_null(strstr(ran->out, "equals         b200-e4m3-fp32 "), "%s", ran->out);
 }
 
 /* A failure in one format is no reason to be silent of the next. */

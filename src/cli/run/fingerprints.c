@@ -8,9 +8,6 @@
 #include "op/text.h"
 #include "op/wrap.h"
 
-static const enum hc_format formats[] = {HC_FP16, HC_BF16, HC_TF32};
-enum { FORMATS = sizeof formats / sizeof formats[0] };
-
 bool hc_run_wants_fingerprint(const struct hc_run_settings *settings,
                               const struct hc_backend *backend)
 {
@@ -70,8 +67,10 @@ enum hc_status hc_run_fingerprints(struct hc_run_command *s)
         enum hc_status status = backend->open(backend, &queue, 0);
         if (status != HC_OK)
             return status;
-        for (int i = 0; i < FORMATS && !hc_stop_signal(); i++)
-            take(s, backend, queue, formats[i]);
+        const enum hc_format *format = hc_fingerprint_formats;
+        for (; *format != HC_FORMAT_COUNT && !hc_stop_signal(); format++)
+            if (hc_fingerprint_usual(backend, *format))
+                take(s, backend, queue, *format);
         backend->close(queue);
     }
     return HC_OK;
