@@ -29,13 +29,15 @@ static const struct hc_unit_probe three_quarters = {.a = {0x1p-63, 0, -0x1.8p-75
                                                     .answers = {{X86, 0}, {"bfmmla-*", 0x1p-126}},
                                                     .published = X86};
 
-/* C cancels product 0, and product i is small. Beside the large ones it is lost; once they are gone
-   it stays. The answer is the first product that changes the result: the length of a piece, where
+/* C cancels product 0, and product i is small, by 26 bits that fp8 has, too. Beside the large ones
+   it is lost; once they are gone it stays. The answer is the first product that changes the result: the length of a piece, where
    pieces are cut or rounded. MI100 is exact, BFMMLA rounds to odd. */
 static const struct {
     const char *units;
     int first;
 } pieces[] = {
+    {"ada-e4m3* ada-e5m2*", 16},
+    {"h100wgmma-e4m3* h100wgmma-e5m2* b200-e4m3* b200-e5m2*", 32},
     {"mi100-* bfmmla-*", 1},
     {"mi250x-bf16-* avx512bf16-*", 2},
     {"v100-* a100-tf32-* ada-tf32-* mi300x-xf32-* mi250x-*", 4},
@@ -44,6 +46,9 @@ static const struct {
     {"amx-*", 32},
 };
 
+#define LARGE 0x1p8
+#define SMALL 0x1p-5
+
 /* -1 if a call failed. */
 static int first_that_counts(struct hc_check *check, const struct hc_unit *unit)
 {
@@ -51,12 +56,12 @@ static int first_that_counts(struct hc_check *check, const struct hc_unit *unit)
     struct hc_unit_probe_product p = hc_unit_probe_product_new(check, unit, 1, products, 1);
     const struct hc_tensor *a = &p.call.in[HC_GEMM_A];
     const struct hc_tensor *b = &p.call.in[HC_GEMM_B];
-    hc_unit_probe_set(a, 0, hc_unit_probe_code(unit->a, 0x1p14));
-    hc_unit_probe_set(b, 0, hc_unit_probe_code(unit->b, 0x1p14));
-    hc_unit_probe_set(&p.call.in[HC_GEMM_C], 0, hc_unit_probe_code(unit->c, -0x1p28));
+    hc_unit_probe_set(a, 0, hc_unit_probe_code(unit->a, LARGE));
+    hc_unit_probe_set(b, 0, hc_unit_probe_code(unit->b, LARGE));
+    hc_unit_probe_set(&p.call.in[HC_GEMM_C], 0, hc_unit_probe_code(unit->c, -LARGE * LARGE));
     for (int i = 1; i < products; i++) {
-        hc_unit_probe_set(a, i, hc_unit_probe_code(unit->a, 1));
-        hc_unit_probe_set(b, i, hc_unit_probe_code(unit->b, 1));
+        hc_unit_probe_set(a, i, hc_unit_probe_code(unit->a, SMALL));
+        hc_unit_probe_set(b, i, hc_unit_probe_code(unit->b, SMALL));
         if (hc_do(check, &p.call) != HC_OK)
             return -1;
         if (hc_tensor_get(&p.call.out[HC_GEMM_OUT], 0) != 0)
@@ -102,7 +107,7 @@ static const struct hc_case cases[] = {
      .source = "the units' models (docs/matrix-units.md)",
      .level = HC_QUICK,
      .run = claim_pieces,
-     .units = WIDE},
+     .units = WIDE " *-e4m3-fp32* *-e4m3xe5m2-fp32* *-e5m2xe4m3-fp32* *-e5m2-fp32*"},
     {.name = "units/sliver/quarter",
      .title = "a sum that rounds to the smallest normal number is not flushed",
      .source = "measured on x86 with AVX512_BF16 and AMX; Arm A64 BFMMLA",
