@@ -1,7 +1,9 @@
+#define _GNU_SOURCE /* dlinfo */
 #include "kernels/cuda/library/find.h"
 
 #include <dlfcn.h>
 #include <glob.h>
+#include <link.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -36,17 +38,32 @@ static const struct place places[] = {
     {NULL, NULL, "/usr" PACKAGES},
 };
 
-/* The first file of the pattern that loads, or NULL. */
-static void *load_first(const char *pattern)
+/* Loads files of the pattern, or only the first that loads. Returns the last one that did. */
+static void *load_some(const char *pattern, bool one)
 {
     glob_t found;
-    void *library = NULL;
+    void *last = NULL;
     if (glob(pattern, 0, NULL, &found) == 0) {
-        for (size_t i = 0; i < found.gl_pathc && !library; i++)
-            library = dlopen(found.gl_pathv[i], RTLD_NOW | RTLD_LOCAL);
+        for (size_t i = 0; i < found.gl_pathc && !(one && last); i++) {
+            void *library = dlopen(found.gl_pathv[i], RTLD_NOW | RTLD_LOCAL);
+            last = library ? library : last;
+        }
         globfree(&found);
     }
-    return library;
+    return last;
+}
+
+void hc_library_open_beside(void *library, const char *pattern)
+{
+    char path[4096];
+    struct link_map *map = NULL;
+    if (dlinfo(library, RTLD_DI_LINKMAP, &map) != 0)
+        return;
+    const char *slash = strrchr(map->l_name, '/');
+    int used = snprintf(path, sizeof path, "%.*s%s", slash ? (int)(slash + 1 - map->l_name) : 0,
+                        map->l_name, pattern);
+    if (slash && used >= 0 && (size_t)used < sizeof path)
+        (void)load_some(path, false);
 }
 
 static bool exists_below(const char *root, int length, const char *file)
@@ -63,7 +80,7 @@ static void *load_below(const struct place *place, const char *root, int length,
     if (place->beside && !exists_below(root, length, place->beside))
         return NULL;
     int used = snprintf(path, sizeof path, "%.*s%s%s", length, root, place->folder, name);
-    return used >= 0 && (size_t)used < sizeof path ? load_first(path) : NULL;
+    return used >= 0 && (size_t)used < sizeof path ? load_some(path, true) : NULL;
 }
 
 static void *load_from(const struct place *place, const char *name)

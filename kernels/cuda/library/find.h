@@ -11,4 +11,8 @@ extern const char hc_library_places[];
    NULL if there is none. */
 void *hc_library_open(const char *name);
 
+/* Loads the libraries of this pattern (glob(3)) that load from the folder of a loaded one. Those
+   that a library loads by name are then found, and are of its version. */
+void hc_library_open_beside(void *library, const char *pattern);
+
 #endif

@@ -34,21 +34,26 @@ static void set(const char *variable, const char *value)
     cr_assert_eq(setenv(variable, text, 1), 0);
 }
 
-/* That it was the file in this folder that was loaded. */
-static void expect_from(const char *folder)
+static bool is_loaded(const char *path)
 {
     char line[8192];
-    char wanted[8192];
     bool found = false;
-    void *library = hc_library_open(name);
-    cr_assert_not_null(library, "%s", folder);
-    (void)snprintf(wanted, sizeof wanted, "%s/%s", folder, name);
     FILE *maps = fopen("/proc/self/maps", "r");
     cr_assert_not_null(maps);
     while (fgets(line, sizeof line, maps))
-        found = found || strstr(line, wanted);
+        found = found || strstr(line, path);
     (void)fclose(maps);
-    cr_expect(found, "not loaded from %s", folder);
+    return found;
+}
+
+/* That it was the file in this folder that was loaded. */
+static void expect_from(const char *folder)
+{
+    char wanted[8192];
+    void *library = hc_library_open(name);
+    cr_assert_not_null(library, "%s", folder);
+    (void)snprintf(wanted, sizeof wanted, "%s/%s", folder, name);
+    cr_expect(is_loaded(wanted), "not loaded from %s", folder);
     cr_expect_eq(dlclose(library), 0);
 }
 
@@ -98,4 +103,27 @@ Test(library_find, goes_on_from_a_file_that_does_not_load, .init = enter_empty)
     make("env/lib/python3.12/site-packages/nvidia/b/lib", HC_STAND_IN);
     set("VIRTUAL_ENV", "%s/env");
     expect_from("env/lib/python3.12/site-packages/nvidia/b/lib");
+}
+
+/* Another version lies in a place that is searched first. */
+Test(library_find, loads_the_parts_of_a_library_from_its_own_folder, .init = enter_empty)
+{
+    make("toolkit/lib64", HC_STAND_IN);
+    make("env/lib/python3.12/site-packages/nvidia/b/lib", HC_STAND_IN);
+    set("VIRTUAL_ENV", "%s/env");
+    cr_assert_eq(
+        system("cd env/lib/python3.12/site-packages/nvidia/b/lib && "
+               "/bin/cp *.so.9 libparts_new.so.9 && /bin/cp *_in.so.9 libparts_old.so.9 && "
+               "echo text > libparts_broken.so.9 && "
+               "/bin/cp *_in.so.9 ../../../../../../../toolkit/lib64/libparts_other.so.9"),
+        0);
+    void *library = hc_library_open(name);
+    set("CUDA_HOME", "%s/toolkit");
+    cr_assert_not_null(library);
+    hc_library_open_beside(library, "libparts_*.so.9");
+    cr_expect(is_loaded("nvidia/b/lib/libparts_new.so.9"));
+    cr_expect(is_loaded("nvidia/b/lib/libparts_old.so.9"));
+    cr_expect(!is_loaded("libparts_broken"));
+    cr_expect(!is_loaded("libparts_other"));
+    cr_expect_eq(dlclose(library), 0);
 }

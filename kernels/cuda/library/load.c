@@ -54,19 +54,14 @@ static enum hc_status fill(struct hc_library *to, void *library, const char *tit
     return HC_OK;
 }
 
-/* Libraries that cuBLAS and cuDNN load by name. They are loaded first, so that theirs is found
-   wherever it is; both versions of cuBLASLt, since cuDNN may be built for the other one. One that
-   is missing here may not be needed. */
+/* Libraries that cuBLAS and cuDNN load by name. They are loaded first, so that they are found
+   wherever they are; both versions, since cuDNN may be built for the other one. One that is missing
+   here may not be needed. */
 static const char *const helpers[] = {
     "libcublasLt.so.13",
     "libcublasLt.so.12",
     "libnvrtc.so.13",
     "libnvrtc.so.12",
-    "libcudnn_graph.so.9",
-    "libcudnn_ops.so.9",
-    "libcudnn_engines_precompiled.so.9",
-    "libcudnn_engines_runtime_compiled.so.9",
-    "libcudnn_heuristic.so.9",
 };
 
 enum hc_status hc_library_load(const struct hc_library **library)
@@ -87,6 +82,7 @@ enum hc_status hc_library_load(const struct hc_library **library)
     void *dnn = hc_library_open("libcudnn.so.9");
     if (!dnn)
         return hc_fail(HC_DEVICE, "cuda: no libcudnn.so.9 that loads in %s", hc_library_places);
+    hc_library_open_beside(dnn, "libcudnn_*.so.9"); /* its parts, of the same version */
     enum hc_status status = fill(&loaded, blas, "cuBLAS", blas_symbols);
     if (status == HC_OK)
         status = fill(&loaded, dnn, "cuDNN", dnn_symbols);
