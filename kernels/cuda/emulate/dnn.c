@@ -1,4 +1,5 @@
-/* The stand-in for cuDNN's backend interface: descriptors are created, set, finalized and read. */
+/* The stand-in for cuDNN's backend interface: descriptors are created, set and read.
+   The states that they go through are the real library's to check (plans/refusals_test.c). */
 #include "kernels/cuda/emulate/dnn.h"
 
 #include <stdlib.h>
@@ -17,7 +18,7 @@ const struct hc_dnn_engine hc_dnn_engines[HC_DNN_ENGINES] = {
 int hc_dnn_create(void **handle)
 {
     *handle = calloc(1, sizeof(struct hc_dnn_handle));
-    return *handle ? 0 : HC_DNN_ALLOC_FAILED;
+    return *handle ? 0 : HC_DNN_NO_MEMORY;
 }
 
 int hc_dnn_destroy(void *handle)
@@ -28,8 +29,6 @@ int hc_dnn_destroy(void *handle)
 
 int hc_dnn_set_stream(void *handle, void *stream)
 {
-    if (!handle)
-        return HC_DNN_BAD_NULL;
     ((struct hc_dnn_handle *)handle)->stream = stream;
     return 0;
 }
@@ -39,7 +38,7 @@ int hc_dnn_create_descriptor(int kind, void **descriptor)
     struct hc_dnn_descriptor *d = calloc(1, sizeof *d);
     *descriptor = d;
     if (!d)
-        return HC_DNN_ALLOC_FAILED;
+        return HC_DNN_NO_MEMORY;
     d->kind = kind;
     return 0;
 }
@@ -69,61 +68,42 @@ static size_t size_of(int type)
 int hc_dnn_set(void *descriptor, int name, int type, int64_t count, const void *values)
 {
     struct hc_dnn_descriptor *d = descriptor;
-    if (!d || !values)
-        return HC_DNN_BAD_NULL;
-    if (d->final || count < 1 || count > HC_DNN_VALUES || d->count == HC_DNN_ATTRIBUTES)
+    if (count < 1 || count > HC_DNN_VALUES || d->count == HC_DNN_ATTRIBUTES)
         return HC_DNN_BAD_PARAM;
-    for (int i = 0; i < d->count; i++)
-        if (d->attribute[i].name == name)
-            return HC_DNN_BAD_DUPLICATE;
     struct hc_dnn_attribute *a = &d->attribute[d->count++];
     *a = (struct hc_dnn_attribute){.name = name, .type = type, .count = count};
     memcpy(&a->value, values, (size_t)count * size_of(type));
     return 0;
 }
 
-/* A finalized operation is read again where it is run: its descriptors cannot change any more. */
 int hc_dnn_finalize(void *descriptor)
 {
-    struct hc_dnn_descriptor *d = descriptor;
+    const struct hc_dnn_descriptor *d = descriptor;
     struct hc_dnn_operation operation;
-    int status = 0;
-    if (!d)
-        return HC_DNN_BAD_NULL;
-    if (d->final)
-        return HC_DNN_BAD_PARAM;
-    if (d->kind == HC_DNN_FORWARD || d->kind == HC_DNN_BWD_DATA || d->kind == HC_DNN_BWD_FILTER)
-        status = hc_dnn_read(d, &operation);
-    if (d->kind == HC_DNN_GRAPH || d->kind == HC_DNN_PLAN) {
-        int handle = d->kind == HC_DNN_GRAPH ? HC_DNN_GRAPH_HANDLE : HC_DNN_PLAN_HANDLE;
-        const struct hc_dnn_descriptor *below = hc_dnn_operation_of(d);
-        status = !hc_dnn_find(d, handle, HC_DNN_TYPE_HANDLE, 1) ? HC_DNN_BAD_NULL
-                 : !below || !below->final                      ? HC_DNN_BAD_NOT_FINALIZED
-                                                                : 0;
-    }
-    d->final = status == 0;
-    return status;
+    bool operates =
+        d->kind == HC_DNN_FORWARD || d->kind == HC_DNN_BWD_DATA || d->kind == HC_DNN_BWD_FILTER;
+    return operates ? hc_dnn_read(d, &operation) : 0;
 }
 
-/* Gives each configuration that the caller made an engine, and the graph that it is for. */
+/* Gives each configuration that the caller made an engine, and the graph that it is for. cuDNN has
+   no engine for a graph of more than one format. */
 static int propose(const struct hc_dnn_descriptor *d, int64_t capacity, int64_t *count,
                    struct hc_dnn_descriptor **configs)
 {
     struct hc_dnn_descriptor *graph = hc_dnn_child(d, HC_DNN_HEURISTICS_GRAPH);
     struct hc_dnn_operation o;
-    if (!graph || !graph->final || hc_dnn_read(hc_dnn_operation_of(graph), &o) != 0)
-        return HC_DNN_BAD_NOT_FINALIZED;
-    bool single = hc_dnn_single(&o);
     *count = 0;
-    for (int i = 0; i < HC_DNN_ENGINES && *count < capacity; i++) {
-        struct hc_dnn_descriptor *c = configs[*count];
-        if (i == 2 && !single)
+    if (hc_dnn_read(hc_dnn_operation_of(graph), &o) != 0 || o.w.format != o.x.format ||
+        o.y.format != o.x.format)
+        return HC_DNN_NOT_SUPPORTED;
+    for (int i = 0; i < HC_DNN_ENGINES; i++) {
+        if (i == 2 && o.x.format != HC_FP32)
             continue;
-        if (!c || c->kind != HC_DNN_CONFIG || c->final)
-            return HC_DNN_BAD_KIND;
-        (void)hc_dnn_set(c, HC_DNN_HEURISTICS_GRAPH, HC_DNN_TYPE_DESCRIPTOR, 1, &graph);
-        c->engine = i;
-        c->final = true;
+        if (*count < capacity) {
+            struct hc_dnn_descriptor *c = configs[*count];
+            (void)hc_dnn_set(c, HC_DNN_HEURISTICS_GRAPH, HC_DNN_TYPE_DESCRIPTOR, 1, &graph);
+            c->engine = i;
+        }
         ++*count;
     }
     return 0;
@@ -142,17 +122,11 @@ int hc_dnn_get(const void *descriptor, int name, int type, int64_t capacity, int
 {
     const struct hc_dnn_descriptor *d = descriptor;
     struct hc_dnn_operation operation;
-    if (!d || !d->final)
-        return HC_DNN_BAD_NOT_FINALIZED;
     *count = 1;
     if (name == HC_DNN_HEURISTICS_RESULTS && type == HC_DNN_TYPE_DESCRIPTOR)
         return propose(d, capacity, count, values);
     if (name == HC_DNN_CONFIG_ENGINE && type == HC_DNN_TYPE_DESCRIPTOR) {
-        struct hc_dnn_descriptor *engine = *(struct hc_dnn_descriptor **)values;
-        if (!engine || engine->kind != HC_DNN_ENGINE)
-            return HC_DNN_BAD_KIND;
-        engine->engine = d->engine;
-        engine->final = true;
+        (*(struct hc_dnn_descriptor **)values)->engine = d->engine;
         return 0;
     }
     if (name == HC_DNN_ENGINE_INDEX && type == HC_DNN_TYPE_INT64) {
@@ -180,18 +154,10 @@ int hc_dnn_get(const void *descriptor, int name, int type, int64_t capacity, int
 
 const char *hc_dnn_text(int status)
 {
-    switch (status) {
-    case HC_DNN_BAD_SHAPE:
-        return "shapes do not match";
-    case HC_DNN_BAD_MISALIGNED:
-        return "misaligned pointer";
-    case HC_DNN_BAD_NULL:
-        return "null pointer";
-    case HC_DNN_UNSUPPORTED:
-        return "not supported";
-    default:
-        return "bad parameter";
-    }
+    return status == HC_DNN_BAD_SHAPE        ? "shapes do not match"
+           : status == HC_DNN_BAD_MISALIGNED ? "misaligned pointer"
+           : status == HC_DNN_NOT_SUPPORTED  ? "not supported"
+                                             : "bad parameter";
 }
 
 size_t hc_dnn_version(void)

@@ -29,7 +29,6 @@ struct hc_dnn_attribute {
 
 struct hc_dnn_descriptor {
     int kind;
-    bool final;
     int engine; /* of a configuration and an engine */
     int count;
     struct hc_dnn_attribute attribute[HC_DNN_ATTRIBUTES];
@@ -73,9 +72,6 @@ int hc_dnn_read(const struct hc_dnn_descriptor *d, struct hc_dnn_operation *oper
 
 /* The operation of a plan, of a configuration or of a graph. */
 const struct hc_dnn_descriptor *hc_dnn_operation_of(const struct hc_dnn_descriptor *plan);
-
-/* Whether its inputs are fp32. */
-bool hc_dnn_single(const struct hc_dnn_operation *operation);
 
 /* The tensor that the operation writes, and the bytes of workspace that its plans need for the sums
    in fp32. */

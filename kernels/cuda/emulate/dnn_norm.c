@@ -19,7 +19,7 @@ int hc_dnn_create_tensor(void **tensor)
     struct tensor *t = calloc(1, sizeof *t);
     *tensor = t;
     if (!t)
-        return HC_DNN_ALLOC_FAILED;
+        return HC_DNN_NO_MEMORY;
     t->type = -1;
     return 0;
 }

@@ -32,6 +32,17 @@ static bool number_is(const struct hc_dnn_descriptor *d, int name, int type, int
     return a && a->value.number[0] == want;
 }
 
+/* Whether elements have places of their own, as far as two dimensions show it. */
+static bool is_disjoint(const struct hc_dnn_tensor *t)
+{
+    for (int i = 0; i < 4; i++)
+        for (int j = 0; j < 4; j++)
+            if (i != j && t->extent[i] > 1 && t->extent[j] > 1 && t->stride[i] >= t->stride[j] &&
+                t->stride[i] < t->stride[j] * t->extent[j])
+                return false;
+    return true;
+}
+
 static bool read_tensor(const struct hc_dnn_descriptor *d, struct hc_dnn_tensor *t)
 {
     static const struct {
@@ -42,21 +53,21 @@ static bool read_tensor(const struct hc_dnn_descriptor *d, struct hc_dnn_tensor 
     for (int i = 0; i < 3; i++)
         if (number_is(d, HC_DNN_TENSOR_TYPE, HC_DNN_TYPE_DATA_TYPE, types[i].type))
             t->format = types[i].format;
-    bool read = d && d->final && d->kind == HC_DNN_TENSOR && t->format != HC_FORMAT_COUNT &&
+    bool read = t->format != HC_FORMAT_COUNT &&
                 integers(d, HC_DNN_TENSOR_DIMENSIONS, 4, t->extent) &&
                 integers(d, HC_DNN_TENSOR_STRIDES, 4, t->stride) &&
                 integers(d, HC_DNN_TENSOR_ID, 1, &t->id) &&
                 integers(d, HC_DNN_TENSOR_ALIGNMENT, 1, &t->alignment);
     for (int i = 0; read && i < 4; i++)
         read = t->extent[i] > 0 && t->stride[i] > 0;
-    return read;
+    return read && is_disjoint(t) && t->alignment > 0 &&
+           t->alignment % hc_formats[t->format].bytes == 0;
 }
 
 static bool read_convolution(const struct hc_dnn_descriptor *d, struct hc_dnn_operation *o)
 {
     int64_t spatial = 0;
-    return d && d->final && d->kind == HC_DNN_CONVOLUTION &&
-           integers(d, HC_DNN_CONVOLUTION_SPATIAL_DIMENSIONS, 1, &spatial) && spatial == 2 &&
+    return integers(d, HC_DNN_CONVOLUTION_SPATIAL_DIMENSIONS, 1, &spatial) && spatial == 2 &&
            number_is(d, HC_DNN_CONVOLUTION_COMPUTE, HC_DNN_TYPE_DATA_TYPE, HC_DNN_FP32) &&
            number_is(d, HC_DNN_CONVOLUTION_MODE, HC_DNN_TYPE_MODE, HC_DNN_CROSS_CORRELATION) &&
            integers(d, HC_DNN_CONVOLUTION_PRE_PADDINGS, 2, o->before) &&
@@ -89,10 +100,11 @@ static bool scales_are(const struct hc_dnn_descriptor *d, int first)
 
 int hc_dnn_read(const struct hc_dnn_descriptor *d, struct hc_dnn_operation *o)
 {
-    int first = d->kind == HC_DNN_FORWARD    ? HC_DNN_FORWARD_FIRST
-                : d->kind == HC_DNN_BWD_DATA ? HC_DNN_BWD_DATA_FIRST
-                                             : HC_DNN_BWD_FILTER_FIRST;
-    o->kind = d->kind;
+    int kind = d ? d->kind : 0;
+    int first = kind == HC_DNN_FORWARD    ? HC_DNN_FORWARD_FIRST
+                : kind == HC_DNN_BWD_DATA ? HC_DNN_BWD_DATA_FIRST
+                                          : HC_DNN_BWD_FILTER_FIRST;
+    o->kind = kind;
     if (!scales_are(d, first) || !read_convolution(hc_dnn_child(d, first + 2), o) ||
         !read_tensor(hc_dnn_child(d, first + 3), &o->w) ||
         !read_tensor(hc_dnn_child(d, first + 4), &o->x) ||
@@ -110,11 +122,6 @@ const struct hc_dnn_descriptor *hc_dnn_operation_of(const struct hc_dnn_descript
     if (d && d->kind == HC_DNN_CONFIG)
         d = hc_dnn_child(d, HC_DNN_HEURISTICS_GRAPH);
     return hc_dnn_child(d, HC_DNN_GRAPH_OPERATIONS);
-}
-
-bool hc_dnn_single(const struct hc_dnn_operation *o)
-{
-    return (o->kind == HC_DNN_FORWARD ? o->x.format : o->y.format) == HC_FP32;
 }
 
 const struct hc_dnn_tensor *hc_dnn_written(const struct hc_dnn_operation *o)

@@ -139,14 +139,12 @@ int hc_dnn_execute(void *handle, void *plan, void *pack)
     const struct hc_dnn_attribute *workspace =
         hc_dnn_find(v, HC_DNN_PACK_WORKSPACE, HC_DNN_TYPE_POINTER, 1);
     struct run run;
-    if (!handle || !p || !v || !p->final || !v->final)
-        return HC_DNN_BAD_NOT_FINALIZED;
     int status = hc_dnn_read(hc_dnn_operation_of(p), &run.o);
     if (status != 0)
         return status;
     const struct hc_dnn_engine *engine =
         &hc_dnn_engines[hc_dnn_child(p, HC_DNN_PLAN_CONFIG)->engine];
-    bool on_unit = engine->partial == HC_FP32 && (engine->tf32 || !hc_dnn_single(&run.o));
+    bool on_unit = engine->partial == HC_FP32 && (engine->tf32 || run.o.x.format != HC_FP32);
     run.rule =
         on_unit ? hc_sum_on_unit(run.o.x.format) : (struct hc_sum_rule){NULL, engine->partial};
     run.w = pointer_of(v, &run.o.w);
@@ -158,5 +156,5 @@ int hc_dnn_execute(void *handle, void *plan, void *pack)
     if (!run.sums)
         return HC_DNN_BAD_NULL;
     struct hc_emulated_stream *stream = ((const struct hc_dnn_handle *)handle)->stream;
-    return hc_emulated_stream_submit(stream, work, &run, sizeof run) ? 0 : HC_DNN_ALLOC_FAILED;
+    return hc_emulated_stream_submit(stream, work, &run, sizeof run) ? 0 : HC_DNN_NO_MEMORY;
 }

@@ -24,13 +24,9 @@ enum {
     HC_DNN_BAD_PARAM = 2000,
     HC_DNN_BAD_NULL = 2002,
     HC_DNN_BAD_MISALIGNED = 2003,
-    HC_DNN_BAD_NOT_FINALIZED = 2004,
     HC_DNN_BAD_SHAPE = 2008,
     HC_DNN_BAD_DUPLICATE = 2009,
     HC_DNN_BAD_TYPE = 2010,
-    HC_DNN_BAD_KIND = 2012,
-    HC_DNN_UNSUPPORTED = 3000,
-    HC_DNN_ALLOC_FAILED = 4003,
 };
 
 /* blas.c; dnn.c and dnn_run.c; dnn_norm.c. */

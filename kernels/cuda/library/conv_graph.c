@@ -2,7 +2,21 @@
    C, H, W (filters K, C, R, S) whatever the layout is. Ours, channels last, is in the strides. */
 #include "kernels/cuda/library/conv_plan.h"
 
-#include <assert.h>
+#include <stdlib.h>
+
+/* Whether one more descriptor can be kept. */
+static bool has_room(struct hc_conv_plan *plan)
+{
+    if (plan->count < plan->room)
+        return true;
+    int room = 2 * plan->room + 16;
+    void **made = realloc((void *)plan->made, (size_t)room * sizeof *made);
+    if (!made)
+        return false;
+    plan->made = made;
+    plan->room = room;
+    return true;
+}
 
 void *hc_conv_make(struct hc_conv_builder *b, int kind)
 {
@@ -10,12 +24,12 @@ void *hc_conv_make(struct hc_conv_builder *b, int kind)
     void *descriptor = NULL;
     if (b->status != 0)
         return NULL;
-    b->status = b->library->cudnn_create_descriptor(kind, &descriptor);
+    b->status =
+        has_room(plan) ? b->library->cudnn_create_descriptor(kind, &descriptor) : HC_DNN_NO_MEMORY;
     if (b->status != 0) {
         b->what = "create a descriptor";
         return NULL;
     }
-    assert(plan->count < HC_CONV_DESCRIPTORS);
     plan->made[plan->count++] = descriptor;
     return descriptor;
 }
@@ -44,6 +58,14 @@ void hc_conv_get(struct hc_conv_builder *b, void *descriptor, int name, int type
         return;
     b->status = b->library->cudnn_get(descriptor, name, type, capacity, count, values);
     b->what = "get an attribute";
+}
+
+void hc_conv_target(struct hc_conv_builder *b, void *descriptor, int handle, int device)
+{
+    if (!b->device)
+        hc_conv_set(b, descriptor, handle, HC_DNN_TYPE_HANDLE, 1, &b->handle);
+    else
+        hc_conv_set(b, descriptor, device, HC_DNN_TYPE_DESCRIPTOR, 1, &b->device);
 }
 
 void hc_conv_undo(struct hc_conv_builder *b, int count)
@@ -110,12 +132,9 @@ void *hc_conv_graph(struct hc_conv_builder *b)
     const struct operation *o = &operations[g->op - HC_OP_conv2d];
     const float alpha = 1;
     const float beta = 0;
-    void *w = tensor(b, HC_CONV_ID_W, g->op == HC_OP_conv2d_bwd_filter ? key->out : key->in, g->k,
-                     g->r, g->s, g->c);
-    void *x = tensor(b, HC_CONV_ID_X, g->op == HC_OP_conv2d_bwd_data ? key->out : key->in, g->n,
-                     g->h, g->w, g->c);
-    void *y =
-        tensor(b, HC_CONV_ID_Y, g->op == HC_OP_conv2d ? key->out : key->in, g->n, g->p, g->q, g->k);
+    void *w = tensor(b, HC_CONV_ID_W, key->format, g->k, g->r, g->s, g->c);
+    void *x = tensor(b, HC_CONV_ID_X, key->format, g->n, g->h, g->w, g->c);
+    void *y = tensor(b, HC_CONV_ID_Y, key->format, g->n, g->p, g->q, g->k);
     void *c = convolution(b);
     void *operation = hc_conv_make(b, o->kind);
     hc_conv_set(b, operation, o->first, HC_DNN_TYPE_FLOAT, 1, &alpha);
@@ -126,7 +145,8 @@ void *hc_conv_graph(struct hc_conv_builder *b)
     hc_conv_set(b, operation, o->first + 5, HC_DNN_TYPE_DESCRIPTOR, 1, &y);
     hc_conv_finalize(b, operation);
     void *graph = hc_conv_make(b, HC_DNN_GRAPH);
-    hc_conv_set(b, graph, HC_DNN_GRAPH_HANDLE, HC_DNN_TYPE_HANDLE, 1, &b->handle);
+    if (!b->device)
+        hc_conv_set(b, graph, HC_DNN_GRAPH_HANDLE, HC_DNN_TYPE_HANDLE, 1, &b->handle);
     hc_conv_set(b, graph, HC_DNN_GRAPH_OPERATIONS, HC_DNN_TYPE_DESCRIPTOR, 1, &operation);
     hc_conv_finalize(b, graph);
     return graph;

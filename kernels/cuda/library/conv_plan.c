@@ -9,6 +9,7 @@ static void release(const struct hc_library *l, struct hc_conv_plan *plan)
         if (plan->packs[i].descriptor)
             (void)l->cudnn_destroy_descriptor(plan->packs[i].descriptor);
     hc_conv_undo(&(struct hc_conv_builder){.library = l, .plan = plan}, 0);
+    free((void *)plan->made);
     free(plan);
 }
 
@@ -20,7 +21,11 @@ static struct hc_conv_plan *make(struct hc_libraries *libraries, const struct hc
         return NULL;
     }
     plan->key = *key;
-    struct hc_conv_builder b = {libraries->library, libraries->dnn, plan, 0, ""};
+    struct hc_conv_builder b = {.library = libraries->library,
+                                .handle = libraries->dnn,
+                                .device = libraries->device,
+                                .plan = plan,
+                                .what = ""};
     void *graph = hc_conv_graph(&b);
     if (b.status != 0) {
         (void)hc_fail(HC_DEVICE, "cuda: cuDNN: %s: %s: %s", hc_ops[key->shape.op].name, b.what,
@@ -34,15 +39,14 @@ static struct hc_conv_plan *make(struct hc_libraries *libraries, const struct hc
 
 static bool same(const struct hc_conv_key *a, const struct hc_conv_key *b)
 {
-    return hc_conv_same(&a->shape, &b->shape) && a->in == b->in && a->out == b->out &&
-           a->tf32 == b->tf32;
+    return hc_conv_same(&a->shape, &b->shape) && a->format == b->format && a->tf32 == b->tf32;
 }
 
 static struct hc_conv_plan **bucket(struct hc_libraries *libraries, const struct hc_conv_key *key)
 {
     const struct hc_conv_shape *g = &key->shape;
-    const int64_t parts[] = {g->op, g->n, g->h,      g->w,    g->c,
-                             g->k,  g->r, g->stride, key->in, key->out};
+    const int64_t parts[] = {g->op, g->n, g->h, g->w,      g->c,
+                             g->k,  g->r, g->s, g->stride, key->format};
     uint64_t hash = 0;
     for (size_t i = 0; i < sizeof parts / sizeof parts[0]; i++)
         hash = (hash ^ (uint64_t)parts[i]) * 0x100000001b3u;

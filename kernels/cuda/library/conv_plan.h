@@ -22,22 +22,14 @@
 /* A convolution as cuDNN is asked for it. */
 struct hc_conv_key {
     struct hc_conv_shape shape;
-    enum hc_format in;
-    enum hc_format out; /* that cuDNN writes: the inputs' or fp32 */
-    bool tf32;          /* whether fp32 inputs may be taken as tf32 */
+    enum hc_format format; /* of its three tensors */
+    bool tf32;             /* whether fp32 inputs may be taken as tf32 */
 };
 
 /* The alignment of tensors and workspace that plans rely on. */
 enum { HC_DNN_ALIGNMENT = 16 };
 
-/* Descriptors of a plan: six of the graph, heuristics and their proposals, an engine and its knobs,
-   and the plan. */
-enum {
-    HC_CONV_PROPOSALS = 16,
-    HC_CONV_KNOBS = 16,
-    HC_CONV_DESCRIPTORS = 6 + 1 + HC_CONV_PROPOSALS + 1 + HC_CONV_KNOBS + 1,
-    HC_CONV_PACKS = 4,
-};
+enum { HC_CONV_PACKS = 4 };
 
 /* Ids of the tensors in a plan. */
 enum { HC_CONV_ID_X = 1, HC_CONV_ID_W = 2, HC_CONV_ID_Y = 3 };
@@ -54,13 +46,16 @@ struct hc_conv_plan {
     struct hc_conv_key key;
     void *plan;                               /* NULL: cuDNN has none for this shape */
     int64_t engine;                           /* its global index */
+    int mode;                                 /* of the heuristics that proposed it */
     int64_t workspace;                        /* bytes */
     int refused;                              /* proposals before it that were not acceptable */
-    char text[192];                           /* describes it for the record */
+    char text[256];                           /* describes it for the record */
     struct hc_conv_pack packs[HC_CONV_PACKS]; /* of the latest calls */
     int next_pack;
-    void *made[HC_CONV_DESCRIPTORS]; /* descriptors that the plan needs */
+    void **made; /* descriptors that the plan needs: those of the graph, heuristics with all their
+                    proposals, an engine and its knobs, and the plan */
     int count;
+    int room; /* of `made` */
 };
 
 struct hc_conv_key hc_conv_key_of(const struct hc_call *call);
@@ -81,6 +76,7 @@ void hc_conv_plans_free(struct hc_libraries *libraries);
 struct hc_conv_builder {
     const struct hc_library *library;
     void *handle;
+    void *device; /* see struct hc_libraries */
     struct hc_conv_plan *plan;
     int status;       /* cuDNN's, of the first call that failed; 0: none did */
     const char *what; /* that call */
@@ -91,6 +87,8 @@ void hc_conv_set(struct hc_conv_builder *b, void *descriptor, int name, int type
 void hc_conv_get(struct hc_conv_builder *b, void *descriptor, int name, int type, int64_t capacity,
                  int64_t *count, void *values);
 void hc_conv_finalize(struct hc_conv_builder *b, void *descriptor);
+/* Sets the attribute that says for which device a descriptor is: its handle or its description. */
+void hc_conv_target(struct hc_conv_builder *b, void *descriptor, int handle, int device);
 /* Destroys the descriptors after the first `count`. */
 void hc_conv_undo(struct hc_conv_builder *b, int count);
 void *hc_conv_graph(struct hc_conv_builder *b);

@@ -83,7 +83,7 @@ Test(cuda_conv, a_padding_or_stride_of_one_more_shows)
 
 Test(cuda_conv, scratch_of_one_byte_less_is_written_beside, .signal = SIGABRT)
 {
-    struct hc_call call = convolution(HC_OP_conv2d, shapes[0], HC_FP32, HC_FP16);
+    struct hc_call call = convolution(HC_OP_conv2d, shapes[0], HC_FP16, HC_FP16);
     begin();
     (void)run(&call, 1);
     end();
@@ -99,6 +99,24 @@ Test(cuda_conv, on_a_tensor_that_is_not_aligned_is_our_own_kernels)
     call.in[HC_CONV_X].data = beside;
     altered.cudnn_execute = NULL;
     cr_assert_eq(run(&call, 0), 0, "%s", hc_message());
+    end();
+}
+
+static int never(int kind, void **descriptor)
+{
+    (void)kind;
+    (void)descriptor;
+    return HC_DNN_NOT_SUPPORTED;
+}
+
+Test(cuda_conv, into_another_format_is_our_own_kernels_and_cudnn_is_not_asked)
+{
+    struct hc_call call = convolution(HC_OP_conv2d_bwd_filter, shapes[0], HC_FP16, HC_FP32);
+    struct hc_call same = convolution(HC_OP_conv2d_bwd_filter, shapes[0], HC_FP16, HC_FP16);
+    begin();
+    altered.cudnn_create_descriptor = never;
+    cr_assert_eq(run(&call, 0), 0, "%s", hc_message());
+    cr_assert_eq(run(&same, 0), -1, "cuDNN is asked for one of a single format");
     end();
 }
 

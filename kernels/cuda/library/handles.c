@@ -88,12 +88,11 @@ void hc_libraries_describe(const struct hc_libraries *libraries, hc_tell *tell, 
         const struct hc_conv_shape *g = &p->key.shape;
         char name[256];
         (void)snprintf(name, sizeof name,
-                       "%s %s to %s, x %lldx%lldx%lldx%lld, w %lldx%lldx%lldx%lld, stride %lld, "
-                       "pad %lld",
-                       hc_ops[g->op].name, p->key.tf32 ? "tf32" : hc_formats[p->key.in].name,
-                       hc_formats[p->key.out].name, (long long)g->n, (long long)g->h,
-                       (long long)g->w, (long long)g->c, (long long)g->k, (long long)g->r,
-                       (long long)g->s, (long long)g->c, (long long)g->stride, (long long)g->pad);
+                       "%s %s, x %lldx%lldx%lldx%lld, w %lldx%lldx%lldx%lld, stride %lld, pad %lld",
+                       hc_ops[g->op].name, p->key.tf32 ? "tf32" : hc_formats[p->key.format].name,
+                       (long long)g->n, (long long)g->h, (long long)g->w, (long long)g->c,
+                       (long long)g->k, (long long)g->r, (long long)g->s, (long long)g->c,
+                       (long long)g->stride, (long long)g->pad);
         tell(name, p->text, context);
     }
 }

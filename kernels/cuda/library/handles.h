@@ -15,6 +15,8 @@ struct hc_libraries {
     const struct hc_library *library;
     void *blas;
     void *dnn;
+    void *device; /* cuDNN's description of a device that stands in for the handle dnn: convolutions
+                     are planned for it, and cannot run; NULL: none does */
     struct hc_conv_plan *plans; /* oldest first, up to `last` */
     struct hc_conv_plan *last;
     struct hc_conv_plan *bucket[HC_CONV_BUCKETS];

@@ -41,6 +41,7 @@ enum hc_dnn_kind {
     HC_DNN_GRAPH = 15,
     HC_DNN_PACK = 16,
     HC_DNN_TENSOR = 17,
+    HC_DNN_DEVICE = 38,
 };
 
 /* cudnnBackendAttributeName_t. */
@@ -55,11 +56,13 @@ enum hc_dnn_name {
     HC_DNN_HEURISTICS_MODE = 200,
     HC_DNN_HEURISTICS_GRAPH = 201,
     HC_DNN_HEURISTICS_RESULTS = 202,
+    HC_DNN_HEURISTICS_DEVICE = 204,
     HC_DNN_CONFIG_ENGINE = 300,
     HC_DNN_CONFIG_KNOBS = 302,
     HC_DNN_PLAN_HANDLE = 400,
     HC_DNN_PLAN_CONFIG = 401,
     HC_DNN_PLAN_WORKSPACE = 402,
+    HC_DNN_PLAN_DEVICE = 407,
     HC_DNN_KNOB_TYPE = 600,
     HC_DNN_KNOB_VALUE = 601,
     HC_DNN_FORWARD_FIRST = 700,    /* and from there on alpha, beta, convolution, w, x, y */
@@ -78,6 +81,7 @@ enum hc_dnn_name {
     HC_DNN_ENGINE_INDEX = 1301,
     HC_DNN_ENGINE_NOTES = 1303,
     HC_DNN_ENGINE_BEHAVIOURS = 1305,
+    HC_DNN_DEVICE_JSON = 2702,
 };
 
 /* cudnnBackendAttributeType_t. */
@@ -93,6 +97,7 @@ enum hc_dnn_type {
     HC_DNN_TYPE_NOTE = 11,
     HC_DNN_TYPE_DESCRIPTOR = 15,
     HC_DNN_TYPE_BEHAVIOUR = 19,
+    HC_DNN_TYPE_CHAR = 24,
 };
 
 /* cudnnDataType_t, cudnnConvolutionMode_t, cudnnBackendHeurMode_t, cudnnBatchNormMode_t. */
@@ -105,6 +110,7 @@ enum {
     HC_DNN_MODE_A = 3,
     HC_DNN_NORM_SPATIAL = 1,
     HC_DNN_NOT_SUPPORTED = 3000, /* a cudnnStatus_t; its special cases go up to 3999 */
+    HC_DNN_NO_MEMORY = 4003,     /* of the host */
 };
 
 /* cudnnBackendNumericalNote_t. */
@@ -118,6 +124,7 @@ enum hc_dnn_note {
     HC_DNN_NOTE_WINOGRAD_4 = 6,
     HC_DNN_NOTE_WINOGRAD_6 = 7,
     HC_DNN_NOTE_WINOGRAD_13 = 8,
+    HC_DNN_NOTE_STRICT_NAN = 9,
     HC_DNN_NOTE_COUNT = 10,
 };
 
