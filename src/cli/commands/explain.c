@@ -12,6 +12,7 @@
 #include "cli/command.h"
 #include "cli/contract.h"
 #include "cli/explain_group.h"
+#include "cli/says.h"
 #include "cli/verdict.h"
 #include "op/wrap.h"
 #include "op/typed.h"
@@ -160,6 +161,7 @@ static enum hc_status tell_first(struct explained *explained)
     struct hc_run_options run = explained->run;
     run.backend_count = 1;
     run.report = report;
+    run.closing = hc_print_facts;
     explained->run.story = run.story = hc_story_new(explained->all);
     if (!run.story)
         return HC_NO_MEMORY;
