@@ -50,14 +50,34 @@ static enum hc_status write_c(struct hc_queue *queue, const struct hc_call *call
     return hc_cuda_broadcast(queue, &c, by, true, to);
 }
 
-static int compute_of(const struct hc_call *call)
+/* The sums that cuBLAS is asked for. cublasGemmEx does not tell which algorithm makes them. */
+enum kind { STRICT, TF32, FP16, BF16, HALF, KINDS };
+
+static const struct {
+    const char *name;
+    const char *fact;
+    int compute;
+} kinds[KINDS] = {
+    [STRICT] = {"gemm fp32", "cuBLAS, COMPUTE_32F_PEDANTIC", HC_BLAS_COMPUTE_32F_PEDANTIC},
+    [TF32] = {"gemm tf32", "cuBLAS, COMPUTE_32F_FAST_TF32", HC_BLAS_COMPUTE_32F_FAST_TF32},
+    [FP16] = {"gemm fp16", "cuBLAS, COMPUTE_32F, no reduced precision", HC_BLAS_COMPUTE_32F},
+    [BF16] = {"gemm bf16", "cuBLAS, COMPUTE_32F, no reduced precision", HC_BLAS_COMPUTE_32F},
+    [HALF] = {"gemm fp16 with fp16 sums", "cuBLAS, COMPUTE_16F", HC_BLAS_COMPUTE_16F},
+};
+
+static enum kind kind_of(const struct hc_call *call)
 {
+    enum hc_format in = call->in[HC_GEMM_A].format;
     if (call->params.gemm.half_accumulator)
-        return HC_BLAS_COMPUTE_16F;
-    if (hc_call_tf32(call))
-        return HC_BLAS_COMPUTE_32F_FAST_TF32;
-    return call->in[HC_GEMM_A].format == HC_FP32 ? HC_BLAS_COMPUTE_32F_PEDANTIC
-                                                 : HC_BLAS_COMPUTE_32F;
+        return HALF;
+    return in == HC_FP16 ? FP16 : in == HC_BF16 ? BF16 : hc_call_tf32(call) ? TF32 : STRICT;
+}
+
+void hc_gemms_describe(const struct hc_libraries *libraries, hc_tell *tell, void *context)
+{
+    for (int kind = 0; kind < KINDS; kind++)
+        if (libraries->gemms & 1u << kind)
+            tell(kinds[kind].name, kinds[kind].fact, context);
 }
 
 static enum hc_status multiply(struct hc_queue *queue, const struct hc_call *call,
@@ -66,7 +86,8 @@ static enum hc_status multiply(struct hc_queue *queue, const struct hc_call *cal
     const struct hc_gemm *p = &call->params.gemm;
     const struct hc_tensor *a = &call->in[HC_GEMM_A];
     const struct hc_tensor *b = &call->in[HC_GEMM_B];
-    const struct hc_libraries *l = queue->libraries;
+    struct hc_libraries *l = queue->libraries;
+    enum kind kind = kind_of(call);
     const float single[2] = {factor(p, p->alpha), factor(p, p->beta)};
     const uint16_t half[2] = {hc_fp16_bits(single[0]), hc_fp16_bits(single[1])};
     const void *alpha = p->half_accumulator ? (const void *)&half[0] : &single[0];
@@ -76,7 +97,8 @@ static enum hc_status multiply(struct hc_queue *queue, const struct hc_call *cal
         l->blas, p->transpose_b ? HC_BLAS_T : HC_BLAS_N, p->transpose_a ? HC_BLAS_T : HC_BLAS_N,
         (int)d->shape[1], (int)d->shape[0], (int)a->shape[p->transpose_a ? 0 : 1], alpha, b->data,
         type, (int)b->shape[1], a->data, type, (int)a->shape[1], beta, d->data,
-        hc_blas_type(d->format), (int)d->shape[1], compute_of(call), HC_BLAS_ALGORITHM_DEFAULT);
+        hc_blas_type(d->format), (int)d->shape[1], kinds[kind].compute, HC_BLAS_ALGORITHM_DEFAULT);
+    l->gemms |= 1u << kind;
     hc_cuda_count_call(queue, call);
     if (status == 0)
         return HC_OK;

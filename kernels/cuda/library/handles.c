@@ -84,6 +84,7 @@ void hc_library_describe(const struct hc_library *library, hc_tell *tell, void *
 /* A line for each plan: which convolution it is, and which engine runs it. */
 void hc_libraries_describe(const struct hc_libraries *libraries, hc_tell *tell, void *context)
 {
+    hc_gemms_describe(libraries, tell, context);
     for (const struct hc_conv_plan *p = libraries->plans; p; p = p->next) {
         const struct hc_conv_shape *g = &p->key.shape;
         char name[256];

@@ -14,6 +14,7 @@ enum { HC_CONV_BUCKETS = 64 };
 struct hc_libraries {
     const struct hc_library *library;
     void *blas;
+    unsigned gemms; /* what was asked of cuBLAS: a bit for each kind (gemm.c) */
     void *dnn;
     void *device; /* cuDNN's description of a device that stands in for the handle dnn: convolutions
                      are planned for it, and cannot run; NULL: none does */
@@ -32,9 +33,11 @@ enum hc_status hc_libraries_open(struct hc_libraries **libraries, const struct h
                                  void *stream, void *workspace);
 void hc_libraries_close(struct hc_libraries *libraries);
 
-/* For the slot `describe`: the versions of the libraries; the plans that a queue has made. */
+/* For the slot `describe`: the versions of the libraries; the plans that a queue has made, and what
+   it has asked of cuBLAS. */
 void hc_library_describe(const struct hc_library *library, hc_tell *tell, void *context);
 void hc_libraries_describe(const struct hc_libraries *libraries, hc_tell *tell, void *context);
+void hc_gemms_describe(const struct hc_libraries *libraries, hc_tell *tell, void *context);
 
 /* Scratch of a gemm, and of a convolution, whose plan is made for it. */
 size_t hc_cuda_gemm_scratch(const struct hc_call *call);

@@ -42,6 +42,20 @@ static void expect_stories(int first)
     }
 }
 
+Test(explain, tells_which_engines_ran_the_calls, .init = enter_folder)
+{
+    static const char *const facts[][2] = {
+        {"'op/gemm/fp16/13x9x33/boundaries'", "  says    gemm fp16: cuBLAS, COMPUTE_32F,"},
+        {"'op/conv2d/fp16/2x7x5x6-k10r3/boundaries'", "  says    conv2d fp16, x 2x7x5x6,"},
+    };
+    for (size_t i = 0; i < sizeof facts / sizeof facts[0]; i++) {
+        char line[256];
+        (void)snprintf(line, sizeof line, "$hc explain %s --backend cuda-emulated", facts[i][0]);
+        const struct ran *ran = run_shell(line);
+        cr_expect_not_null(strstr(ran->out, facts[i][1]), "%s%s", ran->out, ran->err);
+    }
+}
+
 Test(explain, every_case_is_a_story_on_one_screen, .init = enter_folder)
 {
     expect_stories(0);
