@@ -19,7 +19,7 @@ function(hc_floor name)
   if(F_DIRECTORY)
     file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/${F_DIRECTORY}/*.c)
     list(FILTER sources EXCLUDE REGEX "(_test|/main)\\.c$")
-    list(FILTER sources EXCLUDE REGEX "/(cuda/device|cuda/standin|plugins|programs)/") # cuda.cmake, tests.cmake
+    list(FILTER sources EXCLUDE REGEX "/(cuda/device|cuda/ptx|cuda/standin|plugins|programs)/") # cuda.cmake, tests.cmake
     if(NOT DNNL_LIBRARY)
       list(FILTER sources EXCLUDE REGEX "kernels/host/onednn/")
     endif()
@@ -51,7 +51,7 @@ function(hc_headers_alone name directory)
   if(directory)
     file(GLOB_RECURSE found CONFIGURE_DEPENDS RELATIVE ${CMAKE_SOURCE_DIR}
          ${CMAKE_SOURCE_DIR}/${directory}/*.h)
-    list(FILTER found EXCLUDE REGEX "/testing(_terminal)?\\.h$|/cuda/(device|standin)/")
+    list(FILTER found EXCLUDE REGEX "/testing(_terminal)?\\.h$|/cuda/(device|ptx|standin)/")
     list(APPEND headers ${found})
   endif()
   set(sources "")

@@ -25,3 +25,37 @@ if(TARGET halfcheck-cuda)
   hc_ptx(90 HC_PTX_90)
   add_custom_target(hc_ptx DEPENDS ${HC_PTX_80} ${HC_PTX_90})
 endif()
+
+# hc_ptx_plugin(NAME ARCH): the plug-in build/<preset>/ptx/NAME.so, whose backend cuda-ptx runs the
+# PTX of the architecture on the CPU.
+function(hc_ptx_plugin name arch)
+  set(translator ${CMAKE_SOURCE_DIR}/kernels/cuda/ptx)
+  set(folder ${CMAKE_BINARY_DIR}/ptx/sm_${arch})
+  set(translated "")
+  foreach(ptx ${HC_PTX_${arch}})
+    get_filename_component(source ${ptx} NAME_WE)
+    if(EXISTS ${CMAKE_SOURCE_DIR}/kernels/cuda/kernel/${source}.c) # not half.cu
+      add_custom_command(OUTPUT ${folder}/${source}.c VERBATIM
+                         DEPENDS ${ptx} ${translator}/translate.py ${translator}/table.py
+                         COMMAND ${HC_PYTHON} ${translator}/translate.py ${ptx}
+                                 ${folder}/${source}.c
+                         COMMENT "Translating sm_${arch}/${source}.ptx")
+      list(APPEND translated ${folder}/${source}.c)
+    endif()
+  endforeach()
+  add_library(${name} MODULE ${translated} ${translator}/memory.c ${translator}/plugin.c)
+  # To optimize them more takes longer than it saves. The compiler's warnings are for people's code.
+  set_source_files_properties(${translated} PROPERTIES COMPILE_OPTIONS "-O1;-g0;-w")
+  set_target_properties(${name} PROPERTIES PREFIX "" LIBRARY_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/ptx)
+  target_include_directories(${name} PRIVATE ${CMAKE_BINARY_DIR}/floors/kernels-own)
+  target_link_options(${name} PRIVATE -Wl,-z,defs
+                      -Wl,--version-script=${CMAKE_SOURCE_DIR}/kernels/cuda/device/exports.map)
+  target_link_libraries(${name} PRIVATE hc_kernels)
+endfunction()
+
+# The sanitizers and gcov have nothing to say of it.
+find_program(HC_PYTHON python3 HINTS /usr/bin)
+if(BUILD_TESTING AND TARGET halfcheck-cuda AND HC_PYTHON AND
+   NOT CMAKE_C_FLAGS MATCHES "-fsanitize=|--coverage")
+  hc_ptx_plugin(cuda-ptx 80)
+endif()
