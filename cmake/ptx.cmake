@@ -37,7 +37,7 @@ function(hc_ptx_plugin name arch)
     if(EXISTS ${CMAKE_SOURCE_DIR}/kernels/cuda/kernel/${source}.c) # not half.cu
       add_custom_command(OUTPUT ${folder}/${source}.c VERBATIM
                          DEPENDS ${ptx} ${translator}/translate.py ${translator}/table.py
-                         COMMAND ${HC_PYTHON} ${translator}/translate.py ${ptx}
+                         COMMAND ${HC_PYTHON} -B ${translator}/translate.py ${ptx}
                                  ${folder}/${source}.c
                          COMMENT "Translating sm_${arch}/${source}.ptx")
       list(APPEND translated ${folder}/${source}.c)
@@ -53,9 +53,30 @@ function(hc_ptx_plugin name arch)
   target_link_libraries(${name} PRIVATE hc_kernels)
 endfunction()
 
-# The sanitizers and gcov have nothing to say of it.
+# The sanitizers and gcov have nothing to say of it. cuda-ptx-90 is made by hand, where the PTX of
+# sm_90 is another one.
 find_program(HC_PYTHON python3 HINTS /usr/bin)
 if(BUILD_TESTING AND TARGET halfcheck-cuda AND HC_PYTHON AND
    NOT CMAKE_C_FLAGS MATCHES "-fsanitize=|--coverage")
   hc_ptx_plugin(cuda-ptx 80)
+  hc_ptx_plugin(cuda-ptx-90 90)
+  set_target_properties(cuda-ptx-90 PROPERTIES EXCLUDE_FROM_ALL TRUE)
+  add_dependencies(cuda-ptx hc_ptx)
+  add_test(NAME ptx COMMAND ${CMAKE_SOURCE_DIR}/.ci/ptx ${CMAKE_BINARY_DIR})
+  set_tests_properties(ptx PROPERTIES TIMEOUT 600)
+endif()
+
+# The translator alone needs no toolkit. Where there is one, NVIDIA's assembler takes part.
+if(BUILD_TESTING AND HC_PYTHON)
+  set(floors "")
+  foreach(floor kernels-own interface op num)
+    list(APPEND floors ${CMAKE_BINARY_DIR}/floors/${floor})
+  endforeach()
+  if(TARGET halfcheck-cuda)
+    get_filename_component(tools ${CUDA_NVCC} DIRECTORY)
+    set(assembler -- ${tools}/ptxas)
+  endif()
+  add_test(NAME ptx-translate COMMAND ${HC_PYTHON} -B
+           ${CMAKE_SOURCE_DIR}/kernels/cuda/ptx/translate_test.py ${CMAKE_C_COMPILER} ${floors}
+           ${assembler})
 endif()

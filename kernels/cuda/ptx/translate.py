@@ -317,6 +317,8 @@ class Kernel:
             return "return;"
         if opcode == "bar.sync" and operands == ["0"]:
             return f"hc_sync_at(ptx, {self.line});"
+        if opcode in ("griddepcontrol.wait", "griddepcontrol.launch_dependents"):
+            return ";"  # a launch of the emulation begins when the one before it has ended
         if opcode.startswith(("ld.", "st.")):
             return self.transfer(opcode, operands)
         if opcode.startswith("atom."):
