@@ -22,8 +22,8 @@ static const char *version(char text[16], int v)
     return text;
 }
 
-/* The first driver of each CUDA, which runs what any toolkit of that major version builds (CUDA
-   Toolkit Release Notes, "Minimum Required Driver Version for CUDA Minor Version Compatibility"). */
+/* The first driver of each CUDA, which runs what any toolkit of that major version builds: CUDA
+   Toolkit Release Notes, "Minimum Required Driver Version for Minor Version Compatibility". */
 static const char *first_driver(int cuda)
 {
     return cuda == 12 ? " (driver 525)" : cuda == 13 ? " (driver 580)" : "";
