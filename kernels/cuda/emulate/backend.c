@@ -15,6 +15,8 @@
 #include "kernels/cuda/emulate/kernels.h"
 #include "kernels/cuda/emulate/library.h"
 #include "kernels/cuda/emulate/stream.h"
+#include "kernels/cuda/emulate/watch.h"
+#include "kernels/cuda/emulate/emulator.h"
 #include "kernels/cuda/emulate/sum.h"
 #include "kernels/cuda/op/families.h"
 #include "kernels/cuda/library/handles.h"
@@ -32,8 +34,16 @@ enum hc_status hc_launch(struct hc_queue *queue, enum hc_device_kernel which, in
     return hc_fail(HC_NO_MEMORY, "cuda-emulated: no memory for a graph");
 }
 
+static struct hc_watcher *watcher_of(const struct hc_queue *queue)
+{
+    return queue->stream ? hc_emulator_watcher(hc_emulated_stream_emulator(queue->stream)) : NULL;
+}
+
 void hc_emulated_close(struct hc_queue *queue)
 {
+    struct hc_watcher *watcher = watcher_of(queue);
+    if (watcher)
+        watcher->close(watcher);
     hc_libraries_close(queue->libraries);
     free(queue->workspace);
     if (queue->stream)
@@ -74,8 +84,10 @@ void *hc_emulated_allocate(struct hc_queue *queue, size_t bytes)
     if (!hc_cuda_capture_allows(queue, "allocate"))
         return NULL;
     size_t padded = (bytes + 63) / 64 * 64;
+    struct hc_watcher *watcher = watcher_of(queue);
     struct guard *guard = aligned_alloc(64, sizeof *guard + padded + 64);
-    if (!guard) {
+    if (!guard || (watcher && !watcher->allocated(watcher, guard + 1, bytes))) {
+        free(guard);
         (void)hc_fail(HC_NO_MEMORY, "cuda-emulated: no memory for %zu bytes", bytes);
         return NULL;
     }
@@ -91,6 +103,9 @@ void hc_emulated_release(struct hc_queue *queue, void *memory)
     if (!memory || !hc_cuda_capture_allows(queue, "release"))
         return;
     struct guard *guard = (struct guard *)memory - 1;
+    struct hc_watcher *watcher = watcher_of(queue);
+    if (watcher)
+        watcher->released(watcher, memory);
     const unsigned char *after = (const unsigned char *)memory + guard->bytes;
     for (size_t i = 0; i < 64; i++)
         if (after[i] != GUARD_BYTE || (i < sizeof guard->fill && guard->fill[i] != GUARD_BYTE)) {
@@ -105,6 +120,9 @@ enum hc_status hc_emulated_upload(struct hc_queue *queue, void *to, const void *
 {
     if (!hc_cuda_capture_allows(queue, "upload"))
         return HC_DEVICE;
+    struct hc_watcher *watcher = watcher_of(queue);
+    if (watcher)
+        watcher->uploaded(watcher, to, bytes);
     queue->work.copies++;
     memcpy(to, from, bytes);
     return HC_OK;
@@ -124,6 +142,9 @@ enum hc_status hc_emulated_clear(struct hc_queue *queue, void *to, size_t bytes)
 {
     if (!hc_cuda_capture_allows(queue, "clear"))
         return HC_DEVICE;
+    struct hc_watcher *watcher = watcher_of(queue);
+    if (watcher)
+        watcher->uploaded(watcher, to, bytes);
     queue->work.copies++;
     memset(to, 0, bytes);
     return HC_OK;
@@ -154,8 +175,10 @@ enum hc_status hc_emulated_replay(struct hc_queue *queue, struct hc_graph *graph
 {
     if (!hc_cuda_capture_allows(queue, "replay"))
         return HC_DEVICE;
+    struct hc_watcher *watcher = watcher_of(queue);
     hc_graph_run(graph, queue->stream);
-    return HC_OK;
+    const char *finding = watcher ? watcher->finding(watcher) : NULL;
+    return finding ? hc_fail(HC_DEVICE, "%s", finding) : HC_OK;
 }
 
 void hc_emulated_forget(struct hc_queue *queue, struct hc_graph *graph)

@@ -123,10 +123,22 @@ struct gemm {
     void *to;
 };
 
+static void touch(struct hc_emulated_stream *stream, const struct matrix *m, int columns,
+                  bool writes)
+{
+    size_t bytes = (size_t)hc_formats[m->format].bytes;
+    for (int64_t j = 0; j < columns; j++)
+        hc_emulated_stream_touches(stream, (const char *)m->data + (size_t)(j * m->leading) * bytes,
+                                   (size_t)m->rows * bytes, writes);
+}
+
 static void run(struct hc_emulated_stream *stream, const void *args)
 {
     const struct gemm *g = args;
-    (void)stream;
+    touch(stream, &g->a, g->a.transposed ? g->m : g->k, false);
+    touch(stream, &g->b, g->b.transposed ? g->k : g->n, false);
+    if (g->plus != 0)
+        touch(stream, &g->c, g->n, false);
     for (int64_t j = 0; j < g->n; j++)
         for (int64_t i = 0; i < g->m; i++) {
             struct hc_sum sum;
@@ -138,6 +150,7 @@ static void run(struct hc_emulated_stream *stream, const void *args)
                 value += hc_sum_rounded(g->rule.partial, g->plus * element(&g->c, i, j));
             hc_store(g->c.format, g->to, i + j * g->c.leading, value);
         }
+    touch(stream, &g->c, g->n, true);
 }
 
 int hc_blas_gemm_ex(void *handle, int transpose_a, int transpose_b, int m, int n, int k,

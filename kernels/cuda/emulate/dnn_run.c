@@ -124,10 +124,22 @@ static void *pointer_of(const struct hc_dnn_descriptor *pack, const struct hc_dn
     return NULL;
 }
 
+/* All of a tensor, which lies dense: it is written, or read. */
+static void touch(struct hc_emulated_stream *stream, const struct run *run,
+                  const struct hc_dnn_tensor *t, const void *data)
+{
+    int64_t count = t->extent[0] * t->extent[1] * t->extent[2] * t->extent[3];
+    hc_emulated_stream_touches(stream, data, (size_t)count * (size_t)hc_formats[t->format].bytes,
+                               t == hc_dnn_written(&run->o));
+}
+
 static void work(struct hc_emulated_stream *stream, const void *args)
 {
     const struct run *run = args;
-    (void)stream;
+    const struct hc_dnn_operation *o = &run->o;
+    touch(stream, run, &o->w, run->w);
+    touch(stream, run, &o->x, run->x);
+    touch(stream, run, &o->y, run->y);
     sum_all(run);
     write_all(run);
 }

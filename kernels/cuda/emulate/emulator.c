@@ -70,12 +70,32 @@ static void resume(struct hc_emulator *e, struct hc_fiber *fiber)
         hc_emulator_die("thread %d ran over its stack", e->current);
 }
 
+_Noreturn void hc_emulator_stop(void)
+{
+    hc_running->stopped = true;
+    for (;;)
+        hc_fiber_pause(hc_running->fiber);
+}
+
+/* Frees the fibers of threads that have not ended. The one that stopped the launch runs on the
+   last; the others wait, or may go on, where they came to. */
+static void abandon(struct hc_emulator *e)
+{
+    for (int t = 0; t < e->grid->threads; t++) {
+        enum hc_thread_state state = e->thread[t].state;
+        if (t != e->current && state != HC_FRESH && state != HC_ENDED)
+            hc_fiber_free(e->thread[t].fiber);
+    }
+    hc_fiber_free(e->fiber);
+    e->stopped = false;
+}
+
 static void start_all(struct hc_emulator *e)
 {
     for (int t = 0; t < e->grid->threads; t++)
         e->thread[t].state = HC_FRESH;
     e->started = 0;
-    while (e->started < e->grid->threads) {
+    while (e->started < e->grid->threads && !e->stopped) {
         struct hc_fiber *fiber = e->idle;
         if (fiber)
             e->idle = fiber->next;
@@ -160,6 +180,8 @@ static bool release_some(struct hc_emulator *e)
     same_site(e, 0, n);
     for (int t = 0; t < n; t++)
         e->thread[t].state = HC_READY;
+    if (e->watcher)
+        e->watcher->barrier(e->watcher);
     return true;
 }
 
@@ -168,10 +190,12 @@ static void run_block(struct hc_emulator *e)
     char text[96];
     hc_shared_memory_fill(&e->shared, e->grid->shared);
     next_order(e);
+    if (e->watcher)
+        e->watcher->block(e->watcher);
     start_all(e);
-    while (release_some(e)) {
+    while (!e->stopped && release_some(e)) {
         next_order(e);
-        for (int i = 0; i < e->grid->threads; i++) {
+        for (int i = 0; i < e->grid->threads && !e->stopped; i++) {
             int t = nth(e->order, i, e->grid->threads);
             if (e->thread[t].state != HC_READY)
                 continue;
@@ -187,15 +211,15 @@ void hc_emulate(struct hc_emulator *e, const struct hc_grid *grid, const void *a
 {
     assert(!hc_running);
     assert(grid->threads >= 1 && grid->threads <= HC_MAX_THREADS && grid->shared <= HC_MAX_SHARED);
+    if (e->watcher && !e->watcher->launch(e->watcher, grid))
+        return;
     hc_running = e;
     e->grid = grid;
     e->args = args;
-    next_order(e);
-    uint32_t order = e->order;
-    for (int i = 0; i < grid->blocks; i++) {
-        e->block = nth(order, i, grid->blocks);
+    for (e->block = 0; e->block < grid->blocks && !e->stopped; e->block++)
         run_block(e);
-    }
+    if (e->stopped)
+        abandon(e);
     hc_running = NULL;
 }
 
@@ -205,6 +229,16 @@ struct hc_emulator *hc_emulator_new(void)
     if (e)
         e->order = 1;
     return e;
+}
+
+void hc_emulator_watch(struct hc_emulator *e, struct hc_watcher *watcher)
+{
+    e->watcher = watcher;
+}
+
+struct hc_watcher *hc_emulator_watcher(const struct hc_emulator *e)
+{
+    return e->watcher;
 }
 
 void hc_emulator_free(struct hc_emulator *e)

@@ -20,10 +20,15 @@
 #include <stddef.h>
 
 struct hc_emulator;
+struct hc_watcher; /* watch.h */
 
 /* NULL when there is no memory. An emulator runs one launch at a time. */
 struct hc_emulator *hc_emulator_new(void);
 void hc_emulator_free(struct hc_emulator *emulator);
+
+/* Who watches its launches; NULL: nobody, as in the beginning. */
+void hc_emulator_watch(struct hc_emulator *emulator, struct hc_watcher *watcher);
+struct hc_watcher *hc_emulator_watcher(const struct hc_emulator *emulator);
 
 struct hc_grid {
     const char *name; /* of the kernel, for messages */
@@ -31,6 +36,7 @@ struct hc_grid {
     int blocks;
     int threads;   /* 1 to HC_MAX_THREADS */
     size_t shared; /* bytes, up to HC_MAX_SHARED */
+    size_t args_size;
 };
 
 /* Runs the grid to its end. */

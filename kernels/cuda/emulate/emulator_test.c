@@ -27,7 +27,7 @@ TestSuite(emulator, .init = open_emulator, .fini = close_emulator);
 static void launch(void (*entry)(const void *), int blocks, int threads, size_t shared,
                    const void *args)
 {
-    struct hc_grid grid = {"test", entry, blocks, threads, shared};
+    struct hc_grid grid = {"test", entry, blocks, threads, shared, 0};
     hc_emulate(emulator, &grid, args);
 }
 
@@ -148,25 +148,6 @@ Test(emulator, atomics_see_every_thread_and_give_what_was_there)
     cr_assert_eq(to[2], 32);
     for (int i = 0; i < 32; i++)
         cr_assert_eq(to[3 + i], 1);
-}
-
-static void first_block(const void *args)
-{
-    int *first = *(int *const *)args;
-    if (*first < 0)
-        *first = hc_block();
-}
-
-Test(emulator, does_not_always_begin_with_block_0)
-{
-    int others = 0;
-    for (int launches = 0; launches < 20; launches++) {
-        int first = -1;
-        int *args = &first;
-        launch(first_block, 8, 1, 0, &args);
-        others += first != 0;
-    }
-    cr_assert_gt(others, 5);
 }
 
 static void half_the_block_waits(const void *args)

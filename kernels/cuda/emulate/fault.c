@@ -27,6 +27,11 @@ static bool is_faulty(const char *kernel)
     return current.kernel && strcmp(current.kernel, kernel) == 0;
 }
 
+const struct hc_emulated_fault *hc_emulated_fault_of(const char *kernel)
+{
+    return is_faulty(kernel) ? &current : NULL;
+}
+
 bool hc_emulated_fault_is(const char *kernel, enum hc_emulated_fault_kind kind)
 {
     return current.kind == kind && is_faulty(kernel);

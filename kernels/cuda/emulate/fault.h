@@ -10,12 +10,19 @@ enum hc_emulated_fault_kind {
     HC_WRONG_THREAD,  /* hc_thread() is one too large */
     HC_WRONG_BLOCK,   /* hc_block() is one too large */
     HC_WRONG_BLOCKS,  /* hc_blocks() is one too large */
+
+    /* Seen by a watcher alone. A site is an instruction that reads or writes memory. */
+    HC_FAR_ACCESS,    /* one goes one element too far */
+    HC_LOST_WRITE,    /* one does not write */
+    HC_PLAIN_ATOMIC,  /* an atomic operation is a read and a write */
+    HC_OFF_VECTOR,    /* vectors begin one element too far */
+    HC_NO_SEPARATION, /* it does not wait for the launch before it */
 };
 
 struct hc_emulated_fault {
     enum hc_emulated_fault_kind kind;
     const char *kernel;
-    int site; /* which hc_sync, in the order in which the kernel first comes to them */
+    int site; /* which one, in the order in which the kernel first comes to them */
 };
 
 /* There is no fault until one is set. Setting starts the count of sites anew. For one thread. */

@@ -51,8 +51,6 @@ static void arrive(void *fake_stack, struct hc_fiber *fiber)
 }
 #endif
 
-enum { STACK = 128 * 1024 };
-
 static const uint64_t canary = 0x5ca1ab1eca5cade5;
 
 static _Thread_local struct hc_fiber *beginning;
@@ -70,7 +68,7 @@ static bool prepare(ucontext_t *context, unsigned char *stack)
         return false;
     memcpy(stack, &canary, sizeof canary);
     context->uc_stack.ss_sp = stack;
-    context->uc_stack.ss_size = STACK;
+    context->uc_stack.ss_size = HC_FIBER_STACK;
     makecontext(context, begin, 0);
     return true;
 }
@@ -81,7 +79,7 @@ struct hc_fiber *hc_fiber_new(void (*run)(void))
     if (!fiber)
         return NULL;
     fiber->run = run;
-    fiber->stack = aligned_alloc(64, STACK);
+    fiber->stack = aligned_alloc(64, HC_FIBER_STACK);
     if (prepare(&fiber->context, fiber->stack))
         return fiber;
     hc_fiber_free(fiber);
@@ -98,7 +96,7 @@ bool hc_fiber_resume(struct hc_fiber *fiber, struct hc_fiber_caller *caller)
 {
     fiber->caller = caller;
     beginning = fiber;
-    leave(&caller->fake_stack, fiber->stack, STACK);
+    leave(&caller->fake_stack, fiber->stack, HC_FIBER_STACK);
     swap(&caller->context, &fiber->context);
     arrive(caller->fake_stack, NULL);
     return memcmp(fiber->stack, &canary, sizeof canary) == 0;

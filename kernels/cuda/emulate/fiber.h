@@ -6,6 +6,8 @@
 #include <stddef.h>
 #include <ucontext.h>
 
+enum { HC_FIBER_STACK = 128 * 1024 }; /* bytes */
+
 /* The code that resumes a fiber, and that runs again when the fiber pauses. */
 struct hc_fiber_caller {
     ucontext_t context;

@@ -10,6 +10,7 @@
 #include "kernels/cuda/emulate/fiber.h"
 #include "kernels/cuda/emulate/fault.h"
 #include "kernels/cuda/emulate/shared_memory.h"
+#include "kernels/cuda/emulate/watch.h"
 #include "kernels/cuda/launch.h"
 
 /* A call in the source of a kernel. */
@@ -41,6 +42,8 @@ struct hc_emulator {
     struct hc_fiber *idle;
     struct hc_emulated_thread thread[HC_MAX_THREADS];
     struct hc_shared_memory shared;
+    struct hc_watcher *watcher; /* or NULL */
+    bool stopped;               /* by the watcher */
 };
 
 /* The emulator whose launch this thread of the CPU runs; NULL: none. */
@@ -48,6 +51,9 @@ extern _Thread_local struct hc_emulator *hc_running;
 
 /* Ends the program with a line that names the kernel and the block. */
 _Noreturn void hc_emulator_die(const char *format, ...) __attribute__((format(printf, 1, 2)));
+
+/* The kernel's fault, or NULL. */
+const struct hc_emulated_fault *hc_emulated_fault_of(const char *kernel);
 
 /* Whether the kernel has a fault of this kind; whether its fault leaves out the hc_sync at this
    site. */

@@ -43,6 +43,14 @@ void *hc_shared(void)
     return hc_running->shared.memory + HC_SHARED_GUARD;
 }
 
+void hc_vector_at(const void *at, size_t bytes)
+{
+    if (hc_running->watcher)
+        hc_running->watcher->vector(hc_running->watcher, at, bytes, __builtin_return_address(0));
+    else if ((uintptr_t)at % bytes != 0)
+        hc_emulator_die("a vector of %zu bytes is not aligned to them", bytes);
+}
+
 void hc_sync_at(const char *file, int line)
 {
     if (!hc_emulated_fault_skips(hc_running->grid->name, (struct hc_site){file, line}))
@@ -58,8 +66,15 @@ float hc_shuffle_down_at(float x, int delta, const char *file, int line)
     return me->value;
 }
 
+static void see_atomic(const void *at, const void *from)
+{
+    if (hc_running->watcher)
+        hc_running->watcher->atomic(hc_running->watcher, at, from);
+}
+
 unsigned hc_atomic_or(unsigned *to, unsigned bits)
 {
+    see_atomic(to, __builtin_return_address(0));
     unsigned before = *to;
     *to |= bits;
     return before;
@@ -67,6 +82,7 @@ unsigned hc_atomic_or(unsigned *to, unsigned bits)
 
 unsigned hc_atomic_max(unsigned *to, unsigned value)
 {
+    see_atomic(to, __builtin_return_address(0));
     unsigned before = *to;
     *to = before > value ? before : value;
     return before;
@@ -74,6 +90,7 @@ unsigned hc_atomic_max(unsigned *to, unsigned value)
 
 unsigned hc_atomic_add(unsigned *to, unsigned value)
 {
+    see_atomic(to, __builtin_return_address(0));
     unsigned before = *to;
     *to += value;
     return before;

@@ -32,7 +32,8 @@ static void run(struct hc_emulated_stream *stream, const void *args)
 bool hc_emulated_launch(struct hc_emulated_stream *stream, const struct hc_emulated_kernel *kernel,
                         int blocks, int threads, size_t shared, const void *args)
 {
-    struct launch launch = {.grid = {kernel->name, kernel->entry, blocks, threads, shared}};
+    struct launch launch = {
+        .grid = {kernel->name, kernel->entry, blocks, threads, shared, *kernel->size}};
     memcpy(launch.args, args, *kernel->size);
     return hc_emulated_stream_submit(stream, run, &launch,
                                      offsetof(struct launch, args) + *kernel->size);

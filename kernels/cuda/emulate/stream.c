@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "kernels/cuda/emulate/emulator.h"
+#include "kernels/cuda/emulate/watch.h"
 
 struct item {
     struct item *next;
@@ -49,6 +50,14 @@ void hc_emulated_stream_idle(struct hc_emulated_stream *stream)
 struct hc_emulator *hc_emulated_stream_emulator(struct hc_emulated_stream *stream)
 {
     return stream->emulator;
+}
+
+void hc_emulated_stream_touches(struct hc_emulated_stream *stream, const void *at, size_t bytes,
+                                bool writes)
+{
+    struct hc_watcher *watcher = stream ? hc_emulator_watcher(stream->emulator) : NULL;
+    if (watcher && bytes > 0)
+        watcher->library(watcher, at, bytes, writes);
 }
 
 bool hc_emulated_stream_submit(struct hc_emulated_stream *stream, hc_emulated_work *work,

@@ -20,6 +20,10 @@ void hc_emulated_stream_idle(struct hc_emulated_stream *stream);
 /* The emulator that runs the stream's kernels. */
 struct hc_emulator *hc_emulated_stream_emulator(struct hc_emulated_stream *stream);
 
+/* Tells the stream's watcher that a library reads or writes so many bytes. */
+void hc_emulated_stream_touches(struct hc_emulated_stream *stream, const void *at, size_t bytes,
+                                bool writes);
+
 /* Calls work(stream, args), or records the call with a copy of the `size` bytes of args while the
    stream captures. stream may be NULL. Returns whether there was memory. */
 typedef void hc_emulated_work(struct hc_emulated_stream *stream, const void *args);

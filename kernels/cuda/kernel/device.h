@@ -83,11 +83,19 @@ HC_ON_DEVICE unsigned hc_atomic_add(unsigned *to, unsigned value)
 
 #define HC_ON_DEVICE static inline
 
+/* The kernels are compiled a second time with a call before each access to memory
+   (kernels/cuda/shadow), under other names. */
+#ifdef HC_SHADOW
+#define HC_DK_SYMBOL(name, what) hc_shadow_##name##_##what
+#else
+#define HC_DK_SYMBOL(name, what) hc_dk_##name##_##what
+#endif
+
 #define HC_LAUNCHABLE(name, type)                                                                  \
-    extern const size_t hc_dk_##name##_size;                                                       \
-    const size_t hc_dk_##name##_size = sizeof(type);                                               \
-    void hc_dk_##name##_entry(const void *a);                                                      \
-    void hc_dk_##name##_entry(const void *a)                                                       \
+    extern const size_t HC_DK_SYMBOL(name, size);                                                  \
+    const size_t HC_DK_SYMBOL(name, size) = sizeof(type);                                          \
+    void HC_DK_SYMBOL(name, entry)(const void *a);                                                 \
+    void HC_DK_SYMBOL(name, entry)(const void *a)                                                  \
     {                                                                                              \
         hc_dk_##name##_body((const type *)a);                                                      \
     }
@@ -101,6 +109,9 @@ int hc_blocks(void);
 
 /* The block's shared memory, aligned to 16, with nothing in it. */
 void *hc_shared(void);
+
+/* An access of so many bytes at once, which a device wants aligned to them. */
+void hc_vector_at(const void *at, size_t bytes);
 
 /* hc_sync(): the threads of the block wait for each other, all in the same call of the source. */
 void hc_sync_at(const char *file, int line);

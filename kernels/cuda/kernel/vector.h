@@ -64,11 +64,13 @@ HC_ON_DEVICE uint16_t hc_dk_narrow(enum hc_format format, float x)
 
 HC_ON_DEVICE void hc_dk_read_words(const void *from, int words, uint32_t *to)
 {
+    hc_vector_at(from, (size_t)words * sizeof *to);
     memcpy(to, from, (size_t)words * sizeof *to);
 }
 
 HC_ON_DEVICE void hc_dk_write_words(const uint32_t *from, int words, void *to)
 {
+    hc_vector_at(to, (size_t)words * sizeof *from);
     memcpy(to, from, (size_t)words * sizeof *from);
 }
 
