@@ -39,6 +39,15 @@ Test(greeting, everything_that_can_be_said_is_read)
     cr_expect(g.facts == 1 && strcmp(g.fact[0].fact, "2.9.0") == 0);
 }
 
+Test(greeting, formats_that_are_flushed_are_read)
+{
+    cr_assert_eq(reads("{\"pipe\": 1, \"name\": \"a\", \"ops\": {\"gemm\": {}}, \"accumulator\": "
+                       "{\"precision\": 24, \"flushes\": [\"bf16\", \"tf32\"]}}"),
+                 HC_OK, "%s", hc_message());
+    cr_expect(!g.accumulator.flushes);
+    cr_expect_eq(g.flushed, 1u << HC_BF16 | 1u << HC_TF32);
+}
+
 Test(greeting, what_is_not_said_is_usual)
 {
     cr_assert_eq(reads("{\"pipe\": 1, \"name\": \"a\", \"ops\": {\"add\": {}}}"), HC_OK, "%s",
@@ -114,6 +123,12 @@ Test(greeting, what_is_wrong_is_told)
         {"{\"pipe\": 1, \"name\": \"a\", \"ops\": {\"add\": {}}, \"accumulator\": "
          "{\"precision\": 24, \"blocks\": 1}}",
          "\"accumulator\": "},
+        {"{\"pipe\": 1, \"name\": \"a\", \"ops\": {\"add\": {}}, \"accumulator\": "
+         "{\"precision\": 24, \"flushes\": 1}}",
+         "\"flushes\" is neither true nor false nor an array of formats"},
+        {"{\"pipe\": 1, \"name\": \"a\", \"ops\": {\"add\": {}}, \"accumulator\": "
+         "{\"precision\": 24, \"flushes\": [\"half\"]}}",
+         "'half' is none of the \"flushes\" of accumulator"},
         {"{\"pipe\": 1, \"name\": \"a\", \"ops\": {\"add\": {}}, \"accumulator\": "
          "{\"precision\": 7}}",
          "\"accumulator\" is impossible"},

@@ -41,6 +41,25 @@ Test(loopback, another_order_fails_where_ours_is_asked_for, .init = enter_folder
     cr_expect_eq(ran->status, 1, "%s%s", ran->out, ran->err);
 }
 
+/* Its unit flushes in bf16 alone. */
+Test(loopback, what_is_flushed_is_said_for_a_format, .init = enter_folder)
+{
+    static const struct {
+        const char *word, *verdicts;
+    } rows[] = {
+        {"flushed=bf16", "PASS: 2 of 2"}, {"", "FAIL: 1 of 2"}, {"flushed=fp16", "FAIL: 2 of 2"}};
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        char line[2048];
+        (void)snprintf(line, sizeof line,
+                       "$hc run 'units/flush-gemm-*' --backend 'pipe:" HC_LOOPBACK
+                       " sim-avx512bf16 %s'",
+                       rows[i].word);
+        const struct ran *ran = run_shell(line);
+        cr_expect_eq(ran->status, i > 0, "%s%s", ran->out, ran->err);
+        cr_expect_not_null(strstr(ran->out, rows[i].verdicts), "%s: %s", rows[i].word, ran->out);
+    }
+}
+
 /* With a fallback a case may hold by the other backend alone. */
 Test(loopback, what_it_was_not_asked_is_no_pass_of_the_program, .init = enter_folder)
 {

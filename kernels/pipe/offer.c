@@ -115,6 +115,18 @@ static int as_int(json_int_t n)
     return n < INT_MIN || n > INT_MAX ? INT_MAX : (int)n;
 }
 
+/* true, false, or the formats of factors whose products are flushed. */
+static enum hc_status read_flushes(struct hc_greeting *g, const json_t *value)
+{
+    if (value && !json_is_array(value) && !json_is_boolean(value))
+        return hc_fail(HC_INVALID, "\"accumulator\": \"flushes\" is neither true nor false nor an "
+                                   "array of formats");
+    g->accumulator.flushes = json_is_true(value);
+    return json_is_array(value)
+               ? read_words("accumulator", "flushes", value, format_name, &g->flushed)
+               : HC_OK;
+}
+
 /* The same limits as for plug-ins: a bound must be derivable. */
 enum hc_status hc_offer_read_accumulator(struct hc_greeting *greeting, const json_t *value)
 {
@@ -124,9 +136,9 @@ enum hc_status hc_offer_read_accumulator(struct hc_greeting *greeting, const jso
     json_int_t block = a->block;
     json_int_t extra_bits = a->extra_bits;
     int truncates = 0;
-    int flushes = 0;
+    json_t *flushes = NULL;
     int aligns_subnormals = 0;
-    if (json_unpack_ex((json_t *)value, &error, JSON_STRICT, "{s:I, s?I, s?I, s?b, s?b, s?b}",
+    if (json_unpack_ex((json_t *)value, &error, JSON_STRICT, "{s:I, s?I, s?I, s?b, s?o, s?b}",
                        "precision", &precision, "block", &block, "extra_bits", &extra_bits,
                        "truncates", &truncates, "flushes", &flushes, "aligns_subnormals",
                        &aligns_subnormals) != 0)
@@ -135,10 +147,9 @@ enum hc_status hc_offer_read_accumulator(struct hc_greeting *greeting, const jso
     a->block = as_int(block);
     a->extra_bits = as_int(extra_bits);
     a->truncates = truncates;
-    a->flushes = flushes;
     a->aligns_subnormals = aligns_subnormals;
     if (hc_accumulator_possible(a))
-        return HC_OK;
+        return read_flushes(greeting, flushes);
     return hc_fail(HC_INVALID, "\"accumulator\" is impossible: precision is 8 to 64, block 1 to "
                                "65536, extra_bits 0 to 64");
 }

@@ -109,6 +109,17 @@ static void stop_idle(void)
             hc_pipe_stop(q);
 }
 
+/* As it greeted, and whether it flushes by the factors' format. */
+static struct hc_accumulator accumulates(const struct hc_backend *backend,
+                                         const struct hc_call *call)
+{
+    const struct hc_program *p = backend->self;
+    enum hc_format factors = hc_call_tf32(call) ? HC_TF32 : call->in[HC_FIRST].format;
+    struct hc_accumulator a = backend->accumulator;
+    a.flushes |= p->greeting.flushed >> factors & 1;
+    return a;
+}
+
 static void make_backend(struct hc_program *p)
 {
     const struct hc_greeting *g = &p->greeting;
@@ -118,6 +129,7 @@ static void make_backend(struct hc_program *p)
         .name = g->name,
         .title = g->title[0] ? g->title : p->spelled,
         .accumulator = g->accumulator,
+        .accumulates = accumulates,
         .borders = g->borders[0].size ? g->borders : NULL,
         .partial = true,
         .concurrent = g->parallel && p->command,

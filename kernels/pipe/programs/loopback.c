@@ -8,6 +8,7 @@
                 root has no other order
    reversed     it sums the terms of sum, dot and sum_squares from the last to the first
    memory       large tensors go by shared memory
+   flushed=NAME it says that products of factors in this format alone are flushed
    zeros        it is wrong: all outputs are 0 */
 #include <fcntl.h>
 #include <jansson.h>
@@ -23,7 +24,7 @@
 
 static const struct hc_backend *backend;
 static struct hc_queue *queue;
-static const char *only, *order, *one_format;
+static const char *only, *order, *one_format, *flushed;
 static bool reversed, by_memory, zeros;
 static int memory_file;
 
@@ -81,6 +82,9 @@ static void greet(void)
                   "loopback", "ops", ops, "accumulator", "precision", a->precision, "block",
                   a->block, "extra_bits", a->extra_bits, "truncates", a->truncates, "shared",
                   by_memory, "canonical_nan", backend->canonical_nan, "parallel", true);
+    if (flushed)
+        json_object_set_new(json_object_get(all, "accumulator"), "flushes",
+                            json_pack("[s]", flushed));
     (void)json_dumpf(all, stdout, JSON_COMPACT);
     (void)fputs("\n", stdout);
     (void)fflush(stdout);
@@ -235,6 +239,7 @@ int main(int count, char **words)
         only = strncmp(words[i], "only=", 5) == 0 ? words[i] + 5 : only;
         order = strncmp(words[i], "order=", 6) == 0 ? words[i] + 6 : order;
         one_format = strncmp(words[i], "format=", 7) == 0 ? words[i] + 7 : one_format;
+        flushed = strncmp(words[i], "flushed=", 8) == 0 ? words[i] + 8 : flushed;
         reversed |= strcmp(words[i], "reversed") == 0;
         zeros |= strcmp(words[i], "zeros") == 0;
         by_memory |= strcmp(words[i], "memory") == 0;
