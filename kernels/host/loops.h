@@ -27,11 +27,22 @@ struct hc_host_norm {
     float *slope; /* backward: dgamma / M */
 };
 
-/* Rows of `width` <= HC_LANES columns, `stride` floats apart. */
+/* Rows of `width` <= HC_LANES columns of a tensor in fp32, bf16 or fp16: the first begins with
+   element `at`, and they begin `stride` elements apart. */
 struct hc_host_rows {
     int64_t rows;
     int64_t stride;
+    int64_t at;
     int width;
+};
+
+/* What flows back through a batch norm: dz is dy, or leaky_relu_bwd(y, dy) in dy's format. */
+struct hc_host_flow {
+    const struct hc_tensor *x;
+    const struct hc_tensor *y; /* or NULL */
+    const struct hc_tensor *dy;
+    float slope;
+    void *dz; /* takes dz as it is computed; or NULL */
 };
 
 struct hc_host_loops {
@@ -85,17 +96,19 @@ struct hc_host_loops {
 
     /* Batch norm, per column, with xhat = (x - mean) * invstd:
        columns: first += x;     squares: first += x - mean, second += (x - mean)^2;
-       products: first += dy, second += dy * xhat;
-       normalize: y = xhat * gain + shift;  gradient: dx = gain * (dy - shift - xhat * slope). */
-    void (*columns)(struct hc_host_rows rows, const float *x, float *first);
-    void (*squares)(struct hc_host_rows rows, const float *x, const float *mean, float *first,
-                    float *second);
-    void (*products)(struct hc_host_rows rows, const float *x, const float *dy,
+       products: first += dz, second += dz * xhat;
+       normalize: y = xhat * gain + shift, and then leaky ReLU unless `slope` is NULL;
+       gradient: dx = gain * (dz - shift - xhat * slope). */
+    void (*columns)(struct hc_host_rows rows, const struct hc_tensor *x, float *first);
+    void (*squares)(struct hc_host_rows rows, const struct hc_tensor *x, const float *mean,
+                    float *first, float *second);
+    void (*products)(struct hc_host_rows rows, const struct hc_host_flow *flow,
                      const struct hc_host_norm *norm, float *first, float *second);
-    void (*normalize)(struct hc_host_rows rows, const float *x, const struct hc_host_norm *norm,
-                      float *y);
-    void (*gradient)(struct hc_host_rows rows, const float *x, const float *dy,
-                     const struct hc_host_norm *norm, float *dx);
+    void (*normalize)(struct hc_host_rows rows, const struct hc_tensor *x,
+                      const struct hc_host_norm *norm, const float *slope,
+                      const struct hc_tensor *y);
+    void (*gradient)(struct hc_host_rows rows, const struct hc_host_flow *flow,
+                     const struct hc_host_norm *norm, const struct hc_tensor *dx);
 };
 
 extern const struct hc_host_loops hc_host_loops_portable;

@@ -23,7 +23,8 @@ static void load_whole(const float *from, int64_t n, float *to)
                               _mm512_maskz_loadu_ps(first_lanes(n - i), from + i));
 }
 
-static void load_half(const uint16_t *from, int64_t n, float *to)
+static inline __attribute__((always_inline)) void load_half(const uint16_t *from, int64_t n,
+                                                            float *to)
 {
     int64_t i = 0;
     for (; i + 16 <= n; i += 16)
@@ -34,7 +35,8 @@ static void load_half(const uint16_t *from, int64_t n, float *to)
             _mm512_cvtph_ps(_mm256_maskz_loadu_epi16(first_lanes(n - i), from + i)));
 }
 
-static void store_half(const float *from, int64_t n, uint16_t *to)
+static inline __attribute__((always_inline)) void store_half(const float *from, int64_t n,
+                                                             uint16_t *to)
 {
     int64_t i = 0;
     for (; i + 16 <= n; i += 16)
@@ -45,6 +47,42 @@ static void store_half(const float *from, int64_t n, uint16_t *to)
             to + i, first_lanes(n - i),
             _mm512_cvtps_ph(_mm512_maskz_loadu_ps(first_lanes(n - i), from + i),
                             _MM_FROUND_TO_NEAREST_INT));
+}
+
+/* hc_bf16_bits in the upper halves of 16 words; the lower ones are left over. */
+static __m512i bf16_words(__m512 x)
+{
+    __m512i bits = _mm512_castps_si512(x);
+    __m512i odd = _mm512_and_si512(_mm512_srli_epi32(bits, 16), _mm512_set1_epi32(1));
+    __m512i rounded = _mm512_add_epi32(_mm512_add_epi32(bits, _mm512_set1_epi32(0x7fff)), odd);
+    __mmask16 nan = _mm512_cmp_ps_mask(x, x, _CMP_UNORD_Q);
+    return _mm512_mask_or_epi32(rounded, nan, bits, _mm512_set1_epi32(0x400000));
+}
+
+#define HAS_BF16
+/* 16 at a time, as they are stored: a row that was stored just now is read back without delay. */
+static inline __attribute__((always_inline)) void load_bf16(const uint16_t *from, int64_t n,
+                                                            float *to)
+{
+    for (int64_t i = 0; i < n; i += 16) {
+        __mmask16 lanes = n - i < 16 ? first_lanes(n - i) : 0xffff;
+        __m512i words = _mm512_cvtepu16_epi32(_mm256_maskz_loadu_epi16(lanes, from + i));
+        _mm512_mask_storeu_ps(to + i, lanes, _mm512_castsi512_ps(_mm512_slli_epi32(words, 16)));
+    }
+}
+
+static inline __attribute__((always_inline)) void store_bf16(const float *from, int64_t n,
+                                                             uint16_t *to)
+{
+    int64_t i = 0;
+    for (; i + 16 <= n; i += 16)
+        _mm256_storeu_si256((__m256i *)(to + i), _mm512_cvtepi32_epi16(_mm512_srli_epi32(
+                                                     bf16_words(_mm512_loadu_ps(from + i)), 16)));
+    if (i < n) {
+        __m512i words = bf16_words(_mm512_maskz_loadu_ps(first_lanes(n - i), from + i));
+        _mm256_mask_storeu_epi16(to + i, first_lanes(n - i),
+                                 _mm512_cvtepi32_epi16(_mm512_srli_epi32(words, 16)));
+    }
 }
 
 /* The direction is part of the instruction. */

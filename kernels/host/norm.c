@@ -16,38 +16,50 @@
 #include "kernels/exact/exact.h"
 #include "kernels/host/norm_tiling.h"
 
-static void chunk_statistics(const struct hc_queue *queue, const struct hc_tensor *x,
-                             const struct hc_norm_tiling *c, float *scratch, int64_t chunk)
+struct pass {
+    const struct hc_host_loops *loops;
+    const struct hc_tensor *x;
+    const struct hc_tensor *y;
+    struct hc_norm_sums sums; /* of the chunk */
+    struct hc_host_norm by;   /* of all lanes */
+    const float *slope;       /* of leaky ReLU, or NULL */
+};
+
+static void add_columns(const void *context, const struct hc_norm_panel *t)
 {
-    const struct hc_host_loops *loops = queue->loops;
-    struct hc_norm_sums s = hc_norm_sums_of(c, scratch, chunk);
+    const struct pass *p = context;
+    p->loops->columns(t->rows, p->x, p->sums.mean + t->lane);
+}
+
+static void add_squares(const void *context, const struct hc_norm_panel *t)
+{
+    const struct pass *p = context;
+    p->loops->squares(t->rows, p->x, p->sums.mean + t->lane, p->sums.first + t->lane,
+                      p->sums.second + t->lane);
+}
+
+static void normalize_panel(const void *context, const struct hc_norm_panel *t)
+{
+    const struct pass *p = context;
+    struct hc_host_norm norm = hc_norm_at(&p->by, t->lane);
+    p->loops->normalize(t->rows, p->x, &norm, p->slope, p->y);
+}
+
+static void chunk_statistics(struct pass *p, const struct hc_norm_tiling *c, float *scratch,
+                             int64_t chunk)
+{
     int64_t rows = hc_norm_rows_of(c, chunk);
-    int64_t first = chunk * c->chunk;
-    float buffer[HC_NORM_BLOCK];
-    struct hc_norm_panel t;
-    hc_norm_clear(c, s.mean);
-    hc_norm_clear(c, s.first);
-    hc_norm_clear(c, s.second);
-    for (int64_t n, done = 0; done < rows; done += n) {
-        n = hc_norm_block_rows(c, done, rows);
-        const float *values =
-            hc_host_view(queue, x, (first + done) * c->channels, n * c->channels, buffer);
-        for (int i = 0; hc_norm_panel_of(c, n, i, &t); i++)
-            loops->columns(t.rows, values + t.at, s.mean + t.lane);
-    }
-    hc_norm_sum_lanes(c, s.mean);
+    p->sums = hc_norm_sums_of(c, scratch, chunk);
+    hc_norm_clear(c, p->sums.mean);
+    hc_norm_clear(c, p->sums.first);
+    hc_norm_clear(c, p->sums.second);
+    hc_norm_each_panel(c, chunk, add_columns, p);
+    hc_norm_sum_lanes(c, p->sums.mean);
     for (int64_t j = 0; j < c->lanes; j++)
-        s.mean[j] /= (float)rows;
-    for (int64_t n, done = 0; done < rows; done += n) {
-        n = hc_norm_block_rows(c, done, rows);
-        const float *values =
-            hc_host_view(queue, x, (first + done) * c->channels, n * c->channels, buffer);
-        for (int i = 0; hc_norm_panel_of(c, n, i, &t); i++)
-            loops->squares(t.rows, values + t.at, s.mean + t.lane, s.first + t.lane,
-                           s.second + t.lane);
-    }
-    hc_norm_sum_lanes(c, s.first);
-    hc_norm_sum_lanes(c, s.second);
+        p->sums.mean[j] /= (float)rows;
+    hc_norm_each_panel(c, chunk, add_squares, p);
+    hc_norm_sum_lanes(c, p->sums.first);
+    hc_norm_sum_lanes(c, p->sums.second);
 }
 
 /* Channel j's mean, and the sum of squares about it. If a chunk's mean is infinite, its r means
@@ -71,42 +83,6 @@ static void combine(const struct hc_norm_tiling *c, float *scratch, int64_t j, d
     }
 }
 
-/* leaky_relu in place on n elements of y, which hold z as it was rounded. */
-static void apply_leaky(const struct hc_queue *queue, const struct hc_call *call, int64_t at,
-                        int64_t n, float *buffer)
-{
-    const struct hc_tensor *y = &call->out[HC_BN_Y];
-    struct hc_map_scalars scalars = {.factor = hc_parameter(call->params.bn.slope)};
-    const float *const z[3] = {hc_host_view(queue, y, at, n, buffer)};
-    float *to = hc_host_target(y, at, buffer);
-    queue->loops->map[HC_OP_leaky_relu](z, to, n, &scalars);
-    hc_host_flush(queue, y, at, n, to);
-}
-
-static void normalize(struct hc_queue *queue, const struct hc_call *call,
-                      const struct hc_norm_tiling *c, const struct hc_host_norm *w, bool leaky)
-{
-    const struct hc_tensor *x = &call->in[HC_BN_X];
-    const struct hc_tensor *y = &call->out[HC_BN_Y];
-    bool small = c->rows * c->channels <= HC_HOST_SMALL;
-#pragma omp parallel for num_threads(queue->threads) schedule(static) if (!small)
-    for (int64_t row = 0; row < c->rows; row += c->block) {
-        float buffer[2][HC_NORM_BLOCK];
-        struct hc_norm_panel t;
-        int64_t n = hc_norm_block_rows(c, row, c->rows);
-        int64_t at = row * c->channels;
-        const float *from = hc_host_view(queue, x, at, n * c->channels, buffer[0]);
-        float *to = hc_host_target(y, at, buffer[1]);
-        for (int i = 0; hc_norm_panel_of(c, n, i, &t); i++) {
-            struct hc_host_norm norm = hc_norm_at(w, t.lane);
-            queue->loops->normalize(t.rows, from + t.at, &norm, to + t.at);
-        }
-        hc_host_flush(queue, y, at, n * c->channels, to);
-        if (leaky)
-            apply_leaky(queue, call, at, n * c->channels, buffer[1]);
-    }
-}
-
 /* Sets what normalizes channel j, and writes its saved and its running statistics. */
 static void store_statistics(const struct hc_call *call, const struct hc_norm_tiling *c,
                              struct hc_host_norm *w, int64_t j, double mean, double squares)
@@ -124,52 +100,71 @@ static void store_statistics(const struct hc_call *call, const struct hc_norm_ti
     hc_host_set(&call->out[HC_BN_NEW_VARIANCE], j, old_var + momentum * (unbiased - old_var));
 }
 
-static void train(struct hc_queue *queue, const struct hc_call *call,
-                  const struct hc_norm_tiling *c, bool leaky)
+/* What normalizes channel j in training. */
+static void channel_statistics(const struct hc_call *call, const struct hc_norm_tiling *c,
+                               struct hc_host_norm *w, int64_t j)
 {
-    const struct hc_tensor *x = &call->in[HC_BN_X];
-    struct hc_host_norm w = hc_norm_channels_of(c, call->scratch);
-#pragma omp parallel for num_threads(queue->threads) schedule(static) if (c->chunks > 1)
-    for (int64_t k = 0; k < c->chunks; k++)
-        chunk_statistics(queue, x, c, call->scratch, k);
-    for (int64_t j = 0; j < c->channels; j++) {
-        double mean;
-        double squares;
-        combine(c, call->scratch, j, &mean, &squares);
-        store_statistics(call, c, &w, j, mean, squares);
-        w.gain[j] = hc_host_get(&call->in[HC_BN_GAMMA], j);
-        w.shift[j] = hc_host_get(&call->in[HC_BN_BETA], j);
-        w.slope[j] = 0;
-    }
-    hc_norm_repeat_lanes(c, &w);
-    normalize(queue, call, c, &w, leaky);
+    double mean;
+    double squares;
+    combine(c, call->scratch, j, &mean, &squares);
+    store_statistics(call, c, w, j, mean, squares);
+    w->gain[j] = hc_host_get(&call->in[HC_BN_GAMMA], j);
+    w->shift[j] = hc_host_get(&call->in[HC_BN_BETA], j);
+    w->slope[j] = 0;
 }
 
-static void infer(struct hc_queue *queue, const struct hc_call *call,
-                  const struct hc_norm_tiling *c, bool leaky)
+static void train(const struct hc_queue *queue, const struct hc_call *call,
+                  const struct hc_norm_tiling *c, const struct pass *pass)
+{
+#pragma omp parallel num_threads(c->chunks > 1 ? queue->threads : 1)
+    {
+        struct pass p = *pass;
+        struct hc_norm_share share = hc_norm_share_of(c);
+        for (int64_t k = share.first; k < share.end; k++)
+            chunk_statistics(&p, c, call->scratch, k);
+#pragma omp barrier
+#pragma omp single
+        {
+            for (int64_t j = 0; j < c->channels; j++)
+                channel_statistics(call, c, &p.by, j);
+            hc_norm_repeat_lanes(c, &p.by);
+        }
+        for (int64_t k = share.end - 1; k >= share.first; k--)
+            hc_norm_each_panel(c, k, normalize_panel, &p);
+    }
+}
+
+static void infer(const struct hc_queue *queue, const struct hc_call *call,
+                  const struct hc_norm_tiling *c, const struct pass *p)
 {
     float eps = hc_parameter(call->params.bn.eps);
-    struct hc_host_norm w = hc_norm_channels_of(c, call->scratch);
+    const struct hc_host_norm *w = &p->by;
     for (int64_t j = 0; j < c->channels; j++) {
-        w.mean[j] = hc_host_get(&call->in[HC_BN_MEAN], j);
-        w.invstd[j] = 1 / sqrtf(hc_host_get(&call->in[HC_BN_VARIANCE], j) + eps);
-        w.gain[j] = hc_host_get(&call->in[HC_BN_GAMMA], j);
-        w.shift[j] = hc_host_get(&call->in[HC_BN_BETA], j);
-        w.slope[j] = 0;
+        w->mean[j] = hc_host_get(&call->in[HC_BN_MEAN], j);
+        w->invstd[j] = 1 / sqrtf(hc_host_get(&call->in[HC_BN_VARIANCE], j) + eps);
+        w->gain[j] = hc_host_get(&call->in[HC_BN_GAMMA], j);
+        w->shift[j] = hc_host_get(&call->in[HC_BN_BETA], j);
+        w->slope[j] = 0;
     }
-    hc_norm_repeat_lanes(c, &w);
-    normalize(queue, call, c, &w, leaky);
+    hc_norm_repeat_lanes(c, w);
+#pragma omp parallel for num_threads(c->chunks > 1 ? queue->threads : 1) schedule(static)
+    for (int64_t k = 0; k < c->chunks; k++)
+        hc_norm_each_panel(c, k, normalize_panel, p);
 }
 
 enum hc_status hc_host_norm(struct hc_queue *queue, const struct hc_call *call)
 {
     struct hc_norm_tiling c = hc_norm_tiling_of(&call->in[HC_BN_X]);
     bool leaky = call->op == HC_OP_bn_leaky_train || call->op == HC_OP_bn_leaky_infer;
+    float slope = hc_parameter(call->params.bn.slope);
     if (!hc_norm_fits(&c))
         return hc_exact_run(queue, call);
-    if (call->op == HC_OP_bn_train || call->op == HC_OP_bn_leaky_train)
-        train(queue, call, &c, leaky);
-    else
-        infer(queue, call, &c, leaky);
+    struct pass p = {.loops = queue->loops,
+                     .x = &call->in[HC_BN_X],
+                     .y = &call->out[HC_BN_Y],
+                     .by = hc_norm_channels_of(&c, call->scratch),
+                     .slope = leaky ? &slope : NULL};
+    (call->op == HC_OP_bn_train || call->op == HC_OP_bn_leaky_train ? train : infer)(queue, call,
+                                                                                     &c, &p);
     return HC_OK;
 }

@@ -1,5 +1,6 @@
 #include "kernels/host/norm_tiling.h"
 
+#include <omp.h>
 #include <string.h>
 
 #include "kernels/exact/exact.h"
@@ -37,20 +38,41 @@ bool hc_norm_fits(const struct hc_norm_tiling *c)
     return c->lanes <= HC_NORM_BLOCK;
 }
 
-bool hc_norm_panel_of(const struct hc_norm_tiling *c, int64_t rows, int i, struct hc_norm_panel *s)
+bool hc_norm_panel_of(const struct hc_norm_tiling *c, int64_t first, int64_t rows, int i,
+                      struct hc_norm_panel *s)
 {
+    int64_t at = first * c->channels;
     if (c->interleave == 1) {
-        int64_t first = (int64_t)i * HC_LANES;
-        int64_t left = c->channels - first;
+        int64_t lane = (int64_t)i * HC_LANES;
+        int64_t left = c->channels - lane;
         *s = (struct hc_norm_panel){
-            {rows, c->channels, left < HC_LANES ? (int)left : HC_LANES}, first, first};
+            {rows, c->channels, at + lane, left < HC_LANES ? (int)left : HC_LANES}, lane};
         return left > 0;
     }
     int64_t whole = rows / c->interleave;
     int rest = (int)((rows - whole * c->interleave) * c->channels);
-    *s = i == 0 ? (struct hc_norm_panel){{whole, HC_LANES, HC_LANES}, 0, 0}
-                : (struct hc_norm_panel){{1, HC_LANES, rest}, whole * HC_LANES, 0};
+    *s = i == 0 ? (struct hc_norm_panel){{whole, HC_LANES, at, HC_LANES}, 0}
+                : (struct hc_norm_panel){{1, HC_LANES, at + whole * HC_LANES, rest}, 0};
     return i == 0 || (i == 1 && rest > 0);
+}
+
+void hc_norm_each_panel(const struct hc_norm_tiling *c, int64_t chunk, hc_norm_work *work,
+                        const void *context)
+{
+    int64_t rows = hc_norm_rows_of(c, chunk);
+    struct hc_norm_panel panel;
+    for (int64_t n, done = 0; done < rows; done += n) {
+        n = hc_norm_block_rows(c, done, rows);
+        for (int i = 0; hc_norm_panel_of(c, chunk * c->chunk + done, n, i, &panel); i++)
+            work(context, &panel);
+    }
+}
+
+struct hc_norm_share hc_norm_share_of(const struct hc_norm_tiling *c)
+{
+    int64_t thread = omp_get_thread_num();
+    int64_t threads = omp_get_num_threads();
+    return (struct hc_norm_share){c->chunks * thread / threads, c->chunks * (thread + 1) / threads};
 }
 
 struct hc_norm_sums hc_norm_sums_of(const struct hc_norm_tiling *c, float *scratch, int64_t chunk)
@@ -113,9 +135,5 @@ size_t hc_host_norm_scratch(struct hc_queue *queue, const struct hc_call *call)
     struct hc_norm_tiling c = hc_norm_tiling_of(&call->in[HC_FIRST]);
     if (!hc_norm_fits(&c))
         return hc_exact_scratch(queue, call);
-    size_t bytes = (size_t)hc_norm_floats(&c) * sizeof(float);
-    const struct hc_tensor *dy = &call->in[HC_BN_LEAKY_BWD_DY];
-    if (call->op == HC_OP_bn_leaky_bwd && call->out[HC_BN_BWD_DX].format != dy->format)
-        bytes += hc_tensor_bytes(dy); /* of dz */
-    return bytes;
+    return (size_t)hc_norm_floats(&c) * sizeof(float);
 }

@@ -1,12 +1,12 @@
 /* How batch norm divides its tensors. Rows are (n, h, w), columns are channels. A chunk of rows
-   fits a second-level cache and has sums of its own; a block of rows is converted at a time. All
-   borders depend on the shape alone. */
+   fits a second-level cache and has sums of its own. All borders depend on the shape alone. */
 #ifndef HC_KERNELS_HOST_NORM_TILING_H
 #define HC_KERNELS_HOST_NORM_TILING_H
 
 #include "kernels/host/host.h"
 
-/* Elements of a block and of a chunk, and how many chunks there are at most. */
+/* Elements of a block, whose panels follow each other, and of a chunk, and how many chunks there
+   are at most. */
 enum { HC_NORM_BLOCK = 4096, HC_NORM_CHUNK = 32768, HC_NORM_MAX_CHUNKS = 64 };
 
 /* Sums are kept by lane. If `interleave` rows fill HC_LANES exactly, they are read as one row,
@@ -27,19 +27,32 @@ struct hc_norm_tiling hc_norm_tiling_of(const struct hc_tensor *x);
 /* Whether a row fits a block. If not, the op is left to exact. */
 bool hc_norm_fits(const struct hc_norm_tiling *c);
 
-/* A set of at most HC_LANES columns of some consecutive rows, with its first element and lane. */
+/* A set of at most HC_LANES columns of some consecutive rows, with its first lane. */
 struct hc_norm_panel {
     struct hc_host_rows rows;
-    int64_t at;
     int64_t lane;
 };
 
-/* The i-th panel of `rows` consecutive rows; false if there is none. */
-bool hc_norm_panel_of(const struct hc_norm_tiling *c, int64_t rows, int i, struct hc_norm_panel *s);
+/* The i-th panel of `rows` consecutive rows from row `first` on; false if there is none. */
+bool hc_norm_panel_of(const struct hc_norm_tiling *c, int64_t first, int64_t rows, int i,
+                      struct hc_norm_panel *s);
 
 /* How many rows the chunk has, and the block at row `done` of `rows`. */
 int64_t hc_norm_rows_of(const struct hc_norm_tiling *c, int64_t chunk);
 int64_t hc_norm_block_rows(const struct hc_norm_tiling *c, int64_t done, int64_t rows);
+
+/* Calls `work` for each panel of a chunk, block by block. */
+typedef void hc_norm_work(const void *context, const struct hc_norm_panel *panel);
+void hc_norm_each_panel(const struct hc_norm_tiling *c, int64_t chunk, hc_norm_work *work,
+                        const void *context);
+
+/* The chunks of the calling thread of a team. The second pass over a tensor begins with those that
+   the first one read last, which may still be in the cache. */
+struct hc_norm_share {
+    int64_t first;
+    int64_t end;
+};
+struct hc_norm_share hc_norm_share_of(const struct hc_norm_tiling *c);
 
 /* A chunk's sums, by lane. Forward: p, r and q of norm.c. Backward: nothing, the sum of dy, and the
    sum of dy * xhat. */
