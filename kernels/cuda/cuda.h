@@ -12,6 +12,8 @@
 struct hc_libraries;       /* library/handles.h */
 struct hc_emulated_kernel; /* emulate/kernels.h */
 
+enum { HC_CUDA_COUNTERS = 4096 };
+
 /* Memory of the device that is kept for the next allocation. */
 struct hc_block {
     void *memory; /* NULL: none */
@@ -23,7 +25,8 @@ struct hc_queue {
     void *stream; /* cudaStream_t, or struct hc_emulated_stream * (emulate/stream.h) */
     const struct hc_emulated_kernel *kernels; /* in the emulation */
     struct hc_libraries *libraries;
-    void *workspace; /* of cuBLAS */
+    void *workspace;    /* of cuBLAS, */
+    unsigned *counters; /* and HC_CUDA_COUNTERS of kernels behind it, which are 0 between kernels */
     bool capturing;
     const char *capture_error; /* what was done that a capture does not allow; or NULL */
     struct hc_block kept;      /* device/memory.c */

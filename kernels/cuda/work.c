@@ -6,7 +6,6 @@
 #include "kernels/cuda/kernel/conv_direct.h"
 #include "kernels/cuda/kernel/norm.h"
 #include "kernels/cuda/kernel/optimizer.h"
-#include "kernels/cuda/kernel/reduction.h"
 
 static double bytes_of(const struct hc_tensor *t)
 {
@@ -27,19 +26,20 @@ static double operands(const struct hc_call *call)
            bytes_in(call->out, hc_ops[call->op].outputs);
 }
 
-/* One pass over the elements, reading and writing so many tensors of x's shape. The tensors of a
-   channel are left out. */
-static double pass_of(const struct hc_dk_norm *a, bool writes)
+/* Batch norm's sums, and its pass over the elements, which a tile of one slice makes in the same
+   launch. The tensors of a channel are left out. */
+static double norm(const struct hc_dk_norm *a, bool sums)
 {
-    double bytes = bytes_of(&a->call.in[HC_BN_X]) + bytes_of(&a->dy);
-    if (a->y)
-        bytes += bytes_of(&a->dy);
-    return bytes + (writes ? bytes_of(&a->call.out[HC_BN_Y]) : 0);
-}
-
-static double norm_sums(const struct hc_dk_norm *a)
-{
-    return 2 * 2 * (double)sizeof *a->sums * (double)(a->tiling.slices * a->tiling.channels);
+    double elements = bytes_of(&a->call.in[HC_BN_X]) + bytes_of(&a->dy);
+    double bits = a->y ? (double)hc_tensor_count(&a->dy) / 8 : 0;
+    double y = a->y ? bytes_of(&a->dy) : 0;
+    bool keeps = a->tiling.wide > 1; /* bits in the place of y */
+    double second = elements + (keeps ? bits : y) + bytes_of(&a->call.out[HC_BN_Y]);
+    if (!sums)
+        return second;
+    double slices = (double)(a->tiling.slices * a->tiling.channels) * 2 * sizeof(double);
+    double first = elements + y + (keeps ? bits : 0) + 2 * slices;
+    return first + (a->tiling.slices == 1 ? second : 0);
 }
 
 static double optimizer(const struct hc_dk_optimizer *a)
@@ -64,28 +64,19 @@ static double conv_direct(const struct hc_dk_conv_direct *a)
 static double bytes_of_launch(enum hc_device_kernel which, const void *args)
 {
     const struct hc_dk_broadcast *broadcast = args;
-    const struct hc_dk_whole_sum *sum = args;
     switch (which) {
     case HC_DK_bn_moments:
     case HC_DK_bn_bwd_sums:
-        return pass_of(args, false) + norm_sums(args);
-    case HC_DK_bn_statistics:
-    case HC_DK_bn_bwd_means:
-        return 0;
+        return norm(args, true);
     case HC_DK_bn_normalize:
     case HC_DK_bn_bwd:
-        return pass_of(args, true);
+        return norm(args, false);
     case HC_DK_optimizer:
         return optimizer(args);
     case HC_DK_broadcast:
         return bytes_of(&broadcast->from) + bytes_of(&broadcast->to);
-    case HC_DK_whole_sum:
-        return (double)sum->n * (double)sizeof(float);
     case HC_DK_conv_direct:
         return conv_direct(args);
-    case HC_DK_unscale_flag:
-    case HC_DK_augment_count:
-        return 0;
     case HC_DK_augment:
         return augment(args);
     default:

@@ -21,10 +21,15 @@ void hc_cuda_close(struct hc_queue *queue)
 static enum hc_status open_libraries(struct hc_queue *queue)
 {
     const struct hc_library *library;
+    size_t counters = HC_CUDA_COUNTERS * sizeof *queue->counters;
     enum hc_status status = hc_library_load(&library);
     if (status == HC_OK)
-        status =
-            hc_cuda_check(cudaMalloc(&queue->workspace, HC_BLAS_WORKSPACE), "cuBLAS's workspace");
+        status = hc_cuda_check(cudaMalloc(&queue->workspace, HC_BLAS_WORKSPACE + counters),
+                               "cuBLAS's workspace");
+    if (status == HC_OK) {
+        queue->counters = (unsigned *)((char *)queue->workspace + HC_BLAS_WORKSPACE);
+        status = hc_cuda_clear(queue, queue->counters, counters);
+    }
     if (status == HC_OK)
         status = hc_libraries_open(&queue->libraries, library, queue->stream, queue->workspace);
     return status;

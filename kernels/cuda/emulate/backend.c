@@ -59,9 +59,12 @@ enum hc_status hc_emulated_open(struct hc_queue **queue, const struct hc_emulate
         return hc_fail(HC_NO_MEMORY, "cuda-emulated: no memory for a queue");
     q->kernels = kernels;
     q->stream = hc_emulated_stream_new();
-    q->workspace = aligned_alloc(256, HC_BLAS_WORKSPACE);
+    q->workspace = aligned_alloc(256, HC_BLAS_WORKSPACE + HC_CUDA_COUNTERS * sizeof *q->counters);
     if (!q->stream || !q->workspace)
         status = hc_fail(HC_NO_MEMORY, "cuda-emulated: no memory for a queue");
+    else
+        q->counters = memset((char *)q->workspace + HC_BLAS_WORKSPACE, 0,
+                             HC_CUDA_COUNTERS * sizeof *q->counters);
     if (status == HC_OK)
         status = hc_libraries_open(&q->libraries, &hc_library_emulated, q->stream, q->workspace);
     if (status == HC_OK)

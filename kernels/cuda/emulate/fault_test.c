@@ -9,6 +9,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "check/generate/border_cases.h"
 #include "check/generate/op_cases.h"
 #include "check/runner.h"
 
@@ -30,14 +31,17 @@ static bool report(const struct hc_result *result, void *context)
 /* Runs the cases of the pattern on cuda-emulated, up to the first that fails. */
 static struct tally run(const char *pattern)
 {
-    const struct hc_case_table *table = hc_op_cases();
-    const struct hc_case **all = malloc((size_t)table->count * sizeof(struct hc_case *));
-    for (int i = 0; i < table->count; i++)
-        all[i] = &table->cases[i];
+    const struct hc_case_table *tables[] = {hc_op_cases(), hc_border_cases()};
+    int count = 0;
+    const struct hc_case **all =
+        malloc((size_t)(tables[0]->count + tables[1]->count) * sizeof(struct hc_case *));
+    for (int t = 0; t < 2; t++)
+        for (int i = 0; i < tables[t]->count; i++)
+            all[count++] = &tables[t]->cases[i];
     const struct hc_backend *chosen = hc_backend_by_name("cuda-emulated");
     struct tally tally = {0};
     struct hc_run_options options = {.cases = all,
-                                     .case_count = table->count,
+                                     .case_count = count,
                                      .patterns = &pattern,
                                      .pattern_count = 1,
                                      .backends = &chosen,
@@ -57,11 +61,11 @@ static const struct {
 } barriers[] =
     {
         {"op/sum/fp32*", {HC_NO_BARRIER, "partial_sums", 0}},
-        {"op/sum/fp32*", {HC_NO_BARRIER, "whole_sum", 0}},
+        {"op/sum/fp32*", {HC_NO_BARRIER, "partial_sums", 3}},
         {"op/xent/fp32*", {HC_NO_BARRIER, "row_losses", 0}},
         {"op/xent_bwd/fp32*", {HC_NO_BARRIER, "xent_bwd", 0}},
         {"op/bn_train/fp32*", {HC_NO_BARRIER, "bn_moments", 0}},
-        {"op/bn_train/fp32*", {HC_NO_BARRIER, "bn_statistics", 0}},
+        {"op/bn_train/fp32*", {HC_NO_BARRIER, "bn_moments", 1}},
         {"op/bn_bwd/fp32*", {HC_NO_BARRIER, "bn_bwd_sums", 0}},
         {"op/sgd/fp32*", {HC_NO_BARRIER, "optimizer", 0}},
         {"op/adam/fp32*", {HC_NO_BARRIER, "optimizer", 0}},
@@ -72,16 +76,16 @@ static const struct {
       {"op/xent/fp32*", {HC_WRONG_SHUFFLE, "row_losses", 0}},
       {"op/xent/fp32*", {HC_WRONG_BLOCK, "row_losses", 0}},
       {"op/xent_bwd/fp32*", {HC_WRONG_THREAD, "xent_bwd", 0}},
-      {"op/bn_train/fp32*", {HC_WRONG_BLOCK, "bn_statistics", 0}},
+      {"op/bn_train/fp32*", {HC_WRONG_BLOCK, "bn_moments", 0}},
       {"op/bn_infer/fp32*", {HC_WRONG_THREAD, "bn_normalize", 0}},
-      {"op/bn_bwd/fp32*", {HC_WRONG_THREAD, "bn_bwd", 0}},
+      {"border/bn_bwd/fp32/elements", {HC_WRONG_THREAD, "bn_bwd", 0}},
       {"op/cast/fp32-fp16*", {HC_WRONG_THREAD, "cast", 0}},
       {"op/cast/fp32-fp16*", {HC_WRONG_BLOCK, "cast", 0}},
       {"op/add/*", {HC_WRONG_THREAD, "elementwise", 0}},
       {"op/axpy/*", {HC_WRONG_THREAD, "elementwise", 0}},
       {"op/scale/*", {HC_WRONG_THREAD, "elementwise", 0}},
       {"op/unscale/*", {HC_WRONG_THREAD, "unscale", 0}},
-      {"op/bn_bwd/fp32*", {HC_WRONG_BLOCK, "bn_bwd_means", 0}},
+      {"op/bn_bwd/fp32*", {HC_WRONG_BLOCK, "bn_bwd_sums", 0}},
       {"op/leaky_relu/*", {HC_WRONG_THREAD, "elementwise", 0}},
       {"op/leaky_relu_bwd/*", {HC_WRONG_THREAD, "elementwise", 0}},
       {"op/avg_pool/*", {HC_WRONG_THREAD, "avg_pool", 0}},
@@ -133,7 +137,8 @@ Test(cuda_fault, a_wrong_index_is_found)
 Test(cuda_fault, a_defect_in_a_kernel_that_does_not_run_is_not_found)
 {
     cr_expect(!found("op/sum/fp32*", &(struct hc_emulated_fault){HC_WRONG_THREAD, "no_such", 0}));
-    cr_expect(!found("op/sum/fp32*", &(struct hc_emulated_fault){HC_NO_BARRIER, "whole_sum", 9}));
+    cr_expect(
+        !found("op/sum/fp32*", &(struct hc_emulated_fault){HC_NO_BARRIER, "partial_sums", 99}));
 }
 
 Test(cuda_fault, a_write_beside_the_partial_sums_is_named)

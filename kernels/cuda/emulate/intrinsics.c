@@ -57,6 +57,11 @@ void hc_sync_at(const char *file, int line)
         wait_as(HC_AT_SYNC, file, line);
 }
 
+/* One thread runs at a time, and sees what the others wrote. */
+void hc_fence(void)
+{
+}
+
 float hc_shuffle_down_at(float x, int delta, const char *file, int line)
 {
     struct hc_emulated_thread *me = &hc_running->thread[hc_running->current];

@@ -2,6 +2,8 @@
    nothing of a step has to come to the host. */
 #include "kernels/element/control.h"
 
+#include "kernels/cuda/kernel/block.h"
+#include "kernels/cuda/kernel/counted_call.h"
 #include "kernels/cuda/kernel/elements.h"
 #include "kernels/element/augment.h"
 #include "kernels/element/scaler.h"
@@ -68,9 +70,11 @@ HC_ON_DEVICE void hc_dk_clip_body(const struct hc_call *c)
 HC_LAUNCHABLE(clip, struct hc_call)
 
 /* A thread for each pixel of the batch, with its three channels. Every thread draws its image's
-   crop again: ten rounds of integers against three reads and writes. */
-HC_ON_DEVICE void hc_dk_augment_body(const struct hc_call *c)
+   crop again: ten rounds of integers against three reads and writes. The last block counts the batch,
+   when all have read the count: both may be the same tensor. */
+HC_ON_DEVICE void hc_dk_augment_body(const struct hc_dk_counted_call *a)
 {
+    const struct hc_call *c = &a->call;
     const struct hc_augment *p = &c->params.augment;
     const struct hc_tensor *set = &c->in[HC_AUGMENT_PIXELS];
     const struct hc_tensor *order = &c->in[HC_AUGMENT_ORDER];
@@ -97,13 +101,8 @@ HC_ON_DEVICE void hc_dk_augment_body(const struct hc_call *c)
             ((int32_t *)c->out[HC_AUGMENT_IMAGE_LABELS].data)[place] =
                 image < 0 ? 0 : labels[image];
     }
+    int32_t *count = (int32_t *)c->out[HC_AUGMENT_NEW_STEPS].data;
+    if (count && hc_dk_last_block(a->counters, hc_blocks()) && hc_thread() == 0)
+        *count = (int32_t)(step + 1);
 }
-HC_LAUNCHABLE(augment, struct hc_call)
-
-/* One thread, after the kernel augment, which reads the count: both may be the same tensor. */
-HC_ON_DEVICE void hc_dk_augment_count_body(const struct hc_call *c)
-{
-    *(int32_t *)c->out[HC_AUGMENT_NEW_STEPS].data =
-        *(const int32_t *)c->in[HC_AUGMENT_STEPS].data + 1;
-}
-HC_LAUNCHABLE(augment_count, struct hc_call)
+HC_LAUNCHABLE(augment, struct hc_dk_counted_call)

@@ -59,6 +59,11 @@ HC_ON_DEVICE void hc_sync(void)
     __syncthreads();
 }
 
+HC_ON_DEVICE void hc_fence(void)
+{
+    __threadfence();
+}
+
 HC_ON_DEVICE float hc_shuffle_down(float x, int delta)
 {
     return __shfl_down_sync(0xffffffffu, x, (unsigned)delta);
@@ -116,6 +121,9 @@ void hc_vector_at(const void *at, size_t bytes);
 /* hc_sync(): the threads of the block wait for each other, all in the same call of the source. */
 void hc_sync_at(const char *file, int line);
 #define hc_sync()                 hc_sync_at(__FILE__, __LINE__)
+
+/* What this thread wrote before it, other blocks see before what it writes afterwards. */
+void hc_fence(void);
 
 /* hc_shuffle_down(float x, int delta): the value of x in the lane `delta` above this one, or the
    thread's own x where there is no such lane. All 32 lanes of the warp take part, in the same call

@@ -2,6 +2,8 @@
    element's arithmetic of kernels/element, and rounds the result into the output. */
 #include "kernels/cuda/kernel/elementwise.h"
 
+#include "kernels/cuda/kernel/block.h"
+#include "kernels/cuda/kernel/counted_call.h"
 #include "kernels/cuda/kernel/elementwise.inc"
 #include "num/directed.h"
 #include "num/encode.h"
@@ -78,33 +80,31 @@ HC_ON_DEVICE void hc_dk_elementwise_body(const struct hc_call *c)
 }
 HC_LAUNCHABLE(elementwise, struct hc_call)
 
-/* One thread, before the kernel unscale: the flag starts from the overflow that was seen earlier.
-   Both may be the same tensor. */
-HC_ON_DEVICE void hc_dk_unscale_flag_body(const struct hc_call *c)
+/* A thread that finds an infinity or NaN sets a counter of the queue: 0 or 1 is 1, in whatever order
+   the threads come. The last block writes the flag, which keeps an overflow that was seen earlier.
+   The flag may be the one that was given. */
+HC_ON_DEVICE void hc_dk_unscale_body(const struct hc_dk_counted_call *a)
 {
-    hc_dk_store(&c->out[HC_UNSCALE_NEW_FOUND_INF], 0,
-                hc_dk_is_set(&c->in[HC_UNSCALE_FOUND_INF]) ? 1.0f : 0.0f);
-}
-HC_LAUNCHABLE(unscale_flag, struct hc_call)
-
-/* The flag is 0 or 1 before. A thread that finds an infinity or NaN sets it: 0 or the bits of 1 is
-   1, in whatever order the threads come. */
-HC_ON_DEVICE void hc_dk_unscale_body(const struct hc_call *c)
-{
+    const struct hc_call *c = &a->call;
     bool reciprocal = c->params.unscale.reciprocal;
     float scale = hc_dk_load(&c->in[HC_UNSCALE_SCALE], 0);
     float by = reciprocal ? hc_unscale_reciprocal(scale) : scale;
     const struct hc_tensor *out = &c->out[HC_UNSCALE_OUT];
     const float *override = (const float *)c->in[HC_UNSCALE_OVERRIDE].data;
-    bool copies = override && hc_dk_is_set(&c->in[HC_UNSCALE_FOUND_INF]);
+    bool earlier = hc_dk_is_set(&c->in[HC_UNSCALE_FOUND_INF]);
     int64_t n = hc_dk_count(out);
     int found = 0;
     for (int64_t i = hc_dk_first(); i < n; i += hc_dk_stride()) {
         float x = hc_dk_load(&c->in[HC_UNSCALE_X], i);
         found |= hc_is_nonfinite(x);
-        hc_dk_store(out, i, copies ? override[i] : hc_element_unscale(reciprocal, x, by));
+        hc_dk_store(out, i,
+                    override && earlier ? override[i] : hc_element_unscale(reciprocal, x, by));
     }
     if (found)
-        hc_atomic_or((unsigned *)c->out[HC_UNSCALE_NEW_FOUND_INF].data, hc_fp32_bits(1));
+        hc_atomic_or(&a->counters[1], 1);
+    if (!hc_dk_last_block(&a->counters[0], hc_blocks()) || hc_thread() != 0)
+        return;
+    hc_dk_store(&c->out[HC_UNSCALE_NEW_FOUND_INF], 0, earlier || a->counters[1] ? 1.0f : 0.0f);
+    a->counters[1] = 0;
 }
-HC_LAUNCHABLE(unscale, struct hc_call)
+HC_LAUNCHABLE(unscale, struct hc_dk_counted_call)

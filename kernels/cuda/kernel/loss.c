@@ -1,6 +1,7 @@
 /* Softmax cross-entropy in fp32, with the row's maximum subtracted: a block takes a row at a time.
    Shared memory: a float for every warp. */
 #include "kernels/cuda/kernel/block.h"
+#include "kernels/cuda/kernel/counted_call.h"
 #include "kernels/cuda/kernel/elements.h"
 
 /* One row of the logits. */
@@ -54,11 +55,14 @@ HC_ON_DEVICE float hc_dk_is_correct(const struct hc_dk_row *r)
     return 1 - hc_dk_block_max(wrong, (float *)hc_shared());
 }
 
-/* scratch[row] = the row's loss, scratch[rows + row] = 1 if it is correct, else 0. */
-HC_ON_DEVICE void hc_dk_row_losses_body(const struct hc_call *c)
+/* scratch[row] = the row's loss, scratch[rows + row] = 1 if it is correct, else 0. The last block adds
+   them up. */
+HC_ON_DEVICE void hc_dk_row_losses_body(const struct hc_dk_counted_call *a)
 {
+    const struct hc_call *c = &a->call;
     int64_t rows = c->in[HC_XENT_LOGITS].shape[0];
     float *losses = (float *)c->scratch;
+    float *shared = (float *)hc_shared();
     for (int64_t row = hc_block(); row < rows; row += hc_blocks()) {
         struct hc_dk_row r = hc_dk_row_of(c, row);
         float max;
@@ -70,8 +74,17 @@ HC_ON_DEVICE void hc_dk_row_losses_body(const struct hc_call *c)
             losses[rows + row] = correct;
         }
     }
+    if (!hc_dk_last_block(a->counters, hc_blocks()))
+        return;
+    float loss = hc_dk_sum_of(losses, rows, shared);
+    float correct = hc_dk_sum_of(losses + rows, rows, shared);
+    if (hc_thread() != 0)
+        return;
+    hc_dk_store(&c->out[HC_XENT_LOSS], 0, loss / (c->params.xent.sum ? 1 : (float)rows));
+    if (c->out[HC_XENT_CORRECT].data)
+        hc_dk_store(&c->out[HC_XENT_CORRECT], 0, correct);
 }
-HC_LAUNCHABLE(row_losses, struct hc_call)
+HC_LAUNCHABLE(row_losses, struct hc_dk_counted_call)
 
 HC_ON_DEVICE void hc_dk_xent_bwd_body(const struct hc_call *c)
 {

@@ -1,13 +1,13 @@
 /* Batch norm, forward.
 
-   The moments take one journey through memory. A thread reads eight rows, takes their mean a (any
+   The moments take one journey through memory. A thread reads four rows, takes their mean a (any
    value near it would do, for what follows is exact in a), sums r = sum (x - a) and q = sum (x -
    a)^2 in fp32, and brings both to the channel's pivot p in fp64:
 
      sum (x - p) = n (a - p) + r,     sum (x - p)^2 = q + 2 (a - p) r + n (a - p)^2.
 
    q is off by at most (n + 2) u of itself, and r by n u sum |x - a|. By Cauchy and Schwarz the
-   latter is n u of the variance's sum over all groups. n is at most 8, and at most an eighth of all
+   latter is n u of the variance's sum over all groups. n is at most 4, and at most an eighth of all
    rows but one, so the contract's bound of one u for each row has room for both. p is one of the
    channel's numbers; what fp64 cancels in the end is therefore at most the count of rows times
    2^-53. */
@@ -72,14 +72,6 @@ HC_ON_DEVICE void hc_dk_moments_in(const struct hc_dk_norm *a, enum hc_format fo
     hc_dk_slice_sums(r, wide, sums, a->sums);
 }
 
-/* Sums of x - p and (x - p)^2 by slice. Shared memory: 2 wide doubles a thread. */
-HC_ON_DEVICE void hc_dk_bn_moments_body(const struct hc_dk_norm *a)
-{
-    enum hc_format x = a->call.in[HC_BN_X].format;
-    hc_dk_in_formats(a, hc_dk_moments_in, x, x);
-}
-HC_LAUNCHABLE(bn_moments, struct hc_dk_norm)
-
 /* to = from + momentum * (batch - from); both may be the same tensor. */
 HC_ON_DEVICE void hc_dk_update_running(const struct hc_tensor *from, const struct hc_tensor *to,
                                        int64_t c, float momentum, float batch)
@@ -88,17 +80,12 @@ HC_ON_DEVICE void hc_dk_update_running(const struct hc_tensor *from, const struc
     hc_dk_store(to, c, running + momentum * (batch - running));
 }
 
-/* The saved and the running statistics from the slices' sums. A block has 32 channels, and warps
-   that share the slices, a power of two. Shared memory: two doubles a thread. Where all x are equal
-   fp64's last bits may leave a sum of squares below zero. */
-HC_ON_DEVICE void hc_dk_bn_statistics_body(const struct hc_dk_norm *a)
+/* The saved and the running statistics of a channel from its sums. Where all x are equal fp64's last
+   bits may leave a sum of squares below zero. */
+HC_ON_DEVICE void hc_dk_statistics(const struct hc_dk_norm *a, int64_t c, const double total[2])
 {
     const struct hc_call *call = &a->call;
     float momentum = (float)call->params.bn.momentum;
-    int64_t c = (int64_t)hc_block() * HC_WARP + hc_thread() % HC_WARP;
-    double total[2];
-    if (!hc_dk_all_slices(&a->tiling, a->sums, total))
-        return;
     double n = (double)a->tiling.rows;
     double mean = total[0] / n;
     double squares = total[1] - total[0] * mean;
@@ -111,7 +98,6 @@ HC_ON_DEVICE void hc_dk_bn_statistics_body(const struct hc_dk_norm *a)
     hc_dk_update_running(&call->in[HC_BN_VARIANCE], &call->out[HC_BN_NEW_VARIANCE], c, momentum,
                          (float)(squares / (n > 1 ? n - 1 : n)));
 }
-HC_LAUNCHABLE(bn_statistics, struct hc_dk_norm)
 
 /* The factors of a thread's channels. */
 struct hc_dk_channels {
@@ -146,13 +132,13 @@ HC_ON_DEVICE void hc_dk_normalize_in(const struct hc_dk_norm *a, enum hc_format 
     if (c >= r->channels)
         return;
     hc_dk_channels_of(a, c, wide, &by);
-    for (int64_t i = hc_dk_row_first(r); i < end; i += HC_DK_HALF_GROUP * step) {
-        float x[HC_DK_HALF_GROUP][HC_DK_WIDE];
-        for (int j = 0; j < HC_DK_HALF_GROUP; j++)
+    for (int64_t i = hc_dk_row_first(r); i < end; i += HC_DK_GROUP * step) {
+        float x[HC_DK_GROUP][HC_DK_WIDE];
+        for (int j = 0; j < HC_DK_GROUP; j++)
             if (i + j * step < end)
                 hc_dk_read(from, wide, a->call.in[HC_BN_X].data, (i + j * step) * r->channels + c,
                            x[j]);
-        for (int j = 0; j < HC_DK_HALF_GROUP; j++) {
+        for (int j = 0; j < HC_DK_GROUP; j++) {
             if (i + j * step >= end)
                 continue;
             for (int k = 0; k < wide; k++) {
@@ -172,3 +158,20 @@ HC_ON_DEVICE void hc_dk_bn_normalize_body(const struct hc_dk_norm *a)
                      a->call.out[HC_BN_Y].format);
 }
 HC_LAUNCHABLE(bn_normalize, struct hc_dk_norm)
+
+/* Sums of x - p and (x - p)^2 by slice; in a tile's last block the statistics; with one slice y, too.
+   Shared memory: 2 wide doubles a thread. */
+HC_ON_DEVICE void hc_dk_bn_moments_body(const struct hc_dk_norm *a)
+{
+    enum hc_format x = a->call.in[HC_BN_X].format;
+    double total[2];
+    int64_t c;
+    hc_dk_in_formats(a, hc_dk_moments_in, x, x);
+    if (hc_dk_tile_sums(a, total, &c))
+        hc_dk_statistics(a, c, total);
+    if (a->tiling.slices > 1)
+        return;
+    hc_sync();
+    hc_dk_bn_normalize_body(a);
+}
+HC_LAUNCHABLE(bn_moments, struct hc_dk_norm)

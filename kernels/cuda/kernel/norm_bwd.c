@@ -1,4 +1,4 @@
-/* Batch norm, gradients: sums of dz and dz * xhat by slice, then both over all slices, then
+/* Batch norm, gradients: sums of dz and dz * xhat by slice, both over all slices, and then
 
      dx = (gamma * invstd) * ((dz - dbeta / rows) - xhat * (dgamma / rows)).
 
@@ -13,19 +13,36 @@ struct hc_dk_pair {
     float dz[HC_DK_WIDE];
 };
 
-/* x and dz from element `at` on. */
+/* Whether each y of a vector is above 0: all that leaky ReLU's gradient needs of it. It is read where
+   a->y lies, or from what the first pass has kept in `positive`. */
+HC_ON_DEVICE unsigned hc_dk_positive(const struct hc_dk_norm *a, enum hc_format dy, int wide,
+                                     int64_t at, bool first)
+{
+    float y[HC_DK_WIDE];
+    unsigned bits = 0;
+    if (wide > 1 && !first)
+        return a->positive[at / HC_DK_WIDE];
+    hc_dk_read(dy, wide, a->y, at, y);
+    for (int k = 0; k < wide; k++)
+        bits |= (unsigned)(y[k] > 0) << k;
+    if (wide > 1)
+        a->positive[at / HC_DK_WIDE] = (unsigned char)bits;
+    return bits;
+}
+
+/* x and dz from element `at` on, in the first pass or the second. */
 HC_ON_DEVICE void hc_dk_read_pair(const struct hc_dk_norm *a, enum hc_format x, enum hc_format dy,
-                                  int wide, int64_t at, struct hc_dk_pair *to)
+                                  int wide, int64_t at, bool first, struct hc_dk_pair *to)
 {
     float slope = (float)a->call.params.bn.slope;
-    float y[HC_DK_WIDE];
     hc_dk_read(x, wide, a->call.in[HC_BN_BWD_X].data, at, to->x);
     hc_dk_read(dy, wide, a->dy.data, at, to->dz);
     if (!a->leaky)
         return;
-    hc_dk_read(dy, wide, a->y, at, y);
+    unsigned positive = hc_dk_positive(a, dy, wide, at, first);
     for (int k = 0; k < wide; k++)
-        to->dz[k] = hc_dk_through(dy, hc_element_leaky_relu_bwd(slope, y[k], to->dz[k]));
+        to->dz[k] = hc_dk_through(
+            dy, hc_element_leaky_relu_bwd(slope, (float)(positive >> k & 1), to->dz[k]));
 }
 
 HC_ON_DEVICE void hc_dk_bwd_sums_in(const struct hc_dk_norm *a, enum hc_format x, enum hc_format dy,
@@ -44,12 +61,12 @@ HC_ON_DEVICE void hc_dk_bwd_sums_in(const struct hc_dk_norm *a, enum hc_format x
         mean[k] = hc_dk_load(&a->mean, c + k);
         invstd[k] = hc_dk_load(&a->invstd, c + k);
     }
-    for (int64_t i = hc_dk_row_first(r); c < r->channels && i < end; i += HC_DK_HALF_GROUP * step) {
-        struct hc_dk_pair pair[HC_DK_HALF_GROUP];
-        for (int j = 0; j < HC_DK_HALF_GROUP; j++)
+    for (int64_t i = hc_dk_row_first(r); c < r->channels && i < end; i += HC_DK_PAIRS * step) {
+        struct hc_dk_pair pair[HC_DK_PAIRS];
+        for (int j = 0; j < HC_DK_PAIRS; j++)
             if (i + j * step < end)
-                hc_dk_read_pair(a, x, dy, wide, (i + j * step) * r->channels + c, &pair[j]);
-        for (int j = 0; j < HC_DK_HALF_GROUP; j++)
+                hc_dk_read_pair(a, x, dy, wide, (i + j * step) * r->channels + c, true, &pair[j]);
+        for (int j = 0; j < HC_DK_PAIRS; j++)
             for (int k = 0; k < wide && i + j * step < end; k++) {
                 first[k] += pair[j].dz[k];
                 second[k] += pair[j].dz[k] * ((pair[j].x[k] - mean[k]) * invstd[k]);
@@ -61,28 +78,6 @@ HC_ON_DEVICE void hc_dk_bwd_sums_in(const struct hc_dk_norm *a, enum hc_format x
     }
     hc_dk_slice_sums(r, wide, sums, a->sums);
 }
-
-/* Shared memory: 2 wide doubles a thread. */
-HC_ON_DEVICE void hc_dk_bn_bwd_sums_body(const struct hc_dk_norm *a)
-{
-    hc_dk_in_formats(a, hc_dk_bwd_sums_in, a->call.in[HC_BN_BWD_X].format, a->dy.format);
-}
-HC_LAUNCHABLE(bn_bwd_sums, struct hc_dk_norm)
-
-/* dgamma and dbeta, and both divided by the rows before they are rounded. Blocks as in
-   bn_statistics. */
-HC_ON_DEVICE void hc_dk_bn_bwd_means_body(const struct hc_dk_norm *a)
-{
-    int64_t c = (int64_t)hc_block() * HC_WARP + hc_thread() % HC_WARP;
-    double total[2];
-    if (!hc_dk_all_slices(&a->tiling, a->sums, total))
-        return;
-    hc_dk_store(&a->call.out[HC_BN_BWD_DBETA], c, (float)total[0]);
-    hc_dk_store(&a->call.out[HC_BN_BWD_DGAMMA], c, (float)total[1]);
-    a->means[c] = (float)(total[0] / (double)a->tiling.rows);
-    a->means[a->tiling.channels + c] = (float)(total[1] / (double)a->tiling.rows);
-}
-HC_LAUNCHABLE(bn_bwd_means, struct hc_dk_norm)
 
 /* The factors of a thread's channels. */
 struct hc_dk_slopes {
@@ -113,12 +108,12 @@ HC_ON_DEVICE void hc_dk_bwd_in(const struct hc_dk_norm *a, enum hc_format x, enu
         by.dbeta[k] = a->means[c + k];
         by.dgamma[k] = a->means[r->channels + c + k];
     }
-    for (int64_t i = hc_dk_row_first(r); i < end; i += HC_DK_HALF_GROUP * step) {
-        struct hc_dk_pair pair[HC_DK_HALF_GROUP];
-        for (int j = 0; j < HC_DK_HALF_GROUP; j++)
+    for (int64_t i = hc_dk_row_first(r); i < end; i += HC_DK_PAIRS * step) {
+        struct hc_dk_pair pair[HC_DK_PAIRS];
+        for (int j = 0; j < HC_DK_PAIRS; j++)
             if (i + j * step < end)
-                hc_dk_read_pair(a, x, dy, wide, (i + j * step) * r->channels + c, &pair[j]);
-        for (int j = 0; j < HC_DK_HALF_GROUP; j++) {
+                hc_dk_read_pair(a, x, dy, wide, (i + j * step) * r->channels + c, false, &pair[j]);
+        for (int j = 0; j < HC_DK_PAIRS; j++) {
             if (i + j * step >= end)
                 continue;
             for (int k = 0; k < wide; k++) {
@@ -135,3 +130,23 @@ HC_ON_DEVICE void hc_dk_bn_bwd_body(const struct hc_dk_norm *a)
     hc_dk_in_formats(a, hc_dk_bwd_in, a->call.in[HC_BN_BWD_X].format, a->dy.format);
 }
 HC_LAUNCHABLE(bn_bwd, struct hc_dk_norm)
+
+/* The sums by slice; in a tile's last block dgamma and dbeta, and both divided by the rows before
+   they are rounded; with one slice dx, too. Shared memory: 2 wide doubles a thread. */
+HC_ON_DEVICE void hc_dk_bn_bwd_sums_body(const struct hc_dk_norm *a)
+{
+    double total[2];
+    int64_t c;
+    hc_dk_in_formats(a, hc_dk_bwd_sums_in, a->call.in[HC_BN_BWD_X].format, a->dy.format);
+    if (hc_dk_tile_sums(a, total, &c)) {
+        hc_dk_store(&a->call.out[HC_BN_BWD_DBETA], c, (float)total[0]);
+        hc_dk_store(&a->call.out[HC_BN_BWD_DGAMMA], c, (float)total[1]);
+        a->means[c] = (float)(total[0] / (double)a->tiling.rows);
+        a->means[a->tiling.channels + c] = (float)(total[1] / (double)a->tiling.rows);
+    }
+    if (a->tiling.slices > 1)
+        return;
+    hc_sync();
+    hc_dk_bn_bwd_body(a);
+}
+HC_LAUNCHABLE(bn_bwd_sums, struct hc_dk_norm)

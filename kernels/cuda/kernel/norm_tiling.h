@@ -3,13 +3,15 @@
 #ifndef HC_KERNELS_CUDA_KERNEL_NORM_TILING_H
 #define HC_KERNELS_CUDA_KERNEL_NORM_TILING_H
 
+#include "kernels/cuda/kernel/block.h"
 #include "kernels/cuda/kernel/elements.h"
 #include "kernels/cuda/kernel/norm.h"
 #include "kernels/cuda/kernel/vector.h"
 #include "kernels/cuda/launch.h"
 
-/* Rows that a thread reads before it works on them. */
-enum { HC_DK_GROUP = 8, HC_DK_HALF_GROUP = 4 };
+/* Rows that a thread reads before it works on them; backward, where it reads two or three tensors.
+   With so few, a thread has at most 128 registers, and a multiprocessor two blocks. */
+enum { HC_DK_GROUP = 4, HC_DK_PAIRS = 2 };
 
 /* What a kernel does with the formats of its tensors and with vectors or without. */
 typedef void hc_dk_norm_pass(const struct hc_dk_norm *a, enum hc_format from, enum hc_format to,
@@ -88,20 +90,25 @@ HC_ON_DEVICE void hc_dk_slice_sums(const struct hc_dk_tiling *r, int wide, doubl
     }
 }
 
-/* Adds up all slices: each of the first 32 threads gets the totals of channel 32 block + thread.
-   Every thread calls. Returns whether this one has a channel. */
-HC_ON_DEVICE bool hc_dk_all_slices(const struct hc_dk_tiling *r, const double *sums,
-                                   double total[2])
+/* In the last block of a tile, adds up its slices: each of the tile's channels gets its totals in one
+   thread, for which *channel is set and which returns true. Every thread calls. */
+HC_ON_DEVICE bool hc_dk_tile_sums(const struct hc_dk_norm *a, double total[2], int64_t *channel)
 {
-    int64_t c = (int64_t)hc_block() * HC_WARP + hc_thread() % HC_WARP;
+    const struct hc_dk_tiling *r = &a->tiling;
+    int tile = hc_block() % r->tiles;
+    int width = r->columns * r->wide;
+    int64_t c = (int64_t)tile * width + hc_thread() % width;
+    if (!hc_dk_last_block(a->counters + tile, r->slices))
+        return false;
     total[0] = total[1] = 0;
     if (c < r->channels)
-        for (int s = hc_thread() / HC_WARP; s < r->slices; s += hc_threads() / HC_WARP) {
-            total[0] += sums[2 * s * r->channels + c];
-            total[1] += sums[(2 * s + 1) * r->channels + c];
+        for (int s = hc_thread() / width; s < r->slices; s += hc_threads() / width) {
+            total[0] += a->sums[2 * s * r->channels + c];
+            total[1] += a->sums[(2 * s + 1) * r->channels + c];
         }
-    hc_dk_add_columns(total, 2, HC_WARP);
-    return hc_thread() < HC_WARP && c < r->channels;
+    hc_dk_add_columns(total, 2, width);
+    *channel = c;
+    return hc_thread() < width && c < r->channels;
 }
 
 #endif

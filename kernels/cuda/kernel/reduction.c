@@ -1,9 +1,8 @@
 /* sum, dot and sum_squares. With an fp32 accumulator every thread sums its own elements, every
-   block its threads, and one block the blocks: an order that depends on the number of elements
+   block its threads, and the last block the blocks: an order that depends on the number of elements
    alone. With a 16-bit accumulator one thread takes the terms in order. */
-#include "kernels/cuda/kernel/reduction.h"
-
 #include "kernels/cuda/kernel/block.h"
+#include "kernels/cuda/kernel/counted_call.h"
 #include "kernels/cuda/kernel/elements.h"
 #include "kernels/element/round.h"
 
@@ -16,29 +15,29 @@ HC_ON_DEVICE float hc_dk_term(const struct hc_call *c, int64_t i)
     return x * (c->op == HC_OP_dot ? hc_dk_load(&c->in[HC_DOT_Y], i) : x);
 }
 
-/* scratch[block] = the block's sum. Shared memory: a float for every warp. */
-HC_ON_DEVICE void hc_dk_partial_sums_body(const struct hc_call *c)
+/* scratch[block] = the block's sum. The last block adds them up. Shared memory: a float for every
+   warp. */
+HC_ON_DEVICE void hc_dk_partial_sums_body(const struct hc_dk_counted_call *a)
 {
+    const struct hc_call *c = &a->call;
+    const float *onto =
+        c->op == HC_OP_sum_squares ? (const float *)c->in[HC_SUM_SQUARES_PARTIAL].data : NULL;
     int64_t n = hc_dk_count(&c->in[HC_REDUCE_X]);
+    float *shared = (float *)hc_shared();
+    float *sums = (float *)c->scratch;
     float sum = 0;
     for (int64_t i = hc_dk_first(); i < n; i += hc_dk_stride())
         sum += hc_dk_term(c, i);
-    sum = hc_dk_block_sum(sum, (float *)hc_shared());
+    sum = hc_dk_block_sum(sum, shared);
     if (hc_thread() == 0)
-        ((float *)c->scratch)[hc_block()] = sum;
-}
-HC_LAUNCHABLE(partial_sums, struct hc_call)
-
-HC_ON_DEVICE void hc_dk_whole_sum_body(const struct hc_dk_whole_sum *a)
-{
-    float sum = 0;
-    for (int64_t i = hc_thread(); i < a->n; i += hc_threads())
-        sum += a->from[i];
-    sum = hc_dk_block_sum(sum, (float *)hc_shared());
+        sums[hc_block()] = sum;
+    if (!hc_dk_last_block(a->counters, hc_blocks()))
+        return;
+    sum = hc_dk_sum_of(sums, hc_blocks(), shared);
     if (hc_thread() == 0)
-        hc_dk_store(&a->out, 0, a->onto ? *a->onto + sum / a->by : sum / a->by);
+        hc_dk_store(&c->out[HC_REDUCE_OUT], 0, onto ? *onto + sum : sum);
 }
-HC_LAUNCHABLE(whole_sum, struct hc_dk_whole_sum)
+HC_LAUNCHABLE(partial_sums, struct hc_dk_counted_call)
 
 /* One thread: products and partial sums are rounded into the accumulator, in the order 0, 1, 2,
    ... */

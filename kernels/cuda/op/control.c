@@ -1,5 +1,6 @@
 /* What a training step counts and decides, and the batch that it reads. */
 #include "kernels/cuda/cuda.h"
+#include "kernels/cuda/kernel/counted_call.h"
 #include "kernels/cuda/launch.h"
 
 /* Ops of one block, with a thread for each element that they write (scaler_update: one for all). */
@@ -18,12 +19,13 @@ enum hc_status hc_cuda_control(struct hc_queue *queue, const struct hc_call *cal
                      sizeof *call);
 }
 
+/* One block at least, for the count of steps. */
 enum hc_status hc_cuda_augment(struct hc_queue *queue, const struct hc_call *call)
 {
+    struct hc_dk_counted_call a = {*call, queue->counters};
     const int64_t *batch = call->out[HC_AUGMENT_IMAGES].shape;
-    enum hc_status status = hc_launch_elements(queue, HC_DK_augment, batch[0] * batch[1] * batch[2],
-                                               call, sizeof *call);
-    if (status != HC_OK || !call->out[HC_AUGMENT_NEW_STEPS].data)
-        return status;
-    return hc_launch(queue, HC_DK_augment_count, 1, 1, 0, call, sizeof *call);
+    int64_t n = batch[0] * batch[1] * batch[2];
+    return hc_launch(queue, HC_DK_augment,
+                     hc_blocks_for(n ? n : 1, HC_CUDA_THREADS, HC_CUDA_BLOCKS), HC_CUDA_THREADS,
+                     sizeof(unsigned), &a, sizeof a);
 }

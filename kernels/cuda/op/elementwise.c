@@ -3,6 +3,7 @@
 #include "kernels/cuda/kernel/elementwise.h"
 
 #include "kernels/cuda/cuda.h"
+#include "kernels/cuda/kernel/counted_call.h"
 #include "kernels/cuda/launch.h"
 #include "kernels/element/load.h"
 
@@ -13,9 +14,9 @@ enum hc_status hc_cuda_elementwise(struct hc_queue *queue, const struct hc_call 
 #define MAP(op, value) [HC_OP_##op] = HC_DK_elementwise,
 #include "kernels/element/maps.def"
 #undef MAP
-        [HC_OP_fma] = HC_DK_elementwise,           [HC_OP_unscale] = HC_DK_unscale,
-        [HC_OP_master_to_model] = HC_DK_cast,      [HC_OP_avg_pool] = HC_DK_avg_pool,
-        [HC_OP_avg_pool_bwd] = HC_DK_avg_pool_bwd, [HC_OP_step_log] = HC_DK_step_log,
+        [HC_OP_fma] = HC_DK_elementwise,   [HC_OP_master_to_model] = HC_DK_cast,
+        [HC_OP_avg_pool] = HC_DK_avg_pool, [HC_OP_avg_pool_bwd] = HC_DK_avg_pool_bwd,
+        [HC_OP_step_log] = HC_DK_step_log,
     };
     const struct hc_tensor *out = &call->out[HC_FIRST];
     enum hc_device_kernel kernel =
@@ -23,11 +24,14 @@ enum hc_status hc_cuda_elementwise(struct hc_queue *queue, const struct hc_call 
     return hc_launch_elements(queue, kernel, hc_tensor_count(out), call, sizeof *call);
 }
 
-/* The first kernel of a stream is over before the second begins. */
+/* One block at least, for the flag. */
 enum hc_status hc_cuda_unscale(struct hc_queue *queue, const struct hc_call *call)
 {
-    enum hc_status status = hc_launch(queue, HC_DK_unscale_flag, 1, 1, 0, call, sizeof *call);
-    return status == HC_OK ? hc_cuda_elementwise(queue, call) : status;
+    struct hc_dk_counted_call a = {*call, queue->counters};
+    int64_t n = hc_tensor_count(&call->out[HC_UNSCALE_OUT]);
+    return hc_launch(queue, HC_DK_unscale,
+                     hc_blocks_for(n ? n : 1, HC_CUDA_THREADS, HC_CUDA_BLOCKS), HC_CUDA_THREADS,
+                     sizeof(unsigned), &a, sizeof a);
 }
 
 /* Nearest among fp32, bf16 and fp16, and fp32 into 16 bits, have kernels of their own. */

@@ -11,9 +11,10 @@ enum {
     HC_CUDA_SUM_BLOCKS = 512,
     HC_CUDA_SUM_SHARED = HC_CUDA_THREADS / HC_WARP * (int)sizeof(float), /* bytes; see block.h */
     HC_CUDA_LOSS_BLOCKS = 65536, /* blocks of a row each, beyond which a block takes several */
-    HC_CUDA_NORM_ROWS = 4,       /* rows that a thread of a slice has at least */
+    HC_CUDA_NORM_ROWS = 8,       /* rows that a thread of a slice has at least */
     HC_CUDA_NORM_SLICES = 256,   /* most slices whose sums are added up */
-    HC_CUDA_NORM_WARPS = 16,     /* most warps that add them up */
+    HC_CUDA_NORM_COLUMNS = 8,    /* vectors of a tile: 128 bytes of halves */
+    HC_CUDA_NORM_WHOLE = 4096,   /* rows up to which a slice has them all: 16 a thread */
 };
 
 extern const struct hc_border hc_cuda_borders[];
@@ -21,10 +22,5 @@ extern const struct hc_border hc_cuda_borders[];
 size_t hc_cuda_reduction_scratch(const struct hc_call *call);
 size_t hc_cuda_norm_scratch(const struct hc_call *call);
 size_t hc_cuda_loss_scratch(const struct hc_call *call);
-
-/* out [1] = onto[0] + (sum of from[0..n-1]) / by in fp32 and a fixed order, without the first where
-   onto is NULL. */
-enum hc_status hc_cuda_whole_sum(struct hc_queue *queue, const float *from, int64_t n, float by,
-                                 const float *onto, const struct hc_tensor *out);
 
 #endif

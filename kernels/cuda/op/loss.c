@@ -1,5 +1,6 @@
 /* Softmax cross-entropy: a block takes a row at a time. A warp is enough for the few classes that
    there are. */
+#include "kernels/cuda/kernel/counted_call.h"
 #include "kernels/cuda/op/families.h"
 
 enum { THREADS = HC_WARP, SHARED = THREADS / HC_WARP * (int)sizeof(float) };
@@ -17,17 +18,8 @@ size_t hc_cuda_loss_scratch(const struct hc_call *call)
 
 enum hc_status hc_cuda_xent(struct hc_queue *queue, const struct hc_call *call)
 {
-    int64_t rows = call->in[HC_XENT_LOGITS].shape[0];
-    const float *losses = call->scratch;
-    float by = call->params.xent.sum ? 1 : (float)rows;
-    enum hc_status status =
-        hc_launch(queue, HC_DK_row_losses, blocks_of(call), THREADS, SHARED, call, sizeof *call);
-    if (status == HC_OK)
-        status = hc_cuda_whole_sum(queue, losses, rows, by, NULL, &call->out[HC_XENT_LOSS]);
-    if (status == HC_OK && call->out[HC_XENT_CORRECT].data)
-        status =
-            hc_cuda_whole_sum(queue, losses + rows, rows, 1, NULL, &call->out[HC_XENT_CORRECT]);
-    return status;
+    struct hc_dk_counted_call a = {*call, queue->counters};
+    return hc_launch(queue, HC_DK_row_losses, blocks_of(call), THREADS, SHARED, &a, sizeof a);
 }
 
 enum hc_status hc_cuda_xent_bwd(struct hc_queue *queue, const struct hc_call *call)

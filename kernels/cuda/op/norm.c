@@ -1,115 +1,132 @@
 /* Batch norm, forward and backward, with and without leaky ReLU.
 
-   Sums over the rows are made in two kernels. The first cuts the rows into slices and leaves two
-   sums of each slice and channel in scratch, in fp64; the second adds up the slices. How many
-   slices there are depends on x's shape alone, and each kernel adds in a fixed order, so that the
-   same call gives the same bits. A last kernel goes over the elements. */
+   Sums over the rows cut these into slices and leave two sums of each slice and channel in scratch,
+   in fp64; the block of a tile of channels that comes last adds up the slices. A second kernel goes
+   over the elements. Where there are few rows a slice has them all, and its block goes over the
+   elements itself: one launch costs more than one block's second reading of what it has just read.
+   How many slices there are depends on x's shape alone, and each kernel adds in a fixed order, so
+   that the same call gives the same bits. */
 #include "kernels/cuda/kernel/norm.h"
 
 #include "kernels/cuda/kernel/vector.h"
 #include "kernels/cuda/op/families.h"
 
-static int columns_for(int64_t groups)
+static int columns_for(int64_t groups, int most)
 {
     int columns = 1;
-    while (columns < HC_WARP && columns < groups)
+    while (columns < most && columns < groups)
         columns *= 2;
     return columns;
 }
 
-/* Whether the channels come in fours, and the tensors (up to a NULL) have one format and data
+/* Whether the channels come in vectors, and the tensors (up to a NULL) have one format and data
    aligned to a vector. */
 static bool vectors(int64_t channels, const struct hc_tensor *const *tensors)
 {
     enum hc_format format = tensors[0]->format;
-    size_t vector = HC_DK_WIDE * (size_t)hc_formats[format].bytes;
     if (channels % HC_DK_WIDE != 0)
         return false;
     for (; *tensors; tensors++)
-        if ((*tensors)->format != format || (uintptr_t)(*tensors)->data % vector != 0)
+        if ((*tensors)->format != format || (uintptr_t)(*tensors)->data % HC_DK_VECTOR != 0)
             return false;
     return true;
 }
 
-/* Slices of at least HC_CUDA_NORM_ROWS rows a thread, and at most max_slices. With or without
-   vectors the slices are the same. */
-static struct hc_dk_tiling tiling_of(const struct hc_tensor *x, int max_slices, bool wide)
+/* For sums: one slice where the rows are few, or the tiles more than there are counters; otherwise
+   slices of at least HC_CUDA_NORM_ROWS rows a thread. */
+static struct hc_dk_tiling tiling_of(const struct hc_tensor *x, bool wide, bool sums)
 {
-    struct hc_dk_tiling t = {.channels = x->shape[x->rank - 1]};
+    struct hc_dk_tiling t = {.channels = x->shape[x->rank - 1], .wide = wide ? HC_DK_WIDE : 1};
     if (t.channels == 0)
         return t;
     t.rows = hc_tensor_count(x) / t.channels;
-    int widest = t.channels % HC_DK_WIDE == 0 ? HC_DK_WIDE : 1;
-    int down = HC_CUDA_THREADS / columns_for(t.channels / widest);
-    int slices = hc_blocks_for(t.rows, HC_CUDA_NORM_ROWS * down, max_slices);
-    t.wide = wide ? HC_DK_WIDE : 1;
-    t.columns = columns_for(t.channels / t.wide);
+    bool whole = sums && t.rows <= HC_CUDA_NORM_WHOLE;
+    int most = wide ? HC_CUDA_NORM_COLUMNS : HC_WARP;
+    t.columns = columns_for(t.channels / t.wide, whole ? HC_CUDA_NORM_COLUMNS / t.wide : most);
     t.tiles = (int)((t.channels + t.columns * t.wide - 1) / (t.columns * t.wide));
+    whole |= sums && t.tiles > HC_CUDA_COUNTERS;
+    int slices = hc_blocks_for(t.rows, HC_CUDA_NORM_ROWS * (HC_CUDA_THREADS / t.columns),
+                               sums ? HC_CUDA_NORM_SLICES : HC_CUDA_BLOCKS);
     if (slices == 0)
         return t;
+    slices = whole ? 1 : slices;
     t.chunk = (t.rows + slices - 1) / slices;
     t.slices = (int)((t.rows + t.chunk - 1) / t.chunk);
     return t;
 }
 
-/* Two sums of each channel and slice, and behind them two means of each channel. */
-size_t hc_cuda_norm_scratch(const struct hc_call *call)
+/* What lies in scratch: two sums of each channel and slice, two means of each channel, and a bit of
+   each element. */
+struct layout {
+    size_t sums;
+    size_t means;
+    size_t bits;
+};
+
+static struct layout layout_of(const struct hc_dk_tiling *t)
 {
-    struct hc_dk_tiling t = tiling_of(&call->in[HC_BN_X], HC_CUDA_NORM_SLICES, false);
-    return (size_t)(t.slices * t.channels) * 2 * sizeof(double) +
-           (size_t)t.channels * 2 * sizeof(float);
+    size_t channels = (size_t)t->channels;
+    return (struct layout){.sums = (size_t)t->slices * channels * 2 * sizeof(double),
+                           .means = channels * 2 * sizeof(float),
+                           .bits = t->wide > 1 ? (size_t)t->rows * channels / HC_DK_WIDE : 0};
 }
 
-/* Blocks of tiles and slices, which write the slices' sums. `tensors` are those that are read, x
-   first. */
+/* The larger of both ways: which is taken depends on where the tensors lie. */
+size_t hc_cuda_norm_scratch(const struct hc_call *call)
+{
+    size_t most = 0;
+    for (int wide = 0; wide <= 1; wide++) {
+        struct hc_dk_tiling t = tiling_of(&call->in[HC_BN_X], wide, true);
+        if (wide && t.channels % HC_DK_WIDE != 0)
+            break;
+        struct layout l = layout_of(&t);
+        size_t bytes = l.sums + l.means + (call->op == HC_OP_bn_leaky_bwd ? l.bits : 0);
+        most = bytes > most ? bytes : most;
+    }
+    return most;
+}
+
+/* Blocks of tiles and slices, which write sums and what follows from them. `tensors` are those that
+   are read or written, x first. */
 static enum hc_status sum_slices(struct hc_queue *queue, enum hc_device_kernel which,
                                  struct hc_dk_norm *a, const struct hc_tensor *const *tensors)
 {
     const struct hc_tensor *x = tensors[0];
-    a->tiling = tiling_of(x, HC_CUDA_NORM_SLICES, vectors(x->shape[x->rank - 1], tensors));
-    a->sums = a->call.scratch;
-    if (a->sums)
-        a->means = (float *)(a->sums + 2 * a->tiling.slices * a->tiling.channels);
+    a->tiling = tiling_of(x, vectors(x->shape[x->rank - 1], tensors), true);
+    struct layout l = layout_of(&a->tiling);
+    char *scratch = a->call.scratch;
+    a->counters = queue->counters;
+    a->sums = (double *)(void *)scratch;
+    if (scratch) {
+        a->means = (float *)(void *)(scratch + l.sums);
+        a->positive = (unsigned char *)scratch + l.sums + l.means;
+    }
     size_t shared = HC_CUDA_THREADS * 2 * (size_t)a->tiling.wide * sizeof(double);
     return hc_launch(queue, which, a->tiling.tiles * a->tiling.slices, HC_CUDA_THREADS, shared, a,
                      sizeof *a);
 }
 
-/* Blocks of 32 channels, which add up the slices. */
-static enum hc_status add_slices(struct hc_queue *queue, enum hc_device_kernel which,
-                                 const struct hc_dk_norm *a)
-{
-    int warps = 1;
-    while (warps < a->tiling.slices && warps < HC_CUDA_NORM_WARPS)
-        warps *= 2;
-    size_t threads = HC_WARP * (size_t)warps;
-    return hc_launch(queue, which, (int)((a->tiling.channels + HC_WARP - 1) / HC_WARP),
-                     (int)threads, threads * 2 * sizeof(double), a, sizeof *a);
-}
-
-/* As many blocks as any kernel over elements gets. `tensors` are those that are read or written, x
-   first. */
+/* As many blocks as any kernel over elements gets; none where the sums' blocks did their work. */
 static enum hc_status write_elements(struct hc_queue *queue, enum hc_device_kernel which,
                                      struct hc_dk_norm *a, const struct hc_tensor *const *tensors)
 {
     const struct hc_tensor *x = tensors[0];
-    a->tiling = tiling_of(x, HC_CUDA_BLOCKS, vectors(x->shape[x->rank - 1], tensors));
+    if (a->counters && a->tiling.slices == 1)
+        return HC_OK;
+    a->tiling = tiling_of(x, vectors(x->shape[x->rank - 1], tensors), false);
     return hc_launch(queue, which, a->tiling.tiles * a->tiling.slices, HC_CUDA_THREADS, 0, a,
                      sizeof *a);
 }
 
 enum hc_status hc_cuda_bn_train(struct hc_queue *queue, const struct hc_call *call)
 {
-    const struct hc_tensor *const read[] = {&call->in[HC_BN_X], NULL};
     const struct hc_tensor *const all[] = {&call->in[HC_BN_X], &call->out[HC_BN_Y], NULL};
     struct hc_dk_norm a = {.call = *call,
                            .leaky = call->op == HC_OP_bn_leaky_train,
                            .mean = call->out[HC_BN_SAVED_MEAN],
                            .invstd = call->out[HC_BN_SAVED_INVSTD],
                            .gamma = call->in[HC_BN_GAMMA]};
-    enum hc_status status = sum_slices(queue, HC_DK_bn_moments, &a, read);
-    if (status == HC_OK)
-        status = add_slices(queue, HC_DK_bn_statistics, &a);
+    enum hc_status status = sum_slices(queue, HC_DK_bn_moments, &a, all);
     return status == HC_OK ? write_elements(queue, HC_DK_bn_normalize, &a, all) : status;
 }
 
@@ -132,7 +149,6 @@ enum hc_status hc_cuda_bn_bwd(struct hc_queue *queue, const struct hc_call *call
     const struct hc_tensor *x = &call->in[s->x];
     const struct hc_tensor *dy = &call->in[s->dy];
     const struct hc_tensor *y = leaky ? &call->in[s->y] : dy;
-    const struct hc_tensor *const read[] = {x, dy, y, NULL};
     const struct hc_tensor *const all[] = {x, dy, y, &call->out[HC_BN_BWD_DX], NULL};
     struct hc_dk_norm a = {.call = *call,
                            .leaky = leaky,
@@ -140,9 +156,7 @@ enum hc_status hc_cuda_bn_bwd(struct hc_queue *queue, const struct hc_call *call
                            .invstd = call->in[s->invstd],
                            .gamma = call->in[s->gamma],
                            .dy = *dy,
-                           .y = y->data};
-    enum hc_status status = sum_slices(queue, HC_DK_bn_bwd_sums, &a, read);
-    if (status == HC_OK)
-        status = add_slices(queue, HC_DK_bn_bwd_means, &a);
+                           .y = leaky ? y->data : NULL};
+    enum hc_status status = sum_slices(queue, HC_DK_bn_bwd_sums, &a, all);
     return status == HC_OK ? write_elements(queue, HC_DK_bn_bwd, &a, all) : status;
 }

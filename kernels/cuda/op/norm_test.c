@@ -7,7 +7,7 @@
 
 static const enum hc_format h[] = {HC_FP32, HC_BF16, HC_FP16};
 
-/* Aligned to 16, so that vectors of four are used. */
+/* Aligned to 16, so that vectors are used. */
 static struct hc_tensor aligned(struct hc_tensor t)
 {
     struct hc_tensor wider =
@@ -59,11 +59,12 @@ static void assert_same(const struct hc_call *call, const struct hc_tensor *want
                      hc_formats[call->in[HC_BN_X].format].name, o);
 }
 
-/* Rows that are neither a slice's nor a group's multiple; one slice, several, several tiles. */
+/* Rows that are neither a slice's nor a group's multiple; one slice, several, several tiles, with
+   vectors and without. */
 static const struct {
     int64_t images;
     int64_t channels;
-} shapes[] = {{3, 4}, {131, 8}, {300, 3}, {70, 136}};
+} shapes[] = {{3, 4}, {131, 8}, {300, 3}, {70, 136}, {1031, 72}, {1100, 3}};
 enum { SHAPES = sizeof shapes / sizeof shapes[0] };
 
 /* The mean of a channel is p, which is exact, and the mean of x - p, whose sum is off by n u |x -

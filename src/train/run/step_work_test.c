@@ -34,7 +34,8 @@ static struct hc_work work_of(const char *recipe, int batch)
     return result.step_work;
 }
 
-/* Launches do not depend on the batch. Nothing is copied, and nobody waits. */
+/* Batch norm over more than 4,096 rows takes two launches each way, over fewer one. Nothing is copied
+   in a step, and nobody waits. */
 static void expect_at_most(const char *recipe, int batch, int64_t kernels, double bytes)
 {
     struct hc_work work = work_of(recipe, batch);
@@ -48,9 +49,9 @@ static void expect_at_most(const char *recipe, int batch, int64_t kernels, doubl
 
 Test(step_work, of_a_captured_step_stays_within_its_launches_and_bytes)
 {
-    expect_at_most("amp", 64, 180, 0.625e9);
-    expect_at_most("amp", 1024, 180, 6.37e9);
-    expect_at_most("fp32", 1024, 174, 12.5e9);
+    expect_at_most("amp", 64, 98, 0.60e9);
+    expect_at_most("amp", 1024, 118, 6.05e9);
+    expect_at_most("fp32", 1024, 114, 11.8e9);
 }
 
 /* A tensor is written by one copy, or cleared by one, however long it is. */
