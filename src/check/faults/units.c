@@ -1,7 +1,5 @@
 /* Defects of a matrix unit: a bit more or less, other pieces, another rounding, C in another place.
-   Each is planted in the backend of a unit, and one probe of it must see it. The last rows are no
-   unit at all: a backend that says it has one, and sums in fp32 as `exact` does. They do not take
-   `host`, which may use the very unit of the CPU. */
+   Each is planted in the backend of a unit, and one probe of it must see it. */
 #include <assert.h>
 #include <stdlib.h>
 
@@ -18,16 +16,7 @@ struct unit_fault {
 
 static uint32_t code(const struct hc_tensor *t, int64_t i)
 {
-    return hc_formats[t->format].bytes == 4 ? ((const uint32_t *)t->data)[i]
-                                            : ((const uint16_t *)t->data)[i];
-}
-
-static void set_code(const struct hc_tensor *t, int64_t i, uint32_t bits)
-{
-    if (hc_formats[t->format].bytes == 4)
-        ((uint32_t *)t->data)[i] = bits;
-    else
-        ((uint16_t *)t->data)[i] = (uint16_t)bits;
+    return (uint32_t)hc_tensor_bits(t, i);
 }
 
 /* Whether the call is one of the unit's, as probes make it. */
@@ -36,11 +25,14 @@ static bool is_on(const struct hc_unit *unit, const struct hc_call *call)
     const struct hc_gemm *p = &call->params.gemm;
     enum hc_operand a =
         hc_call_tf32(call) ? HC_OPERAND_TF32 : hc_operand_of(call->in[HC_GEMM_A].format);
+    enum hc_operand b =
+        hc_call_tf32(call) ? HC_OPERAND_TF32 : hc_operand_of(call->in[HC_GEMM_B].format);
     enum hc_operand c = hc_operand_of(call->in[HC_GEMM_C].format);
     bool half = unit->d == HC_OPERAND_FP16;
-    return a == unit->a && p->half_accumulator == half && p->alpha == 1 && p->beta == 1 &&
-           c == unit->c && hc_operand_of(call->out[HC_GEMM_OUT].format) == unit->d &&
-           !p->transpose_a && !p->transpose_b && call->in[HC_GEMM_C].rank == 2;
+    return a == unit->a && b == unit->b && p->half_accumulator == half && p->alpha == 1 &&
+           p->beta == 1 && c == unit->c &&
+           hc_operand_of(call->out[HC_GEMM_OUT].format) == unit->d && !p->transpose_a &&
+           !p->transpose_b && call->in[HC_GEMM_C].rank == 2;
 }
 
 /* D + C in fp32 or fp16, rounded to nearest. */
@@ -71,30 +63,10 @@ static enum hc_status on_a_wrong_unit(const struct hc_fault_site *site, struct h
             b[k] = code(&call->in[HC_GEMM_B], k * columns + i % columns);
         }
         uint32_t d = hc_unit_dot(&unit, a, b, NULL, terms, row->c_last ? 0 : code(c, i));
-        set_code(&call->out[HC_GEMM_OUT], i, row->c_last ? add_c(c, d, code(c, i)) : d);
+        hc_tensor_set_bits(&call->out[HC_GEMM_OUT], i, row->c_last ? add_c(c, d, code(c, i)) : d);
     }
     free(a);
     return HC_OK;
-}
-
-/* The product as `exact` has it, on a queue that is never closed. */
-static enum hc_status in_fp32(const struct hc_fault_site *site, struct hc_queue *queue,
-                              const struct hc_call *call)
-{
-    static struct hc_queue *own;
-    const struct hc_backend *exact = hc_backend_by_name("exact");
-    struct hc_call same = *call;
-    (void)site, (void)queue;
-    enum hc_status status = own ? HC_OK : exact->open(exact, &own, 1);
-    if (status != HC_OK)
-        return status;
-    size_t bytes = exact->scratch ? exact->scratch(own, call) : 0;
-    void *scratch = bytes ? aligned_alloc(64, (bytes + 63) / 64 * 64) : NULL;
-    assert(!bytes || scratch);
-    same.scratch = scratch;
-    status = exact->kernel[call->op](own, &same);
-    free(scratch);
-    return status;
 }
 
 static void one_bit_more(struct hc_unit *unit)
@@ -115,6 +87,16 @@ static void half_a_piece(struct hc_unit *unit)
 static void floors(struct hc_unit *unit)
 {
     unit->alignment = HC_ROUND_FLOOR;
+}
+
+static void rounds_products(struct hc_unit *unit)
+{
+    unit->alignment = HC_ROUND_NEAREST;
+}
+
+static void as_on_hopper(struct hc_unit *unit)
+{
+    unit->fraction = unit->output_fraction = 13;
 }
 
 static void cuts_c(struct hc_unit *unit)
@@ -158,6 +140,11 @@ static void first_first(struct hc_unit *unit)
     unit->last_first = false;
 }
 
+static void keeps_fp32(struct hc_unit *unit)
+{
+    unit->output_fraction = 23;
+}
+
 static void one_chain(struct hc_unit *unit)
 {
     unit->rule = HC_UNIT_CHAIN;
@@ -177,6 +164,13 @@ static const struct unit_fault a100_half_cut = {"a100-fp16-fp16", cuts, false};
 static const struct unit_fault h100_less = {"h100wgmma-fp16-fp32", one_bit_less, false};
 static const struct unit_fault h100_half = {"h100wgmma-bf16-fp32", half_a_piece, false};
 static const struct unit_fault h100_zero = {"h100wgmma-tf32-fp32", ignores_zeros, false};
+static const struct unit_fault h100_fp8_more = {"h100wgmma-e4m3-fp32", one_bit_more, false};
+static const struct unit_fault h100_fp8_less = {"h100wgmma-e5m2-fp32", one_bit_less, false};
+static const struct unit_fault h100_fp8_half = {"h100wgmma-e4m3xe5m2-fp32", half_a_piece, false};
+static const struct unit_fault h100_fp8_fp32 = {"h100wgmma-e5m2xe4m3-fp32", keeps_fp32, false};
+static const struct unit_fault h100_fp8_round = {"h100wgmma-e4m3-fp32", rounds_products, false};
+static const struct unit_fault ada_fp8_c = {"ada-e4m3-fp32", NULL, true};
+static const struct unit_fault b200_fp8_13 = {"b200-e4m3-fp32", as_on_hopper, false};
 static const struct unit_fault mi100_pairs = {"mi100-fp16-fp32", in_pairs, false};
 static const struct unit_fault mi250_keeps = {"mi250x-fp16-fp32", keeps_subnormals, false};
 static const struct unit_fault mi300_cuts = {"mi300x-fp16-fp32", cuts_c, false};
@@ -190,13 +184,6 @@ static const struct unit_fault amx_chain = {"amx-bf16-fp32", one_chain, false};
         .name = "unit-" name_, .title = (title_), .class_ = HC_FAULT_UNIT, .ops = "gemm",          \
         .patterns = "units/" probe, .backend = (backend_), .wrong = on_a_wrong_unit,               \
         .data = &(row)                                                                             \
-    }
-#define IN_FP32(machine, probe)                                                                    \
-    {                                                                                              \
-        .name = "unit-is-fp32-" machine, .title = machine "'s unit is said, and fp32 sums",        \
-        .class_ = HC_FAULT_UNIT, .ops = "gemm",                                                    \
-        .patterns = "units/" probe " units/by-big-integers", .backend = "sim-" machine,            \
-        .wrong = in_fp32                                                                           \
     }
 
 static const struct hc_fault faults[] = {
@@ -220,6 +207,20 @@ static const struct hc_fault faults[] = {
         h100_half),
     ROW("h100-ignores-zeros", "H100 looks for no zero when it aligns", "sim-h100",
         "zero-exponent/fp32", h100_zero),
+    ROW("h100-fp8-bit-more", "H100 keeps 14 fraction bits of fp8", "sim-h100", "fp8/each-product",
+        h100_fp8_more),
+    ROW("h100-fp8-bit-less", "H100 keeps 12 fraction bits of fp8", "sim-h100", "fp8/thirteen-bits",
+        h100_fp8_less),
+    ROW("h100-fp8-half-piece", "H100 adds 16 products of fp8 at once", "sim-h100", "pieces",
+        h100_fp8_half),
+    ROW("h100-fp8-result", "H100 keeps the sum of fp8 in all of fp32", "sim-h100", "fp8/result",
+        h100_fp8_fp32),
+    ROW("h100-fp8-rounds", "H100 rounds products of fp8 where it should cut", "sim-h100", "fp8/cut",
+        h100_fp8_round),
+    ROW("l40-fp8-c-last", "Ada adds C to the sum of fp8, rounded to nearest", "sim-l40", "fp8/c",
+        ada_fp8_c),
+    ROW("b200-fp8-as-h100", "B200 keeps 13 fraction bits of fp8", "sim-b200", "fp8/fourteen-bits",
+        b200_fp8_13),
     ROW("mi100-in-pairs", "MI100 rounds products and pairs as MI250X does", "sim-mi100",
         "mma-sim/discrepancy", mi100_pairs),
     ROW("mi250-keeps-subnormals", "MI250X does not flush subnormal halves", "sim-mi250", "fasi/a2",
@@ -232,18 +233,6 @@ static const struct hc_fault faults[] = {
         "sliver/three-quarters", x86_sliver),
     ROW("amx-one-chain", "AMX adds products to C, one after the other", "sim-amx", "pieces",
         amx_chain),
-    IN_FP32("v100", "fasi/d4-cut"),
-    IN_FP32("t4", "fasi/d4-cut"),
-    IN_FP32("a100", "fasi/d4-cut"),
-    IN_FP32("l40", "fasi/d4-cut"),
-    IN_FP32("h100", "mma-sim/discrepancy"),
-    IN_FP32("b200", "mma-sim/discrepancy"),
-    IN_FP32("mi100", "mma-sim/discrepancy"),
-    IN_FP32("mi250", "fasi/a2"),
-    IN_FP32("mi300", "fasi/c1"),
-    IN_FP32("avx512bf16", "order"),
-    IN_FP32("amx", "sliver/three-quarters"),
-    IN_FP32("bfmmla", "pieces"),
 };
 
 HC_FAULTS(units, faults);
