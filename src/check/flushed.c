@@ -7,13 +7,12 @@
 
 #include "num/ulp.h"
 
-/* How many inputs of the call a unit reads as zeros where they are subnormal: the two factors of a
-   sum of products, in 16 bits, or what it converts to bf16. The subnormal numbers of fp8 are a part
-   of its few that no unit flushes. */
+/* How many inputs of the call a unit reads: the two factors of a sum of products, in 16 bits or in
+   fp8, or what it converts to bf16. */
 static int slots_read(const struct hc_call *call)
 {
     enum hc_op_class class_ = hc_ops[call->op].class_;
-    bool narrow = hc_formats[call->in[HC_FIRST].format].bytes == 2;
+    bool narrow = hc_formats[call->in[HC_FIRST].format].precision < hc_formats[HC_FP32].precision;
     if (class_ == HC_CLASS_GEMM || class_ == HC_CLASS_CONV || call->op == HC_OP_dot)
         return narrow ? 2 : 0;
     return call->op == HC_OP_cast && call->out[HC_OUT].format == HC_BF16 ? 1 : 0;

@@ -116,7 +116,8 @@ static enum hc_status find_raised(struct hc_probe *p, struct hc_findings_of_shap
 static enum hc_status find_specials(struct hc_probe *p, struct hc_findings_of_shape *found)
 {
     const struct hc_format_info *f = &hc_formats[p->format];
-    double infinite = f->overflow == HC_OVERFLOW_INF ? (double)INFINITY : (double)NAN;
+    found->no_infinity = f->overflow != HC_OVERFLOW_INF;
+    double infinite = found->no_infinity ? (double)NAN : (double)INFINITY;
     int place[4];
     int sum[4];
     hc_structure_places(found, place);

@@ -82,6 +82,7 @@ struct hc_findings_of_shape {
     enum hc_found_small small_c;
     enum hc_found_small small_results;
     uint32_t nan[3];          /* of 0 * infinity, infinity - infinity, and a NaN with a payload */
+    bool no_infinity;         /* The format has NaN in its place. */
     uint32_t overflow;        /* of 2^127 + 2^127, or the nearest to it */
     int zero_exponent;        /* HC_ZERO_LOW: none that matters */
     const char *zero_unknown; /* why it was not determined, or NULL */

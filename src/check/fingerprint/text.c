@@ -168,6 +168,9 @@ static void add_nan(struct text *t, const struct hc_findings_of_shape *f)
 {
     if (f->nan[0] == f->nan[1] && f->nan[0] == f->nan[2])
         add(t, "always 0x%08" PRIx32, f->nan[0]);
+    else if (f->no_infinity)
+        add(t, "0 * NaN 0x%08" PRIx32 ", NaN - NaN 0x%08" PRIx32 ", alone 0x%08" PRIx32, f->nan[0],
+            f->nan[1], f->nan[2]);
     else
         add(t, "0 * inf 0x%08" PRIx32 ", inf - inf 0x%08" PRIx32 ", with a payload 0x%08" PRIx32,
             f->nan[0], f->nan[1], f->nan[2]);
