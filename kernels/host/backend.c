@@ -114,8 +114,11 @@ static const struct host_op *op_of(const struct hc_call *call)
 static enum hc_status run(struct hc_queue *queue, const struct hc_call *call)
 {
     hc_kernel *kernel = op_of(call)->kernel;
-    if (hc_native_takes(call))
-        return hc_native_run(queue, call);
+    if (hc_native_takes(call)) {
+        enum hc_status status = hc_native_run(queue, call);
+        if (status != HC_UNSUPPORTED)
+            return status;
+    }
     if (hc_factors_convert(call))
         return hc_factors_run(queue, call, run);
     return (kernel ? kernel : hc_exact_run)(queue, call);
@@ -124,17 +127,21 @@ static enum hc_status run(struct hc_queue *queue, const struct hc_call *call)
 static size_t scratch(struct hc_queue *queue, const struct hc_call *call)
 {
     const struct host_op *op = op_of(call);
-    if (hc_native_takes(call))
-        return hc_native_scratch(queue, call);
+    size_t native = hc_native_takes(call) ? hc_native_scratch(queue, call) : 0;
+    if (native && call->in[HC_FIRST].format == HC_BF16)
+        return native;
     if (hc_factors_convert(call))
         return hc_factors_scratch(queue, call, scratch);
-    return op->scratch ? op->scratch(queue, call) : hc_exact_scratch(queue, call);
+    size_t other = op->scratch ? op->scratch(queue, call) : hc_exact_scratch(queue, call);
+    return native > other ? native : other;
 }
 
 static void describe(struct hc_queue *queue, hc_tell *tell, void *context)
 {
     const struct hc_native *native = hc_native();
+    const char *fp16 = native ? native->fact_fp16 : NULL;
     tell("bf16 products", native ? native->fact : "in fp32", context);
+    tell("fp16 products", fp16 ? fp16 : "in fp32", context);
     if (queue)
         tell("loops", queue->loops->name, context);
 }
@@ -144,7 +151,7 @@ static struct hc_accumulator accumulates(const struct hc_backend *backend,
                                          const struct hc_call *call)
 {
     struct hc_accumulator sums = backend->accumulator;
-    sums.flushes = hc_native_takes(call);
+    sums.flushes = hc_native_takes(call) && call->in[HC_FIRST].format == HC_BF16;
     return sums;
 }
 

@@ -88,29 +88,33 @@ static struct hc_accumulator accumulates(const struct hc_backend *backend,
     return u ? hc_sim_accumulator(u) : hc_backend_accumulator(&hc_backend_host, call);
 }
 
-/* Host's facts, for a machine that has a bf16 unit of its own: host's does none of its products. */
+/* Host's facts, for a machine that has a unit of its own for bf16 or fp16: host's does none of its
+   products there. */
 struct facts {
     hc_tell *tell;
     void *context;
     bool own_bf16;
+    bool own_fp16;
 };
 
 static void tell_of_host(const char *name, const char *fact, void *context)
 {
     const struct facts *facts = context;
-    if (!facts->own_bf16 || strcmp(name, "bf16 products") != 0)
+    if ((!facts->own_bf16 || strcmp(name, "bf16 products") != 0) &&
+        (!facts->own_fp16 || strcmp(name, "fp16 products") != 0))
         facts->tell(name, fact, facts->context);
 }
 
 /* "unit fp16", "h100wgmma-fp16-fp32: the published model (MMA-Sim 2.1.1), by avx512" */
 static void describe(struct hc_queue *queue, hc_tell *tell, void *context)
 {
-    struct facts facts = {tell, context, false};
+    struct facts facts = {tell, context, false, false};
     if (!queue)
         return;
     for (const char *const *name = queue->machine->units; *name; name++) {
         const struct hc_unit *u = hc_unit_by_name(*name);
         facts.own_bf16 |= u->a == HC_OPERAND_BF16 && u->d == HC_OPERAND_FP32;
+        facts.own_fp16 |= u->a == HC_OPERAND_FP16 && u->d == HC_OPERAND_FP32;
         char fact[32];
         char text[256];
         (void)snprintf(fact, sizeof fact, "unit %s%s%s%s", hc_operands[u->a].name,

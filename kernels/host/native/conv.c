@@ -8,9 +8,13 @@
 
    In patches the padding is zeros. With an infinite or NaN weight such a zero would give a NaN
    where the definition has no term. So such weights are replaced by ones of their sign, and what
-   they contribute inside the image is added to the sums. */
+   they contribute inside the image is added to the sums.
+
+   fp16 is packed as bf16 is, and then split (product16.h). It ends with HC_UNSUPPORTED if a weight
+   is infinite or NaN, or a pixel infinite. */
 #include <math.h>
 #include <omp.h>
+#include <stdatomic.h>
 #include <string.h>
 
 #include "kernels/exact/exact.h"
@@ -30,6 +34,7 @@ struct work {
     int64_t weights;        /* of the filter */
     const uint16_t *filter; /* as given */
     const uint16_t *finite; /* without infinities and NaN; the same if it has none */
+    bool splits;            /* fp16 */
 };
 
 static int64_t larger(int64_t a, int64_t b)
@@ -48,7 +53,8 @@ static bool lay_out(const struct hc_call *call, struct work *w)
                        .features = backward ? g.c : g.k,
                        .height = backward ? g.h : g.p,
                        .width = backward ? g.w : g.q,
-                       .weights = g.k * g.r * g.s * g.c};
+                       .weights = g.k * g.r * g.s * g.c,
+                       .splits = call->in[HC_FIRST].format == HC_FP16};
     for (int64_t i = 0; i < hc_grids(&g); i++) {
         struct hc_grid grid = hc_grid_of(&g, i, NULL);
         w->terms = larger(w->terms, hc_grid_terms(&grid));
@@ -60,6 +66,12 @@ static bool lay_out(const struct hc_call *call, struct work *w)
     return true;
 }
 
+/* Parts of a number that are packed apart. */
+static int64_t parts(const struct work *w)
+{
+    return w->splits ? 2 : 1;
+}
+
 /* Two copies of the filter: finite, and with its terms in the grids' order. */
 static int64_t copies_size(const struct work *w)
 {
@@ -68,7 +80,7 @@ static int64_t copies_size(const struct work *w)
 
 static int64_t thread_bytes(const struct work *w)
 {
-    return (w->buffer_size + w->rows_size) * (int64_t)sizeof(uint16_t) +
+    return (w->buffer_size + parts(w) * w->rows_size) * (int64_t)sizeof(uint16_t) +
            w->sums_size * (int64_t)sizeof(float);
 }
 
@@ -77,7 +89,7 @@ size_t hc_native_conv_scratch(struct hc_queue *queue, const struct hc_call *call
     struct work w;
     if (!lay_out(call, &w))
         return hc_exact_scratch(queue, call);
-    return (size_t)((copies_size(&w) + w.packed_size) * (int64_t)sizeof(uint16_t) +
+    return (size_t)((copies_size(&w) + parts(&w) * w.packed_size) * (int64_t)sizeof(uint16_t) +
                     queue->threads * thread_bytes(&w));
 }
 
@@ -86,20 +98,24 @@ static bool is_finite(uint16_t x)
     return (x & 0x7f80) != 0x7f80;
 }
 
-/* The filter itself if all of it is finite, else a copy in which weights that are not are 1 or
-   -1. */
-static const uint16_t *finite_filter(const struct hc_queue *queue, const struct work *w,
-                                     uint16_t *copy)
+/* A small filter is looked at by one thread, in less time than it takes to wake another. */
+static bool any_nonfinite(const struct hc_queue *queue, const struct work *w)
 {
     enum { AT_ONCE = 4096 };
+    int threads = w->weights > 16 * AT_ONCE ? queue->threads : 1;
+    uint16_t exponent = w->splits ? 0x7c00 : 0x7f80;
     int nonfinite = 0;
-#pragma omp parallel for num_threads(queue->threads) reduction(| : nonfinite)
+#pragma omp parallel for num_threads(threads) reduction(| : nonfinite) if (threads > 1)
     for (int64_t at = 0; at < w->weights; at += AT_ONCE) {
         int64_t n = w->weights - at < AT_ONCE ? w->weights - at : AT_ONCE;
-        nonfinite |= hc_any_nonfinite16(w->filter + at, n);
+        nonfinite |= hc_any_nonfinite16(w->filter + at, n, exponent);
     }
-    if (!nonfinite)
-        return w->filter;
+    return nonfinite;
+}
+
+/* A copy of the filter in which weights that are not finite are 1 or -1. */
+static const uint16_t *finite_filter(const struct work *w, uint16_t *copy)
+{
     for (int64_t i = 0; i < w->weights; i++) {
         uint16_t x = w->filter[i];
         copy[i] = is_finite(x) ? x : (uint16_t)((x & 0x8000) | 0x3f80);
@@ -148,8 +164,13 @@ static void pack_filter(const struct hc_queue *queue, const struct work *w, uint
             for (int64_t t = 0; t < (matrix.contiguous ? 0 : taps); t++)
                 order_tap(w, &grid, t, ordered);
 #pragma omp for schedule(static)
-            for (int64_t f = 0; f < w->features; f += HC_TILE16_EDGE)
-                hc_pack16_columns(&matrix, f, to + hc_packed16(f, matrix.terms));
+            for (int64_t f = 0; f < w->features; f += HC_TILE16_EDGE) {
+                uint16_t *packed = to + hc_packed16(f, matrix.terms);
+                hc_pack16_columns(&matrix, f, packed);
+                if (w->splits)
+                    (void)hc_split16(packed, packed + w->packed_size,
+                                     hc_packed16(HC_TILE16_EDGE, matrix.terms));
+            }
         }
         to += hc_packed16(w->features, matrix.terms);
         ordered += matrix.contiguous ? 0 : matrix.terms * w->features;
@@ -182,8 +203,9 @@ static float nonfinite_sum(const struct work *w, const struct hc_grid *grid, int
     return sum;
 }
 
-/* A block of pixels of a grid, from pixel `first` on. */
-static void convolve_block(const struct hc_queue *queue, const struct hc_call *call,
+/* A block of pixels of a grid, from pixel `first` on. Returns whether a pixel is infinite where that
+   must not be; then nothing was done. */
+static bool convolve_block(const struct hc_queue *queue, const struct hc_call *call,
                            const struct work *w, const struct hc_grid *grid, const uint16_t *filter,
                            unsigned char *memory, int64_t first)
 {
@@ -194,16 +216,23 @@ static void convolve_block(const struct hc_queue *queue, const struct hc_call *c
     unsigned char *own = memory + omp_get_thread_num() * thread_bytes(w);
     float *sums = (float *)(void *)own;
     uint16_t *packed = (uint16_t *)(void *)(sums + w->sums_size);
-    uint16_t *buffer = packed + w->rows_size;
+    uint16_t *buffer = packed + parts(w) * w->rows_size;
+    bool infinite = false;
     for (int64_t i = 0; i < rows; i += HC_TILE16_EDGE) {
         int64_t end = i + HC_TILE16_EDGE < rows ? i + HC_TILE16_EDGE : rows;
         hc_pack16_pixels(grid, first + i, first + end, buffer, packed + hc_packed16(i, terms));
     }
+    if (w->splits)
+        infinite = hc_split16(packed, packed + w->rows_size, hc_packed16(rows, terms));
+    if (infinite)
+        return true;
     hc_native()->product(&(struct hc_product16){.m = rows,
                                                 .n = w->features,
                                                 .k = terms,
                                                 .a = packed,
                                                 .b = filter,
+                                                .a_low = w->splits ? packed + w->rows_size : NULL,
+                                                .b_low = filter + w->packed_size,
                                                 .c = sums,
                                                 .ldc = w->features});
     for (int64_t i = 0; i < rows && w->finite != w->filter; i++)
@@ -211,12 +240,13 @@ static void convolve_block(const struct hc_queue *queue, const struct hc_call *c
             sums[i * w->features + f] += nonfinite_sum(w, grid, first + i, f);
     if (hc_grids(&w->shape) == 1) {
         hc_host_flush(queue, out, first * w->features, rows * w->features, sums);
-        return;
+        return false;
     }
     for (int64_t i = 0; i < rows; i++)
         hc_host_flush(queue, out,
                       hc_grid_result(grid, first + i, w->height, w->width) * w->features,
                       w->features, sums + i * w->features);
+    return false;
 }
 
 enum hc_status hc_native_conv(struct hc_queue *queue, const struct hc_call *call)
@@ -227,17 +257,25 @@ enum hc_status hc_native_conv(struct hc_queue *queue, const struct hc_call *call
     uint16_t *copy = call->scratch;
     uint16_t *ordered = copy + hc_native_rounded(w.weights);
     uint16_t *packed = copy + copies_size(&w);
-    unsigned char *memory = (unsigned char *)(packed + w.packed_size);
+    unsigned char *memory = (unsigned char *)(packed + parts(&w) * w.packed_size);
+    atomic_bool infinite = false;
     w.filter = call->in[HC_CONV_SECOND].data;
-    w.finite = finite_filter(queue, &w, copy);
+    w.finite = w.filter;
+    if (any_nonfinite(queue, &w)) {
+        if (w.splits)
+            return HC_UNSUPPORTED;
+        w.finite = finite_filter(&w, copy);
+    }
     pack_filter(queue, &w, ordered, packed);
     for (int64_t i = 0; i < hc_grids(&w.shape); i++) {
         struct hc_grid grid = hc_grid_of(&w.shape, i, call->in[HC_CONV_FIRST].data);
         int64_t pixels = w.shape.n * hc_grid_pixels(&grid);
 #pragma omp parallel for num_threads(queue->threads) schedule(dynamic) if (pixels > HC_NATIVE_ROWS)
         for (int64_t first = 0; first < pixels; first += HC_NATIVE_ROWS)
-            convolve_block(queue, call, &w, &grid, packed, memory, first);
+            if (!atomic_load(&infinite) &&
+                convolve_block(queue, call, &w, &grid, packed, memory, first))
+                atomic_store(&infinite, true);
         packed += hc_packed16(w.features, hc_grid_terms(&grid));
     }
-    return HC_OK;
+    return infinite ? HC_UNSUPPORTED : HC_OK;
 }

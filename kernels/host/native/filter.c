@@ -8,8 +8,12 @@
 
    In patches the padding is zeros. With an infinite dy such a zero would give a NaN where the
    definition has no term. So if any sum comes out infinite or NaN, all are computed again, tap by
-   tap, from those output pixels alone for which the tap lies inside the image. */
+   tap, from those output pixels alone for which the tap lies inside the image.
+
+   fp16 is packed as bf16 is, and then split (product16.h). It ends with HC_UNSUPPORTED as soon as it
+   meets an infinity, or a NaN that the padding may meet. */
 #include <omp.h>
+#include <stdatomic.h>
 #include <string.h>
 
 #include "kernels/exact/exact.h"
@@ -28,6 +32,7 @@ struct work {
     int64_t dy_size;      /* in bf16 numbers: of a thread's packed dy */
     int64_t patches_size; /* of its packed patches */
     int64_t buffer_size;  /* of its buffer */
+    bool splits; /* fp16: what is packed has two parts, the low ones behind the high ones */
 };
 
 /* n / by, rounded up. */
@@ -56,7 +61,8 @@ static bool lay_out(const struct hc_call *call, struct work *w)
     if (hc_conv_empty(&g))
         return false;
     int64_t pixels = g.p * g.q;
-    *w = (struct work){.shape = g, .columns = g.r * g.s * g.c};
+    *w = (struct work){
+        .shape = g, .columns = g.r * g.s * g.c, .splits = call->in[HC_FIRST].format == HC_FP16};
     bool large = g.k * w->columns >= HC_ONEDNN_LARGE_FILTER;
     w->share_images = large ? g.n : divided(g.n, HC_ONEDNN_FILTER_SHARES);
     w->share_columns =
@@ -80,7 +86,7 @@ static int64_t sums_size(const struct work *w)
 
 static int64_t thread_size(const struct work *w)
 {
-    return w->dy_size + w->patches_size + w->buffer_size;
+    return (w->splits ? 2 : 1) * (w->dy_size + w->patches_size) + w->buffer_size;
 }
 
 size_t hc_native_filter_scratch(struct hc_queue *queue, const struct hc_call *call)
@@ -112,9 +118,19 @@ static void pack_dy(const struct work *w, const uint16_t *dy, int64_t terms, uin
         hc_pack16_rows(&matrix, k, to + hc_packed16(k, terms));
 }
 
-/* Sums a share of the images and columns. Returns whether any sum is infinite or NaN. */
+/* Splits what was packed. Returns whether an infinity or a NaN is there that may not be. */
+static bool split(const struct work *w, const uint16_t *dy, int64_t terms, int64_t columns,
+                  uint16_t *a, uint16_t *b)
+{
+    bool nonfinite = w->shape.pad > 0 && hc_any_nonfinite16(dy, terms * w->shape.k, 0x7c00);
+    return nonfinite || hc_split16(a, a + w->dy_size, hc_packed16(w->shape.k, terms)) ||
+           hc_split16(b, b + w->patches_size, hc_packed16(columns, terms));
+}
+
+/* Sums a share of the images and columns, unless `stop` is set. Returns whether any sum is infinite
+   or NaN, or, in fp16, whether any number is that has no sum here. */
 static bool sum_share(const struct hc_queue *queue, const struct hc_call *call,
-                      const struct work *w, int64_t index)
+                      const struct work *w, int64_t index, atomic_bool *stop)
 {
     const struct hc_conv_shape *g = &w->shape;
     struct hc_grid grid = grid_of(w, call);
@@ -126,24 +142,31 @@ static bool sum_share(const struct hc_queue *queue, const struct hc_call *call,
     int64_t end = first + w->share_images < g->n ? first + w->share_images : g->n;
     const uint16_t *dy = call->in[HC_CONV_BWD_FILTER_DY].data;
     uint16_t *a = thread_memory(call, w);
-    uint16_t *b = a + w->dy_size;
+    uint16_t *b = a + (w->splits ? 2 : 1) * w->dy_size;
+    uint16_t *buffer = b + (w->splits ? 2 : 1) * w->patches_size;
     float *sums = sums_of(call, w, image_share) + from;
-    for (int64_t count, n = first; n < end; n += count) {
+    for (int64_t count, n = first; n < end && !atomic_load(stop); n += count) {
         count = end - n < w->group ? end - n : w->group;
         pack_dy(w, dy + n * pixels * g->k, count * pixels, a);
         struct hc_patches16 patches = {n * pixels, (n + count) * pixels, from, to};
-        hc_pack16_patches(&grid, &patches, b + w->patches_size, b);
+        hc_pack16_patches(&grid, &patches, buffer, b);
+        if (w->splits && split(w, dy + n * pixels * g->k, count * pixels, to - from, a, b)) {
+            atomic_store(stop, true);
+            return true;
+        }
         hc_native()->product(&(struct hc_product16){.m = g->k,
                                                     .n = to - from,
                                                     .k = count * pixels,
                                                     .a = a,
                                                     .b = b,
+                                                    .a_low = w->splits ? a + w->dy_size : NULL,
+                                                    .b_low = b + w->patches_size,
                                                     .c = sums,
                                                     .ldc = w->columns,
                                                     .adds = n > first});
     }
     bool nonfinite = false;
-    for (int64_t i = 0; i < g->k && !nonfinite; i++)
+    for (int64_t i = 0; i < g->k && !nonfinite && !w->splits; i++)
         nonfinite = queue->loops->any_nonfinite(sums + i * w->columns, to - from);
     return nonfinite;
 }
@@ -208,11 +231,14 @@ enum hc_status hc_native_filter(struct hc_queue *queue, const struct hc_call *ca
     if (!lay_out(call, &w))
         return hc_exact_run(queue, call);
     int nonfinite = 0;
+    atomic_bool stop = false;
     int64_t shares = w.image_shares;
     int64_t taps = w.shape.r * w.shape.s;
 #pragma omp parallel for num_threads(queue->threads) schedule(dynamic) reduction(| : nonfinite)
     for (int64_t i = 0; i < w.image_shares * w.column_shares; i++)
-        nonfinite |= sum_share(queue, call, &w, i);
+        nonfinite |= sum_share(queue, call, &w, i, &stop);
+    if (stop)
+        return HC_UNSUPPORTED;
     if (nonfinite && w.shape.pad > 0) {
         shares = 1;
 #pragma omp parallel for num_threads(queue->threads) schedule(dynamic)

@@ -5,6 +5,8 @@
 #include <stdatomic.h>
 #include <string.h>
 
+#include "kernels/conv_shape.h"
+
 #ifdef __x86_64__
 #include <cpuid.h>
 #include <sys/syscall.h>
@@ -34,13 +36,15 @@ static bool has_amx_bf16(void)
 }
 
 static const struct hc_native units[] = {
-    {"amx", "amx: TDPBF16PS, in fp32, flushing", hc_product16_amx, has_amx_bf16},
-    {"avx512bf16", "avx512bf16: VDPBF16PS, in fp32, flushing", hc_product16_avx512,
+    {"amx", "amx: TDPBF16PS, in fp32, flushing",
+     "amx: TDPBF16PS on two parts of each number, in fp32 (convolutions)", hc_product16_amx,
+     has_amx_bf16},
+    {"avx512bf16", "avx512bf16: VDPBF16PS, in fp32, flushing", NULL, hc_product16_avx512,
      has_avx512_bf16},
-    {NULL, NULL, NULL, NULL},
+    {NULL, NULL, NULL, NULL, NULL},
 };
 #else
-static const struct hc_native units[] = {{NULL, NULL, NULL, NULL}};
+static const struct hc_native units[] = {{NULL, NULL, NULL, NULL, NULL}};
 #endif
 
 static const struct hc_native none;
@@ -93,9 +97,27 @@ static const struct op ops[HC_OP_COUNT] = {
     [HC_OP_conv2d_bwd_filter] = {hc_native_filter, hc_native_filter_scratch},
 };
 
+/* Whether a convolution in fp16 is worth four products in bf16: its channels fill whole tiles on both
+   sides, and not most of it is padding, as it is backward to images of 2 x 2. From so many terms on
+   the bound of product16.h holds. */
+static bool splits(const struct hc_call *call)
+{
+    enum { TERMS = 16, TINY_IMAGE = 4 };
+    if (call->op == HC_OP_gemm)
+        return false;
+    struct hc_conv_shape g = hc_conv_shape_of(call);
+    bool tiny = call->op == HC_OP_conv2d_bwd_data && g.h * g.w <= TINY_IMAGE && g.r > 1;
+    return g.c % HC_TILE16_TERMS == 0 && g.k % HC_TILE16_TERMS == 0 && !tiny &&
+           hc_call_length(call) >= TERMS;
+}
+
 bool hc_native_takes(const struct hc_call *call)
 {
-    return ops[call->op].kernel && call->in[HC_FIRST].format == HC_BF16 && hc_native();
+    enum hc_format format = call->in[HC_FIRST].format;
+    const struct hc_native *unit = hc_native();
+    if (!ops[call->op].kernel || !unit)
+        return false;
+    return format == HC_BF16 || (format == HC_FP16 && unit->fact_fp16 && splits(call));
 }
 
 enum hc_status hc_native_run(struct hc_queue *queue, const struct hc_call *call)

@@ -1,5 +1,7 @@
-/* Products of bf16 by the CPU's own bf16 instructions, where it has some: gemm and the convolutions
-   on tensors in bf16. Other formats, and other CPUs, multiply in fp32 (onednn.h). */
+/* Products by the CPU's own bf16 instructions, where it has some: gemm and the convolutions on
+   tensors in bf16, and with AMX the convolutions in fp16, too, whose numbers are sums of two bf16
+   numbers each (product16.h). Other formats, and other CPUs, multiply in fp32 (onednn.h). With
+   VDPBF16PS the four products that one in fp16 takes would be slower than one in fp32. */
 #ifndef HC_KERNELS_HOST_NATIVE_NATIVE_H
 #define HC_KERNELS_HOST_NATIVE_NATIVE_H
 
@@ -8,8 +10,9 @@
 
 /* What multiplies. */
 struct hc_native {
-    const char *name; /* as `--set native=NAME` takes it */
-    const char *fact; /* for the record */
+    const char *name;      /* as `--set native=NAME` takes it */
+    const char *fact;      /* for the record */
+    const char *fact_fp16; /* the same of convolutions in fp16; NULL: it makes none */
     hc_product16 *product;
     bool (*runs)(void);
 };
@@ -21,7 +24,9 @@ const struct hc_native *hc_native(void);
    there is none of that name here. */
 enum hc_status hc_native_set(const char *name);
 
-/* Whether hc_native_run takes the call. */
+/* Whether hc_native_run takes the call. Where infinities or NaN in fp16 would meet a 0 that the
+   definition has not, in the padding or as the low part of a number, it returns HC_UNSUPPORTED
+   without a message, and the call is to be done in fp32. */
 bool hc_native_takes(const struct hc_call *call);
 hc_kernel hc_native_run;
 size_t hc_native_scratch(struct hc_queue *queue, const struct hc_call *call);

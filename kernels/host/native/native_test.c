@@ -40,12 +40,13 @@ enum { SHAPES = sizeof shapes / sizeof *shapes };
 
 static const enum hc_op ops[] = {HC_OP_conv2d, HC_OP_conv2d_bwd_data, HC_OP_conv2d_bwd_filter};
 
-static struct hc_call conv(enum hc_op op, const struct shape *g, enum hc_format result)
+static struct hc_call conv_in(enum hc_format f, enum hc_op op, const struct shape *g,
+                              enum hc_format result)
 {
     int p = (g->h + 2 * g->pad - g->r) / g->stride + 1;
-    struct hc_tensor x = hc_tensor4(HC_BF16, g->n, g->h, g->h, g->c, NULL);
-    struct hc_tensor w = hc_tensor4(HC_BF16, g->k, g->r, g->r, g->c, NULL);
-    struct hc_tensor y = hc_tensor4(HC_BF16, g->n, p, p, g->k, NULL);
+    struct hc_tensor x = hc_tensor4(f, g->n, g->h, g->h, g->c, NULL);
+    struct hc_tensor w = hc_tensor4(f, g->k, g->r, g->r, g->c, NULL);
+    struct hc_tensor y = hc_tensor4(f, g->n, p, p, g->k, NULL);
     struct hc_call call = {.op = op, .params.conv = {.stride = g->stride, .pad = g->pad}};
     struct hc_tensor out = op == HC_OP_conv2d ? y : op == HC_OP_conv2d_bwd_data ? x : w;
     call.in[HC_CONV_FIRST] = integers(op == HC_OP_conv2d_bwd_data ? y : x, 1);
@@ -53,6 +54,11 @@ static struct hc_call conv(enum hc_op op, const struct shape *g, enum hc_format 
     out.format = result;
     call.out[HC_CONV_RESULT] = made(out);
     return call;
+}
+
+static struct hc_call conv(enum hc_op op, const struct shape *g, enum hc_format result)
+{
+    return conv_in(HC_BF16, op, g, result);
 }
 
 static void call_with(const char *kind, int threads, const struct hc_call *call)
@@ -170,6 +176,95 @@ Test(native, an_infinity_meets_no_zero_of_the_padding)
                     hc_tensor_set(second, k * 7 % n, k == 1 ? (double)NAN : (double)INFINITY);
                 assert_special(&call, kinds[i]);
             }
+}
+
+/* Convolutions in fp16 that AMX makes of two parts of each number. */
+static const struct shape split_shapes[] = {{3, 5, 32, 32, 3, 1, 1},
+                                            {9, 6, 64, 32, 3, 2, 1},
+                                            {5, 4, 32, 96, 1, 1, 0},
+                                            {20, 3, 32, 64, 2, 1, 2},
+                                            {17, 7, 96, 32, 5, 3, 2}};
+enum { SPLIT_SHAPES = sizeof split_shapes / sizeof *split_shapes };
+
+static bool splits(const struct hc_call *call)
+{
+    cr_assert_eq(hc_native_set("amx"), HC_OK);
+    return hc_native_takes(call);
+}
+
+/* Of 9 bits, so that their low parts are not 0; with signs, so that no sum reaches 2^24. */
+static struct hc_tensor nine_bits(struct hc_tensor t, uint64_t stream)
+{
+    for (int64_t i = 0; i < hc_tensor_count(&t); i++) {
+        uint64_t bits = hc_random(9, stream, (uint64_t)i);
+        hc_tensor_set(&t, i, (double)(257 + 2 * (bits % 40)) * (bits >> 63 ? -1 : 1));
+    }
+    return t;
+}
+
+Test(native, convolutions_of_fp16_integers_with_low_parts_are_exact)
+{
+    if (hc_native_set("amx") != HC_OK)
+        return;
+    for (int s = 0; s < SPLIT_SHAPES; s++)
+        for (int o = 0; o < 3; o++) {
+            struct hc_call call = conv_in(HC_FP16, ops[o], &split_shapes[s], HC_FP32);
+            struct hc_tensor want[HC_MAX_OUT] = {made(call.out[HC_FIRST])};
+            call.in[HC_CONV_FIRST] = nine_bits(call.in[HC_CONV_FIRST], 1);
+            call.in[HC_CONV_SECOND] = nine_bits(call.in[HC_CONV_SECOND], 2);
+            cr_assert(splits(&call));
+            call_with("off", 2, &call);
+            memcpy(want[0].data, call.out[HC_FIRST].data, hc_tensor_bytes(&want[0]));
+            for (int threads = 1; threads <= 3; threads++) {
+                call_with("amx", threads, &call);
+                assert_same(&call, want, "amx");
+            }
+        }
+}
+
+/* Of all bits of fp16, subnormal numbers too; or all of one sign, with the largest low parts. */
+static struct hc_tensor eleven_bits(struct hc_tensor t, uint64_t stream, bool subnormal)
+{
+    for (int64_t i = 0; i < hc_tensor_count(&t); i++) {
+        uint64_t bits = hc_random(13, stream, (uint64_t)i);
+        hc_tensor_set_bits(&t, i, subnormal ? bits & 0x8bff : 0x3807 | (bits & 0x03f8));
+    }
+    return t;
+}
+
+/* No further from the sum than a sum in any order may be: (k - 1) u of the terms' magnitudes. */
+Test(native, sums_of_fp16_products_hold_the_bound_of_any_order)
+{
+    if (hc_native_set("amx") != HC_OK)
+        return;
+    for (int v = 0; v < 2 * 3 * SPLIT_SHAPES; v++) {
+        struct hc_call call = conv_in(HC_FP16, ops[v / 2 % 3], &split_shapes[v / 6], HC_FP32);
+        call.in[HC_CONV_FIRST] = eleven_bits(call.in[HC_CONV_FIRST], 1, v % 2);
+        call.in[HC_CONV_SECOND] = eleven_bits(call.in[HC_CONV_SECOND], 2, v % 2);
+        call_with("amx", 2, &call);
+        for (int64_t i = 0; i < hc_tensor_count(&call.out[HC_FIRST]); i += 1 + i / 5) {
+            struct hc_exact want = hc_reference_value(&call, 0, i);
+            double got = hc_tensor_get(&call.out[HC_FIRST], i);
+            double bound = (hc_call_length(&call) - 1) * 0x1p-24 * want.magnitude;
+            cr_assert(fabs(got - want.hi) <= bound, "%s [%lld] want %a, got %a, bound %a",
+                      hc_ops[call.op].name, (long long)i, want.hi, got, bound);
+        }
+    }
+}
+
+/* In either tensor: some infinities, or NaN. */
+Test(native, infinities_of_fp16_are_the_definitions)
+{
+    for (int v = 0; v < 4 * 3 * SPLIT_SHAPES && hc_native_set("amx") == HC_OK; v++) {
+        struct hc_call call = conv_in(HC_FP16, ops[v / 4 % 3], &split_shapes[v / 12], HC_FP16);
+        struct hc_tensor *of = &call.in[v % 2 ? HC_CONV_FIRST : HC_CONV_SECOND];
+        call.in[HC_CONV_FIRST] = normal(call.in[HC_CONV_FIRST], 1);
+        call.in[HC_CONV_SECOND] = normal(call.in[HC_CONV_SECOND], 2);
+        for (int64_t k = 0; k < 3; k++)
+            hc_tensor_set(of, k * 97 % hc_tensor_count(of),
+                          v / 2 % 2 ? (double)NAN : (double)INFINITY);
+        assert_special(&call, "amx");
+    }
 }
 
 /* 2^-127 is subnormal: with instructions of bf16 it is 0, and 0 times an infinity is NaN. */

@@ -54,18 +54,50 @@ static inline void fence(void)
     __asm__ volatile("" ::: "memory");
 }
 
-/* 32 rows and 32 columns, of which at least one each lies within c. The numbers of the tile
-   registers are part of the instructions: 0 to 3 are sums, 4 and 5 of a, 6 and 7 of b. */
+/* What a block of 32 rows and 32 columns multiplies: its edges of 16 in a and in b, of which the
+   second lies `tiles` tiles behind the first, if there is one. */
+struct factors {
+    const uint16_t *a;
+    const uint16_t *b;
+    int64_t tiles;
+    bool two_rows;
+    bool two_columns;
+};
+
+/* The numbers of the tile registers are part of the instructions: 0 to 3 are sums, 4 and 5 of a, 6
+   and 7 of b. */
+static inline __attribute__((always_inline)) void multiply_amx(const struct factors *f)
+{
+    const uint16_t *a = f->a;
+    const uint16_t *b = f->b;
+    int64_t next = f->tiles * HC_TILE16;
+    for (int64_t i = 0; i < f->tiles; i++, a += HC_TILE16, b += HC_TILE16) {
+        _tile_loadd(4, a, 64);
+        _tile_loadd(6, b, 64);
+        _tile_dpbf16ps(0, 4, 6);
+        if (f->two_columns) {
+            _tile_loadd(7, b + next, 64);
+            _tile_dpbf16ps(1, 4, 7);
+        }
+        if (f->two_rows) {
+            _tile_loadd(5, a + next, 64);
+            _tile_dpbf16ps(2, 5, 6);
+            if (f->two_columns)
+                _tile_dpbf16ps(3, 5, 7);
+        }
+    }
+}
+
+/* 32 rows and 32 columns, of which at least one each lies within c. */
 static void block_amx(const struct hc_product16 *p, int64_t row, int64_t column)
 {
     float buffer[4][EDGE][EDGE];
     int64_t tiles = (p->k + HC_TILE16_TERMS - 1) / HC_TILE16_TERMS;
-    const uint16_t *a = p->a + row / EDGE * tiles * HC_TILE16;
-    const uint16_t *b = p->b + column / EDGE * tiles * HC_TILE16;
+    int64_t a = row / EDGE * tiles * HC_TILE16;
+    int64_t b = column / EDGE * tiles * HC_TILE16;
     bool two_rows = row + EDGE < p->m;
     bool two_columns = column + EDGE < p->n;
-    const uint16_t *a1 = two_rows ? a + tiles * HC_TILE16 : a;
-    const uint16_t *b1 = two_columns ? b + tiles * HC_TILE16 : b;
+    struct factors f = {p->a + a, p->b + b, tiles, two_rows, two_columns};
     struct tile t[4];
     for (int i = 0; i < 4; i++)
         t[i] = begin_tile(p, row + i / 2 * EDGE, column + i % 2 * EDGE, buffer[i]);
@@ -83,21 +115,15 @@ static void block_amx(const struct hc_product16 *p, int64_t row, int64_t column)
         if (two_rows && two_columns)
             _tile_loadd(3, t[3].at, t[3].step);
     }
-    for (int64_t i = 0; i < tiles; i++) {
-        _tile_loadd(4, a + i * HC_TILE16, 64);
-        _tile_loadd(6, b + i * HC_TILE16, 64);
-        _tile_dpbf16ps(0, 4, 6);
-        if (two_columns) {
-            _tile_loadd(7, b1 + i * HC_TILE16, 64);
-            _tile_dpbf16ps(1, 4, 7);
-        }
-        if (two_rows) {
-            _tile_loadd(5, a1 + i * HC_TILE16, 64);
-            _tile_dpbf16ps(2, 5, 6);
-            if (two_columns)
-                _tile_dpbf16ps(3, 5, 7);
-        }
+    if (p->a_low) {
+        struct factors low_low = {p->a_low + a, p->b_low + b, tiles, two_rows, two_columns};
+        struct factors low_high = {p->a_low + a, p->b + b, tiles, two_rows, two_columns};
+        struct factors high_low = {p->a + a, p->b_low + b, tiles, two_rows, two_columns};
+        multiply_amx(&low_low);
+        multiply_amx(&low_high);
+        multiply_amx(&high_low);
     }
+    multiply_amx(&f);
     _tile_stored(0, t[0].at, t[0].step);
     if (two_columns)
         _tile_stored(1, t[1].at, t[1].step);

@@ -1,4 +1,4 @@
-/* Products of bf16 matrices by the CPU's own bf16 instructions: TDPBF16PS on tiles (AMX) or
+/* Products of bf16 and fp16 matrices by the CPU's own bf16 instructions: TDPBF16PS on tiles (AMX) or
    VDPBF16PS on vectors (AVX512_BF16).
 
    c [m, n] (+)= sum over k of a[m, k] b[k, n]. Both factors are packed into tiles of 1 KiB, which
@@ -8,7 +8,23 @@
    Each product is exact and each sum is rounded to nearest into fp32. With AMX the even and the odd
    terms of each 32 are two chains, whose sum is added to what is there; with AVX512_BF16 all terms
    are one chain, the odd one of each pair first. Both read subnormal factors as 0, and partial sums
-   below 2^-126 become 0 (struct hc_accumulator.flushes). */
+   below 2^-126 become 0 (struct hc_accumulator.flushes).
+
+   A number x of fp16 is the sum of two bf16 numbers: `high`, its first 8 bits, and `low`, its last 3,
+   which has x's sign. Both are exact, and normal or 0 also where x is subnormal. So a product of two
+   fp16 numbers is the sum of four exact products of one sign, whose magnitudes add up to its own:
+   |xy| = |high high| + |high low| + |low high| + |low low|, of which all but the first are less than
+   2^-6 |xy| together. AMX sums those three over all terms first, and then adds high times high.
+
+   That errs by no more than k - 1 roundings of S, the sum of the k terms' magnitudes, which is what
+   a sum of k exact products in any order may (src/check/bound/sum.c), if k >= 16. An addend errs by
+   u = 2^-24 of what it is part of in each addition that it meets. High times high meets at most 15
+   others in its chain, or k / 2 - 1 if the tile has fewer than 32 terms, then the other chain, then
+   in each of ceil(k / 32) tiles what is there: D = 16 + ceil(k / 32) <= k - 2 from k = 20 on, and
+   D = k / 2 + 1 <= k - 2 for 6 <= k <= 32, both rounded up. The other three meet no more than
+   D + 3 ceil(k / 32) each, and are 2^-6 of S: less than one rounding more up to k = 2^20 and beyond,
+   since the tiles count k / 8 2^-6 and k / 2 are to spare. What sums over shares add (filter.c) is
+   less than the terms of a share. Nothing is flushed: all parts are multiples of 2^-24. */
 #ifndef HC_KERNELS_HOST_NATIVE_PRODUCT16_H
 #define HC_KERNELS_HOST_NATIVE_PRODUCT16_H
 
@@ -38,13 +54,20 @@ void hc_pack16_columns(const struct hc_matrix16 *b, int64_t first, uint16_t *to)
    numbers at even[i] and odd[i]; NULL is zeros. */
 void hc_pair16(const uint16_t *even, const uint16_t *odd, uint16_t *to);
 
-/* Whether any of n numbers is infinite or NaN. */
-bool hc_any_nonfinite16(const uint16_t *x, int64_t n);
+/* Whether any of n numbers is infinite or NaN: in bf16 the exponent bits are 0x7f80, in fp16
+   0x7c00. */
+bool hc_any_nonfinite16(const uint16_t *x, int64_t n, uint16_t exponent);
+
+/* Splits whole tiles of n numbers of fp16 in all: their high parts take their place, the low ones
+   go to `low`. Returns whether any was infinite, which has no low part. A NaN is NaN in both. */
+bool hc_split16(uint16_t *x, uint16_t *low, int64_t n);
 
 struct hc_product16 {
     int64_t m, n, k;
     const uint16_t *a; /* packed */
     const uint16_t *b;
+    const uint16_t *a_low; /* of fp16; NULL: a and b are bf16 */
+    const uint16_t *b_low;
     float *c;
     int64_t ldc;
     bool adds; /* to c */

@@ -14,7 +14,8 @@ enum { COMMAND, PRODUCTS, FALLBACK_PRODUCTS, KEYS };
 
 struct facts {
     char value[KEYS][VALUE];
-    int products; /* the key that they go to */
+    const char *name; /* of the fact that says how the recipe's format is multiplied; or NULL */
+    int products;     /* the key that it goes to */
 };
 
 /* One word: what is no plain character becomes %20. Of what is longer than messages can show, the
@@ -37,9 +38,11 @@ static void keep(const char *fact, char value[VALUE])
 static void hear(const char *name, const char *fact, void *context)
 {
     struct facts *facts = context;
-    int key = strcmp(name, "command") == 0         ? COMMAND
-              : strcmp(name, "bf16 products") == 0 ? facts->products
-                                                   : KEYS;
+    int key = KEYS;
+    if (strcmp(name, "command") == 0)
+        key = COMMAND;
+    else if (facts->name && strcmp(name, facts->name) == 0)
+        key = facts->products;
     if (key < KEYS && !facts->value[key][0])
         keep(fact, facts->value[key]);
 }
@@ -47,7 +50,10 @@ static void hear(const char *name, const char *fact, void *context)
 void hc_made_on(const struct hc_backend *backend, struct hc_queue *queue,
                 const struct hc_recipe *recipe, char *identity, size_t size)
 {
-    struct facts facts = {.products = PRODUCTS};
+    struct facts facts = {.name = recipe->model == HC_BF16   ? "bf16 products"
+                                  : recipe->model == HC_FP16 ? "fp16 products"
+                                                             : NULL,
+                          .products = PRODUCTS};
     struct hc_fallback_counts counts;
     if (backend->describe)
         backend->describe(queue, hear, &facts);
@@ -59,7 +65,7 @@ void hc_made_on(const struct hc_backend *backend, struct hc_queue *queue,
     }
     for (int key = 0; key < KEYS; key++) {
         size_t used = strlen(identity);
-        if (facts.value[key][0] && (key == COMMAND || recipe->model == HC_BF16))
+        if (facts.value[key][0])
             (void)snprintf(identity + used, size - used, " %s%s", keys[key], facts.value[key]);
     }
 }
