@@ -203,8 +203,8 @@ static float nonfinite_sum(const struct work *w, const struct hc_grid *grid, int
     return sum;
 }
 
-/* A block of pixels of a grid, from pixel `first` on. Returns whether a pixel is infinite where that
-   must not be; then nothing was done. */
+/* A block of pixels of a grid, from pixel `first` on. Returns whether a pixel in fp16 is infinite;
+   then nothing was done. */
 static bool convolve_block(const struct hc_queue *queue, const struct hc_call *call,
                            const struct work *w, const struct hc_grid *grid, const uint16_t *filter,
                            unsigned char *memory, int64_t first)

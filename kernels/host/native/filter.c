@@ -10,8 +10,8 @@
    definition has no term. So if any sum comes out infinite or NaN, all are computed again, tap by
    tap, from those output pixels alone for which the tap lies inside the image.
 
-   fp16 is packed as bf16 is, and then split (product16.h). It ends with HC_UNSUPPORTED as soon as it
-   meets an infinity, or a NaN that the padding may meet. */
+   fp16 is packed as bf16 is, and then split (product16.h). It ends with HC_UNSUPPORTED as soon as
+   it meets an infinity, or a NaN that the padding may meet. */
 #include <omp.h>
 #include <stdatomic.h>
 #include <string.h>

@@ -15,13 +15,14 @@ struct hc_native {
     const char *fact_fp16; /* the same of convolutions in fp16; NULL: it makes none */
     hc_product16 *product;
     bool (*runs)(void);
+    bool (*pays)(void); /* whether it is faster than fp32; NULL: always */
 };
 
-/* What is used here; NULL: fp32. */
+/* What is used here: what was set, else the first unit that runs and pays. NULL: fp32. */
 const struct hc_native *hc_native(void);
 
-/* Uses the unit of that name; "off": none; "on": the first that runs. HC_INVALID, with a line, if
-   there is none of that name here. */
+/* Uses the unit of that name; "off": none; "on": what is used if nothing is set. HC_INVALID, with a
+   line, if there is none of that name here. */
 enum hc_status hc_native_set(const char *name);
 
 /* Whether hc_native_run takes the call. Where infinities or NaN in fp16 would meet a 0 that the

@@ -1,5 +1,5 @@
-/* Products of bf16 and fp16 matrices by the CPU's own bf16 instructions: TDPBF16PS on tiles (AMX) or
-   VDPBF16PS on vectors (AVX512_BF16).
+/* Products of bf16 and fp16 matrices by the CPU's own bf16 instructions: TDPBF16PS on tiles (AMX)
+   or VDPBF16PS on vectors (AVX512_BF16).
 
    c [m, n] (+)= sum over k of a[m, k] b[k, n]. Both factors are packed into tiles of 1 KiB, which
    both instructions read: of a 16 rows and 32 terms, of b 16 pairs of terms and 16 columns, a pair
@@ -10,21 +10,23 @@
    are one chain, the odd one of each pair first. Both read subnormal factors as 0, and partial sums
    below 2^-126 become 0 (struct hc_accumulator.flushes).
 
-   A number x of fp16 is the sum of two bf16 numbers: `high`, its first 8 bits, and `low`, its last 3,
-   which has x's sign. Both are exact, and normal or 0 also where x is subnormal. So a product of two
-   fp16 numbers is the sum of four exact products of one sign, whose magnitudes add up to its own:
-   |xy| = |high high| + |high low| + |low high| + |low low|, of which all but the first are less than
-   2^-6 |xy| together. AMX sums those three over all terms first, and then adds high times high.
+   A number x of fp16 is the sum of two bf16 numbers, its first 8 bits, `high`, and its last 3,
+   `low`, which has x's sign. Both are exact, and normal or 0 also where x is subnormal. So a
+   product of two fp16 numbers is the sum of four exact products of one sign: |xy| = |high high| +
+   |high low| + |low high| + |low low|, of which all but the first are less than 2^-6 |xy| together.
+   AMX sums those three over all terms first, and then adds the first. Nothing is flushed: all parts
+   are multiples of 2^-24.
 
-   That errs by no more than k - 1 roundings of S, the sum of the k terms' magnitudes, which is what
-   a sum of k exact products in any order may (src/check/bound/sum.c), if k >= 16. An addend errs by
-   u = 2^-24 of what it is part of in each addition that it meets. High times high meets at most 15
-   others in its chain, or k / 2 - 1 if the tile has fewer than 32 terms, then the other chain, then
-   in each of ceil(k / 32) tiles what is there: D = 16 + ceil(k / 32) <= k - 2 from k = 20 on, and
-   D = k / 2 + 1 <= k - 2 for 6 <= k <= 32, both rounded up. The other three meet no more than
-   D + 3 ceil(k / 32) each, and are 2^-6 of S: less than one rounding more up to k = 2^20 and beyond,
-   since the tiles count k / 8 2^-6 and k / 2 are to spare. What sums over shares add (filter.c) is
-   less than the terms of a share. Nothing is flushed: all parts are multiples of 2^-24. */
+   This errs by less than (k - 1) u S, u = 2^-24 and S the sum of the k terms' magnitudes, which a
+   sum of k exact products in any order may (src/check/bound/sum.c), if k >= 16. In each addition
+   that it meets, an addend errs by u of itself at most. Let t = ceil(k / 32) be the tiles. A first
+   part meets at most min(16, ceil(k / 2)) - 1 others in its chain, then the other chain, and the
+   sums so far in each tile from its own on: D = min(16, ceil(k / 2)) + t <= k / 2 + 1.5 additions.
+   The three others meet at most D + 3 t, and they are 2^-6 of S: (k / 2 + 1.5 + 3 k / 32 + 3) / 64
+   roundings of S. Both together are less than 0.51 k + 1.6 <= k - 1 for k >= 16 (a sum over j
+   shares of the images adds j - 1 <= 7 more, and D counts a share's terms alone, at most k / 8 of
+   them if j = 8: filter.c). Errors of errors are k u times as small as this, and half of k is to
+   spare. */
 #ifndef HC_KERNELS_HOST_NATIVE_PRODUCT16_H
 #define HC_KERNELS_HOST_NATIVE_PRODUCT16_H
 

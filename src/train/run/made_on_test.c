@@ -13,7 +13,8 @@
 static struct hc_dataset data;
 static char folder[] = "/tmp/halfcheck-made-on-XXXXXX";
 static const char *command;  /* that the backend tells of, or NULL */
-static const char *products; /* likewise */
+static const char *products; /* likewise, in bf16 */
+static const char *halves;   /* in fp16 */
 
 static void make(void)
 {
@@ -45,6 +46,8 @@ static void describe(struct hc_queue *queue, hc_tell *tell, void *context)
     tell("version", command ? command : "any", context);
     if (products)
         tell("bf16 products", products, context);
+    if (halves)
+        tell("fp16 products", halves, context);
 }
 
 static enum hc_status train_on(const struct hc_backend *backend, const char *recipe, bool resume)
@@ -105,7 +108,7 @@ Test(made_on, another_command_of_the_same_name_is_refused)
     refused("fp32", "its command=xxx");
 }
 
-/* They change no product in fp32 or fp16. */
+/* They change no product in another format. */
 Test(made_on, other_products_of_bf16_are_refused_under_recipes_that_have_them)
 {
     command = NULL;
@@ -118,6 +121,13 @@ Test(made_on, other_products_of_bf16_are_refused_under_recipes_that_have_them)
     cr_assert_eq(train("amp", false), HC_OK, "%s", hc_message());
     products = "by the tile unit";
     cr_assert_eq(train("amp", true), HC_OK, "%s", hc_message());
+    halves = "by the tile unit";
+    cr_assert_eq(train("amp", false), HC_OK, "%s", hc_message());
+    halves = "in fp32";
+    refused("amp", "its products=by%20the%20tile%20unit, not products=in%20fp32");
+    cr_assert_eq(train("fp32", false), HC_OK, "%s", hc_message());
+    halves = products = NULL;
+    cr_assert_eq(train("fp32", true), HC_OK, "%s", hc_message());
 }
 
 /* A fallback may run the products, too. */
