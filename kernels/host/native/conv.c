@@ -10,14 +10,15 @@
    where the definition has no term. So such weights are replaced by ones of their sign, and what
    they contribute inside the image is added to the sums.
 
-   fp16 is packed as bf16 is, and then split (product16.h). It ends with HC_UNSUPPORTED if a weight
-   is infinite or NaN, or a pixel infinite. */
+   fp16 is packed as bf16 is, and then split (product16.h); NaN in the filter are nan_taps.h's. It
+   ends with HC_UNSUPPORTED if a weight or a pixel is infinite. */
 #include <math.h>
 #include <omp.h>
 #include <stdatomic.h>
 #include <string.h>
 
 #include "kernels/exact/exact.h"
+#include "kernels/host/native/nan_taps.h"
 #include "kernels/host/native/native.h"
 #include "kernels/host/native/patches16.h"
 #include "num/bits.h"
@@ -35,6 +36,7 @@ struct work {
     const uint16_t *filter; /* as given */
     const uint16_t *finite; /* without infinities and NaN; the same if it has none */
     bool splits;            /* fp16 */
+    uint64_t *nan_taps;     /* of its filter, by feature; NULL: no weight is NaN */
 };
 
 static int64_t larger(int64_t a, int64_t b)
@@ -108,7 +110,7 @@ static bool any_nonfinite(const struct hc_queue *queue, const struct work *w)
 #pragma omp parallel for num_threads(threads) reduction(| : nonfinite) if (threads > 1)
     for (int64_t at = 0; at < w->weights; at += AT_ONCE) {
         int64_t n = w->weights - at < AT_ONCE ? w->weights - at : AT_ONCE;
-        nonfinite |= hc_any_nonfinite16(w->filter + at, n, exponent);
+        nonfinite |= hc_any16(w->filter + at, n, exponent, exponent);
     }
     return nonfinite;
 }
@@ -169,7 +171,7 @@ static void pack_filter(const struct hc_queue *queue, const struct work *w, uint
                 hc_pack16_columns(&matrix, f, packed);
                 if (w->splits)
                     (void)hc_split16(packed, packed + w->packed_size,
-                                     hc_packed16(HC_TILE16_EDGE, matrix.terms));
+                                     hc_packed16(HC_TILE16_EDGE, matrix.terms), true);
             }
         }
         to += hc_packed16(w->features, matrix.terms);
@@ -223,7 +225,7 @@ static bool convolve_block(const struct hc_queue *queue, const struct hc_call *c
         hc_pack16_pixels(grid, first + i, first + end, buffer, packed + hc_packed16(i, terms));
     }
     if (w->splits)
-        infinite = hc_split16(packed, packed + w->rows_size, hc_packed16(rows, terms));
+        infinite = hc_split16(packed, packed + w->rows_size, hc_packed16(rows, terms), false);
     if (infinite)
         return true;
     hc_native()->product(&(struct hc_product16){.m = rows,
@@ -238,6 +240,8 @@ static bool convolve_block(const struct hc_queue *queue, const struct hc_call *c
     for (int64_t i = 0; i < rows && w->finite != w->filter; i++)
         for (int64_t f = 0; f < w->features; f++)
             sums[i * w->features + f] += nonfinite_sum(w, grid, first + i, f);
+    if (w->nan_taps)
+        hc_nan_taps_spread(&w->shape, grid, w->nan_taps, w->features, first, rows, sums);
     if (hc_grids(&w->shape) == 1) {
         hc_host_flush(queue, out, first * w->features, rows * w->features, sums);
         return false;
@@ -261,11 +265,13 @@ enum hc_status hc_native_conv(struct hc_queue *queue, const struct hc_call *call
     atomic_bool infinite = false;
     w.filter = call->in[HC_CONV_SECOND].data;
     w.finite = w.filter;
-    if (any_nonfinite(queue, &w)) {
-        if (w.splits)
-            return HC_UNSUPPORTED;
+    bool nonfinite = any_nonfinite(queue, &w);
+    if (nonfinite && w.splits)
+        w.nan_taps = (uint64_t *)(void *)copy; /* smaller than the filter: hc_native_takes */
+    else if (nonfinite)
         w.finite = finite_filter(&w, copy);
-    }
+    if (w.nan_taps && !hc_nan_taps_of_filter(&w.shape, w.filter, w.nan_taps))
+        return HC_UNSUPPORTED;
     pack_filter(queue, &w, ordered, packed);
     for (int64_t i = 0; i < hc_grids(&w.shape); i++) {
         struct hc_grid grid = hc_grid_of(&w.shape, i, call->in[HC_CONV_FIRST].data);

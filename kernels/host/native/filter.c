@@ -10,13 +10,16 @@
    definition has no term. So if any sum comes out infinite or NaN, all are computed again, tap by
    tap, from those output pixels alone for which the tap lies inside the image.
 
-   fp16 is packed as bf16 is, and then split (product16.h). It ends with HC_UNSUPPORTED as soon as
-   it meets an infinity, or a NaN that the padding may meet. */
+   fp16 is packed as bf16 is, and then split (product16.h). If dy has a NaN that the padding might
+   meet, all begins again with zeros in its place, and with the results that it reaches
+   (nan_taps.h). It ends with HC_UNSUPPORTED as soon as it meets an infinity. */
+#include <math.h>
 #include <omp.h>
 #include <stdatomic.h>
 #include <string.h>
 
 #include "kernels/exact/exact.h"
+#include "kernels/host/native/nan_taps.h"
 #include "kernels/host/native/native.h"
 #include "kernels/host/onednn/onednn.h"
 #include "kernels/host/native/patches16.h"
@@ -32,6 +35,7 @@ struct work {
     int64_t dy_size;      /* in bf16 numbers: of a thread's packed dy */
     int64_t patches_size; /* of its packed patches */
     int64_t buffer_size;  /* of its buffer */
+    uint64_t *nan_taps;   /* NULL: dy's NaN are packed as they are */
     bool splits; /* fp16: what is packed has two parts, the low ones behind the high ones */
 };
 
@@ -95,7 +99,8 @@ size_t hc_native_filter_scratch(struct hc_queue *queue, const struct hc_call *ca
     if (!lay_out(call, &w))
         return hc_exact_scratch(queue, call);
     return (size_t)sums_size(&w) * sizeof(float) +
-           (size_t)(queue->threads * thread_size(&w)) * sizeof(uint16_t);
+           (size_t)(queue->threads * thread_size(&w)) * sizeof(uint16_t) +
+           (w.splits ? (size_t)w.shape.k * sizeof *w.nan_taps : 0);
 }
 
 /* Packed dy of the calling thread; its packed patches and its buffer lie behind. */
@@ -118,19 +123,25 @@ static void pack_dy(const struct work *w, const uint16_t *dy, int64_t terms, uin
         hc_pack16_rows(&matrix, k, to + hc_packed16(k, terms));
 }
 
-/* Splits what was packed. Returns whether an infinity or a NaN is there that may not be. */
-static bool split(const struct work *w, const uint16_t *dy, int64_t terms, int64_t columns,
-                  uint16_t *a, uint16_t *b)
+/* Why the sums of fp16 cannot go on. */
+enum obstacle { NONE, A_NAN, AN_INFINITY };
+
+/* Splits what was packed of `terms` output pixels from dy on. */
+static enum obstacle split(const struct work *w, const uint16_t *dy, int64_t terms, int64_t columns,
+                           uint16_t *a, uint16_t *b)
 {
-    bool nonfinite = w->shape.pad > 0 && hc_any_nonfinite16(dy, terms * w->shape.k, 0x7c00);
-    return nonfinite || hc_split16(a, a + w->dy_size, hc_packed16(w->shape.k, terms)) ||
-           hc_split16(b, b + w->patches_size, hc_packed16(columns, terms));
+    int64_t n = hc_packed16(w->shape.k, terms);
+    if (w->shape.pad > 0 && !w->nan_taps && hc_any16(dy, terms * w->shape.k, 0x7c00, 0x7c00))
+        return A_NAN;
+    bool infinite = hc_split16(a, a + w->dy_size, n, w->nan_taps);
+    infinite |= hc_split16(b, b + w->patches_size, hc_packed16(columns, terms), false);
+    return infinite ? AN_INFINITY : NONE;
 }
 
-/* Sums a share of the images and columns, unless `stop` is set. Returns whether any sum is infinite
-   or NaN, or, in fp16, whether any number is that has no sum here. */
+/* Sums a share of the images and columns, unless there is an obstacle. Returns whether any sum is
+   infinite or NaN, of which in fp16 nothing is made. */
 static bool sum_share(const struct hc_queue *queue, const struct hc_call *call,
-                      const struct work *w, int64_t index, atomic_bool *stop)
+                      const struct work *w, int64_t index, atomic_int *obstacle)
 {
     const struct hc_conv_shape *g = &w->shape;
     struct hc_grid grid = grid_of(w, call);
@@ -145,14 +156,17 @@ static bool sum_share(const struct hc_queue *queue, const struct hc_call *call,
     uint16_t *b = a + (w->splits ? 2 : 1) * w->dy_size;
     uint16_t *buffer = b + (w->splits ? 2 : 1) * w->patches_size;
     float *sums = sums_of(call, w, image_share) + from;
-    for (int64_t count, n = first; n < end && !atomic_load(stop); n += count) {
+    for (int64_t count, n = first; n < end && !atomic_load(obstacle); n += count) {
         count = end - n < w->group ? end - n : w->group;
         pack_dy(w, dy + n * pixels * g->k, count * pixels, a);
         struct hc_patches16 patches = {n * pixels, (n + count) * pixels, from, to};
         hc_pack16_patches(&grid, &patches, buffer, b);
-        if (w->splits && split(w, dy + n * pixels * g->k, count * pixels, to - from, a, b)) {
-            atomic_store(stop, true);
-            return true;
+        if (w->splits) {
+            enum obstacle found = split(w, dy + n * pixels * g->k, count * pixels, to - from, a, b);
+            if (found != NONE) {
+                atomic_store(obstacle, found);
+                return false;
+            }
         }
         hc_native()->product(&(struct hc_product16){.m = g->k,
                                                     .n = to - from,
@@ -225,20 +239,52 @@ static void finish(const struct hc_queue *queue, const struct hc_call *call, con
     }
 }
 
+/* NaN where a NaN of dy reaches, in the sums of the first share. */
+static void spread(const struct hc_call *call, const struct work *w)
+{
+    const struct hc_conv_shape *g = &w->shape;
+    float *sum = sums_of(call, w, 0);
+    for (int64_t k = 0; k < g->k; k++)
+        for (int64_t t = 0; t < g->r * g->s; t++, sum += g->c)
+            for (int64_t c = 0; c < g->c && (w->nan_taps[k] >> t & 1); c++)
+                sum[c] = NAN;
+}
+
+/* All shares' sums. *nonfinite: whether any is infinite or NaN. */
+static enum obstacle sum_shares(const struct hc_queue *queue, const struct hc_call *call,
+                                const struct work *w, bool *nonfinite)
+{
+    int any = 0;
+    atomic_int obstacle = NONE;
+#pragma omp parallel for num_threads(queue->threads) schedule(dynamic) reduction(| : any)
+    for (int64_t i = 0; i < w->image_shares * w->column_shares; i++)
+        any |= sum_share(queue, call, w, i, &obstacle);
+    *nonfinite = any;
+    return (enum obstacle)obstacle;
+}
+
 enum hc_status hc_native_filter(struct hc_queue *queue, const struct hc_call *call)
 {
     struct work w;
     if (!lay_out(call, &w))
         return hc_exact_run(queue, call);
-    int nonfinite = 0;
-    atomic_bool stop = false;
+    bool nonfinite;
     int64_t shares = w.image_shares;
     int64_t taps = w.shape.r * w.shape.s;
-#pragma omp parallel for num_threads(queue->threads) schedule(dynamic) reduction(| : nonfinite)
-    for (int64_t i = 0; i < w.image_shares * w.column_shares; i++)
-        nonfinite |= sum_share(queue, call, &w, i, &stop);
-    if (stop)
+    struct hc_grid grid = grid_of(&w, call);
+    enum obstacle obstacle = sum_shares(queue, call, &w, &nonfinite);
+    if (obstacle == A_NAN) {
+        uint16_t *end = (uint16_t *)(void *)((float *)call->scratch + sums_size(&w));
+        w.nan_taps = (uint64_t *)(void *)(end + queue->threads * thread_size(&w));
+        obstacle = hc_nan_taps_of_gradient(&w.shape, &grid, call->in[HC_CONV_BWD_FILTER_DY].data,
+                                           w.nan_taps)
+                       ? sum_shares(queue, call, &w, &nonfinite)
+                       : AN_INFINITY;
+    }
+    if (obstacle != NONE)
         return HC_UNSUPPORTED;
+    if (w.nan_taps)
+        spread(call, &w);
     if (nonfinite && w.shape.pad > 0) {
         shares = 1;
 #pragma omp parallel for num_threads(queue->threads) schedule(dynamic)

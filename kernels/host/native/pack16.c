@@ -98,44 +98,47 @@ void hc_pack16_columns(const struct hc_matrix16 *b, int64_t first, uint16_t *to)
     pack(b, first, b->contiguous, to);
 }
 
-bool hc_any_nonfinite16(const uint16_t *x, int64_t n, uint16_t exponent_bits)
+bool hc_any16(const uint16_t *x, int64_t n, uint16_t mask, uint16_t value)
 {
-    const __m512i exponent = _mm512_set1_epi16((short)exponent_bits);
+    const __m512i wanted = _mm512_set1_epi16((short)value);
+    const __m512i part = _mm512_set1_epi16((short)mask);
     __mmask32 any = 0;
     for (int64_t i = 0; i < n; i += TERMS) {
-        __m512i bits = _mm512_maskz_loadu_epi16(first32(n - i), x + i);
-        any |= _mm512_cmpeq_epi16_mask(_mm512_and_si512(bits, exponent), exponent);
+        __mmask32 there = first32(n - i);
+        __m512i bits = _mm512_maskz_loadu_epi16(there, x + i);
+        any |= _mm512_mask_cmpeq_epi16_mask(there, _mm512_and_si512(bits, part), wanted);
     }
     return any != 0;
 }
 
-/* The upper halves of 32 words. */
+/* The upper halves of 32 words, of which a holds numbers 0 to 3 of each 8, and b the others. */
 static __m512i upper(__m512i a, __m512i b)
 {
-    __m256i low = _mm512_cvtepi32_epi16(_mm512_srli_epi32(a, 16));
-    __m256i high = _mm512_cvtepi32_epi16(_mm512_srli_epi32(b, 16));
-    return _mm512_inserti64x4(_mm512_castsi256_si512(low), high, 1);
+    return _mm512_packus_epi32(_mm512_srli_epi32(a, 16), _mm512_srli_epi32(b, 16));
 }
 
-bool hc_split16(uint16_t *x, uint16_t *low, int64_t n)
+bool hc_split16(uint16_t *x, uint16_t *low, int64_t n, bool nan_is_zero)
 {
     const __m512i infinity = _mm512_set1_epi16(0x7c00);
     const __m512i magnitude = _mm512_set1_epi16(0x7fff);
     const __m512i first = _mm512_set1_epi32((int)0xffff0000);
+    const __m512i fours = _mm512_setr_epi64(0, 2, 4, 6, 1, 3, 5, 7);
     __mmask32 infinite = 0;
     for (int64_t i = 0; i < n; i += TERMS) {
         __m512i bits = _mm512_load_si512(x + i);
-        __m512 whole[2] = {_mm512_cvtph_ps(_mm512_castsi512_si256(bits)),
-                           _mm512_cvtph_ps(_mm512_extracti64x4_epi64(bits, 1))};
-        __m512i high[2];
-        __m512i rest[2];
-        for (int j = 0; j < 2; j++) {
-            high[j] = _mm512_and_si512(_mm512_castps_si512(whole[j]), first);
-            rest[j] = _mm512_castps_si512(_mm512_sub_ps(whole[j], _mm512_castsi512_ps(high[j])));
-        }
-        infinite |= _mm512_cmpeq_epi16_mask(_mm512_and_si512(bits, magnitude), infinity);
-        _mm512_store_si512(x + i, upper(high[0], high[1]));
-        _mm512_store_si512(low + i, upper(rest[0], rest[1]));
+        __m512i size = _mm512_and_si512(bits, magnitude);
+        infinite |= _mm512_cmpeq_epi16_mask(size, infinity);
+        if (nan_is_zero)
+            bits = _mm512_maskz_mov_epi16(_mm512_cmple_epi16_mask(size, infinity), bits);
+        bits = _mm512_permutexvar_epi64(fours, bits);
+        __m512 a = _mm512_cvtph_ps(_mm512_castsi512_si256(bits));
+        __m512 b = _mm512_cvtph_ps(_mm512_extracti64x4_epi64(bits, 1));
+        __m512i high_a = _mm512_and_si512(_mm512_castps_si512(a), first);
+        __m512i high_b = _mm512_and_si512(_mm512_castps_si512(b), first);
+        __m512 low_a = _mm512_sub_ps(a, _mm512_castsi512_ps(high_a));
+        __m512 low_b = _mm512_sub_ps(b, _mm512_castsi512_ps(high_b));
+        _mm512_store_si512(x + i, upper(high_a, high_b));
+        _mm512_store_si512(low + i, upper(_mm512_castps_si512(low_a), _mm512_castps_si512(low_b)));
     }
     return infinite != 0;
 }
@@ -163,18 +166,20 @@ void hc_pack16_columns(const struct hc_matrix16 *b, int64_t first, uint16_t *to)
     hc_pack16_rows(b, first, to);
 }
 
-bool hc_any_nonfinite16(const uint16_t *x, int64_t n, uint16_t exponent)
+bool hc_any16(const uint16_t *x, int64_t n, uint16_t mask, uint16_t value)
 {
     (void)n;
-    (void)exponent;
+    (void)mask;
+    (void)value;
     assert(!x);
     return false;
 }
 
-bool hc_split16(uint16_t *x, uint16_t *low, int64_t n)
+bool hc_split16(uint16_t *x, uint16_t *low, int64_t n, bool nan_is_zero)
 {
     (void)low;
-    return hc_any_nonfinite16(x, n, 0);
+    (void)nan_is_zero;
+    return hc_any16(x, n, 0, 0);
 }
 
 void hc_pair16(const uint16_t *even, const uint16_t *odd, uint16_t *to)

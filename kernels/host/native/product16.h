@@ -56,13 +56,14 @@ void hc_pack16_columns(const struct hc_matrix16 *b, int64_t first, uint16_t *to)
    numbers at even[i] and odd[i]; NULL is zeros. */
 void hc_pair16(const uint16_t *even, const uint16_t *odd, uint16_t *to);
 
-/* Whether any of n numbers is infinite or NaN: in bf16 the exponent bits are 0x7f80, in fp16
-   0x7c00. */
-bool hc_any_nonfinite16(const uint16_t *x, int64_t n, uint16_t exponent);
+/* Whether any x of n numbers has x & mask = value. That of infinities and NaN in bf16 are both
+   0x7f80. */
+bool hc_any16(const uint16_t *x, int64_t n, uint16_t mask, uint16_t value);
 
 /* Splits whole tiles of n numbers of fp16 in all: their high parts take their place, the low ones
-   go to `low`. Returns whether any was infinite, which has no low part. A NaN is NaN in both. */
-bool hc_split16(uint16_t *x, uint16_t *low, int64_t n);
+   go to `low`. Returns whether any was infinite, which has no low part. A NaN is NaN in both parts,
+   or 0 in both. */
+bool hc_split16(uint16_t *x, uint16_t *low, int64_t n, bool nan_is_zero);
 
 struct hc_product16 {
     int64_t m, n, k;
