@@ -74,10 +74,18 @@ static int64_t parts(const struct work *w)
     return w->splits ? 2 : 1;
 }
 
-/* Two copies of the filter: finite, and with its terms in the grids' order. */
+/* A finite copy of the filter; of fp16 the masks of nan_taps.h instead. */
+static int64_t finite_size(const struct work *w)
+{
+    enum { MASK = sizeof *w->nan_taps / sizeof *w->filter };
+    return hc_native_rounded(w->splits ? w->features * MASK : w->weights);
+}
+
+/* Backward, a copy with the terms in the grids' order. */
 static int64_t copies_size(const struct work *w)
 {
-    return 2 * hc_native_rounded(w->weights);
+    bool ordered = w->shape.op == HC_OP_conv2d_bwd_data;
+    return finite_size(w) + (ordered ? hc_native_rounded(w->weights) : 0);
 }
 
 static int64_t thread_bytes(const struct work *w)
@@ -259,7 +267,7 @@ enum hc_status hc_native_conv(struct hc_queue *queue, const struct hc_call *call
     if (!lay_out(call, &w))
         return hc_exact_run(queue, call);
     uint16_t *copy = call->scratch;
-    uint16_t *ordered = copy + hc_native_rounded(w.weights);
+    uint16_t *ordered = copy + finite_size(&w);
     uint16_t *packed = copy + copies_size(&w);
     unsigned char *memory = (unsigned char *)(packed + parts(&w) * w.packed_size);
     atomic_bool infinite = false;
@@ -267,7 +275,7 @@ enum hc_status hc_native_conv(struct hc_queue *queue, const struct hc_call *call
     w.finite = w.filter;
     bool nonfinite = any_nonfinite(queue, &w);
     if (nonfinite && w.splits)
-        w.nan_taps = (uint64_t *)(void *)copy; /* smaller than the filter: hc_native_takes */
+        w.nan_taps = (uint64_t *)(void *)copy;
     else if (nonfinite)
         w.finite = finite_filter(&w, copy);
     if (w.nan_taps && !hc_nan_taps_of_filter(&w.shape, w.filter, w.nan_taps))
