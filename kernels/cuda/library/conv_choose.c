@@ -166,6 +166,7 @@ static void choose(struct hc_conv_builder *b, void *graph, int mode, bool compil
     struct hc_conv_plan *plan = b->plan;
     int before = plan->count;
     int64_t count = 0;
+    int64_t got = 0;
     b->status = 0;
     void *heuristics = hc_conv_make(b, HC_DNN_HEURISTICS);
     hc_conv_set(b, heuristics, HC_DNN_HEURISTICS_GRAPH, HC_DNN_TYPE_DESCRIPTOR, 1, &graph);
@@ -178,9 +179,9 @@ static void choose(struct hc_conv_builder *b, void *graph, int mode, bool compil
     for (int64_t i = 0; i < count; i++)
         (void)hc_conv_make(b, HC_DNN_CONFIG);
     if (b->status == 0 && count > 0)
-        hc_conv_get(b, heuristics, HC_DNN_HEURISTICS_RESULTS, HC_DNN_TYPE_DESCRIPTOR, count, &count,
+        hc_conv_get(b, heuristics, HC_DNN_HEURISTICS_RESULTS, HC_DNN_TYPE_DESCRIPTOR, count, &got,
                     (void *)(plan->made + first));
-    for (int64_t i = 0; i < count && b->status == 0 && !plan->plan; i++)
+    for (int64_t i = 0; i < count && i < got && b->status == 0 && !plan->plan; i++)
         try_proposal(b, plan->made[first + i], mode, compiles);
     if (!plan->plan)
         hc_conv_undo(b, before);
