@@ -158,6 +158,7 @@ Test(plans, are_the_first_proposals_whose_sums_are_in_fp32_and_need_little_works
                 planned += p->plan != NULL;
             }
             hc_conv_plans_free(&libraries);
+            (void)l->cudnn_destroy_descriptor(device);
         }
     cr_assert_eq(planned, (DEVICES * KINDS - 1) * 2 * 44, "%d", planned);
 }

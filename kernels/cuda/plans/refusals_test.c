@@ -144,6 +144,7 @@ Test(refusals, of_the_real_cudnn_are_those_of_its_stand_in)
             cr_assert(i > 1 || theirs, "%s", hc_message());
         }
     cr_assert_gt(refused, 200, "%d", refused);
+    (void)library->cudnn_destroy_descriptor(device);
     (void)hc_dnn_destroy(handle);
 }
 
@@ -157,4 +158,5 @@ Test(refusals, of_the_real_cudnn_are_descriptors_that_are_not_finalized)
     for (open_one = 0; open_one <= 6; open_one++)
         cr_expect_eq(is_planned(library, NULL, device, HC_OP_conv2d, HC_FP32), open_one == 0,
                      "descriptor %d is open", open_one);
+    (void)library->cudnn_destroy_descriptor(device);
 }
