@@ -99,6 +99,44 @@ Test(conv_plan, is_found_however_many_proposals_are_refused_before_it)
     end();
 }
 
+static int no_results(const void *descriptor, int name, int type, int64_t capacity, int64_t *count,
+                      void *values)
+{
+    return name == HC_DNN_HEURISTICS_RESULTS
+               ? HC_DNN_NOT_SUPPORTED
+               : hc_dnn_get(descriptor, name, type, capacity, count, values);
+}
+
+static int left;
+
+static int scarce(int kind, void **descriptor)
+{
+    return left-- > 0 ? hc_dnn_create_descriptor(kind, descriptor) : HC_DNN_NO_MEMORY;
+}
+
+/* The graph takes six descriptors: without them there is no plan, not even an empty one. The
+   heuristics, their four proposals, an engine of each and the plan of the last are ten more. */
+Test(conv_plan, is_empty_where_heuristics_fail_and_is_none_where_the_graph_does)
+{
+    struct hc_call call = convolution(HC_OP_conv2d, shapes[0], HC_FP16, HC_FP16);
+    begin();
+    altered.cudnn_get = no_results;
+    cr_assert_eq(run(&call, 0), 0, "%s", hc_message());
+    cr_assert_str_eq(queue->libraries->plans->text, "our own kernel: no plan, 0 proposals refused");
+    end();
+    for (int most = 0; most < 40; most++) {
+        struct hc_conv_key key = hc_conv_key_of(&call);
+        begin();
+        altered.cudnn_create_descriptor = scarce;
+        left = most;
+        struct hc_conv_plan *plan = hc_conv_plan(queue->libraries, &key);
+        cr_expect_eq(plan != NULL, most >= 6, "%d descriptors", most);
+        cr_expect_eq(plan && plan->plan, most >= 16, "%d descriptors: %s", most,
+                     plan ? plan->text : "");
+        end();
+    }
+}
+
 static int created;
 
 static int counted(int kind, void **descriptor)
