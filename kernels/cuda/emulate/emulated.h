@@ -5,7 +5,11 @@
 #define HC_KERNELS_CUDA_EMULATE_EMULATED_H
 
 #include "backend.h"
+#include "kernels/cuda/cuda.h"
 #include "kernels/cuda/emulate/kernels.h"
+#include "kernels/cuda/emulate/sum.h"
+#include "kernels/cuda/op/families.h"
+#include "kernels/cuda/work.h"
 
 enum hc_status hc_emulated_open(struct hc_queue **queue, const struct hc_emulated_kernel *kernels);
 void hc_emulated_close(struct hc_queue *queue);

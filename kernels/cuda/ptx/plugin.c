@@ -3,10 +3,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 
-#include "kernels/cuda/cuda.h"
 #include "kernels/cuda/emulate/emulated.h"
-#include "kernels/cuda/emulate/sum.h"
-#include "kernels/cuda/op/families.h"
 
 static hc_fail_function *program_fail;
 

@@ -20,6 +20,9 @@ SPECIAL = {"%tid.x": "hc_thread()", "%ntid.x": "hc_threads()", "%ctaid.x": "hc_b
            "%nctaid.x": "hc_blocks()"}
 ATOMICS = {"add.u32": "hc_atomic_add", "max.u32": "hc_atomic_max", "or.b32": "hc_atomic_or"}
 PRAGMAS = re.compile(r'\.pragma "(nounroll|used_bytes_mask \w+)"')
+# Where instructions come from, for debuggers (-lineinfo).
+LINES = [re.compile(r"^\s*\.(loc|file)\s[^\n]*", re.M),
+         re.compile(r"^\s*\.section\s+\.debug_\w+\s*\{[^}]*\}", re.M)]
 REGISTER = re.compile(r"%?[A-Za-z_$][\w$]*")
 
 
@@ -50,6 +53,8 @@ def refuse(path: str, line: int, what: str) -> Refused:
 def statements(text: str) -> Iterator[Statement]:
     """Splits PTX at ';', at labels and at the braces of scopes, not at those of vectors."""
     text = re.sub(r"//[^\n]*", "", text)
+    for lines in LINES:
+        text = lines.sub(lambda match: "\n" * match[0].count("\n"), text)
     line = 1
     start = None  # of the piece that is being read
     piece = ""
@@ -319,6 +324,8 @@ class Kernel:
             return f"hc_sync_at(ptx, {self.line});"
         if opcode in ("griddepcontrol.wait", "griddepcontrol.launch_dependents"):
             return ";"  # a launch of the emulation begins when the one before it has ended
+        if opcode in ("membar.cta", "membar.gl"):
+            return ";"  # the threads of the emulation see every write at once
         if opcode.startswith(("ld.", "st.")):
             return self.transfer(opcode, operands)
         if opcode.startswith("atom."):
@@ -451,7 +458,7 @@ def main() -> int:
     try:
         text = translate(source.read_text(encoding="ascii"), source.name)
     except (Refused, OSError, UnicodeError) as error:
-        print(error, file=sys.stderr)
+        print(str(error)[:200], file=sys.stderr)
         return 1
     target.write_text(text, encoding="ascii")
     return 0

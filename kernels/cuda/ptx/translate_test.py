@@ -303,7 +303,8 @@ FLOWS = [
      "setp.lt.s32 %p1, %r1, 7;\n@%p1 bra $L_1;\nsetp.eq.s32 %p2, %r1, 7;\n"
      "@!%p2 mov.b32 %r1, 1;\n@%p2 bra.uni $L_2;\nmov.b32 %r1, 2;\n$L_2:\n"
      "st.global.u32 [%to], %r1;\n@%p2 ret;\nst.global.u32 [%to], 3;", [], {0: 0xa5a5a5a500000007}),
-    ("scope", "mov.b32 %r1, 1;\n{.reg .b32 low;\nmov.b32 low, 5;\nmov.b32 %r2, low;}\n"
+    ("scope", ".loc 1 20 3\n.loc 1 24 5, function_name $L__info, inlined_at 1 20 3\nmembar.gl;\n"
+     "griddepcontrol.wait;\nmov.b32 %r1, 1;\n{.reg .b32 low;\nmov.b32 low, 5;\nmov.b32 %r2, low;}\n"
      "st.global.v2.u32 [%to], {%r1, %r2};", [], {0: 0x500000001}),
     ("thread", "mov.u32 %r1, %tid.x;\nmov.u32 %r2, %ntid.x;\nmov.u32 %r3, %ctaid.x;\n"
      "mov.u32 %r4, %nctaid.x;\nbar.sync 0;\nst.global.v4.u32 [%to], {%r1, %r2, %r3, %r4};", [],
@@ -410,6 +411,7 @@ def main() -> int:
     names = list(INSTRUCTIONS)
     ptx = HEAD + ROOM + "".join(sample(i, name) for i, name in enumerate(names))
     ptx += "".join(kernel(f"flow{i}", flow[1]) for i, flow in enumerate(FLOWS))
+    ptx += '.file 1 "a.c"\n.section .debug_str\n{\n$L__info:\n.b8 95,0\n}\n'
     wrong = check_refusals()
     with tempfile.TemporaryDirectory() as folder:
         library = build(ptx, compiler, Path(folder))
