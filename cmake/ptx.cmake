@@ -63,7 +63,9 @@ if(BUILD_TESTING AND TARGET halfcheck-cuda AND HC_PYTHON AND
   set_target_properties(cuda-ptx-90 PROPERTIES EXCLUDE_FROM_ALL TRUE)
   add_dependencies(cuda-ptx hc_ptx)
   add_test(NAME ptx COMMAND ${CMAKE_SOURCE_DIR}/.ci/ptx ${CMAKE_BINARY_DIR})
-  set_tests_properties(ptx PROPERTIES TIMEOUT 600)
+  add_test(NAME ptx-plant COMMAND ${HC_PYTHON} -B ${CMAKE_SOURCE_DIR}/kernels/cuda/ptx/plant.py
+           ${CMAKE_BINARY_DIR} ${CMAKE_C_COMPILER})
+  set_tests_properties(ptx ptx-plant PROPERTIES TIMEOUT 600)
 endif()
 
 # The translator alone needs no toolkit. Where there is one, NVIDIA's assembler takes part.

@@ -107,13 +107,22 @@ static inline uint32_t hc_ptx_max_f32(uint32_t a, uint32_t b)
     return x > y || (x == y && !signbit(x)) ? a : b;
 }
 
-/* ex2.approx.ftz.f32: the ISA promises 2 ulp, subnormals become zeros. Here stands the nearest
-   number to 2^x, so that a device's own bits are not shown. (exp2 of fp64 lies within an ulp of
-   fp64, so that one result in 2^28 or so may be the other neighbour.) */
+/* ex2.approx.ftz.f32: the ISA promises 2 ulp, and subnormals become zeros. Here stands the nearest
+   number to 2^x, so that a device's own bits are not shown. Where 2^x is no number itself, it is
+   hc_ptx_ex2_off ulp above or below, as the last bit of x says: a test tries what the promise
+   allows. (exp2 of fp64 lies within an ulp of fp64, so that one result in 2^28 or so may be the
+   other neighbour.) */
+extern int hc_ptx_ex2_off;
+
 static inline uint32_t hc_ptx_ex2_approx_ftz_f32(uint32_t a)
 {
-    float power = (float)exp2((double)hc_fp32_value(a));
-    return fabsf(power) < 0x1p-126f ? 0 : hc_ptx_f32(power);
+    float x = hc_fp32_value(a);
+    float power = (float)exp2((double)x);
+    if (fabsf(power) < 0x1p-126f)
+        return 0;
+    if (x - floorf(x) > 0)
+        return hc_fp32_bits(power) + (uint32_t)(a & 1 ? hc_ptx_ex2_off : -hc_ptx_ex2_off);
+    return hc_ptx_f32(power);
 }
 
 static inline uint64_t hc_ptx_add_rn_f64(uint64_t a, uint64_t b)

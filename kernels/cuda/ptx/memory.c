@@ -1,6 +1,9 @@
 #include "kernels/cuda/ptx/memory.h"
 
 #include "kernels/cuda/emulate/inner.h"
+#include "kernels/cuda/ptx/floats.h"
+
+int hc_ptx_ex2_off;
 
 void hc_ptx_misaligned(struct hc_ptx_site site, uint64_t address, size_t bytes)
 {

@@ -1,9 +1,11 @@
 /* A plug-in for tests, in place of halfcheck-cuda.so: its backend cuda-ptx is the emulation with
-   kernels that translate.py made of nvcc's PTX. */
+   kernels that translate.py made of nvcc's PTX. HC_PTX_EX2_OFF=2 lets ex2.approx be off by 2 ulp (floats.h). */
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
 
 #include "kernels/cuda/emulate/emulated.h"
+#include "kernels/cuda/ptx/floats.h"
 
 static hc_fail_function *program_fail;
 
@@ -72,6 +74,8 @@ static const struct hc_plugin plugin = {HC_BACKEND_ABI, 2, backends};
 hc_plugin_entry hc_plugin;
 const struct hc_plugin *hc_plugin(hc_fail_function *fail)
 {
+    const char *off = getenv("HC_PTX_EX2_OFF");
+    hc_ptx_ex2_off = off ? (int)strtol(off, NULL, 10) : 0;
     program_fail = fail;
     return &plugin;
 }

@@ -28,6 +28,7 @@ PLACES = 5  # words of the argument: four operands and where the result goes
 STUBS = r"""
 #include <stdlib.h>
 #include "kernels/cuda/ptx/memory.h"
+int hc_ptx_ex2_off;
 static _Alignas(16) unsigned char room[64];
 int hc_thread(void) { return 5; }
 int hc_threads(void) { return 64; }
