@@ -1,5 +1,6 @@
 /* A plug-in for tests, in place of halfcheck-cuda.so: its backend cuda-ptx is the emulation with
-   kernels that translate.py made of nvcc's PTX. HC_PTX_EX2_OFF=2 lets ex2.approx be off by 2 ulp (floats.h). */
+   kernels that translate.py made of nvcc's PTX. HC_PTX_EX2_OFF=2 lets ex2.approx be off by 2 ulp
+   (floats.h). */
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
