@@ -79,8 +79,28 @@ if(nvcc_major GREATER_EQUAL 13)
 else()
   list(REMOVE_ITEM nvcc_flags -lineinfo)
 endif()
+if(HC_KEEP_PTX) # what nvcc makes on the way, hundreds of megabytes
+  list(APPEND nvcc_flags --keep --keep-dir ${CMAKE_BINARY_DIR}/cuda/kept)
+  file(MAKE_DIRECTORY ${CMAKE_BINARY_DIR}/cuda/kept)
+endif()
+# Line information names files by their whole path. What goes to other machines has slashes in place
+# of this folder, where gcc preprocesses for nvcc, and where nvcc itself notes the source's name.
 if(HC_PORTABLE)
-  list(APPEND nvcc_flags -Xcompiler=-ffile-prefix-map=${CMAKE_SOURCE_DIR}/=)
+  string(LENGTH ${CMAKE_SOURCE_DIR}/ length)
+  string(REPEAT / ${length} slashes)
+  find_program(HC_GCC gcc REQUIRED)
+  file(CONFIGURE OUTPUT ${CMAKE_BINARY_DIR}/cuda/bin/gcc @ONLY CONTENT
+"#!/bin/sh
+@HC_GCC@ \"$@\" || exit
+last=
+for word in \"$@\"; do
+    case $last,$word in -o,*.ii) sed -i 's|^\\(# [0-9]* \"\\)@CMAKE_SOURCE_DIR@/|\\1@slashes@|' \"$word\" ;; esac
+    last=$word
+done
+")
+  file(CHMOD ${CMAKE_BINARY_DIR}/cuda/bin/gcc PERMISSIONS OWNER_READ OWNER_WRITE OWNER_EXECUTE)
+  list(APPEND nvcc_flags -Xcompiler=-ffile-prefix-map=${CMAKE_SOURCE_DIR}/=
+       -ccbin ${CMAKE_BINARY_DIR}/cuda/bin/gcc)
 endif()
 if(CMAKE_COMPILE_WARNING_AS_ERROR)
   list(APPEND nvcc_flags -Werror all-warnings)
@@ -95,9 +115,14 @@ foreach(source ${device_kernels})
   file(MAKE_DIRECTORY ${CMAKE_BINARY_DIR}/cuda)
   # nvcc does not quote the name after -MT. One with a space would be two names, and the object
   # would be built again each time.
+  set(hidden "")
+  if(HC_PORTABLE)
+    set(hidden COMMAND env LC_ALL=C sed -i s|${CMAKE_SOURCE_DIR}/|${slashes}|g ${object})
+  endif()
   add_custom_command(OUTPUT ${object} DEPENDS ${source} DEPFILE ${object}.d VERBATIM
                      COMMAND ${CUDA_NVCC} ${nvcc_flags} -MD -MF ${object}.d -MT cuda/${name}.o
                              -c ${source} -o ${object}
+                     ${hidden}
                      COMMENT "Building CUDA object ${name}.o")
   list(APPEND objects ${object})
 endforeach()
