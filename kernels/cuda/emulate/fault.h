@@ -14,6 +14,7 @@ enum hc_emulated_fault_kind {
     /* Seen by a watcher alone. A site is an instruction that reads or writes memory. */
     HC_FAR_ACCESS,    /* one goes one element too far */
     HC_LOST_WRITE,    /* one does not write */
+    HC_LOST_FENCE,    /* one hc_fence does nothing */
     HC_PLAIN_ATOMIC,  /* an atomic operation is a read and a write */
     HC_OFF_VECTOR,    /* vectors begin one element too far */
     HC_NO_SEPARATION, /* it does not wait for the launch before it */

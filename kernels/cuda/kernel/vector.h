@@ -4,7 +4,6 @@
 #ifndef HC_KERNELS_CUDA_KERNEL_VECTOR_H
 #define HC_KERNELS_CUDA_KERNEL_VECTOR_H
 
-#include <assert.h>
 #include <string.h>
 
 #include "kernels/cuda/kernel/device.h"

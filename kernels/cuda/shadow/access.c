@@ -54,8 +54,16 @@ static void look_at_bytes(struct hc_shadow *s, struct hc_shadowed *m, uintptr_t 
     struct hc_visit visit = s->now;
     visit.kind = kind;
     visit.thread = (uint16_t)(hc_running->current + 1);
-    if (m == &s->shared)
-        visit.first_block = visit.block; /* another block has other shared memory */
+    if (m == &s->shared) { /* another block has other shared memory */
+        visit.first_block = visit.block;
+        visit.handed_over = NULL;
+    } else {
+        visit.taken_over = hc_order_taken(s, at);
+        if (kind == HC_ACCESS_ATOMIC)
+            hc_order_atomic(s, at);
+        else
+            hc_order_access(s, kind == HC_ACCESS_WRITE);
+    }
     for (size_t i = at - m->start; i < at - m->start + bytes; i++) {
         struct hc_cell *cell = &m->cells[i];
         if (m != &s->shared)
@@ -115,7 +123,9 @@ static bool begin_launch(struct hc_watcher *watcher, const struct hc_grid *grid)
     s->fault = hc_emulated_fault_of(grid->name);
     if (!s->fault || s->fault->kind != HC_NO_SEPARATION)
         s->now.first_block = s->now.block + 1;
-    return true;
+    if (!hc_order_launch(s, grid->blocks))
+        hc_shadow_found(s, 0, 0, HC_ACCESS_READ, NULL, "no memory for its shadow");
+    return !s->has_finding;
 }
 
 static void begin_block(struct hc_watcher *watcher)
@@ -125,11 +135,21 @@ static void begin_block(struct hc_watcher *watcher)
     s->now.epoch = 0;
     s->shared.start = (uintptr_t)hc_running->shared.memory + HC_SHARED_GUARD;
     memset(s->shared.written, 0, s->grid->shared);
+    hc_order_block(s);
 }
 
 static void pass_barrier(struct hc_watcher *watcher)
 {
-    hc_shadow_of(watcher)->now.epoch++;
+    struct hc_shadow *s = hc_shadow_of(watcher);
+    s->now.epoch++;
+    hc_order_barrier(s);
+}
+
+static void pass_fence(struct hc_watcher *watcher, const void *from)
+{
+    struct hc_shadow *s = hc_shadow_of(watcher);
+    if (!s->fault || !hc_shadow_fault_changes(s->fault, NULL, 0, HC_FENCE, from))
+        hc_order_fence(s);
 }
 
 static void look_at_atomic(struct hc_watcher *watcher, const void *at, const void *from)
@@ -183,6 +203,7 @@ const struct hc_watcher hc_shadow_watches = {.close = hc_shadow_close,
                                              .launch = begin_launch,
                                              .block = begin_block,
                                              .barrier = pass_barrier,
+                                             .fence = pass_fence,
                                              .atomic = look_at_atomic,
                                              .vector = look_at_vector,
                                              .library = look_at_library};

@@ -37,6 +37,13 @@ static enum hc_status open_queue(const struct hc_backend *backend, struct hc_que
         hc_emulated_close(*queue);
         return hc_fail(HC_NO_MEMORY, "cuda-shadow: no memory for a shadow");
     }
+    size_t counters = HC_CUDA_COUNTERS * sizeof *(*queue)->counters;
+    if (!shadow->allocated(shadow, (*queue)->counters, counters)) {
+        shadow->close(shadow);
+        hc_emulated_close(*queue);
+        return hc_fail(HC_NO_MEMORY, "cuda-shadow: no memory for a shadow");
+    }
+    hc_shadow_lasting(shadow, "counters", (*queue)->counters, counters);
     hc_emulator_watch(hc_emulated_stream_emulator((*queue)->stream), shadow);
     return HC_OK;
 }

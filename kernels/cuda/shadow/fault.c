@@ -41,7 +41,9 @@ bool hc_shadow_fault_changes(const struct hc_emulated_fault *fault, uintptr_t *a
 {
     if (!is_site(fault, from, kind))
         return false;
-    if (fault->kind == HC_FAR_ACCESS)
+    if (fault->kind == HC_FAR_ACCESS && kind != HC_FENCE)
         *at += bytes;
+    if (fault->kind == HC_LOST_FENCE)
+        return kind == HC_FENCE;
     return fault->kind == HC_LOST_WRITE && kind == HC_ACCESS_WRITE;
 }

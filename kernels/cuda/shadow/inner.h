@@ -25,15 +25,33 @@ struct hc_area {
     struct hc_shadowed *in;
 };
 
-enum { HC_AREAS = HC_MAX_IN + HC_MAX_OUT + 1 };
+enum { HC_AREAS = 1 + HC_MAX_IN + HC_MAX_OUT + 1 };
+
+/* What orders the blocks of a launch (order.c). Times are counted from 1 on in each block, by
+   fences, barriers and atomic operations. */
+struct hc_order {
+    uint32_t *handed_over; /* the place, by block */
+    size_t room;
+    uint32_t time;
+    uint32_t barrier; /* the time of the last one */
+    uint32_t place;   /* of the last atomic operation, */
+    uint32_t taken;   /* its time */
+    int taker;        /* and its thread */
+    struct hc_thread_order {
+        uint32_t wrote;  /* the time of its last write of the device's memory */
+        uint32_t fenced; /* of its last fence, */
+        uint32_t covers; /* and of the barrier before that */
+    } thread[HC_MAX_THREADS];
+};
 
 struct hc_shadow {
     struct hc_watcher watcher;
+    struct hc_order order;
     struct hc_shadowed *allocations;
     struct hc_shadowed shared;
     struct hc_area area[HC_AREAS]; /* of the call */
     int areas;
-    int outputs; /* the first so many areas are outputs */
+    int outputs; /* areas 1 to so many are outputs; area 0 lasts */
     bool called;
     struct hc_area found; /* where the last access without a call was */
     struct hc_visit now;  /* without the thread and the kind */
@@ -51,6 +69,17 @@ const struct hc_area *hc_shadow_area(struct hc_shadow *shadow, uintptr_t at, siz
 /* Looks at an access, of the thread that runs, by the instruction before `from`. */
 void hc_shadow_look(struct hc_shadow *shadow, uintptr_t at, size_t bytes, enum hc_access kind,
                     const void *from);
+
+/* order.c: what happens in a launch, in the thread that runs. hc_order_launch returns whether there
+   was memory; hc_order_taken the place that the thread has taken over and may rely on for this
+   byte. */
+bool hc_order_launch(struct hc_shadow *shadow, int blocks);
+void hc_order_block(struct hc_shadow *shadow);
+void hc_order_barrier(struct hc_shadow *shadow);
+void hc_order_fence(struct hc_shadow *shadow);
+void hc_order_atomic(struct hc_shadow *shadow, uintptr_t at);
+void hc_order_access(struct hc_shadow *shadow, bool writes);
+uint32_t hc_order_taken(const struct hc_shadow *shadow, uintptr_t at);
 
 /* Notes what was found, and ends the launch if one runs. */
 void hc_shadow_found(struct hc_shadow *shadow, uintptr_t at, size_t bytes, enum hc_access kind,

@@ -31,6 +31,7 @@ struct hc_watcher *hc_shadow_new(void)
         return NULL;
     }
     s->watcher = hc_shadow_watches;
+    s->areas = 1;
     return &s->watcher;
 }
 
@@ -73,6 +74,7 @@ void hc_shadow_close(struct hc_watcher *watcher)
     while (s->allocations)
         hc_shadow_released(watcher, (const void *)s->allocations->start);
     forget(&s->shared);
+    free(s->order.handed_over);
     free(s);
 }
 
@@ -90,6 +92,15 @@ void hc_shadow_uploaded(struct hc_watcher *watcher, const void *to, size_t bytes
     struct hc_shadowed *m = allocation_of(s, (uintptr_t)to, bytes);
     if (m)
         memset(m->written + ((uintptr_t)to - m->start), 1, bytes);
+}
+
+void hc_shadow_lasting(struct hc_watcher *watcher, const char *name, const void *memory,
+                       size_t bytes)
+{
+    struct hc_shadow *s = hc_shadow_of(watcher);
+    hc_shadow_uploaded(watcher, memory, bytes);
+    s->area[0] = (struct hc_area){name, (uintptr_t)memory, bytes, true,
+                                  allocation_of(s, (uintptr_t)memory, bytes)};
 }
 
 /* Before the call an output's bytes and the scratch's are arbitrary. */
@@ -121,7 +132,7 @@ void hc_shadow_begin(struct hc_watcher *watcher, const struct hc_call *call, siz
 {
     struct hc_shadow *s = hc_shadow_of(watcher);
     int inputs = hc_ops[call->op].inputs;
-    s->areas = 0;
+    s->areas = 1;
     s->called = true;
     for (int slot = inputs; slot < hc_slot_count(call->op); slot++) {
         const struct hc_tensor *t = hc_slot_tensor_const(call, slot);
@@ -129,7 +140,7 @@ void hc_shadow_begin(struct hc_watcher *watcher, const struct hc_call *call, siz
         if (is_input(call, t->data))
             hc_shadow_uploaded(watcher, t->data, hc_tensor_bytes(t));
     }
-    s->outputs = s->areas;
+    s->outputs = s->areas - 1;
     add(s, "scratch", call->scratch, scratch_bytes, true);
     for (int slot = 0; slot < inputs; slot++) {
         const struct hc_tensor *t = hc_slot_tensor_const(call, slot);
@@ -141,7 +152,7 @@ void hc_shadow_begin(struct hc_watcher *watcher, const struct hc_call *call, siz
 void hc_shadow_end(struct hc_watcher *watcher, bool failed)
 {
     struct hc_shadow *s = hc_shadow_of(watcher);
-    for (int i = 0; i < s->outputs; i++) {
+    for (int i = 1; i <= s->outputs; i++) {
         const struct hc_area *a = &s->area[i];
         unsigned char *written = a->in->written + (a->start - a->in->start);
         const unsigned char *not_yet = memchr(written, 0, a->bytes);
@@ -150,7 +161,7 @@ void hc_shadow_end(struct hc_watcher *watcher, bool failed)
                             "is not written");
         memset(written, 1, a->bytes);
     }
-    s->areas = 0;
+    s->areas = 1;
     s->outputs = 0;
     s->called = false;
 }

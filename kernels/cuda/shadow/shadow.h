@@ -10,7 +10,8 @@
      allocated and not uploaded, shared memory when a block begins;
    - an access that is not aligned to its size;
    - a race: two accesses to a byte, at least one of them a write and not both atomic, by two blocks
-     of a launch, or by two threads of a block with no barrier between them.
+     of a launch of which neither took over what the other handed over (order.c), or by two threads
+     of a block with no barrier between them.
 
    A shuffle orders nothing: "these intrinsics do not imply a memory barrier" (CUDA C++ Programming
    Guide, Warp Shuffle Functions). Launches of a stream follow each other, as do calls.
@@ -21,8 +22,8 @@
    one of another thread: as long as none has, either one thread alone was there, or several whose
    accesses are all reads or all atomic. So a clash is found when its second access comes, whichever
    that is; and likewise for blocks. If there is none in one order, every other order makes the same
-   accesses: in an epoch each thread then reads what was there before it or what it wrote itself. (A
-   kernel that decides by what an atomic returns would be an exception. None of ours does.)
+   accesses: in an epoch each thread then reads what was there before it or what it wrote itself. Which block
+   is the last that comes to a counter depends on the order; what it may touch then does not.
 
    What it does not see: arrays on a thread's own stack, and values. */
 #ifndef HC_KERNELS_CUDA_SHADOW_SHADOW_H
@@ -40,6 +41,10 @@ struct hc_watcher;
    finding is what was found first; that ends the launch in which it is, and no other begins until
    the finding is taken. */
 struct hc_watcher *hc_shadow_new(void);
+
+/* An allocation that has been written and that launches may touch in every call. There is one. */
+void hc_shadow_lasting(struct hc_watcher *shadow, const char *name, const void *memory,
+                       size_t bytes);
 
 /* From now on launches may touch the tensors of this call and nothing else; without a call, all
    that is allocated. hc_shadow_end looks whether all outputs are written, unless the call has
