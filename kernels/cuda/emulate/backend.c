@@ -22,6 +22,19 @@
 #include "kernels/cuda/library/handles.h"
 #include "kernels/cuda/work.h"
 
+static struct hc_watcher *watcher_of(const struct hc_queue *queue)
+{
+    return queue->stream ? hc_emulator_watcher(hc_emulated_stream_emulator(queue->stream)) : NULL;
+}
+
+/* HC_DEVICE with what the watcher has found, if anything. */
+static enum hc_status look(const struct hc_queue *queue)
+{
+    struct hc_watcher *watcher = watcher_of(queue);
+    const char *finding = watcher ? watcher->finding(watcher) : NULL;
+    return finding ? hc_fail(HC_DEVICE, "%s", finding) : HC_OK;
+}
+
 enum hc_status hc_launch(struct hc_queue *queue, enum hc_device_kernel which, int blocks,
                          int threads, size_t shared, const void *args, size_t args_size)
 {
@@ -30,13 +43,8 @@ enum hc_status hc_launch(struct hc_queue *queue, enum hc_device_kernel which, in
     if (blocks > 0)
         hc_cuda_count_launch(queue, which, args);
     if (blocks == 0 || hc_emulated_launch(queue->stream, kernel, blocks, threads, shared, args))
-        return HC_OK;
+        return look(queue);
     return hc_fail(HC_NO_MEMORY, "cuda-emulated: no memory for a graph");
-}
-
-static struct hc_watcher *watcher_of(const struct hc_queue *queue)
-{
-    return queue->stream ? hc_emulator_watcher(hc_emulated_stream_emulator(queue->stream)) : NULL;
 }
 
 void hc_emulated_close(struct hc_queue *queue)
@@ -178,10 +186,8 @@ enum hc_status hc_emulated_replay(struct hc_queue *queue, struct hc_graph *graph
 {
     if (!hc_cuda_capture_allows(queue, "replay"))
         return HC_DEVICE;
-    struct hc_watcher *watcher = watcher_of(queue);
     hc_graph_run(graph, queue->stream);
-    const char *finding = watcher ? watcher->finding(watcher) : NULL;
-    return finding ? hc_fail(HC_DEVICE, "%s", finding) : HC_OK;
+    return look(queue);
 }
 
 void hc_emulated_forget(struct hc_queue *queue, struct hc_graph *graph)

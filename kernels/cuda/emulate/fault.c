@@ -22,6 +22,12 @@ int hc_emulated_fault_sites(void)
     return site_count;
 }
 
+const char *hc_emulated_fault_line(int site, int *line)
+{
+    *line = sites[site].line;
+    return sites[site].file;
+}
+
 static bool is_faulty(const char *kernel)
 {
     return current.kernel && strcmp(current.kernel, kernel) == 0;

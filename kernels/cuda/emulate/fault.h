@@ -29,7 +29,8 @@ struct hc_emulated_fault {
 /* There is no fault until one is set. Setting starts the count of sites anew. For one thread. */
 void hc_emulated_fault_set(const struct hc_emulated_fault *fault);
 
-/* How many hc_sync of its source the faulty kernel has come to. */
+/* How many hc_sync of its source the faulty kernel has come to; file and line of one of them. */
 int hc_emulated_fault_sites(void);
+const char *hc_emulated_fault_line(int site, int *line);
 
 #endif

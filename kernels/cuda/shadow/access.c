@@ -94,13 +94,21 @@ void hc_shadow_look(struct hc_shadow *s, uintptr_t at, size_t bytes, enum hc_acc
                     is_within(at, bytes, __executable_start,
                               (size_t)((uintptr_t)data_start - (uintptr_t)__executable_start))))
         return;
-    if (s->fault && hc_shadow_fault_changes(s->fault, &at, bytes, kind, from))
+    struct hc_fault_place *place = s->fault ? hc_fault_place(from, kind) : NULL;
+    if (place && hc_fault_changes(s->fault, place, &at, bytes))
         return;
     if (is_within(at, bytes, (const void *)s->shared.start, s->grid->shared)) {
+        if (place)
+            place->ends |= at + bytes == s->shared.start + s->grid->shared;
         look_at_bytes(s, &s->shared, at, bytes, kind, from);
         return;
     }
     const struct hc_area *area = hc_shadow_area(s, at, bytes, writes);
+    if (area && place) {
+        place->ends |= at + bytes == area->start + area->bytes;
+        place->first |= kind == HC_ACCESS_WRITE && area > s->area && area <= s->area + s->outputs &&
+                        !area->in->written[at - area->in->start];
+    }
     if (area)
         look_at_bytes(s, area->in, at, bytes, kind, from);
     else if (hc_shadow_area(s, at, bytes, false))
@@ -121,6 +129,8 @@ static bool begin_launch(struct hc_watcher *watcher, const struct hc_grid *grid)
     s->count = &counts[which];
     s->count->launches++;
     s->fault = hc_emulated_fault_of(grid->name);
+    hc_fault_seen.follows |= s->fault && s->called && s->launches > 0;
+    s->launches++;
     if (!s->fault || s->fault->kind != HC_NO_SEPARATION)
         s->now.first_block = s->now.block + 1;
     if (!hc_order_launch(s, grid->blocks))
@@ -148,7 +158,7 @@ static void pass_barrier(struct hc_watcher *watcher)
 static void pass_fence(struct hc_watcher *watcher, const void *from)
 {
     struct hc_shadow *s = hc_shadow_of(watcher);
-    if (!s->fault || !hc_shadow_fault_changes(s->fault, NULL, 0, HC_FENCE, from))
+    if (!s->fault || !hc_fault_changes(s->fault, hc_fault_place(from, HC_FENCE), NULL, 0))
         hc_order_fence(s);
 }
 
@@ -167,6 +177,7 @@ static void look_at_vector(struct hc_watcher *watcher, const void *at, size_t by
                            const void *from)
 {
     struct hc_shadow *s = hc_shadow_of(watcher);
+    hc_fault_seen.vectors |= s->fault != NULL;
     uintptr_t place = (uintptr_t)at + (s->fault && s->fault->kind == HC_OFF_VECTOR ? bytes / 4 : 0);
     if (place % bytes != 0)
         hc_shadow_found(s, place, bytes, HC_ACCESS_READ, from, "not aligned to its size");

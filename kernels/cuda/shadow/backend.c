@@ -84,7 +84,7 @@ static enum hc_status watched(struct hc_queue *queue, const struct hc_call *call
         return hc_fail(HC_NO_MEMORY, "cuda-shadow: no memory for a graph");
     struct hc_watcher *shadow = shadow_of(queue->stream);
     const char *finding = shadow->finding(shadow);
-    return finding ? hc_fail(HC_DEVICE, "cuda-shadow: %s", finding) : status;
+    return finding ? hc_fail(HC_DEVICE, "%s", finding) : status;
 }
 
 const struct hc_backend hc_backend_cuda_shadow = {

@@ -1,49 +1,27 @@
 #include "kernels/cuda/shadow/fault.h"
 
-enum { SITES = 4096 };
+struct hc_fault_seen hc_fault_seen;
 
-static struct {
-    const void *from;
-    enum hc_access kind;
-} sites[SITES];
-static int count;
-
-int hc_shadow_fault_sites(void)
+struct hc_fault_place *hc_fault_place(const void *from, enum hc_access kind)
 {
-    return count;
-}
-
-enum hc_access hc_shadow_fault_kind(int site)
-{
-    return sites[site].kind;
-}
-
-void hc_shadow_fault_reset(void)
-{
-    count = 0;
-}
-
-static bool is_site(const struct hc_emulated_fault *fault, const void *from, enum hc_access kind)
-{
+    struct hc_fault_seen *s = &hc_fault_seen;
     int i = 0;
-    while (i < count && sites[i].from != from)
+    while (i < s->places && s->place[i].from != from)
         i++;
-    if (i == count && i < SITES) {
-        sites[i].from = from;
-        sites[i].kind = kind;
-        count++;
-    }
-    return i == fault->site;
+    if (i == HC_FAULT_PLACES)
+        return NULL;
+    if (i == s->places)
+        s->place[s->places++] = (struct hc_fault_place){.from = from, .kind = kind};
+    return &s->place[i];
 }
 
-bool hc_shadow_fault_changes(const struct hc_emulated_fault *fault, uintptr_t *at, size_t bytes,
-                             enum hc_access kind, const void *from)
+bool hc_fault_changes(const struct hc_emulated_fault *fault, const struct hc_fault_place *place,
+                      uintptr_t *at, size_t bytes)
 {
-    if (!is_site(fault, from, kind))
+    if (!place || place - hc_fault_seen.place != fault->site)
         return false;
-    if (fault->kind == HC_FAR_ACCESS && kind != HC_FENCE)
+    if (fault->kind == HC_FAR_ACCESS)
         *at += bytes;
-    if (fault->kind == HC_LOST_FENCE)
-        return kind == HC_FENCE;
-    return fault->kind == HC_LOST_WRITE && kind == HC_ACCESS_WRITE;
+    return (fault->kind == HC_LOST_FENCE && place->kind == HC_FENCE) ||
+           (fault->kind == HC_LOST_WRITE && place->kind == HC_ACCESS_WRITE);
 }

@@ -1,4 +1,6 @@
-/* For tests: faults in what the shadow sees of one kernel, as if they stood in its text. */
+/* For tests: faults in what the shadow sees of one kernel, as if they stood in its text. The places
+   are instructions that touch the device's or shared memory, and fences, in the order in which the
+   kernel with the fault first came to them. */
 #ifndef HC_KERNELS_CUDA_SHADOW_FAULT_H
 #define HC_KERNELS_CUDA_SHADOW_FAULT_H
 
@@ -9,18 +11,29 @@
 #include "kernels/cuda/emulate/fault.h"
 #include "kernels/cuda/shadow/cell.h"
 
-/* The places in the kernel's code that touch device or shared memory, in the order in which it
-   first came to them since the fault was set. */
-int hc_shadow_fault_sites(void);
+enum { HC_FAULT_PLACES = 1024 };
 
-/* What the i-th of them does. */
-enum hc_access hc_shadow_fault_kind(int site);
+struct hc_fault_place {
+    const void *from;
+    enum hc_access kind;
+    bool ends;  /* it touches the last bytes of what the kernel may touch there */
+    bool first; /* it is the first that writes a byte of an output */
+};
 
-/* Changes the access as the fault says. Returns whether there is none any more. */
-bool hc_shadow_fault_changes(const struct hc_emulated_fault *fault, uintptr_t *at, size_t bytes,
-                             enum hc_access kind, const void *from);
+/* What the kernel with the fault has done since the last reset. */
+struct hc_fault_seen {
+    struct hc_fault_place place[HC_FAULT_PLACES];
+    int places;
+    bool vectors; /* it has some */
+    bool follows; /* it came behind another launch of its call */
+};
+extern struct hc_fault_seen hc_fault_seen;
 
-/* A fault was set: sites are counted anew. */
-void hc_shadow_fault_reset(void);
+/* The place, NULL if there is no room for it. */
+struct hc_fault_place *hc_fault_place(const void *from, enum hc_access kind);
+
+/* Changes the access at that place as the fault says. Returns whether there is none any more. */
+bool hc_fault_changes(const struct hc_emulated_fault *fault, const struct hc_fault_place *place,
+                      uintptr_t *at, size_t bytes);
 
 #endif

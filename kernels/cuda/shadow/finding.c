@@ -45,7 +45,7 @@ void hc_shadow_found(struct hc_shadow *s, uintptr_t at, size_t bytes, enum hc_ac
         describe(s, at, place, sizeof place);
         if (hc_running)
             (void)snprintf(s->finding, sizeof s->finding,
-                           "kernel %s, block %d, thread %d %s %zu byte%s at %s: %s%s",
+                           "cuda-shadow: kernel %s, block %d, thread %d %s %zu byte%s at %s: %s%s",
                            s->grid->name, hc_running->block, hc_running->current,
                            kind == HC_ACCESS_READ    ? "reads"
                            : kind == HC_ACCESS_WRITE ? "writes"
@@ -53,7 +53,8 @@ void hc_shadow_found(struct hc_shadow *s, uintptr_t at, size_t bytes, enum hc_ac
                            bytes, bytes == 1 ? "" : "s", place, what,
                            hc_shadow_source(from, source, sizeof source));
         else
-            (void)snprintf(s->finding, sizeof s->finding, "%s of the call: %s", place, what);
+            (void)snprintf(s->finding, sizeof s->finding, "cuda-shadow: %s of the call: %s", place,
+                           what);
         s->has_finding = true;
     }
     if (hc_running)
@@ -64,6 +65,8 @@ const char *hc_shadow_finding(struct hc_watcher *watcher)
 {
     struct hc_shadow *s = hc_shadow_of(watcher);
     bool any = s->has_finding;
+    if (any) /* the launch that ended may have left it so */
+        memset((void *)s->area[0].start, 0, s->area[0].bytes);
     s->has_finding = false;
     return any ? s->finding : NULL;
 }

@@ -53,6 +53,7 @@ struct hc_shadow {
     int areas;
     int outputs; /* areas 1 to so many are outputs; area 0 lasts */
     bool called;
+    int launches;         /* of the call */
     struct hc_area found; /* where the last access without a call was */
     struct hc_visit now;  /* without the thread and the kind */
     const struct hc_grid *grid;

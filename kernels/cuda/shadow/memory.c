@@ -134,6 +134,7 @@ void hc_shadow_begin(struct hc_watcher *watcher, const struct hc_call *call, siz
     int inputs = hc_ops[call->op].inputs;
     s->areas = 1;
     s->called = true;
+    s->launches = 0;
     for (int slot = inputs; slot < hc_slot_count(call->op); slot++) {
         const struct hc_tensor *t = hc_slot_tensor_const(call, slot);
         add(s, hc_slot(call->op, slot)->name, t->data, hc_tensor_bytes(t), true);
@@ -161,6 +162,9 @@ void hc_shadow_end(struct hc_watcher *watcher, bool failed)
                             "is not written");
         memset(written, 1, a->bytes);
     }
+    for (size_t i = 0; i < s->area[0].bytes && !failed; i++)
+        if (((const unsigned char *)s->area[0].start)[i])
+            hc_shadow_found(s, s->area[0].start + i, 1, HC_ACCESS_WRITE, NULL, "is not 0 again");
     s->areas = 1;
     s->outputs = 0;
     s->called = false;

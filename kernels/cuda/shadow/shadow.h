@@ -42,7 +42,8 @@ struct hc_watcher;
    the finding is taken. */
 struct hc_watcher *hc_shadow_new(void);
 
-/* An allocation that has been written and that launches may touch in every call. There is one. */
+/* An allocation that launches may touch in every call, and that is zero between calls. There is one
+   at most. */
 void hc_shadow_lasting(struct hc_watcher *shadow, const char *name, const void *memory,
                        size_t bytes);
 

@@ -39,12 +39,15 @@ TestSuite(shadow, .init = begin, .fini = end);
 struct arguments {
     unsigned *to;
     unsigned *other;
+    int variant;
 };
+
+static int variant; /* for the arguments */
 
 /* What was found in a launch, or "". */
 static const char *run(void (*entry)(const void *), int blocks, int threads)
 {
-    struct arguments a = {(unsigned *)(void *)memory, (unsigned *)(void *)scratch};
+    struct arguments a = {(unsigned *)(void *)memory, (unsigned *)(void *)scratch, variant};
     struct hc_grid grid = {"test", entry, blocks, threads, 4 * THREADS, sizeof a};
     hc_emulate(emulator, &grid, &a);
     const char *finding = shadow->finding(shadow);
@@ -341,5 +344,38 @@ Test(shadow, counts_each_byte_once_a_launch)
         cr_expect_eq(count->launches, 2);
         cr_expect_eq(count->read, 2 * rows[i].read, "%zu: %lld", i, (long long)count->read);
         cr_expect_eq(count->written, 2 * rows[i].written);
+    }
+}
+
+/* Each block writes its element; the last that comes to the counter adds them up. */
+enum { SOUND, NO_RELEASE, NO_ACQUIRE, NO_BARRIER, TOO_EARLY, LATE_WRITE };
+static void last_block_adds(const void *args)
+{
+    const struct arguments *a = args;
+    unsigned *last = hc_shared();
+    if (hc_thread() == 1 && a->variant != LATE_WRITE)
+        a->other[hc_block()] = 1;
+    if (a->variant != NO_RELEASE)
+        hc_fence();
+    if (a->variant != NO_BARRIER)
+        hc_sync();
+    if (hc_thread() == 0)
+        *last = hc_atomic_add(a->to, 1) % (unsigned)hc_blocks() ==
+                (unsigned)hc_blocks() - (a->variant == TOO_EARLY ? 2 : 1);
+    hc_sync();
+    if (hc_thread() == 1 && a->variant == LATE_WRITE)
+        a->other[hc_block()] = 1;
+    if (a->variant != NO_ACQUIRE)
+        hc_fence();
+    for (int i = 0; *last && hc_thread() == 0 && i < hc_blocks(); i++)
+        a->to[1] += a->other[i];
+}
+
+Test(shadow, knows_that_the_last_block_sees_what_the_others_handed_over)
+{
+    assert_clean(last_block_adds, 5, 32);
+    for (variant = NO_RELEASE; variant <= LATE_WRITE; variant++) {
+        const char *got = run(last_block_adds, 5, 32);
+        cr_expect(strstr(got, "also "), "%d: %s", variant, got);
     }
 }
