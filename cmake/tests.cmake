@@ -38,7 +38,8 @@ if(BUILD_TESTING AND CRITERION_LIBRARY)
   # order. The sanitizers are left out of them (preset asan): they see every case once in
   # src/cli/run/run_test.c, and every recipe in the cases training/*.
   set_tests_properties(cases.constant_test cases.free_order_test cases.idle_test
-                       cases.partial_test kernels.pipe.loopback_test
+                       cases.partial_test kernels.cuda.shadow.mutants_test
+                       kernels.pipe.loopback_test
                        src.check.selftest.cheat_state_test src.check.selftest.cheat_writes_test
                        src.cli.commands.commands_test src.train.run.recipes_train_test
                        PROPERTIES LABELS all-cases)
@@ -95,6 +96,16 @@ if(BUILD_TESTING AND TARGET halfcheck-cuda)
     add_test(NAME cuda-headers COMMAND ${CMAKE_SOURCE_DIR}/.ci/cuda-headers ${CUDA_NVCC}
                                        ${CMAKE_BINARY_DIR})
     set_tests_properties(cuda-headers PROPERTIES SKIP_RETURN_CODE 77)
+  endif()
+endif()
+# The generated cases, and captured graphs, on the kernels that tell of their accesses.
+if(BUILD_TESTING)
+  add_test(NAME shadow COMMAND halfcheck run op/* --backend cuda-shadow)
+  set_tests_properties(shadow PROPERTIES LABELS all-cases)
+  if(TARGET kernels.cuda.graph_test)
+    add_test(NAME kernels.cuda.graph_test-shadow COMMAND kernels.cuda.graph_test)
+    set_tests_properties(kernels.cuda.graph_test-shadow PROPERTIES
+                         ENVIRONMENT HC_TEST_BACKEND=cuda-shadow)
   endif()
 endif()
 if(BUILD_TESTING)
