@@ -6,8 +6,13 @@ add_library(hc_shadow_kernels OBJECT ${device_kernels})
 target_include_directories(hc_shadow_kernels PRIVATE ${CMAKE_BINARY_DIR}/floors/kernels-own)
 target_link_libraries(hc_shadow_kernels PRIVATE hc_interface)
 target_compile_definitions(hc_shadow_kernels PRIVATE HC_SHADOW)
-target_compile_options(hc_shadow_kernels PRIVATE -fno-sanitize=all -fsanitize=thread -O1 -g1
-                       -fno-profile-arcs -fno-test-coverage)
+target_compile_options(hc_shadow_kernels PRIVATE -fno-sanitize=all -fsanitize=thread -O1 -g1)
+if(CMAKE_C_COMPILER_ID STREQUAL GNU)
+  # Counters of gcov are memory that a kernel has nothing to do with.
+  target_compile_options(hc_shadow_kernels PRIVATE -fprofile-exclude-files=.*)
+else()
+  message(STATUS "The backend cuda-shadow is unavailable: it wants gcc")
+endif()
 target_sources(hc_kernels PRIVATE $<TARGET_OBJECTS:hc_shadow_kernels>)
 
 set_source_files_properties(kernels/cuda/shadow/shadow_test.c PROPERTIES COMPILE_OPTIONS

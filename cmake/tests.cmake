@@ -106,6 +106,10 @@ if(BUILD_TESTING)
     add_test(NAME kernels.cuda.graph_test-shadow COMMAND kernels.cuda.graph_test)
     set_tests_properties(kernels.cuda.graph_test-shadow PROPERTIES
                          ENVIRONMENT HC_TEST_BACKEND=cuda-shadow)
+    if(NOT CMAKE_C_COMPILER_ID STREQUAL GNU)
+      set_tests_properties(shadow kernels.cuda.graph_test-shadow kernels.cuda.shadow.mutants_test
+                           kernels.cuda.shadow.shadow_test PROPERTIES DISABLED TRUE)
+    endif()
   endif()
 endif()
 if(BUILD_TESTING)

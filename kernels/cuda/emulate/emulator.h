@@ -5,15 +5,15 @@
    that they came to the same line of the source, exchanges the values of a shuffle, and lets them
    go on. A thread that never waits costs no switch.
 
-   A kernel must not depend on an order of blocks or threads. The order therefore changes from
-   launch to launch and from barrier to barrier: forwards or backwards from any of them on. Shared
-   memory is filled with NaN, so that a value read before it is written shows in the results.
+   A kernel must not depend on an order of threads. The order therefore changes from block to block
+   and from barrier to barrier: forwards or backwards from any of them on. Shared memory is filled
+   with NaN, so that a value read before it is written shows in the results.
 
    Errors that a device would pass over in silence end the program with one line here: a barrier or
    a shuffle that some threads of the block or warp do not come to, or come to in another line; a
-   write beside the shared memory; shared memory that the launch did not ask for. The emulation does
-   not find races between barriers that happen to give the same result in every order it tries, and
-   it says nothing about speed. */
+   write beside the shared memory; shared memory that the launch did not ask for. Whoever
+   watches (watch.h) sees the launches, barriers and atomic operations; kernels/cuda/shadow finds
+   races so. The emulation says nothing about speed. */
 #ifndef HC_KERNELS_CUDA_EMULATE_EMULATOR_H
 #define HC_KERNELS_CUDA_EMULATE_EMULATOR_H
 

@@ -87,9 +87,20 @@ static enum hc_status watched(struct hc_queue *queue, const struct hc_call *call
     return finding ? hc_fail(HC_DEVICE, "%s", finding) : status;
 }
 
+/* clang makes calls of memcpy where it copies a struct, and says nothing of what they touch. */
+static const char *unavailable(void)
+{
+#ifdef __clang__
+    return "built by clang, which does not show all accesses of a kernel";
+#else
+    return NULL;
+#endif
+}
+
 const struct hc_backend hc_backend_cuda_shadow = {
     .name = "cuda-shadow",
     .title = "cuda-emulated, with a look at every byte that a kernel touches",
+    .unavailable = unavailable,
     .open = open_queue,
 #define HC_EVERY_CALL watched
 #include "kernels/cuda/emulate/slots.inc"
