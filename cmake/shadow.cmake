@@ -15,5 +15,6 @@ else()
 endif()
 target_sources(hc_kernels PRIVATE $<TARGET_OBJECTS:hc_shadow_kernels>)
 
-set_source_files_properties(kernels/cuda/shadow/shadow_test.c PROPERTIES COMPILE_OPTIONS
+set_source_files_properties(kernels/cuda/shadow/shadow_test.c kernels/cuda/shadow/races_test.c
+                            PROPERTIES COMPILE_OPTIONS
                             "-fno-sanitize=all;-fsanitize=thread;-g1")

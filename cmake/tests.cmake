@@ -108,7 +108,8 @@ if(BUILD_TESTING)
                          ENVIRONMENT HC_TEST_BACKEND=cuda-shadow)
     if(NOT CMAKE_C_COMPILER_ID STREQUAL GNU)
       set_tests_properties(shadow kernels.cuda.graph_test-shadow kernels.cuda.shadow.mutants_test
-                           kernels.cuda.shadow.shadow_test PROPERTIES DISABLED TRUE)
+                           kernels.cuda.shadow.races_test kernels.cuda.shadow.shadow_test
+                           PROPERTIES DISABLED TRUE)
     endif()
   endif()
 endif()

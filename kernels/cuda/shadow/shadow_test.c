@@ -1,160 +1,6 @@
-/* This file is compiled as the kernels of cuda-shadow are (cmake/shadow.cmake): its kernels commit
-   one error each. */
-#include "kernels/cuda/shadow/shadow.h"
-
-#include <criterion/criterion.h>
-#include <string.h>
-
-#include "kernels/cuda/emulate/emulator.h"
-#include "kernels/cuda/emulate/watch.h"
-#include "kernels/cuda/kernel/device.h"
-#include "kernels/cuda/launch.h"
-
-enum { THREADS = 64, ROOM = 64 * 4 };
-
-static struct hc_emulator *emulator;
-static struct hc_watcher *shadow;
-static _Alignas(64) unsigned char memory[ROOM + 64];
-static _Alignas(64) unsigned char scratch[ROOM];
-
-static void begin(void)
-{
-    emulator = hc_emulator_new();
-    shadow = hc_shadow_new();
-    cr_assert(emulator && shadow);
-    hc_emulator_watch(emulator, shadow);
-    cr_assert(shadow->allocated(shadow, memory, ROOM));
-    cr_assert(shadow->allocated(shadow, scratch, ROOM));
-    shadow->uploaded(shadow, memory, ROOM);
-}
-
-static void end(void)
-{
-    shadow->close(shadow);
-    hc_emulator_free(emulator);
-}
+#include "kernels/cuda/shadow/testing.h"
 
 TestSuite(shadow, .init = begin, .fini = end);
-
-struct arguments {
-    unsigned *to;
-    unsigned *other;
-    int variant;
-};
-
-static int variant; /* for the arguments */
-
-/* What was found in a launch, or "". */
-static const char *run(void (*entry)(const void *), int blocks, int threads)
-{
-    struct arguments a = {(unsigned *)(void *)memory, (unsigned *)(void *)scratch, variant};
-    struct hc_grid grid = {"test", entry, blocks, threads, 4 * THREADS, sizeof a};
-    hc_emulate(emulator, &grid, &a);
-    const char *finding = shadow->finding(shadow);
-    return finding ? finding : "";
-}
-
-/* Launch after launch the emulation takes threads in another order. */
-static void assert_found(void (*entry)(const void *), int blocks, int threads, const char *want)
-{
-    for (int launches = 0; launches < 16; launches++) {
-        const char *got = run(entry, blocks, threads);
-        cr_assert(strstr(got, want), "want %s, got %s", want, got);
-        cr_assert(strstr(got, "kernel test, block ") && strstr(got, "shadow_test.c:"), "%s", got);
-    }
-}
-
-static void assert_clean(void (*entry)(const void *), int blocks, int threads)
-{
-    for (int launches = 0; launches < 16; launches++)
-        cr_assert_str_empty(run(entry, blocks, threads));
-}
-
-static void neighbour(const void *args)
-{
-    const struct arguments *a = args;
-    unsigned *room = hc_shared();
-    room[hc_thread()] = 0;
-    hc_sync();
-    room[hc_thread()] = 1;
-    a->to[hc_thread()] = room[(hc_thread() + 1) % THREADS];
-}
-
-static void neighbour_after_a_barrier(const void *args)
-{
-    const struct arguments *a = args;
-    unsigned *room = hc_shared();
-    room[hc_thread()] = 1;
-    hc_sync();
-    a->to[hc_thread()] = room[(hc_thread() + 1) % THREADS];
-}
-
-static void neighbour_after_a_shuffle(const void *args)
-{
-    const struct arguments *a = args;
-    float *room = hc_shared();
-    room[hc_thread()] = 0;
-    hc_sync();
-    room[hc_thread()] = 1;
-    float x = hc_shuffle_down(1, 1);
-    a->to[hc_thread()] = room[hc_thread() ^ 1] == x;
-}
-
-static void same_value(const void *args)
-{
-    const struct arguments *a = args;
-    a->to[0] = 1;
-}
-
-static void bytes(const void *args)
-{
-    const struct arguments *a = args;
-    ((unsigned char *)a->to)[hc_block() * hc_threads() + hc_thread()] = 1;
-}
-
-static void all_read(const void *args)
-{
-    const struct arguments *a = args;
-    unsigned *own = a->to + 8 + hc_block() * hc_threads() + hc_thread();
-    *own = a->to[0] + a->to[1];
-}
-
-static void all_count(const void *args)
-{
-    const struct arguments *a = args;
-    (void)hc_atomic_add(a->to, 1);
-}
-
-static void counts_and_reads(const void *args)
-{
-    const struct arguments *a = args;
-    if (hc_atomic_add(a->to, 1) % 8 == 5)
-        a->to[2 + hc_block()] = a->to[0];
-}
-
-Test(shadow, finds_races_of_threads_in_every_order)
-{
-    assert_found(neighbour, 1, THREADS, "and no barrier between");
-    assert_found(neighbour_after_a_shuffle, 1, THREADS, "and no barrier between");
-    assert_found(same_value, 1, 2, "also written by thread ");
-    assert_found(counts_and_reads, 1, 32, "and no barrier between");
-}
-
-Test(shadow, finds_races_of_blocks)
-{
-    assert_found(same_value, 2, 1, "also written by block 0, and no launch between");
-    assert_found(counts_and_reads, 32, 1, "and no launch between");
-}
-
-Test(shadow, finds_no_race_where_there_is_none)
-{
-    assert_clean(neighbour_after_a_barrier, 1, THREADS);
-    assert_clean(neighbour_after_a_barrier, 1, THREADS);
-    assert_clean(same_value, 1, 1); /* launches follow each other */
-    assert_clean(bytes, 4, THREADS);
-    assert_clean(all_read, 2, 16);
-    assert_clean(all_count, 4, 32);
-}
 
 static void behind(const void *args)
 {
@@ -329,6 +175,25 @@ Test(shadow, holds_a_library_to_the_call_s_tensors)
     cr_expect_null(shadow->finding(shadow));
 }
 
+static void bytes(const void *args)
+{
+    const struct arguments *a = args;
+    ((unsigned char *)a->to)[hc_block() * hc_threads() + hc_thread()] = 1;
+}
+
+static void all_read(const void *args)
+{
+    const struct arguments *a = args;
+    unsigned *own = a->to + 8 + hc_block() * hc_threads() + hc_thread();
+    *own = a->to[0] + a->to[1];
+}
+
+static void all_count(const void *args)
+{
+    const struct arguments *a = args;
+    (void)hc_atomic_add(a->to, 1);
+}
+
 Test(shadow, counts_each_byte_once_a_launch)
 {
     static const struct {
@@ -344,38 +209,5 @@ Test(shadow, counts_each_byte_once_a_launch)
         cr_expect_eq(count->launches, 2);
         cr_expect_eq(count->read, 2 * rows[i].read, "%zu: %lld", i, (long long)count->read);
         cr_expect_eq(count->written, 2 * rows[i].written);
-    }
-}
-
-/* Each block writes its element; the last that comes to the counter adds them up. */
-enum { SOUND, NO_RELEASE, NO_ACQUIRE, NO_BARRIER, TOO_EARLY, LATE_WRITE };
-static void last_block_adds(const void *args)
-{
-    const struct arguments *a = args;
-    unsigned *last = hc_shared();
-    if (hc_thread() == 1 && a->variant != LATE_WRITE)
-        a->other[hc_block()] = 1;
-    if (a->variant != NO_RELEASE)
-        hc_fence();
-    if (a->variant != NO_BARRIER)
-        hc_sync();
-    if (hc_thread() == 0)
-        *last = hc_atomic_add(a->to, 1) % (unsigned)hc_blocks() ==
-                (unsigned)hc_blocks() - (a->variant == TOO_EARLY ? 2 : 1);
-    hc_sync();
-    if (hc_thread() == 1 && a->variant == LATE_WRITE)
-        a->other[hc_block()] = 1;
-    if (a->variant != NO_ACQUIRE)
-        hc_fence();
-    for (int i = 0; *last && hc_thread() == 0 && i < hc_blocks(); i++)
-        a->to[1] += a->other[i];
-}
-
-Test(shadow, knows_that_the_last_block_sees_what_the_others_handed_over)
-{
-    assert_clean(last_block_adds, 5, 32);
-    for (variant = NO_RELEASE; variant <= LATE_WRITE; variant++) {
-        const char *got = run(last_block_adds, 5, 32);
-        cr_expect(strstr(got, "also "), "%d: %s", variant, got);
     }
 }
