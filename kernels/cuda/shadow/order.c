@@ -1,14 +1,15 @@
-/* What orders blocks within a launch: a block hands over what it did, and a later one takes it over.
+/* What orders blocks within a launch: a block hands over what it did, and a later one takes it
+   over.
 
    A block hands over by an atomic operation at some place, say a counter, if all that its threads
    wrote to the device's memory lies behind a fence: the writer's own one, with a barrier between it
    and the thread of the operation; or one of that thread, with a barrier before it. What the block
    touches afterwards is not handed over; it counts as if nothing were.
 
-   A block takes over by an atomic operation at the same place. A thread may rely on it after a fence:
-   its own one, with a barrier between the operation and the fence; or one of the operation's thread,
-   with a barrier after it. (CUDA C++ Programming Guide, Memory Fence Functions, whose example is a
-   sum that the last block ends.) The place itself may be relied on at once. */
+   A block takes over by an atomic operation at the same place. A thread may rely on it after a
+   fence: its own one, with a barrier between the operation and the fence; or one of the operation's
+   thread, with a barrier after it. (CUDA C++ Programming Guide, Memory Fence Functions, whose
+   example is a sum that the last block ends.) The place itself may be relied on at once. */
 #include <stdlib.h>
 #include <string.h>
 

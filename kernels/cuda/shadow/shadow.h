@@ -22,8 +22,9 @@
    one of another thread: as long as none has, either one thread alone was there, or several whose
    accesses are all reads or all atomic. So a clash is found when its second access comes, whichever
    that is; and likewise for blocks. If there is none in one order, every other order makes the same
-   accesses: in an epoch each thread then reads what was there before it or what it wrote itself. Which block
-   is the last that comes to a counter depends on the order; what it may touch then does not.
+   accesses: in an epoch each thread then reads what was there before it or what it wrote itself.
+   Which block is the last that comes to a counter depends on the order; what it may touch then does
+   not.
 
    What it does not see: arrays on a thread's own stack, and values. */
 #ifndef HC_KERNELS_CUDA_SHADOW_SHADOW_H
