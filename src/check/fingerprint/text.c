@@ -1,112 +1,21 @@
-#include <math.h>
+/* A fingerprint as lines for people, and as the one line of a record. */
 #include <inttypes.h>
-#include <stdarg.h>
 #include <stdio.h>
-#include <string.h>
 
-#include "check/fingerprint/fingerprint.h"
-#include "op/text.h"
-
-static const char *const orders[HC_SUM_ORDERS] = {
-    [HC_SUM_UNKNOWN] = "not determined: no order that is known here explains what is lost",
-    [HC_SUM_IN_ORDER] = "one product after the other",
-    [HC_SUM_ODD_FIRST] = "one product after the other, of each pair the second one first",
-    [HC_SUM_BLOCKS] = "blocks of up to %d, one product after the other; then the blocks in order",
-    [HC_SUM_TWO_CHAINS] = "blocks of %d: even products and odd ones apart, then both together",
-    [HC_SUM_PAIRS] = "pieces of %d, added two by two; one piece after the other",
-    [HC_SUM_PIECES] = "pieces of %d, aligned and added at once; one piece after the other",
-    [HC_SUM_EXACT] = "pieces of %d, added exactly and rounded once; one after the other",
-    [HC_SUM_WHOLE] = "nothing is lost in the whole sum",
-};
-
-static const char *const short_orders[HC_SUM_ORDERS] = {
-    [HC_SUM_UNKNOWN] = "unknown order",
-    [HC_SUM_IN_ORDER] = "in order",
-    [HC_SUM_ODD_FIRST] = "odd first",
-    [HC_SUM_BLOCKS] = "in blocks of up to %d",
-    [HC_SUM_TWO_CHAINS] = "two chains, %d",
-    [HC_SUM_PAIRS] = "pairs in %d",
-    [HC_SUM_PIECES] = "%d at once",
-    [HC_SUM_EXACT] = "%d exactly",
-    [HC_SUM_WHOLE] = "exact",
-};
-
-static const char *const roundings[HC_FOUND_ROUNDINGS] = {
-    [HC_FOUND_OTHER] = "in no way that is known here",
-    [HC_FOUND_NEAREST] = "to nearest",
-    [HC_FOUND_CUT] = "cut",
-    [HC_FOUND_FLOOR] = "to floor",
-    [HC_FOUND_ODD] = "to odd",
-    [HC_FOUND_AWAY] = "to nearest, ties away from 0",
-    [HC_FOUND_EXACT] = "exact",
-};
-
-static const char *const smalls[] = {[HC_SMALL_UNKNOWN] = "not seen",
-                                     [HC_SMALL_KEPT] = "kept",
-                                     [HC_SMALL_FLUSHED] = "flushed to 0",
-                                     [HC_SMALL_OTHER] = "changed"};
-
-static bool is_pieces(const struct hc_findings_of_shape *f)
-{
-    return f->order == HC_SUM_PIECES || f->order == HC_SUM_EXACT;
-}
-
-struct text {
-    char *at;
-    size_t room;
-};
-
-#if defined(__GNUC__)
-__attribute__((format(printf, 2, 3)))
-#endif
-static void
-add(struct text *t, const char *format, ...)
-{
-    va_list arguments;
-    va_start(arguments, format);
-    int length = hc_text_format(t->at, t->room, format, arguments);
-    va_end(arguments);
-    size_t used = length < 0 ? 0 : (size_t)length < t->room ? (size_t)length : t->room - 1;
-    t->at += used;
-    t->room -= used;
-}
-
-/* The rows have at most one %d. */
-static void add_order(struct text *t, const char *const *texts,
-                      const struct hc_findings_of_shape *f)
-{
-    const char *row = texts[f->order];
-    const char *number = strstr(row, "%d");
-    if (number)
-        add(t, "%.*s%d%s", (int)(number - row), row, f->piece, number + 2);
-    else
-        add(t, "%s", row);
-}
-
-static void add_grid(struct text *t, const struct hc_found_grid *g)
-{
-    if (g->fraction < 0)
-        add(t, "%s", g->rounding == HC_FOUND_EXACT ? "exact" : "not determined");
-    else
-        add(t, "%d fraction bits, %s", g->fraction, roundings[g->rounding]);
-}
-
-static bool same_grid(const struct hc_found_grid *a, const struct hc_found_grid *b)
-{
-    return a->fraction == b->fraction && a->rounding == b->rounding;
-}
+#include "check/fingerprint/findings.h"
+#include "check/fingerprint/wording.h"
 
 struct teller {
     hc_tell *tell;
     void *context;
     char text[1024];
-    struct text at;
+    struct hc_wording at;
 };
 
-static struct text *begin(struct teller *t)
+static struct hc_wording *begin(struct teller *t)
 {
     t->text[0] = '\0';
-    t->at = (struct text){t->text, sizeof t->text};
+    t->at = (struct hc_wording){t->text, sizeof t->text};
     return &t->at;
 }
 
@@ -115,109 +24,55 @@ static void end(struct teller *t, const char *name)
     t->tell(name, t->text, t->context);
 }
 
-static const char *place_of_c(const struct hc_findings_of_shape *f)
-{
-    switch (f->c) {
-    case HC_SUM_C_FIRST:
-        return is_pieces(f) || f->order == HC_SUM_PAIRS || f->order == HC_SUM_TWO_CHAINS ||
-                       f->order == HC_SUM_BLOCKS
-                   ? "is added to the sum of the first"
-                   : "comes first";
-    case HC_SUM_C_FUSED:
-        return "joins the first piece";
-    case HC_SUM_C_LAST:
-        return "is added to the rounded sum, at the end";
-    case HC_SUM_C_NONE:
-        return "not determined: the kernel takes none";
-    default:
-        return "not determined: it comes neither first nor last";
-    }
-}
-
 static void tell_sums(struct teller *t, const struct hc_findings_of_shape *f)
 {
-    add_order(begin(t), orders, f);
+    hc_wording_order(begin(t), false, f);
     end(t, "order");
-    add(begin(t), "%s", place_of_c(f));
+    hc_wording_add(begin(t), "%s", hc_wording_c(f));
     end(t, "C");
-    add_grid(begin(t), &f->products);
-    add(&t->at, "%s%s", f->normalized ? ", by the product's own leading bit" : "",
-        f->rounded ? "; a product is rounded before it is added" : "");
-    end(t, is_pieces(f) ? "products" : "each addition");
-    if (f->c == HC_SUM_C_FUSED && !same_grid(&f->addend, &f->products)) {
-        add_grid(begin(t), &f->addend);
+    hc_wording_grid(begin(t), &f->products);
+    hc_wording_add(&t->at, "%s%s", f->normalized ? ", by the product's own leading bit" : "",
+                   f->rounded ? "; a product is rounded before it is added" : "");
+    end(t, hc_is_pieces(f) ? "products" : "each addition");
+    if (f->c == HC_SUM_C_FUSED && !hc_same_grid(&f->addend, &f->products)) {
+        hc_wording_grid(begin(t), &f->addend);
         end(t, "C aligned");
     }
-    if (!is_pieces(f))
+    if (!hc_is_pieces(f))
         return;
     begin(t);
     if (f->result.fraction < 0)
-        add(&t->at, "not determined: more bits come through than were aligned");
+        hc_wording_add(&t->at, "not determined: more bits come through than were aligned");
     else
-        add_grid(&t->at, &f->result);
+        hc_wording_grid(&t->at, &f->result);
     end(t, "result");
-}
-
-static void add_subnormals(struct text *t, const struct hc_findings_of_shape *f)
-{
-    add(t, "factors %s, C %s, results %s", smalls[f->factors], smalls[f->small_c],
-        smalls[f->small_results]);
-}
-
-static void add_nan(struct text *t, const struct hc_findings_of_shape *f)
-{
-    if (f->nan[0] == f->nan[1] && f->nan[0] == f->nan[2])
-        add(t, "always 0x%08" PRIx32, f->nan[0]);
-    else if (f->no_infinity)
-        add(t, "0 * NaN 0x%08" PRIx32 ", NaN - NaN 0x%08" PRIx32 ", alone 0x%08" PRIx32, f->nan[0],
-            f->nan[1], f->nan[2]);
-    else
-        add(t, "0 * inf 0x%08" PRIx32 ", inf - inf 0x%08" PRIx32 ", with a payload 0x%08" PRIx32,
-            f->nan[0], f->nan[1], f->nan[2]);
-}
-
-static void add_overflow(struct text *t, const struct hc_findings_of_shape *f)
-{
-    add(t, "2^127 + 2^127 is 0x%08" PRIx32 "%s", f->overflow,
-        f->overflow == 0x7f800000 ? ", infinite" : "");
-}
-
-static void add_zero(struct text *t, const struct hc_findings_of_shape *f)
-{
-    if (f->zero_unknown)
-        add(t, "not determined: %s", f->zero_unknown);
-    else if (f->zero_exponent == HC_ZERO_LOW)
-        add(t, "has no exponent that matters");
-    else
-        add(t, "is aligned as if its exponent were %d%s", f->zero_exponent,
-            f->zero_of_operand ? ", and more beside a large factor" : "");
 }
 
 static void tell_ends(struct teller *t, const struct hc_findings_of_shape *f)
 {
-    add_subnormals(begin(t), f);
+    hc_wording_small(begin(t), f);
     end(t, "subnormals");
-    add_nan(begin(t), f);
+    hc_wording_nan(begin(t), f);
     end(t, "NaN");
     if (f->overflow) {
-        add_overflow(begin(t), f);
+        hc_wording_overflow(begin(t), f);
         end(t, "overflow");
     }
-    add_zero(begin(t), f);
+    hc_wording_zero(begin(t), f);
     end(t, "a zero");
 }
 
 static void tell_difference(struct teller *t, const struct hc_fingerprint *f)
 {
     const struct hc_nearest_model *n = &f->nearest;
-    add(begin(t), "%s: %d of %d sums are others", n->unit->name, n->different, f->sums);
+    hc_wording_add(begin(t), "%s: %d of %d sums are others", n->unit->name, n->different, f->sums);
     end(t, "nearest");
     begin(t);
     for (int i = 0; i < n->terms && i < 8; i++)
-        add(&t->at, "%s[%d] %a * %a", i ? ", " : "", n->index[i], n->a[i], n->b[i]);
-    add(&t->at, "%s%sC %a: want 0x%08" PRIx32 " (%.9g), got 0x%08" PRIx32 " (%.9g)",
-        n->terms > 8 ? ", ..." : "", n->terms ? ", " : "", n->c, n->want,
-        hc_decode(HC_FP32, n->want), n->got, hc_decode(HC_FP32, n->got));
+        hc_wording_add(&t->at, "%s[%d] %a * %a", i ? ", " : "", n->index[i], n->a[i], n->b[i]);
+    hc_wording_add(&t->at, "%s%sC %a: want 0x%08" PRIx32 " (%.9g), got 0x%08" PRIx32 " (%.9g)",
+                   n->terms > 8 ? ", ..." : "", n->terms ? ", " : "", n->c, n->want,
+                   hc_decode(HC_FP32, n->want), n->got, hc_decode(HC_FP32, n->got));
     end(t, "difference");
 }
 
@@ -226,117 +81,94 @@ static void tell_models(struct teller *t, const struct hc_fingerprint *f)
     begin(t);
     bool plain = hc_fingerprint_is_plain(f);
     if (plain)
-        add(&t->at, "plain fp32 in that order, in all of %d sums", f->sums);
+        hc_wording_add(&t->at, "plain fp32 in that order, in all of %d sums", f->sums);
     else if (f->equal_count)
-        add(&t->at, "%s (%s), in all of %d sums", f->equals[0]->name,
-            hc_unit_certainty_names[f->equals[0]->certainty], f->sums);
+        hc_wording_add(&t->at, "%s (%s), in all of %d sums", f->equals[0]->name,
+                       hc_unit_certainty_names[f->equals[0]->certainty], f->sums);
     for (int i = plain ? 0 : 1; i < f->equal_count; i++)
-        add(&t->at, "%s%s", i == !plain ? "; also " : ", ", f->equals[i]->name);
+        hc_wording_add(&t->at, "%s%s", i == !plain ? "; also " : ", ", f->equals[i]->name);
     if (plain || f->equal_count) {
         end(t, "equals");
         return;
     }
     if (f->in_words)
-        add(&t->at, "no unit that is known here; all of %d sums follow from the above", f->sums);
+        hc_wording_add(&t->at, "no unit that is known here; all of %d sums follow from the above",
+                       f->sums);
     else
-        add(&t->at, "no unit that is known here");
+        hc_wording_add(&t->at, "no unit that is known here");
     end(t, "equals");
     if (f->nearest.unit)
         tell_difference(t, f);
 }
 
-static void add_shape(struct text *t, struct hc_gemm_shape s)
+static void add_shape(struct hc_wording *t, struct hc_gemm_shape s)
 {
-    add(t, "%d x %d by %d x %d", s.side, s.terms, s.terms, s.side);
-}
-
-static bool same_nan(const struct hc_findings_of_shape *a, const struct hc_findings_of_shape *b)
-{
-    return memcmp(a->nan, b->nan, sizeof a->nan) == 0;
-}
-
-static bool same_small(const struct hc_findings_of_shape *a, const struct hc_findings_of_shape *b)
-{
-    return a->factors == b->factors && a->small_c == b->small_c &&
-           a->small_results == b->small_results;
-}
-
-static bool same_zero(const struct hc_findings_of_shape *a, const struct hc_findings_of_shape *b)
-{
-    return a->zero_exponent == b->zero_exponent && a->zero_of_operand == b->zero_of_operand &&
-           !a->zero_unknown == !b->zero_unknown;
-}
-
-bool hc_findings_equal(const struct hc_findings_of_shape *a, const struct hc_findings_of_shape *b)
-{
-    return a->order == b->order && a->piece == b->piece && a->c == b->c &&
-           same_grid(&a->products, &b->products) && same_grid(&a->addend, &b->addend) &&
-           same_grid(&a->result, &b->result) && a->rounded == b->rounded &&
-           a->normalized == b->normalized && a->raised == b->raised && same_small(a, b) &&
-           same_nan(a, b) && a->overflow == b->overflow && same_zero(a, b);
+    hc_wording_add(t, "%d x %d by %d x %d", s.side, s.terms, s.terms, s.side);
 }
 
 /* What is otherwise in `o` than in `m`, apart from the order, the first grid and the place of C. */
-static void add_changes(struct text *t, const struct hc_findings_of_shape *o,
+static void add_changes(struct hc_wording *t, const struct hc_findings_of_shape *o,
                         const struct hc_findings_of_shape *m)
 {
-    if (!same_grid(&o->result, &m->result) && is_pieces(o)) {
-        add(t, "; result ");
-        add_grid(t, &o->result);
+    if (!hc_same_grid(&o->result, &m->result) && hc_is_pieces(o)) {
+        hc_wording_add(t, "; result ");
+        hc_wording_grid(t, &o->result);
     }
-    if (!same_grid(&o->addend, &m->addend) && o->c == HC_SUM_C_FUSED) {
-        add(t, "; C aligned ");
-        add_grid(t, &o->addend);
+    if (!hc_same_grid(&o->addend, &m->addend) && o->c == HC_SUM_C_FUSED) {
+        hc_wording_add(t, "; C aligned ");
+        hc_wording_grid(t, &o->addend);
     }
     if (o->rounded != m->rounded)
-        add(t, "; %s rounded before it is added",
-            o->rounded ? "a product is" : "no product is seen to be");
+        hc_wording_add(t, "; %s rounded before it is added",
+                       o->rounded ? "a product is" : "no product is seen to be");
     if (o->normalized != m->normalized)
-        add(t, "; %s the product's own leading bit", o->normalized ? "by" : "not by");
+        hc_wording_add(t, "; %s the product's own leading bit", o->normalized ? "by" : "not by");
     if (o->raised != m->raised)
-        add(t, "; small factors %sraised", o->raised ? "" : "not ");
-    if (!same_small(o, m)) {
-        add(t, "; subnormals: ");
-        add_subnormals(t, o);
+        hc_wording_add(t, "; small factors %sraised", o->raised ? "" : "not ");
+    if (!hc_same_small(o, m)) {
+        hc_wording_add(t, "; subnormals: ");
+        hc_wording_small(t, o);
     }
-    if (!same_nan(o, m)) {
-        add(t, "; NaN ");
-        add_nan(t, o);
+    if (!hc_same_nan(o, m)) {
+        hc_wording_add(t, "; NaN ");
+        hc_wording_nan(t, o);
     }
     if (o->overflow != m->overflow) {
-        add(t, "; ");
-        add_overflow(t, o);
+        hc_wording_add(t, "; ");
+        hc_wording_overflow(t, o);
     }
-    if (!same_zero(o, m)) {
-        add(t, "; a zero ");
-        add_zero(t, o);
+    if (!hc_same_zero(o, m)) {
+        hc_wording_add(t, "; a zero ");
+        hc_wording_zero(t, o);
     }
 }
 
-static void add_other(struct text *t, const struct hc_found_other *other,
+static void add_other(struct hc_wording *t, const struct hc_found_other *other,
                       const struct hc_findings_of_shape *m)
 {
     const struct hc_findings_of_shape *o = &other->found;
     bool equal = hc_findings_equal(o, m);
     if (other->same && other->compared)
-        add(t, "the same");
+        hc_wording_add(t, "the same");
     else if (other->same)
-        add(t, "%s, but nothing is known to compare its sums with",
-            o->order == HC_SUM_UNKNOWN ? "no order either, and the other findings are the same"
-                                       : "all findings are the same");
+        hc_wording_add(t, "%s, but nothing is known to compare its sums with",
+                       o->order == HC_SUM_UNKNOWN
+                           ? "no order either, and the other findings are the same"
+                           : "all findings are the same");
     else if (equal)
-        add(t, "otherwise: all findings are the same");
+        hc_wording_add(t, "otherwise: all findings are the same");
     else {
-        add(t, "otherwise: ");
-        add_order(t, short_orders, o);
-        add(t, ", ");
-        add_grid(t, &o->products);
-        add(t, "; C %s", place_of_c(o));
+        hc_wording_add(t, "otherwise: ");
+        hc_wording_order(t, true, o);
+        hc_wording_add(t, ", ");
+        hc_wording_grid(t, &o->products);
+        hc_wording_add(t, "; C %s", hc_wording_c(o));
         add_changes(t, o, m);
     }
     if (other->different)
-        add(t, "%s %d of %d sums %s", equal ? ", but" : ";", other->different, other->sums,
-            other->different_numbers ? "are others" : "are other codes of NaN");
+        hc_wording_add(t, "%s %d of %d sums %s", equal ? ", but" : ";", other->different,
+                       other->sums,
+                       other->different_numbers ? "are others" : "are other codes of NaN");
 }
 
 static void tell_shapes(struct teller *t, const struct hc_fingerprint *f)
@@ -361,47 +193,34 @@ void hc_fingerprint_tell(const struct hc_fingerprint *f, hc_tell *tell, void *co
     tell_shapes(&t, f);
 }
 
-static bool is_kept(enum hc_found_small small)
-{
-    return small == HC_SMALL_KEPT || small == HC_SMALL_UNKNOWN;
-}
-
-bool hc_fingerprint_is_plain(const struct hc_fingerprint *f)
-{
-    const struct hc_findings_of_shape *m = &f->main;
-    return f->in_words && m->order == HC_SUM_IN_ORDER && m->products.fraction == 23 &&
-           m->products.rounding == HC_FOUND_NEAREST && is_kept(m->factors) && is_kept(m->small_c) &&
-           is_kept(m->small_results);
-}
-
 /* Changed bits alone are a change, too: the digest is of all answers. */
 void hc_fingerprint_text(const struct hc_fingerprint *f, char text[HC_FINGERPRINT_TEXT])
 {
-    struct text t = {text, HC_FINGERPRINT_TEXT};
+    struct hc_wording t = {text, HC_FINGERPRINT_TEXT};
     const struct hc_findings_of_shape *m = &f->main;
     uint64_t trace = m->trace;
     text[0] = '\0';
     if (hc_fingerprint_is_plain(f))
-        add(&t, "plain fp32, in order");
+        hc_wording_add(&t, "plain fp32, in order");
     else if (f->equal_count)
-        add(&t, "%s", f->equals[0]->name);
+        hc_wording_add(&t, "%s", f->equals[0]->name);
     else {
-        add_order(&t, short_orders, m);
-        add(&t, ", ");
-        add_grid(&t, &m->products);
-        if (is_pieces(m)) {
-            add(&t, "; result ");
-            add_grid(&t, &m->result);
+        hc_wording_order(&t, true, m);
+        hc_wording_add(&t, ", ");
+        hc_wording_grid(&t, &m->products);
+        if (hc_is_pieces(m)) {
+            hc_wording_add(&t, "; result ");
+            hc_wording_grid(&t, &m->result);
         }
         if (m->factors == HC_SMALL_FLUSHED || m->small_c == HC_SMALL_FLUSHED ||
             m->small_results == HC_SMALL_FLUSHED)
-            add(&t, "; small ones flushed");
+            hc_wording_add(&t, "; small ones flushed");
     }
     for (int i = 0; i < f->other_count; i++) {
         trace = (trace ^ f->other[i].found.trace) * 0x100000001b3u;
         if (!f->other[i].same)
-            add(&t, "; not at %d x %d x %d", f->other[i].shape.side, f->other[i].shape.side,
-                f->other[i].shape.terms);
+            hc_wording_add(&t, "; not at %d x %d x %d", f->other[i].shape.side,
+                           f->other[i].shape.side, f->other[i].shape.terms);
     }
-    add(&t, "; bits %08" PRIx32, (uint32_t)(trace >> 32));
+    hc_wording_add(&t, "; bits %08" PRIx32, (uint32_t)(trace >> 32));
 }
