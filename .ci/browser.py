@@ -67,7 +67,8 @@ const rgba = text => {  // any colour of CSS
 };
 const over = (top, below) => top.slice(0, 3).map((c, i) => c * top[3] + below[i] * (1 - top[3]));
 const light = c => {
-  const [r, g, b] = c.map(v => v / 255).map(v => v <= .04045 ? v / 12.92 : ((v + .055) / 1.055) ** 2.4);
+  const [r, g, b] = c.map(v => v / 255)
+    .map(v => v <= .04045 ? v / 12.92 : ((v + .055) / 1.055) ** 2.4);
   return .2126 * r + .7152 * g + .0722 * b;
 };
 const contrast = (a, b) => {
@@ -76,7 +77,8 @@ const contrast = (a, b) => {
 };
 const behind = e => {  // the colour below a text: the boxes around it, the innermost last
   const boxes = [];
-  for (let at = e; at; at = at.parentElement) boxes.unshift(rgba(getComputedStyle(at).backgroundColor));
+  for (let at = e; at; at = at.parentElement)
+    boxes.unshift(rgba(getComputedStyle(at).backgroundColor));
   const dark = getComputedStyle(document.documentElement).colorScheme.includes('dark') &&
     matchMedia('(prefers-color-scheme: dark)').matches && matchMedia('screen').matches;
   return boxes.reduce((below, box) => over(box, below), dark ? [18, 18, 18] : [255, 255, 255]);
@@ -112,7 +114,8 @@ contrast() {
   const walker = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
   for (let node; (node = walker.nextNode());) {
     const e = node.parentElement;
-    if (!node.data.trim() || !seen(e) || e.closest('style, title, desc, .skip:not(:focus)')) continue;
+    if (!node.data.trim() || !seen(e) || e.closest('style, title, desc, .skip:not(:focus)'))
+      continue;
     const style = getComputedStyle(e);
     const below = behind(e);
     const ink = over(rgba(e.closest('svg') ? style.fill : style.color), below);
@@ -141,7 +144,8 @@ pictures() {
         b.bottom > box.top && b.top < box.bottom &&
         ink.some(c => contrast(over(c, paper), paper) > 1.15);
     });
-    const texts = all('text', svg).filter(e => e.textContent.trim() && e.getBoundingClientRect().width > 0);
+    const texts = all('text', svg)
+      .filter(e => e.textContent.trim() && e.getBoundingClientRect().width > 0);
     const name = svg.getAttribute('aria-label') ||
       (svg.querySelector(':scope > title') || {}).textContent || '';
     const what = '<svg id=' + svg.id + '> ' + name.slice(0, 40);
@@ -150,23 +154,28 @@ pictures() {
       wrong.push('empty: ' + what + ': ' + marks.length + ' marks, ' + texts.length + ' texts');
     for (const e of texts) {
       const b = e.getBoundingClientRect();
-      if (b.left < box.left - 1 || b.right > box.right + 1 || b.top < box.top - 1 || b.bottom > box.bottom + 1)
+      if (b.left < box.left - 1 || b.right > box.right + 1 || b.top < box.top - 1 ||
+          b.bottom > box.bottom + 1)
         wrong.push('a text beyond the edge: ' + what + ': ' + say(e));
     }
     if (svg.getAttribute('role') !== 'img') wrong.push('no role: ' + what);
     if (name.trim().length < 5 || name === 'Gnuplot') wrong.push('no name: ' + what);
   }
-  for (const img of all('img')) if (!img.alt.trim() || !img.naturalWidth) wrong.push('no alt: ' + say(img));
+  for (const img of all('img'))
+    if (!img.alt.trim() || !img.naturalWidth) wrong.push('no alt: ' + say(img));
   return wrong;
 },
 ids() {
   const wrong = [], count = new Map();
   for (const e of all('[id]')) count.set(e.id, (count.get(e.id) || 0) + 1);
   for (const [id, n] of count) if (n > 1) wrong.push(n + ' elements have the id ' + id);
-  const ask = (e, id) => { if (!count.has(id)) wrong.push('no element has the id ' + id + ': ' + say(e)); };
+  const ask = (e, id) => {
+    if (!count.has(id)) wrong.push('no element has the id ' + id + ': ' + say(e));
+  };
   for (const e of all('*')) for (const a of e.attributes) {
     if (/^(xlink:)?href$/.test(a.name) && a.value[0] === '#') ask(e, a.value.slice(1));
-    if (/^aria-(labelledby|describedby)$/.test(a.name)) a.value.split(/\s+/).forEach(id => ask(e, id));
+    if (/^aria-(labelledby|describedby)$/.test(a.name))
+      a.value.split(/\s+/).forEach(id => ask(e, id));
     for (const m of a.value.matchAll(/url\(['"]?#([^'")]*)/g)) ask(e, m[1]);
   }
   return wrong;
@@ -181,17 +190,22 @@ outline() {
   });
   if (document.documentElement.lang !== 'en') wrong.push('no language');
   if (!/^(PASS|FAIL|NOTHING): /.test(document.title)) wrong.push('the title is ' + document.title);
-  if (!all('main').length || !all('a.skip[href="#main"]').length) wrong.push('no main, or no link to it');
-  for (const e of all('[role=region]')) if (!e.getAttribute('aria-label')) wrong.push('a region has no name');
-  for (const e of all('td')) if (!e.closest('table').querySelector('th')) wrong.push('a table has no titles');
+  if (!all('main').length || !all('a.skip[href="#main"]').length)
+    wrong.push('no main, or no link to it');
+  for (const e of all('[role=region]'))
+    if (!e.getAttribute('aria-label')) wrong.push('a region has no name');
+  for (const e of all('td'))
+    if (!e.closest('table').querySelector('th')) wrong.push('a table has no titles');
   return wrong;
 },
 alone() {
   const wrong = all('script, link, iframe, object, embed, base, form, audio, video').map(say);
   for (const e of all('*')) for (const a of e.attributes) {
     if (/^on/i.test(a.name)) wrong.push('a script: ' + say(e));
-    if (/^(src|srcset|data|poster)$/.test(a.name) && !a.value.startsWith('data:')) wrong.push('loads ' + a.value);
-    if (/href$/.test(a.name) && /^\s*(javascript|data|vbscript):/i.test(a.value)) wrong.push('leads to ' + a.value);
+    if (/^(src|srcset|data|poster)$/.test(a.name) && !a.value.startsWith('data:'))
+      wrong.push('loads ' + a.value);
+    if (/href$/.test(a.name) && /^\s*(javascript|data|vbscript):/i.test(a.value))
+      wrong.push('leads to ' + a.value);
   }
   const csp = document.querySelector('meta[http-equiv="Content-Security-Policy"]');
   if (!csp || !/default-src 'none'/.test(csp.content)) wrong.push('no policy');
