@@ -76,9 +76,12 @@ Test(fingerprint, names_every_published_unit_and_no_other)
     int tried = 0;
     int compared = 0;
     const struct hc_unit *units = hc_units(&n);
+    bool few = getenv("HALFCHECK_SHORT_TESTS"); /* one unit of each rule */
+    bool known[HC_UNIT_RULE_COUNT] = {false};
     for (int i = 0; i < n; i++) {
-        if (!is_gemm(&units[i]) || was_tried(units, i))
+        if (!is_gemm(&units[i]) || was_tried(units, i) || (few && known[units[i].rule]))
             continue;
+        known[units[i].rule] = true;
         struct hc_fingerprint f = fingerprint_of_unit(&units[i]);
         tried++;
         compared += compare_accumulator(&units[i], &f);
@@ -87,8 +90,8 @@ Test(fingerprint, names_every_published_unit_and_no_other)
             cr_expect(has_same_bits(units[i], f.equals[e]), "%s is not told from %s", units[i].name,
                       f.equals[e]->name);
     }
-    cr_expect_gt(tried, 20);
-    cr_expect_eq(compared, ACCUMULATORS);
+    cr_expect_gt(tried, few ? 5 : 20);
+    cr_expect(few || compared == ACCUMULATORS, "%d", compared);
 }
 
 /* One change of a description. */
@@ -128,7 +131,7 @@ Test(fingerprint, gives_no_name_to_a_unit_that_was_changed)
     static const char *const subjects[] = {"a100-bf16-fp32", "h100wgmma-bf16-fp32"};
     static void (*const changes[])(struct hc_unit *) = {one_bit_more, one_bit_less,   half_a_piece,
                                                         floored,      rounded_output, other_zero};
-    for (size_t s = 0; s < 2; s++)
+    for (size_t s = getenv("HALFCHECK_SHORT_TESTS") ? 1 : 0; s < 2; s++)
         for (size_t c = 0; c < sizeof changes / sizeof changes[0]; c++) {
             struct hc_unit changed = *hc_unit_by_name(subjects[s]);
             changes[c](&changed);

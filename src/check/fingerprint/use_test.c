@@ -157,10 +157,11 @@ Test(use, simulated_units_state_no_less_than_is_found)
     static const enum hc_format formats[] = {HC_FP16, HC_BF16, HC_TF32};
     int n;
     int tried = 0;
+    bool few = getenv("HALFCHECK_SHORT_TESTS");
     const struct hc_backend *const *all = hc_backends_built_in(&n);
     for (int b = 0; b < n; b++) {
         struct hc_queue *queue;
-        if (strncmp(all[b]->name, "sim-", 4) != 0)
+        if (strncmp(all[b]->name, "sim-", 4) != 0 || (few && tried > 9))
             continue;
         cr_assert_eq(all[b]->open(all[b], &queue, 1), HC_OK);
         for (size_t i = 0; i < sizeof formats / sizeof formats[0]; i++) {
@@ -173,7 +174,7 @@ Test(use, simulated_units_state_no_less_than_is_found)
         }
         all[b]->close(queue);
     }
-    cr_expect_gt(tried, 30);
+    cr_expect_gt(tried, few ? 9 : 30);
 }
 
 /* The unit's products from the last one on, and the odd ones before the even: no known order. */

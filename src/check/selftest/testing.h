@@ -81,17 +81,22 @@ static inline struct hc_backend cheating(const struct cheat *cheat, bool apart)
     return backend;
 }
 
+/* All quick cases; at level standard also a third of the others, another one for the next cheat. */
 static inline void run(const struct cheat *cheat, bool apart, enum hc_level level)
 {
+    static int turn;
     const struct hc_case_table *table = hc_op_cases();
     const struct hc_case **cases = malloc((size_t)table->count * sizeof(struct hc_case *));
+    int n = 0;
+    turn++;
     for (int i = 0; i < table->count; i++)
-        cases[i] = &table->cases[i];
+        if (table->cases[i].level == HC_QUICK || i % 3 == turn % 3)
+            cases[n++] = &table->cases[i];
     struct hc_backend backend = cheating(cheat, apart);
     const struct hc_backend *backends[] = {&backend};
     struct seen seen = {.cheat = cheat};
     struct hc_run_options options = {.cases = cases,
-                                     .case_count = table->count,
+                                     .case_count = n,
                                      .backends = backends,
                                      .backend_count = 1,
                                      .level = level,
