@@ -69,8 +69,26 @@ static double with_c(const struct hc_call *call, const struct hc_accumulator *ac
     return fmax(first, last);
 }
 
+/* The magnitudes of an element's products, which alpha = 0 hides in the result's. */
+static double products_of(const struct hc_element *e)
+{
+    const struct hc_call *call = e->call;
+    const struct hc_tensor *a = &call->in[HC_GEMM_A];
+    const struct hc_tensor *b = &call->in[HC_GEMM_B];
+    const int64_t *shape = call->out[HC_GEMM_OUT].shape;
+    int64_t k = a->shape[call->params.gemm.transpose_a ? 0 : 1];
+    int64_t i = e->index / shape[1];
+    int64_t j = e->index % shape[1];
+    double sum = 0;
+    for (int64_t t = 0; t < k; t++)
+        sum += fabs(hc_tensor_get(a, call->params.gemm.transpose_a ? t * shape[0] + i : i * k + t) *
+                    hc_tensor_get(b, call->params.gemm.transpose_b ? j * k + t : t * shape[1] + j));
+    return sum;
+}
+
 /* The magnitude is that of the whole result, alpha included. What the products lose by underflow is
-   multiplied by alpha. */
+   multiplied by alpha. The products' sum must not overflow; with alpha = 0 that is asked of the
+   products themselves. */
 double hc_bound_gemm(const struct hc_element *e, const struct hc_accumulator *accumulator,
                      const struct hc_exact *want)
 {
@@ -86,6 +104,9 @@ double hc_bound_gemm(const struct hc_element *e, const struct hc_accumulator *ac
     double relative = with_c(call, accumulator, additions, &lost);
     lost += hc_bound_flushed(call, accumulator, relative) * fmax(alpha, 1);
     double error = relative * want->magnitude + lost + tail * hc_format_tiny(hc_bound_work(call));
-    double largest = hc_format_max(hc_bound_work(call)) * fmin(alpha, 1);
-    return hc_bound_in_range(error, want->magnitude, largest);
+    double most = hc_format_max(hc_bound_work(call));
+    if (alpha == 0 && call->in[HC_GEMM_A].data && call->in[HC_GEMM_B].data &&
+        products_of(e) * (1 + relative) * (1 + 0x1p-20) <= most)
+        alpha = 1;
+    return hc_bound_in_range(error, want->magnitude, most * fmin(alpha, 1));
 }

@@ -130,6 +130,22 @@ Test(judge, another_order_of_a_formula_is_right)
     cr_expect_gt(other, 0, "the orders are told apart");
 }
 
+/* alpha = 0 leaves C alone, if the products do not overflow: 0 times an infinity is NaN. */
+Test(judge, a_product_times_zero_is_judged)
+{
+    struct hc_call call = {.op = HC_OP_gemm, .params.gemm = {.alpha = 0, .beta = 1}};
+    call.in[HC_GEMM_A] = hc_tensor2(HC_FP32, 2, 3, (float[]){1, 2, 3, 4, 5, 0x1p+100f});
+    call.in[HC_GEMM_B] = hc_tensor2(HC_FP32, 3, 1, (float[]){1, 1, 1});
+    call.in[HC_GEMM_C] = hc_tensor2(HC_FP32, 2, 1, (float[]){7, 8});
+    call.out[HC_GEMM_OUT] = hc_tensor2(HC_FP32, 2, 1, (float[]){7, 8});
+    struct hc_judged_output r = judged(&call, HC_GEMM_OUT);
+    cr_expect(r.wrong == 0 && r.worst.bound < 1e-5, "%g", r.worst.bound);
+    hc_tensor_set(&call.out[HC_GEMM_OUT], 1, 9);
+    cr_expect_eq(judged(&call, HC_GEMM_OUT).wrong, 1);
+    hc_tensor_set(&call.in[HC_GEMM_B], 2, 0x1p+100);
+    cr_expect_eq(judged(&call, HC_GEMM_OUT).wrong, 0, "the second sum overflows");
+}
+
 static struct hc_call sums_in_fp16(void)
 {
     struct hc_call call = {.op = HC_OP_gemm, .params.gemm = {.alpha = 1, .half_accumulator = true}};
