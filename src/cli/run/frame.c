@@ -37,6 +37,23 @@ static void describe(const struct hc_run_command *s, struct hc_lines *t)
         hc_lines_add(t, ", shard %d of %d", o->shard->index, o->shard->of);
 }
 
+/* Who declares sums of less than fp32's bits widens the bounds of what it is asked. */
+static void tell_coarse(const struct hc_run_command *s)
+{
+    const struct hc_run_options *o = &s->options;
+    for (int b = 0; b < o->backend_count; b++) {
+        const struct hc_accumulator *a = &o->backends[b]->accumulator;
+        struct hc_lines t = {.used = 0};
+        if (a->precision >= hc_formats[HC_FP32].precision)
+            continue;
+        hc_lines_add(&t,
+                     "%s declares that it sums products in %d bits, of which fp32 has %d: its "
+                     "bounds are wider",
+                     o->backends[b]->name, a->precision, hc_formats[HC_FP32].precision);
+        hc_print_narrow(s->out, hc_table_columns(s->out, FIRST), 0, 2, t.text);
+    }
+}
+
 void hc_run_begins(const struct hc_run_command *s)
 {
     struct hc_lines t = {.used = 0};
@@ -46,6 +63,7 @@ void hc_run_begins(const struct hc_run_command *s)
         return;
     }
     hc_print_narrow(s->out, hc_table_columns(s->out, FIRST), 0, 2, t.text);
+    tell_coarse(s);
     (void)fflush(s->out);
 }
 

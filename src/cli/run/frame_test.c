@@ -29,6 +29,22 @@ Test(frame, begins_with_what_runs_and_ends_with_the_verdict, .init = init)
     cr_expect_str_eq(last_line(ran->out), "PASS: 36 of 36 results are as claimed\n");
 }
 
+Test(frame, says_whose_sums_are_declared_to_be_coarse, .init = init)
+{
+    static const char line[] =
+        "printf '%%s\\n' 'read hello' 'echo \"{\\\"pipe\\\": 1, \\\"name\\\": \\\"mine\\\", "
+        "\\\"ops\\\": {\\\"add\\\": {}}, \\\"accumulator\\\": {\\\"precision\\\": %d}}\"' >p.sh; "
+        "$hc run op/add/fp32/1/normal --backend 'pipe:sh p.sh'";
+    for (int precision = 23; precision <= 24; precision++) {
+        char text[512];
+        (void)snprintf(text, sizeof text, line, precision);
+        const struct ran *ran = run_shell(text);
+        bool told = strstr(ran->out, "mine declares that it sums products in 23 bits, of which");
+        cr_expect_eq(told, precision == 23, "%s%s", ran->out, ran->err);
+        cr_expect_not_null(strstr(ran->out, "ERROR"), "%s%s", ran->out, ran->err);
+    }
+}
+
 Test(frame, says_fail_and_how_many, .init = init)
 {
     const struct ran *ran =
