@@ -4,6 +4,6 @@
 
 HC_ON_DEVICE void hc_dk_elementwise_fp64_body(const struct hc_call *c)
 {
-    hc_dk_over_elements(c);
+    hc_dk_over_elements(c, 0);
 }
 HC_LAUNCHABLE(elementwise_fp64, struct hc_call)

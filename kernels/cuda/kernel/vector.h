@@ -74,42 +74,60 @@ HC_ON_DEVICE float hc_dk_through(enum hc_format format, float x)
     return format == HC_FP32 ? x : hc_dk_widen(format, hc_dk_narrow(format, x));
 }
 
-/* Read and write the elements at, at + 1, ...: `wide` of them, 1 or HC_DK_WIDE. Eight begin at a
-   multiple of eight, and the data are aligned to a vector. */
+/* The bits of the eight elements from `at` on, a multiple of eight; the data are aligned to a
+   vector. */
+HC_ON_DEVICE void hc_dk_read_bits(enum hc_format format, const void *data, int64_t at, uint32_t *to)
+{
+    uint32_t words[4];
+    if (format == HC_FP32) {
+        hc_dk_read_words((const float *)data + at, to);
+        hc_dk_read_words((const float *)data + at + 4, to + 4);
+        return;
+    }
+    hc_dk_read_words((const uint16_t *)data + at, words);
+    for (int i = 0; i < HC_DK_WIDE; i++)
+        to[i] = words[i / 2] >> 16 * (i % 2) & 0xffff;
+}
+
+HC_ON_DEVICE void hc_dk_write_bits(enum hc_format format, const uint32_t *from, void *data,
+                                   int64_t at)
+{
+    uint32_t words[4];
+    if (format == HC_FP32) {
+        hc_dk_write_words(from, (float *)data + at);
+        hc_dk_write_words(from + 4, (float *)data + at + 4);
+        return;
+    }
+    for (int i = 0; i < 4; i++)
+        words[i] = from[2 * i] | from[2 * i + 1] << 16;
+    hc_dk_write_words(words, (uint16_t *)data + at);
+}
+
+/* Read and write the elements at, at + 1, ...: `wide` of them, 1 or HC_DK_WIDE. */
 HC_ON_DEVICE void hc_dk_read(enum hc_format format, int wide, const void *data, int64_t at,
                              float *to)
 {
-    uint32_t words[HC_DK_WIDE];
+    uint32_t bits[HC_DK_WIDE];
     if (wide == 1) {
         to[0] = hc_load(format, data, at);
-    } else if (format == HC_FP32) {
-        hc_dk_read_words((const float *)data + at, words);
-        hc_dk_read_words((const float *)data + at + 4, words + 4);
-        for (int i = 0; i < HC_DK_WIDE; i++)
-            to[i] = hc_fp32_value(words[i]);
-    } else {
-        hc_dk_read_words((const uint16_t *)data + at, words);
-        for (int i = 0; i < HC_DK_WIDE; i++)
-            to[i] = hc_dk_widen(format, (uint16_t)(words[i / 2] >> 16 * (i % 2)));
+        return;
     }
+    hc_dk_read_bits(format, data, at, bits);
+    for (int i = 0; i < HC_DK_WIDE; i++)
+        to[i] = format == HC_FP32 ? hc_fp32_value(bits[i]) : hc_dk_widen(format, (uint16_t)bits[i]);
 }
 
 HC_ON_DEVICE void hc_dk_write(enum hc_format format, int wide, const float *from, void *data,
                               int64_t at)
 {
-    uint32_t words[HC_DK_WIDE] = {0};
+    uint32_t bits[HC_DK_WIDE];
     if (wide == 1) {
         hc_store(format, data, at, from[0]);
-    } else if (format == HC_FP32) {
-        for (int i = 0; i < HC_DK_WIDE; i++)
-            words[i] = hc_fp32_bits(from[i]);
-        hc_dk_write_words(words, (float *)data + at);
-        hc_dk_write_words(words + 4, (float *)data + at + 4);
-    } else {
-        for (int i = 0; i < HC_DK_WIDE; i++)
-            words[i / 2] |= (uint32_t)hc_dk_narrow(format, from[i]) << 16 * (i % 2);
-        hc_dk_write_words(words, (uint16_t *)data + at);
+        return;
     }
+    for (int i = 0; i < HC_DK_WIDE; i++)
+        bits[i] = format == HC_FP32 ? hc_fp32_bits(from[i]) : hc_dk_narrow(format, from[i]);
+    hc_dk_write_bits(format, bits, data, at);
 }
 
 #endif

@@ -182,6 +182,15 @@ Test(selftest, prints_a_table_by_class_and_names_what_nothing_caught, .init = en
     expect_refusal("$hc selftest no-such-fault", "no fault");
 }
 
+Test(bench, counts_what_a_step_gives_to_cuda_where_no_device_is, .init = enter_folder)
+{
+    const struct ran *ran = run_shell("$hc bench training/darknet16 --backend cuda-counted");
+    cr_expect_eq(ran->status, 0, "%s", ran->err);
+    cr_expect_not_null(strstr(ran->out, "launches/step"), "%s", ran->out);
+    cr_expect_not_null(strstr(ran->out, "bytes/step"), "%s", ran->out);
+    cr_expect_null(strstr(ran->out, "images/s"), "%s", ran->out);
+}
+
 Test(bench, measures_any_backend, .init = enter_folder)
 {
     const struct ran *ran = run_shell("$hc bench 'rate/*' --backend cuda-emulated --json r.json");
