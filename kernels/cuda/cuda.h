@@ -7,7 +7,7 @@
 #include <stdbool.h>
 
 #include "backend.h"
-#include "kernels/cuda/launch.h"
+#include "kernels/cuda/pending.h"
 
 struct hc_libraries;       /* library/handles.h */
 struct hc_emulated_kernel; /* emulate/kernels.h */
@@ -32,6 +32,7 @@ struct hc_queue {
     struct hc_block kept;      /* device/memory.c */
     void *staging;             /* pinned memory that uploads pass through, */
     size_t staged;             /* and its bytes that queued copies may still read */
+    struct hc_pending pending; /* pending.h */
     struct hc_work work;       /* counted in work.c */
     int64_t launched[HC_DEVICE_KERNEL_COUNT];
 };
@@ -44,6 +45,9 @@ hc_kernel hc_cuda_xent, hc_cuda_xent_bwd;
 hc_kernel hc_cuda_optimizer;
 hc_kernel hc_cuda_control, hc_cuda_augment;
 hc_kernel hc_cuda_gemm, hc_cuda_conv;
+
+/* Whether batch norm's launch that waits can add to its y what this call adds; it then will. */
+bool hc_cuda_norm_takes_sum(struct hc_queue *queue, const struct hc_call *add);
 
 /* The backends' slots `scratch`, `operands` and `judge`. */
 size_t hc_cuda_scratch(struct hc_queue *queue, const struct hc_call *call);

@@ -33,12 +33,14 @@ static double norm(const struct hc_dk_norm *a, bool sums)
     double elements = bytes_of(&a->call.in[HC_BN_X]) + bytes_of(&a->dy);
     double bits = a->y ? (double)hc_tensor_count(&a->dy) / 8 : 0;
     double y = a->y ? bytes_of(&a->dy) : 0;
+    double skip = a->skip ? 2 * bytes_of(&a->call.out[HC_BN_Y]) : 0;
+    double addends = a->addends[0] ? 2 * bytes_of(&a->dy) : 0;
     bool keeps = a->tiling.wide > 1; /* bits in the place of y */
-    double second = elements + (keeps ? bits : y) + bytes_of(&a->call.out[HC_BN_Y]);
+    double second = elements + (keeps ? bits : y) + bytes_of(&a->call.out[HC_BN_Y]) + skip;
     if (!sums)
         return second;
     double slices = (double)(a->tiling.slices * a->tiling.channels) * 2 * sizeof(double);
-    double first = elements + y + (keeps ? bits : 0) + 2 * slices;
+    double first = elements + addends + y + (keeps ? bits : 0) + 2 * slices;
     return first + (a->tiling.slices == 1 ? second : 0);
 }
 

@@ -25,6 +25,7 @@ enum hc_status hc_cuda_captured(struct hc_queue *queue, struct hc_graph **graph)
 {
     cudaGraph_t captured = NULL;
     struct hc_graph *g = calloc(1, sizeof *g);
+    hc_cuda_capture_completes(queue);
     cudaError_t error = cudaStreamEndCapture(queue->stream, &captured);
     enum hc_status status = hc_cuda_capture_ends(queue);
     *graph = NULL;

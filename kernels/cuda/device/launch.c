@@ -47,6 +47,9 @@ enum hc_status hc_launch(struct hc_queue *queue, enum hc_device_kernel which, in
 {
     assert(blocks >= 0 && threads >= 1 && threads <= HC_MAX_THREADS && shared <= HC_MAX_SHARED);
     assert(args_size == *kernels[which].size && args_size <= HC_MAX_ARGUMENTS);
+    enum hc_status status = hc_cuda_settle(queue);
+    if (status != HC_OK)
+        return status;
     if (blocks > 0)
         hc_cuda_count_launch(queue, which, args);
     return hc_cuda_launch(queue, kernels[which].name, kernels[which].entry, blocks, threads, shared,

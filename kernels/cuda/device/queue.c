@@ -8,6 +8,7 @@
 /* An error here was reported by an earlier call. */
 void hc_cuda_close(struct hc_queue *queue)
 {
+    (void)hc_cuda_settle(queue);
     if (queue->stream)
         (void)cudaStreamSynchronize(queue->stream);
     hc_libraries_close(queue->libraries);

@@ -39,6 +39,9 @@ enum hc_status hc_launch(struct hc_queue *queue, enum hc_device_kernel which, in
                          int threads, size_t shared, const void *args, size_t args_size)
 {
     const struct hc_emulated_kernel *kernel = &queue->kernels[which];
+    enum hc_status status = hc_cuda_settle(queue);
+    if (status != HC_OK)
+        return status;
     assert(blocks >= 0 && args_size == *kernel->size && args_size <= HC_MAX_ARGUMENTS);
     if (blocks > 0)
         hc_cuda_count_launch(queue, which, args);
@@ -50,6 +53,7 @@ enum hc_status hc_launch(struct hc_queue *queue, enum hc_device_kernel which, in
 void hc_emulated_close(struct hc_queue *queue)
 {
     struct hc_watcher *watcher = watcher_of(queue);
+    (void)hc_cuda_settle(queue);
     if (watcher)
         watcher->close(watcher);
     hc_libraries_close(queue->libraries);
@@ -173,6 +177,7 @@ enum hc_status hc_emulated_capture(struct hc_queue *queue)
 
 enum hc_status hc_emulated_captured(struct hc_queue *queue, struct hc_graph **graph)
 {
+    hc_cuda_capture_completes(queue);
     *graph = hc_emulated_stream_end_capture(queue->stream);
     enum hc_status status = hc_cuda_capture_ends(queue);
     if (status != HC_OK) {

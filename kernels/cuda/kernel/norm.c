@@ -120,6 +120,17 @@ HC_ON_DEVICE void hc_dk_channels_of(const struct hc_dk_norm *a, int64_t c, int w
     }
 }
 
+/* The op add, of y and skip. */
+HC_ON_DEVICE void hc_dk_add_skip(const struct hc_dk_norm *a, enum hc_format format, int wide,
+                                 int64_t at, const float *y)
+{
+    float sum[HC_DK_WIDE];
+    hc_dk_read(format, wide, a->skip, at, sum);
+    for (int k = 0; k < wide; k++)
+        sum[k] += hc_dk_through(format, y[k]);
+    hc_dk_write(format, wide, sum, a->sum, at);
+}
+
 HC_ON_DEVICE void hc_dk_normalize_in(const struct hc_dk_norm *a, enum hc_format from,
                                      enum hc_format to, int wide)
 {
@@ -147,6 +158,8 @@ HC_ON_DEVICE void hc_dk_normalize_in(const struct hc_dk_norm *a, enum hc_format 
             }
             hc_dk_write(to, wide, x[j], a->call.out[HC_BN_Y].data,
                         (i + j * step) * r->channels + c);
+            if (a->skip)
+                hc_dk_add_skip(a, to, wide, (i + j * step) * r->channels + c, x[j]);
         }
     }
 }

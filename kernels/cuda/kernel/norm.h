@@ -30,10 +30,13 @@ struct hc_dk_norm {
     struct hc_tensor dy;
     const void *y; /* of the forward pass, in dy's format: for leaky ReLU's gradient */
     unsigned char
-        *positive;      /* backward with leaky ReLU and vectors: the bits y > 0 of each vector */
-    double *sums;       /* two sums of each slice and channel, [slices, 2, channels] */
-    float *means;       /* backward: dbeta / rows and dgamma / rows, [2, channels] */
-    unsigned *counters; /* the queue's, one for each tile, 0 between kernels */
+        *positive;    /* backward with leaky ReLU and vectors: the bits y > 0 of each vector */
+    const void *skip; /* forward: sum = y + skip, all in one format; or NULL */
+    void *sum;
+    const void *addends[2]; /* backward: dy = their sum is written first, in dy's format; or NULL */
+    double *sums;           /* two sums of each slice and channel, [slices, 2, channels] */
+    float *means;           /* backward: dbeta / rows and dgamma / rows, [2, channels] */
+    unsigned *counters;     /* the queue's, one for each tile, 0 between kernels */
 };
 
 #endif

@@ -30,13 +30,28 @@ HC_ON_DEVICE unsigned hc_dk_positive(const struct hc_dk_norm *a, enum hc_format 
     return bits;
 }
 
+/* The op add, which makes dy. */
+HC_ON_DEVICE void hc_dk_add_gradients(const struct hc_dk_norm *a, enum hc_format dy, int wide,
+                                      int64_t at, float *sum)
+{
+    float other[HC_DK_WIDE];
+    hc_dk_read(dy, wide, a->addends[0], at, sum);
+    hc_dk_read(dy, wide, a->addends[1], at, other);
+    for (int k = 0; k < wide; k++)
+        sum[k] = hc_dk_through(dy, sum[k] + other[k]);
+    hc_dk_write(dy, wide, sum, a->dy.data, at);
+}
+
 /* x and dz from element `at` on, in the first pass or the second. */
 HC_ON_DEVICE void hc_dk_read_pair(const struct hc_dk_norm *a, enum hc_format x, enum hc_format dy,
                                   int wide, int64_t at, bool first, struct hc_dk_pair *to)
 {
     float slope = (float)a->call.params.bn.slope;
     hc_dk_read(x, wide, a->call.in[HC_BN_BWD_X].data, at, to->x);
-    hc_dk_read(dy, wide, a->dy.data, at, to->dz);
+    if (first && a->addends[0])
+        hc_dk_add_gradients(a, dy, wide, at, to->dz);
+    else
+        hc_dk_read(dy, wide, a->dy.data, at, to->dz);
     if (!a->leaky)
         return;
     unsigned positive = hc_dk_positive(a, dy, wide, at, first);

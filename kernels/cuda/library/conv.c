@@ -51,10 +51,13 @@ static enum hc_status run(struct hc_queue *queue, const struct hc_call *call,
                             {out, second, first, workspace},
                             {first, out, second, workspace}};
     void *pack = NULL;
+    enum hc_status settled = hc_cuda_settle(queue);
+    if (settled != HC_OK)
+        return settled;
+    hc_cuda_count_call(queue, call);
     int status = hc_conv_pack(l->library, plan, pointers[call->op - HC_OP_conv2d], &pack);
     if (status == 0)
         status = l->library->cudnn_execute(l->dnn, plan->plan, pack);
-    hc_cuda_count_call(queue, call);
     if (status == 0)
         return HC_OK;
     return hc_fail(HC_DEVICE, "cuda: cuDNN: %s: %s", hc_ops[call->op].name,

@@ -93,13 +93,16 @@ static enum hc_status multiply(struct hc_queue *queue, const struct hc_call *cal
     const void *alpha = p->half_accumulator ? (const void *)&half[0] : &single[0];
     const void *beta = p->half_accumulator ? (const void *)&half[1] : &single[1];
     int type = hc_blas_type(a->format);
+    enum hc_status settled = hc_cuda_settle(queue);
+    if (settled != HC_OK)
+        return settled;
+    hc_cuda_count_call(queue, call);
     int status = l->library->cublas_gemm_ex(
         l->blas, p->transpose_b ? HC_BLAS_T : HC_BLAS_N, p->transpose_a ? HC_BLAS_T : HC_BLAS_N,
         (int)d->shape[1], (int)d->shape[0], (int)a->shape[p->transpose_a ? 0 : 1], alpha, b->data,
         type, (int)b->shape[1], a->data, type, (int)a->shape[1], beta, d->data,
         hc_blas_type(d->format), (int)d->shape[1], kinds[kind].compute, HC_BLAS_ALGORITHM_DEFAULT);
     l->gemms |= 1u << kind;
-    hc_cuda_count_call(queue, call);
     if (status == 0)
         return HC_OK;
     return hc_fail(HC_DEVICE, "cuda: cuBLAS: gemm: %s", l->library->cublas_text(status));

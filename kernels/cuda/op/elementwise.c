@@ -7,7 +7,8 @@
 #include "kernels/cuda/launch.h"
 #include "kernels/element/load.h"
 
-/* The ops whose kernel takes the call as it is. */
+/* The ops whose kernel takes the call as it is. A sum may be done by batch norm's kernels: behind
+   those that wait to write its operand, or before those that read it (op/norm.c). */
 enum hc_status hc_cuda_elementwise(struct hc_queue *queue, const struct hc_call *call)
 {
     static const enum hc_device_kernel kernels[HC_OP_COUNT] = {
@@ -19,9 +20,15 @@ enum hc_status hc_cuda_elementwise(struct hc_queue *queue, const struct hc_call 
         [HC_OP_step_log] = HC_DK_step_log,
     };
     const struct hc_tensor *out = &call->out[HC_FIRST];
+    int64_t n = hc_tensor_count(out);
     enum hc_device_kernel kernel =
         out->format == HC_FP64 ? HC_DK_elementwise_fp64 : kernels[call->op];
-    return hc_launch_elements(queue, kernel, hc_tensor_count(out), call, sizeof *call);
+    if (call->op != HC_OP_add || kernel != HC_DK_elementwise)
+        return hc_launch_elements(queue, kernel, n, call, sizeof *call);
+    if (hc_cuda_norm_takes_sum(queue, call))
+        return hc_cuda_settle(queue);
+    return hc_launch_later(queue, kernel, hc_blocks_for(n, HC_CUDA_THREADS, HC_CUDA_BLOCKS),
+                           HC_CUDA_THREADS, 0, call, sizeof *call);
 }
 
 /* One block at least, for the flag. */

@@ -88,6 +88,16 @@ size_t hc_cuda_norm_scratch(const struct hc_call *call)
 
 /* Blocks of tiles and slices, which write sums and what follows from them. `tensors` are those that
    are read or written, x first. */
+typedef enum hc_status launcher(struct hc_queue *, enum hc_device_kernel, int, int, size_t,
+                                const void *, size_t);
+
+/* The last kernel of a forward pass waits for a sum. */
+static launcher *launcher_of(enum hc_device_kernel which, const struct hc_dk_norm *a)
+{
+    bool last = which == HC_DK_bn_normalize || (which == HC_DK_bn_moments && a->tiling.slices == 1);
+    return last ? hc_launch_later : hc_launch;
+}
+
 static enum hc_status sum_slices(struct hc_queue *queue, enum hc_device_kernel which,
                                  struct hc_dk_norm *a, const struct hc_tensor *const *tensors)
 {
@@ -102,8 +112,8 @@ static enum hc_status sum_slices(struct hc_queue *queue, enum hc_device_kernel w
         a->positive = (unsigned char *)scratch + l.sums + l.means;
     }
     size_t shared = HC_CUDA_THREADS * 2 * (size_t)a->tiling.wide * sizeof(double);
-    return hc_launch(queue, which, a->tiling.tiles * a->tiling.slices, HC_CUDA_THREADS, shared, a,
-                     sizeof *a);
+    return launcher_of(which, a)(queue, which, a->tiling.tiles * a->tiling.slices, HC_CUDA_THREADS,
+                                 shared, a, sizeof *a);
 }
 
 /* As many blocks as any kernel over elements gets; none where the sums' blocks did their work. */
@@ -114,8 +124,81 @@ static enum hc_status write_elements(struct hc_queue *queue, enum hc_device_kern
     if (a->counters && a->tiling.slices == 1)
         return HC_OK;
     a->tiling = tiling_of(x, vectors(x->shape[x->rank - 1], tensors), false);
-    return hc_launch(queue, which, a->tiling.tiles * a->tiling.slices, HC_CUDA_THREADS, 0, a,
-                     sizeof *a);
+    return launcher_of(which, a)(queue, which, a->tiling.tiles * a->tiling.slices, HC_CUDA_THREADS,
+                                 0, a, sizeof *a);
+}
+
+static bool alike(const struct hc_tensor *a, const struct hc_tensor *b)
+{
+    return a->format == b->format && hc_tensor_count(a) == hc_tensor_count(b);
+}
+
+static bool overlap(const void *a, size_t a_bytes, const void *b, size_t b_bytes)
+{
+    return a && b && (const char *)a < (const char *)b + b_bytes &&
+           (const char *)b < (const char *)a + a_bytes;
+}
+
+/* Whether t shares memory with one of the tensors, unless it is that tensor, element by element. */
+static bool meets(const struct hc_tensor *tensors, int count, const struct hc_tensor *t)
+{
+    for (int i = 0; i < count; i++)
+        if (overlap(tensors[i].data, hc_tensor_bytes(&tensors[i]), t->data, hc_tensor_bytes(t)) &&
+            !(tensors[i].data == t->data && alike(&tensors[i], t)))
+            return true;
+    return false;
+}
+
+/* Whether t shares memory with what batch norm writes. Two calls may do that one after the other, but
+   not in one kernel. */
+static bool is_written(const struct hc_call *norm, const struct hc_tensor *t)
+{
+    return meets(norm->out, hc_ops[norm->op].outputs, t) ||
+           overlap(norm->scratch, hc_cuda_norm_scratch(norm), t->data, hc_tensor_bytes(t));
+}
+
+/* The sum may replace y, or what is added to it. */
+bool hc_cuda_norm_takes_sum(struct hc_queue *queue, const struct hc_call *add)
+{
+    struct hc_pending *p = &queue->pending;
+    struct hc_dk_norm *a = &p->args.norm;
+    if (!p->waits || p->which == HC_DK_elementwise)
+        return false;
+    const struct hc_tensor *y = &a->call.out[HC_BN_Y];
+    const struct hc_tensor *sum = &add->out[HC_OUT];
+    bool first = add->in[HC_X].data == y->data;
+    const struct hc_tensor *mine = &add->in[first ? HC_X : HC_Y];
+    const struct hc_tensor *skip = &add->in[first ? HC_Y : HC_X];
+    const struct hc_tensor *const tensors[] = {y, skip, sum, NULL};
+    bool fits = mine->data == y->data && skip->data != y->data && alike(mine, y) &&
+                alike(skip, y) && alike(sum, y);
+    if (!fits || (a->tiling.wide > 1 && !vectors(a->tiling.channels, tensors)) ||
+        is_written(&a->call, skip) || is_written(&a->call, sum) ||
+        meets(a->call.in, hc_ops[a->call.op].inputs, sum))
+        return false;
+    a->skip = skip->data;
+    a->sum = sum->data;
+    return true;
+}
+
+/* Whether the launch that waits makes dy as a sum; then the gradient's first kernel does so instead,
+   and `addends` are what it adds. */
+static bool takes_gradient(struct hc_queue *queue, struct hc_dk_norm *a,
+                           struct hc_tensor addends[2])
+{
+    struct hc_pending *p = &queue->pending;
+    const struct hc_call *add = &p->args.call;
+    if (!p->waits || p->which != HC_DK_elementwise || add->out[HC_OUT].data != a->dy.data ||
+        !alike(&add->out[HC_OUT], &a->dy))
+        return false;
+    for (int i = 0; i < 2; i++) {
+        if (!alike(&add->in[i], &a->dy) || is_written(&a->call, &add->in[i]))
+            return false;
+        addends[i] = add->in[i];
+        a->addends[i] = add->in[i].data;
+    }
+    p->waits = false;
+    return true;
 }
 
 enum hc_status hc_cuda_bn_train(struct hc_queue *queue, const struct hc_call *call)
@@ -149,7 +232,9 @@ enum hc_status hc_cuda_bn_bwd(struct hc_queue *queue, const struct hc_call *call
     const struct hc_tensor *x = &call->in[s->x];
     const struct hc_tensor *dy = &call->in[s->dy];
     const struct hc_tensor *y = leaky ? &call->in[s->y] : dy;
-    const struct hc_tensor *const all[] = {x, dy, y, &call->out[HC_BN_BWD_DX], NULL};
+    struct hc_tensor addends[2] = {*dy, *dy};
+    const struct hc_tensor *const all[] = {x,           dy,          y,   &call->out[HC_BN_BWD_DX],
+                                           &addends[0], &addends[1], NULL};
     struct hc_dk_norm a = {.call = *call,
                            .leaky = leaky,
                            .mean = call->in[s->mean],
@@ -157,6 +242,8 @@ enum hc_status hc_cuda_bn_bwd(struct hc_queue *queue, const struct hc_call *call
                            .gamma = call->in[s->gamma],
                            .dy = *dy,
                            .y = leaky ? y->data : NULL};
+    if (!takes_gradient(queue, &a, addends))
+        a.addends[0] = NULL;
     enum hc_status status = sum_slices(queue, HC_DK_bn_bwd_sums, &a, all);
     return status == HC_OK ? write_elements(queue, HC_DK_bn_bwd, &a, all) : status;
 }

@@ -2,6 +2,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "kernels/cuda/cuda.h"
 #include "kernels/exact/testing.h"
 #include "num/rng.h"
 
@@ -152,4 +153,130 @@ Test(cuda_norm, with_leaky_relu_in_one_op_the_bits_are_those_of_two)
             emulate(&back);
             assert_same(&back, norm.out);
         }
+}
+
+/* Runs both calls on one queue, the second right behind the first, or apart. Returns the number of
+   launches of the kernel elementwise. */
+static int64_t run_both(const struct hc_call *first, const struct hc_call *second, bool apart)
+{
+    const struct hc_backend *backend = hc_backend_by_name("cuda-emulated");
+    const struct hc_call *const calls[] = {first, second};
+    struct hc_queue *queue = NULL;
+    void *scratch[2];
+    char byte = 0;
+    cr_assert_eq(backend->open(backend, &queue, 1), HC_OK);
+    for (int i = 0; i < 2; i++)
+        scratch[i] = backend->allocate(queue, backend->scratch(queue, calls[i]) + 1);
+    for (int i = 0; i < 2; i++) {
+        struct hc_call ready = *calls[i];
+        ready.scratch = scratch[i];
+        cr_assert_eq(backend->kernel[ready.op](queue, &ready), HC_OK, "%s", hc_message());
+        if (apart)
+            cr_assert_eq(backend->download(queue, &byte, scratch[i], 1), HC_OK);
+    }
+    for (int i = 0; i < 2; i++)
+        backend->release(queue, scratch[i]);
+    int64_t sums = queue->launched[HC_DK_elementwise];
+    backend->close(queue);
+    return sums;
+}
+
+static struct hc_tensor copied(const struct hc_tensor *t)
+{
+    struct hc_tensor copy = aligned(*t);
+    memcpy(copy.data, t->data, hc_tensor_bytes(t));
+    return copy;
+}
+
+static struct hc_call sum_of(struct hc_tensor x, struct hc_tensor y, struct hc_tensor out)
+{
+    return (struct hc_call){.op = HC_OP_add, .in = {x, y}, .out = {out}};
+}
+
+static void assert_equal(const struct hc_tensor *want, const struct hc_tensor *got)
+{
+    cr_assert_eq(memcmp(want->data, got->data, hc_tensor_bytes(want)), 0, "%s [%lld, .., %lld]",
+                 hc_formats[want->format].name, (long long)want->shape[0],
+                 (long long)want->shape[3]);
+}
+
+Test(cuda_norm, a_sum_right_behind_it_is_done_in_its_launch_with_the_same_bits)
+{
+    for (int s = 0; s < SHAPES; s++)
+        for (int f = 0; f < 3; f++) {
+            struct hc_call norm = train(h[f], shapes[s].images, shapes[s].channels, 0);
+            norm.op = HC_OP_bn_leaky_train;
+            struct hc_tensor y = norm.out[HC_BN_Y];
+            struct hc_tensor skip = filled(y, 21, 0);
+            struct hc_call sum = sum_of(y, skip, filled(y, 0, 0));
+            cr_assert_eq(run_both(&norm, &sum, true), 1);
+            struct hc_tensor want_y = copied(&y);
+            struct hc_tensor want = copied(&sum.out[0]);
+            memset(y.data, 0xff, hc_tensor_bytes(&y));
+            memset(sum.out[0].data, 0xff, hc_tensor_bytes(&y));
+            cr_assert_eq(run_both(&norm, &sum, false), 0);
+            assert_equal(&want_y, &y);
+            assert_equal(&want, &sum.out[0]);
+            sum = sum_of(skip, y, skip); /* in place */
+            cr_assert_eq(run_both(&norm, &sum, false), 0);
+            assert_equal(&want, &skip);
+        }
+}
+
+Test(cuda_norm, a_sum_right_before_its_gradient_is_done_in_its_launch_with_the_same_bits)
+{
+    for (int s = 0; s < SHAPES; s++)
+        for (int f = 0; f < 3; f++) {
+            struct hc_call norm = train(h[f], shapes[s].images, shapes[s].channels, 0);
+            struct hc_tensor x = norm.in[HC_BN_X];
+            struct hc_tensor v = norm.out[HC_BN_SAVED_MEAN];
+            struct hc_tensor dy = filled(x, 31, 0);
+            struct hc_call sum = sum_of(dy, filled(x, 32, 0), dy);
+            struct hc_call back = {.op = HC_OP_bn_leaky_bwd,
+                                   .in = {x, filled(x, 33, 0), dy, norm.in[HC_BN_GAMMA],
+                                          filled(v, 34, 0), filled(v, 35, 1)},
+                                   .out = {filled(x, 0, 0), filled(v, 0, 0), filled(v, 0, 0)},
+                                   .params.bn = {.slope = 0.1}};
+            struct hc_tensor before = copied(&dy);
+            cr_assert_eq(run_both(&sum, &back, true), 1);
+            struct hc_tensor want[] = {copied(&dy), copied(&back.out[0]), copied(&back.out[1]),
+                                       copied(&back.out[2])};
+            memcpy(dy.data, before.data, hc_tensor_bytes(&dy));
+            cr_assert_eq(run_both(&sum, &back, false), 0);
+            assert_equal(&want[0], &dy);
+            assert_same(&back, want + 1);
+        }
+}
+
+/* The second call sees what the first made, or something else altogether. */
+Test(cuda_norm, a_sum_that_it_cannot_do_is_done_behind_it)
+{
+    struct hc_call norm = train(HC_FP16, 131, 8, 0);
+    struct hc_tensor y = norm.out[HC_BN_Y];
+    struct hc_tensor other = filled(y, 22, 0);
+    struct hc_tensor wide = y;
+    wide.format = HC_FP32;
+    struct hc_tensor shorter = hc_tensor1(HC_FP16, 8, y.data);
+    const struct hc_call sums[] = {
+        sum_of(y, y, filled(y, 0, 0)),
+        sum_of(other, other, filled(y, 0, 0)),
+        sum_of(y, other, filled(wide, 0, 0)),
+        sum_of(shorter, hc_tensor1(HC_FP16, 8, other.data), hc_tensor1(HC_FP16, 8, other.data)),
+        sum_of(y, norm.in[HC_BN_X], filled(y, 0, 0)),
+        sum_of(y, other, norm.in[HC_BN_X]),
+    };
+    for (size_t i = 0; i < sizeof sums / sizeof sums[0]; i++) {
+        struct hc_tensor x = copied(&norm.in[HC_BN_X]);
+        struct hc_tensor saved = copied(&other);
+        int64_t apart = run_both(&norm, &sums[i], true);
+        struct hc_tensor want = copied(&sums[i].out[0]);
+        memcpy(norm.in[HC_BN_X].data, x.data, hc_tensor_bytes(&x));
+        memcpy(other.data, saved.data, hc_tensor_bytes(&saved));
+        int64_t sum = run_both(&norm, &sums[i], false);
+        cr_expect_eq(apart, 1);
+        cr_expect_eq(sum, i < 4 ? 1 : 0, "%zu", i);
+        assert_equal(&want, &sums[i].out[0]);
+        memcpy(norm.in[HC_BN_X].data, x.data, hc_tensor_bytes(&x));
+        memcpy(other.data, saved.data, hc_tensor_bytes(&saved));
+    }
 }
