@@ -12,7 +12,7 @@ enum {
     HC_CUDA_SUM_SHARED = HC_CUDA_THREADS / HC_WARP * (int)sizeof(float), /* bytes; see block.h */
     HC_CUDA_LOSS_BLOCKS = 65536, /* blocks of a row each, beyond which a block takes several */
     HC_CUDA_NORM_ROWS = 8,       /* rows that a thread of a slice has at least */
-    HC_CUDA_NORM_SLICES = 256,   /* most slices whose sums are added up */
+    HC_CUDA_NORM_SLICES = 128,   /* most slices whose sums are added up */
     HC_CUDA_NORM_COLUMNS = 8,    /* vectors of a tile: 128 bytes of halves */
     HC_CUDA_NORM_WHOLE = 4096,   /* rows up to which a slice has them all: 16 a thread */
 };
