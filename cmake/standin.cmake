@@ -3,7 +3,7 @@
 # names of cuBLAS and cuDNN. In the folder driver stands one for the driver, under the real runtime.
 set(here ${CMAKE_BINARY_DIR}/standin)
 file(GLOB_RECURSE kernels CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/kernels/cuda/*.c)
-list(FILTER kernels EXCLUDE REGEX "/cuda/(emulate|counted|shadow)/")
+list(FILTER kernels EXCLUDE REGEX "/cuda/(emulate|counted|shadow|ptx)/")
 list(FILTER kernels EXCLUDE REGEX "_test\\.c$|device/half\\.c$|standin/driver\\.c$")
 file(GLOB emulation CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/kernels/cuda/emulate/*.c)
 list(FILTER emulation EXCLUDE REGEX "_test\\.c$|/(backend|kernels)\\.c$")

@@ -61,6 +61,7 @@ const struct hc_backend hc_backend_cuda_counted = {
     .name = "cuda-counted",
     .title = "launches and bytes of cuda, counted on the CPU and not run",
     .accumulator = HC_SUM_UNIT,
+    .borders = hc_cuda_borders,
     .partial = true,
     .on_request = true,
     .open = open_queue,

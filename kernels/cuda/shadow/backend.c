@@ -69,7 +69,8 @@ static void end_call(struct hc_emulated_stream *stream, const void *args)
     hc_shadow_end(shadow_of(stream), *(const bool *)args);
 }
 
-/* Every op: its wrapper between two items of the stream, which a graph records like launches. */
+/* Every op: its wrapper between two items of the stream, which a graph records like launches. None
+   waits for the next op (pending.h). */
 static enum hc_status watched(struct hc_queue *queue, const struct hc_call *call)
 {
     static hc_kernel *const wrappers[HC_OP_COUNT] = {
@@ -79,6 +80,8 @@ static enum hc_status watched(struct hc_queue *queue, const struct hc_call *call
     if (!hc_emulated_stream_submit(queue->stream, begin_call, &begin, sizeof begin))
         return hc_fail(HC_NO_MEMORY, "cuda-shadow: no memory for a graph");
     enum hc_status status = wrappers[call->op](queue, call);
+    if (status == HC_OK)
+        status = hc_cuda_settle(queue);
     bool failed = status != HC_OK;
     if (!hc_emulated_stream_submit(queue->stream, end_call, &failed, sizeof failed))
         return hc_fail(HC_NO_MEMORY, "cuda-shadow: no memory for a graph");
