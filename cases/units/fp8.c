@@ -1,7 +1,7 @@
 /* Probes of the units for fp8. Hopper and Ada keep 13 bits behind the point of the largest product
-   or C: of each product, of C, and of the result, which is a number of E8M13 in a register for fp32.
-   Blackwell keeps as many as of other formats. The claims are published, the inputs are made here,
-   and so all answers are those of the units' models. */
+   or C: of each product, of C, and of the result, which is a number of E8M13 in a register for
+   fp32. Blackwell keeps as many as of other formats. The claims are published, the inputs are made
+   here, and so all answers are those of the units' models. */
 #include "cases/fixture/unit_probe.h"
 
 #define F13 "ada-* h100wgmma-*"

@@ -30,8 +30,8 @@ static const struct hc_unit_probe three_quarters = {.a = {0x1p-63, 0, -0x1.8p-75
                                                     .published = X86};
 
 /* C cancels product 0, and product i is small, by 26 bits that fp8 has, too. Beside the large ones
-   it is lost; once they are gone it stays. The answer is the first product that changes the result: the length of a piece, where
-   pieces are cut or rounded. MI100 is exact, BFMMLA rounds to odd. */
+   it is lost; once they are gone it stays. The answer is the first product that changes the result:
+   the length of a piece, where pieces are cut or rounded. MI100 is exact, BFMMLA rounds to odd. */
 static const struct {
     const char *units;
     int first;

@@ -17,10 +17,12 @@ struct hc_accumulator hc_sim_accumulator(const struct hc_unit *u)
     switch (u->rule) {
     /* The largest term loses nothing, since a product has at most 22 bits and F >= 23, and one of
        fp8 at most 8 and F >= 13; nor does a largest C that is D of another piece, or of fp32 where
-       F >= 23 (sum.c has what else an fp32 C loses at the begin of a sum). Its exponent is at most that of its magnitude, with subnormal factors raised. So L
-       terms lose less than 2^-F of that each, and the sum, cut to output_fraction bits f, less than
-       2^-f of itself: e = F - f. A zero's exponent cuts below 2^(zero_exponent - F), which is far
-       below the 2^-149 that the bound has for each term. */
+       F >= 23 (gemm.c has what else an fp32 C loses at the begin of a sum). Its exponent is at most
+       that of its magnitude, with subnormal factors raised. So L terms lose less than 2^-F of that
+       each, and the sum, cut to output_fraction bits f, less than 2^-f of itself: e = F - f. A
+       zero's exponent cuts below 2^(zero_exponent - F). Where F >= 23 that is far below the 2^-149
+       that the bound has for each term; where F is 13, products of fp8 that are not 0 are far above
+       it, and C has what gemm.c says. */
     case HC_UNIT_FUSED:
     case HC_UNIT_GROUPED:
         blocks.truncates = u->output == HC_ROUND_CUT;

@@ -32,10 +32,10 @@ static double alpha_of(const struct hc_gemm *p)
     return fabs((double)(float)p->alpha);
 }
 
-/* What a C that the sum begins with loses of itself: it has fp32's 24 bits, and where an accumulator
-   has fewer it is cut once, by less than 2^(1 - precision - extra_bits). Below fp32's normal numbers
-   it loses less than the accumulator's smallest number, which is 2^-(125 + precision), and what the
-   exponent of a zero cuts off is less than another of these. */
+/* What a C that the sum begins with loses of itself: it has fp32's 24 bits, and where an
+   accumulator has fewer it is cut once, by less than 2^(1 - precision - extra_bits). Below fp32's
+   normal numbers it loses less than the accumulator's smallest number, which is
+   2^-(125 + precision), and what the exponent of a zero cuts off is less than another of these. */
 static double begun(const struct hc_accumulator *a, double *lost)
 {
     int bits = a->precision + a->extra_bits;

@@ -55,8 +55,8 @@ bool hc_bound_in_unit(const struct hc_call *call)
 
 /* Products of numbers of 16 bits and of fp8 are exact in fp32 unless they underflow; those of fp16
    and of fp8 never do, since the product of the smallest two, 2^-48 or more, is no smaller than
-   fp32's smallest number. A product that the accumulator does not hold is rounded, and counts as one
-   more addition. Returns what underflow may lose. */
+   fp32's smallest number. A product that the accumulator does not hold is rounded, and counts as
+   one more addition. Returns what underflow may lose. */
 double hc_bound_products(const struct hc_call *call, const struct hc_accumulator *accumulator,
                          double terms, double *additions)
 {

@@ -1,5 +1,5 @@
-/* No unit at all: a backend that says it has one, and sums in fp32 as `exact` does. It does not take
-   `host`, which may use the very unit of the CPU. */
+/* No unit at all: a backend that says it has one, and sums in fp32 as `exact` does. It does not
+   take `host`, which may use the very unit of the CPU. */
 #include <assert.h>
 #include <stdlib.h>
 

@@ -33,8 +33,8 @@ bool hc_distribution_of_sums(enum hc_distribution distribution)
 /* Whether the contract's bound exceeds what such numbers leave, so that the claim would say
    nothing. Squares underflow. A sum that cancels to 2^-10 of its terms' magnitude may lose as much
    to n 2^-24, to tf32, or to a sum in fp16. A long sum of both signs in fp16 comes to 1 / sqrt(n)
-   of its terms, and may lose n 2^-11. Pairs of fp8, of few bits, cancel to nothing at all or to much,
-   so that a long sum of them is far from its bound. */
+   of its terms, and may lose n 2^-11. Pairs of fp8, of few bits, cancel to nothing at all or to
+   much, so that a long sum of them is far from its bound. */
 static bool is_beyond_its_bound(const struct hc_call *call, enum hc_distribution distribution)
 {
     enum { LONG_IN_HALF = 64, LONG_IN_FP8 = 64 };

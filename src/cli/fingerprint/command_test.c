@@ -90,7 +90,7 @@ Test(fingerprint, of_a_format_that_the_machine_had_no_unit_for_says_so, .init = 
     cr_expect_eq(strstr(ran->out, "  unit "), strstr(bf16, "  unit "), "%s", ran->out);
 }
 
-/* fp8 is probed unasked where a unit for it is named, and where somebody else's backend takes it. */
+/* fp8 is probed unasked where a unit for it is named, or where somebody's own backend takes it. */
 Test(fingerprint, of_fp8_is_of_the_backends_that_may_have_a_unit_for_it, .init = export_loopback)
 {
     const struct ran *ran = run_shell("$hc fingerprint --backend sim-h100,sim-a100,exact");
