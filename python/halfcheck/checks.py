@@ -110,9 +110,10 @@ def check(fn, op, formats=None, order=None, level="standard", seed=0, arrays=Non
 
     fn's parameters are named as what they get: inputs (w, g, x, dy), parameters (beta2, stride),
     lr, beta1 and step. It returns the outputs in their order, or a dict of them, or None if it
-    works in place. `formats` are those of the first input; `order` also asks for the same bits as
-    that order gives ("torch-fused", "torch-loop", "apex", "ours"). `level` is quick, standard or
-    exhaustive. `arrays` is the library whose arrays fn wants, and by default the one that its
+    works in place. `formats` are those of the first input, by default all but the fp8 of gemm, which
+    must be named ("e4m3", "e4m3xe5m2-fp32"); `order` also asks for the same bits as that order
+    gives ("torch-fused", "torch-loop", "apex", "ours"). `level` is quick, standard or exhaustive.
+    `arrays` is the library whose arrays fn wants, and by default the one that its
     module has imported. `cases` are patterns of halfcheck's cases, instead of all of the op.
     """
     __tracebackhide__ = True
@@ -140,20 +141,18 @@ class Job:
         self.op, self.level, self.seed, self.order = op, level, int(seed), order
         self.arrays, self.layout = arrays, layout
         self.patterns = patterns_of(op, formats, order)
-        # fp64 is sent only to those that list it.
-        self.entry = Op(given.function, given.formats or _formats_of_first_input(op),
-                        given.orders or _stated_orders(op, order), given.raw)
+        self.given = given
         self.name = "the function" if given.raw else Binding(given.function).name
         if not given.raw:
             Binding(given.function).check(op, _program.op_names(op))
 
     def run(self, cases=None, listener=None):
         """A Report of the cases that the patterns name; by default of all of the op."""
-        program = Program({self.op: self.entry}, name=_backend_name(self.name),
-                          layout=self.layout, arrays=self.arrays)
+        cases = [cases] if isinstance(cases, str) else cases
+        program = Program({self.op: self._entry(cases or self.patterns)},
+                          name=_backend_name(self.name), layout=self.layout, arrays=self.arrays)
         program.stops = True
         program.listener = listener
-        cases = [cases] if isinstance(cases, str) else cases
         record = _run(program, self._arguments(cases or self.patterns))
         results = [Result(row) for row in record.get("results", [])
                    if row["backend"] == program.greeting["name"]]
@@ -161,6 +160,12 @@ class Job:
         if not results:
             report.said = _complaint(record["said"], 0)
         return report
+
+    def _entry(self, patterns):
+        # fp64, and fp8 of gemm, are sent only to those that list them.
+        given = self.given
+        return Op(given.function, given.formats or _formats_of_first_input(self.op, patterns),
+                  given.orders or _stated_orders(self.op, self.order), given.raw)
 
     def _arguments(self, patterns):
         words = ["run", *patterns, "--level", self.level, "--seed", str(self.seed)]
@@ -281,10 +286,12 @@ def _left_out(refusals):
                     if len(rows) > _MOST_SHOWN else [])
 
 
-def _formats_of_first_input(op):
+def _formats_of_first_input(op, patterns):
+    """All that the op takes; of fp8, which few functions that multiply take, what is asked for."""
     slot = _program.op_named(op)["slots"][0]
-    return slot["formats"] + [name for name in slot["formats_fp64"] or []
-                              if name not in slot["formats"]]
+    formats = list(dict.fromkeys(slot["formats"] + (slot["formats_fp64"] or [])))
+    return [name for name in formats if name not in ("e4m3", "e5m2") or op == "cast" or
+            any(f"/{name}" in pattern for pattern in patterns)]
 
 
 def orders_of(op):

@@ -193,3 +193,18 @@ def test_ctrl_c_ends_both(tmp_path):
     ended = subprocess.run([sys.executable, str(tmp_path / "mine.py")], check=False, timeout=15,
                            capture_output=True, text=True)
     assert ended.stdout == "ended; []\n", ended.stderr
+
+
+def test_fp8_is_sent_to_gemm_only_where_it_is_asked_for():
+    seen = set()
+
+    def gemm(a, b, c=None, alpha=1.0, beta=0.0, transpose_a=False, transpose_b=False):
+        seen.add(str(a.dtype))
+        a, b = (x.astype(np.float32) for x in (a, b))
+        out = np.float32(alpha) * ((a.T if transpose_a else a) @ (b.T if transpose_b else b))
+        return out if c is None or beta == 0 else out + np.float32(beta) * c.astype(np.float32)
+
+    halfcheck.check(gemm, op="gemm", level="quick")
+    assert "float8_e4m3fn" not in seen
+    report = halfcheck.check(gemm, op="gemm", formats=["e4m3"])
+    assert "float8_e4m3fn" in seen and list(report.formats) == ["e4m3-fp32"]
