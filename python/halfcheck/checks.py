@@ -110,11 +110,11 @@ def check(fn, op, formats=None, order=None, level="standard", seed=0, arrays=Non
 
     fn's parameters are named as what they get: inputs (w, g, x, dy), parameters (beta2, stride),
     lr, beta1 and step. It returns the outputs in their order, or a dict of them, or None if it
-    works in place. `formats` are those of the first input, by default all but the fp8 of gemm, which
+    works in place. `formats` are those of the first input, by default all but gemm's fp8, which
     must be named ("e4m3", "e4m3xe5m2-fp32"); `order` also asks for the same bits as that order
     gives ("torch-fused", "torch-loop", "apex", "ours"). `level` is quick, standard or exhaustive.
-    `arrays` is the library whose arrays fn wants, and by default the one that its
-    module has imported. `cases` are patterns of halfcheck's cases, instead of all of the op.
+    `arrays` is the library whose arrays fn wants, and by default the one that its module has
+    imported. `cases` are patterns of halfcheck's cases, instead of all of the op.
     """
     __tracebackhide__ = True
     job = Job(fn, op, formats, order, level, seed, arrays, layout)
