@@ -40,6 +40,38 @@ Test(fingerprint, json_says_the_same, .init = enter_folder)
     json_decref(all);
 }
 
+static bool accumulates(const char *backend, const char *format, const char *key)
+{
+    char line[160];
+    (void)snprintf(line, sizeof line, "$hc fingerprint --backend %s --formats %s --json -", backend,
+                   format);
+    json_t *all = json_loads(run_shell(line)->out, 0, NULL);
+    json_t *found = json_object_get(json_array_get(all, 0), "accumulator");
+    cr_assert(json_is_boolean(json_object_get(found, key)), "%s", key);
+    bool is = json_is_true(json_object_get(found, key));
+    json_decref(all);
+    return is;
+}
+
+Test(fingerprint, json_says_how_subnormals_are_taken, .init = enter_folder)
+{
+    cr_expect(accumulates("sim-a100", "fp16", "aligns_subnormals"));
+    cr_expect(!accumulates("sim-a100", "bf16", "flushes"));
+    cr_expect(accumulates("sim-avx512bf16", "bf16", "flushes"));
+    cr_expect(!accumulates("sim-avx512bf16", "bf16", "aligns_subnormals"));
+}
+
+Test(fingerprint, that_cannot_be_had_is_none_in_the_record_of_a_run, .init = export_loopback)
+{
+    const struct ran *ran =
+        run_shell("$hc run op/gemm/fp16 --level quick --fingerprint --json a.json "
+                  "--backend \"pipe:$loopback exact zeros\"");
+    cr_expect_not_null(strstr(ran->out, "gives 0 where 1 is exact: no fingerprint"), "%s",
+                       ran->out);
+    ran = run_shell("grep -c '\"loopback fp16\": \"none\"' a.json");
+    cr_expect_str_eq(ran->out, "1\n");
+}
+
 Test(fingerprint, refuses_what_it_cannot_do, .init = export_loopback)
 {
     expect_refusal("$hc fingerprint --formats i32",
