@@ -96,7 +96,7 @@ def check_text(folder):
     if kernels == 0:
         return [f'{folder}: has no kernel']
     reasons = ', '.join(f'{number} of {name}' for name, number in sorted(explained.items()))
-    print(f'{folder.name}: {kernels} kernels, {checked} instructions; as the source asks: {reasons}')
+    print(f'{folder.name}: {kernels} kernels, {checked} instructions; asked for: {reasons}')
     return wrong
 
 

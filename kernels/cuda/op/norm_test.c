@@ -278,5 +278,38 @@ Test(cuda_norm, a_sum_that_it_cannot_do_is_done_behind_it)
         assert_equal(&want, &sums[i].out[0]);
         memcpy(norm.in[HC_BN_X].data, x.data, hc_tensor_bytes(&x));
         memcpy(other.data, saved.data, hc_tensor_bytes(&saved));
+/* A tensor of the same values, an element behind a vector's border. */
+static struct hc_tensor moved(struct hc_tensor t)
+{
+    size_t bytes = hc_tensor_bytes(&t);
+    struct hc_tensor at = aligned(t);
+    at.data = (char *)at.data + hc_formats[t.format].bytes;
+    memcpy(at.data, t.data, bytes);
+    return at;
+}
+
+/* The emulation ends the program where a vector is not aligned. */
+Test(cuda_norm, a_tensor_that_is_not_aligned_is_read_and_written_by_elements)
+{
+    for (int f = 0; f < 3; f++) {
+        struct hc_call call = train(h[f], 131, 8, 0);
+        struct hc_call infer = {.op = HC_OP_bn_infer,
+                                .in = {call.in[0], call.in[1], call.in[2], call.in[3], call.in[4]},
+                                .out = {filled(call.in[0], 0, 0)},
+                                .params.bn = {.eps = 1e-5}};
+        struct hc_call same = infer;
+        emulate(&infer);
+        same.in[HC_BN_X] = moved(infer.in[HC_BN_X]);
+        same.out[0] = filled(infer.out[0], 0, 0);
+        emulate(&same);
+        assert_same(&same, infer.out);
+        same = infer;
+        same.out[0] = moved(filled(infer.out[0], 0, 0));
+        emulate(&same);
+        assert_same(&same, infer.out);
+        call.in[HC_BN_X] = moved(call.in[HC_BN_X]);
+        emulate(&call);
+        call.out[HC_BN_Y] = moved(call.out[HC_BN_Y]);
+        emulate(&call);
     }
 }
