@@ -278,6 +278,9 @@ Test(cuda_norm, a_sum_that_it_cannot_do_is_done_behind_it)
         assert_equal(&want, &sums[i].out[0]);
         memcpy(norm.in[HC_BN_X].data, x.data, hc_tensor_bytes(&x));
         memcpy(other.data, saved.data, hc_tensor_bytes(&saved));
+    }
+}
+
 /* A tensor of the same values, an element behind a vector's border. */
 static struct hc_tensor moved(struct hc_tensor t)
 {
