@@ -296,18 +296,18 @@ Test(cuda_norm, a_tensor_that_is_not_aligned_is_read_and_written_by_elements)
 {
     for (int f = 0; f < 3; f++) {
         struct hc_call call = train(h[f], 131, 8, 0);
-        struct hc_call infer = {.op = HC_OP_bn_infer,
-                                .in = {call.in[0], call.in[1], call.in[2], call.in[3], call.in[4]},
-                                .out = {filled(call.in[0], 0, 0)},
-                                .params.bn = {.eps = 1e-5}};
+        struct hc_call infer = call;
+        infer.op = HC_OP_bn_infer;
+        memset(infer.out, 0, sizeof infer.out);
+        infer.out[HC_BN_Y] = filled(call.in[HC_BN_X], 0, 0);
         struct hc_call same = infer;
         emulate(&infer);
         same.in[HC_BN_X] = moved(infer.in[HC_BN_X]);
-        same.out[0] = filled(infer.out[0], 0, 0);
+        same.out[HC_BN_Y] = filled(infer.out[HC_BN_Y], 0, 0);
         emulate(&same);
         assert_same(&same, infer.out);
         same = infer;
-        same.out[0] = moved(filled(infer.out[0], 0, 0));
+        same.out[HC_BN_Y] = moved(filled(infer.out[HC_BN_Y], 0, 0));
         emulate(&same);
         assert_same(&same, infer.out);
         call.in[HC_BN_X] = moved(call.in[HC_BN_X]);
