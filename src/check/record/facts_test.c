@@ -72,13 +72,14 @@ Test(facts, of_a_run_name_the_plan_of_each_convolution, .init = make_record)
     struct hc_record record;
     cr_assert_eq(hc_record_read("a.json", &record), HC_OK, "%s", hc_message());
     json_object_foreach(json_object_get(record.backends, "cuda-emulated"), name, fact) plans +=
-        strncmp(name, "conv2d fp32 to fp32", 19) == 0 &&
+        strncmp(name, "conv2d fp32, x 1x3x3x16", 23) == 0 &&
         strncmp(json_string_value(fact), "engine 0", 8) == 0;
     cr_expect_gt(plans, 0);
     cr_expect_null(json_object_get(record.backends, "exact"));
     hc_record_free(&record);
     cr_assert_eq(run_shell("$hc report a.json --out page")->status, 0);
-    cr_expect_eq(run_shell("grep -q 'conv2d fp32 to fp32.*engine 0' page/report.html")->status, 0);
+    cr_expect_eq(run_shell("grep -q 'conv2d fp32, x 1x3x3x16.*engine 0' page/report.html")->status,
+                 0);
 }
 
 Test(facts, that_are_no_texts_are_refused, .init = make_record)
