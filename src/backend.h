@@ -198,10 +198,10 @@ struct hc_backend {
 
        From `capture` to `captured` the kernels of this queue record what they would have queued,
        and nothing runs. Kernels may be called and the scratch slot may be asked, nothing else:
-       allocate, release, upload, download, clear and replay fail with a line and spoil the capture. Every
-       call must have run on this queue before, so that its plans are made and its kernels loaded.
-       Whoever began a capture ends it, also after a kernel failed. `captured` then gives a graph,
-       or HC_DEVICE or HC_NO_MEMORY with the line of what spoilt it, and sets *graph to NULL.
+       allocate, release, upload, download, clear and replay fail with a line and spoil the capture.
+       Every call must have run on this queue before, so that its plans are made and its kernels
+       loaded. Whoever began a capture ends it, also after a kernel failed. `captured` then gives a
+       graph, or HC_DEVICE or HC_NO_MEMORY with the line of what spoilt it, and sets *graph to NULL.
 
        `replay` queues all of it behind what was queued before; errors are reported as those of
        kernels are. `forget` waits for the queue and frees the graph, which may be NULL. A graph is

@@ -1,6 +1,6 @@
-/* A launch that waits for the next call, which may be one that the same kernel can do on its way: the
-   sum of a residual, behind batch norm or before its gradient. Whatever else is asked of the queue
-   launches it first. */
+/* A launch that waits for the next call, which may be one that the same kernel can do on its way:
+   the sum of a residual, behind batch norm or before its gradient. Whatever else is asked of the
+   queue launches it first. */
 #ifndef HC_KERNELS_CUDA_PENDING_H
 #define HC_KERNELS_CUDA_PENDING_H
 

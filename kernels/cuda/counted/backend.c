@@ -1,6 +1,6 @@
-/* The backend cuda-counted: what cuda would be given is counted, and nothing is computed. All numbers
-   stay as they were uploaded, or 0. So a step of any size is counted in a moment, in memory that
-   nobody touches. */
+/* The backend cuda-counted: what cuda would be given is counted, and nothing is computed. All
+   numbers stay as they were uploaded, or 0. So a step of any size is counted in a moment, in memory
+   that nobody touches. */
 #include <stdlib.h>
 
 #include "kernels/cuda/capture.h"

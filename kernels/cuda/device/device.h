@@ -3,8 +3,8 @@
 
    A queue is a CUDA stream with the handles of the libraries on it. Launches and library calls are
    queued on the stream and return at once, and so are uploads as far as the staging memory goes
-   (memory.c); downloads wait for the stream, and report what went wrong on it. After an error from which CUDA cannot recover, every call fails with a
-   line that says what lost the device. */
+   (memory.c); downloads wait for the stream, and report what went wrong on it. After an error from
+   which CUDA cannot recover, every call fails with a line that says what lost the device. */
 #ifndef HC_KERNELS_CUDA_DEVICE_DEVICE_H
 #define HC_KERNELS_CUDA_DEVICE_DEVICE_H
 

@@ -1,13 +1,14 @@
 /* Memory of the device, and copies.
 
-   An upload passes through pinned memory of the queue, so that the caller may change his own at once
-   and nobody waits: what cudaMemcpyAsync does with memory that is not pinned depends on the system
-   (CUDA's "API synchronization behavior"). The queue is waited for when this memory is full, and for
-   an upload that is larger.
+   An upload passes through pinned memory of the queue, so that the caller may change his own at
+   once and nobody waits: what cudaMemcpyAsync does with memory that is not pinned depends on the
+   system (CUDA's "API synchronization behavior"). The queue is waited for when this memory is full,
+   and for an upload that is larger.
 
-   The block that was allocated last is kept when it is released, and handed out again if it is large
-   enough: whoever runs one call after the other, each between an allocation and a release, would
-   otherwise wait for the device twice a call. What still uses the block is on the same stream. */
+   The block that was allocated last is kept when it is released, and handed out again if it is
+   large enough: whoever runs one call after the other, each between an allocation and a release,
+   would otherwise wait for the device twice a call. What still uses the block is on the same
+   stream. */
 #include <string.h>
 
 #include "kernels/cuda/capture.h"

@@ -26,8 +26,8 @@ struct hc_watcher {
     void (*block)(struct hc_watcher *watcher);
     void (*barrier)(struct hc_watcher *watcher);
 
-    /* A fence; an atomic operation on 4 bytes; an access that must be aligned to its size. `from` is the
-       address of the instruction behind the call. */
+    /* A fence; an atomic operation on 4 bytes; an access that must be aligned to its size. `from`
+       is the address of the instruction behind the call. */
     void (*fence)(struct hc_watcher *watcher, const void *from);
     void (*atomic)(struct hc_watcher *watcher, const void *at, const void *from);
     void (*vector)(struct hc_watcher *watcher, const void *at, size_t bytes, const void *from);

@@ -10,9 +10,9 @@
 #include "kernels/cuda/kernel/device.h"
 #include "kernels/cuda/launch.h"
 
-/* Whether this block is the last of `blocks` to come here. It then sees what the others wrote before
-   they came. `arrived` is one of the queue's counters, 0 before the first block and after the last.
-   The block's shared memory, at least 4 bytes, is free before and afterwards. */
+/* Whether this block is the last of `blocks` to come here. It then sees what the others wrote
+   before they came. `arrived` is one of the queue's counters, 0 before the first block and after
+   the last. The block's shared memory, at least 4 bytes, is free before and afterwards. */
 HC_ON_DEVICE bool hc_dk_last_block(unsigned *arrived, int blocks)
 {
     unsigned *last = (unsigned *)hc_shared();
@@ -32,9 +32,9 @@ HC_ON_DEVICE bool hc_dk_last_block(unsigned *arrived, int blocks)
     return is_last;
 }
 
-/* Sums and maxima over the threads of a block of 32, 64, ... 1024 threads. The tree is fixed, so that
-   the same values give the same bits. `shared` is shared memory, a float for every warp, which is
-   free again when the function returns.
+/* Sums and maxima over the threads of a block of 32, 64, ... 1024 threads. The tree is fixed, so
+   that the same values give the same bits. `shared` is shared memory, a float for every warp, which
+   is free again when the function returns.
 
    Five times, each lane adds the value of the lane half as many lanes above; the first lane then
    has the sum of its warp. (The upper lanes have sums that nobody reads.) It leaves the sum in

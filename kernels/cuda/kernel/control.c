@@ -70,8 +70,8 @@ HC_ON_DEVICE void hc_dk_clip_body(const struct hc_call *c)
 HC_LAUNCHABLE(clip, struct hc_call)
 
 /* A thread for each pixel of the batch, with its three channels. Every thread draws its image's
-   crop again: ten rounds of integers against three reads and writes. The last block counts the batch,
-   when all have read the count: both may be the same tensor. */
+   crop again: ten rounds of integers against three reads and writes. The last block counts the
+   batch, when all have read the count: both may be the same tensor. */
 HC_ON_DEVICE void hc_dk_augment_body(const struct hc_dk_counted_call *a)
 {
     const struct hc_call *c = &a->call;

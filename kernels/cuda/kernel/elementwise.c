@@ -15,8 +15,8 @@ HC_ON_DEVICE bool hc_dk_is_aligned(const struct hc_tensor *t)
     return (uintptr_t)t->data % HC_DK_VECTOR == 0;
 }
 
-/* From one of fp32, bf16 and fp16 into another, to nearest: fp32 holds every value of the other two.
-   The bits of a NaN are kept, which the device's own instructions change. */
+/* From one of fp32, bf16 and fp16 into another, to nearest: fp32 holds every value of the other
+   two. The bits of a NaN are kept, which the device's own instructions change. */
 HC_ON_DEVICE uint32_t hc_dk_cast_bits(enum hc_format from, uint32_t bits, enum hc_format to)
 {
     float value = from == HC_FP32   ? hc_fp32_value(bits)
@@ -127,9 +127,9 @@ HC_ON_DEVICE void hc_dk_elementwise_body(const struct hc_call *c)
 }
 HC_LAUNCHABLE(elementwise, struct hc_call)
 
-/* A thread that finds an infinity or NaN sets a counter of the queue: 0 or 1 is 1, in whatever order
-   the threads come. The last block writes the flag, which keeps an overflow that was seen earlier.
-   The flag may be the one that was given. */
+/* A thread that finds an infinity or NaN sets a counter of the queue: 0 or 1 is 1, in whatever
+   order the threads come. The last block writes the flag, which keeps an overflow that was seen
+   earlier. The flag may be the one that was given. */
 HC_ON_DEVICE void hc_dk_unscale_body(const struct hc_dk_counted_call *a)
 {
     const struct hc_call *c = &a->call;

@@ -55,8 +55,8 @@ HC_ON_DEVICE float hc_dk_is_correct(const struct hc_dk_row *r)
     return 1 - hc_dk_block_max(wrong, (float *)hc_shared());
 }
 
-/* scratch[row] = the row's loss, scratch[rows + row] = 1 if it is correct, else 0. The last block adds
-   them up. */
+/* scratch[row] = the row's loss, scratch[rows + row] = 1 if it is correct, else 0. The last block
+   adds them up. */
 HC_ON_DEVICE void hc_dk_row_losses_body(const struct hc_dk_counted_call *a)
 {
     const struct hc_call *c = &a->call;

@@ -80,8 +80,8 @@ HC_ON_DEVICE void hc_dk_update_running(const struct hc_tensor *from, const struc
     hc_dk_store(to, c, running + momentum * (batch - running));
 }
 
-/* The saved and the running statistics of a channel from its sums. Where all x are equal fp64's last
-   bits may leave a sum of squares below zero. */
+/* The saved and the running statistics of a channel from its sums. Where all x are equal fp64's
+   last bits may leave a sum of squares below zero. */
 HC_ON_DEVICE void hc_dk_statistics(const struct hc_dk_norm *a, int64_t c, const double total[2])
 {
     const struct hc_call *call = &a->call;
@@ -172,8 +172,8 @@ HC_ON_DEVICE void hc_dk_bn_normalize_body(const struct hc_dk_norm *a)
 }
 HC_LAUNCHABLE(bn_normalize, struct hc_dk_norm)
 
-/* Sums of x - p and (x - p)^2 by slice; in a tile's last block the statistics; with one slice y, too.
-   Shared memory: 2 wide doubles a thread. */
+/* Sums of x - p and (x - p)^2 by slice; in a tile's last block the statistics; with one slice y,
+   too. Shared memory: 2 wide doubles a thread. */
 HC_ON_DEVICE void hc_dk_bn_moments_body(const struct hc_dk_norm *a)
 {
     enum hc_format x = a->call.in[HC_BN_X].format;

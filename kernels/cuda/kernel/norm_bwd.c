@@ -13,8 +13,8 @@ struct hc_dk_pair {
     float dz[HC_DK_WIDE];
 };
 
-/* Whether each y of a vector is above 0: all that leaky ReLU's gradient needs of it. It is read where
-   a->y lies, or from what the first pass has kept in `positive`. */
+/* Whether each y of a vector is above 0: all that leaky ReLU's gradient needs of it. It is read
+   where a->y lies, or from what the first pass has kept in `positive`. */
 HC_ON_DEVICE unsigned hc_dk_positive(const struct hc_dk_norm *a, enum hc_format dy, int wide,
                                      int64_t at, bool first)
 {

@@ -90,8 +90,8 @@ HC_ON_DEVICE void hc_dk_slice_sums(const struct hc_dk_tiling *r, int wide, doubl
     }
 }
 
-/* In the last block of a tile, adds up its slices: each of the tile's channels gets its totals in one
-   thread, for which *channel is set and which returns true. Every thread calls. */
+/* In the last block of a tile, adds up its slices: each of the tile's channels gets its totals in
+   one thread, for which *channel is set and which returns true. Every thread calls. */
 HC_ON_DEVICE bool hc_dk_tile_sums(const struct hc_dk_norm *a, double total[2], int64_t *channel)
 {
     const struct hc_dk_tiling *r = &a->tiling;

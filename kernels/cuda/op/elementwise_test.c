@@ -1,5 +1,5 @@
-/* Elementwise device kernels, emulated: more elements than one round of the grid's vectors has, and a
-   rest. */
+/* Elementwise device kernels, emulated: more elements than one round of the grid's vectors has, and
+   a rest. */
 #include <string.h>
 
 #include "kernels/cuda/kernel/vector.h"

@@ -149,8 +149,8 @@ static bool meets(const struct hc_tensor *tensors, int count, const struct hc_te
     return false;
 }
 
-/* Whether t shares memory with what batch norm writes. Two calls may do that one after the other, but
-   not in one kernel. */
+/* Whether t shares memory with what batch norm writes. Two calls may do that one after the other,
+   but not in one kernel. */
 static bool is_written(const struct hc_call *norm, const struct hc_tensor *t)
 {
     return meets(norm->out, hc_ops[norm->op].outputs, t) ||
@@ -181,8 +181,8 @@ bool hc_cuda_norm_takes_sum(struct hc_queue *queue, const struct hc_call *add)
     return true;
 }
 
-/* Whether the launch that waits makes dy as a sum; then the gradient's first kernel does so instead,
-   and `addends` are what it adds. */
+/* Whether the launch that waits makes dy as a sum; then the gradient's first kernel does so
+   instead, and `addends` are what it adds. */
 static bool takes_gradient(struct hc_queue *queue, struct hc_dk_norm *a,
                            struct hc_tensor addends[2])
 {

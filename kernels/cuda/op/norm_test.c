@@ -211,12 +211,12 @@ Test(cuda_norm, a_sum_right_behind_it_is_done_in_its_launch_with_the_same_bits)
             struct hc_call sum = sum_of(y, skip, filled(y, 0, 0));
             cr_assert_eq(run_both(&norm, &sum, true), 1);
             struct hc_tensor want_y = copied(&y);
-            struct hc_tensor want = copied(&sum.out[0]);
+            struct hc_tensor want = copied(&sum.out[HC_OUT]);
             memset(y.data, 0xff, hc_tensor_bytes(&y));
-            memset(sum.out[0].data, 0xff, hc_tensor_bytes(&y));
+            memset(sum.out[HC_OUT].data, 0xff, hc_tensor_bytes(&y));
             cr_assert_eq(run_both(&norm, &sum, false), 0);
             assert_equal(&want_y, &y);
-            assert_equal(&want, &sum.out[0]);
+            assert_equal(&want, &sum.out[HC_OUT]);
             sum = sum_of(skip, y, skip); /* in place */
             cr_assert_eq(run_both(&norm, &sum, false), 0);
             assert_equal(&want, &skip);
@@ -239,8 +239,9 @@ Test(cuda_norm, a_sum_right_before_its_gradient_is_done_in_its_launch_with_the_s
                                    .params.bn = {.slope = 0.1}};
             struct hc_tensor before = copied(&dy);
             cr_assert_eq(run_both(&sum, &back, true), 1);
-            struct hc_tensor want[] = {copied(&dy), copied(&back.out[0]), copied(&back.out[1]),
-                                       copied(&back.out[2])};
+            struct hc_tensor want[] = {copied(&dy), copied(&back.out[HC_BN_BWD_DX]),
+                                       copied(&back.out[HC_BN_BWD_DGAMMA]),
+                                       copied(&back.out[HC_BN_BWD_DBETA])};
             memcpy(dy.data, before.data, hc_tensor_bytes(&dy));
             cr_assert_eq(run_both(&sum, &back, false), 0);
             assert_equal(&want[0], &dy);
@@ -269,13 +270,13 @@ Test(cuda_norm, a_sum_that_it_cannot_do_is_done_behind_it)
         struct hc_tensor x = copied(&norm.in[HC_BN_X]);
         struct hc_tensor saved = copied(&other);
         int64_t apart = run_both(&norm, &sums[i], true);
-        struct hc_tensor want = copied(&sums[i].out[0]);
+        struct hc_tensor want = copied(&sums[i].out[HC_OUT]);
         memcpy(norm.in[HC_BN_X].data, x.data, hc_tensor_bytes(&x));
         memcpy(other.data, saved.data, hc_tensor_bytes(&saved));
         int64_t sum = run_both(&norm, &sums[i], false);
         cr_expect_eq(apart, 1);
         cr_expect_eq(sum, i < 4 ? 1 : 0, "%zu", i);
-        assert_equal(&want, &sums[i].out[0]);
+        assert_equal(&want, &sums[i].out[HC_OUT]);
         memcpy(norm.in[HC_BN_X].data, x.data, hc_tensor_bytes(&x));
         memcpy(other.data, saved.data, hc_tensor_bytes(&saved));
     }

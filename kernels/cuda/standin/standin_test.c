@@ -76,8 +76,8 @@ Test(standin, runs_cases_through_copies_launches_and_libraries, .init = enter_fo
     hc_record_free(&record);
 }
 
-/* The device's memory is allocated anew only for a call that needs more than all before it; each call
-   copies to the device and back, and waits once. The functions would fail at these numbers. */
+/* The device's memory is allocated anew only for a call that needs more than all before it; each
+   call copies to the device and back, and waits once. The functions would fail at these numbers. */
 Test(standin, a_call_allocates_nothing_and_waits_once, .init = enter_folder)
 {
     const struct ran *ran =

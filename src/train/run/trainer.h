@@ -131,8 +131,8 @@ struct hc_train_result {
        scratch took at once; of this call. */
     int64_t memory;
 
-    /* What the backend was given for the last step that was captured or queued as a whole; all 0 where
-       it does not count. */
+    /* What the backend was given for the last step that was captured or queued as a whole; all 0
+       where it does not count. */
     struct hc_work step_work;
 
     char captured[160]; /* "captured" if steps were replayed as a graph, otherwise why not */
