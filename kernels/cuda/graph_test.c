@@ -140,6 +140,35 @@ Test(graph, holds_the_plans_of_cudnn)
     release(&y);
 }
 
+/* A sum waits for the next call (pending.h). */
+Test(graph, a_library_is_called_behind_the_sum_that_it_reads)
+{
+    struct hc_tensor x = given(hc_tensor4(HC_FP32, 1, 1, 1, 2, NULL), (float[]){2, 3});
+    struct hc_tensor w = given(hc_tensor4(HC_FP32, 1, 1, 1, 2, NULL), (float[]){5, 7});
+    struct hc_tensor y = given(hc_tensor4(HC_FP32, 1, 1, 1, 1, NULL), (float[]){-1});
+    struct hc_call twice = {.op = HC_OP_add, .in = {[HC_X] = x, [HC_Y] = x}, .out = {[HC_OUT] = x}};
+    struct hc_call conv = {.op = HC_OP_conv2d,
+                           .in = {[HC_CONV_X] = x, [HC_CONV_W] = w},
+                           .out = {[HC_CONV_Y] = y},
+                           .params.conv = {.stride = 1}};
+    struct hc_call product = {.op = HC_OP_gemm,
+                              .in = {[HC_GEMM_A] = hc_tensor2(HC_FP32, 1, 2, x.data),
+                                     [HC_GEMM_B] = hc_tensor2(HC_FP32, 2, 1, w.data)},
+                              .out = {[HC_GEMM_OUT] = hc_tensor2(HC_FP32, 1, 1, y.data)},
+                              .params.gemm = {.alpha = 1}};
+    conv.scratch = backend->allocate(queue, backend->scratch(queue, &conv) + 1);
+    cr_assert_eq(run(&twice), HC_OK);
+    cr_assert_eq(run(&conv), HC_OK);
+    cr_expect_eq(first(&y), 4 * 5 + 6 * 7);
+    cr_assert_eq(run(&twice), HC_OK);
+    cr_assert_eq(run(&product), HC_OK);
+    cr_expect_eq(first(&y), 8 * 5 + 12 * 7);
+    backend->release(queue, conv.scratch);
+    release(&x);
+    release(&w);
+    release(&y);
+}
+
 Test(graph, may_be_empty_and_there_may_be_several)
 {
     struct hc_tensor x = vector(1, (float[]){1});
