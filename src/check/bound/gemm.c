@@ -69,6 +69,17 @@ static double with_c(const struct hc_call *call, const struct hc_accumulator *ac
     return fmax(first, last);
 }
 
+/* The relative error of beta C where alpha is 0: to add zeros loses nothing, in whatever order. */
+static double of_c_alone(const struct hc_call *call, const struct hc_accumulator *accumulator)
+{
+    double beta = call->params.gemm.beta;
+    double each = log1p(hc_format_unit(hc_bound_work(call)));
+    double rounded = expm1((beta != 0 && beta != 1) * each);
+    double lost = 0; /* with_c has counted it */
+    double first = hc_bound_in_unit(call) ? begun(accumulator, &lost) : 0;
+    return rounded + first * (1 + rounded);
+}
+
 /* The magnitudes of an element's products, which alpha = 0 hides in the result's. */
 static double products_of(const struct hc_element *e)
 {
@@ -103,7 +114,8 @@ double hc_bound_gemm(const struct hc_element *e, const struct hc_accumulator *ac
     double tail = (alpha != 1) + (p->beta != 0) + (p->beta != 0 && p->beta != 1);
     double relative = with_c(call, accumulator, additions, &lost);
     lost += hc_bound_flushed(call, accumulator, relative) * fmax(alpha, 1);
-    double error = relative * want->magnitude + lost + tail * hc_format_tiny(hc_bound_work(call));
+    double error = (alpha == 0 ? of_c_alone(call, accumulator) : relative) * want->magnitude +
+                   lost + tail * hc_format_tiny(hc_bound_work(call));
     double most = hc_format_max(hc_bound_work(call));
     if (alpha == 0 && call->in[HC_GEMM_A].data && call->in[HC_GEMM_B].data &&
         products_of(e) * (1 + relative) * (1 + 0x1p-20) <= most)

@@ -140,6 +140,8 @@ Test(judge, a_product_times_zero_is_judged)
     call.out[HC_GEMM_OUT] = hc_tensor2(HC_FP32, 2, 1, (float[]){7, 8});
     struct hc_judged_output r = judged(&call, HC_GEMM_OUT);
     cr_expect(r.wrong == 0 && r.worst.bound < 1e-5, "%g", r.worst.bound);
+    hc_tensor_set(&call.out[HC_GEMM_OUT], 1, 8 + 0x1p-20);
+    cr_expect_eq(judged(&call, HC_GEMM_OUT).wrong, 1, "no product is left to err");
     hc_tensor_set(&call.out[HC_GEMM_OUT], 1, 9);
     cr_expect_eq(judged(&call, HC_GEMM_OUT).wrong, 1);
     hc_tensor_set(&call.in[HC_GEMM_B], 2, 0x1p+100);
