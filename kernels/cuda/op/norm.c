@@ -181,6 +181,17 @@ bool hc_cuda_norm_takes_sum(struct hc_queue *queue, const struct hc_call *add)
     return true;
 }
 
+/* Whether another input of the gradient shares memory with dy, and has to wait for all of it. */
+static bool reads_dy_twice(const struct hc_dk_norm *a)
+{
+    const struct hc_call *c = &a->call;
+    for (int i = 0; i < hc_ops[c->op].inputs; i++)
+        if (i != hc_bn_bwd_slots(c->op)->dy &&
+            overlap(c->in[i].data, hc_tensor_bytes(&c->in[i]), a->dy.data, hc_tensor_bytes(&a->dy)))
+            return true;
+    return false;
+}
+
 /* Whether the launch that waits makes dy as a sum; then the gradient's first kernel does so
    instead, and `addends` are what it adds. */
 static bool takes_gradient(struct hc_queue *queue, struct hc_dk_norm *a,
@@ -189,7 +200,7 @@ static bool takes_gradient(struct hc_queue *queue, struct hc_dk_norm *a,
     struct hc_pending *p = &queue->pending;
     const struct hc_call *add = &p->args.call;
     if (!p->waits || p->which != HC_DK_elementwise || add->out[HC_OUT].data != a->dy.data ||
-        !alike(&add->out[HC_OUT], &a->dy))
+        !alike(&add->out[HC_OUT], &a->dy) || reads_dy_twice(a))
         return false;
     for (int i = 0; i < 2; i++) {
         if (!alike(&add->in[i], &a->dy) || is_written(&a->call, &add->in[i]))

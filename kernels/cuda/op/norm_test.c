@@ -5,6 +5,7 @@
 #include "kernels/cuda/cuda.h"
 #include "kernels/exact/testing.h"
 #include "num/rng.h"
+#include "op/descriptor.h"
 
 static const enum hc_format h[] = {HC_FP32, HC_BF16, HC_FP16};
 
@@ -290,6 +291,99 @@ static struct hc_tensor moved(struct hc_tensor t)
     at.data = (char *)at.data + hc_formats[t.format].bytes;
     memcpy(at.data, t.data, bytes);
     return at;
+}
+
+/* From `by` elements behind t's first. */
+static struct hc_tensor behind(struct hc_tensor t, int64_t by)
+{
+    t.data = (char *)t.data + by * (int64_t)hc_formats[t.format].bytes;
+    return t;
+}
+
+/* Of two images more than t has, for tensors that overlap. */
+static struct hc_tensor longer(struct hc_tensor t, uint64_t stream)
+{
+    struct hc_tensor more = t;
+    more.shape[0] += 2;
+    more = filled(more, stream, 0);
+    t.data = more.data;
+    return t;
+}
+
+/* The bytes from `first` on are the same, whether the calls are apart or not. */
+static void assert_order(const struct hc_call *first, const struct hc_call *second,
+                         const char *what)
+{
+    const struct hc_call *const calls[] = {first, second};
+    struct hc_tensor before[32];
+    struct hc_tensor want[32];
+    for (int pass = 0; pass < 2; pass++) {
+        int n = 0;
+        for (int i = 0; i < 2; i++)
+            for (int s = 0; s < hc_slot_count(calls[i]->op); s++, n++) {
+                const struct hc_tensor *t = hc_slot_tensor_const(calls[i], s);
+                if (pass == 0)
+                    before[n] = copied(t);
+                else
+                    memcpy(t->data, before[n].data, hc_tensor_bytes(t));
+            }
+        (void)run_both(first, second, pass == 0);
+        n = 0;
+        for (int i = 0; i < 2; i++)
+            for (int s = 0; s < hc_slot_count(calls[i]->op); s++, n++) {
+                const struct hc_tensor *t = hc_slot_tensor_const(calls[i], s);
+                if (pass == 0)
+                    want[n] = copied(t);
+                else
+                    cr_assert_eq(memcmp(want[n].data, t->data, hc_tensor_bytes(t)), 0,
+                                 "%s: call %d, slot %d", what, i, s);
+            }
+    }
+}
+
+Test(cuda_norm, tensors_of_a_sum_may_overlap_those_of_batch_norm)
+{
+    struct hc_call norm = train(HC_FP16, 70, 136, 0);
+    struct hc_tensor x = norm.in[HC_BN_X];
+    struct hc_tensor y = norm.out[HC_BN_Y] = longer(x, 41);
+    struct hc_tensor other = filled(x, 42, 0);
+    struct hc_call sum = sum_of(y, behind(y, 64), filled(x, 0, 0));
+    assert_order(&norm, &sum, "y and skip");
+    sum = sum_of(y, behind(other, 0), behind(y, 64));
+    assert_order(&norm, &sum, "y and the sum");
+
+    struct hc_tensor v = norm.out[HC_BN_SAVED_MEAN];
+    struct hc_tensor dx = longer(x, 43);
+    struct hc_tensor dy = filled(x, 44, 0);
+    struct hc_call back = {.op = HC_OP_bn_bwd,
+                           .in = {x, dy, norm.in[HC_BN_GAMMA], filled(v, 34, 0), filled(v, 35, 1)},
+                           .out = {dx, filled(v, 0, 0), filled(v, 0, 0)}};
+    sum = sum_of(behind(dx, 64), other, dy);
+    assert_order(&sum, &back, "dx and an addend");
+    back.in[HC_BN_BWD_X] = dy;
+    sum = sum_of(filled(x, 45, 0), other, dy);
+    assert_order(&sum, &back, "x and dy");
+}
+
+Test(cuda_norm, tensors_of_a_sum_need_not_be_aligned)
+{
+    for (int f = 0; f < 3; f++) {
+        struct hc_call norm = train(h[f], 131, 8, 0);
+        struct hc_tensor x = norm.in[HC_BN_X];
+        struct hc_tensor v = norm.out[HC_BN_SAVED_MEAN];
+        struct hc_tensor other = moved(filled(x, 46, 0));
+        struct hc_tensor dy = filled(x, 0, 0);
+        struct hc_call sum = sum_of(norm.out[HC_BN_Y], other, filled(x, 0, 0));
+        struct hc_call back = {
+            .op = HC_OP_bn_bwd,
+            .in = {x, dy, norm.in[HC_BN_GAMMA], filled(v, 34, 0), filled(v, 35, 1)},
+            .out = {filled(x, 0, 0), filled(v, 0, 0), filled(v, 0, 0)}};
+        (void)run_both(&norm, &sum, false);
+        sum = sum_of(norm.out[HC_BN_Y], filled(x, 47, 0), moved(filled(x, 0, 0)));
+        (void)run_both(&norm, &sum, false);
+        sum = sum_of(other, filled(x, 48, 0), dy);
+        (void)run_both(&sum, &back, false);
+    }
 }
 
 /* The emulation ends the program where a vector is not aligned. */
