@@ -188,6 +188,49 @@ Test(graph, may_be_empty_and_there_may_be_several)
     release(&y);
 }
 
+/* The blocks of a sum are counted: 5 here, and from 0 on in each launch. */
+Test(graph, counts_the_blocks_of_each_launch_anew)
+{
+    enum { N = 5000 };
+    static float ones[N];
+    for (int i = 0; i < N; i++)
+        ones[i] = 1;
+    struct hc_tensor x = vector(N, ones);
+    struct hc_tensor y = vector(1, (float[]){0});
+    struct hc_call sum = {.op = HC_OP_sum, .in = {x}, .out = {y}};
+    sum.params.reduce.accumulator = HC_FP32;
+    sum.scratch = backend->allocate(queue, backend->scratch(queue, &sum));
+    const struct hc_call *one = &sum;
+    cr_assert_eq(run(&sum), HC_OK);
+    cr_expect_eq(first(&y), N);
+    graph = capture(&one, 1);
+    for (int i = 2; i < 5; i++) {
+        put(&x, (float)i);
+        cr_assert_eq(backend->replay(queue, graph), HC_OK);
+        cr_expect_eq(first(&y), (float)(N - 1 + i));
+    }
+    backend->forget(queue, graph);
+    backend->release(queue, sum.scratch);
+    release(&x);
+    release(&y);
+}
+
+/* A sum waits for the next call (pending.h), which may write what it reads. */
+Test(graph, a_sum_is_done_before_a_copy_behind_it)
+{
+    struct hc_tensor x = vector(1, (float[]){3});
+    struct hc_tensor y = vector(1, (float[]){4});
+    struct hc_call add = addition(&x, &y);
+    cr_assert_eq(run(&add), HC_OK);
+    put(&x, 100);
+    cr_expect_eq(first(&y), 7, "an upload");
+    cr_assert_eq(run(&add), HC_OK);
+    cr_assert_eq(backend->clear(queue, y.data, sizeof(float)), HC_OK);
+    cr_expect_eq(first(&y), 0, "a clear");
+    release(&x);
+    release(&y);
+}
+
 static struct hc_tensor memory;
 
 static bool uploads(void)
@@ -221,11 +264,17 @@ static bool releases(void)
     return false;
 }
 
+static bool clears(void)
+{
+    return backend->clear(queue, memory.data, 4) == HC_OK;
+}
+
 static const struct {
     const char *name;
     bool (*works)(void);
 } forbidden[] = {{"upload", uploads},   {"download", downloads}, {"allocate", allocates},
-                 {"capture", captures}, {"replay", replays},     {"release", releases}};
+                 {"capture", captures}, {"replay", replays},     {"release", releases},
+                 {"clear", clears}};
 
 Test(graph, fails_after_what_a_capture_does_not_allow_and_names_it)
 {
