@@ -7,11 +7,11 @@ target_include_directories(hc_shadow_kernels PRIVATE ${CMAKE_BINARY_DIR}/floors/
 target_link_libraries(hc_shadow_kernels PRIVATE hc_interface)
 target_compile_definitions(hc_shadow_kernels PRIVATE HC_SHADOW)
 target_compile_options(hc_shadow_kernels PRIVATE -fno-sanitize=all -fsanitize=thread -O1 -g1)
-if(CMAKE_C_COMPILER_ID STREQUAL GNU)
+if(NOT CMAKE_C_COMPILER_ID STREQUAL GNU)
+  message(STATUS "The backend cuda-shadow is unavailable: it wants gcc")
+elseif(CMAKE_C_FLAGS MATCHES "--coverage")
   # Counters of gcov are memory that a kernel has nothing to do with.
   target_compile_options(hc_shadow_kernels PRIVATE -fprofile-exclude-files=.*)
-else()
-  message(STATUS "The backend cuda-shadow is unavailable: it wants gcc")
 endif()
 target_sources(hc_kernels PRIVATE $<TARGET_OBJECTS:hc_shadow_kernels>)
 
