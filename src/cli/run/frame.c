@@ -1,5 +1,6 @@
 #include "cli/run/frame.h"
 
+#include <math.h>
 #include <string.h>
 
 #include "cli/colour.h"
@@ -10,6 +11,9 @@
 #include "op/wrap.h"
 
 enum { FIRST = 110 /* columns of the first line, at most */ };
+
+/* More than 16 terms lose that are cut to fp32's bits: 17 2^-23. */
+static const double COARSE = 0x1p-16;
 
 /* What people typed, as safe characters. */
 static void add_typed(struct hc_lines *t, const char *typed)
@@ -37,19 +41,31 @@ static void describe(const struct hc_run_command *s, struct hc_lines *t)
         hc_lines_add(t, ", shard %d of %d", o->shard->index, o->shard->of);
 }
 
-/* Who declares sums of less than fp32's bits widens the bounds of what it is asked. */
+/* What an accumulator may lose in one step over a block, as a part of the sum (check/bound/sum.c):
+   each term of a block loses up to 2^-extra_bits of an ulp, and the sum up to an ulp; half of that
+   where they are rounded. */
+static double step_of(const struct hc_accumulator *a)
+{
+    return ldexp(a->block * ldexp(1, -a->extra_bits) + 1, a->truncates - a->precision);
+}
+
+/* Who declares sums of less than fp32's bits, or blocks in which a step may lose more than COARSE,
+   widens the bounds of what it is asked. */
 static void tell_coarse(const struct hc_run_command *s)
 {
     const struct hc_run_options *o = &s->options;
     for (int b = 0; b < o->backend_count; b++) {
         const struct hc_accumulator *a = &o->backends[b]->accumulator;
         struct hc_lines t = {.used = 0};
-        if (a->precision >= hc_formats[HC_FP32].precision)
+        if (a->precision < hc_formats[HC_FP32].precision)
+            hc_lines_add(&t, "%s declares that it sums products in %d bits, of which fp32 has %d",
+                         o->backends[b]->name, a->precision, hc_formats[HC_FP32].precision);
+        else if (a->block > 1 && step_of(a) > COARSE)
+            hc_lines_add(&t, "%s declares blocks of %d terms, each of which may lose %.2g of a sum",
+                         o->backends[b]->name, a->block, step_of(a));
+        else
             continue;
-        hc_lines_add(&t,
-                     "%s declares that it sums products in %d bits, of which fp32 has %d: its "
-                     "bounds are wider",
-                     o->backends[b]->name, a->precision, hc_formats[HC_FP32].precision);
+        hc_lines_add(&t, ": its bounds are wider");
         hc_print_narrow(s->out, hc_table_columns(s->out, FIRST), 0, 2, t.text);
     }
 }

@@ -45,6 +45,25 @@ Test(frame, says_whose_sums_are_declared_to_be_coarse, .init = init)
     }
 }
 
+/* 16 terms are what units add at once. */
+Test(frame, says_whose_blocks_are_declared_to_be_coarse, .init = init)
+{
+    static const char line[] =
+        "printf '%%s\\n' 'read hello' 'echo \"{\\\"pipe\\\": 1, \\\"name\\\": \\\"mine\\\", "
+        "\\\"ops\\\": {\\\"add\\\": {}}, \\\"accumulator\\\": {\\\"precision\\\": 24, "
+        "\\\"block\\\": %d, \\\"truncates\\\": true}}\"' >p.sh; "
+        "$hc run op/add/fp32/1/normal --backend 'pipe:sh p.sh'";
+    static const int blocks[] = {16, 65536};
+    for (int i = 0; i < 2; i++) {
+        char text[512];
+        (void)snprintf(text, sizeof text, line, blocks[i]);
+        const struct ran *ran = run_shell(text);
+        bool told = strstr(ran->out, "mine declares blocks of 65536 terms, each of which may lose "
+                                     "0.0078 of a sum: its bounds");
+        cr_expect_eq(told, blocks[i] == 65536, "%s%s", ran->out, ran->err);
+    }
+}
+
 Test(frame, says_fail_and_how_many, .init = init)
 {
     const struct ran *ran =
