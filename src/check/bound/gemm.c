@@ -3,15 +3,43 @@
 
 #include "check/bound/products.h"
 
+/* The magnitudes of an element's products, which alpha = 0 hides in the result's. */
+static double products_of(const struct hc_element *e)
+{
+    const struct hc_call *call = e->call;
+    const struct hc_tensor *a = &call->in[HC_GEMM_A];
+    const struct hc_tensor *b = &call->in[HC_GEMM_B];
+    const int64_t *shape = call->out[HC_GEMM_OUT].shape;
+    int64_t k = a->shape[call->params.gemm.transpose_a ? 0 : 1];
+    int64_t i = e->index / shape[1];
+    int64_t j = e->index % shape[1];
+    double sum = 0;
+    for (int64_t t = 0; t < k; t++)
+        sum += fabs(hc_tensor_get(a, call->params.gemm.transpose_a ? t * shape[0] + i : i * k + t) *
+                    hc_tensor_get(b, call->params.gemm.transpose_b ? j * k + t : t * shape[1] + j));
+    return sum;
+}
+
+/* Whether alpha is 0 and the products' sum, with its relative error, is at most `most`: then what
+   alpha = 0 multiplies is no infinity. */
+static bool leaves_out(const struct hc_element *e, double alpha, double relative, double most)
+{
+    const struct hc_call *call = e->call;
+    return alpha == 0 && call->in[HC_GEMM_A].data && call->in[HC_GEMM_B].data &&
+           products_of(e) * (1 + relative) * (1 + 0x1p-20) <= most;
+}
+
 /* Sums in fp16. Each product and each partial sum is rounded to fp16, or cut, and errs by U: U = u
    to nearest, 2 u where the device cuts. Where it cuts, no term meets more than n errors, which
    come to (1 + U)^n - 1 of S; to nearest, one after the other, they come to n u (Jeannerod and
    Rump). The rest is as in fp32, and C is rounded, too. A product below fp16's normal numbers loses
-   less than the smallest of them; sums there are exact. The bound is infinite where a partial sum,
-   alpha's multiple or C may leave fp16. */
-static double half_gemm(const struct hc_call *call, const struct hc_accumulator *accumulator,
+   less than the smallest of them; sums there are exact. Of products that alpha = 0 leaves out
+   nothing errs, nor does the addition of their 0: what is left is to round C and beta C. The bound
+   is infinite where a partial sum, alpha's multiple or C may leave fp16. */
+static double half_gemm(const struct hc_element *e, const struct hc_accumulator *accumulator,
                         const struct hc_exact *want)
 {
+    const struct hc_call *call = e->call;
     const struct hc_gemm *p = &call->params.gemm;
     double n = hc_call_length(call);
     double u = hc_format_unit(HC_FP16);
@@ -22,8 +50,11 @@ static double half_gemm(const struct hc_call *call, const struct hc_accumulator 
     double sum = accumulator->truncates ? expm1(n * each) : n * u;
     double relative = sum + (1 + sum) * expm1(tail * each);
     double lost = (n * fmax(alpha, 1) + tail) * hc_format_tiny(HC_FP16);
-    double error = relative * want->magnitude + (1 + relative) * lost;
-    double largest = hc_format_max(HC_FP16) * fmin(fmin(alpha, beta), 1);
+    double of_c = expm1((p->beta != 0 ? 2 : 0) * each);
+    double error = (alpha == 0 ? of_c : relative) * want->magnitude + (1 + relative) * lost;
+    double most = hc_format_max(HC_FP16);
+    double scale = leaves_out(e, alpha, sum, most) ? 1 : alpha;
+    double largest = most * fmin(fmin(scale, beta), 1);
     return hc_bound_in_range(error, want->magnitude, largest);
 }
 
@@ -80,23 +111,6 @@ static double of_c_alone(const struct hc_call *call, const struct hc_accumulator
     return rounded + first * (1 + rounded);
 }
 
-/* The magnitudes of an element's products, which alpha = 0 hides in the result's. */
-static double products_of(const struct hc_element *e)
-{
-    const struct hc_call *call = e->call;
-    const struct hc_tensor *a = &call->in[HC_GEMM_A];
-    const struct hc_tensor *b = &call->in[HC_GEMM_B];
-    const int64_t *shape = call->out[HC_GEMM_OUT].shape;
-    int64_t k = a->shape[call->params.gemm.transpose_a ? 0 : 1];
-    int64_t i = e->index / shape[1];
-    int64_t j = e->index % shape[1];
-    double sum = 0;
-    for (int64_t t = 0; t < k; t++)
-        sum += fabs(hc_tensor_get(a, call->params.gemm.transpose_a ? t * shape[0] + i : i * k + t) *
-                    hc_tensor_get(b, call->params.gemm.transpose_b ? j * k + t : t * shape[1] + j));
-    return sum;
-}
-
 /* The magnitude is that of the whole result, alpha included. What the products lose by underflow is
    multiplied by alpha. The products' sum must not overflow; with alpha = 0 that is asked of the
    products themselves. */
@@ -106,7 +120,7 @@ double hc_bound_gemm(const struct hc_element *e, const struct hc_accumulator *ac
     const struct hc_call *call = e->call;
     const struct hc_gemm *p = &call->params.gemm;
     if (p->half_accumulator)
-        return half_gemm(call, accumulator, want);
+        return half_gemm(e, accumulator, want);
     double alpha = alpha_of(p);
     double additions;
     double lost =
@@ -117,8 +131,7 @@ double hc_bound_gemm(const struct hc_element *e, const struct hc_accumulator *ac
     double error = (alpha == 0 ? of_c_alone(call, accumulator) : relative) * want->magnitude +
                    lost + tail * hc_format_tiny(hc_bound_work(call));
     double most = hc_format_max(hc_bound_work(call));
-    if (alpha == 0 && call->in[HC_GEMM_A].data && call->in[HC_GEMM_B].data &&
-        products_of(e) * (1 + relative) * (1 + 0x1p-20) <= most)
+    if (leaves_out(e, alpha, relative, most))
         alpha = 1;
     return hc_bound_in_range(error, want->magnitude, most * fmin(alpha, 1));
 }

@@ -148,6 +148,21 @@ Test(judge, a_product_times_zero_is_judged)
     cr_expect_eq(judged(&call, HC_GEMM_OUT).wrong, 0, "the second sum overflows");
 }
 
+/* So it is in fp16's sums, which end at 65504. */
+Test(judge, a_product_in_fp16_times_zero_is_judged)
+{
+    uint16_t eight = 0x4800;
+    struct hc_call call = five_terms(eight);
+    call.params.gemm = (struct hc_gemm){.alpha = 0, .beta = 1, .half_accumulator = true};
+    call.in[HC_GEMM_C] = hc_tensor2(HC_FP16, 1, 1, &eight);
+    struct hc_judged_output r = judged(&call, HC_GEMM_OUT);
+    cr_expect(r.wrong == 0 && r.worst.bound < 0.02, "%g", r.worst.bound);
+    hc_tensor_set(&call.out[HC_GEMM_OUT], 0, 8 + 0x3p-7);
+    cr_expect_eq(judged(&call, HC_GEMM_OUT).wrong, 1, "no product is left to err");
+    hc_tensor_set(&call.in[HC_GEMM_B], 0, 100);
+    cr_expect_eq(judged(&call, HC_GEMM_OUT).wrong, 0, "the sum overflows");
+}
+
 static struct hc_call sums_in_fp16(void)
 {
     struct hc_call call = {.op = HC_OP_gemm, .params.gemm = {.alpha = 1, .half_accumulator = true}};
