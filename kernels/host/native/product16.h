@@ -23,10 +23,18 @@
    part meets at most min(16, ceil(k / 2)) - 1 others in its chain, then the other chain, and the
    sums so far in each tile from its own on: D = min(16, ceil(k / 2)) + t <= k / 2 + 1.5 additions.
    The three others meet at most D + 3 t, and they are 2^-6 of S: (k / 2 + 1.5 + 3 k / 32 + 3) / 64
-   roundings of S. Both together are less than 0.51 k + 1.6 <= k - 1 for k >= 16 (a sum over j
-   shares of the images adds j - 1 <= 7 more, and D counts a share's terms alone, at most k / 8 of
-   them if j = 8: filter.c). Errors of errors are k u times as small as this, and half of k is to
-   spare. */
+   roundings of S. Both together are less than 0.51 k + 1.6 <= k - 1.
+
+   The filter's gradient may sum its k terms in j <= 8 shares of the images, which j - 1 additions
+   put together. If j > 1 a share has at most k / 2 terms, and 0.51 k / 2 + 1.6 + 7 <= k - 1 for
+   k >= 16. A share may also be a chain of products (filter.c), of which each begins with the sum of
+   those before it. Then all but the last of them have more than 256 terms, so that k > 256, and
+   there are at most k / 256 + 1 of them. The sum so far meets 4 tiles' additions for each 32 terms
+   of a product; over all products these are 4 sum ceil(k_i / 32) <= 4 (k / 32 + k / 256 + 1). So
+   each part meets at most 16 + 9 k / 64 + 4 additions, and 7 of shares: both parts together come to
+   less than (1 + 2^-6) (0.15 k + 20) + 7 < 0.16 k + 28 <= k - 1.
+
+   Errors of errors are k u times as small as this, and k / 8 is to spare. */
 #ifndef HC_KERNELS_HOST_NATIVE_PRODUCT16_H
 #define HC_KERNELS_HOST_NATIVE_PRODUCT16_H
 
