@@ -46,6 +46,10 @@ Test(greeting, formats_that_are_flushed_are_read)
                  HC_OK, "%s", hc_message());
     cr_expect(!g.accumulator.flushes);
     cr_expect_eq(g.flushed, 1u << HC_BF16 | 1u << HC_TF32);
+    cr_assert_eq(reads("{\"pipe\": 1, \"name\": \"a\", \"ops\": {\"gemm\": {}}, \"accumulator\": "
+                       "{\"precision\": 24, \"flushes\": []}}"),
+                 HC_OK, "%s", hc_message());
+    cr_expect(!g.accumulator.flushes && g.flushed == 0);
 }
 
 Test(greeting, what_is_not_said_is_usual)
@@ -128,7 +132,13 @@ Test(greeting, what_is_wrong_is_told)
          "\"flushes\" is neither true nor false nor an array of formats"},
         {"{\"pipe\": 1, \"name\": \"a\", \"ops\": {\"add\": {}}, \"accumulator\": "
          "{\"precision\": 24, \"flushes\": [\"half\"]}}",
-         "'half' is none of the \"flushes\" of accumulator"},
+         "\"accumulator\": 'half' in \"flushes\" is no format, such as bf16 or tf32"},
+        {"{\"pipe\": 1, \"name\": \"a\", \"ops\": {\"add\": {}}, \"accumulator\": "
+         "{\"precision\": 24, \"flushes\": [\"BF16\"]}}",
+         "'BF16' in \"flushes\" is no format"},
+        {"{\"pipe\": 1, \"name\": \"a\", \"ops\": {\"add\": {}}, \"accumulator\": "
+         "{\"precision\": 24, \"flushes\": [\"bf16\", 7]}}",
+         "'something' in \"flushes\" is no format"},
         {"{\"pipe\": 1, \"name\": \"a\", \"ops\": {\"add\": {}}, \"accumulator\": "
          "{\"precision\": 7}}",
          "\"accumulator\" is impossible"},

@@ -115,16 +115,35 @@ static int as_int(json_int_t n)
     return n < INT_MIN || n > INT_MAX ? INT_MAX : (int)n;
 }
 
+static enum hc_status no_factors(const char *word)
+{
+    struct hc_nearest nearest = hc_nearest_to(word, strlen(word));
+    for (int f = 0; f < HC_FORMAT_COUNT; f++)
+        hc_nearest_try(&nearest, hc_formats[f].name);
+    return hc_fail(HC_INVALID,
+                   "\"accumulator\": '%.40s' in \"flushes\" is no format, such as bf16 or tf32%s",
+                   word, hc_nearest_hint(&nearest));
+}
+
 /* true, false, or the formats of factors whose products are flushed. */
 static enum hc_status read_flushes(struct hc_greeting *g, const json_t *value)
 {
+    size_t i;
+    json_t *element;
     if (value && !json_is_array(value) && !json_is_boolean(value))
         return hc_fail(HC_INVALID, "\"accumulator\": \"flushes\" is neither true nor false nor an "
                                    "array of formats");
     g->accumulator.flushes = json_is_true(value);
-    return json_is_array(value)
-               ? read_words("accumulator", "flushes", value, format_name, &g->flushed)
-               : HC_OK;
+    g->flushed = 0;
+    json_array_foreach(value, i, element)
+    {
+        const char *word = json_string_value(element);
+        enum hc_format format = word ? hc_format_by_name(word) : HC_FORMAT_COUNT;
+        if (format == HC_FORMAT_COUNT)
+            return no_factors(word ? word : "something");
+        g->flushed |= 1u << format;
+    }
+    return HC_OK;
 }
 
 /* The same limits as for plug-ins: a bound must be derivable. */

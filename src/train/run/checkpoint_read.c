@@ -67,21 +67,25 @@ enum hc_status hc_checkpoint_open(struct hc_tensor_file *file, const char *path)
    it was made on, and is believed. */
 static enum hc_status check_identity(const char *path, const char *got, const char *want)
 {
+    char its[HC_MADE_ON_SHOWN];
+    char ours[HC_MADE_ON_SHOWN];
     while (*got != '\0' || *want != '\0') {
         int got_word = (int)strcspn(got, " ");
         int want_word = (int)strcspn(want, " ");
         if (got_word == 0 && hc_made_on_is(want))
             return HC_OK;
+        hc_made_on_show(got, got_word, its);
+        hc_made_on_show(want, want_word, ours);
         if (got_word == 0)
-            return hc_fail(HC_INVALID, "%s: the checkpoint of another run: it has no %.*s", path,
-                           want_word, want);
+            return hc_fail(HC_INVALID, "%s: the checkpoint of another run: it has no %s", path,
+                           ours);
         if (want_word == 0)
             return hc_fail(HC_INVALID,
-                           "%s: the checkpoint of another run: its %.*s, which this run has not",
-                           path, got_word, got);
+                           "%s: the checkpoint of another run: its %s, which this run has not",
+                           path, its);
         if (got_word != want_word || memcmp(got, want, (size_t)want_word) != 0)
-            return hc_fail(HC_INVALID, "%s: the checkpoint of another run: its %.*s, not %.*s",
-                           path, got_word, got, want_word, want);
+            return hc_fail(HC_INVALID, "%s: the checkpoint of another run: its %s, not %s", path,
+                           its, ours);
         got += got_word + (got[got_word] == ' ');
         want += want_word + (want[want_word] == ' ');
     }

@@ -1,10 +1,12 @@
 #include "train/run/made_on.h"
 
+#include <ctype.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "fallback.h"
+#include "op/text.h"
 #include "train/run/checkpoint.h"
 
 enum { SHOWN = 120, VALUE = SHOWN + 24 };
@@ -76,4 +78,33 @@ bool hc_made_on_is(const char *word)
         if (strncmp(word, keys[key], strlen(keys[key])) == 0)
             return true;
     return false;
+}
+
+/* The byte that %xx stands for at `from`, or 0. */
+static char escaped(const char *from)
+{
+    unsigned byte = 0;
+    int used = 0;
+    bool whole = from[0] == '%' && isxdigit((unsigned char)from[1]) &&
+                 sscanf(from, "%%%2x%n", &byte, &used) == 1 && used == 3;
+    return whole ? (char)byte : '\0';
+}
+
+void hc_made_on_show(const char *word, int length, char text[HC_MADE_ON_SHOWN])
+{
+    char plain[HC_MADE_ON_SHOWN];
+    char character[5];
+    const char *at = plain;
+    bool escapes = hc_made_on_is(word);
+    size_t used = 0;
+    for (int i = 0; i < length && used + 1 < sizeof plain; i++) {
+        char byte = escapes && i + 2 < length ? escaped(word + i) : '\0';
+        plain[used++] = byte ? byte : word[i];
+        i += byte ? 2 : 0;
+    }
+    plain[used] = '\0';
+    used = 0;
+    for (size_t n; (n = hc_text_next(&at, character)) > 0 && used + n < HC_MADE_ON_SHOWN; used += n)
+        memcpy(text + used, character, n);
+    text[used] = '\0';
 }

@@ -16,4 +16,11 @@ void hc_made_on(const struct hc_backend *backend, struct hc_queue *queue,
 /* Whether the word is one of these. Checkpoints of before have none of them. */
 bool hc_made_on_is(const char *word);
 
+/* Room for one such word as people read it. */
+enum { HC_MADE_ON_SHOWN = 512 };
+
+/* The word, `length` bytes of an identity, as people read it: spaces for %20, in safe characters.
+   What does not fit is left out. */
+void hc_made_on_show(const char *word, int length, char text[HC_MADE_ON_SHOWN]);
+
 #endif
