@@ -30,7 +30,8 @@ void hc_cuda_memory_close(struct hc_queue *queue)
     (void)cudaFreeHost(queue->staging);
 }
 
-/* A block that was too small grows at least twofold, so that it does so a few times only. */
+/* A block that was too small grows at least twofold, so that it does so a few times only; where
+   that does not fit, it has what is asked for. */
 static size_t size_for(size_t bytes, size_t before)
 {
     size_t size = before ? 2 * before : bytes;
@@ -54,6 +55,10 @@ void *hc_cuda_allocate(struct hc_queue *queue, size_t bytes)
         (void)cudaFree(kept->memory);
     *kept = (struct hc_block){.bytes = size_for(bytes, before), .used = true};
     enum hc_status status = hc_cuda_check(cudaMalloc(&memory, kept->bytes), "cudaMalloc");
+    if (status == HC_NO_MEMORY && kept->bytes > bytes) {
+        kept->bytes = bytes;
+        status = hc_cuda_check(cudaMalloc(&memory, bytes), "cudaMalloc");
+    }
     if (status == HC_NO_MEMORY && cudaMemGetInfo(&left, &all) == cudaSuccess)
         (void)hc_fail(HC_NO_MEMORY,
                       "cuda: no memory for %zu bytes on the device: %zu of its %zu are free", bytes,

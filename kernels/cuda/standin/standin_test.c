@@ -86,6 +86,15 @@ Test(standin, a_call_allocates_nothing_and_waits_once, .init = enter_folder)
     cr_expect_eq(ran->status, 0, "%s%s", ran->out, ran->err);
 }
 
+/* The third allocation is of a block that grows. */
+Test(standin, where_twice_the_memory_does_not_fit_what_is_needed_is_allocated, .init = enter_folder)
+{
+    const struct ran *ran =
+        run_shell(WITH "HALFCHECK_STANDIN=cudaMalloc:3=2 $hc run 'op/add/fp16/*' --backend cuda"
+                       " --no-fingerprint");
+    cr_expect_eq(ran->status, 0, "%s%s", ran->out, ran->err);
+}
+
 /* A failure ends in status 2 and one line for each case, whatever is left to run. */
 static void expect_errors(const char *standin, const char *line)
 {
@@ -112,7 +121,7 @@ static void expect_errors(const char *standin, const char *line)
 
 Test(standin, what_fails_while_cases_run_is_an_error_in_one_line, .init = enter_folder)
 {
-    expect_errors("cudaMalloc:3=2", "on the device: 1000 of its 2000 are free");
+    expect_errors("cudaMalloc:2=2", "on the device: 1000 of its 2000 are free");
     expect_errors("cudaMemcpyAsync:5=1", "cuda: upload: some error");
     expect_errors("cudaStreamSynchronize:3=1", "load: some error");
     expect_errors("cudaLaunchKernel:4=701", "cuda: elementwise: some error");
