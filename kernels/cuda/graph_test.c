@@ -314,3 +314,22 @@ Test(graph, that_a_kernel_refused_to_be_part_of_lacks_that_call)
     cr_assert_eq(backend->captured(queue, &graph), HC_OK);
     backend->forget(queue, graph);
 }
+
+/* More than the pinned memory of a queue holds: it is filled anew while copies from it may wait. */
+Test(graph, a_source_may_be_changed_as_soon_as_its_upload_returns)
+{
+    enum { COUNT = 3 << 18 };
+    static float values[COUNT];
+    struct hc_tensor tensors[3];
+    for (int t = 0; t < 3; t++) {
+        for (int i = 0; i < COUNT; i++)
+            values[i] = (float)(t + 1);
+        tensors[t] = vector(COUNT, values);
+    }
+    for (int t = 0; t < 3; t++) {
+        cr_assert_eq(backend->download(queue, values, tensors[t].data, sizeof values), HC_OK);
+        cr_expect_eq(values[0], (float)(t + 1));
+        cr_expect_eq(values[COUNT - 1], (float)(t + 1));
+        release(&tensors[t]);
+    }
+}

@@ -20,6 +20,7 @@ struct hc_graph {
 struct hc_emulated_stream {
     struct hc_emulator *emulator;
     struct hc_graph *recording; /* NULL: none */
+    struct hc_graph *delayed;   /* NULL: none */
     bool idle;
 };
 
@@ -38,6 +39,7 @@ struct hc_emulated_stream *hc_emulated_stream_new(void)
 void hc_emulated_stream_free(struct hc_emulated_stream *stream)
 {
     hc_graph_free(stream->recording);
+    hc_graph_free(stream->delayed);
     hc_emulator_free(stream->emulator);
     free(stream);
 }
@@ -60,32 +62,56 @@ void hc_emulated_stream_touches(struct hc_emulated_stream *stream, const void *a
         watcher->library(watcher, at, bytes, writes);
 }
 
-bool hc_emulated_stream_submit(struct hc_emulated_stream *stream, hc_emulated_work *work,
-                               const void *args, size_t size)
-{
-    if (stream && stream->idle)
-        return true;
-    if (!hc_emulated_stream_is_capturing(stream)) {
-        work(stream, args);
-        return true;
-    }
-    struct item *item = malloc(sizeof *item + size);
-    if (!item)
-        return false;
-    item->next = NULL;
-    item->work = work;
-    memcpy(item->args, args, size);
-    *stream->recording->end = item;
-    stream->recording->end = &item->next;
-    return true;
-}
-
 static struct hc_graph *empty(void)
 {
     struct hc_graph *graph = malloc(sizeof *graph);
     if (graph)
         *graph = (struct hc_graph){NULL, &graph->first};
     return graph;
+}
+
+static bool append(struct hc_graph *graph, hc_emulated_work *work, const void *args, size_t size)
+{
+    struct item *item = malloc(sizeof *item + size);
+    if (!item)
+        return false;
+    item->next = NULL;
+    item->work = work;
+    memcpy(item->args, args, size);
+    *graph->end = item;
+    graph->end = &item->next;
+    return true;
+}
+
+bool hc_emulated_stream_delay(struct hc_emulated_stream *stream, hc_emulated_work *work,
+                              const void *args, size_t size)
+{
+    if (!stream->delayed)
+        stream->delayed = empty();
+    return stream->delayed && append(stream->delayed, work, args, size);
+}
+
+void hc_emulated_stream_settle(struct hc_emulated_stream *stream)
+{
+    struct hc_graph *delayed = stream ? stream->delayed : NULL;
+    if (!delayed)
+        return;
+    stream->delayed = NULL;
+    hc_graph_run(delayed, stream);
+    hc_graph_free(delayed);
+}
+
+bool hc_emulated_stream_submit(struct hc_emulated_stream *stream, hc_emulated_work *work,
+                               const void *args, size_t size)
+{
+    if (stream && stream->idle)
+        return true;
+    if (!hc_emulated_stream_is_capturing(stream)) {
+        hc_emulated_stream_settle(stream);
+        work(stream, args);
+        return true;
+    }
+    return append(stream->recording, work, args, size);
 }
 
 bool hc_emulated_stream_begin_capture(struct hc_emulated_stream *stream)
@@ -118,6 +144,7 @@ struct hc_graph *hc_graph_move(struct hc_graph *graph)
 
 void hc_graph_run(const struct hc_graph *graph, struct hc_emulated_stream *stream)
 {
+    hc_emulated_stream_settle(stream);
     for (const struct item *item = graph->first; item; item = item->next)
         item->work(stream, item->args);
 }

@@ -30,6 +30,12 @@ typedef void hc_emulated_work(struct hc_emulated_stream *stream, const void *arg
 bool hc_emulated_stream_submit(struct hc_emulated_stream *stream, hc_emulated_work *work,
                                const void *args, size_t size);
 
+/* Work that is done before what is submitted next, or when the stream is settled: a copy that a
+   device does beside the CPU. The first returns whether there was memory. */
+bool hc_emulated_stream_delay(struct hc_emulated_stream *stream, hc_emulated_work *work,
+                              const void *args, size_t size);
+void hc_emulated_stream_settle(struct hc_emulated_stream *stream);
+
 /* Between the two calls the stream records. The first returns whether there was memory. */
 bool hc_emulated_stream_begin_capture(struct hc_emulated_stream *stream);
 struct hc_graph *hc_emulated_stream_end_capture(struct hc_emulated_stream *stream);

@@ -1,4 +1,6 @@
-/* The stand-in's streams, memory, launches and graphs. A stream is one of the emulation. */
+/* The stand-in's streams, memory, launches and graphs. A stream is one of the emulation.
+   A copy to the device is done as late as it may be, so that a test sees whether its source is
+   changed too early. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -6,17 +8,43 @@
 #include "kernels/cuda/emulate/stream.h"
 #include "kernels/cuda/standin/standin.h"
 
+enum { STREAMS = 16 };
+static struct hc_emulated_stream *streams[STREAMS];
+
+/* Puts `now` in the place of `before`. */
+static void replace(struct hc_emulated_stream *before, struct hc_emulated_stream *now)
+{
+    int s = 0;
+    while (s < STREAMS && streams[s] != before)
+        s++;
+    if (s == STREAMS)
+        abort();
+    streams[s] = now;
+}
+
+static void settle_all(void)
+{
+    for (int s = 0; s < STREAMS; s++)
+        hc_emulated_stream_settle(streams[s]);
+}
+
 cudaError_t cudaStreamCreateWithFlags(cudaStream_t *stream, unsigned flags)
 {
     static int calls;
     cudaError_t error = hc_standin_error("cudaStreamCreateWithFlags", &calls);
     *stream = error == cudaSuccess ? (cudaStream_t)hc_emulated_stream_new() : NULL;
+    if (*stream)
+        replace(NULL, (struct hc_emulated_stream *)*stream);
     return flags == cudaStreamNonBlocking ? error : cudaErrorInvalidValue;
 }
 
 cudaError_t cudaStreamDestroy(cudaStream_t stream)
 {
-    hc_emulated_stream_free((struct hc_emulated_stream *)stream);
+    if (stream) {
+        hc_emulated_stream_settle((struct hc_emulated_stream *)stream);
+        replace((struct hc_emulated_stream *)stream, NULL);
+        hc_emulated_stream_free((struct hc_emulated_stream *)stream);
+    }
     return cudaSuccess;
 }
 
@@ -31,7 +59,10 @@ static cudaError_t not_captured(cudaStream_t stream, cudaError_t error)
 cudaError_t cudaStreamSynchronize(cudaStream_t stream)
 {
     static int calls;
-    return not_captured(stream, hc_standin_error("cudaStreamSynchronize", &calls));
+    cudaError_t error = not_captured(stream, hc_standin_error("cudaStreamSynchronize", &calls));
+    if (error == cudaSuccess)
+        hc_emulated_stream_settle((struct hc_emulated_stream *)stream);
+    return error;
 }
 
 cudaError_t cudaMalloc(void **memory, size_t bytes)
@@ -46,6 +77,7 @@ cudaError_t cudaMalloc(void **memory, size_t bytes)
 
 cudaError_t cudaFree(void *memory)
 {
+    settle_all();
     free(memory);
     return cudaSuccess;
 }
@@ -60,6 +92,7 @@ cudaError_t cudaMallocHost(void **memory, size_t bytes)
 
 cudaError_t cudaFreeHost(void *memory)
 {
+    settle_all();
     free(memory);
     return cudaSuccess;
 }
@@ -68,8 +101,10 @@ cudaError_t cudaMemsetAsync(void *memory, int value, size_t bytes, cudaStream_t 
 {
     static int calls;
     cudaError_t error = not_captured(stream, hc_standin_error("cudaMemsetAsync", &calls));
-    if (error == cudaSuccess)
+    if (error == cudaSuccess) {
+        hc_emulated_stream_settle((struct hc_emulated_stream *)stream);
         memset(memory, value, bytes);
+    }
     return error;
 }
 
@@ -81,14 +116,33 @@ cudaError_t cudaMemGetInfo(size_t *left, size_t *all)
     return hc_standin_error("cudaMemGetInfo", &calls);
 }
 
+struct copy {
+    void *to;
+    const void *from;
+    size_t bytes;
+};
+
+static void copy(struct hc_emulated_stream *stream, const void *args)
+{
+    const struct copy *c = args;
+    (void)stream;
+    memcpy(c->to, c->from, c->bytes);
+}
+
 cudaError_t cudaMemcpyAsync(void *to, const void *from, size_t bytes, enum cudaMemcpyKind kind,
                             cudaStream_t stream)
 {
     static int calls;
     cudaError_t error = not_captured(stream, hc_standin_error("cudaMemcpyAsync", &calls));
-    (void)kind;
-    if (error == cudaSuccess)
+    struct hc_emulated_stream *on = (struct hc_emulated_stream *)stream;
+    struct copy args = {to, from, bytes};
+    if (error == cudaSuccess && kind == cudaMemcpyHostToDevice)
+        return hc_emulated_stream_delay(on, copy, &args, sizeof args) ? cudaSuccess
+                                                                      : cudaErrorMemoryAllocation;
+    if (error == cudaSuccess) {
+        hc_emulated_stream_settle(on);
         memcpy(to, from, bytes);
+    }
     return error;
 }
 
