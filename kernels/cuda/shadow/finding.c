@@ -65,7 +65,7 @@ const char *hc_shadow_finding(struct hc_watcher *watcher)
 {
     struct hc_shadow *s = hc_shadow_of(watcher);
     bool any = s->has_finding;
-    if (any) /* the launch that ended may have left it so */
+    if (any && s->area[0].bytes) /* the launch that ended may have left it so */
         memset((void *)s->area[0].start, 0, s->area[0].bytes);
     s->has_finding = false;
     return any ? s->finding : NULL;
