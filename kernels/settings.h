@@ -1,5 +1,5 @@
 /* Settings of the backends built in, which `--set NAME=VALUE` makes: native=off has host multiply
-   bf16 in fp32, as CPUs without bf16 instructions do. They hold for the whole program. */
+   bf16 and fp16 in fp32, as CPUs without bf16 instructions do. They hold for the whole program. */
 #ifndef HC_KERNELS_SETTINGS_H
 #define HC_KERNELS_SETTINGS_H
 
@@ -9,7 +9,7 @@
 
 /* What can be set, for people. */
 #define HC_SETTINGS_HELP                                                                           \
-    "native=off: host multiplies bf16 in fp32, also where the CPU has bf16\n"                      \
+    "native=off: host multiplies bf16 and fp16 in fp32, also where the CPU has bf16\n"             \
     "instructions; native=amx, native=avx512bf16: by these"
 
 /* Whether the word, "NAME=VALUE", is about a setting. */
