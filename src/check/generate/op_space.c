@@ -135,7 +135,6 @@ static const struct hc_op_shape convolutions[] = {
     {"3x6x6x1-k1r3-p0", HC_STANDARD, false, false, {3, 6, 6, 1, 1, 3, 1, 0}},
     {"1x3x3x16-k16r3", HC_STANDARD, false, false, {1, 3, 3, 16, 16, 3, 1, 1}},
     {"2x3x3x32-k32r1", HC_STANDARD, true, false, {2, 3, 3, 32, 32, 1, 1, 0}},
-    {"1x4x3x32-k32r3", HC_STANDARD, true, false, {1, 4, 3, 32, 32, 3, 1, 1}},
     {"0x4x4x3-k2r3", HC_STANDARD, false, false, {0, 4, 4, 3, 2, 3, 1, 1}},
     {"1x9x9x4-k3r5-s3p2", HC_STANDARD, false, false, {1, 9, 9, 4, 3, 5, 3, 2}},
     {"4x16x16x24-k40r3", HC_EXHAUSTIVE, true, false, {4, 16, 16, 24, 40, 3, 1, 1}},
