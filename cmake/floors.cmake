@@ -51,7 +51,7 @@ function(hc_headers_alone name directory)
   if(directory)
     file(GLOB_RECURSE found CONFIGURE_DEPENDS RELATIVE ${CMAKE_SOURCE_DIR}
          ${CMAKE_SOURCE_DIR}/${directory}/*.h)
-    list(FILTER found EXCLUDE REGEX "/testing(_[a-z]+)?\\.h$|/cuda/(device|ptx|standin)/")
+    list(FILTER found EXCLUDE REGEX "/testing(_[a-z]+)?\\.h$|/cuda/(device|ptx|standin)/|/comm/mpi/")
     list(APPEND headers ${found})
   endif()
   set(sources "")

@@ -37,6 +37,9 @@ install(DIRECTORY ${CMAKE_BINARY_DIR}/include/halfcheck DESTINATION include COMP
 if(TARGET halfcheck-cuda)
   install(TARGETS halfcheck-cuda LIBRARY DESTINATION lib/halfcheck COMPONENT program)
 endif()
+if(TARGET halfcheck-mpi)
+  install(TARGETS halfcheck-mpi LIBRARY DESTINATION lib/halfcheck COMPONENT program)
+endif()
 install(FILES src/cli/manual/completion.bash RENAME halfcheck
         DESTINATION share/bash-completion/completions COMPONENT program)
 install(FILES src/cli/manual/completion.zsh RENAME _halfcheck

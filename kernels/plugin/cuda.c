@@ -51,27 +51,12 @@ static const struct hc_plugin absent = {
 
 static const struct hc_plugin *cuda = &absent;
 
-/* The file in the program's own folder, as it is built; or in ../lib/halfcheck, as it is installed.
-   An empty text if the folder is unknown. */
-static void path_by_program(char *path, size_t size)
-{
-    static const char *const places[] = {"../lib/halfcheck/halfcheck-cuda.so", "halfcheck-cuda.so"};
-    ssize_t length = readlink("/proc/self/exe", path, size - 1);
-    path[length > 0 ? length : 0] = '\0';
-    char *slash = strrchr(path, '/');
-    for (int i = 0; slash && i < 2; i++) {
-        (void)snprintf(slash + 1, size - (size_t)(slash + 1 - path), "%s", places[i]);
-        if (i == 0 && access(path, F_OK) == 0)
-            return;
-    }
-}
-
 static void find_cuda(void)
 {
     char found[4096];
     const char *path = getenv("HALFCHECK_CUDA_PLUGIN");
     if (!path) {
-        path_by_program(found, sizeof found);
+        hc_plugin_by_program(found, sizeof found, "halfcheck-cuda.so");
         path = found;
 #ifdef HC_NO_CUDA
         if (access(path, F_OK) != 0) {

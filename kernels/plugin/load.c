@@ -14,6 +14,19 @@ const char *hc_plugin_file(const char *path)
     return slash ? slash + 1 : path;
 }
 
+void hc_plugin_by_program(char *path, size_t size, const char *file)
+{
+    static const char *const places[] = {"../lib/halfcheck/", ""};
+    ssize_t length = readlink("/proc/self/exe", path, size - 1);
+    path[length > 0 ? length : 0] = '\0';
+    char *slash = strrchr(path, '/');
+    for (int i = 0; slash && i < 2; i++) {
+        (void)snprintf(slash + 1, size - (size_t)(slash + 1 - path), "%s%s", places[i], file);
+        if (i == 0 && access(path, F_OK) == 0)
+            return;
+    }
+}
+
 enum hc_status hc_plugin_is_readable(const char *path)
 {
     if (access(path, R_OK) != 0)

@@ -7,6 +7,10 @@
 /* How many backends a plug-in may have. */
 #define HC_MAX_PLUGIN 8
 
+/* Where a plug-in of halfcheck's own lies: in the program's folder, as it is built; or in
+   ../lib/halfcheck, as it is installed. An empty text if the folder is unknown. */
+void hc_plugin_by_program(char *path, size_t size, const char *file);
+
 /* HC_OK; or HC_IO or HC_INVALID, with a line, if there is no such file or it is cut short. The
    loader maps such a file without an error, and what touches the rest dies. */
 enum hc_status hc_plugin_is_readable(const char *path);

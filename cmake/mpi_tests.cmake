@@ -1,0 +1,37 @@
+# Ranks that mpirun starts. Without mpirun these tests are skipped, with a line.
+if(NOT BUILD_TESTING OR NOT CRITERION_LIBRARY)
+  return()
+endif()
+add_executable(comm-ranks src/comm/programs/ranks.c)
+target_link_libraries(comm-ranks PRIVATE hc_comm)
+# src/comm/plugin_test.c loads these.
+foreach(plugin other_mpi poor_mpi)
+  add_library(${plugin} MODULE src/comm/plugins/${plugin}.c)
+  target_link_libraries(${plugin} PRIVATE hc_op)
+  target_include_directories(${plugin} PRIVATE ${CMAKE_BINARY_DIR}/floors/comm)
+endforeach()
+add_dependencies(src.comm.plugin_test other_mpi poor_mpi nothing)
+target_compile_definitions(src.comm.plugin_test PRIVATE HC_NO_PLUGIN="$<TARGET_FILE:nothing>"
+                           HC_OTHER_MPI="$<TARGET_FILE:other_mpi>"
+                           HC_POOR_MPI="$<TARGET_FILE:poor_mpi>")
+if(NOT TARGET halfcheck-mpi)
+  return()
+endif()
+add_dependencies(comm-ranks halfcheck-mpi)
+
+# hc_mpi_test(NAME RANKS COMMAND...): `mpirun -n RANKS COMMAND` must end with status 0.
+function(hc_mpi_test name ranks)
+  add_test(NAME mpi-${name} COMMAND ${CMAKE_SOURCE_DIR}/.ci/mpirun -n ${ranks} ${ARGN})
+  set_tests_properties(mpi-${name} PROPERTIES SKIP_RETURN_CODE 77 TIMEOUT 120)
+endfunction()
+
+foreach(ranks 1 2 4 8)
+  hc_mpi_test(ranks-${ranks} ${ranks} $<TARGET_FILE:comm-ranks> works)
+endforeach()
+
+# What is longer than an int counts goes in pieces. Here a piece is short, and all is longer.
+hc_mpi_plugin(mpi-pieces HC_MPI_PIECE=1000)
+add_dependencies(comm-ranks mpi-pieces)
+hc_mpi_test(pieces 3 $<TARGET_FILE:comm-ranks> works)
+set_tests_properties(mpi-pieces PROPERTIES
+                     ENVIRONMENT HALFCHECK_MPI_PLUGIN=$<TARGET_FILE:mpi-pieces>)

@@ -1,0 +1,81 @@
+/* A program that mpirun starts as several ranks, for tests. Its first word says what they do:
+     works          everything that a comm can, with each size
+     hangs          letters round a ring for ever: somebody will end it
+     long BYTES     letters, gathers and broadcasts of that many bytes
+     sizes | calls  mistakes of a programmer, which assertions catch
+   Rank 0 says "N ranks: as they should". Each rank may say a line of its own; the exit status is 2
+   then. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "comm/testing.h"
+
+static enum hc_status works(struct hc_comm *comm, const char *word)
+{
+    float numbers[5];
+    (void)word;
+    for (int i = 0; i < 5; i++)
+        numbers[i] = (float)(i + comm->rank);
+    enum hc_status status = comm_works(comm, NULL);
+    if (status == HC_OK)
+        status = comm->kind->sum_anyhow(comm, HC_FP32, numbers, 5);
+    for (int i = 0; i < 5 && status == HC_OK; i++)
+        HC_EXPECT(numbers[i] == (float)(comm->size * i + comm->size * (comm->size - 1) / 2),
+                  "the library's sum is another");
+    if (status == HC_OK && comm->size > 1)
+        HC_EXPECT(comm->kind->sum_anyhow(comm, HC_BF16, numbers, 5) == HC_UNSUPPORTED,
+                  "MPI adds bf16");
+    return status;
+}
+
+static enum hc_status hangs(struct hc_comm *comm, const char *word)
+{
+    enum hc_status status = HC_OK;
+    (void)word;
+    (void)printf("rank %d is process %ld\n", comm->rank, (long)getpid());
+    (void)fflush(stdout);
+    while (status == HC_OK) {
+        status = letters_arrive(comm, 1000);
+        if (status == HC_OK)
+            status = gathers_and_broadcasts(comm, 100);
+    }
+    return status;
+}
+
+static enum hc_status is_long(struct hc_comm *comm, const char *word)
+{
+    size_t bytes = (size_t)strtoull(word, NULL, 10);
+    enum hc_status status = letters_arrive(comm, bytes);
+    return status == HC_OK ? gathers_and_broadcasts(comm, bytes) : status;
+}
+
+static enum hc_status sizes(struct hc_comm *comm, const char *word)
+{
+    char bytes[16] = {0};
+    (void)word;
+    return hc_comm_send_receive(comm, 1 - comm->rank, bytes, 4, 1 - comm->rank, bytes + 4,
+                                comm->rank ? 4 : 3);
+}
+
+static const struct {
+    const char *word;
+    enum hc_status (*run)(struct hc_comm *comm, const char *word);
+} jobs[] = {{"works", works}, {"hangs", hangs}, {"long", is_long}, {"sizes", sizes}};
+
+int main(int argc, char **argv)
+{
+    struct hc_comm *comm = hc_comm_world();
+    enum hc_status status = comm ? HC_UNSUPPORTED : HC_INVALID;
+    for (size_t i = 0; comm && argc > 1 && i < sizeof jobs / sizeof *jobs; i++)
+        if (strcmp(jobs[i].word, argv[1]) == 0)
+            status = jobs[i].run(comm, argc > 2 ? argv[2] : "");
+    if (status != HC_OK)
+        (void)fprintf(stderr, "ranks: rank %d: %s\n", comm ? comm->rank : -1, hc_message());
+    else if (comm->rank == 0)
+        (void)printf("%d ranks: as they should, %s\n", comm->size, comm->kind->title);
+    (void)fflush(stdout);
+    hc_comm_end(status == HC_OK ? 0 : 2);
+    return status == HC_OK ? 0 : 2;
+}
