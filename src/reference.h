@@ -9,10 +9,10 @@
    hc_encode(format, hi, lo, direction) rounds it correctly. If the result is NaN or infinite by its
    definition, hi is and lo is 0.
 
-   magnitude is |hi|, but for a sum of terms (sum, dot, sum_squares, gemm, conv2d*, avg_pool) the
-   sum of the magnitudes of its finite terms. Where inputs may be taken as tf32 (hc_call_tf32), a
-   factor below 2^-126 that is not 0 counts as 2^-126, from where on tf32's numbers get no denser;
-   and the magnitude is infinite if a finite factor may become infinite. */
+   magnitude is |hi|, but for a sum of terms (sum, dot, sum_squares, gemm, conv2d*, avg_pool,
+   all_reduce) the sum of the magnitudes of its finite terms. Where inputs may be taken as tf32
+   (hc_call_tf32), a factor below 2^-126 that is not 0 counts as 2^-126, from where on tf32's
+   numbers get no denser; and the magnitude is infinite if a finite factor may become infinite. */
 struct hc_exact {
     double hi;
     double lo;

@@ -148,6 +148,9 @@ void hc_call_compute_in(struct hc_call *call, enum hc_format format)
     case HC_CLASS_OPTIMIZER:
         *hc_optimizer_arithmetic(call->op, &call->params) = format;
         break;
+    case HC_CLASS_COLLECTIVE:
+        call->params.all_reduce.sum = format;
+        break;
     default:
         break;
     }

@@ -1,14 +1,14 @@
 /* One call of an operation. The contract of each op stands in the header of its family, which also
-   names its slots: op/elementwise.h, reduction.h, gemm.h, conv.h, norm.h, loss.h, optimizer.h and
-   control.h. op/descriptor.h has the slots as data.
+   names its slots: op/elementwise.h, reduction.h, gemm.h, conv.h, norm.h, loss.h, optimizer.h,
+   control.h and collective.h. op/descriptor.h has the slots as data.
 
    What holds in all of them:
    - round to a format is to nearest even. "fp32:" says that the arithmetic after it is fp32, each
      operation rounded once and never contracted. "Float" is any of fp32, bf16 and fp16.
-   - In the classes ELEMENTWISE, OPTIMIZER and CONTROL the stated order is binding: every backend
-     gives the same bits. There, an output may be the same tensor as an input of the same shape and
-     format. In the other classes an output may only be an input that it updates, where the contract
-     says so; no other tensors may overlap.
+   - In the classes ELEMENTWISE, OPTIMIZER, CONTROL and COLLECTIVE the stated order is binding:
+     every backend gives the same bits. In the first three an output may be the same tensor as an
+     input of the same shape and format. In the other classes an output may only be an input that it
+     updates, where the contract says so; no other tensors may overlap.
    - A NaN that is copied keeps all its bits: in the outputs of an optimizer step that is left out,
      in the override of unscale, in the rows and scalars of step_log. A NaN that is cast to nearest
      between floats, by master_to_model, too, keeps its sign and the upper bits of its payload and
@@ -17,15 +17,16 @@
    - Empty tensors are legal and touch nothing; the sum over nothing is +0.
    - A kernel that lacks a combination of formats returns HC_UNSUPPORTED and touches nothing.
    - Parameters that are given as double are taken as fp32, those of the optimizers as fp64.
-   - The ops of a network (gemm, conv2d*, bn_*, leaky_relu*, avg_pool*, xent*) and the optimizers
-     can be had in fp64, too: then every tensor is fp64 but labels, hyper and found_inf, and so is
-     the arithmetic wherever the contract says fp32. */
+   - The ops of a network (gemm, conv2d*, bn_*, leaky_relu*, avg_pool*, xent*), the optimizers and
+     all_reduce can be had in fp64, too: then every tensor is fp64 but labels, hyper and found_inf,
+     and so is the arithmetic wherever the contract says fp32. */
 #ifndef HC_OP_CALL_H
 #define HC_OP_CALL_H
 
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "op/collective.h"
 #include "op/control.h"
 #include "op/conv.h"
 #include "op/counts.h"
@@ -55,6 +56,7 @@ union hc_params {
     struct hc_augment augment;
     struct hc_scaler_update scaler;
     struct hc_clip clip;
+    struct hc_all_reduce all_reduce;
 };
 
 /* `scratch` has as many bytes as the backend's scratch query asked for, aligned to 64; NULL when
@@ -77,7 +79,7 @@ double hc_call_length(const struct hc_call *call);
 
 /* Sets the format in which the call computes, if its op leaves a choice: the accumulator of a
    reduction, tf32 or a half_accumulator of gemm, tf32 of a convolution, an optimizer's
-   arithmetic. */
+   arithmetic, the partial sums of all_reduce. */
 void hc_call_compute_in(struct hc_call *call, enum hc_format format);
 
 /* Whether it is a call in fp64 of an op that computes in fp32 otherwise. */

@@ -137,3 +137,48 @@ Test(call, tables_of_the_engine_have_rows_of_two_and_four_and_eight_counts)
     call.in[HC_STEP_LOG_ROWS] = call.out[HC_STEP_LOG_NEW_ROWS] = hc_tensor2(HC_FP32, 5, 2, NULL);
     refused(&call, "step_log: rows has shape [5, 2], not [5, 4]");
 }
+
+Test(call, an_average_over_ranks_is_as_long_as_a_rank_and_has_divisors_that_divide)
+{
+    struct hc_call call = {
+        .op = HC_OP_all_reduce,
+        .in = {hc_tensor2(HC_FP16, 4, 7, NULL)},
+        .out = {vector(HC_FP16, 7)},
+        .params.all_reduce = {.sum = HC_FP16, .before = 1, .after = 4},
+    };
+    struct hc_all_reduce *p = &call.params.all_reduce;
+    accepted(&call);
+    p->algorithm = HC_COLLECTIVE_LIBRARY;
+    refused(&call, "all_reduce: no algorithm of a stated order has the number 3");
+    p->algorithm = HC_COLLECTIVE_RING;
+    p->sum = HC_FP64;
+    refused(&call, "all_reduce: sum is not fp32, bf16 or fp16");
+    p->sum = HC_BF16;
+    p->before = 0;
+    refused(&call, "all_reduce: nothing can be divided by 0 in fp32");
+    p->before = 1e-60;
+    refused(&call, "all_reduce: nothing can be divided by 1e-60 in fp32");
+    p->before = 0x1p-149;
+    accepted(&call);
+    p->multiplies = true;
+    refused(&call, "all_reduce: nothing can be divided by 1.4013e-45 in fp32");
+    p->before = 1;
+    p->after = 1e39;
+    refused(&call, "all_reduce: nothing can be divided by 1e+39 in fp32");
+    p->after = 3;
+    call.in[HC_ALL_REDUCE_X].shape[0] = 0;
+    refused(&call, "all_reduce: 0 ranks, not 1 to 65536");
+    call.in[HC_ALL_REDUCE_X].shape[0] = 65537;
+    refused(&call, "all_reduce: 65537 ranks, not 1 to 65536");
+    call.in[HC_ALL_REDUCE_X].shape[0] = 1;
+    call.out[HC_ALL_REDUCE_OUT] = vector(HC_FP16, 8);
+    refused(&call, "all_reduce: out has shape [8], not [7]");
+    call.out[HC_ALL_REDUCE_OUT] = vector(HC_FP32, 7);
+    refused(&call, "all_reduce: out is fp32, not fp16");
+    call.in[HC_ALL_REDUCE_X].format = call.out[HC_ALL_REDUCE_OUT].format = HC_FP64;
+    refused(&call, "all_reduce: sum is not fp64, as the first input");
+    p->sum = HC_FP64;
+    accepted(&call);
+    call.in[HC_ALL_REDUCE_X].rank = 1;
+    refused(&call, "all_reduce: x has rank 1, not 2");
+}

@@ -18,6 +18,7 @@ static const struct {
     [HC_CLASS_LOSS] = {hc_loss_ops, "src/op/loss.h"},
     [HC_CLASS_OPTIMIZER] = {hc_optimizer_ops, "src/op/optimizer.h"},
     [HC_CLASS_CONTROL] = {hc_control_ops, "src/op/control.h"},
+    [HC_CLASS_COLLECTIVE] = {hc_collective_ops, "src/op/collective.h"},
 };
 
 const struct hc_descriptor *hc_descriptor(enum hc_op op)

@@ -175,6 +175,17 @@ static const struct hc_param augment[] = {
     {0},
 };
 
+static const struct hc_param all_reduce[] = {
+    {"algorithm", HC_PARAM_WORD, offsetof(union hc_params, all_reduce.algorithm), .usual = "tree",
+     .words = hc_collective_names, .word_count = HC_COLLECTIVE_LIBRARY},
+    {"sum", HC_PARAM_FORMAT, offsetof(union hc_params, all_reduce.sum), .usual = "fp32"},
+    {"before", HC_PARAM_REAL, offsetof(union hc_params, all_reduce.before), .usual = "1"},
+    {"after", HC_PARAM_REAL, offsetof(union hc_params, all_reduce.after), .usual = "1"},
+    {"multiplies", HC_PARAM_FLAG, offsetof(union hc_params, all_reduce.multiplies),
+     .usual = "false"},
+    {0},
+};
+
 static const struct hc_param *const by_op[HC_OP_COUNT] = {
     [HC_OP_cast] = cast,
     [HC_OP_axpy] = axpy,
@@ -205,6 +216,7 @@ static const struct hc_param *const by_op[HC_OP_COUNT] = {
     [HC_OP_overflow_verdict] = scaler,
     [HC_OP_clip] = clip,
     [HC_OP_augment] = augment,
+    [HC_OP_all_reduce] = all_reduce,
 };
 
 const struct hc_param *hc_op_params(enum hc_op op)

@@ -46,7 +46,7 @@ size_t hc_param_size(const struct hc_param *param);
 const char *hc_param_choice(const struct hc_param *param, int choice);
 
 /* Sets all parameters of the op to what they usually are: as in PyTorch where it has the op. An
-   optimizer's arithmetic and the accumulator of a sum are fp32. */
+   optimizer's arithmetic, the accumulator of a sum and partial sums over ranks are fp32. */
 void hc_params_usual(enum hc_op op, union hc_params *params);
 
 enum { HC_PARAM_TEXT = 160 };

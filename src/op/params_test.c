@@ -34,6 +34,7 @@ static const struct {
     {{"augment"},
      sizeof(uint64_t) + sizeof(int64_t) + sizeof(int) + sizeof(bool) + 6 * sizeof(double),
      72},
+    {{"all_reduce"}, 2 * sizeof(double) + 2 * sizeof(int) + sizeof(bool), 32},
 };
 
 static size_t real_size(enum hc_op op)
@@ -57,6 +58,7 @@ static size_t real_size(enum hc_op op)
         SIZE(scaler_update, scaler)
         SIZE(clip, clip)
         SIZE(augment, augment)
+        SIZE(all_reduce, all_reduce)
 #undef SIZE
     default:
         return 0;

@@ -143,6 +143,7 @@ static const struct choices choices[] = {
         {{{2, {1, 3}}, {2, {1, 4}}, {2, {1, 3}}, {4, {1, 5, 16, 33}}, {4, {1, 2, 3, 4}}}},
     [HC_CLASS_LOSS] = {{{4, {1, 6, 65, 130}}, {5, {1, 3, 10, 129, 257}}, [NUMBER] = {2, {0, 1}}}},
     [HC_CLASS_CONTROL] = {{{0}}},
+    [HC_CLASS_COLLECTIVE] = {{{0}}},
 };
 
 bool hc_border_meets(enum hc_op op)

@@ -34,7 +34,8 @@ bool hc_question_turns(const struct hc_call *call, bool nchw, const struct hc_te
     static const bool has_images[] = {[HC_CLASS_CONV] = true,
                                       [HC_CLASS_POOL] = true,
                                       [HC_CLASS_NORM] = true,
-                                      [HC_CLASS_CONTROL] = true};
+                                      [HC_CLASS_CONTROL] = true,
+                                      [HC_CLASS_COLLECTIVE] = false};
     return nchw && t->rank == 4 && has_images[hc_ops[call->op].class_];
 }
 
