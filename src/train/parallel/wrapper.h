@@ -1,0 +1,92 @@
+/* Wrappers: how a system averages gradients over ranks, as plain data.
+
+   Apex's DistributedDataParallel, PyTorch's and FSDP differ in which gradients travel together,
+   in which format they are added, and in where the sum is divided. Such a system is a row here, and
+   so are its known defects; no code asks which one it is. The fields wrapper, algorithm, reduce,
+   predivide and bucket of a recipe choose a row and override what that system lets a user
+   override. */
+#ifndef HC_TRAIN_PARALLEL_WRAPPER_H
+#define HC_TRAIN_PARALLEL_WRAPPER_H
+
+#include "op/collective.h"
+#include "op/status.h"
+#include "train/update/recipe.h"
+
+/* Which gradients share a bucket. */
+enum hc_bucketing {
+    HC_BUCKET_OF_FORMAT, /* all of a format, in the order of the parameters */
+    HC_BUCKET_OF_SIZE,   /* of a format, in the order of the backward pass, until it is full */
+    HC_BUCKET_OF_LAYER   /* all of a layer, in the order of the parameters */
+};
+
+/* In what a bucket of a size is measured. A bucket is full, and closes, when it has reached its
+   size: the size is the least that it holds, unless no gradients are left. */
+enum hc_bucket_unit { HC_UNIT_ELEMENTS, HC_UNIT_BYTES };
+
+/* Where the average is divided by the number of ranks n. */
+enum hc_division {
+    HC_DIVIDE_AFTER,       /* the sum by n */
+    HC_DIVIDE_BEFORE,      /* each contribution by n */
+    HC_DIVIDE_SPLIT,       /* each contribution by p, the sum by n / p */
+    HC_DIVIDE_ROOT,        /* the same, p being the power of two that torch's FSDP takes for n */
+    HC_DIVIDE_ROOT_OF_FP16 /* the same for sums in fp16; others are divided before */
+};
+
+/* What a recipe may set; 0 stands for the row's own. */
+enum hc_algorithm_choice { HC_ALGORITHM_OF_WRAPPER }; /* else 1 + enum hc_collective */
+enum hc_reduce_choice {
+    HC_REDUCE_OF_WRAPPER,
+    HC_REDUCE_GRADIENT, /* in the format that the gradients have */
+    HC_REDUCE_FP32,
+    HC_REDUCE_BF16,
+    HC_REDUCE_FP16,
+    HC_REDUCE_CHOICES
+};
+
+extern const char *const hc_wrapper_names[];   /* in the order of the rows; ends with NULL */
+extern const char *const hc_algorithm_names[]; /* wrapper, tree, ... */
+extern const char *const hc_reduce_names[];    /* wrapper, gradient, fp32, ... */
+
+struct hc_wrapper {
+    const char *name;
+    const char *title;
+    const char *source;
+    const char *defects; /* what is known to be wrong with it, or NULL */
+
+    enum hc_bucketing bucketing;
+    enum hc_bucket_unit unit;
+    int64_t first_bucket; /* size of each format's first bucket */
+    int64_t bucket;       /* size of all others */
+
+    enum hc_collective algorithm;
+    enum hc_reduce_choice reduce; /* never OF_WRAPPER */
+    enum hc_division division;
+    double predivide; /* of HC_DIVIDE_SPLIT */
+    bool multiplies;  /* by the reciprocal, in fp32 */
+
+    unsigned reduces; /* bits 1 << enum hc_reduce_choice: what the user may ask for */
+    bool predivides;  /* whether he may set predivide */
+};
+
+/* The table, halfcheck's own first. */
+const struct hc_wrapper *hc_wrappers(int *n);
+
+/* The row that the recipe names, with its overrides. The recipe is one that hc_recipe_check
+   accepts. */
+struct hc_wrapper hc_wrapper_of(const struct hc_recipe *recipe);
+
+/* Why the recipe's wrapper, algorithm, reduce, predivide and bucket contradict each other or its
+   other fields, or NULL. hc_recipe_check asks this. */
+const char *hc_wrapper_wrong(const struct hc_recipe *recipe);
+
+/* In which format the system holds a gradient that the network holds in `format`: fp32 where
+   parameters are fp32 and the network's are rounded copies of them (autocast), otherwise the same.
+ */
+enum hc_format hc_wrapper_held(const struct hc_recipe *recipe, enum hc_format format);
+
+/* How a bucket of gradients held in `held` is averaged over `parts` contributions: the algorithm, the
+   format of partial sums, the divisors. `sums`: the loss is a sum, so nothing is divided. */
+struct hc_all_reduce hc_wrapper_all_reduce(const struct hc_wrapper *wrapper, enum hc_format held,
+                                           int parts, bool sums);
+
+#endif
