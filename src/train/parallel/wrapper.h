@@ -15,21 +15,22 @@
 /* Which gradients share a bucket. */
 enum hc_bucketing {
     HC_BUCKET_OF_FORMAT, /* all of a format, in the order of the parameters */
-    HC_BUCKET_OF_SIZE,   /* of a format, in the order of the backward pass, until it is full */
-    HC_BUCKET_OF_LAYER   /* all of a layer, in the order of the parameters */
+    HC_BUCKET_AT_LEAST,  /* of a format, in the order of the backward pass: it closes when it has
+                            reached its size, so that the last gradient may reach far beyond it */
+    HC_BUCKET_AT_MOST,   /* the same, but closes before what it has no room for */
+    HC_BUCKET_OF_LAYER   /* all of a layer and a format, in the order of the parameters */
 };
 
-/* In what a bucket of a size is measured. A bucket is full, and closes, when it has reached its
-   size: the size is the least that it holds, unless no gradients are left. */
+/* In what a bucket of a size is measured. */
 enum hc_bucket_unit { HC_UNIT_ELEMENTS, HC_UNIT_BYTES };
 
-/* Where the average is divided by the number of ranks n. */
+/* Where the average is divided by the number n of contributions: each contribution by some p, and
+   the sum by n / p. */
 enum hc_division {
-    HC_DIVIDE_AFTER,       /* the sum by n */
-    HC_DIVIDE_BEFORE,      /* each contribution by n */
-    HC_DIVIDE_SPLIT,       /* each contribution by p, the sum by n / p */
-    HC_DIVIDE_ROOT,        /* the same, p being the power of two that torch's FSDP takes for n */
-    HC_DIVIDE_ROOT_OF_FP16 /* the same for sums in fp16; others are divided before */
+    HC_DIVIDE_SPLIT,       /* p is `predivide` */
+    HC_DIVIDE_BEFORE,      /* p is n */
+    HC_DIVIDE_ROOT,        /* p is the power of two near the root of n that torch's FSDP takes */
+    HC_DIVIDE_ROOT_OF_FP16 /* the same for sums in fp16; for others p is n */
 };
 
 /* What a recipe may set; 0 stands for the row's own. */
@@ -61,11 +62,15 @@ struct hc_wrapper {
     enum hc_collective algorithm;
     enum hc_reduce_choice reduce; /* never OF_WRAPPER */
     enum hc_division division;
-    double predivide; /* of HC_DIVIDE_SPLIT */
+    double predivide; /* of HC_DIVIDE_SPLIT. Apex multiplies the sum by fp32(p / n); the op by
+                         fp32(1 / fp32(n / p)), which is the same where n / p is a whole number */
     bool multiplies;  /* by the reciprocal, in fp32 */
+    bool copies;      /* it rounds the parameters for the network itself, and averages the gradients
+                         of these copies; otherwise those of the parameters */
 
-    unsigned reduces; /* bits 1 << enum hc_reduce_choice: what the user may ask for */
+    unsigned reduces; /* bits 1 << enum hc_reduce_choice: what a user may ask for */
     bool predivides;  /* whether he may set predivide */
+    bool sums;        /* whether he may have the sum over ranks instead of the average */
 };
 
 /* The table, halfcheck's own first. */
@@ -79,9 +84,9 @@ struct hc_wrapper hc_wrapper_of(const struct hc_recipe *recipe);
    other fields, or NULL. hc_recipe_check asks this. */
 const char *hc_wrapper_wrong(const struct hc_recipe *recipe);
 
-/* In which format the system holds a gradient that the network holds in `format`: fp32 where
-   parameters are fp32 and the network's are rounded copies of them (autocast), otherwise the same.
- */
+/* In which format the system averages a gradient that the network holds in `format`: fp32 where
+   parameters are fp32, the network's are rounded copies of them (autocast) and the wrapper does not
+   make these itself; otherwise the same. */
 enum hc_format hc_wrapper_held(const struct hc_recipe *recipe, enum hc_format format);
 
 /* How a bucket of gradients held in `held` is averaged over `parts` contributions: the algorithm, the

@@ -2,6 +2,8 @@
 
 #include <math.h>
 
+#include "train/parallel/wrapper.h"
+
 /* A number that is 0 is the rule's own. */
 static const char *wrong_scaler(const struct hc_scaler *s)
 {
@@ -128,6 +130,7 @@ static const char *wrong(const struct hc_recipe *r)
     why = why ? why : wrong_clip(r);
     why = why ? why : wrong_rounding(r);
     why = why ? why : wrong_order(r);
+    why = why ? why : hc_wrapper_wrong(r);
     return why ? why : wrong_scaler(&r->scaler);
 }
 

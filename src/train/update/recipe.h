@@ -92,6 +92,13 @@ struct hc_recipe {
     bool kahan;       /* a compensation beside each 16-bit weight takes what its updates lose */
     bool rate_inside; /* SGD's: the velocity holds the learning rate */
     enum hc_adam_order order; /* Adam's: whose roundings */
+
+    /* How gradients are averaged over ranks (train/parallel/wrapper.h). */
+    int wrapper;      /* row of hc_wrappers */
+    int algorithm;    /* 0: the wrapper's; otherwise 1 + enum hc_collective */
+    int reduce;       /* enum hc_reduce_choice: the format of partial sums */
+    double predivide; /* what each rank divides by before the sum; 0: the wrapper's */
+    int bucket;       /* size of buckets, in the wrapper's unit; 0: the wrapper's */
 };
 
 /* The table, fp32 first; by name, or NULL. */

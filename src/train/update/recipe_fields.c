@@ -1,4 +1,5 @@
 #include "op/typed.h"
+#include "train/parallel/wrapper.h"
 #include "train/update/recipe_fields.h"
 
 #include <math.h>
@@ -6,7 +7,20 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum kind { FORMAT, TRUTH, REAL, FACTOR, SINGLE, COUNT, SCALER, CHOICE, LIST };
+/* OWN_FACTOR and OWN_COUNT are left to the wrapper where they are 0. */
+enum kind {
+    FORMAT,
+    TRUTH,
+    REAL,
+    FACTOR,
+    SINGLE,
+    COUNT,
+    SCALER,
+    CHOICE,
+    LIST,
+    OWN_FACTOR,
+    OWN_COUNT
+};
 
 struct field {
     const char *key;
@@ -19,6 +33,7 @@ static const char *const masters[] = {"none", "from-model", "from-fp32", NULL};
 static const char *const optimizers[] = {"sgd", "adam", NULL};
 static const char *const decays[] = {"decoupled", "l2", "scaled", "model", NULL};
 static const char *const truths[] = {"false", "true", NULL};
+static const char own[] = "wrapper"; /* a number that is left to the wrapper */
 
 static const struct field fields[] = {
     {"model", FORMAT, offsetof(struct hc_recipe, model), NULL},
@@ -59,6 +74,11 @@ static const struct field fields[] = {
     {"kahan", TRUTH, offsetof(struct hc_recipe, kahan), truths},
     {"rate_inside", TRUTH, offsetof(struct hc_recipe, rate_inside), truths},
     {"order", CHOICE, offsetof(struct hc_recipe, order), hc_adam_order_names},
+    {"wrapper", CHOICE, offsetof(struct hc_recipe, wrapper), hc_wrapper_names},
+    {"algorithm", CHOICE, offsetof(struct hc_recipe, algorithm), hc_algorithm_names},
+    {"reduce", CHOICE, offsetof(struct hc_recipe, reduce), hc_reduce_names},
+    {"predivide", OWN_FACTOR, offsetof(struct hc_recipe, predivide), NULL},
+    {"bucket", OWN_COUNT, offsetof(struct hc_recipe, bucket), NULL},
 };
 
 enum {
@@ -86,16 +106,31 @@ const char *hc_recipe_field_key(int field)
 
 static bool is_double(const struct field *f)
 {
-    return f->kind == REAL || f->kind == FACTOR;
+    return f->kind == REAL || f->kind == FACTOR || f->kind == OWN_FACTOR;
+}
+
+static bool is_count(const struct field *f)
+{
+    return f->kind == COUNT || f->kind == OWN_COUNT;
+}
+
+static bool is_own(const struct field *f)
+{
+    return f->kind == OWN_FACTOR || f->kind == OWN_COUNT;
+}
+
+/* Of a list, those of the number of its elements. */
+static size_t bytes_of(const struct field *f)
+{
+    return f->kind == TRUTH ? sizeof(bool) : is_double(f) ? sizeof(double) : sizeof(int);
 }
 
 bool hc_recipe_field_is_quiet(const struct hc_recipe *recipe, int field)
 {
     const struct field *f = &fields[field];
     const unsigned char *at = (const unsigned char *)recipe + f->at;
-    size_t bytes = f->kind == TRUTH ? sizeof(bool) : is_double(f) ? sizeof(double) : sizeof(int);
     static const unsigned char zero[sizeof(double)];
-    return f->at >= offsetof(struct hc_recipe, group_rates) && memcmp(at, zero, bytes) == 0;
+    return f->at >= offsetof(struct hc_recipe, group_rates) && memcmp(at, zero, bytes_of(f)) == 0;
 }
 
 static void fill_in(struct hc_recipe *recipe)
@@ -145,13 +180,15 @@ void hc_recipe_field_text(const struct hc_recipe *recipe, int field, char text[H
         choice = *(const bool *)at;
     else if (f->kind != LIST)
         memcpy(&choice, at, sizeof choice);
-    if (f->names)
+    if (is_own(f) && real == 0 && choice == 0)
+        (void)snprintf(text, HC_FIELD_TEXT, "%s", own);
+    else if (f->names)
         (void)snprintf(text, HC_FIELD_TEXT, "%s", f->names[choice]);
     else if (f->kind == FORMAT)
         (void)snprintf(text, HC_FIELD_TEXT, "%s", hc_formats[choice].name);
     else if (f->kind == SCALER)
         (void)snprintf(text, HC_FIELD_TEXT, "%s", hc_scalers[choice].name);
-    else if (f->kind == COUNT)
+    else if (is_count(f))
         (void)snprintf(text, HC_FIELD_TEXT, "%d", choice);
     else if (f->kind == LIST)
         list_text((const struct hc_per_layer_group *)(const void *)at, text);
@@ -196,27 +233,40 @@ static enum hc_status set_name(struct hc_recipe *recipe, const struct field *f, 
     return hc_fail(HC_INVALID, "%s is one of %s, not '%s'", f->key, known, value);
 }
 
+/* What a number of this kind is, for people. */
+static const char *number_kind(const struct field *f)
+{
+    if (is_count(f))
+        return is_own(f) ? "whole number from 1 to 2^30, or 'wrapper'"
+                         : "whole number from 1 to 2^30";
+    if (f->kind == SINGLE)
+        return "number from 1.4e-45 to 3.4e38, fp32's range";
+    if (f->kind == FACTOR)
+        return "number above 0, up to fp32's 3.4e38";
+    return is_own(f) ? "number above 0, up to fp32's 3.4e38, or 'wrapper'"
+                     : "number from 0 to fp32's 3.4e38";
+}
+
 static enum hc_status set_number(struct hc_recipe *recipe, const struct field *f, const char *value)
 {
     unsigned char *at = (unsigned char *)recipe + f->at;
+    if (is_own(f) && strcmp(value, own) == 0) {
+        memset(at, 0, bytes_of(f));
+        return HC_OK;
+    }
     char *end;
     double number = strtod(value, &end);
     float single = (float)number;
     bool good = end != value && !*end && isfinite(single) && number >= 0;
     if (f->kind == SINGLE)
         good = good && single > 0;
-    if (f->kind == FACTOR)
+    if (f->kind == FACTOR || f->kind == OWN_FACTOR)
         good = good && number > 0;
-    if (f->kind == COUNT)
+    if (is_count(f))
         good = good && number >= 1 && number <= 0x1p30 && number == floor(number);
     if (!good)
-        return hc_fail(HC_INVALID, "%s is a %s, not '%s'", f->key,
-                       f->kind == COUNT    ? "whole number from 1 to 2^30"
-                       : f->kind == SINGLE ? "number from 1.4e-45 to 3.4e38, fp32's range"
-                       : f->kind == FACTOR ? "number above 0, up to fp32's 3.4e38"
-                                           : "number from 0 to fp32's 3.4e38",
-                       value);
-    int count = f->kind == COUNT ? (int)number : 0;
+        return hc_fail(HC_INVALID, "%s is a %s, not '%s'", f->key, number_kind(f), value);
+    int count = is_count(f) ? (int)number : 0;
     if (is_double(f))
         memcpy(at, &number, sizeof number);
     else if (f->kind == SINGLE)
@@ -256,8 +306,8 @@ static enum hc_status set(struct hc_recipe *recipe, const struct field *f, const
 {
     if (f->kind == LIST)
         return set_list(recipe, f, value);
-    return is_double(f) || f->kind == SINGLE || f->kind == COUNT ? set_number(recipe, f, value)
-                                                                 : set_name(recipe, f, value);
+    return is_double(f) || f->kind == SINGLE || is_count(f) ? set_number(recipe, f, value)
+                                                            : set_name(recipe, f, value);
 }
 
 enum hc_status hc_recipe_set(struct hc_recipe *recipe, const char *assignment, size_t length)
