@@ -4,7 +4,7 @@
 #include <stdlib.h>
 
 #include "comm/all_reduce.h"
-#include "train/parallel/partial.h"
+#include "comm/partial.h"
 
 /* A rank may have 2^31 shards; their sums wait on a stack, at most one of each power of two, and
    the newest beside it. */
@@ -122,7 +122,7 @@ void hc_reduction_add(struct hc_reduction *r, const struct hc_gradient *gradient
         unsigned char *to = r->part[r->depth] + r->at[b];
         for (int k = 0; k < bucket->n; k++) {
             const struct hc_gradient *g = &gradients[r->buckets.order[bucket->first + k]];
-            hc_partial_begin(&r->how[b], g->format, g->data, to, g->count);
+            hc_partial_begin(&r->how[b], g->format, g->data, g->count, to);
             to += (size_t)g->count * (size_t)hc_formats[r->how[b].sum].bytes;
         }
     }
@@ -139,12 +139,13 @@ static enum hc_status reduce(struct hc_reduction *r, int b, const struct hc_grad
     const struct hc_bucket *bucket = &r->buckets.bucket[b];
     struct hc_all_reduce how = r->how[b];
     unsigned char *sum = r->part[0] + r->at[b];
-    how.before = 1;
+    how.before = 1; /* hc_reduction_add has divided */
     enum hc_status status =
         hc_comm_all_reduce(r->comm, &how, how.sum, sum, bucket->count, r->room, sent);
+    how.after = 1; /* and the all-reduce */
     for (int k = 0; k < bucket->n && status == HC_OK; k++) {
         const struct hc_gradient *g = &gradients[r->buckets.order[bucket->first + k]];
-        hc_partial_end(how.sum, sum, g->format, g->data, g->count);
+        hc_partial_end(&how, g->format, sum, g->count, g->data);
         sum += (size_t)g->count * (size_t)hc_formats[how.sum].bytes;
     }
     return status;
