@@ -135,7 +135,77 @@ static void infer(const struct hc_element *e, long precision, bool leaky, struct
     mpfr_clears(mean, variance, (mpfr_ptr)0);
 }
 
+static void moments_of_rank(const struct hc_element *e, long precision, struct hc_exact *want)
+{
+    mpfr_t mean;
+    mpfr_t variance;
+    mpfr_inits2(precision, mean, variance, (mpfr_ptr)0);
+    moments(mean, variance, &e->call->in[HC_BN_MOMENTS_X], e->index);
+    hc_split(e->out == HC_BN_MOMENTS_MEAN ? mean : variance, want);
+    mpfr_clears(mean, variance, (mpfr_ptr)0);
+}
+
+/* Adds up n_r mean_r, or n_r (variance_r + (mean_r - mean)^2) if a mean is given, over the ranks
+   that have elements, and divides by how many these are, which is returned. */
+static long combined(mpfr_t sum, mpfr_srcptr mean, const struct hc_call *call, int64_t c)
+{
+    const struct hc_tensor *counts = &call->in[HC_BN_COMBINE_COUNTS];
+    const struct hc_tensor *means = &call->in[HC_BN_COMBINE_MEANS];
+    int64_t channels = means->shape[means->rank - 1];
+    long all = 0;
+    mpfr_t term;
+    mpfr_t variance;
+    mpfr_inits2(mpfr_get_prec(sum), term, variance, (mpfr_ptr)0);
+    mpfr_set_zero(sum, 1);
+    for (int64_t r = 0; r < hc_tensor_count(counts); r++) {
+        long n = (long)hc_tensor_get(counts, r);
+        if (n <= 0)
+            continue;
+        all += n;
+        hc_load_real(term, means, r * channels + c);
+        if (mean) {
+            mpfr_sub(term, term, mean, MPFR_RNDN);
+            mpfr_sqr(term, term, MPFR_RNDN);
+            hc_load_real(variance, &call->in[HC_BN_COMBINE_VARIANCES], r * channels + c);
+            mpfr_add(term, term, variance, MPFR_RNDN);
+        }
+        mpfr_mul_si(term, term, n, MPFR_RNDN);
+        mpfr_add(sum, sum, term, MPFR_RNDN);
+    }
+    if (all > 0)
+        mpfr_div_si(sum, sum, all, MPFR_RNDN);
+    mpfr_clears(term, variance, (mpfr_ptr)0);
+    return all;
+}
+
+static void combine(const struct hc_element *e, long precision, struct hc_exact *want)
+{
+    const struct hc_call *call = e->call;
+    const struct hc_bn *p = &call->params.bn;
+    int64_t c = e->index;
+    mpfr_t mean;
+    mpfr_t variance;
+    mpfr_inits2(precision, mean, variance, (mpfr_ptr)0);
+    long all = combined(mean, NULL, call, c);
+    combined(variance, mean, call, c);
+    if (e->out == HC_BN_COMBINE_SAVED_INVSTD)
+        invert(variance, hc_bn_number(p, p->eps));
+    if (e->out == HC_BN_COMBINE_NEW_MEAN)
+        blend(mean, &call->in[HC_BN_COMBINE_MEAN], c, hc_bn_number(p, p->momentum));
+    if (e->out == HC_BN_COMBINE_NEW_VARIANCE) {
+        if (all > 1) {
+            mpfr_mul_si(variance, variance, all, MPFR_RNDN);
+            mpfr_div_si(variance, variance, all - 1, MPFR_RNDN);
+        }
+        blend(variance, &call->in[HC_BN_COMBINE_VARIANCE], c, hc_bn_number(p, p->momentum));
+    }
+    int of_mean = e->out == HC_BN_COMBINE_SAVED_MEAN || e->out == HC_BN_COMBINE_NEW_MEAN;
+    hc_split(of_mean ? mean : variance, want);
+    mpfr_clears(mean, variance, (mpfr_ptr)0);
+}
+
 hc_reference hc_reference_bn_train, hc_reference_bn_infer;
+hc_reference hc_reference_bn_moments, hc_reference_bn_combine;
 hc_reference hc_reference_bn_leaky_train, hc_reference_bn_leaky_infer;
 
 void hc_reference_bn_train(const struct hc_element *e, long precision, struct hc_exact *want)
@@ -156,4 +226,14 @@ void hc_reference_bn_leaky_train(const struct hc_element *e, long precision, str
 void hc_reference_bn_leaky_infer(const struct hc_element *e, long precision, struct hc_exact *want)
 {
     infer(e, precision, true, want);
+}
+
+void hc_reference_bn_moments(const struct hc_element *e, long precision, struct hc_exact *want)
+{
+    moments_of_rank(e, precision, want);
+}
+
+void hc_reference_bn_combine(const struct hc_element *e, long precision, struct hc_exact *want)
+{
+    combine(e, precision, want);
 }

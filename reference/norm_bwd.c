@@ -3,12 +3,12 @@
 
 #include "reference/split.h"
 
-/* The operands of bn_bwd or bn_leaky_bwd. With y, dz is rounded as the contract says. */
+/* The operands of a gradient. With y, dz is rounded as the contract says. */
 struct tensors {
     const struct hc_tensor *x;
     const struct hc_tensor *y; /* or NULL */
     const struct hc_tensor *dy;
-    const struct hc_tensor *gamma;
+    const struct hc_tensor *gamma; /* or NULL */
     const struct hc_tensor *mean;
     const struct hc_tensor *invstd;
     double slope;
@@ -23,7 +23,7 @@ static struct tensors tensors_of(const struct hc_call *call)
     return (struct tensors){.x = x,
                             .y = s->y < 0 ? NULL : &call->in[s->y],
                             .dy = &call->in[s->dy],
-                            .gamma = &call->in[s->gamma],
+                            .gamma = s->gamma < 0 ? NULL : &call->in[s->gamma],
                             .mean = &call->in[s->mean],
                             .invstd = &call->in[s->invstd],
                             .slope = hc_bn_number(&call->params.bn, call->params.bn.slope),
@@ -71,10 +71,10 @@ static void sums(mpfr_t dgamma, mpfr_t dbeta, const struct tensors *t, int64_t c
 }
 
 /* dbeta becomes dx = gamma * invstd * (dz - dbeta / M - xhat * dgamma / M). */
-static void input_gradient(mpfr_t dgamma, mpfr_t dbeta, const struct tensors *t, int64_t index,
-                           int64_t c)
+static void input_gradient(mpfr_t dgamma, mpfr_t dbeta, int64_t m, const struct tensors *t,
+                           int64_t index)
 {
-    int64_t m = hc_tensor_count(t->x) / t->channels;
+    int64_t c = index % t->channels;
     mpfr_t s;
     mpfr_init2(s, mpfr_get_prec(dgamma));
     normalized(s, t, index, c);
@@ -92,19 +92,36 @@ static void input_gradient(mpfr_t dgamma, mpfr_t dbeta, const struct tensors *t,
 
 static void gradient(const struct hc_element *e, long precision, struct hc_exact *want)
 {
+    const struct hc_bn_bwd_slots *s = hc_bn_bwd_slots(e->call->op);
     struct tensors t = tensors_of(e->call);
     int64_t c = e->index % t.channels;
     mpfr_t dgamma;
     mpfr_t dbeta;
     mpfr_inits2(precision, dgamma, dbeta, (mpfr_ptr)0);
     sums(dgamma, dbeta, &t, c);
-    if (e->out == HC_BN_BWD_DX)
-        input_gradient(dgamma, dbeta, &t, e->index, c);
-    hc_split(e->out == HC_BN_BWD_DGAMMA ? dgamma : dbeta, want);
+    if (e->out == s->dx)
+        input_gradient(dgamma, dbeta, hc_tensor_count(t.x) / t.channels, &t, e->index);
+    hc_split(e->out == s->dgamma ? dgamma : dbeta, want);
+    mpfr_clears(dgamma, dbeta, (mpfr_ptr)0);
+}
+
+/* The means are given, of all ranks' elements. */
+static void apply(const struct hc_element *e, long precision, struct hc_exact *want)
+{
+    struct tensors t = tensors_of(e->call);
+    int64_t c = e->index % t.channels;
+    mpfr_t dgamma;
+    mpfr_t dbeta;
+    mpfr_inits2(precision, dgamma, dbeta, (mpfr_ptr)0);
+    hc_load_real(dgamma, &e->call->in[HC_BN_BWD_APPLY_MEAN_DGAMMA], c);
+    hc_load_real(dbeta, &e->call->in[HC_BN_BWD_APPLY_MEAN_DBETA], c);
+    input_gradient(dgamma, dbeta, 1, &t, e->index);
+    hc_split(dbeta, want);
     mpfr_clears(dgamma, dbeta, (mpfr_ptr)0);
 }
 
 hc_reference hc_reference_bn_bwd, hc_reference_bn_leaky_bwd;
+hc_reference hc_reference_bn_bwd_sums, hc_reference_bn_bwd_apply;
 
 void hc_reference_bn_bwd(const struct hc_element *e, long precision, struct hc_exact *want)
 {
@@ -114,4 +131,14 @@ void hc_reference_bn_bwd(const struct hc_element *e, long precision, struct hc_e
 void hc_reference_bn_leaky_bwd(const struct hc_element *e, long precision, struct hc_exact *want)
 {
     gradient(e, precision, want);
+}
+
+void hc_reference_bn_bwd_sums(const struct hc_element *e, long precision, struct hc_exact *want)
+{
+    gradient(e, precision, want);
+}
+
+void hc_reference_bn_bwd_apply(const struct hc_element *e, long precision, struct hc_exact *want)
+{
+    apply(e, precision, want);
 }

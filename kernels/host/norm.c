@@ -113,6 +113,14 @@ static void channel_statistics(const struct hc_call *call, const struct hc_norm_
     w->slope[j] = 0;
 }
 
+/* Fills the scratch with the sums of all chunks. */
+static void sum_chunks(const struct hc_norm_tiling *c, float *scratch, struct pass *p)
+{
+    struct hc_norm_share share = hc_norm_share_of(c);
+    for (int64_t k = share.first; k < share.end; k++)
+        chunk_statistics(p, c, scratch, k);
+}
+
 static void train(const struct hc_queue *queue, const struct hc_call *call,
                   const struct hc_norm_tiling *c, const struct pass *pass)
 {
@@ -120,8 +128,7 @@ static void train(const struct hc_queue *queue, const struct hc_call *call,
     {
         struct pass p = *pass;
         struct hc_norm_share share = hc_norm_share_of(c);
-        for (int64_t k = share.first; k < share.end; k++)
-            chunk_statistics(&p, c, call->scratch, k);
+        sum_chunks(c, call->scratch, &p);
 #pragma omp barrier
 #pragma omp single
         {
@@ -150,6 +157,26 @@ static void infer(const struct hc_queue *queue, const struct hc_call *call,
 #pragma omp parallel for num_threads(c->chunks > 1 ? queue->threads : 1) schedule(static)
     for (int64_t k = 0; k < c->chunks; k++)
         hc_norm_each_panel(c, k, normalize_panel, p);
+}
+
+enum hc_status hc_host_norm_moments(struct hc_queue *queue, const struct hc_call *call)
+{
+    struct hc_norm_tiling c = hc_norm_tiling_of(&call->in[HC_BN_MOMENTS_X]);
+    if (!hc_norm_fits(&c))
+        return hc_exact_run(queue, call);
+#pragma omp parallel num_threads(c.chunks > 1 ? queue->threads : 1)
+    {
+        struct pass p = {.loops = queue->loops, .x = &call->in[HC_BN_MOMENTS_X]};
+        sum_chunks(&c, call->scratch, &p);
+    }
+    for (int64_t j = 0; j < c.channels; j++) {
+        double mean;
+        double squares;
+        combine(&c, call->scratch, j, &mean, &squares);
+        hc_host_set(&call->out[HC_BN_MOMENTS_MEAN], j, (float)mean);
+        hc_host_set(&call->out[HC_BN_MOMENTS_VARIANCE], j, (float)(squares / (double)c.rows));
+    }
+    return HC_OK;
 }
 
 enum hc_status hc_host_norm(struct hc_queue *queue, const struct hc_call *call)

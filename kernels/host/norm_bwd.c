@@ -41,6 +41,7 @@ static void chunk_gradients(struct pass *p, const struct hc_norm_tiling *c, floa
 static void combine(const struct hc_call *call, const struct hc_norm_tiling *c,
                     const struct hc_host_norm *w, int64_t j)
 {
+    const struct hc_bn_bwd_slots *to = hc_bn_bwd_slots(call->op);
     double dbeta = 0;
     double dgamma = 0;
     for (int64_t k = 0; k < c->chunks; k++) {
@@ -50,8 +51,15 @@ static void combine(const struct hc_call *call, const struct hc_norm_tiling *c,
     }
     w->shift[j] = (float)(dbeta / (double)c->rows);
     w->slope[j] = (float)(dgamma / (double)c->rows);
-    hc_host_set(&call->out[HC_BN_BWD_DGAMMA], j, (float)dgamma);
-    hc_host_set(&call->out[HC_BN_BWD_DBETA], j, (float)dbeta);
+    hc_host_set(&call->out[to->dgamma], j, (float)dgamma);
+    hc_host_set(&call->out[to->dbeta], j, (float)dbeta);
+}
+
+static void sum_chunks(const struct hc_norm_tiling *c, float *scratch, struct pass *p)
+{
+    struct hc_norm_share share = hc_norm_share_of(c);
+    for (int64_t k = share.first; k < share.end; k++)
+        chunk_gradients(p, c, scratch, k);
 }
 
 static void run(const struct hc_queue *queue, const struct hc_call *call,
@@ -63,8 +71,7 @@ static void run(const struct hc_queue *queue, const struct hc_call *call,
     {
         struct pass p = *pass;
         struct hc_norm_share share = hc_norm_share_of(c);
-        for (int64_t k = share.first; k < share.end; k++)
-            chunk_gradients(&p, c, call->scratch, k);
+        sum_chunks(c, call->scratch, &p);
         if (p.flow.dz)
             p.flow = (struct hc_host_flow){.x = p.flow.x, .dy = &dz};
 #pragma omp barrier
@@ -79,26 +86,69 @@ static void run(const struct hc_queue *queue, const struct hc_call *call,
     }
 }
 
-enum hc_status hc_host_norm_bwd(struct hc_queue *queue, const struct hc_call *call)
+/* Without what only some of the gradients have: dx, and the means. */
+static struct pass pass_of(const struct hc_queue *queue, const struct hc_call *call,
+                           const struct hc_norm_tiling *c)
 {
     const struct hc_bn_bwd_slots *s = hc_bn_bwd_slots(call->op);
-    struct hc_norm_tiling c = hc_norm_tiling_of(&call->in[s->x]);
-    if (!hc_norm_fits(&c))
-        return hc_exact_run(queue, call);
     struct pass p = {.loops = queue->loops,
                      .flow = {&call->in[s->x], s->y < 0 ? NULL : &call->in[s->y], &call->in[s->dy],
                               hc_parameter(call->params.bn.slope), NULL},
-                     .dx = &call->out[HC_BN_BWD_DX],
-                     .by = hc_norm_channels_of(&c, call->scratch)};
-    if (p.flow.y && p.dx->format == p.flow.dy->format)
-        p.flow.dz = p.dx->data;
-    for (int64_t j = 0; j < c.channels; j++) {
+                     .by = hc_norm_channels_of(c, call->scratch)};
+    for (int64_t j = 0; j < c->channels; j++) {
         p.by.mean[j] = hc_host_get(&call->in[s->mean], j);
         p.by.invstd[j] = hc_host_get(&call->in[s->invstd], j);
-        p.by.gain[j] = hc_host_get(&call->in[s->gamma], j) * p.by.invstd[j];
+        p.by.gain[j] = s->gamma < 0 ? 0 : hc_host_get(&call->in[s->gamma], j) * p.by.invstd[j];
         p.by.shift[j] = p.by.slope[j] = 0;
     }
+    return p;
+}
+
+enum hc_status hc_host_norm_bwd(struct hc_queue *queue, const struct hc_call *call)
+{
+    struct hc_norm_tiling c = hc_norm_tiling_of(&call->in[hc_bn_bwd_slots(call->op)->x]);
+    if (!hc_norm_fits(&c))
+        return hc_exact_run(queue, call);
+    struct pass p = pass_of(queue, call, &c);
+    p.dx = &call->out[HC_BN_BWD_DX];
+    if (p.flow.y && p.dx->format == p.flow.dy->format)
+        p.flow.dz = p.dx->data;
     hc_norm_repeat_lanes(&c, &p.by);
     run(queue, call, &c, &p);
+    return HC_OK;
+}
+
+enum hc_status hc_host_norm_bwd_sums(struct hc_queue *queue, const struct hc_call *call)
+{
+    struct hc_norm_tiling c = hc_norm_tiling_of(&call->in[HC_BN_BWD_SUMS_X]);
+    if (!hc_norm_fits(&c))
+        return hc_exact_run(queue, call);
+    struct pass pass = pass_of(queue, call, &c);
+    hc_norm_repeat_lanes(&c, &pass.by);
+#pragma omp parallel num_threads(c.chunks > 1 ? queue->threads : 1)
+    {
+        struct pass p = pass;
+        sum_chunks(&c, call->scratch, &p);
+    }
+    for (int64_t j = 0; j < c.channels; j++)
+        combine(call, &c, &pass.by, j);
+    return HC_OK;
+}
+
+enum hc_status hc_host_norm_bwd_apply(struct hc_queue *queue, const struct hc_call *call)
+{
+    struct hc_norm_tiling c = hc_norm_tiling_of(&call->in[HC_BN_BWD_APPLY_X]);
+    if (!hc_norm_fits(&c))
+        return hc_exact_run(queue, call);
+    struct pass p = pass_of(queue, call, &c);
+    p.dx = &call->out[HC_BN_BWD_APPLY_DX];
+    for (int64_t j = 0; j < c.channels; j++) {
+        p.by.shift[j] = hc_host_get(&call->in[HC_BN_BWD_APPLY_MEAN_DBETA], j);
+        p.by.slope[j] = hc_host_get(&call->in[HC_BN_BWD_APPLY_MEAN_DGAMMA], j);
+    }
+    hc_norm_repeat_lanes(&c, &p.by);
+#pragma omp parallel for num_threads(c.chunks > 1 ? queue->threads : 1) schedule(static)
+    for (int64_t k = 0; k < c.chunks; k++)
+        hc_norm_each_panel(&c, k, store_gradient, &p);
     return HC_OK;
 }

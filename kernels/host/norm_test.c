@@ -93,6 +93,41 @@ Test(norm, bits_depend_neither_on_threads_nor_on_the_instruction_set)
         }
 }
 
+/* The ops in parts compute what those of the whole batch compute on the way: on one rank alone the
+   mean and both sums have the same bits. */
+Test(norm, the_parts_of_one_rank_have_the_bits_of_the_whole_on_all_threads_and_loops)
+{
+    static const int64_t channels[] = {1, 5, 16, 64, 100};
+    for (size_t c = 0; c < sizeof channels / sizeof channels[0]; c++)
+        for (int f = 0; f < 3; f++) {
+            struct hc_call forward = train(h[f], 131, channels[c], 0);
+            struct hc_call back = backward(h[f], 131, channels[c]);
+            struct hc_tensor v = hc_tensor1(HC_FP32, channels[c], NULL);
+            struct hc_call moments = {
+                .op = HC_OP_bn_moments, .in = {forward.in[HC_BN_X]}, .out = {made(v), made(v)}};
+            struct hc_call sums = {.op = HC_OP_bn_bwd_sums,
+                                   .in = {back.in[HC_BN_BWD_X], back.in[HC_BN_BWD_DY],
+                                          back.in[HC_BN_BWD_MEAN], back.in[HC_BN_BWD_INVSTD]},
+                                   .out = {made(v), made(v)}};
+            struct hc_call apply = {.op = HC_OP_bn_bwd_apply,
+                                    .in = {back.in[HC_BN_BWD_X], back.in[HC_BN_BWD_DY],
+                                           back.in[HC_BN_BWD_GAMMA], back.in[HC_BN_BWD_MEAN],
+                                           back.in[HC_BN_BWD_INVSTD], filled(v, 6, 0),
+                                           filled(v, 7, 0)},
+                                    .out = {made(back.in[HC_BN_BWD_X])}};
+            assert_one_result(&moments);
+            assert_one_result(&sums);
+            assert_one_result(&apply);
+            struct hc_queue *queue = queue_of(2, "portable");
+            call_host(queue, &forward);
+            call_host(queue, &back);
+            hc_backend_by_name("host")->close(queue);
+            cr_assert_arr_eq(moments.out[HC_BN_MOMENTS_MEAN].data,
+                             forward.out[HC_BN_SAVED_MEAN].data, hc_tensor_bytes(&v));
+            assert_same(&sums, &back.out[HC_BN_BWD_DGAMMA], "sums");
+        }
+}
+
 Test(norm, sums_dots_and_squares_have_one_result_too)
 {
     static const int64_t lengths[] = {0, 1, 63, 64, 65, 2049, 50000};

@@ -18,8 +18,8 @@
    - A kernel that lacks a combination of formats returns HC_UNSUPPORTED and touches nothing.
    - Parameters that are given as double are taken as fp32, those of the optimizers as fp64.
    - The ops of a network (gemm, conv2d*, bn_*, leaky_relu*, avg_pool*, xent*), the optimizers and
-     all_reduce can be had in fp64, too: then every tensor is fp64 but labels, hyper and found_inf,
-     and so is the arithmetic wherever the contract says fp32. */
+     all_reduce can be had in fp64, too: then every tensor is fp64 but labels, counts, hyper and
+     found_inf, and so is the arithmetic wherever the contract says fp32. */
 #ifndef HC_OP_CALL_H
 #define HC_OP_CALL_H
 

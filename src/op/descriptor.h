@@ -62,6 +62,7 @@ enum hc_values {
     HC_VALUES_FLAG,
     HC_VALUES_LABELS,
     HC_VALUES_COUNTS,
+    HC_VALUES_SHARE, /* how many elements of a batch each rank has */
     HC_VALUES_COUNT
 };
 

@@ -212,8 +212,8 @@ Test(descriptor, sums_say_how_long_they_are)
     }
 }
 
-/* Where fp64 is allowed, all of a network's op is in it, but for labels, hyperparameters and flags.
-   */
+/* Where fp64 is allowed, all of a network's op is in it, but for labels, hyperparameters, flags and
+   numbers of elements. */
 Test(descriptor, ops_in_fp64_begin_with_a_tensor_that_can_be_fp64)
 {
     for (int op = 0; op < HC_OP_COUNT; op++) {
@@ -221,7 +221,7 @@ Test(descriptor, ops_in_fp64_begin_with_a_tensor_that_can_be_fp64)
         for (int i = 0; d->fp64 && i < hc_slot_count((enum hc_op)op); i++) {
             const struct hc_slot *s = hc_slot((enum hc_op)op, i);
             bool small = s->values == HC_VALUES_HYPER || s->values == HC_VALUES_FLAG ||
-                         s->values == HC_VALUES_LABELS;
+                         s->values == HC_VALUES_LABELS || s->values == HC_VALUES_SHARE;
             bool floats = s->format == HC_ALLOW_FLOAT || s->format == HC_ALLOW_FLOAT_OR_FP8;
             bool wide = floats || s->format == HC_ALLOW_WIDE || s->format == HC_ALLOW_LIKE ||
                         s->format == HC_ALLOW_LIKE_OR_FP8;

@@ -203,6 +203,7 @@ static const struct hc_param *const by_op[HC_OP_COUNT] = {
     [HC_OP_bn_leaky_train] = bn_leaky_train,
     [HC_OP_bn_leaky_infer] = bn_leaky,
     [HC_OP_bn_leaky_bwd] = bn_leaky,
+    [HC_OP_bn_combine] = bn_leaky_train + 1,
     [HC_OP_leaky_relu] = leaky,
     [HC_OP_leaky_relu_bwd] = leaky,
     [HC_OP_avg_pool] = pool,

@@ -90,10 +90,11 @@ Test(params, every_byte_of_every_struct_of_parameters_is_in_one_row)
 
 Test(params, an_op_whose_calls_have_no_parameters_has_no_rows)
 {
-    static const enum hc_op without[] = {HC_OP_add,     HC_OP_sub,   HC_OP_mul,
-                                         HC_OP_div,     HC_OP_sqrt,  HC_OP_fma,
-                                         HC_OP_scale,   HC_OP_rates, HC_OP_master_to_model,
-                                         HC_OP_step_log};
+    static const enum hc_op without[] = {HC_OP_add,         HC_OP_sub,        HC_OP_mul,
+                                         HC_OP_div,         HC_OP_sqrt,       HC_OP_fma,
+                                         HC_OP_scale,       HC_OP_rates,      HC_OP_master_to_model,
+                                         HC_OP_step_log,    HC_OP_bn_moments, HC_OP_bn_bwd_sums,
+                                         HC_OP_bn_bwd_apply};
     int found = 0;
     for (int op = 0; op < HC_OP_COUNT; op++)
         found += hc_op_params((enum hc_op)op)->name == NULL;

@@ -22,6 +22,10 @@ static hc_bound_rule *const rules[HC_OP_COUNT] = {
     [HC_OP_bn_leaky_train] = hc_bound_bn_train,
     [HC_OP_bn_leaky_infer] = hc_bound_bn_infer,
     [HC_OP_bn_leaky_bwd] = hc_bound_bn_bwd,
+    [HC_OP_bn_moments] = hc_bound_bn_moments,
+    [HC_OP_bn_combine] = hc_bound_bn_combine,
+    [HC_OP_bn_bwd_sums] = hc_bound_bn_bwd,
+    [HC_OP_bn_bwd_apply] = hc_bound_bn_bwd_apply,
     [HC_OP_xent] = hc_bound_xent,
     [HC_OP_xent_bwd] = hc_bound_xent_bwd,
     [HC_OP_sgd] = hc_bound_sgd,
@@ -44,6 +48,10 @@ static hc_bound_rule *const any_order[HC_OP_COUNT] = {
     [HC_OP_bn_leaky_train] = hc_bound_any_bn_train,
     [HC_OP_bn_leaky_infer] = hc_bound_any_bn_infer,
     [HC_OP_bn_leaky_bwd] = hc_bound_any_bn_bwd,
+    [HC_OP_bn_moments] = hc_bound_any_bn_moments,
+    [HC_OP_bn_combine] = hc_bound_any_bn_combine,
+    [HC_OP_bn_bwd_sums] = hc_bound_any_bn_bwd,
+    [HC_OP_bn_bwd_apply] = hc_bound_any_bn_bwd_apply,
     [HC_OP_xent] = hc_bound_any_xent,
     [HC_OP_xent_bwd] = hc_bound_any_xent_bwd,
     [HC_OP_sgd] = hc_bound_any_sgd,
@@ -87,7 +95,9 @@ static bool ends_with_its_sum(const struct hc_call *call, int out)
     case HC_CLASS_POOL:
         return true;
     case HC_CLASS_NORM:
-        return (call->op == HC_OP_bn_bwd || call->op == HC_OP_bn_leaky_bwd) && out != HC_BN_BWD_DX;
+        return call->op == HC_OP_bn_bwd_sums ||
+               ((call->op == HC_OP_bn_bwd || call->op == HC_OP_bn_leaky_bwd) &&
+                out != HC_BN_BWD_DX);
     default:
         return call->op == HC_OP_xent && out == HC_XENT_LOSS && call->params.xent.sum;
     }

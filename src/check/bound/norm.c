@@ -103,8 +103,8 @@ double hc_bound_leaked(const struct hc_call *call, struct hc_ball z)
 
 /* r + m (batch - r), or (1 - m) r + m batch: the larger bound of both orders. If r is infinite, the
    first order gives NaN and the second keeps it, so nothing is promised. */
-static double blended(enum hc_format f, const struct hc_tensor *running, int64_t c,
-                      struct hc_ball batch, double momentum)
+double hc_bound_blended(enum hc_format f, const struct hc_tensor *running, int64_t c,
+                        struct hc_ball batch, double momentum)
 {
     struct hc_ball r = hc_ball_element(running, c);
     if (isinf(r.mid))
@@ -114,6 +114,21 @@ static double blended(enum hc_format f, const struct hc_tensor *running, int64_t
     struct hc_ball kept = hc_ball_mul(f, hc_ball_sub(f, hc_ball_exact(1), m), r);
     struct hc_ball mixed = hc_ball_add(f, kept, hc_ball_mul(f, m, batch));
     return fmax(hc_ball_add(f, r, move).rad, mixed.rad);
+}
+
+/* A number of elements in f, which holds small ones. */
+static struct hc_ball count_of(enum hc_format f, int64_t m)
+{
+    double n = (double)m;
+    return hc_round(f, n) == n ? hc_ball_exact(n) : hc_ball_stored(f, n);
+}
+
+/* M / (M - 1) is a division, and a multiplication by it another rounding. */
+struct hc_ball hc_bound_unbiased(enum hc_format f, struct hc_ball variance, int64_t m)
+{
+    if (m <= 1)
+        return variance;
+    return hc_ball_mul(f, variance, hc_ball_div(f, count_of(f, m), count_of(f, m - 1)));
 }
 
 double hc_bound_bn_train(const struct hc_element *e, const struct hc_accumulator *accumulator,
@@ -130,7 +145,6 @@ double hc_bound_bn_train(const struct hc_element *e, const struct hc_accumulator
     struct hc_bound_moments m = hc_bound_channel(f, x, c);
     struct hc_ball invstd =
         hc_bound_inverse_root(f, m.variance, hc_bn_number(&call->params.bn, call->params.bn.eps));
-    struct hc_ball unbiased = m.variance;
     struct hc_ball z;
     switch (e->out) {
     case HC_BN_Y:
@@ -141,15 +155,12 @@ double hc_bound_bn_train(const struct hc_element *e, const struct hc_accumulator
     case HC_BN_SAVED_INVSTD:
         return invstd.rad;
     case HC_BN_NEW_MEAN:
-        return blended(f, &call->in[HC_BN_MEAN], c, m.mean,
-                       hc_bn_number(&call->params.bn, call->params.bn.momentum));
+        return hc_bound_blended(f, &call->in[HC_BN_MEAN], c, m.mean,
+                                hc_bn_number(&call->params.bn, call->params.bn.momentum));
     default:
-        if (n > 1) /* M / (M - 1) is a division, and a multiplication by it another rounding */
-            unbiased = hc_ball_mul(
-                f, m.variance,
-                hc_ball_div(f, hc_ball_exact((double)n), hc_ball_exact((double)(n - 1))));
-        return blended(f, &call->in[HC_BN_VARIANCE], c, unbiased,
-                       hc_bn_number(&call->params.bn, call->params.bn.momentum));
+        return hc_bound_blended(f, &call->in[HC_BN_VARIANCE], c,
+                                hc_bound_unbiased(f, m.variance, n),
+                                hc_bn_number(&call->params.bn, call->params.bn.momentum));
     }
 }
 
@@ -166,4 +177,15 @@ double hc_bound_bn_infer(const struct hc_element *e, const struct hc_accumulator
                               hc_bn_number(&call->params.bn, call->params.bn.eps));
     struct hc_ball z = normalized(e, c, hc_ball_element(&call->in[HC_BN_MEAN], c), invstd);
     return call->op == HC_OP_bn_leaky_infer ? hc_bound_leaked(call, z) : z.rad;
+}
+
+double hc_bound_bn_moments(const struct hc_element *e, const struct hc_accumulator *accumulator,
+                           const struct hc_exact *want)
+{
+    (void)accumulator;
+    (void)want;
+    const struct hc_call *call = e->call;
+    struct hc_bound_moments m =
+        hc_bound_channel(hc_bound_work(call), &call->in[HC_BN_MOMENTS_X], e->index);
+    return e->out == HC_BN_MOMENTS_MEAN ? m.mean.rad : m.variance.rad;
 }

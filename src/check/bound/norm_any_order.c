@@ -28,15 +28,15 @@ static struct hc_ball any_normalized(const struct hc_element *e, int64_t c, stru
 
 /* sqrt may come after the division, eps may be fp64's, and a reciprocal root may be one step: no
    more roundings than five. */
-static struct hc_ball any_inverse_root(enum hc_format f, struct hc_ball variance, double eps)
+struct hc_ball hc_bound_any_inverse_root(enum hc_format f, struct hc_ball variance, double eps)
 {
     struct hc_ball invstd = hc_bound_inverse_root(HC_FP64, variance, eps);
     return hc_ball_any_order(f, invstd, fabs(invstd.mid) + invstd.rad, 5, 1);
 }
 
 /* A running average whose coefficients may be fp64's 1 - m, or m as it was given. */
-static double any_blended(enum hc_format f, const struct hc_tensor *running, int64_t c,
-                          struct hc_ball batch, double momentum)
+double hc_bound_any_blended(enum hc_format f, const struct hc_tensor *running, int64_t c,
+                            struct hc_ball batch, double momentum)
 {
     double r = hc_tensor_get(running, c);
     double m = momentum;
@@ -54,6 +54,14 @@ static struct hc_ball any_mean(enum hc_format f, struct hc_ball x)
     return hc_ball_any_order(f, x, fabs(x.mid) + x.rad, 2, 1);
 }
 
+struct hc_ball hc_bound_any_unbiased(enum hc_format f, struct hc_ball variance, int64_t m)
+{
+    if (m <= 1)
+        return variance;
+    struct hc_ball by = hc_ball_exact((double)m / (double)(m - 1));
+    return any_mean(f, hc_ball_mul(HC_FP64, variance, by));
+}
+
 double hc_bound_any_bn_train(const struct hc_element *e, const struct hc_accumulator *accumulator,
                              const struct hc_exact *want)
 {
@@ -66,11 +74,10 @@ double hc_bound_any_bn_train(const struct hc_element *e, const struct hc_accumul
     int64_t channels = x->shape[x->rank - 1];
     int64_t c = e->index % channels;
     int64_t elements = hc_tensor_count(x) / channels;
-    double n = (double)elements;
     struct hc_bound_moments m = hc_bound_channel(f, x, c);
     m.mean = any_mean(f, m.mean);
     m.variance = any_mean(f, m.variance);
-    struct hc_ball invstd = any_inverse_root(f, m.variance, hc_bn_number(p, p->eps));
+    struct hc_ball invstd = hc_bound_any_inverse_root(f, m.variance, hc_bn_number(p, p->eps));
     struct hc_ball z;
     switch (e->out) {
     case HC_BN_Y:
@@ -81,12 +88,12 @@ double hc_bound_any_bn_train(const struct hc_element *e, const struct hc_accumul
     case HC_BN_SAVED_INVSTD:
         return invstd.rad;
     case HC_BN_NEW_MEAN:
-        return any_blended(f, &call->in[HC_BN_MEAN], c, m.mean, hc_bn_number(p, p->momentum));
+        return hc_bound_any_blended(f, &call->in[HC_BN_MEAN], c, m.mean,
+                                    hc_bn_number(p, p->momentum));
     default:
-        if (n > 1)
-            m.variance = any_mean(f, hc_ball_mul(HC_FP64, m.variance, hc_ball_exact(n / (n - 1))));
-        return any_blended(f, &call->in[HC_BN_VARIANCE], c, m.variance,
-                           hc_bn_number(p, p->momentum));
+        return hc_bound_any_blended(f, &call->in[HC_BN_VARIANCE], c,
+                                    hc_bound_any_unbiased(f, m.variance, elements),
+                                    hc_bn_number(p, p->momentum));
     }
 }
 
@@ -99,8 +106,19 @@ double hc_bound_any_bn_infer(const struct hc_element *e, const struct hc_accumul
     const struct hc_tensor *x = &call->in[HC_BN_X];
     int64_t c = e->index % x->shape[x->rank - 1];
     struct hc_ball variance = hc_ball_element(&call->in[HC_BN_VARIANCE], c);
-    struct hc_ball invstd = any_inverse_root(hc_bound_work(call), variance,
-                                             hc_bn_number(&call->params.bn, call->params.bn.eps));
+    struct hc_ball invstd = hc_bound_any_inverse_root(
+        hc_bound_work(call), variance, hc_bn_number(&call->params.bn, call->params.bn.eps));
     struct hc_ball z = any_normalized(e, c, hc_ball_element(&call->in[HC_BN_MEAN], c), invstd);
     return call->op == HC_OP_bn_leaky_infer ? hc_bound_leaked(call, z) : z.rad;
+}
+
+double hc_bound_any_bn_moments(const struct hc_element *e, const struct hc_accumulator *accumulator,
+                               const struct hc_exact *want)
+{
+    (void)accumulator;
+    (void)want;
+    const struct hc_call *call = e->call;
+    enum hc_format f = hc_bound_work(call);
+    struct hc_bound_moments m = hc_bound_channel(f, &call->in[HC_BN_MOMENTS_X], e->index);
+    return any_mean(f, e->out == HC_BN_MOMENTS_MEAN ? m.mean : m.variance).rad;
 }

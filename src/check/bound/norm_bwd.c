@@ -6,12 +6,12 @@
 
 #include "check/bound/rules.h"
 
-/* The inputs, by the names that both ops share. */
+/* The inputs, by the names that all gradients share. */
 struct inputs {
     const struct hc_tensor *x;
-    const struct hc_tensor *y; /* NULL in bn_bwd */
+    const struct hc_tensor *y; /* of bn_leaky_bwd alone, else NULL */
     const struct hc_tensor *dy;
-    const struct hc_tensor *gamma;
+    const struct hc_tensor *gamma; /* NULL in bn_bwd_sums */
     const struct hc_tensor *mean;
     const struct hc_tensor *invstd;
     const struct hc_strayed *strayed; /* or NULL */
@@ -27,7 +27,7 @@ static struct inputs inputs_of(const struct hc_call *call)
     return (struct inputs){.x = x,
                            .y = s->y < 0 ? NULL : &call->in[s->y],
                            .dy = &call->in[s->dy],
-                           .gamma = &call->in[s->gamma],
+                           .gamma = s->gamma < 0 ? NULL : &call->in[s->gamma],
                            .mean = &call->in[s->mean],
                            .invstd = &call->in[s->invstd],
                            .slope = hc_bn_number(&call->params.bn, call->params.bn.slope),
@@ -88,52 +88,59 @@ double hc_bound_bn_bwd(const struct hc_element *e, const struct hc_accumulator *
     return hc_bound_bn_bwd_strayed(e, NULL);
 }
 
+/* gamma invstd ((dz - mean of dz) - xhat (mean of dz xhat)) of element e */
+static double input_gradient(const struct inputs *in, const struct hc_element *e,
+                             struct hc_ball mean_dgamma, struct hc_ball mean_dbeta)
+{
+    enum hc_format f = in->work;
+    int64_t c = e->index % in->channels;
+    struct hc_ball by_gamma = hc_ball_mul(f, normalized(in, e->index, c), mean_dgamma);
+    struct hc_ball dx = hc_ball_sub(f, dz_of(in, e->index), mean_dbeta);
+    dx = hc_ball_sub(f, dx, by_gamma);
+    struct hc_ball scale = hc_ball_mul(f, hc_ball_element(in->gamma, c), invstd_of(in, c));
+    return hc_ball_mul(f, scale, dx).rad;
+}
+
 double hc_bound_bn_bwd_strayed(const struct hc_element *e, const struct hc_strayed *strayed)
 {
+    const struct hc_bn_bwd_slots *s = hc_bn_bwd_slots(e->call->op);
     struct inputs in = inputs_of(e->call);
-    enum hc_format f = in.work;
     in.strayed = strayed;
-    int64_t c = e->index % in.channels;
     struct hc_ball dgamma;
     struct hc_ball dbeta;
-    sums_of(&in, c, &dgamma, &dbeta);
-    if (e->out != HC_BN_BWD_DX)
-        return e->out == HC_BN_BWD_DGAMMA ? dgamma.rad : dbeta.rad;
-    int64_t elements = hc_tensor_count(in.x) / in.channels;
-    struct hc_ball n = hc_ball_exact((double)elements);
-    struct hc_ball by_gamma =
-        hc_ball_mul(f, normalized(&in, e->index, c), hc_ball_div(f, dgamma, n));
-    struct hc_ball dx = hc_ball_sub(f, dz_of(&in, e->index), hc_ball_div(f, dbeta, n));
-    dx = hc_ball_sub(f, dx, by_gamma);
-    struct hc_ball scale = hc_ball_mul(f, hc_ball_element(in.gamma, c), invstd_of(&in, c));
-    return hc_ball_mul(f, scale, dx).rad;
+    sums_of(&in, e->index % in.channels, &dgamma, &dbeta);
+    if (e->out != s->dx)
+        return e->out == s->dgamma ? dgamma.rad : dbeta.rad;
+    struct hc_ball n = hc_ball_exact((double)(hc_tensor_count(in.x) / in.channels));
+    return input_gradient(&in, e, hc_ball_div(in.work, dgamma, n), hc_ball_div(in.work, dbeta, n));
+}
+
+/* The means are given, and carry no error. */
+double hc_bound_bn_bwd_apply(const struct hc_element *e, const struct hc_accumulator *accumulator,
+                             const struct hc_exact *want)
+{
+    (void)accumulator;
+    (void)want;
+    struct inputs in = inputs_of(e->call);
+    int64_t c = e->index % in.channels;
+    return input_gradient(&in, e, hc_ball_element(&e->call->in[HC_BN_BWD_APPLY_MEAN_DGAMMA], c),
+                          hc_ball_element(&e->call->in[HC_BN_BWD_APPLY_MEAN_DBETA], c));
 }
 
 /* In any order: gamma invstd (dz - dbeta / n - (x - mean) invstd dgamma / n) with its bracket
    multiplied out has three monomials, x - mean being one operand, which both orders compute first.
    Between an operand and the result lie at most eight roundings: the difference, five products or
    quotients, and two sums. */
-double hc_bound_any_bn_bwd(const struct hc_element *e, const struct hc_accumulator *accumulator,
-                           const struct hc_exact *want)
+static double any_input_gradient(const struct inputs *in, const struct hc_element *e,
+                                 struct hc_ball mean_dgamma, struct hc_ball mean_dz)
 {
-    (void)accumulator;
-    (void)want;
-    struct inputs in = inputs_of(e->call);
-    int64_t c = e->index % in.channels;
-    struct hc_ball dgamma;
-    struct hc_ball dbeta;
-    sums_of(&in, c, &dgamma, &dbeta);
-    if (e->out != HC_BN_BWD_DX)
-        return e->out == HC_BN_BWD_DGAMMA ? dgamma.rad : dbeta.rad;
-    int64_t elements = hc_tensor_count(in.x) / in.channels;
-    struct hc_ball n = hc_ball_exact((double)elements);
-    double gamma = hc_tensor_get(in.gamma, c);
-    double invstd = hc_tensor_get(in.invstd, c);
-    struct hc_ball dz = dz_of(&in, e->index);
-    struct hc_ball mean_dz = hc_ball_div(HC_FP64, dbeta, n);
+    int64_t c = e->index % in->channels;
+    double gamma = hc_tensor_get(in->gamma, c);
+    double invstd = hc_tensor_get(in->invstd, c);
+    struct hc_ball dz = dz_of(in, e->index);
     struct hc_ball x =
-        hc_ball_product(hc_tensor_get(in.x, e->index) - hc_tensor_get(in.mean, c), invstd);
-    struct hc_ball by_gamma = hc_ball_mul(HC_FP64, x, hc_ball_div(HC_FP64, dgamma, n));
+        hc_ball_product(hc_tensor_get(in->x, e->index) - hc_tensor_get(in->mean, c), invstd);
+    struct hc_ball by_gamma = hc_ball_mul(HC_FP64, x, mean_dgamma);
     double scale = fabs(gamma * invstd);
     double magnitude =
         fabs(dz.mid) + fabs(mean_dz.mid) + mean_dz.rad + fabs(by_gamma.mid) + by_gamma.rad;
@@ -141,8 +148,37 @@ double hc_bound_any_bn_bwd(const struct hc_element *e, const struct hc_accumulat
                          scale * (mean_dz.rad + by_gamma.rad)};
     double after = fmax(fmax(fabs(gamma), 1) * fmax(invstd * invstd, 1), fabs(x.mid));
     double largest = fmax(magnitude, magnitude * fabs(invstd)) * fmax(fabs(gamma), 1);
-    dx = hc_ball_any_order(in.work, dx, scale * magnitude, 8, after);
-    if (!(largest <= hc_format_max(in.work)))
+    dx = hc_ball_any_order(in->work, dx, scale * magnitude, 8, after);
+    if (!(largest <= hc_format_max(in->work)))
         dx.rad = (double)INFINITY;
     return dx.rad;
+}
+
+double hc_bound_any_bn_bwd(const struct hc_element *e, const struct hc_accumulator *accumulator,
+                           const struct hc_exact *want)
+{
+    (void)accumulator;
+    (void)want;
+    const struct hc_bn_bwd_slots *s = hc_bn_bwd_slots(e->call->op);
+    struct inputs in = inputs_of(e->call);
+    struct hc_ball dgamma;
+    struct hc_ball dbeta;
+    sums_of(&in, e->index % in.channels, &dgamma, &dbeta);
+    if (e->out != s->dx)
+        return e->out == s->dgamma ? dgamma.rad : dbeta.rad;
+    struct hc_ball n = hc_ball_exact((double)(hc_tensor_count(in.x) / in.channels));
+    return any_input_gradient(&in, e, hc_ball_div(HC_FP64, dgamma, n),
+                              hc_ball_div(HC_FP64, dbeta, n));
+}
+
+double hc_bound_any_bn_bwd_apply(const struct hc_element *e,
+                                 const struct hc_accumulator *accumulator,
+                                 const struct hc_exact *want)
+{
+    (void)accumulator;
+    (void)want;
+    struct inputs in = inputs_of(e->call);
+    int64_t c = e->index % in.channels;
+    return any_input_gradient(&in, e, hc_ball_element(&e->call->in[HC_BN_BWD_APPLY_MEAN_DGAMMA], c),
+                              hc_ball_element(&e->call->in[HC_BN_BWD_APPLY_MEAN_DBETA], c));
 }

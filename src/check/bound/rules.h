@@ -13,6 +13,7 @@ typedef double hc_bound_rule(const struct hc_element *e, const struct hc_accumul
 hc_bound_rule hc_bound_sum, hc_bound_dot, hc_bound_sum_squares, hc_bound_gemm, hc_bound_conv,
     hc_bound_pool;
 hc_bound_rule hc_bound_bn_train, hc_bound_bn_infer, hc_bound_bn_bwd;
+hc_bound_rule hc_bound_bn_moments, hc_bound_bn_combine, hc_bound_bn_bwd_apply;
 double hc_bound_bn_bwd_strayed(const struct hc_element *e, const struct hc_strayed *strayed);
 hc_bound_rule hc_bound_xent, hc_bound_xent_bwd;
 hc_bound_rule hc_bound_sgd, hc_bound_adam;
@@ -21,6 +22,7 @@ hc_bound_rule hc_bound_sgd, hc_bound_adam;
 hc_bound_rule hc_bound_any_sgd, hc_bound_any_adam, hc_bound_any_axpy, hc_bound_any_clip;
 hc_bound_rule hc_bound_any_pool, hc_bound_any_pool_bwd, hc_bound_any_conv;
 hc_bound_rule hc_bound_any_bn_train, hc_bound_any_bn_infer, hc_bound_any_bn_bwd;
+hc_bound_rule hc_bound_any_bn_moments, hc_bound_any_bn_combine, hc_bound_any_bn_bwd_apply;
 hc_bound_rule hc_bound_any_xent, hc_bound_any_xent_bwd;
 
 /* Whether the contract states the order of the call's sum and every rounding in it; then *bits are

@@ -40,6 +40,8 @@ static bool is_beyond_its_bound(const struct hc_call *call, enum hc_distribution
     enum { LONG_IN_HALF = 64, LONG_IN_FP8 = 64 };
     bool fp8 = hc_is_fp8(call->in[HC_FIRST].format) && hc_call_length(call) > LONG_IN_FP8;
     bool half = call->op == HC_OP_gemm && call->params.gemm.half_accumulator;
+    if (distribution == HC_DRAW_SUBNORMALS && call->op == HC_OP_bn_moments)
+        return call->in[HC_BN_MOMENTS_X].format != HC_FP16;
     if (distribution == HC_DRAW_SUBNORMALS)
         return call->op == HC_OP_sum_squares &&
                hc_tensor_count(&call->in[HC_SUM_SQUARES_PARTIAL]) == 0 &&
@@ -95,6 +97,17 @@ static double label(const struct hc_call *call, int64_t row, double u)
     return floor(u * (double)classes);
 }
 
+/* Ranks of equal size where the data are what matters; else one rank in four has nothing, but never
+   the first, and one has so many elements that fp32 does not hold their number. */
+static double share(int64_t i, enum hc_distribution distribution, double u)
+{
+    if (distribution == HC_DRAW_CANCELLATION)
+        return 4096;
+    if (i == 1 && u < 0.5)
+        return 0x1p24 + 1;
+    return i > 0 && u < 0.25 ? 0 : ldexp(1 + 7 * u, (int)(i % 12));
+}
+
 /* Scalars, flags and labels. */
 static double small_input(const struct hc_call *call, enum hc_values values, int64_t i,
                           enum hc_distribution distribution, uint64_t seed)
@@ -114,6 +127,8 @@ static double small_input(const struct hc_call *call, enum hc_values values, int
         return label(call, i, u);
     case HC_VALUES_COUNTS:
         return count(call, i, distribution, u);
+    case HC_VALUES_SHARE:
+        return share(i, distribution, u);
     default:
         if (distribution == HC_DRAW_WHOLE)
             return 3 * 0x1p-8; /* a square in units of 2^-4 */
@@ -128,7 +143,7 @@ void hc_draw_input(const struct hc_call *call, int slot, enum hc_distribution di
     enum hc_values values = hc_slot(call->op, slot)->values;
     bool small = values == HC_VALUES_SCALAR || values == HC_VALUES_HYPER ||
                  values == HC_VALUES_FLAG || values == HC_VALUES_LABELS ||
-                 values == HC_VALUES_COUNTS;
+                 values == HC_VALUES_COUNTS || values == HC_VALUES_SHARE;
     int64_t n = hc_tensor_count(t);
     for (int64_t i = 0; i < n; i++)
         hc_tensor_set(t, i,

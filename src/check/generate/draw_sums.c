@@ -27,7 +27,7 @@ static int precision(const struct hc_call *call)
 
 static bool is_bn_bwd(enum hc_op op)
 {
-    return op == HC_OP_bn_bwd || op == HC_OP_bn_leaky_bwd;
+    return op == HC_OP_bn_bwd || op == HC_OP_bn_leaky_bwd || op == HC_OP_bn_bwd_sums;
 }
 
 /* The slot whose elements are the terms; all other factors are 1. */
@@ -44,6 +44,7 @@ static int terms_slot(enum hc_op op)
         return HC_CONV_SECOND;
     case HC_OP_bn_bwd:
     case HC_OP_bn_leaky_bwd:
+    case HC_OP_bn_bwd_sums:
         return hc_bn_bwd_slots(op)->dy;
     default:
         return HC_FIRST;
@@ -69,6 +70,8 @@ static bool is_first(const struct hc_draw_site *p, int slot)
     case HC_OP_bn_bwd:
     case HC_OP_bn_leaky_train:
     case HC_OP_bn_leaky_bwd:
+    case HC_OP_bn_moments:
+    case HC_OP_bn_bwd_sums:
         return i < d[3];
     case HC_OP_avg_pool:
         return i / d[3] % d[2] % window == 0 && i / d[3] / d[2] % d[1] % window == 0;
@@ -204,7 +207,8 @@ bool hc_op_sums(const struct hc_call *call, enum hc_distribution distribution)
     enum hc_op_class class_ = hc_ops[op].class_;
     bool of_products =
         class_ == HC_CLASS_REDUCTION || class_ == HC_CLASS_GEMM || class_ == HC_CLASS_CONV;
-    bool of_batch = is_bn_bwd(op) || op == HC_OP_bn_train || op == HC_OP_bn_leaky_train;
+    bool of_batch = is_bn_bwd(op) || op == HC_OP_bn_train || op == HC_OP_bn_leaky_train ||
+                    op == HC_OP_bn_moments;
     bool of_losses = op == HC_OP_xent && call->in[HC_XENT_LOGITS].shape[1] > 1;
     if (!of_products && !of_batch && !of_losses && op != HC_OP_avg_pool)
         return false;

@@ -102,17 +102,73 @@ static void backward(struct hc_integers *z)
         if (leaks)
             z->value[s->y][i] = y;
         z->value[s->dy][i] = (leaks && y < 0 ? 2 : 1) * (c.mean_dy + c.slope_dy * d + e);
-        z->want[HC_BN_BWD_DX][i] = c.gain * (e - c.slope_dy * d);
+        if (s->dx >= 0)
+            z->want[s->dx][i] = c.gain * (e - c.slope_dy * d);
     }
     for (int64_t i = 0; i < channels; i++) {
         struct channel c = channel_of(z, i);
-        z->value[s->gamma][i] = c.gain;
+        if (s->gamma >= 0)
+            z->value[s->gamma][i] = c.gain;
         z->value[s->mean][i] = c.mean;
         z->value[s->invstd][i] = 1;
-        z->want[HC_BN_BWD_DGAMMA][i] = 2 * (double)rows * c.slope_dy;
-        z->want[HC_BN_BWD_DBETA][i] = (double)rows * c.mean_dy;
+        if (s->dgamma >= 0) {
+            z->want[s->dgamma][i] = 2 * (double)rows * c.slope_dy;
+            z->want[s->dbeta][i] = (double)rows * c.mean_dy;
+        } else {
+            z->value[HC_BN_BWD_APPLY_MEAN_DGAMMA][i] = 2 * c.slope_dy;
+            z->value[HC_BN_BWD_APPLY_MEAN_DBETA][i] = c.mean_dy;
+        }
     }
     for (int slot = 0; slot < hc_ops[call->op].inputs; slot++)
+        hc_integers_set(z, slot, 1);
+}
+
+/* The moments of such a channel. */
+static void moments(struct hc_integers *z)
+{
+    const struct hc_tensor *x = &z->call.in[HC_BN_MOMENTS_X];
+    int64_t channels = x->shape[3];
+    int64_t n = hc_tensor_count(x);
+    for (int64_t i = 0; i < n; i++) {
+        int32_t deviation;
+        int32_t beside;
+        deviation_of(i / channels, n / channels, i % channels, &deviation, &beside);
+        z->value[HC_BN_MOMENTS_X][i] = channel_of(z, i % channels).mean + deviation;
+    }
+    for (int64_t i = 0; i < channels; i++) {
+        z->want[HC_BN_MOMENTS_MEAN][i] = channel_of(z, i).mean;
+        z->want[HC_BN_MOMENTS_VARIANCE][i] = 2;
+    }
+    hc_integers_set(z, HC_BN_MOMENTS_X, 1);
+}
+
+/* Ranks whose means are such a channel, each with the variance 12 and equally many elements: with
+   eps = 2 the root is 4. */
+static void combine(struct hc_integers *z)
+{
+    enum { SHARE = 5, WITHIN = 12, AMONG = 2 };
+    const struct hc_tensor *means = &z->call.in[HC_BN_COMBINE_MEANS];
+    int64_t channels = means->shape[3];
+    int64_t n = hc_tensor_count(means);
+    double all = SHARE * (double)(n / channels);
+    for (int64_t i = 0; i < n; i++) {
+        int32_t deviation;
+        int32_t beside;
+        deviation_of(i / channels, n / channels, i % channels, &deviation, &beside);
+        z->value[HC_BN_COMBINE_MEANS][i] = channel_of(z, i % channels).mean + deviation;
+        z->value[HC_BN_COMBINE_VARIANCES][i] = WITHIN;
+        z->value[HC_BN_COMBINE_COUNTS][i / channels] = SHARE;
+    }
+    for (int64_t i = 0; i < channels; i++) {
+        double mean = channel_of(z, i).mean;
+        z->value[HC_BN_COMBINE_MEAN][i] = 3;
+        z->value[HC_BN_COMBINE_VARIANCE][i] = 2;
+        z->want[HC_BN_COMBINE_SAVED_MEAN][i] = z->want[HC_BN_COMBINE_NEW_MEAN][i] = mean;
+        z->want[HC_BN_COMBINE_SAVED_VARIANCE][i] = WITHIN + AMONG;
+        z->want[HC_BN_COMBINE_SAVED_INVSTD][i] = 0.25;
+        z->want[HC_BN_COMBINE_NEW_VARIANCE][i] = (WITHIN + AMONG) * all / (all - 1);
+    }
+    for (int slot = 0; slot < hc_ops[z->call.op].inputs; slot++)
         hc_integers_set(z, slot, 1);
 }
 
@@ -125,11 +181,23 @@ bool hc_integers_norm(struct hc_integers *z)
     bool leaks = call->op == HC_OP_bn_leaky_train || call->op == HC_OP_bn_leaky_infer;
     if (rows < 9 || rows > 1 << 18)
         return false;
-    if (call->op == HC_OP_bn_bwd || call->op == HC_OP_bn_leaky_bwd)
+    switch (call->op) {
+    case HC_OP_bn_bwd:
+    case HC_OP_bn_leaky_bwd:
+    case HC_OP_bn_bwd_sums:
+    case HC_OP_bn_bwd_apply:
         backward(z);
-    else
+        return true;
+    case HC_OP_bn_moments:
+        moments(z);
+        return true;
+    case HC_OP_bn_combine:
+        combine(z);
+        return true;
+    default:
         forward(z, leaks, call->op == HC_OP_bn_train || call->op == HC_OP_bn_leaky_train);
-    return true;
+        return true;
+    }
 }
 
 /* The logit of one class is 0, and those of the others are -1024 or less, so that their

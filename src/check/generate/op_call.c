@@ -62,6 +62,8 @@ static void open_shapes(struct hc_call *call, const int64_t *d, bool row)
         break;
     case HC_CLASS_NORM:
         call->in[HC_BN_X] = rank4(d[0], d[1], d[2], d[3]);
+        if (call->op == HC_OP_bn_combine)
+            call->in[HC_BN_COMBINE_COUNTS] = hc_tensor1(HC_I32, d[0] * d[1] * d[2], NULL);
         break;
     case HC_CLASS_CONTROL:
         call->in[HC_FIRST] =

@@ -154,6 +154,19 @@ static const struct hc_op_shape batches[] = {
     {.name = NULL},
 };
 
+/* Ranks and channels: one rank, two, as many as a node has, and many of them. */
+static const struct hc_op_shape ranks[] = {
+    {"4x6", HC_QUICK, true, false, {4, 1, 1, 6}},
+    {"1x3", HC_STANDARD, false, false, {1, 1, 1, 3}},
+    {"2x13", HC_STANDARD, true, false, {2, 1, 1, 13}},
+    {"8x0", HC_STANDARD, false, false, {8, 1, 1, 0}},
+    {"8x33", HC_STANDARD, true, false, {8, 1, 1, 33}},
+    {"64x16", HC_STANDARD, false, false, {64, 1, 1, 16}},
+    {"3x5-in-place", HC_STANDARD, false, true, {3, 1, 1, 5}},
+    {"1000x70", HC_EXHAUSTIVE, true, false, {1000, 1, 1, 70}},
+    {.name = NULL},
+};
+
 static const struct hc_op_shape pools[] = {
     {"2x6x9x5-3", HC_QUICK, true, false, {2, 6, 9, 5, 3}},
     {"1x1x1x1-1", HC_STANDARD, false, false, {1, 1, 1, 1, 1}},
@@ -201,9 +214,8 @@ static const struct hc_opspace by_class[] = {
 
 /* Ops whose formats or shapes are not those of their class. */
 static const struct hc_opspace by_op[HC_OP_COUNT] = {
-    [HC_OP_rates] = {plain_fp32, tables},
-    [HC_OP_step_log] = {plain_fp32, tables},
-    [HC_OP_sum_squares] = {mixed, sums},
+    [HC_OP_rates] = {plain_fp32, tables}, [HC_OP_step_log] = {plain_fp32, tables},
+    [HC_OP_sum_squares] = {mixed, sums},  [HC_OP_bn_combine] = {stateful, ranks},
     [HC_OP_clip] = {plain_fp32, scalars},
 };
 

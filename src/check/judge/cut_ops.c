@@ -128,7 +128,7 @@ static bool terms_of_gemm(struct hc_cut *cut)
                         p->transpose_b ? 1 : 0);
 }
 
-/* Batch norm: the channel, in all tensors. */
+/* Batch norm: the channel, in all tensors that have channels. */
 static bool one_channel(struct hc_cut *cut)
 {
     struct hc_call *call = &cut->call;
@@ -137,7 +137,8 @@ static bool one_channel(struct hc_cut *cut)
     bool good = true;
     for (int s = 0; s < hc_slot_count(call->op) && good; s++) {
         struct hc_tensor *t = hc_slot_tensor(call, s);
-        good = hc_cut_only(cut, t, t->rank - 1, channel);
+        bool has = hc_slot(call->op, s)->size != HC_SIZE_RULE;
+        good = !has || hc_cut_only(cut, t, t->rank - 1, channel);
     }
     return good;
 }

@@ -1,0 +1,165 @@
+/* bn_combine: what rounding makes of the statistics of all ranks.
+
+   Of R ranks, rank r has n_r of M elements, the mean m_r and the variance v_r. With w_r = n_r / M,
+
+     mean = sum w_r m_r,     variance V = sum w_r (v_r + (m_r - mean)^2).
+
+   Mean. A term w_r m_r meets at most R + 3 roundings, whether the division by M comes first or
+   last: of n_r and of M into the format, a quotient, a product, and R - 1 additions. So the mean is
+   off by at most t sum w_r |m_r|, t = (1 + u)^(R + 3) - 1. A product or quotient may underflow.
+
+   Variance. Let d be the mean's error. Since sum w_r (m_r - mean) = 0,
+
+     sum w_r (v_r + (m_r - mean - d)^2) = V + d^2,
+
+   with no term in d alone. All terms are positive. Each meets at most R + 7 roundings: the
+   difference (which counts twice, being squared), the square, the sum with v_r, and those of the
+   mean's terms. So the variance is off by at most d^2 + t (V + d^2), t = (1 + u)^(R + 7) - 1. In
+   fp64 V itself, which is computed here with a mean that is as far off, has another d^2.
+
+   In any order the ranks may also come one by one, the mean and the variance of those so far being
+   kept (Chan, Golub and LeVeque, Updating formulae and a pairwise algorithm for computing sample
+   variances, 1979; PyTorch's kernel does so). A step moves the mean a by (m_r - a) n_r / N. With A
+   the largest |m_r| its roundings are at most five of 2 A and one of A, and it does not stretch the
+   error that a had: E = 12 R u A in all, and less than 2 ((1 + u)^(6 (R + 1)) - 1) A. It adds
+   (m_r - a)^2 n_r (N - n_r) / (N M) to the variance. The a of this are off by E, so that a term in
+   E alone stays: with S the distance of the largest m_r from the smallest, and weights whose sum is
+   at most 1, the variance is off by 2 S E + E^2 and by its roundings, at most six a step. */
+#include <math.h>
+
+#include "check/bound/norm.h"
+
+/* One channel's numbers, over the ranks that have elements. */
+struct ranks {
+    double count; /* of these */
+    int64_t all;  /* elements */
+    double mean;  /* real, as the variance */
+    double variance;
+    double magnitude; /* sum w_r |m_r| */
+    double least;     /* m_r */
+    double most;
+};
+
+static struct ranks ranks_of(const struct hc_call *call, int64_t c)
+{
+    const struct hc_tensor *means = &call->in[HC_BN_COMBINE_MEANS];
+    const struct hc_tensor *counts = &call->in[HC_BN_COMBINE_COUNTS];
+    int64_t channels = means->shape[means->rank - 1];
+    struct ranks k = {.least = (double)INFINITY, .most = -(double)INFINITY};
+    for (int64_t r = 0; r < hc_tensor_count(counts); r++)
+        k.all += (int64_t)fmax(hc_tensor_get(counts, r), 0);
+    for (int64_t r = 0; r < hc_tensor_count(counts); r++) {
+        double m = hc_tensor_get(means, r * channels + c);
+        double share = hc_tensor_get(counts, r) / (double)k.all;
+        if (!(share > 0))
+            continue;
+        k.count++;
+        k.mean += share * m;
+        k.magnitude += share * fabs(m);
+        k.least = fmin(k.least, m);
+        k.most = fmax(k.most, m);
+    }
+    for (int64_t r = 0; r < hc_tensor_count(counts); r++) {
+        double d = hc_tensor_get(means, r * channels + c) - k.mean;
+        double share = hc_tensor_get(counts, r) / (double)k.all;
+        if (share > 0)
+            k.variance +=
+                share *
+                (hc_tensor_get(&call->in[HC_BN_COMBINE_VARIANCES], r * channels + c) + d * d);
+    }
+    return k;
+}
+
+/* (1 + u)^n - 1, where fp64's own rounding of the middle counts with every one. */
+static double growth(enum hc_format f, double n)
+{
+    return expm1(n * log1p(hc_format_unit(f) + 0x1p-52));
+}
+
+/* Where the division comes last, M times the number must be in range. */
+static struct hc_ball held(enum hc_format f, const struct ranks *k, double mid, double most,
+                           double error)
+{
+    error += (k->count + 1) * hc_format_tiny(f);
+    if (isinf(mid) || k->count == 0)
+        return hc_ball_exact(mid);
+    if (!((double)k->all * (most + error) <= hc_format_max(f)))
+        error = (double)INFINITY;
+    return (struct hc_ball){mid, error};
+}
+
+static struct hc_bound_moments in_order(enum hc_format f, const struct ranks *k)
+{
+    struct hc_bound_moments m;
+    double t = growth(f, k->count + 3);
+    m.mean = held(f, k, k->mean, k->magnitude, t * k->magnitude);
+    double off = (f == HC_FP64 ? 2 : 1) * m.mean.rad * m.mean.rad;
+    t = growth(f, k->count + 7);
+    m.variance = held(f, k, k->variance, k->variance, off + t * (k->variance + off));
+    return m;
+}
+
+static struct hc_bound_moments in_any_order(enum hc_format f, const struct ranks *k)
+{
+    struct hc_bound_moments m;
+    double most = fmax(fabs(k->least), fabs(k->most));
+    double t = growth(f, 6 * (k->count + 2));
+    m.mean = held(f, k, k->mean, 2 * most, 2 * t * most);
+    double off = 2 * (k->most - k->least + m.mean.rad) * m.mean.rad;
+    m.variance = held(f, k, k->variance, k->variance, off + t * (k->variance + off));
+    return m;
+}
+
+double hc_bound_bn_combine(const struct hc_element *e, const struct hc_accumulator *accumulator,
+                           const struct hc_exact *want)
+{
+    (void)accumulator;
+    (void)want;
+    const struct hc_call *call = e->call;
+    const struct hc_bn *p = &call->params.bn;
+    enum hc_format f = hc_bound_work(call);
+    struct ranks k = ranks_of(call, e->index);
+    struct hc_bound_moments m = in_order(f, &k);
+    switch (e->out) {
+    case HC_BN_COMBINE_SAVED_MEAN:
+        return m.mean.rad;
+    case HC_BN_COMBINE_SAVED_VARIANCE:
+        return m.variance.rad;
+    case HC_BN_COMBINE_SAVED_INVSTD:
+        return hc_bound_inverse_root(f, m.variance, hc_bn_number(p, p->eps)).rad;
+    case HC_BN_COMBINE_NEW_MEAN:
+        return hc_bound_blended(f, &call->in[HC_BN_COMBINE_MEAN], e->index, m.mean,
+                                hc_bn_number(p, p->momentum));
+    default:
+        return hc_bound_blended(f, &call->in[HC_BN_COMBINE_VARIANCE], e->index,
+                                hc_bound_unbiased(f, m.variance, k.all),
+                                hc_bn_number(p, p->momentum));
+    }
+}
+
+double hc_bound_any_bn_combine(const struct hc_element *e, const struct hc_accumulator *accumulator,
+                               const struct hc_exact *want)
+{
+    (void)accumulator;
+    (void)want;
+    const struct hc_call *call = e->call;
+    const struct hc_bn *p = &call->params.bn;
+    enum hc_format f = hc_bound_work(call);
+    struct ranks k = ranks_of(call, e->index);
+    struct hc_bound_moments m = in_any_order(f, &k);
+    switch (e->out) {
+    case HC_BN_COMBINE_SAVED_MEAN:
+        return m.mean.rad;
+    case HC_BN_COMBINE_SAVED_VARIANCE:
+        return m.variance.rad;
+    case HC_BN_COMBINE_SAVED_INVSTD:
+        return hc_bound_any_inverse_root(f, m.variance, hc_bn_number(p, p->eps)).rad;
+    case HC_BN_COMBINE_NEW_MEAN:
+        return hc_bound_any_blended(f, &call->in[HC_BN_COMBINE_MEAN], e->index, m.mean,
+                                    hc_bn_number(p, p->momentum));
+    default:
+        return hc_bound_any_blended(f, &call->in[HC_BN_COMBINE_VARIANCE], e->index,
+                                    hc_bound_any_unbiased(f, m.variance, k.all),
+                                    hc_bn_number(p, p->momentum));
+    }
+}
