@@ -37,8 +37,25 @@ void hc_omissions_add(struct hc_omissions *all, const struct hc_result *result,
     all->lost |= !row;
     if (!row)
         return;
-    if (row->count[kind]++ == 0)
-        (void)snprintf(row->why[kind], sizeof row->why[kind], "%s", result->note);
+    if (row->count[kind]++ > 0)
+        return;
+    (void)snprintf(row->why[kind], sizeof row->why[kind], "%s", result->note);
+    (void)snprintf(row->first[kind], sizeof row->first[kind], "%s", result->what->name);
+}
+
+void hc_omissions_join(struct hc_omissions *all, const struct hc_omission *omission)
+{
+    struct hc_omission *row = row_of(all, omission->backend, omission->component);
+    all->lost |= !row;
+    for (int kind = 0; row && kind < HC_OMITTED_KINDS; kind++) {
+        bool first = omission->count[kind] > 0 &&
+                     (row->count[kind] == 0 || strcmp(omission->first[kind], row->first[kind]) < 0);
+        row->count[kind] += omission->count[kind];
+        if (!first)
+            continue;
+        memcpy(row->why[kind], omission->why[kind], sizeof row->why[kind]);
+        memcpy(row->first[kind], omission->first[kind], sizeof row->first[kind]);
+    }
 }
 
 /* The op, and four bits for each slot: its format, and 15 for none. */
@@ -82,6 +99,18 @@ static void count_call(struct hc_omissions *all, const char *backend, const stru
         (void)snprintf(set->why, sizeof set->why, "%s", hc_message());
     set->taken += taken;
     set->refused += !taken;
+}
+
+void hc_omissions_join_calls(struct hc_omissions *all, const struct hc_call_formats *from)
+{
+    struct hc_call_formats *set = set_of(all, from->backend, from->key);
+    all->lost |= !set;
+    if (!set)
+        return;
+    if (set->refused == 0)
+        memcpy(set->why, from->why, sizeof set->why);
+    set->taken += from->taken;
+    set->refused += from->refused;
 }
 
 void hc_omissions_call(struct hc_omissions *all, const char *backend, const struct hc_call *call,

@@ -8,6 +8,7 @@
 #define HC_CHECK_OMISSIONS_H
 
 #include "check/check.h"
+#include "op/typed.h"
 
 enum hc_omitted {
     HC_OMITTED_ABSENT,  /* no kernel, or none in fp64 */
@@ -22,7 +23,8 @@ struct hc_omission {
     const char *backend;
     char component[32];
     int count[HC_OMITTED_KINDS];
-    char why[HC_OMITTED_KINDS][320]; /* of the first of each kind */
+    char why[HC_OMITTED_KINDS][320];                   /* of the first of each kind */
+    char first[HC_OMITTED_KINDS][HC_LONGEST_NAME + 1]; /* the name of its case */
 };
 
 /* Calls of one op on tensors of the same formats. */
@@ -47,6 +49,11 @@ struct hc_omissions {
 /* Counts a case that was left out. */
 void hc_omissions_add(struct hc_omissions *all, const struct hc_result *result,
                       enum hc_omitted kind);
+
+/* Adds what another process has counted of the same run. The reasons are those of the first cases,
+   by name. */
+void hc_omissions_join(struct hc_omissions *all, const struct hc_omission *omission);
+void hc_omissions_join_calls(struct hc_omissions *all, const struct hc_call_formats *set);
 
 /* Counts a call that a partial backend's kernel took or refused. Several threads may do so at
    once. */

@@ -155,7 +155,7 @@ static enum hc_status no_case(const struct hc_run_options *options, const char *
                    pattern, hc_nearest_hint(&nearest));
 }
 
-static enum hc_status something_runs(const struct hc_run_options *options)
+enum hc_status hc_run_possible(const struct hc_run_options *options)
 {
     int chosen = 0;
     int elsewhere = 0;
@@ -197,10 +197,10 @@ static uint64_t digest(uint64_t hash, const char *text, uint64_t number)
     return (hash ^ number) * 0x100000001b3u;
 }
 
-/* Keeps only the units of the shard, and returns their number. Less than 0: no memory. */
-static int keep_shard(const struct hc_run_options *options, struct hc_case_run *units, int count)
+/* Keeps only the units of the shard `own`, and returns their number. Less than 0: no memory. */
+static int keep_shard(const struct hc_run_options *options, struct hc_shard *own,
+                      struct hc_case_run *units, int count)
 {
-    struct hc_shard *own = options->shard;
     int kept = -1;
     double *seconds = malloc(((size_t)count + 1) * sizeof *seconds);
     int *shard = malloc(((size_t)count + 1) * sizeof *shard);
@@ -227,25 +227,32 @@ clean_up:
     return kept;
 }
 
+/* The units that this process runs, and their number, which is less than 0 without memory. */
+static struct hc_case_run *own_units(const struct hc_run_options *options, int *count)
+{
+    struct hc_shard *const parts[] = {options->shard, options->share};
+    struct hc_case_run *units = new_units(options);
+    *count = units ? list_units(options, units) : -1;
+    for (int i = 0; i < 2 && *count >= 0; i++)
+        if (parts[i] && parts[i]->of > 1)
+            *count = keep_shard(options, parts[i], units, *count);
+    return units;
+}
+
 int hc_run_length(const struct hc_run_options *options)
 {
-    if (!options->shard || options->shard->of < 2)
-        return list_units(options, NULL);
-    struct hc_case_run *units = new_units(options);
-    int length = units ? keep_shard(options, units, list_units(options, units)) : -1;
-    free(units);
+    int length;
+    free(own_units(options, &length));
     return length;
 }
 
 enum hc_status hc_run_cases(const struct hc_run_options *options)
 {
-    enum hc_status status = something_runs(options);
+    enum hc_status status = hc_run_possible(options);
     if (status != HC_OK)
         return status;
-    struct hc_case_run *units = new_units(options);
-    int count = units ? list_units(options, units) : -1;
-    if (count >= 0 && options->shard && options->shard->of > 1)
-        count = keep_shard(options, units, count);
+    int count;
+    struct hc_case_run *units = own_units(options, &count);
     status = count < 0 ? hc_fail(HC_NO_MEMORY, "no memory for the list of cases")
                        : hc_run_units(options, units, count);
     free(units);

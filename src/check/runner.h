@@ -35,6 +35,7 @@ struct hc_run_options {
     int threads; /* of the queues and of the comparisons; 0: one per core, or a worker's share */
     int workers; /* cases that run side by side where all backends are `concurrent`; 0: one */
     struct hc_shard *shard; /* run only what belongs to it; NULL: everything */
+    struct hc_shard *share; /* and of that only what belongs to this rank of several; NULL: all */
     /* How long a case is likely to take on a backend ("-" if it runs once), by which shards are
        balanced; NULL: all take as long. */
     double (*seconds)(const struct hc_case *what, const char *backend, void *context);
@@ -61,8 +62,10 @@ int hc_run_cores(void);
 /* Whether the case asks no matrix unit, or the backend names one that it asks. */
 bool hc_case_asks(const struct hc_case *what, const struct hc_backend *backend);
 
-/* HC_INVALID if a pattern matches no case, or no chosen case runs at that level; or what a
-   backend's open returned. A backend that is unavailable has SKIPPED results. */
+/* HC_INVALID if a pattern matches no case, or no chosen case runs at that level. */
+enum hc_status hc_run_possible(const struct hc_run_options *options);
+
+/* The same, or what a backend's open returned. A backend that is unavailable has SKIPPED results. */
 enum hc_status hc_run_cases(const struct hc_run_options *options);
 
 /* Whether a case of those chosen runs on the backend. */

@@ -33,10 +33,18 @@ static bool is_zero(const char *name)
     return value && strcmp(value, "0") == 0;
 }
 
+static bool none;
+
+void hc_terminal_none(void)
+{
+    none = true;
+}
+
 bool hc_terminal_draws(FILE *out)
 {
     const char *terminal = getenv("TERM");
-    return terminal && terminal[0] && strcmp(terminal, "dumb") != 0 && isatty(fileno(out)) == 1;
+    return !none && terminal && terminal[0] && strcmp(terminal, "dumb") != 0 &&
+           isatty(fileno(out)) == 1;
 }
 
 bool hc_colour_on(FILE *out)

@@ -36,6 +36,19 @@ const char *const *hc_command_line(void)
     return command_line;
 }
 
+static bool silent;
+static char kept[4096];
+
+void hc_complain_silently(void)
+{
+    silent = true;
+}
+
+const char *hc_complaint_kept(void)
+{
+    return kept;
+}
+
 int hc_complain(const char *format, ...)
 {
     char line[4096];
@@ -43,6 +56,11 @@ int hc_complain(const char *format, ...)
     va_start(arguments, format);
     (void)hc_text_format(line, sizeof line, format, arguments);
     va_end(arguments);
+    if (silent) {
+        if (!kept[0])
+            (void)snprintf(kept, sizeof kept, "%s", line);
+        return HC_WRONG;
+    }
     (void)fflush(stdout);
     hc_colour_print(stderr, hc_terminal_draws(stderr) ? HC_COLOUR_FAIL : HC_PLAIN, "halfcheck:");
     (void)fputc(' ', stderr);

@@ -19,6 +19,7 @@ struct hc_command {
     const char *summary; /* one line, no full stop */
     const char *text;    /* the paragraphs of its help (op/wrap.h), or NULL */
     bool hidden;         /* for building halfcheck, not for its users: no overview names it */
+    bool on_ranks;       /* all ranks of a job run it (cli/ranks/ranks.h); else rank 0 alone does */
 
     /* argv[0] is the command's name. Returns one of enum hc_exit. */
     int (*run)(int argc, char **argv);
@@ -75,6 +76,11 @@ __attribute__((format(printf, 1, 2)))
 #endif
 int hc_complain(const char *format, ...);
 int hc_complain_message(void);
+
+/* From now on hc_complain keeps its first line instead of printing it, because another rank may say
+   the same (cli/ranks/ranks.h); and that line, or "". */
+void hc_complain_silently(void);
+const char *hc_complaint_kept(void);
 
 /* All commands, sorted by name; *n is their number. */
 const struct hc_command *const *hc_commands(int *n);

@@ -10,6 +10,7 @@
 #include "check/record/json.h"
 #include "cli/command.h"
 #include "cli/help.h"
+#include "cli/ranks/ranks.h"
 #include "cli/version.h"
 #include "op/memory_stream.h"
 #include "op/typed.h"
@@ -90,6 +91,9 @@ static int run(int argc, char **argv)
         int (*run)(int argc, char **argv);
     } others[] = {{"--help", help}, {"-h", help},           {"help", help},
                   {"-V", version},  {"--version", version}, {"version", version}};
+    const struct hc_command *command = argc < 2 ? NULL : find(argv[1]);
+    if (!hc_ranks_speaks() && !(command && command->on_ranks))
+        return HC_AS_CLAIMED;
     if (argc < 2) {
         overview(stderr);
         return HC_WRONG;
@@ -97,7 +101,6 @@ static int run(int argc, char **argv)
     for (size_t i = 0; i < sizeof others / sizeof *others; i++)
         if (strcmp(argv[1], others[i].word) == 0)
             return others[i].run(argc - 1, argv + 1);
-    const struct hc_command *command = find(argv[1]);
     if (!command)
         return refuse(argv[1]);
     return command->run(argc - 1, argv + 1);
@@ -123,7 +126,7 @@ static void end_as_wrong(void)
 {
     if (done || getpid() != owner)
         return;
-    (void)hc_complain("a kernel or a library called exit before the command was done");
+    hc_ranks_complain("a kernel or a library called exit before the command was done");
     (void)fflush(stdout);
     _exit(HC_WRONG);
 }
@@ -132,7 +135,7 @@ static void end_as_wrong(void)
    torn by this end, because files are replaced as a whole. */
 static void end_without_memory(void)
 {
-    (void)hc_complain("no memory for a number of MPFR");
+    hc_ranks_complain("no memory for a number of MPFR");
     hc_pipe_kill_all();
     _exit(HC_WRONG);
 }
@@ -150,6 +153,19 @@ static int conclude(int status)
     return status;
 }
 
+/* One exit status for all ranks, and one line of what is wrong with one of them. */
+static int run_on_ranks(int argc, char **argv)
+{
+    bool say = false;
+    enum hc_status begun = hc_ranks_begin(hc_command_line());
+    int status = conclude(begun == HC_OK ? run(argc, argv) : hc_complain_message());
+    status = hc_ranks_end(hc_ranks(), status, hc_complaint_kept(), &say);
+    if (say)
+        (void)hc_complain_message();
+    hc_comm_end(status);
+    return status;
+}
+
 int main(int argc, char **argv)
 {
     let_waiting_threads_sleep(argv);
@@ -160,9 +176,8 @@ int main(int argc, char **argv)
     (void)signal(SIGXFSZ, SIG_IGN);
     hc_json_watch(malloc);
     hc_reference_watch(realloc, end_without_memory);
-    int status = hc_keep_command_line(argv) ? run(argc, argv)
+    int status = hc_keep_command_line(argv) ? run_on_ranks(argc, argv)
                                             : hc_complain("no memory for the command line");
-    status = conclude(status);
     done = true;
     return status;
 }

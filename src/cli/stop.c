@@ -14,12 +14,25 @@
 static volatile sig_atomic_t stopped_by;
 static struct timespec stopped_at;
 
+static volatile sig_atomic_t aloud;
+
+void hc_stop_says_so(void)
+{
+    aloud = 1;
+}
+
 /* For people, who would wait and wonder. write(2) may be called in a handler. */
-static void acknowledge(void)
+static void acknowledge(int number)
 {
     static const char line[] = "\nending after what is at hand; once more ends at once\n";
+    static const char by_term[] = "halfcheck: asked to end by signal 15, after what is at hand\n";
+    static const char by_int[] = "halfcheck: asked to end by signal 2, after what is at hand\n";
     int before = errno;
-    if (isatty(STDERR_FILENO) == 1)
+    if (aloud && number == SIGTERM)
+        (void)!write(STDERR_FILENO, by_term, sizeof by_term - 1);
+    else if (aloud)
+        (void)!write(STDERR_FILENO, by_int, sizeof by_int - 1);
+    else if (isatty(STDERR_FILENO) == 1)
         (void)!write(STDERR_FILENO, line, sizeof line - 1);
     errno = before;
 }
@@ -29,7 +42,7 @@ static void stop(int number)
     struct timespec now;
     (void)clock_gettime(CLOCK_MONOTONIC, &now);
     if (!stopped_by) {
-        acknowledge();
+        acknowledge(number);
         stopped_at = now;
         stopped_by = number;
     } else if (now.tv_sec - stopped_at.tv_sec > 1) {

@@ -99,6 +99,39 @@ enum hc_status hc_rows_add(struct hc_rows *rows, const struct hc_result *result,
     return HC_OK;
 }
 
+/* The next text behind *at, copied there; *at moves behind it. */
+static const char *keep(char **at, const char *text)
+{
+    size_t bytes = strlen(text) + 1;
+    char *copy = memcpy(*at, text, bytes);
+    *at += bytes;
+    return copy;
+}
+
+enum hc_status hc_rows_take(struct hc_rows *rows, const struct hc_row *row)
+{
+    const char *const texts[] = {row->repro, row->note, row->name, row->backend, row->unit};
+    size_t bytes = 0;
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
+        bytes += strlen(texts[i]) + 1;
+    bool room = rows->count < rows->room || grow(rows);
+    char *text = room ? malloc(bytes) : NULL;
+    if (!text)
+        return hc_fail(HC_NO_MEMORY, "no memory for %d results", rows->count + 1);
+    struct hc_row *own = &rows->row[rows->count];
+    *own = *row;
+    rows->text[rows->count++] = text;
+    own->repro = keep(&text, row->repro);
+    own->note = keep(&text, row->note);
+    own->name = keep(&text, row->name);
+    own->backend = keep(&text, row->backend);
+    own->unit = keep(&text, row->unit);
+    own->pictures = json_incref(row->pictures);
+    own->spread = json_incref(row->spread);
+    own->exhibits = json_incref(row->exhibits);
+    return HC_OK;
+}
+
 void hc_rows_free(struct hc_rows *rows)
 {
     for (int i = 0; i < rows->count; i++) {

@@ -7,7 +7,7 @@
 
 struct hc_rows {
     struct hc_row *row;
-    char **text; /* by row: its repro line and its note, one after the other */
+    char **text; /* by row: its repro line, its note, and what else was copied, one after another */
     int count;
     int room;                      /* for so many */
     struct hc_omissions omissions; /* cases that made no row */
@@ -18,6 +18,9 @@ struct hc_rows {
    it was not added. */
 enum hc_status hc_rows_add(struct hc_rows *rows, const struct hc_result *result,
                            const struct hc_run_options *options, const char *fault);
+
+/* Adds a row of a record that was read, with copies of all that it points to. HC_NO_MEMORY. */
+enum hc_status hc_rows_take(struct hc_rows *rows, const struct hc_row *row);
 void hc_rows_free(struct hc_rows *rows);
 
 /* How many have that verdict. */

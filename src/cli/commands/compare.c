@@ -290,5 +290,6 @@ const struct hc_command hc_command_compare = {
             "  unscaled  what the column before it would be without the loss scale\n"
             "  lost      weight updates below half an ulp of the weight\n"
             "  MiB       the most memory of the backend that the run held",
+    .on_ranks = true,
     .run = run,
 };

@@ -1,7 +1,9 @@
 #include "cli/command.h"
+#include "cli/ranks/ranks.h"
 #include "cli/run/fingerprints.h"
 #include "cli/run/frame.h"
 #include "cli/run/run_command.h"
+#include "cli/run/share.h"
 #include "cli/stop.h"
 
 const struct hc_command hc_command_run;
@@ -80,35 +82,62 @@ static bool read_settings(struct hc_run_command *s, int argc, char **argv, int *
     return hc_read_options(&hc_command_run, options, argc, argv, &s->options.pattern_count, status);
 }
 
+/* As many as there are cores for this rank. */
+static int default_jobs(void)
+{
+    int cores = hc_ranks_cores();
+    return cores < HC_MAX_WORKERS ? cores : HC_MAX_WORKERS;
+}
+
+/* Whatever cannot work on one rank ends all of them before the first case. */
+static enum hc_status run_cases(struct hc_run_command *s)
+{
+    enum hc_status status = hc_run_command_prepare(s);
+    if (status == HC_OK)
+        status = hc_run_fingerprints(s);
+    status = hc_run_share_begin(s, status);
+    if (status == HC_OK && s->options.share)
+        hc_run_begins(s);
+    if (status == HC_OK)
+        status = hc_run_cases(&s->options);
+    if (status == HC_OK)
+        status = s->status;
+    hc_table_quiet(&s->table);
+    status = hc_run_share_end(s, status);
+    if (status == HC_OK && s->started == 0 && !s->options.share)
+        hc_run_begins(s);
+    return status;
+}
+
+/* Prints the end and writes the files. */
+static int conclude(struct hc_run_command *s)
+{
+    for (int i = 0; s->settings.tap && i < s->rows.omissions.count; i++)
+        hc_tap_omission(stdout, s->rows.count + i + 1, &s->rows.omissions.row[i]);
+    if (s->settings.tap)
+        hc_tap_plan(stdout, s->rows.count + s->rows.omissions.count);
+    hc_table_summary(&s->table, &s->rows, &s->options);
+    enum hc_status written = hc_run_command_write(s);
+    int status = written == HC_OK ? hc_run_command_status(s) : hc_complain_message();
+    hc_run_ends(s, status, written == HC_OK);
+    return status;
+}
+
 static int run(int argc, char **argv)
 {
     int status;
-    struct hc_run_command s = {.settings.level = HC_STANDARD, .options.workers = hc_run_cores()};
+    struct hc_run_command s = {.settings.level = HC_STANDARD, .options.workers = default_jobs()};
     if (!read_settings(&s, argc, argv, &status))
         return status;
     s.facts = json_object();
     s.fingerprints = json_object();
     hc_stop_on_request();
-    bool ready = hc_run_command_prepare(&s) == HC_OK;
-    ready = ready && hc_run_fingerprints(&s) == HC_OK;
-    ready = ready && hc_run_cases(&s.options) == HC_OK && s.status == HC_OK;
-    hc_table_quiet(&s.table);
-    if (!ready) {
-        hc_rows_free(&s.rows);
-        json_decref(s.facts);
-        json_decref(s.fingerprints);
-        return hc_complain_message();
-    }
-    if (s.started == 0)
-        hc_run_begins(&s);
-    for (int i = 0; s.settings.tap && i < s.rows.omissions.count; i++)
-        hc_tap_omission(stdout, s.rows.count + i + 1, &s.rows.omissions.row[i]);
-    if (s.settings.tap)
-        hc_tap_plan(stdout, s.rows.count + s.rows.omissions.count);
-    hc_table_summary(&s.table, &s.rows, &s.options);
-    enum hc_status written = hc_run_command_write(&s);
-    status = written == HC_OK ? hc_run_command_status(&s) : hc_complain_message();
-    hc_run_ends(&s, status, written == HC_OK);
+    if (run_cases(&s) != HC_OK)
+        status = hc_complain_message();
+    else if (hc_ranks_speaks())
+        status = conclude(&s);
+    else
+        status = HC_AS_CLAIMED;
     hc_rows_free(&s.rows);
     json_decref(s.facts);
     json_decref(s.fingerprints);
@@ -137,5 +166,6 @@ const struct hc_command hc_command_run = {
             "verdicts: PASS; FAIL; SKIPPED (cannot run here: no GPU, no data); UNIMPLEMENTED (the\n"
             "backend lacks an op); MISTRUSTED (the claims hold, but show little; the result says\n"
             "why); ERROR (the environment failed).",
+    .on_ranks = true,
     .run = run,
 };

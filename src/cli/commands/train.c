@@ -155,5 +155,6 @@ const struct hc_command hc_command_train = {
             "With --lr-find the folder (default out/RECIPE-seedN-lr-find) gets lr_find.csv and\n"
             "its picture; --epochs and --lr are ignored. The status is 1 if the loss diverges\n"
             "before a learning rate can be suggested.",
+    .on_ranks = true,
     .run = run,
 };

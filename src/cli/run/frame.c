@@ -34,11 +34,12 @@ static void describe(const struct hc_run_command *s, struct hc_lines *t)
     hc_lines_add(t, "%s on", o->pattern_count ? "" : "everything");
     for (int b = 0; b < o->backend_count; b++)
         hc_lines_add(t, "%s %s", b ? "," : "", o->backends[b]->name);
-    hc_lines_add(t, ": up to %d result%s, level %s, seed %llu", s->table.length,
-                 s->table.length == 1 ? "" : "s", hc_level_names[o->level],
-                 (unsigned long long)o->seed);
+    hc_lines_add(t, ": up to %d result%s, level %s, seed %llu", s->length,
+                 s->length == 1 ? "" : "s", hc_level_names[o->level], (unsigned long long)o->seed);
     if (o->shard)
         hc_lines_add(t, ", shard %d of %d", o->shard->index, o->shard->of);
+    if (o->share)
+        hc_lines_add(t, ", on %d ranks", o->share->of);
 }
 
 /* What an accumulator may lose in one step over a block, as a part of the sum (check/bound/sum.c):

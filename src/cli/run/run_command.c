@@ -9,8 +9,10 @@
 #include "check/selftest/fault.h"
 #include "cli/choose.h"
 #include "cli/run/frame.h"
+#include "cli/ranks/ranks.h"
 #include "cli/run/outside.h"
 #include "cli/run/shard.h"
+#include "cli/run/share.h"
 #include "cli/stop.h"
 #include "op/output.h"
 #include "op/typed.h"
@@ -20,9 +22,17 @@ const char hc_default_record[] = "out/record.json";
 static void starting(const struct hc_case *what, const char *backend, void *context)
 {
     struct hc_run_command *s = context;
-    if (s->started++ == 0)
+    if (s->started++ == 0 && !s->options.share)
         hc_run_begins(s);
     hc_table_starting(&s->table, what->name, backend);
+}
+
+void hc_run_command_print(struct hc_run_command *s, int number)
+{
+    const struct hc_row *row = &s->rows.row[number];
+    hc_table_row(&s->table, row);
+    if (s->settings.tap)
+        hc_tap_row(stdout, number + 1, row, s->settings.strict);
 }
 
 static bool report(const struct hc_result *result, void *context)
@@ -31,10 +41,10 @@ static bool report(const struct hc_result *result, void *context)
     s->status = hc_rows_add(&s->rows, result, &s->options, s->settings.fault);
     if (s->status != HC_OK)
         return false;
-    const struct hc_row *row = &s->rows.row[s->rows.count - 1];
-    hc_table_row(&s->table, row);
-    if (s->settings.tap)
-        hc_tap_row(stdout, s->rows.count, row, s->settings.strict);
+    if (s->options.share)
+        s->table.done++; /* rank 0 prints the results of all ranks when it has them */
+    else
+        hc_run_command_print(s, s->rows.count - 1);
     return hc_stop_signal() == 0;
 }
 
@@ -50,11 +60,11 @@ static void closing(const struct hc_backend *backend, struct hc_queue *queue, vo
 const char *hc_run_command_cut(const struct hc_run_command *s)
 {
     static char text[96];
-    int length = s->table.length;
-    if (!hc_stop_signal() || s->started >= length)
+    int number = hc_stop_signal() ? hc_stop_signal() : s->signal;
+    if (!number || s->started >= s->length)
         return NULL;
-    (void)snprintf(text, sizeof text, "stopped by signal %d after %d of %d results",
-                   hc_stop_signal(), s->started, length);
+    (void)snprintf(text, sizeof text, "stopped by signal %d after %d of %d results", number,
+                   s->started, s->length);
     return text;
 }
 
@@ -109,7 +119,6 @@ static enum hc_status prepare_shard(struct hc_run_command *s)
     if (!set->shard)
         return HC_OK;
     s->options.shard = &s->shard;
-    s->options.seconds = seconds;
     enum hc_status status = hc_shard_read(set->shard, &s->shard);
     return status == HC_OK && set->times ? hc_shard_read_times(set->times) : status;
 }
@@ -124,20 +133,16 @@ static void leave_idle_out(struct hc_run_command *s)
     s->options.backend_count = kept;
 }
 
-enum hc_status hc_run_command_prepare(struct hc_run_command *s)
+/* Finds out before the first case whether the files can be written. Rank 0 alone writes them. */
+static enum hc_status prepare_files(struct hc_run_command *s)
 {
     struct hc_run_settings *set = &s->settings;
-    bool json = set->json && strcmp(set->json, "-") == 0;
-    bool junit = set->junit && strcmp(set->junit, "-") == 0;
-    s->out = json || junit ? stderr : stdout;
-    if (json + junit + set->tap > 1)
-        return hc_fail(HC_INVALID, "only one of --json -, --junit - and --tap can write to stdout");
-    enum hc_status status =
-        set->fault ? plant(s)
-                   : hc_choose_backends(&set->backends, s->backends, &s->options.backend_count);
-    if (status == HC_OK)
-        status = prepare_shard(s);
-    if (status == HC_OK && !set->json && is_whole(s)) {
+    enum hc_status status = HC_OK;
+    if (!hc_ranks_speaks()) {
+        set->json = set->junit = NULL;
+        return HC_OK;
+    }
+    if (!set->json && is_whole(s)) {
         set->json = hc_default_record;
         if (mkdir("out", 0777) != 0 && errno != EEXIST)
             status = hc_fail(HC_IO, "cannot make the folder out: %s (--json FILE writes elsewhere)",
@@ -149,6 +154,25 @@ enum hc_status hc_run_command_prepare(struct hc_run_command *s)
         status = hc_output_probe(set->json);
     if (status == HC_OK && set->junit)
         status = hc_output_probe(set->junit);
+    return status;
+}
+
+enum hc_status hc_run_command_prepare(struct hc_run_command *s)
+{
+    struct hc_run_settings *set = &s->settings;
+    bool json = set->json && strcmp(set->json, "-") == 0;
+    bool junit = set->junit && strcmp(set->junit, "-") == 0;
+    s->out = (json || junit) && hc_ranks_speaks() ? stderr : stdout;
+    if (json + junit + set->tap > 1)
+        return hc_fail(HC_INVALID, "only one of --json -, --junit - and --tap can write to stdout");
+    enum hc_status status =
+        set->fault ? plant(s)
+                   : hc_choose_backends(&set->backends, s->backends, &s->options.backend_count);
+    if (status == HC_OK)
+        status = prepare_shard(s);
+    if (status == HC_OK)
+        status = prepare_files(s);
+    s->options.seconds = seconds;
     s->options.level = (enum hc_level)set->level;
     s->options.order = hc_backend_order(&set->backends);
     s->options.fallback = set->backends.fallback;
@@ -164,6 +188,8 @@ enum hc_status hc_run_command_prepare(struct hc_run_command *s)
     s->options.closing = closing;
     s->options.omissions = &s->rows.omissions;
     s->options.context = s;
+    s->length = hc_run_length(&s->options);
+    hc_run_share_out(s);
     s->table = hc_table_new(set->tap ? NULL : s->out, set->verbose, hc_run_length(&s->options));
     s->table.narrow = s->options.backend_count == 1 && hc_all_outside(&s->options);
     return status;

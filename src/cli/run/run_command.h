@@ -29,19 +29,25 @@ struct hc_run_command {
     struct hc_run_settings settings;
     struct hc_run_options options;
     struct hc_shard shard; /* only if the options point to it */
+    struct hc_shard share; /* of this rank, likewise */
     const struct hc_backend *backends[HC_MAX_BACKENDS];
     struct hc_rows rows;
     struct hc_table table;
     FILE *out;             /* for people: stderr if a file has stdout */
     json_t *facts;         /* by backend; check/record/facts.h */
     json_t *fingerprints;  /* by backend and format: "cuda fp16" (cli/run/fingerprints.h) */
+    int length;            /* how many results there will be, of all ranks */
     int started;           /* how often a case was started on a backend */
+    int signal;            /* that stopped another rank, or 0 */
     enum hc_status status; /* not HC_OK: a result could not be kept */
 };
 
 /* Completes the options, chooses the backends and plants the fault. Whatever cannot work is found
    here, before the first case runs. */
 enum hc_status hc_run_command_prepare(struct hc_run_command *run);
+
+/* Prints a result, as a line of the table or of TAP. */
+void hc_run_command_print(struct hc_run_command *run, int number);
 
 /* Why it ended before its last case, or NULL. */
 const char *hc_run_command_cut(const struct hc_run_command *run);

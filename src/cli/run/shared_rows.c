@@ -1,0 +1,211 @@
+#include "cli/run/shared_rows.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "check/record/json.h"
+#include "cli/stop.h"
+
+static json_t *texts(const char *first, size_t size, int count)
+{
+    json_t *list = json_array();
+    for (int i = 0; i < count; i++)
+        (void)json_array_append_new(list, hc_json_text(first + (size_t)i * size));
+    return list;
+}
+
+static json_t *omissions_json(const struct hc_omissions *all)
+{
+    json_t *list = json_array();
+    for (int i = 0; i < all->count; i++) {
+        const struct hc_omission *o = &all->row[i];
+        json_t *counts = json_array();
+        for (int kind = 0; kind < HC_OMITTED_KINDS; kind++)
+            (void)json_array_append_new(counts, json_integer(o->count[kind]));
+        (void)json_array_append_new(
+            list,
+            json_pack("{s:s, s:s, s:o, s:o, s:o}", "backend", o->backend, "component", o->component,
+                      "count", counts, "why", texts(o->why[0], sizeof o->why[0], HC_OMITTED_KINDS),
+                      "first", texts(o->first[0], sizeof o->first[0], HC_OMITTED_KINDS)));
+    }
+    return list;
+}
+
+static json_t *calls_json(const struct hc_omissions *all)
+{
+    json_t *list = json_array();
+    for (int i = 0; i < all->set_count; i++) {
+        const struct hc_call_formats *set = &all->set[i];
+        (void)json_array_append_new(
+            list, json_pack("{s:s, s:o, s:I, s:I, s:o}", "backend", set->backend, "key",
+                            json_sprintf("%016" PRIx64, set->key), "taken", (json_int_t)set->taken,
+                            "refused", (json_int_t)set->refused, "why", hc_json_text(set->why)));
+    }
+    return list;
+}
+
+enum hc_status hc_shared_rows_text(const struct hc_run_command *s, char **text)
+{
+    json_t *document =
+        json_pack("{s:i, s:{}, s:[], s:o, s:o, s:O, s:i, s:i}", "schema", HC_RECORD_SCHEMA,
+                  "environment", "results", "left_out", omissions_json(&s->rows.omissions), "calls",
+                  calls_json(&s->rows.omissions), "facts", s->facts, "started", s->started,
+                  "signal", hc_stop_signal());
+    for (int i = 0; document && i < s->rows.count; i++)
+        hc_record_add(document, &s->rows.row[i]);
+    *text = document ? json_dumps(document, JSON_COMPACT) : NULL;
+    json_decref(document);
+    if (*text && hc_json_status() == HC_OK)
+        return HC_OK;
+    return hc_fail(HC_NO_MEMORY, "no memory for the results");
+}
+
+/* The name of a backend of the run, which lives as long as it; NULL: it has none of that name. */
+static const char *backend_of(const struct hc_run_command *s, const json_t *o)
+{
+    const char *name = json_string_value(json_object_get(o, "backend"));
+    for (int b = 0; name && b < s->options.backend_count; b++)
+        if (strcmp(s->options.backends[b]->name, name) == 0)
+            return s->options.backends[b]->name;
+    return NULL;
+}
+
+static void copy(char *to, size_t size, const json_t *text)
+{
+    const char *from = json_string_value(text);
+    (void)snprintf(to, size, "%s", from ? from : "");
+}
+
+static void join_omissions(struct hc_run_command *s, const json_t *list)
+{
+    for (size_t i = 0; i < json_array_size(list); i++) {
+        const json_t *o = json_array_get(list, i);
+        struct hc_omission row = {.backend = backend_of(s, o)};
+        copy(row.component, sizeof row.component, json_object_get(o, "component"));
+        for (size_t kind = 0; kind < HC_OMITTED_KINDS; kind++) {
+            row.count[kind] =
+                (int)json_integer_value(json_array_get(json_object_get(o, "count"), kind));
+            copy(row.why[kind], sizeof row.why[kind],
+                 json_array_get(json_object_get(o, "why"), kind));
+            copy(row.first[kind], sizeof row.first[kind],
+                 json_array_get(json_object_get(o, "first"), kind));
+        }
+        if (row.backend)
+            hc_omissions_join(&s->rows.omissions, &row);
+    }
+}
+
+static void join_calls(struct hc_run_command *s, const json_t *list)
+{
+    for (size_t i = 0; i < json_array_size(list); i++) {
+        const json_t *o = json_array_get(list, i);
+        const char *key = json_string_value(json_object_get(o, "key"));
+        struct hc_call_formats set = {.backend = backend_of(s, o),
+                                      .key = key ? strtoull(key, NULL, 16) : 0,
+                                      .taken = json_integer_value(json_object_get(o, "taken")),
+                                      .refused = json_integer_value(json_object_get(o, "refused"))};
+        copy(set.why, sizeof set.why, json_object_get(o, "why"));
+        if (set.backend)
+            hc_omissions_join_calls(&s->rows.omissions, &set);
+    }
+}
+
+enum hc_status hc_shared_rows_join(struct hc_run_command *s, int rank, const char *text,
+                                   size_t bytes)
+{
+    char name[32];
+    json_error_t error;
+    struct hc_record record;
+    (void)snprintf(name, sizeof name, "rank %d", rank);
+    json_t *document = json_loadb(text, bytes, JSON_REJECT_DUPLICATES, &error);
+    if (!document)
+        return hc_fail(HC_INVALID, "%s: its results are cut short: %s", name, error.text);
+    enum hc_status status = hc_record_of(name, document, &record);
+    if (status != HC_OK)
+        return status;
+    for (int i = 0; i < record.count && status == HC_OK; i++)
+        status = hc_rows_take(&s->rows, &record.rows[i]);
+    join_omissions(s, json_object_get(document, "left_out"));
+    join_calls(s, json_object_get(document, "calls"));
+    (void)json_object_update_missing(s->facts, json_object_get(document, "facts"));
+    s->started += (int)json_integer_value(json_object_get(document, "started"));
+    if (!s->signal)
+        s->signal = (int)json_integer_value(json_object_get(document, "signal"));
+    hc_record_free(&record);
+    if (status == HC_OK && s->rows.omissions.lost)
+        status = hc_fail(HC_NO_MEMORY, "no memory to count what was left out");
+    return status;
+}
+
+/* A row with the place of its backend among those of the run. */
+struct placed {
+    struct hc_row row;
+    char *text;
+    int backend;
+};
+
+static int by_place(const void *a, const void *b)
+{
+    const struct placed *x = a;
+    const struct placed *y = b;
+    int order = strcmp(x->row.name, y->row.name);
+    return order ? order : x->backend - y->backend;
+}
+
+static int place_of(const struct hc_run_command *s, const char *backend)
+{
+    int b = 0;
+    while (b < s->options.backend_count && strcmp(s->options.backends[b]->name, backend) != 0)
+        b++;
+    return b;
+}
+
+/* The first case that an omission counts. */
+static const char *first_of(const struct hc_omission *o)
+{
+    const char *first = NULL;
+    for (int kind = 0; kind < HC_OMITTED_KINDS; kind++)
+        if (o->count[kind] > 0 && (!first || strcmp(o->first[kind], first) < 0))
+            first = o->first[kind];
+    return first ? first : "";
+}
+
+static bool comes_before(const struct hc_run_command *s, const struct hc_omission *a,
+                         const struct hc_omission *b)
+{
+    int order = strcmp(first_of(a), first_of(b));
+    return order ? order < 0 : place_of(s, a->backend) < place_of(s, b->backend);
+}
+
+/* There are few: one for each component and backend at most. */
+static void order_omissions(struct hc_run_command *s)
+{
+    struct hc_omission *row = s->rows.omissions.row;
+    for (int i = 1; i < s->rows.omissions.count; i++) {
+        struct hc_omission moved = row[i];
+        int at = i;
+        for (; at > 0 && comes_before(s, &moved, &row[at - 1]); at--)
+            row[at] = row[at - 1];
+        row[at] = moved;
+    }
+}
+
+/* Cases run in the order of their names, and each on the backends in theirs. */
+enum hc_status hc_shared_rows_order(struct hc_run_command *s)
+{
+    struct hc_rows *rows = &s->rows;
+    struct placed *all = malloc(((size_t)rows->count + 1) * sizeof *all);
+    if (!all)
+        return hc_fail(HC_NO_MEMORY, "no memory to sort %d results", rows->count);
+    for (int i = 0; i < rows->count; i++)
+        all[i] = (struct placed){rows->row[i], rows->text[i], place_of(s, rows->row[i].backend)};
+    qsort(all, (size_t)rows->count, sizeof *all, by_place);
+    for (int i = 0; i < rows->count; i++) {
+        rows->row[i] = all[i].row;
+        rows->text[i] = all[i].text;
+    }
+    free(all);
+    order_omissions(s);
+    return HC_OK;
+}
