@@ -1,20 +1,20 @@
+#include <stdio.h>
 #include <stdlib.h>
+#include <time.h>
+#include <unistd.h>
 
 #include "comm/plugin.h"
 #include "comm/started.h"
+#include "comm/watch/watch.h"
 
 static struct hc_comm world;
 static bool is_open;
 
-static bool has_ended(int rank)
-{
-    (void)rank;
-    return false;
-}
-
+/* Where there is a guard, it ends the job when this process ends before it has done its work. */
 static void end_job(int exit_status)
 {
-    (void)exit_status;
+    if (hc_watch_is_on())
+        _exit(exit_status == 0 ? 2 : exit_status);
 }
 
 /* A library of another kind than the starter takes each process for a job of its own. All would
@@ -34,13 +34,17 @@ static struct hc_comm *open_world(const struct hc_started *started)
 {
     static char path[4096];
     static struct hc_comm_services services;
+    if (hc_watch_begin(started) != HC_OK)
+        return NULL;
     const struct hc_comm_plugin *plugin = hc_comm_plugin_mpi(path, sizeof path);
-    services = (struct hc_comm_services){hc_fail, path, has_ended, end_job};
+    services = (struct hc_comm_services){hc_fail, path, hc_watch_has_ended, end_job};
     if (!plugin || plugin->open(&world, &services) != HC_OK)
         return NULL;
     is_open = true;
     /* What this process starts is no rank. */
-    return setenv("HALFCHECK_COMM", "self", 1) == 0 ? checked(started) : NULL;
+    if (setenv("HALFCHECK_COMM", "self", 1) != 0)
+        return NULL;
+    return checked(started) && hc_watch_join(&world) == HC_OK ? &world : NULL;
 }
 
 struct hc_comm *hc_comm_world(void)
@@ -48,8 +52,13 @@ struct hc_comm *hc_comm_world(void)
     static bool asked;
     static struct hc_comm *found;
     if (!asked) {
+        const struct timespec moment = {1, 0};
         struct hc_started started = hc_started();
         found = started.size == 1 ? hc_comm_self() : open_world(&started);
+        /* What all ranks lack is said by all. If the first is the first to end, the others are
+           ended before they say it, too. */
+        if (!found && started.rank > 0)
+            (void)nanosleep(&moment, NULL);
         asked = true;
     }
     return found;
@@ -57,8 +66,12 @@ struct hc_comm *hc_comm_world(void)
 
 void hc_comm_end(int exit_status)
 {
-    (void)exit_status;
-    if (is_open)
-        world.kind->close(&world);
+    if (!is_open)
+        return;
     is_open = false;
+    (void)fflush(stdout);
+    if (hc_watch_end(exit_status))
+        world.kind->close(&world);
+    else
+        _exit(exit_status);
 }

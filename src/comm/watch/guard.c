@@ -1,0 +1,266 @@
+#include "comm/watch/guard.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/signalfd.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "op/status.h"
+
+/* Milliseconds. */
+enum {
+    TICK = 250,
+    ABSENCE = 2000,      /* a tick that took so long: this process was stopped, too */
+    SETTLE = 300,        /* until those who are lost together are all known */
+    SPEAK_ANYWAY = 3000, /* if the speaker has not spoken */
+    GRACE = 2000,        /* from one rank's refusal until the others must have ended */
+    FINISH = 20000       /* from the last rank's end until this one must be gone */
+};
+
+enum { WRONG = 2 }; /* the exit status of a job that could not do its work */
+
+static int64_t milliseconds(void)
+{
+    struct timespec time = {0, 0};
+    (void)clock_gettime(CLOCK_MONOTONIC, &time);
+    return (int64_t)time.tv_sec * 1000 + time.tv_nsec / 1000000 + 1;
+}
+
+/* The line that hc_fail has kept has no control characters, whatever another host's name is. */
+static void say_message(void)
+{
+    char line[600];
+    int n = snprintf(line, sizeof line, "halfcheck: %s\n", hc_message());
+    if (n > 0 && write(STDERR_FILENO, line, (size_t)n) < 0)
+        return; /* nobody reads */
+}
+
+/* how: what is known of its end. */
+static void say_gone(const struct hc_guard *guard, int rank, const char *how)
+{
+    const struct hc_watch_entry *entry = &guard->peers.shared->table[rank];
+    const struct hc_watch_entry *own = &guard->peers.shared->table[guard->peers.rank];
+    char others[48] = "";
+    if (guard->peers.lost_count > 1)
+        (void)snprintf(others, sizeof others, ", with %d others", guard->peers.lost_count - 1);
+    (void)hc_fail(HC_DEVICE,
+                  "rank %d of %d (%s, process %lld) is gone (%s)%s; the run goes on from its "
+                  "checkpoint with --resume",
+                  rank, guard->peers.size, entry->host[0] ? entry->host : own->host,
+                  rank == guard->peers.rank ? (long long)guard->process : (long long)entry->process,
+                  how, others);
+    say_message();
+}
+
+/* A stopped or hung rank is killed. One that cannot even be killed is left to the system. */
+static void end_worker(struct hc_guard *guard)
+{
+    const struct timespec moment = {0, 2000000L};
+    if (!guard->is_alive)
+        return;
+    (void)kill(guard->process, SIGKILL);
+    for (int turn = 0; turn < 500 && waitpid(guard->process, NULL, WNOHANG) == 0; turn++)
+        (void)nanosleep(&moment, NULL);
+    guard->is_alive = false;
+}
+
+static _Noreturn void finish(struct hc_guard *guard, int status)
+{
+    end_worker(guard);
+    hc_peers_leave(&guard->peers);
+    _exit(status);
+}
+
+/* The job is over, and what is to be said has been said. */
+static _Noreturn void end_job(struct hc_guard *guard, int status)
+{
+    hc_peers_tell(&guard->peers, HC_NOTICE_OVER, guard->peers.rank, status);
+    finish(guard, status);
+}
+
+/* Whoever started this process expects that it ends as the rank did. */
+static _Noreturn void end_by_signal(struct hc_guard *guard, int number)
+{
+    sigset_t all;
+    hc_peers_tell(&guard->peers, HC_NOTICE_OVER, guard->peers.rank, WRONG);
+    end_worker(guard);
+    hc_peers_leave(&guard->peers);
+    (void)signal(number, SIG_DFL);
+    (void)sigfillset(&all);
+    (void)raise(number);
+    (void)sigprocmask(SIG_UNBLOCK, &all, NULL);
+    _exit(128 + number);
+}
+
+/* What the rank's own end says of the job. A rank that ends with status 2 has said why. */
+static void conclude(struct hc_guard *guard, int ended)
+{
+    char how[64];
+    guard->is_alive = false;
+    if (guard->has_done)
+        finish(guard, WIFEXITED(ended) ? WEXITSTATUS(ended) : guard->status);
+    if (WIFSIGNALED(ended) && guard->requested)
+        end_by_signal(guard, guard->requested);
+    if (WIFSIGNALED(ended)) {
+        (void)snprintf(how, sizeof how, "signal %d", WTERMSIG(ended));
+        say_gone(guard, guard->peers.rank, how);
+    } else if (WEXITSTATUS(ended) != WRONG && !guard->requested) {
+        (void)snprintf(how, sizeof how, "it has ended with status %d", WEXITSTATUS(ended));
+        say_gone(guard, guard->peers.rank, how);
+    }
+    end_job(guard, WRONG);
+}
+
+static void answer(struct hc_guard *guard, unsigned char what, unsigned char value)
+{
+    const unsigned char bytes[2] = {what, value};
+    (void)send(guard->control, bytes, sizeof bytes, MSG_NOSIGNAL | MSG_DONTWAIT);
+}
+
+static void listen_to_rank(struct hc_guard *guard)
+{
+    unsigned char bytes[2];
+    while (recv(guard->control, bytes, sizeof bytes, MSG_DONTWAIT) == (ssize_t)sizeof bytes) {
+        guard->heard = guard->now;
+        if (bytes[0] == HC_RANK_HAS_TABLE) {
+            guard->is_asked = true;
+            hc_peers_join(&guard->peers, guard->now);
+        } else if (bytes[0] == HC_RANK_TRUSTS) {
+            guard->is_trusted = bytes[1];
+            hc_peers_shut(&guard->peers);
+        } else if (bytes[0] == HC_RANK_HAS_DONE) {
+            guard->has_done = true;
+            guard->status = bytes[1];
+            hc_peers_note_end(&guard->peers, guard->peers.rank, bytes[1], guard->now);
+        }
+    }
+}
+
+/* A request to end goes on to the rank, which may want to save its work first. */
+static void pass_signals_on(struct hc_guard *guard)
+{
+    struct signalfd_siginfo info;
+    while (read(guard->signals, &info, sizeof info) == (ssize_t)sizeof info) {
+        int number = (int)info.ssi_signo;
+        if (number == SIGCHLD)
+            continue;
+        if (number != SIGUSR1 && number != SIGUSR2)
+            guard->requested = number;
+        (void)kill(guard->process, number);
+    }
+}
+
+static void help_to_join(struct hc_guard *guard)
+{
+    int joined = guard->is_asked ? hc_peers_joined(&guard->peers, guard->now) : 0;
+    if (joined == 0)
+        return;
+    int r = joined < 0 ? hc_peers_unreached(&guard->peers) : -1;
+    if (r >= 0) {
+        (void)hc_fail(HC_DEVICE,
+                      "rank %d cannot reach rank %d (%s) by TCP; the job goes on, but a rank that "
+                      "is lost may go unnoticed",
+                      guard->peers.rank, r, guard->peers.shared->table[r].host);
+        say_message();
+    }
+    guard->is_asked = false;
+    answer(guard, HC_GUARD_JOINED, joined > 0);
+}
+
+static void look_for_losses(struct hc_guard *guard)
+{
+    struct hc_peers *peers = &guard->peers;
+    char how[64];
+    (void)snprintf(how, sizeof how, "silent for %d s", (int)(peers->silence / 1000));
+    if (guard->now - guard->heard > peers->silence && !guard->has_done) {
+        say_gone(guard, peers->rank, how);
+        end_job(guard, WRONG);
+    }
+    if (peers->is_over)
+        finish(guard, WRONG);
+    if (!guard->is_trusted)
+        return;
+    if (peers->wrong_since && guard->now - peers->wrong_since > GRACE && !guard->has_done)
+        end_job(guard, WRONG);
+    int64_t wait = hc_peers_speaks(peers) ? SETTLE : SPEAK_ANYWAY;
+    if (peers->lost_count && guard->now - peers->lost_since > wait) {
+        say_gone(guard, peers->first_lost, "nothing is heard of it");
+        end_job(guard, WRONG);
+    }
+}
+
+/* Everybody has ended: this rank may leave the library, for which it has some time. */
+static void look_for_the_end(struct hc_guard *guard)
+{
+    if (!guard->is_trusted || !guard->has_done || !hc_peers_all_ended(&guard->peers))
+        return;
+    if (!guard->all_done) {
+        guard->all_done = guard->now;
+        answer(guard, HC_GUARD_ALL_DONE, 0);
+    }
+    if (guard->now - guard->all_done > FINISH)
+        finish(guard, guard->status);
+}
+
+static int open_signals(void)
+{
+    static const int numbers[] = {SIGCHLD, SIGTERM, SIGINT,  SIGHUP,
+                                  SIGQUIT, SIGUSR1, SIGUSR2, SIGALRM};
+    sigset_t set;
+    (void)sigemptyset(&set);
+    for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)
+        (void)sigaddset(&set, numbers[i]);
+    (void)sigprocmask(SIG_BLOCK, &set, NULL);
+    return signalfd(-1, &set, SFD_NONBLOCK | SFD_CLOEXEC);
+}
+
+static void allow_many_files(void)
+{
+    struct rlimit limit;
+    if (getrlimit(RLIMIT_NOFILE, &limit) != 0)
+        return;
+    limit.rlim_cur = limit.rlim_max;
+    (void)setrlimit(RLIMIT_NOFILE, &limit);
+}
+
+_Noreturn void hc_guard_run(struct hc_guard *guard)
+{
+    int count = 2 + hc_peers_polls(&guard->peers);
+    struct pollfd *polls = calloc((size_t)count, sizeof *polls);
+    allow_many_files();
+    guard->signals = open_signals();
+    guard->heard = guard->now = milliseconds();
+    for (int ended = 0; polls;) {
+        polls[0] = (struct pollfd){.fd = guard->signals, .events = POLLIN};
+        polls[1] = (struct pollfd){.fd = guard->control, .events = POLLIN};
+        hc_peers_prepare(&guard->peers, polls + 2);
+        if (poll(polls, (nfds_t)count, TICK) < 0 && errno != EINTR)
+            break;
+        int64_t before = guard->now;
+        guard->now = milliseconds();
+        if (guard->now - before > ABSENCE) {
+            guard->heard = guard->now;
+            hc_peers_forgive(&guard->peers, guard->now);
+        }
+        pass_signals_on(guard);
+        listen_to_rank(guard);
+        hc_peers_serve(&guard->peers, polls + 2, guard->now);
+        if (waitpid(guard->process, &ended, WNOHANG) == guard->process) {
+            listen_to_rank(guard);
+            conclude(guard, ended);
+        }
+        help_to_join(guard);
+        look_for_losses(guard);
+        look_for_the_end(guard);
+    }
+    (void)hc_fail(HC_NO_MEMORY, "rank %d: its guard cannot watch", guard->peers.rank);
+    say_message();
+    end_job(guard, WRONG);
+}
