@@ -35,3 +35,10 @@ add_dependencies(comm-ranks mpi-pieces)
 hc_mpi_test(pieces 3 $<TARGET_FILE:comm-ranks> works)
 set_tests_properties(mpi-pieces PROPERTIES
                      ENVIRONMENT HALFCHECK_MPI_PLUGIN=$<TARGET_FILE:mpi-pieces>)
+
+# Ranks that are killed, stopped or misled. The silence that ends a job is shorter here.
+find_program(HC_PYTHON python3)
+add_test(NAME mpi-lost COMMAND ${HC_PYTHON} ${CMAKE_SOURCE_DIR}/src/comm/programs/lost.py
+                               ${CMAKE_SOURCE_DIR}/.ci/mpirun $<TARGET_FILE:comm-ranks>)
+set_tests_properties(mpi-lost PROPERTIES SKIP_RETURN_CODE 77 TIMEOUT 300
+                     ENVIRONMENT HALFCHECK_WATCH=4)

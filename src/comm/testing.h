@@ -36,23 +36,30 @@ static inline int is_from(const unsigned char *data, size_t bytes, int from, int
     return 1;
 }
 
+/* To this rank's neighbour at distance d, and from the one on the other side. */
+static inline enum hc_status letter_arrives(struct hc_comm *comm, int d, unsigned char *out,
+                                            unsigned char *in, size_t bytes)
+{
+    int to = (comm->rank + d) % comm->size;
+    int from = (comm->rank + comm->size - d) % comm->size;
+    fill(out, bytes, comm->rank, to);
+    memset(in, 0xA5, bytes + 1);
+    enum hc_status status = hc_comm_send_receive(comm, to, out, bytes, from, in, bytes);
+    if (status == HC_OK && (!is_from(in, bytes, from, comm->rank) || in[bytes] != 0xA5))
+        return hc_fail(HC_INVALID, "the letter of %zu bytes from %d is another", bytes, from);
+    return status;
+}
+
 /* A letter from each to each, at every distance, also to oneself. */
 static inline enum hc_status letters_arrive(struct hc_comm *comm, size_t bytes)
 {
-    unsigned char *out = malloc(bytes + 1);
-    unsigned char *in = malloc(bytes + 1);
-    enum hc_status status = out && in ? HC_OK : hc_fail(HC_NO_MEMORY, "no memory for letters");
-    for (int d = 0; d < comm->size && status == HC_OK; d++) {
-        int to = (comm->rank + d) % comm->size;
-        int from = (comm->rank + comm->size - d) % comm->size;
-        fill(out, bytes, comm->rank, to);
-        memset(in, 0xA5, bytes + 1);
-        status = hc_comm_send_receive(comm, to, out, bytes, from, in, bytes);
-        if (status == HC_OK && (!is_from(in, bytes, from, comm->rank) || in[bytes] != 0xA5))
-            status = hc_fail(HC_INVALID, "the letter of %zu bytes from %d is another", bytes, from);
-    }
-    free(out);
-    free(in);
+    unsigned char *room = malloc(2 * (bytes + 1));
+    enum hc_status status = HC_OK;
+    if (!room)
+        return hc_fail(HC_NO_MEMORY, "no memory for letters");
+    for (int d = 0; d < comm->size && status == HC_OK; d++)
+        status = letter_arrives(comm, d, room, room + bytes + 1, bytes);
+    free(room);
     return status;
 }
 
@@ -70,31 +77,44 @@ static inline enum hc_status lines_pass(struct hc_comm *comm)
     return status;
 }
 
+static inline enum hc_status gathered(struct hc_comm *comm, unsigned char *mine, size_t bytes,
+                                      unsigned char *all)
+{
+    memset(all, 0, (size_t)comm->size * bytes);
+    fill(mine, bytes, comm->rank, 0);
+    enum hc_status status = hc_comm_all_gather(comm, mine, bytes, all);
+    for (int r = 0; r < comm->size && status == HC_OK; r++)
+        if (!is_from(all + (size_t)r * bytes, bytes, r, 0))
+            status = hc_fail(HC_INVALID, "what rank %d gave is another", r);
+    return status;
+}
+
+static inline enum hc_status broadcast_from(struct hc_comm *comm, int root, unsigned char *data,
+                                            size_t bytes)
+{
+    memset(data, 0, bytes);
+    if (comm->rank == root)
+        fill(data, bytes, root, 1);
+    enum hc_status status = hc_comm_broadcast(comm, root, data, bytes);
+    if (status == HC_OK && !is_from(data, bytes, root, 1))
+        return hc_fail(HC_INVALID, "what rank %d broadcast is another", root);
+    return status;
+}
+
+/* What a rank gives may lie elsewhere, or in its place among all. */
 static inline enum hc_status gathers_and_broadcasts(struct hc_comm *comm, size_t bytes)
 {
     size_t size = (size_t)comm->size;
-    unsigned char *all = malloc(size * bytes + 1);
-    unsigned char *mine = malloc(bytes + 1);
-    enum hc_status status = all && mine ? HC_OK : hc_fail(HC_NO_MEMORY, "no memory to gather");
-    for (int inside = 0; inside < 2 && status == HC_OK; inside++) {
-        unsigned char *from = inside ? all + (size_t)comm->rank * bytes : mine;
-        memset(all, 0, size * bytes);
-        fill(from, bytes, comm->rank, 0);
-        status = hc_comm_all_gather(comm, from, bytes, all);
-        for (int r = 0; r < comm->size && status == HC_OK; r++)
-            if (!is_from(all + (size_t)r * bytes, bytes, r, 0))
-                status = hc_fail(HC_INVALID, "what rank %d gave is another", r);
-    }
-    for (int root = 0; root < comm->size && status == HC_OK; root++) {
-        memset(mine, 0, bytes);
-        if (comm->rank == root)
-            fill(mine, bytes, root, 1);
-        status = hc_comm_broadcast(comm, root, mine, bytes);
-        if (status == HC_OK && !is_from(mine, bytes, root, 1))
-            status = hc_fail(HC_INVALID, "what rank %d broadcast is another", root);
-    }
-    free(all);
-    free(mine);
+    unsigned char *room = malloc((size + 1) * bytes + 1);
+    if (!room)
+        return hc_fail(HC_NO_MEMORY, "no memory to gather");
+    unsigned char *all = room + bytes;
+    enum hc_status status = gathered(comm, room, bytes, all);
+    if (status == HC_OK)
+        status = gathered(comm, all + (size_t)comm->rank * bytes, bytes, all);
+    for (int root = 0; root < comm->size && status == HC_OK; root++)
+        status = broadcast_from(comm, root, room, bytes);
+    free(room);
     return status;
 }
 

@@ -2,7 +2,8 @@
      works          everything that a comm can, with each size
      hangs          letters round a ring for ever: somebody will end it
      long BYTES     letters, gathers and broadcasts of that many bytes
-     sizes | calls  mistakes of a programmer, which assertions catch
+     leaves HOW     rank 1 goes its own way
+     sizes          a mistake of a programmer, which an assertion catches
    Rank 0 says "N ranks: as they should". Each rank may say a line of its own; the exit status is 2
    then. */
 #include <stdio.h>
@@ -22,7 +23,7 @@ static enum hc_status works(struct hc_comm *comm, const char *word)
     if (status == HC_OK)
         status = comm->kind->sum_anyhow(comm, HC_FP32, numbers, 5);
     for (int i = 0; i < 5 && status == HC_OK; i++)
-        HC_EXPECT(numbers[i] == (float)(comm->size * i + comm->size * (comm->size - 1) / 2),
+        HC_EXPECT((int)numbers[i] == comm->size * i + comm->size * (comm->size - 1) / 2,
                   "the library's sum is another");
     if (status == HC_OK && comm->size > 1)
         HC_EXPECT(comm->kind->sum_anyhow(comm, HC_BF16, numbers, 5) == HC_UNSUPPORTED,
@@ -59,10 +60,27 @@ static enum hc_status sizes(struct hc_comm *comm, const char *word)
                                 comm->rank ? 4 : 3);
 }
 
+/* Rank 1 goes its own way, which the word says, and the others wait for it. */
+static enum hc_status leaves(struct hc_comm *comm, const char *word)
+{
+    if (comm->rank != 1)
+        return hc_comm_barrier(comm);
+    if (strcmp(word, "refuses") == 0)
+        return hc_fail(HC_IO, "its disk is full");
+    if (strcmp(word, "exits") == 0)
+        exit(0);
+    if (strcmp(word, "crashes") == 0)
+        abort();
+    if (strcmp(word, "aborts") == 0)
+        comm->kind->abort(comm, 2);
+    return HC_OK;
+}
+
 static const struct {
     const char *word;
     enum hc_status (*run)(struct hc_comm *comm, const char *word);
-} jobs[] = {{"works", works}, {"hangs", hangs}, {"long", is_long}, {"sizes", sizes}};
+} jobs[] = {
+    {"works", works}, {"hangs", hangs}, {"long", is_long}, {"sizes", sizes}, {"leaves", leaves}};
 
 int main(int argc, char **argv)
 {
