@@ -158,6 +158,7 @@ static int run_on_ranks(int argc, char **argv)
 {
     bool say = false;
     enum hc_status begun = hc_ranks_begin(hc_command_line());
+    owner = getpid(); /* a rank is a child of the process that was started, which guards it */
     int status = conclude(begun == HC_OK ? run(argc, argv) : hc_complain_message());
     status = hc_ranks_end(hc_ranks(), status, hc_complaint_kept(), &say);
     if (say)
