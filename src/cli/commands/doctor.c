@@ -99,7 +99,7 @@ static enum hc_status print_json(const struct hc_doctor *doctor)
 static int run(int argc, char **argv)
 {
     static void (*const examinations[])(struct hc_doctor *) = {
-        hc_doctor_machine, hc_doctor_libraries, hc_doctor_backends,
+        hc_doctor_machine, hc_doctor_libraries, hc_doctor_backends, hc_doctor_ranks,
         hc_doctor_tools,   hc_doctor_data,      hc_doctor_terminal};
     struct hc_doctor doctor = {.data = NULL};
     bool json = false;
@@ -143,7 +143,7 @@ const struct hc_command hc_command_doctor = {
     .summary = "say what is here, what is missing, and what that costs",
     .text =
         "Looks at the processor, the libraries, the backends (each that can run does two small\n"
-        "cases), the tools that halfcheck starts, Python, CIFAR-10 and the terminal. 'ok' is\n"
+        "cases), MPI, the tools that halfcheck starts, Python, CIFAR-10 and the terminal. 'ok' is\n"
         "here; 'missing' is something that one may do without, with what that costs and what\n"
         "repairs it; 'BROKEN' is something that is needed, and makes the exit status 2.\n"
         "Nothing is changed on the machine.",

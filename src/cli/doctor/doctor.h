@@ -30,6 +30,7 @@ void hc_doctor_tell(struct hc_doctor *doctor, enum hc_health health, const char 
 void hc_doctor_machine(struct hc_doctor *doctor);
 void hc_doctor_libraries(struct hc_doctor *doctor);
 void hc_doctor_backends(struct hc_doctor *doctor);
+void hc_doctor_ranks(struct hc_doctor *doctor);
 void hc_doctor_tools(struct hc_doctor *doctor);
 void hc_doctor_data(struct hc_doctor *doctor);
 void hc_doctor_terminal(struct hc_doctor *doctor);

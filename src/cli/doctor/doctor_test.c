@@ -57,6 +57,16 @@ Test(doctor, says_what_a_missing_thing_costs_and_what_repairs_it, .init = enter_
     cr_expect_not_null(strstr(ran->out, "  costs  "), "%s", ran->out);
 }
 
+Test(doctor, says_why_there_can_be_one_rank_alone, .init = enter_folder)
+{
+    write_text("text.so", "no shared object\n");
+    const json_t *all = findings("HALFCHECK_MPI_PLUGIN=./none.so $hc doctor --json", 0);
+    cr_expect_str_eq(text(finding(all, "mpi"), "health"), "missing");
+    cr_expect_str_eq(text(finding(all, "mpi"), "found"), "./none.so cannot be read");
+    all = findings("HALFCHECK_MPI_PLUGIN=./text.so $hc doctor --json", 0);
+    cr_expect_not_null(strstr(text(finding(all, "mpi"), "found"), "text.so"));
+}
+
 /* The sanitizers want to be loaded first. */
 #if !defined(__SANITIZE_ADDRESS__)
 Test(doctor, what_is_needed_and_broken_makes_the_status_2, .init = enter_folder)
