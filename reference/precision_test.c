@@ -17,7 +17,7 @@ static bool agree(const struct hc_call *call, const struct hc_exact *a, const st
     if (isnan(a->hi) || isinf(a->hi))
         return isnan(a->hi) ? isnan(b->hi) : a->hi == b->hi;
     double apart = fabs((a->hi - b->hi) + (a->lo - b->lo));
-    if (hc_bound_bits(call, 0, a, &bits) &&
+    if (hc_bound_bits(&(struct hc_element){call, 0, 0}, a, &bits) &&
         hc_encode(HC_FP64, a->hi, a->lo, HC_UPWARD) != hc_encode(HC_FP64, b->hi, b->lo, HC_UPWARD))
         return false;
     return apart <= 0x1p-100 * fmax(a->magnitude, b->magnitude);

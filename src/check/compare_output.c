@@ -43,7 +43,7 @@ static void compare(const struct hc_claim *claim, int out, struct comparison *c)
     c->got_bits = hc_tensor_bits(t, c->index);
     c->bound = claim->free ? hc_bound_any_order(&e, sums, &raised) : hc_bound(&e, sums, &raised);
     c->bits = claim->free ? hc_bound_any_order_bits(&e, &c->want, &c->want_bits)
-                          : hc_bound_bits(call, out, &c->want, &c->want_bits);
+                          : hc_bound_bits(&e, &c->want, &c->want_bits);
     if (claim->inputs == HC_INPUTS_WHOLE && !c->bits &&
         (!claim->free || hc_integers_any_order(call, out)))
         c->bits = hc_bound_whole(call, sums, out, &c->want, &c->want_bits);

@@ -45,6 +45,11 @@ static enum hc_status all_reduce_rule(const struct hc_call *call)
     return status == HC_OK ? numbers_rule(call) : status;
 }
 
+static int64_t ranks(const struct hc_call *call)
+{
+    return call->in[HC_ALL_REDUCE_X].shape[0];
+}
+
 static const struct hc_descriptor all_reduce = {
     .in = {[HC_ALL_REDUCE_X] = {"x", HC_ALLOW_FLOAT, HC_SIZE_RULE, .shape = "[R, n]",
                                 .values = HC_VALUES_DATA, .pass = HC_PASS_GRADIENT}},
@@ -52,6 +57,7 @@ static const struct hc_descriptor all_reduce = {
     .fp64 = true,
     .cancels = true,
     .rule = all_reduce_rule,
+    .length = ranks,
 };
 
 const struct hc_descriptor *const hc_collective_ops[HC_OP_COUNT] = {

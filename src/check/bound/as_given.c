@@ -16,14 +16,16 @@ static double parts_off_fp32(double parameter)
 }
 
 /* The whole result is a sum of multiples of alpha and beta, whose magnitudes add up to want's; a
-   leaked number is a multiple of the slope. Where axpy's rule owes no rounding, since the product
-   with alpha as fp32 is held and so is the sum, rounding what lies d beside one of them errs by d
-   at most: two roundings make 4 d. The eps of batch norm meets less than a rounding of the
-   root, and its momentum is a coefficient: any_inverse_root and any_blended have those. */
+   leaked number is a multiple of the slope; an average over ranks is one of both reciprocals. Where
+   axpy's rule owes no rounding, since the product with alpha as fp32 is held and so is the sum,
+   rounding what lies d beside one of them errs by d at most: two roundings make 4 d. The eps of
+   batch norm meets less than a rounding of the root, and its momentum is a coefficient:
+   any_inverse_root and any_blended have those. */
 double hc_bound_taken_as_given(const struct hc_element *e, const struct hc_exact *want)
 {
     const struct hc_call *call = e->call;
     const struct hc_gemm *gemm = &call->params.gemm;
+    const struct hc_all_reduce *all_reduce = &call->params.all_reduce;
     switch (call->op) {
     case HC_OP_axpy:
         return 4 * off_fp32(call->params.axpy.alpha) *
@@ -38,6 +40,10 @@ double hc_bound_taken_as_given(const struct hc_element *e, const struct hc_exact
         return hc_tensor_get(&call->in[HC_LEAKY_BWD_Y], e->index) > 0
                    ? 0
                    : parts_off_fp32(call->params.leaky.slope) * fabs(want->hi);
+    case HC_OP_all_reduce:
+        return fabs(want->hi) *
+               (parts_off_fp32(all_reduce->before) + parts_off_fp32(all_reduce->after)) *
+               (1 + 0x1p-20);
     default:
         return 0;
     }

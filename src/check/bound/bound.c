@@ -31,6 +31,7 @@ static hc_bound_rule *const rules[HC_OP_COUNT] = {
     [HC_OP_sgd] = hc_bound_sgd,
     [HC_OP_adam] = hc_bound_adam,
     [HC_OP_adamw] = hc_bound_adam,
+    [HC_OP_all_reduce] = hc_bound_all_reduce,
 };
 
 /* For a backend of free order; NULL: the rule above. */
@@ -64,15 +65,16 @@ enum hc_format hc_bound_work(const struct hc_call *call)
     return hc_call_fp64(call) ? HC_FP64 : HC_FP32;
 }
 
-bool hc_bound_bits(const struct hc_call *call, int out, const struct hc_exact *want, uint64_t *bits)
+bool hc_bound_bits(const struct hc_element *e, const struct hc_exact *want, uint64_t *bits)
 {
-    enum hc_format format = call->out[out].format;
+    const struct hc_call *call = e->call;
+    enum hc_format format = call->out[e->out].format;
     enum hc_direction direction = call->op == HC_OP_cast ? call->params.cast.direction : HC_NEAREST;
     if (rules[call->op] && hc_call_length(call) == 0 && want->hi == 0) {
         *bits = 0; /* the sum over nothing is +0 */
         return true;
     }
-    if (hc_bound_in_order(call, bits))
+    if (hc_bound_in_order(call, bits) || hc_bound_over_ranks(e, bits))
         return true;
     if (rules[call->op])
         return false;
@@ -123,7 +125,7 @@ bool hc_bound_ordered(const struct hc_call *call)
     if (op->class_ == HC_CLASS_REDUCTION)
         return call->params.reduce.accumulator != HC_FP32;
     return op->class_ == HC_CLASS_ELEMENTWISE || op->class_ == HC_CLASS_OPTIMIZER ||
-           op->class_ == HC_CLASS_CONTROL;
+           op->class_ == HC_CLASS_CONTROL || op->class_ == HC_CLASS_COLLECTIVE;
 }
 
 /* Whether the output is rounded to a neighbour that need not be the nearest. */

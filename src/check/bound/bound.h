@@ -9,6 +9,7 @@
      any_order.c  formulas in any order, for backends that are not held to the contract's
      conv_any_order.c  convolutions whose padding is a zero that is multiplied
      order.c  sums whose order the contract states: only one result is right
+     all_reduce.c  averages over ranks, in the stated order and in any
      ball.c   running error analysis, for everything that is a formula of several roundings:
               norm.c, norm_bwd.c, loss.c, sgd.c, adam.c
    bound.c adds the last rounding. An op without a rule is one rounding of the real value (or two,
@@ -53,8 +54,7 @@ double hc_bound_strayed(const struct hc_element *e, const struct hc_strayed *str
 
 /* Whether the contract states the result as one or two roundings of the real value; then *bits are
    the only right ones, and the bound is what these roundings amount to. */
-bool hc_bound_bits(const struct hc_call *call, int out, const struct hc_exact *want,
-                   uint64_t *bits);
+bool hc_bound_bits(const struct hc_element *e, const struct hc_exact *want, uint64_t *bits);
 
 /* The same two for a backend of free order (struct hc_backend). The contract states an order of
    roundings for many formulas: optimizers, 16-bit accumulators, batch norm. A right kernel may

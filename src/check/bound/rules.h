@@ -17,6 +17,7 @@ hc_bound_rule hc_bound_bn_moments, hc_bound_bn_combine, hc_bound_bn_bwd_apply;
 double hc_bound_bn_bwd_strayed(const struct hc_element *e, const struct hc_strayed *strayed);
 hc_bound_rule hc_bound_xent, hc_bound_xent_bwd;
 hc_bound_rule hc_bound_sgd, hc_bound_adam;
+hc_bound_rule hc_bound_all_reduce;
 
 /* For a backend of free order, where that owes less. */
 hc_bound_rule hc_bound_any_sgd, hc_bound_any_adam, hc_bound_any_axpy, hc_bound_any_clip;
@@ -28,6 +29,9 @@ hc_bound_rule hc_bound_any_xent, hc_bound_any_xent_bwd;
 /* Whether the contract states the order of the call's sum and every rounding in it; then *bits are
    the only right ones. */
 bool hc_bound_in_order(const struct hc_call *call, uint64_t *bits);
+
+/* The same for an element of all_reduce. */
+bool hc_bound_over_ranks(const struct hc_element *e, uint64_t *bits);
 
 /* What the contract's rounding to fp32 may err before the last one, to another format; 0 where
    there is none. */

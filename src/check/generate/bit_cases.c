@@ -26,7 +26,10 @@ struct row {
 
 static struct hc_call call_of(const struct row *row, int64_t length)
 {
+    enum { RANKS = 5 };
     struct hc_op_shape shape = {.d = {length}};
+    if (hc_ops[row->op].class_ == HC_CLASS_COLLECTIVE)
+        shape = (struct hc_op_shape){.d = {RANKS, (length + RANKS - 1) / RANKS}};
     return hc_op_call(row->op, row->set, &shape, row->variant);
 }
 

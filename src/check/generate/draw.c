@@ -31,6 +31,9 @@ enum hc_format hc_op_narrow(const struct hc_call *call, enum hc_format least)
     for (int i = hc_ops[call->op].inputs > 1 ? 0 : 1; i < 3; i++)
         if (others[i] != HC_I32 && hc_formats[others[i]].emin > hc_formats[least].emin)
             least = others[i];
+    if (call->op == HC_OP_all_reduce &&
+        hc_formats[call->params.all_reduce.sum].emin > hc_formats[least].emin)
+        least = call->params.all_reduce.sum;
     return least;
 }
 
@@ -69,6 +72,10 @@ static void exponents(const struct hc_draw_site *p, double *low, double *high)
     case HC_CLASS_POOL:
         *low = least;
         *high = f->emax - 4;
+        break;
+    case HC_CLASS_COLLECTIVE:
+        *low = fmax(own->emin - own->precision + 1, least - 3);
+        *high = f->emax - 10;
         break;
     default:
         if (hc_is_fp8(p->format)) {

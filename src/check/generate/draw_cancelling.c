@@ -27,6 +27,8 @@ static struct run run_of(const struct hc_call *call, int slot)
         return (struct run){d[1] * d[2] * d[3], d[0]};
     case HC_OP_avg_pool:
         return (struct run){d[3], call->params.pool.window};
+    case HC_OP_all_reduce:
+        return (struct run){d[1], d[0]};
     default:
         return (struct run){1, hc_tensor_count(t)};
     }
@@ -59,6 +61,7 @@ bool hc_op_cancels(const struct hc_call *call)
     case HC_CLASS_GEMM:
     case HC_CLASS_CONV:
     case HC_CLASS_POOL:
+    case HC_CLASS_COLLECTIVE:
         return run_of(call, 0).extent > 1;
     default:
         return true;

@@ -70,8 +70,6 @@ bool hc_integers_known(enum hc_op op)
     enum hc_op_class class_ = hc_ops[op].class_;
     if (class_ == HC_CLASS_ELEMENTWISE || class_ == HC_CLASS_OPTIMIZER)
         return hc_integers_vector_known(op);
-    if (class_ == HC_CLASS_COLLECTIVE)
-        return false;
     return class_ != HC_CLASS_CONTROL || op == HC_OP_rates || op == HC_OP_step_log;
 }
 
@@ -94,13 +92,13 @@ bool hc_integers_fill(struct hc_integers *z)
         [HC_CLASS_GEMM] = hc_integers_gemm,          [HC_CLASS_CONV] = hc_integers_conv,
         [HC_CLASS_NORM] = hc_integers_norm,          [HC_CLASS_POOL] = hc_integers_pool,
         [HC_CLASS_LOSS] = hc_integers_loss,          [HC_CLASS_OPTIMIZER] = hc_integers_vector,
-        [HC_CLASS_CONTROL] = hc_integers_table,
+        [HC_CLASS_CONTROL] = hc_integers_table,      [HC_CLASS_COLLECTIVE] = hc_integers_average,
     };
     return of_class[hc_ops[z->call.op].class_](z);
 }
 
-/* alpha and beta are integers, the slope is a quarter (of batch norm a half), and running
-   statistics become the batch's. */
+/* alpha and beta are integers, the slope is a quarter (of batch norm a half), running statistics
+   become the batch's, and an average over ranks is divided by powers of two. */
 struct hc_variant hc_integers_variant(enum hc_op op, int number)
 {
     struct hc_variant v = {.name = ""};
@@ -129,6 +127,12 @@ struct hc_variant hc_integers_variant(enum hc_op op, int number)
     case HC_OP_adamw:
         v.params.adam =
             (struct hc_adam){.beta2 = 0.75, .weight_decay = op == HC_OP_adamw ? 0.25 : 0};
+        break;
+    case HC_OP_all_reduce:
+        v.params.all_reduce = (struct hc_all_reduce){.algorithm = (enum hc_collective)(number % 3),
+                                                     .before = number / 3 % 2 ? 0.5 : 1,
+                                                     .after = 2,
+                                                     .multiplies = number / 6 % 2};
         break;
     case HC_OP_xent:
     case HC_OP_xent_bwd:

@@ -72,5 +72,6 @@ bool hc_integers_pool(struct hc_integers *z);
 bool hc_integers_norm(struct hc_integers *z);
 bool hc_integers_loss(struct hc_integers *z);
 bool hc_integers_table(struct hc_integers *z);
+bool hc_integers_average(struct hc_integers *z);
 
 #endif

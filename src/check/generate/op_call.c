@@ -47,6 +47,15 @@ static void pool(struct hc_call *call, const int64_t *d)
     call->out[HC_FIRST] = backward ? x : y;
 }
 
+static void average(struct hc_call *call, const int64_t *d)
+{
+    struct hc_all_reduce *p = &call->params.all_reduce;
+    call->in[HC_ALL_REDUCE_X] = rank2(d[0], d[1], false);
+    call->out[HC_ALL_REDUCE_OUT] = hc_tensor1(HC_FP32, d[1], NULL);
+    p->before = p->before == 0 ? (double)d[0] : p->before;
+    p->after = p->after == 0 ? (double)d[0] : p->after;
+}
+
 /* The shapes that the descriptor leaves open: the first input's, and those of HC_SIZE_RULE. */
 static void open_shapes(struct hc_call *call, const int64_t *d, bool row)
 {
@@ -68,6 +77,9 @@ static void open_shapes(struct hc_call *call, const int64_t *d, bool row)
     case HC_CLASS_CONTROL:
         call->in[HC_FIRST] =
             rank2(d[0], call->op == HC_OP_step_log ? HC_STEP_LOG_COLUMNS : HC_TABLE_COLUMNS, false);
+        break;
+    case HC_CLASS_COLLECTIVE:
+        average(call, d);
         break;
     case HC_CLASS_LOSS:
         call->in[HC_XENT_LOGITS] = rank2(d[0], d[1], false);

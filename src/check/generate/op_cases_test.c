@@ -63,9 +63,10 @@ static enum hc_status just_wrong(struct hc_queue *queue, const struct hc_call *c
     if (is_empty)
         return exact->kernel[call->op](queue, call);
     struct hc_exact want = hc_reference_value(call, 0, 0);
-    double bound = hc_bound(&(struct hc_element){call, 0, 0}, &exact->accumulator, &want);
-    if (hc_bound_bits(call, 0, &want, &bits))
-        bits = isnan(want.hi) ? 0 : bits ^ 1;
+    struct hc_element first = {call, 0, 0};
+    double bound = hc_bound(&first, &exact->accumulator, &want);
+    if (hc_bound_bits(&first, &want, &bits))
+        bits = isnan(hc_decode(y->format, bits)) ? 0 : bits ^ 1;
     else if (isinf(bound))
         can_be_wrong = false;
     else if (!isfinite(want.hi))
@@ -131,6 +132,8 @@ Test(opcase, exact_holds_every_bound_and_comes_near_it)
     for (int op = 0; op < HC_OP_COUNT; op++) {
         if (!hc_opspace((enum hc_op)op).sets->name)
             continue; /* it has cases of its own */
+        if (hc_ops[op].class_ == HC_CLASS_COLLECTIVE)
+            continue; /* its bits are stated; bound/all_reduce_test.c comes near its bound */
         if (getenv("HC_SHOW"))
             (void)fprintf(stderr, "%-20s %.3f %.3f\n", hc_ops[op].name, worst[op], worst_wide[op]);
         uint64_t bits;
@@ -140,7 +143,8 @@ Test(opcase, exact_holds_every_bound_and_comes_near_it)
         call.in[HC_Y] = call.in[HC_X];
         if (hc_ops[op].class_ == HC_CLASS_ELEMENTWISE || hc_ops[op].class_ == HC_CLASS_CONTROL ||
             op == HC_OP_avg_pool_bwd)
-            cr_assert(hc_bound_bits(&call, 0, &want, &bits), "%s", hc_ops[op].name);
+            cr_assert(hc_bound_bits(&(struct hc_element){&call, 0, 0}, &want, &bits), "%s",
+                      hc_ops[op].name);
         else
             cr_assert(worst_wide[op] > 0.05, "%s: %g", hc_ops[op].name, worst_wide[op]);
     }

@@ -89,6 +89,20 @@ static const struct hc_format_set stateful[] = {
     {.name = NULL},
 };
 
+/* Averages over ranks: what gradients are held in, and what their sums are rounded into. */
+static const struct hc_format_set averaged[] = {
+    {"fp32", HC_FP32, HC_FP32, HC_FP32, HC_FP32},
+    {"fp64", HC_FP64, HC_FP64, HC_FP64, HC_FP64},
+    {"fp16", HC_FP16, HC_FP16, HC_FP32, HC_FP32},
+    {"bf16", HC_BF16, HC_BF16, HC_FP32, HC_FP32},
+    {"fp16-in-fp16", HC_FP16, HC_FP16, HC_FP32, HC_FP16},
+    {"bf16-in-bf16", HC_BF16, HC_BF16, HC_FP32, HC_BF16},
+    {"fp32-in-fp16", HC_FP32, HC_FP32, HC_FP32, HC_FP16},
+    {"fp32-in-bf16", HC_FP32, HC_FP32, HC_FP32, HC_BF16},
+    {"bf16-in-fp16", HC_BF16, HC_BF16, HC_FP32, HC_FP16},
+    {.name = NULL},
+};
+
 static const struct hc_format_set plain_fp32[] = {
     {"fp32", HC_FP32, HC_FP32, HC_FP32, HC_FP32},
     {.name = NULL},
@@ -196,6 +210,21 @@ static const struct hc_op_shape tables[] = {
     {.name = NULL},
 };
 
+/* Ranks and the length of their vectors: powers of two and others, and vectors that leave chunks of
+   a ring empty. */
+static const struct hc_op_shape vectors_of_ranks[] = {
+    {"4x257", HC_QUICK, true, false, {4, 257}},
+    {"1x33", HC_STANDARD, false, false, {1, 33}},
+    {"2x40", HC_STANDARD, false, false, {2, 40}},
+    {"3x0", HC_STANDARD, false, false, {3, 0}},
+    {"7x130", HC_STANDARD, false, false, {7, 130}},
+    {"8x5", HC_STANDARD, false, false, {8, 5}},
+    {"13x33", HC_STANDARD, true, false, {13, 33}},
+    {"64x129", HC_STANDARD, false, false, {64, 129}},
+    {"64x4099", HC_EXHAUSTIVE, false, false, {64, 4099}},
+    {.name = NULL},
+};
+
 static const struct hc_op_shape scalars[] = {
     {"1", HC_QUICK, true, false, {1}},
     {"1-in-place", HC_STANDARD, true, true, {1}},
@@ -209,7 +238,7 @@ static const struct hc_opspace by_class[] = {
     [HC_CLASS_GEMM] = {multiplied, products},  [HC_CLASS_CONV] = {multiplied, convolutions},
     [HC_CLASS_NORM] = {stateful, batches},     [HC_CLASS_POOL] = {mixed, pools},
     [HC_CLASS_LOSS] = {mixed, losses},         [HC_CLASS_OPTIMIZER] = {stateful, vectors},
-    [HC_CLASS_CONTROL] = {none, vectors},      [HC_CLASS_COLLECTIVE] = {none, vectors},
+    [HC_CLASS_CONTROL] = {none, vectors},      [HC_CLASS_COLLECTIVE] = {averaged, vectors_of_ranks},
 };
 
 /* Ops whose formats or shapes are not those of their class. */

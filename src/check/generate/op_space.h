@@ -10,8 +10,8 @@
 #include "check/check.h"
 
 /* in: the formats of data; out: of the result; state: of weights, gains and statistics (of gemm's
-   second factor only where it is fp8); work: of an accumulator or an optimizer's arithmetic, or
-   tf32, which fp32 inputs may be taken as. */
+   second factor only where it is fp8); work: of an accumulator, partial sums or an optimizer's
+   arithmetic, or tf32, which fp32 inputs may be taken as. */
 struct hc_format_set {
     const char *name;
     enum hc_format in;
@@ -21,7 +21,7 @@ struct hc_format_set {
 };
 
 /* d holds the extents. Vectors: n. gemm: m, n, k. conv: n, h, w, c, k, r, stride, pad. norm: n, h,
-   w, c. pool: n, h, w, c, window. loss: n, c. */
+   w, c. pool: n, h, w, c, window. loss: n, c. collective: ranks, n. */
 struct hc_op_shape {
     const char *name;
     enum hc_level level;
@@ -30,7 +30,8 @@ struct hc_op_shape {
     int64_t d[8];
 };
 
-/* Parameters other than shapes and formats. An empty name adds nothing to the case's name. */
+/* Parameters other than shapes and formats. An empty name adds nothing to the case's name. In an
+   average over ranks a divisor of 0 stands for their number. */
 struct hc_variant {
     const char *name;
     union hc_params params;

@@ -92,11 +92,31 @@ static const struct hc_variant adams[] = {
     {.name = NULL},
 };
 
+#define TREE    HC_COLLECTIVE_TREE
+#define RING    HC_COLLECTIVE_RING
+#define HALVING HC_COLLECTIVE_HALVING
+
+/* Of each algorithm the division after, before and on both sides. */
+static const struct hc_variant averages[] = {
+    {.name = "", .params.all_reduce = {.algorithm = TREE, .before = 1}},
+    {.name = "-before", .params.all_reduce = {.algorithm = TREE, .after = 1}},
+    {.name = "-split-times",
+     .params.all_reduce = {.algorithm = TREE, .before = 32, .after = 0.7, .multiplies = true}},
+    {.name = "-ring-sum", .params.all_reduce = {.algorithm = RING, .before = 1, .after = 1}},
+    {.name = "-ring-split", .params.all_reduce = {.algorithm = RING, .before = 2.7, .after = 3}},
+    {.name = "-ring-times",
+     .params.all_reduce = {.algorithm = RING, .before = 1, .multiplies = true}},
+    {.name = "-halving", .params.all_reduce = {.algorithm = HALVING, .before = 1}},
+    {.name = "-halving-before-times",
+     .params.all_reduce = {.algorithm = HALVING, .after = 1, .multiplies = true}},
+    {.name = NULL},
+};
+
 static const struct hc_variant *const by_class[] = {
-    [HC_CLASS_ELEMENTWISE] = plain, [HC_CLASS_REDUCTION] = plain, [HC_CLASS_GEMM] = gemms,
-    [HC_CLASS_CONV] = plain,        [HC_CLASS_NORM] = norms,      [HC_CLASS_POOL] = plain,
-    [HC_CLASS_LOSS] = means,        [HC_CLASS_OPTIMIZER] = adams, [HC_CLASS_CONTROL] = plain,
-    [HC_CLASS_COLLECTIVE] = plain,
+    [HC_CLASS_ELEMENTWISE] = plain,   [HC_CLASS_REDUCTION] = plain, [HC_CLASS_GEMM] = gemms,
+    [HC_CLASS_CONV] = plain,          [HC_CLASS_NORM] = norms,      [HC_CLASS_POOL] = plain,
+    [HC_CLASS_LOSS] = means,          [HC_CLASS_OPTIMIZER] = adams, [HC_CLASS_CONTROL] = plain,
+    [HC_CLASS_COLLECTIVE] = averages,
 };
 
 /* Ops that have parameters which others of their class do not have. */

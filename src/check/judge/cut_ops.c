@@ -184,7 +184,18 @@ static bool one_window(struct hc_cut *cut)
     return good;
 }
 
+/* An average over ranks: the element of each. In a ring its order depends on its place. */
+static bool one_of_each_rank(struct hc_cut *cut)
+{
+    struct hc_call *call = &cut->call;
+    int64_t at = cut->index;
+    return call->params.all_reduce.algorithm != HC_COLLECTIVE_RING &&
+           hc_cut_only(cut, &call->in[HC_ALL_REDUCE_X], 1, at) &&
+           hc_cut_only(cut, &call->out[HC_ALL_REDUCE_OUT], 0, at);
+}
+
 static hc_cutter *const none[] = {NULL};
+static hc_cutter *const averages[] = {one_of_each_rank, NULL};
 static hc_cutter *const vectors[] = {one_element, one_overflow, NULL};
 static hc_cutter *const reductions[] = {terms_of_reduction, NULL};
 static hc_cutter *const gemm[] = {one_row_and_column, terms_of_gemm, NULL};
@@ -199,7 +210,7 @@ hc_cutter *const *hc_cutters(enum hc_op op)
         [HC_CLASS_GEMM] = gemm,           [HC_CLASS_CONV] = none,
         [HC_CLASS_NORM] = norm,           [HC_CLASS_POOL] = pool,
         [HC_CLASS_LOSS] = none,           [HC_CLASS_OPTIMIZER] = vectors,
-        [HC_CLASS_CONTROL] = none,        [HC_CLASS_COLLECTIVE] = none,
+        [HC_CLASS_CONTROL] = none,        [HC_CLASS_COLLECTIVE] = averages,
     };
     static hc_cutter *const *const by_op[HC_OP_COUNT] = {
         [HC_OP_conv2d] = hc_cut_conv2d,

@@ -142,6 +142,7 @@ static int64_t smallest(enum hc_op op, int out)
     case HC_CLASS_OPTIMIZER:
     case HC_CLASS_REDUCTION:
     case HC_CLASS_GEMM:
+    case HC_CLASS_COLLECTIVE:
         return 1;
     case HC_CLASS_NORM:
         return op == HC_OP_bn_infer || op == HC_OP_bn_leaky_infer || out != HC_FIRST ? 1 : 0;
