@@ -1,5 +1,5 @@
-/* Ops with a thread for each element of their output: the elementwise ops, pooling, the step
-   log. */
+/* Ops with a thread for each element of their output: the elementwise ops, pooling, the step log,
+   averages over ranks. */
 #include "kernels/cuda/kernel/elementwise.h"
 
 #include "kernels/cuda/cuda.h"
@@ -17,7 +17,7 @@ enum hc_status hc_cuda_elementwise(struct hc_queue *queue, const struct hc_call 
 #undef MAP
         [HC_OP_fma] = HC_DK_elementwise,   [HC_OP_master_to_model] = HC_DK_cast,
         [HC_OP_avg_pool] = HC_DK_avg_pool, [HC_OP_avg_pool_bwd] = HC_DK_avg_pool_bwd,
-        [HC_OP_step_log] = HC_DK_step_log,
+        [HC_OP_step_log] = HC_DK_step_log, [HC_OP_all_reduce] = HC_DK_all_reduce,
     };
     const struct hc_tensor *out = &call->out[HC_FIRST];
     int64_t n = hc_tensor_count(out);
