@@ -1,5 +1,6 @@
-/* all_reduce: a thread for each element of the average, which reads that element of every rank. What
-   is added to what depends on the element and on the number of ranks alone, never on the grid. */
+/* all_reduce: a thread for each element of the average, which reads that element of every rank.
+   What is added to what depends on the element and on the number of ranks alone, never on the
+   grid. */
 #include "kernels/element/collective.h"
 
 #include "kernels/cuda/kernel/elements.h"
