@@ -25,6 +25,7 @@ static const struct {
     {"optimizer", "the bits of Adam in every order of roundings"},
     {"order", "the order of unscale, clip, step and update"},
     {"products", "sums of products"},
+    {"ranks", "data parallel training gives what one rank gives"},
     {"rounding", "conversions and arithmetic, on every input or on samples"},
     {"scaler", "the loss scaler follows every system's rule step by step"},
     {"seeds", "the numbers of five texts on training in half, judged"},

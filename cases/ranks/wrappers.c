@@ -1,0 +1,248 @@
+/* What the options of Apex's, PyTorch's and FSDP's wrappers do to the bits of an average.
+
+   Each row of train/parallel/wrapper_rows.c becomes a call of the op all_reduce on ranks whose
+   gradients tell orders and roundings apart. What is expected is counted by hand, or each real
+   number of a ring's sum rounded into its format. */
+#include "case.h"
+
+#include <math.h>
+
+#include "train/parallel/wrapper.h"
+#include "train/update/recipe_fields.h"
+
+enum { MOST_RANKS = 1024, MOST_ELEMENTS = 1000 };
+
+/* A gradient of n elements on each rank, and its average. */
+struct averaged {
+    struct hc_all_reduce how;
+    enum hc_format format;
+    int ranks;
+    int n;
+    double x[MOST_RANKS]; /* of every element */
+    bool grows;           /* times i + 1, of element i */
+    double out[MOST_ELEMENTS];
+};
+
+static bool average(struct hc_check *check, const char *recipe, struct averaged *a)
+{
+    struct hc_recipe r;
+    char name[HC_RECIPE_NAME];
+    if (!hc_check_ok(check, hc_recipe_read(&r, name, recipe, strlen(recipe))))
+        return false;
+    struct hc_wrapper wrapper = hc_wrapper_of(&r);
+    a->how = hc_wrapper_all_reduce(&wrapper, hc_wrapper_held(&r, a->format), a->ranks, false);
+    struct hc_tensor x = hc_check_tensor(check, hc_tensor2(a->format, a->ranks, a->n, NULL));
+    struct hc_tensor out = hc_check_vector(check, a->format, a->n);
+    struct hc_call call = {.op = HC_OP_all_reduce,
+                           .in = {[HC_ALL_REDUCE_X] = x},
+                           .out = {[HC_ALL_REDUCE_OUT] = out},
+                           .params.all_reduce = a->how};
+    for (int r0 = 0; r0 < a->ranks; r0++)
+        for (int i = 0; i < a->n; i++)
+            hc_tensor_set(&x, (int64_t)r0 * a->n + i, a->x[r0] * (a->grows ? i + 1 : 1));
+    if (hc_do(check, &call) != HC_OK)
+        return false;
+    for (int i = 0; i < a->n; i++)
+        a->out[i] = hc_tensor_get(&out, i);
+    return true;
+}
+
+/* x / d as the contract has it: rounded into fp32, then into the sum's format. */
+static double share(const struct hc_all_reduce *how, double x, double d)
+{
+    double quotient = how->multiplies ? x * hc_round(HC_FP32, 1 / hc_round(HC_FP32, d)) : x / d;
+    return d == 1 ? x : hc_round(how->sum, hc_round(HC_FP32, quotient));
+}
+
+/* The element of a ring's chunk: from the rank behind the chunk's number around to itself. */
+static double defined(const struct averaged *a, int chunk)
+{
+    double sum = 0;
+    for (int k = 0; k < a->ranks; k++) {
+        double x = hc_round(a->format, a->x[(chunk + 1 + k) % a->ranks]);
+        x = share(&a->how, hc_round(a->how.sum, x), a->how.before);
+        sum = k ? hc_round(a->how.sum, sum + x) : x;
+    }
+    return hc_round(a->format, share(&a->how, sum, a->how.after));
+}
+
+/* 1024 equal gradients in half. 1e-5 there is 168 * 2^-24, 1024 times that is exact in fp32; of
+   1024 * 100 half has no number. */
+static void apex(struct hc_check *check)
+{
+    static const struct {
+        const char *recipe;
+        bool large; /* whether 100 is left in the end, and 1e-5 */
+        bool small;
+    } rows[] = {{"apex-O2+wrapper=apex-ddp", false, true},
+                {"apex-O2+wrapper=apex-ddp+predivide=1024", true, false},
+                {"apex-O2+wrapper=apex-ddp+predivide=32", true, true},
+                {"apex-O2+wrapper=apex-ddp+reduce=fp32", true, true},
+                {"apex-O2+wrapper=apex-ddp+predivide=32+algorithm=tree", true, true}};
+    struct averaged a = {.format = HC_FP16, .ranks = 1024, .n = 1};
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        double got[2];
+        for (int s = 0; s < 2; s++) {
+            double g = hc_round(HC_FP16, s ? 1e-5 : 100);
+            for (int r = 0; r < a.ranks; r++)
+                a.x[r] = g;
+            if (!average(check, rows[i].recipe, &a))
+                return;
+            got[s] = a.out[0];
+            if (a.how.algorithm == HC_COLLECTIVE_RING)
+                hc_claim_value(check, rows[i].recipe, defined(&a, 0), got[s]);
+            if (a.how.algorithm == HC_COLLECTIVE_TREE || a.how.sum == HC_FP32)
+                hc_claim_value(check, "equal gradients are their average", s ? got[s] : g, got[s]);
+        }
+        hc_say(check, "%-52s 100 -> %-8g 1e-5 -> %g", rows[i].recipe, got[0], got[1]);
+        hc_claim_true(check, "100 is left", isfinite(got[0]) == rows[i].large);
+        hc_claim_true(check, "1e-5 is left", (got[1] != 0) == rows[i].small);
+    }
+}
+
+/* 64 ranks and 64 elements, each a chunk of the ring. Rank 0 has 256, the others 1, each times 64:
+   the average is 319. In bf16, which from 256 on has every second integer and at 319 rounds up to
+   320, the ones are lost one by one if 256 comes first, as in the last chunk, but are 63 before it
+   comes last, as in the first. */
+static void swallows(struct hc_check *check)
+{
+    static const struct {
+        const char *recipe;
+        double first;
+        double last;
+    } rows[] = {{"amp-bf16+wrapper=fsdp", 320, 256},
+                {"amp-bf16+wrapper=fsdp2", 320, 256},
+                {"amp-bf16+wrapper=fsdp+reduce=fp32", 320, 320},
+                {"amp-bf16+wrapper=torch-ddp", 320, 320},
+                {"amp-bf16+wrapper=torch-ddp+reduce=bf16", 320, 256},
+                {"bf16-pure+wrapper=torch-ddp", 320, 256},
+                {"amp-bf16", 320, 320}};
+    struct averaged a = {.format = HC_BF16, .ranks = 64, .n = 64};
+    for (int r = 0; r < a.ranks; r++)
+        a.x[r] = r ? 64 : 64 * 256;
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        if (!average(check, rows[i].recipe, &a))
+            return;
+        hc_say(check, "%-40s first element %g, last %g", rows[i].recipe, a.out[0], a.out[63]);
+        hc_claim_value(check, "the first element", rows[i].first, a.out[0]);
+        hc_claim_value(check, "the last element", rows[i].last, a.out[63]);
+        for (int c = 0; c < 64 && a.how.algorithm == HC_COLLECTIVE_RING; c++)
+            hc_claim_value(check, rows[i].recipe, defined(&a, c), a.out[c]);
+    }
+}
+
+/* Four ranks in fp32 have 2^24, 1, 1, 1. A parameter of four elements in a bucket of its own has
+   each in another chunk; behind four others, in the one bucket of a first step, its elements are in
+   the chunks 2 and 3, two in each. Among 2^24's neighbours there is no odd number. */
+static void first_step(struct hc_check *check)
+{
+    static const char recipe[] = "apex-O2+wrapper=apex-ddp";
+    struct averaged own = {.format = HC_FP32, .ranks = 4, .n = 4, .x = {0x1p24, 1, 1, 1}};
+    struct averaged first = {.format = HC_FP32, .ranks = 4, .n = 8, .x = {0x1p24, 1, 1, 1}};
+    int differ = 0;
+    if (!average(check, recipe, &own) || !average(check, recipe, &first))
+        return;
+    for (int i = 0; i < 4; i++) {
+        double want = defined(&own, i);
+        double joint = defined(&first, (4 + i) / 2);
+        hc_say(check, "element %d: %.9g in a bucket of its own, %.9g in the first step's", i,
+               own.out[i], first.out[4 + i]);
+        hc_claim_value(check, "in a bucket of its own", want, own.out[i]);
+        hc_claim_value(check, "in the bucket of the first step", joint, first.out[4 + i]);
+        differ += own.out[i] != first.out[4 + i];
+    }
+    hc_claim_true(check, "a first step has other bits than the next", differ > 0);
+    if (!average(check, "apex-O2", &own) || !average(check, "apex-O2", &first))
+        return;
+    for (int i = 0; i < 4; i++)
+        hc_claim_value(check, "a tree's bits are the same wherever", own.out[i], first.out[4 + i]);
+}
+
+/* Equal gradients g from 1 to 1000 on n ranks. Sums of these are exact in fp32, and a division
+   gives g again; a product with fp32(1 / n), before the sum or after it, need not. */
+static void reciprocals(struct hc_check *check)
+{
+    static const char *const recipes[] = {"fp32", "fp32+wrapper=apex-ddp", "fp32+wrapper=torch-ddp",
+                                          "fp32+wrapper=fsdp"};
+    static const int ranks[] = {6, 7, 8, 41};
+    struct averaged a = {.format = HC_FP32, .n = MOST_ELEMENTS, .grows = true};
+    for (int i = 0; i < 4; i++)
+        for (int k = 0; k < 4; k++) {
+            int others = 0;
+            a.ranks = ranks[k];
+            for (int r = 0; r < a.ranks; r++)
+                a.x[r] = 1;
+            if (!average(check, recipes[i], &a))
+                return;
+            for (int g = 1; g <= a.n; g++) {
+                struct averaged one = {.how = a.how, .format = a.format, .ranks = a.ranks};
+                for (int r = 0; r < a.ranks; r++)
+                    one.x[r] = g;
+                hc_claim_value(check, recipes[i], a.how.multiplies ? defined(&one, 0) : g,
+                               a.out[g - 1]);
+                others += a.out[g - 1] != g;
+            }
+            hc_say(check, "%-24s %2d ranks: %d of 1000 averages of equal gradients are others",
+                   recipes[i], ranks[k], others);
+            hc_claim_true(check, "by a power of two all are the same",
+                          others == 0 || (i > 0 && ranks[k] != 8));
+        }
+}
+
+/* A gradient of 2^-23, two steps of half's smallest, on eight ranks: an eighth of it is 0. */
+static void hook_underflows(struct hc_check *check)
+{
+    static const struct {
+        const char *recipe;
+        double want;
+    } rows[] = {{"fp32+wrapper=torch-ddp", 0x1p-23},
+                {"fp32+wrapper=torch-ddp+reduce=bf16", 0x1p-23},
+                {"fp32+wrapper=torch-ddp+reduce=fp16", 0},
+                {"fp32+wrapper=horovod+reduce=fp16", 0x1p-23},
+                {"fp32+reduce=fp16", 0x1p-23}};
+    struct averaged a = {.format = HC_FP32, .ranks = 8, .n = 1};
+    for (int r = 0; r < a.ranks; r++)
+        a.x[r] = 0x1p-23;
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        if (!average(check, rows[i].recipe, &a))
+            return;
+        hc_say(check, "%-36s %g", rows[i].recipe, a.out[0]);
+        hc_claim_value(check, rows[i].recipe, rows[i].want, a.out[0]);
+    }
+}
+
+static const struct hc_case cases[] = {
+    {.name = "ranks/apex-predivide",
+     .title = "1024 ranks in half: Apex's defaults make 100 infinite, predivide=1024 makes 1e-5 "
+              "zero; predivide=32 and allreduce_always_fp32 keep both",
+     .source = "NVIDIA/apex @e13873de apex/parallel/distributed.py, gradient_predivide_factor and "
+               "allreduce_always_fp32",
+     .run = apex},
+    {.name = "ranks/bf16-swallows-by-place",
+     .title = "64 ranks in bf16: a ring averages 256 and 63 ones to 320 or to 256, by where in the "
+              "bucket the element lies; sums in fp32 give 320 everywhere",
+     .source = "https://github.com/pytorch/pytorch/issues/106395; pytorch @3ade90a6 "
+               "torch/distributed/fsdp/_runtime_utils.py, reduce_dtype",
+     .run = swallows},
+    {.name = "ranks/first-step-has-other-buckets",
+     .title = "Apex and PyTorch reduce the first step in one bucket and the next ones not: a "
+              "ring's bits differ between them, a tree's do not",
+     .source = "NVIDIA/apex @e13873de apex/parallel/distributed.py, allreduce_fallback while "
+               "needs_refresh; pytorch @ad78a7b3 torch/csrc/distributed/c10d/reducer.cpp, "
+               "rebuild_buckets",
+     .run = first_step},
+    {.name = "ranks/equal-gradients",
+     .title = "averages of equal gradients on 6, 7, 8 and 41 ranks: a division after the sum gives "
+              "them again, a product with the reciprocal need not",
+     .source = "pytorch @0f57f050 aten/src/ATen/native/cuda/BinaryDivTrueKernel.cu: 'this may lose "
+               "one bit of precision compared to computing the division'",
+     .run = reciprocals},
+    {.name = "ranks/compress-hook-underflows",
+     .title = "PyTorch's fp16_compress_hook divides in half before the sum: 2^-23 on eight ranks "
+              "becomes 0; bf16 and a division after the sum keep it",
+     .source = "pytorch @38dfbe6f torch/distributed/algorithms/ddp_comm_hooks/default_hooks.py, "
+               "_compress_hook; https://github.com/pytorch/pytorch/pull/57410",
+     .run = hook_underflows},
+};
+
+HC_CASES(ranks_wrappers, cases);
