@@ -229,6 +229,7 @@ const struct hc_list hc_lists[] = {
     {"backends", list_backends, false},
     {"recipes", list_recipes, false},
     {"scalers", list_scalers, false},
+    {"wrappers", hc_list_wrappers, false},
     {"faults", list_faults, false},
     {"formats", list_formats, false},
     {"units", hc_list_units, false},

@@ -17,8 +17,9 @@ struct hc_list {
     bool wrapped;
 };
 
-/* The rows of `list units`. */
+/* The rows of `list units` and `list wrappers`. */
 void hc_list_units(json_t *rows);
+void hc_list_wrappers(json_t *rows);
 
 /* Ends with a name of NULL. */
 extern const struct hc_list hc_lists[];

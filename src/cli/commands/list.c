@@ -126,6 +126,8 @@ const struct hc_command hc_command_list = {
         "  scalers   name, first scale, clean steps before growth (0: never), what\n"
         "            becomes of a step in which it finds an infinity, how it finds one,\n"
         "            title, source, known defects\n"
+        "  wrappers  name, which gradients share a bucket, algorithm of the all-reduce,\n"
+        "            format of its sums, where it divides, title, source, known defects\n"
         "  faults    name, ops, defect, the cases that catch it, its class, where it is\n"
         "            planted\n"
         "  formats   name, bits of precision, emin, emax, bytes, largest finite value,\n"
