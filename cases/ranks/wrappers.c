@@ -20,7 +20,7 @@ struct averaged {
     int n;
     double x[MOST_RANKS]; /* of every element */
     bool grows;           /* times i + 1, of element i */
-    double out[MOST_ELEMENTS];
+    double got[MOST_ELEMENTS];
 };
 
 static bool average(struct hc_check *check, const char *recipe, struct averaged *a)
@@ -43,7 +43,7 @@ static bool average(struct hc_check *check, const char *recipe, struct averaged 
     if (hc_do(check, &call) != HC_OK)
         return false;
     for (int i = 0; i < a->n; i++)
-        a->out[i] = hc_tensor_get(&out, i);
+        a->got[i] = hc_tensor_get(&out, i);
     return true;
 }
 
@@ -88,7 +88,7 @@ static void apex(struct hc_check *check)
                 a.x[r] = g;
             if (!average(check, rows[i].recipe, &a))
                 return;
-            got[s] = a.out[0];
+            got[s] = a.got[0];
             if (a.how.algorithm == HC_COLLECTIVE_RING)
                 hc_claim_value(check, rows[i].recipe, defined(&a, 0), got[s]);
             if (a.how.algorithm == HC_COLLECTIVE_TREE || a.how.sum == HC_FP32)
@@ -123,11 +123,11 @@ static void swallows(struct hc_check *check)
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
         if (!average(check, rows[i].recipe, &a))
             return;
-        hc_say(check, "%-40s first element %g, last %g", rows[i].recipe, a.out[0], a.out[63]);
-        hc_claim_value(check, "the first element", rows[i].first, a.out[0]);
-        hc_claim_value(check, "the last element", rows[i].last, a.out[63]);
+        hc_say(check, "%-40s first element %g, last %g", rows[i].recipe, a.got[0], a.got[63]);
+        hc_claim_value(check, "the first element", rows[i].first, a.got[0]);
+        hc_claim_value(check, "the last element", rows[i].last, a.got[63]);
         for (int c = 0; c < 64 && a.how.algorithm == HC_COLLECTIVE_RING; c++)
-            hc_claim_value(check, rows[i].recipe, defined(&a, c), a.out[c]);
+            hc_claim_value(check, rows[i].recipe, defined(&a, c), a.got[c]);
     }
 }
 
@@ -146,16 +146,16 @@ static void first_step(struct hc_check *check)
         double want = defined(&own, i);
         double joint = defined(&first, (4 + i) / 2);
         hc_say(check, "element %d: %.9g in a bucket of its own, %.9g in the first step's", i,
-               own.out[i], first.out[4 + i]);
-        hc_claim_value(check, "in a bucket of its own", want, own.out[i]);
-        hc_claim_value(check, "in the bucket of the first step", joint, first.out[4 + i]);
-        differ += own.out[i] != first.out[4 + i];
+               own.got[i], first.got[4 + i]);
+        hc_claim_value(check, "in a bucket of its own", want, own.got[i]);
+        hc_claim_value(check, "in the bucket of the first step", joint, first.got[4 + i]);
+        differ += own.got[i] != first.got[4 + i];
     }
     hc_claim_true(check, "a first step has other bits than the next", differ > 0);
     if (!average(check, "apex-O2", &own) || !average(check, "apex-O2", &first))
         return;
     for (int i = 0; i < 4; i++)
-        hc_claim_value(check, "a tree's bits are the same wherever", own.out[i], first.out[4 + i]);
+        hc_claim_value(check, "a tree's bits are the same wherever", own.got[i], first.got[4 + i]);
 }
 
 /* Equal gradients g from 1 to 1000 on n ranks. Sums of these are exact in fp32, and a division
@@ -179,8 +179,8 @@ static void reciprocals(struct hc_check *check)
                 for (int r = 0; r < a.ranks; r++)
                     one.x[r] = g;
                 hc_claim_value(check, recipes[i], a.how.multiplies ? defined(&one, 0) : g,
-                               a.out[g - 1]);
-                others += a.out[g - 1] != g;
+                               a.got[g - 1]);
+                others += a.got[g - 1] != g;
             }
             hc_say(check, "%-24s %2d ranks: %d of 1000 averages of equal gradients are others",
                    recipes[i], ranks[k], others);
@@ -206,8 +206,8 @@ static void hook_underflows(struct hc_check *check)
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
         if (!average(check, rows[i].recipe, &a))
             return;
-        hc_say(check, "%-36s %g", rows[i].recipe, a.out[0]);
-        hc_claim_value(check, rows[i].recipe, rows[i].want, a.out[0]);
+        hc_say(check, "%-36s %g", rows[i].recipe, a.got[0]);
+        hc_claim_value(check, rows[i].recipe, rows[i].want, a.got[0]);
     }
 }
 

@@ -205,7 +205,7 @@ Test(reduction, by_a_tree_has_the_bits_of_all_shards_for_every_number_of_ranks)
         }
 }
 
-/* A ring adds a rank's own shards in their order, and has other bits for another number of ranks. */
+/* A ring adds a rank's own shards in their order: other bits for another number of ranks. */
 Test(reduction, by_a_ring_depends_on_the_number_of_ranks)
 {
     static unsigned char eight[sizeof sets.got[0]];

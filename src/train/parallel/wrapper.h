@@ -89,8 +89,8 @@ const char *hc_wrapper_wrong(const struct hc_recipe *recipe);
    make these itself; otherwise the same. */
 enum hc_format hc_wrapper_held(const struct hc_recipe *recipe, enum hc_format format);
 
-/* How a bucket of gradients held in `held` is averaged over `parts` contributions: the algorithm, the
-   format of partial sums, the divisors. `sums`: the loss is a sum, so nothing is divided. */
+/* How a bucket of gradients held in `held` is averaged over `parts` contributions: the algorithm,
+   the format of partial sums, the divisors. `sums`: the loss is a sum, so nothing is divided. */
 struct hc_all_reduce hc_wrapper_all_reduce(const struct hc_wrapper *wrapper, enum hc_format held,
                                            int parts, bool sums);
 

@@ -103,9 +103,10 @@ static bool is_key(const char *assignment, const char *key)
 /* So that a checkpoint of a recipe that lacks what came later still is that recipe's. */
 Test(recipe_fields, what_came_later_is_quiet_where_a_recipe_lacks_it)
 {
-    static const char *const later[] = {"group_rates=1/1", "group_decays=0",   "split_bn_bias=true",
-                                        "clip=1",          "clip_groups=true", "clip_scaled=true",
-                                        "rate_inside=true"};
+    static const char *const later[] = {
+        "group_rates=1/1",  "group_decays=0",   "split_bn_bias=true", "clip=1",
+        "clip_groups=true", "clip_scaled=true", "rate_inside=true",   "wrapper=fsdp",
+        "algorithm=tree",   "reduce=fp32",      "predivide=1",        "bucket=1"};
     cr_assert_eq(read_text("amp"), HC_OK);
     for (int f = 0; f < hc_recipe_fields(); f++) {
         const char *key = hc_recipe_field_key(f);
