@@ -13,10 +13,23 @@ const struct hc_images *hc_batch_stream_images(const struct hc_batch_stream *str
     return stream->train ? &stream->set->train : &stream->set->test;
 }
 
+int64_t hc_batch_take_number(const struct hc_batch_take *take, int64_t n)
+{
+    if (take->count == 0)
+        return n;
+    return n / take->count * take->period + take->first + n % take->count * take->stride;
+}
+
+static int shards(const struct hc_batch_stream *stream)
+{
+    return stream->shards > 0 ? stream->shards : 1;
+}
+
 int64_t hc_batch_stream_batches(const struct hc_batch_stream *stream)
 {
     int64_t count = hc_batch_stream_images(stream)->count;
-    return (stream->train ? count : count + stream->batch - 1) / stream->batch;
+    int64_t whole = (int64_t)stream->batch * shards(stream);
+    return (stream->train ? count : count + whole - 1) / whole * shards(stream);
 }
 
 int hc_batch_stream_count(const struct hc_batch_stream *stream, int64_t index)
@@ -30,7 +43,8 @@ enum hc_status hc_batch_stream_check(const struct hc_batch_stream *stream, int64
     assert(stream->batch > 0);
     if (hc_batch_stream_batches(stream) < 1)
         return hc_fail(HC_INVALID, "a batch of %d is more than the %lld images there are",
-                       stream->batch, (long long)hc_batch_stream_images(stream)->count);
+                       stream->batch * shards(stream),
+                       (long long)hc_batch_stream_images(stream)->count);
     if (start < 0 || start > INT32_MAX)
         return hc_fail(HC_INVALID, "no batch comes after %lld steps", (long long)start);
     return HC_OK;

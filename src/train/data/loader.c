@@ -19,7 +19,7 @@ struct hc_loader {
     struct hc_batch slot[SLOTS];
     void *memory;
 
-    int64_t start; /* steps before the first batch */
+    int64_t start; /* batches taken before the first one */
     pthread_t thread;
     bool started;
     pthread_mutex_t lock; /* guards what follows */
@@ -60,7 +60,8 @@ static void *work(void *argument)
         pthread_mutex_unlock(&loader->lock);
         if (stop)
             return NULL;
-        fill(loader, loader->start + n, &loader->slot[n % SLOTS]);
+        fill(loader, hc_batch_take_number(&loader->stream.take, loader->start + n),
+             &loader->slot[n % SLOTS]);
         pthread_mutex_lock(&loader->lock);
         loader->made = n + 1;
         pthread_cond_broadcast(&loader->changed);

@@ -18,8 +18,8 @@ struct hc_batch {
 
 struct hc_loader;
 
-/* `start`: steps before the first batch that hc_loader_next gives. The stream's set must outlive
-   the loader. HC_INVALID as hc_batch_stream_check, HC_NO_MEMORY. */
+/* `start`: batches taken before the first one that hc_loader_next gives. The stream's set must
+   outlive the loader. HC_INVALID as hc_batch_stream_check, HC_NO_MEMORY. */
 enum hc_status hc_loader_open(const struct hc_batch_stream *stream, int64_t start,
                               struct hc_loader **loader);
 void hc_loader_close(struct hc_loader *loader); /* takes NULL */

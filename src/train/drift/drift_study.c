@@ -24,7 +24,8 @@ static enum hc_status gather(struct hc_drift_study *study)
 {
     const struct hc_drift_options *o = &study->options;
     struct hc_drift_batches *b = &study->batches;
-    struct hc_batch_stream stream = {o->data, true, o->batch, o->seed};
+    struct hc_batch_stream stream = {
+        .set = o->data, .train = true, .batch = o->batch, .seed = o->seed};
     struct hc_loader *loader = NULL;
     size_t steps = (size_t)o->steps;
     b->batch = o->batch;

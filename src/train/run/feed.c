@@ -8,8 +8,9 @@ struct hc_feed {
     struct hc_device *device;
     struct hc_batch_stream stream;
     int64_t batches;
-    int64_t steps;       /* of the batch that is prepared next */
-    bool ready;          /* one has been prepared */
+    int64_t taken;       /* batches that have been prepared, and those before the start */
+    int64_t epoch;       /* whose order has been uploaded; -1: none */
+    int64_t next;        /* number of the batch that the count on the device names */
     struct hc_call call; /* augment; in host memory only its outputs have data */
     void *owned[6];      /* in the backend's memory */
     size_t owned_bytes[6];
@@ -37,7 +38,7 @@ static enum hc_status place_set(struct hc_feed *feed, const struct hc_tensor *st
 {
     const struct hc_images *images = hc_batch_stream_images(&feed->stream);
     struct hc_call *call = &feed->call;
-    int32_t start = (int32_t)feed->steps;
+    int32_t start = (int32_t)feed->next;
     enum hc_status status = place(feed, &call->in[HC_AUGMENT_PIXELS], images->pixels);
     if (status == HC_OK)
         status = place(feed, &call->in[HC_AUGMENT_LABELS], images->labels);
@@ -63,10 +64,12 @@ enum hc_status hc_feed_open(struct hc_feed **feed, struct hc_device *device,
     if (!made)
         return hc_fail(HC_NO_MEMORY, "no memory for a feed");
     made->device = device;
-    made->stream =
-        (struct hc_batch_stream){options->set, options->train, options->batch, options->seed};
-    made->steps = options->start;
-    enum hc_status status = hc_batch_stream_check(&made->stream, options->start);
+    made->stream = (struct hc_batch_stream){options->set,  options->train,  options->batch,
+                                            options->seed, options->shards, options->take};
+    made->taken = options->start;
+    made->epoch = -1;
+    made->next = hc_batch_take_number(&options->take, options->start);
+    enum hc_status status = hc_batch_stream_check(&made->stream, made->next);
     if (status == HC_OK) {
         made->batches = hc_batch_stream_batches(&made->stream);
         made->call = hc_batch_stream_call(&made->stream, options->format);
@@ -76,7 +79,7 @@ enum hc_status hc_feed_open(struct hc_feed **feed, struct hc_device *device,
         status = place(made, &made->call.out[HC_AUGMENT_IMAGE_LABELS], NULL);
     if (status == HC_OK)
         status = device->backend->host_memory
-                     ? hc_loader_open(&made->stream, made->steps, &made->loader)
+                     ? hc_loader_open(&made->stream, made->taken, &made->loader)
                      : place_set(made, &options->steps);
     if (status != HC_OK) {
         hc_feed_close(made);
@@ -132,17 +135,26 @@ static enum hc_status copy_batch(struct hc_feed *feed)
                                          hc_tensor_bytes(labels));
 }
 
+/* The feed's own count skips the batches that others take. */
+static enum hc_status jump(struct hc_feed *feed, int64_t number)
+{
+    int32_t count = (int32_t)number;
+    const struct hc_tensor *steps = &feed->call.in[HC_AUGMENT_STEPS];
+    return feed->device->backend->upload(feed->device->queue, steps->data, &count, sizeof count);
+}
+
 enum hc_status hc_feed_prepare(struct hc_feed *feed)
 {
-    int64_t step = feed->steps++;
-    bool first = step % feed->batches == 0 || !feed->ready;
-    feed->ready = true;
+    int64_t number = hc_batch_take_number(&feed->stream.take, feed->taken++);
     if (feed->loader)
         return copy_batch(feed);
-    if (!feed->order || !first)
-        return HC_OK;
+    enum hc_status status = number == feed->next ? HC_OK : jump(feed, number);
+    feed->next = number + 1;
+    if (!feed->order || number / feed->batches == feed->epoch || status != HC_OK)
+        return status;
     const struct hc_tensor *order = &feed->call.in[HC_AUGMENT_ORDER];
-    hc_batch_stream_order(&feed->stream, step / feed->batches, feed->order);
+    feed->epoch = number / feed->batches;
+    hc_batch_stream_order(&feed->stream, feed->epoch, feed->order);
     return feed->device->backend->upload(feed->device->queue, order->data, feed->order,
                                          hc_tensor_bytes(order));
 }

@@ -16,12 +16,15 @@ struct hc_feed_options {
     bool train;                   /* as in stream.h */
     int batch;                    /* images in a full batch */
     uint64_t seed;
+    int shards; /* as in batch_stream.h, and so is `take` */
+    struct hc_batch_take take;
     enum hc_format format; /* of the images: H */
-    int64_t start;         /* steps done before the first batch of this feed */
+    int64_t start;         /* batches taken before the first one of this feed */
 
     /* i32 in the backend's memory, whose first element is how many steps are done: it is `start`
        when the first batch is made, and one more for each after it. Without data the feed keeps a
-       count of its own. (In host memory nobody looks at it.) */
+       count of its own, as it must if it takes only some of the batches, or shards. (In host memory
+       nobody looks at it.) */
     struct hc_tensor steps;
 };
 
