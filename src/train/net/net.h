@@ -117,6 +117,10 @@ enum hc_status hc_net_queue_infer(struct hc_net *net, int count, struct hc_tenso
 struct hc_tensor hc_net_loss(const struct hc_net *net);
 struct hc_tensor hc_net_right(const struct hc_net *net);
 
+/* While statistics are held, passes with batch statistics leave the running ones as they are.
+   HC_NO_MEMORY, at the first call. */
+enum hc_status hc_net_hold_statistics(struct hc_net *net, bool holds);
+
 /* Such a loss, as the mean over its `count` images. */
 float hc_net_mean_loss(const struct hc_net *net, float loss, int count);
 

@@ -21,6 +21,13 @@ struct hc_tensor hc_net_batch_invstd(const struct hc_net *net, int l)
     return hc_storage_tensor(net->kept[l].invstd);
 }
 
+static void leave_statistics(const struct hc_net *net, struct hc_call *norm)
+{
+    size_t half = (size_t)net->unread->count / 2 * (size_t)hc_formats[net->unread->format].bytes;
+    norm->out[HC_BN_NEW_MEAN].data = net->unread->data;
+    norm->out[HC_BN_NEW_VARIANCE].data = (unsigned char *)net->unread->data + half;
+}
+
 static enum hc_status conv_layer(struct hc_net *net, int l, bool training)
 {
     const struct hc_layer *layer = &net->plan.layer[l];
@@ -47,6 +54,8 @@ static enum hc_status conv_layer(struct hc_net *net, int l, bool training)
         norm.out[HC_BN_SAVED_INVSTD] = hc_net_batch_invstd(net, l);
         norm.out[HC_BN_NEW_MEAN] = mean;
         norm.out[HC_BN_NEW_VARIANCE] = variance;
+        if (net->holds_statistics)
+            leave_statistics(net, &norm);
     }
     enum hc_status status = hc_device_run(net->device, &conv);
     return status == HC_OK ? hc_device_run(net->device, &norm) : status;

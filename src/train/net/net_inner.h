@@ -44,6 +44,8 @@ struct hc_net {
     struct hc_storage *loss_held;   /* in the recipe's format; NULL where that is fp32 */
     struct hc_storage *ones;        /* [1, batch]: ones x dy is the bias' gradient */
     struct hc_kept kept[HC_MAX_LAYERS];
+    bool holds_statistics;
+    struct hc_storage *unread; /* takes new statistics while the old are held; or NULL */
 
     /* Backward: the buffer of each value's gradient, and whether a layer adds to the gradient of
        its input, because a skip has written it before. */

@@ -146,6 +146,7 @@ void hc_net_close(struct hc_net *net)
     hc_storage_drop(net->wide_report);
     hc_storage_drop(net->loss_held);
     hc_storage_drop(net->ones);
+    hc_storage_drop(net->unread);
     free(net);
 }
 

@@ -5,6 +5,9 @@
 
 #include "train/net/net_inner.h"
 
+/* Elements of any format whose bytes are a multiple of 64. */
+enum { HC_ALIGNED = 64 };
+
 struct hc_tensor hc_net_shaped(const struct hc_net *net, int v, enum hc_format format, void *data)
 {
     const struct hc_network *network = net->plan.network;
@@ -155,4 +158,18 @@ enum hc_status hc_net_prepare(struct hc_net *net, struct hc_net_numerics numeric
     if (status == HC_OK)
         status = make_backward(net);
     return status == HC_OK ? make_batch(net) : status;
+}
+
+enum hc_status hc_net_hold_statistics(struct hc_net *net, bool holds)
+{
+    enum hc_status status = HC_OK;
+    int64_t most = 0;
+    for (int l = 0; l < net->plan.layers; l++)
+        if (net->plan.layer[l].channels > most)
+            most = net->plan.layer[l].channels;
+    if (holds && !net->unread)
+        make(net, &status, &net->unread, net->numerics.statistics,
+             2 * ((most + HC_ALIGNED - 1) / HC_ALIGNED * HC_ALIGNED));
+    net->holds_statistics = holds;
+    return status;
 }

@@ -80,6 +80,11 @@ enum hc_status hc_update_read_step_log(const struct hc_update *update,
 typedef enum hc_status hc_step_watch(void *context);
 void hc_update_watch(struct hc_update *update, hc_step_watch *watch, void *context);
 
+/* Called in every step when hc_update_found says what this rank found, and before anything reads
+   it: so that ranks agree on it. Another status than HC_OK ends the step. Only for recipes with a
+   scaler; not for captured steps. */
+void hc_update_share(struct hc_update *update, hc_step_watch *agree, void *context);
+
 /* What the recipe makes of parameter i. */
 const struct hc_slot_plan *hc_update_plan(const struct hc_update *update, int i);
 

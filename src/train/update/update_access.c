@@ -114,6 +114,14 @@ void hc_update_watch(struct hc_update *update, hc_step_watch *watch, void *conte
         watch ? update->traits | HC_TRAIT_WATCHED : update->traits & ~(unsigned)HC_TRAIT_WATCHED;
 }
 
+void hc_update_share(struct hc_update *update, hc_step_watch *agree, void *context)
+{
+    assert(update->recipe.scaler.rule != HC_SCALER_NONE);
+    update->agree = agree;
+    update->agree_context = context;
+    update->traits |= HC_TRAIT_SHARED;
+}
+
 struct hc_tensor hc_update_found(const struct hc_update *update)
 {
     struct hc_tensor absent = {.format = HC_FP32};

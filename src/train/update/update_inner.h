@@ -39,7 +39,8 @@ enum hc_update_trait {
     HC_TRAIT_DECAYS_APART = 1 << 5,      /* and decays weights before it steps */
     HC_TRAIT_ERROR_AT_FLOOR = 1 << 6,    /* the rule takes no step at scale 0 */
     HC_TRAIT_LOGS_STEPS = 1 << 7,
-    HC_TRAIT_WATCHED = 1 << 8
+    HC_TRAIT_WATCHED = 1 << 8,
+    HC_TRAIT_SHARED = 1 << 9 /* ranks agree on what they found */
 };
 
 struct hc_update {
@@ -78,6 +79,8 @@ struct hc_update {
 
     hc_step_watch *watch; /* HC_TRAIT_WATCHED */
     void *watch_context;
+    hc_step_watch *agree; /* HC_TRAIT_SHARED */
+    void *agree_context;
 };
 
 static inline int64_t hc_update_padded(int64_t count)

@@ -75,6 +75,17 @@ static enum hc_status show_gradients(struct hc_update *update)
     return update->watch(update->watch_context);
 }
 
+static enum hc_status agree_on_found(struct hc_update *update)
+{
+    return update->agree(update->agree_context);
+}
+
+/* A rule that steps on overflow has detected, and agreed, before. */
+static enum hc_status agree_after_unscaling(struct hc_update *update)
+{
+    return update->traits & HC_TRAIT_STEPS_ON_OVERFLOW ? HC_OK : agree_on_found(update);
+}
+
 static union hc_params optimizer_params(const struct hc_update *update,
                                         const struct hc_update_slot *slot, enum hc_format weight)
 {
@@ -213,12 +224,14 @@ static const struct {
 } stages[] = {
     {HC_TRAIT_NONE, .once = hc_rate_tables_take},                 /* lr, beta1, t of this step */
     {HC_TRAIT_DECAY_SCALED_GRADIENT, .each = &decay_scaled_pass}, /* dw += decay * w (a defect) */
-    {HC_TRAIT_CLIP_SCALED, .each = &hc_clipping_sum_scaled},     /* f = factor of |dw| (a defect) */
-    {HC_TRAIT_CLIP_SCALED, .each = &hc_clipping_multiply},       /* dw *= f */
-    {HC_TRAIT_STEPS_ON_OVERFLOW, .each = &hc_stale_sum},         /* s = sum of each dw */
-    {HC_TRAIT_STEPS_ON_OVERFLOW, .once = hc_stale_detect},       /* found = is an s inf or NaN? */
+    {HC_TRAIT_CLIP_SCALED, .each = &hc_clipping_sum_scaled}, /* f = factor of |dw| (a defect) */
+    {HC_TRAIT_CLIP_SCALED, .each = &hc_clipping_multiply},   /* dw *= f */
+    {HC_TRAIT_STEPS_ON_OVERFLOW, .each = &hc_stale_sum},     /* s = sum of each dw */
+    {HC_TRAIT_STEPS_ON_OVERFLOW, .once = hc_stale_detect},   /* found = is an s inf or NaN? */
+    {HC_TRAIT_STEPS_ON_OVERFLOW | HC_TRAIT_SHARED, .once = agree_on_found}, /* of all ranks */
     {HC_TRAIT_STEPS_ON_OVERFLOW, .once = take_verdict},          /* overflowed? skipped? */
     {HC_TRAIT_NONE, .each = &unscale_pass},                      /* g = dw / scale, found */
+    {HC_TRAIT_SHARED, .once = agree_after_unscaling},            /* of all ranks */
     {HC_TRAIT_ERROR_AT_FLOOR, .once = take_verdict},             /* skipped, also at scale 0? */
     {HC_TRAIT_CLIP_UNSCALED, .each = &hc_clipping_sum_unscaled}, /* f = factor of |g| */
     {HC_TRAIT_CLIP_UNSCALED, .each = &hc_clipping_multiply},     /* g *= f */
