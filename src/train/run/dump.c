@@ -30,6 +30,10 @@ enum hc_status hc_dump_check(const struct hc_run *run)
     const struct hc_train_options *o = &run->options;
     if (o->dump_count > 0 && !o->out)
         return hc_fail(HC_INVALID, "nowhere to dump a step to: no folder is given");
+    if (o->dump_count > 0 && run->parallel.shards > 1)
+        return hc_fail(HC_INVALID,
+                       "a dump shows a batch in one piece, and this run cuts it into %d shards",
+                       run->parallel.shards);
     for (int i = 0; i < o->dump_count; i++)
         if (o->dumps[i] < run->totals.first || o->dumps[i] >= run->steps)
             return hc_fail(HC_INVALID, "cannot dump step %lld: this run has the steps %lld to %lld",

@@ -4,18 +4,32 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "train/run/trainer_inner.h"
+#include "train/run/shared.h"
 #include "train/update/model.h"
 
 static void set_defaults(struct hc_run *run, const struct hc_train_options *options)
 {
     run->options = *options;
     if (run->options.batch == 0)
-        run->options.batch = 64;
+        run->options.batch = HC_TRAIN_BATCH;
     if (run->options.max_lr == 0)
         run->options.max_lr = 3e-3;
     if (run->options.measure_every == 0)
         run->options.measure_every = options->backend->host_memory ? 1 : 50;
+    run->keeps = options->out != NULL;
+}
+
+/* What rank 0 does for all. */
+static void leave_to_rank_0(struct hc_train_options *o)
+{
+    o->out = NULL;
+    o->resume = false;
+    o->load = NULL;
+    o->dump_count = 0;
+    o->progress = NULL;
+    o->note = NULL;
+    o->tell = NULL;
+    o->digest = NULL;
 }
 
 static enum hc_status check(const struct hc_train_options *o)
@@ -41,8 +55,8 @@ static enum hc_status check(const struct hc_train_options *o)
 static enum hc_status open_network(struct hc_run *run)
 {
     const struct hc_train_options *o = &run->options;
-    enum hc_status status =
-        hc_net_open(&run->net, &run->device, o->network, o->data->classes, o->batch, o->seed);
+    enum hc_status status = hc_net_open(&run->net, &run->device, o->network, o->data->classes,
+                                        run->parallel.images, o->seed);
     if (status != HC_OK)
         return status;
     status = hc_model_open(&run->update, &run->device, run->net, o->recipe);
@@ -55,20 +69,29 @@ static enum hc_status open_network(struct hc_run *run)
 static enum hc_status open_feeds(struct hc_run *run)
 {
     const struct hc_train_options *o = &run->options;
+    const struct hc_parallel *p = &run->parallel;
     struct hc_feed_options train = {.set = o->data,
                                     .train = true,
-                                    .batch = o->batch,
+                                    .batch = p->images,
                                     .seed = o->seed,
+                                    .shards = p->shards,
                                     .format = o->recipe->model,
-                                    .start = run->totals.step,
-                                    .steps = hc_update_steps(run->update)};
-    struct hc_feed_options test = {.set = o->data, .batch = o->batch, .format = o->recipe->model};
+                                    .start = run->totals.step};
+    struct hc_feed_options test = {.set = o->data, .batch = p->images, .format = o->recipe->model};
+    if (p->shards > 1) {
+        train.take = (struct hc_batch_take){p->shards, p->first, 1, p->own};
+        train.start *= p->own;
+    } else {
+        train.steps = hc_update_steps(run->update);
+    }
+    if (p->ranks > 1)
+        test.take = hc_evaluation_take(run);
     enum hc_status status = hc_feed_open(&run->train, &run->device, &train);
     if (status == HC_OK)
         status = hc_feed_open(&run->test, &run->device, &test);
     if (status != HC_OK)
         return status;
-    run->batches = hc_feed_batches(run->train);
+    run->batches = hc_feed_batches(run->train) / p->shards;
     run->steps = run->batches * o->epochs;
     if (o->load && run->totals.first >= run->steps)
         return hc_fail(HC_INVALID, "%s: is of step %lld, and this run has %lld steps", o->load,
@@ -81,11 +104,13 @@ static enum hc_status open_run(struct hc_run *run, const struct hc_train_options
 {
     set_defaults(run, options);
     enum hc_status status = check(&run->options);
+    if (run->parallel.rank > 0)
+        leave_to_rank_0(&run->options);
     run->totals.accuracy = (double)NAN;
     run->totals.test_loss = (double)NAN;
     run->totals.train_loss = (double)NAN;
     run->device.backend = options->backend;
-    run->device.digest = options->digest;
+    run->device.digest = run->options.digest;
     if (status == HC_OK)
         status = options->backend->open(options->backend, &run->device.queue, options->threads);
     if (status == HC_OK)
@@ -94,19 +119,27 @@ static enum hc_status open_run(struct hc_run *run, const struct hc_train_options
         status = hc_state_read(run);
     if (status == HC_OK && run->options.load)
         status = hc_load_read(run);
+    status = hc_parallel_agree(&run->parallel, status, NULL);
+    if (status == HC_OK)
+        status = hc_shared_begin(run);
     if (status == HC_OK)
         status = open_feeds(run);
+    if (status == HC_OK)
+        status = hc_shards_open(run);
     if (status == HC_OK)
         status = hc_dump_check(run);
     if (status == HC_OK)
         status = hc_steps_open(run);
-    return status == HC_OK ? hc_log_open(run) : status;
+    if (status == HC_OK)
+        status = hc_log_open(run);
+    return hc_parallel_agree(&run->parallel, status, NULL);
 }
 
 static void close_run(struct hc_run *run)
 {
     hc_log_close(run);
     hc_steps_close(run);
+    hc_shards_close(run);
     hc_feed_close(run->train);
     hc_feed_close(run->test);
     hc_storage_drop(run->results);
@@ -121,6 +154,7 @@ static void close_run(struct hc_run *run)
         hc_device_end(&run->device);
         run->device.backend->close(run->device.queue);
     }
+    hc_parallel_close(&run->parallel);
 }
 
 /* Whether it learned, and if not, why: the training loss must be below that of guessing, and the
@@ -132,7 +166,9 @@ static void judge(const struct hc_run *run, struct hc_train_result *result)
     double images = (double)run->options.data->test.count;
     double chance = guess + 4 * sqrt(guess * (1 - guess) / images);
     double guessing = 0.9 * log(run->options.data->classes);
-    if (run->counters.gave_up)
+    if (run->apart[0])
+        (void)snprintf(result->reason, sizeof result->reason, "%s", run->apart);
+    else if (run->counters.gave_up)
         (void)snprintf(result->reason, sizeof result->reason,
                        "the scaler gave up by step %lld, at its smallest scale, %g",
                        (long long)t->step, (double)run->counters.scale);
@@ -193,12 +229,18 @@ enum hc_status hc_train(const struct hc_train_options *options, struct hc_train_
     struct hc_run *run = calloc(1, sizeof *run);
     if (!run)
         return hc_fail(HC_NO_MEMORY, "no memory for a training");
-    enum hc_status status = open_run(run, options);
+    enum hc_status status =
+        hc_parallel_plan(&run->parallel, options->comm ? options->comm : hc_comm_self(),
+                         options->recipe, options->batch ? options->batch : HC_TRAIN_BATCH);
+    bool planned = status == HC_OK;
+    if (status == HC_OK)
+        status = open_run(run, options);
     if (status == HC_OK)
         status = hc_run_loop(run);
     if (status == HC_OK)
         conclude(run, result);
     result->seconds = hc_run_now() - start;
+    result->says = run->parallel.rank == 0 || (planned && !run->parallel.agreed);
     close_run(run);
     free(run);
     return status;

@@ -4,11 +4,17 @@
    says of gradients and weights happens in the update (train/update/update.h), the passes in the
    net (train/net/net.h); here batches are fed, steps are logged, the test set is evaluated and
    checkpoints are written. All results are functions of the options: neither threads nor an
-   interruption change a bit. */
+   interruption change a bit.
+
+   Several ranks (comm/comm.h) can share a run: each makes the same call, with the same options but
+   for `comm`. `batch` is that of all ranks together. Rank 0 alone reads and writes files and calls
+   the caller's functions. If the recipe says how many shards a batch is cut into, a power of two,
+   the number of ranks changes no bit either, and an interrupted run may go on with another one. */
 #ifndef HC_TRAIN_RUN_TRAINER_H
 #define HC_TRAIN_RUN_TRAINER_H
 
 #include "backend.h"
+#include "comm/comm.h"
 #include "train/data/data.h"
 #include "train/net/net.h"
 #include "train/update/recipe.h"
@@ -48,6 +54,8 @@ struct hc_progress {
     double accuracy; /* 0..1 on the test images; NaN before the first evaluation */
 };
 
+enum { HC_TRAIN_BATCH = 64 };
+
 struct hc_train_options {
     const struct hc_recipe *recipe;
     const struct hc_network *network; /* hc_darknet16 of net.h, or a smaller one */
@@ -55,7 +63,7 @@ struct hc_train_options {
     const struct hc_backend *backend;
     int threads; /* 0: one per core */
     int epochs;
-    int batch;     /* 0: 64 */
+    int batch;     /* of all ranks together; 0: HC_TRAIN_BATCH */
     double max_lr; /* 0: 3e-3 */
     uint64_t seed; /* of initial weights, order and augmentation */
 
@@ -71,6 +79,8 @@ struct hc_train_options {
     const int64_t *dumps;
     int dump_count;
     const char *producer; /* what files say of who wrote them, "halfcheck 0.2.0"; or NULL */
+
+    struct hc_comm *comm; /* NULL: one rank alone */
 
     /* Every so many steps it is measured what a step loses (metrics.h). On a device that costs many
        times the step. 0: every step in host memory, every 50th elsewhere. */
@@ -107,6 +117,7 @@ struct hc_train_result {
     bool learned;     /* finished, and the network is better than guessing: see reason */
     char reason[200]; /* one line: why it did not learn ("test loss 2.31 is not below 0.9 ln 10"),
                          or "" */
+    bool says;        /* if the call failed: this rank is to say why, for all that know it */
 
     bool diverged;    /* the last step's loss was not finite; the shares below are NaN then */
     int64_t nan_from; /* if so, the first of the steps without interruption whose loss was not */
@@ -141,8 +152,16 @@ struct hc_train_result {
     int64_t macs;       /* multiplications of one image's forward pass */
 };
 
-/* Trains. HC_INVALID for options that contradict each other, HC_IO, HC_NO_MEMORY, HC_UNSUPPORTED or
-   HC_DEVICE. A run that does not learn is no error: result->learned says so. */
+/* Trains. Collective. HC_INVALID for options that contradict each other, HC_IO, HC_NO_MEMORY,
+   HC_UNSUPPORTED or HC_DEVICE. A run that does not learn is no error: result->learned says so; nor
+   is one whose ranks have come to different weights, which ends at once: result->reason names the
+   rank. */
 enum hc_status hc_train(const struct hc_train_options *options, struct hc_train_result *result);
+
+/* The same on so many ranks, which are threads of this process; options->comm is not read. The
+   result is rank 0's. HC_INVALID for a backend whose queues cannot work beside each other. Threads
+   of the backend are shared among the ranks. */
+enum hc_status hc_train_ranks(const struct hc_train_options *options, int ranks,
+                              struct hc_train_result *result);
 
 #endif

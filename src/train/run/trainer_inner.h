@@ -4,6 +4,7 @@
 
 #include <stdio.h>
 
+#include "train/parallel/parallel.h"
 #include "train/run/feed.h"
 #include "train/run/metrics.h"
 #include "train/run/tensor_list.h"
@@ -37,8 +38,12 @@ struct hc_run_totals {
 
 struct hc_run {
     struct hc_train_options options; /* with its defaults filled in */
-    int64_t batches;                 /* in an epoch */
-    int64_t steps;                   /* in all */
+    struct hc_parallel parallel;
+    struct hc_shards *shards; /* NULL: the batch is whole (shared.h) */
+    bool keeps;               /* rank 0 writes checkpoints */
+    char apart[120];          /* which rank came to other weights, or "" */
+    int64_t batches;          /* in an epoch */
+    int64_t steps;            /* in all */
     struct hc_device device;
     struct hc_net *net;
     struct hc_update *update;
@@ -81,6 +86,11 @@ struct hc_step_facts {
     double lr;
     double beta1;
 };
+
+/* Which batches of the test set this rank evaluates (trainer_evaluate.c), of several: b with b mod
+   ranks = rank. Loss and accuracy on all of them become the totals'. Collective. */
+struct hc_batch_take hc_evaluation_take(const struct hc_run *run);
+enum hc_status hc_evaluate(struct hc_run *run);
 
 /* Steps (trainer_step.c). hc_steps_run queues n of them from totals.step on and waits for them; a
    measured step comes alone. hc_steps_facts is about one of those. */

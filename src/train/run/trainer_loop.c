@@ -3,7 +3,7 @@
 #include <string.h>
 #include <time.h>
 
-#include "train/run/trainer_inner.h"
+#include "train/run/shared.h"
 
 double hc_run_now(void)
 {
@@ -115,54 +115,12 @@ static enum hc_status train_block(struct hc_run *run, bool *goes_on)
     return status == HC_OK ? read_block(run, n, measures, goes_on) : status;
 }
 
-/* Queues one batch of the test set. */
-static enum hc_status queue_test(struct hc_run *run, int64_t b)
-{
-    enum hc_status status = hc_feed_prepare(run->test);
-    if (status == HC_OK)
-        status = hc_feed_make(run->test);
-    hc_net_feed(run->net, hc_feed_images(run->test), hc_feed_labels(run->test));
-    return status == HC_OK ? hc_net_queue_infer(run->net, hc_feed_count(run->test, b),
-                                                hc_storage_element(run->results, 2 * b),
-                                                hc_storage_element(run->results, 2 * b + 1))
-                           : status;
-}
-
-/* Loss and accuracy on the test set: batch after batch is queued, and read when all are. */
-static enum hc_status evaluate(struct hc_run *run)
-{
-    int64_t batches = hc_feed_batches(run->test);
-    float *results = malloc(2 * (size_t)batches * sizeof *results);
-    double sum = 0;
-    double images = 0;
-    double right = 0;
-    if (!results)
-        return hc_fail(HC_NO_MEMORY, "no memory for the results of %lld batches",
-                       (long long)batches);
-    enum hc_status status = HC_OK;
-    for (int64_t b = 0; b < batches && status == HC_OK; b++)
-        status = queue_test(run, b);
-    if (status == HC_OK)
-        status = hc_storage_read(run->results, results);
-    for (int64_t b = 0; b < batches && status == HC_OK; b++) {
-        int count = hc_feed_count(run->test, b);
-        sum += (double)hc_net_mean_loss(run->net, results[2 * b], count) * count;
-        right += (double)results[2 * b + 1];
-        images += count;
-    }
-    free(results);
-    run->totals.test_loss = sum / images;
-    /* NaN outputs tell no classes apart, even if one of them comes first. */
-    run->totals.accuracy = isnan(sum) ? (double)NAN : right / images;
-    return status;
-}
-
 /* Evaluates, writes the epoch's rows, and begins the counts of the next epoch. */
 static enum hc_status end_epoch(struct hc_run *run)
 {
     struct hc_run_totals *t = &run->totals;
     int64_t epoch = (t->step - 1) / run->batches;
-    enum hc_status status = evaluate(run);
+    enum hc_status status = hc_evaluate(run);
     if (status != HC_OK)
         return status;
     t->train_loss = t->epoch_loss / (double)hc_run_epoch_steps(run, epoch);
@@ -179,32 +137,54 @@ static enum hc_status end_epoch(struct hc_run *run)
 bool hc_run_over(const struct hc_run *run)
 {
     return run->totals.step >= run->steps || run->totals.bad >= HC_GIVE_UP ||
-           run->counters.gave_up != 0;
+           run->counters.gave_up != 0 || run->apart[0] != '\0';
+}
+
+/* Evaluates and keeps what is to be evaluated and kept after a block of steps. Ranks whose weights
+   differ keep nothing. */
+static enum hc_status end_block(struct hc_run *run, bool evaluates, bool keeps)
+{
+    enum hc_status status = evaluates ? end_epoch(run) : HC_OK;
+    if (!run->keeps || !(evaluates || keeps))
+        return status;
+    status = hc_parallel_agree(&run->parallel, status, NULL);
+    if (status == HC_OK)
+        status = hc_shared_statistics(run);
+    if (status == HC_OK)
+        status = hc_shared_compare(run);
+    if (status != HC_OK || run->apart[0] || !run->options.out)
+        return status;
+    status = hc_log_sync(run);
+    return status == HC_OK ? hc_state_write(run) : status;
+}
+
+/* One block of steps, and what follows it. */
+static enum hc_status run_block(struct hc_run *run, bool *goes_on)
+{
+    const struct hc_train_options *o = &run->options;
+    struct hc_agreement agreement = {.goes_on = true};
+    enum hc_status status = train_block(run, &agreement.goes_on);
+    status = hc_parallel_agree(&run->parallel, status, &agreement);
+    bool stopped = !agreement.goes_on;
+    *goes_on = agreement.goes_on;
+    if (status != HC_OK || (stopped && !o->keep_when_stopped))
+        return status;
+    bool evaluates = run->totals.step % run->batches == 0 || hc_run_over(run);
+    bool keeps =
+        stopped || (o->checkpoint_every > 0 && run->totals.step % o->checkpoint_every == 0);
+    status = end_block(run, evaluates, keeps);
+    if (status == HC_OK && evaluates)
+        agreement.goes_on = report(run, run->loss, run->counters.scale, true);
+    status = hc_parallel_agree(&run->parallel, status, &agreement);
+    *goes_on = agreement.goes_on && !stopped;
+    return status;
 }
 
 enum hc_status hc_run_loop(struct hc_run *run)
 {
-    const struct hc_train_options *o = &run->options;
+    enum hc_status status = HC_OK;
     bool goes_on = true;
-    while (goes_on && !hc_run_over(run)) {
-        enum hc_status status = train_block(run, &goes_on);
-        bool stopped = !goes_on;
-        if (status != HC_OK || (stopped && !o->keep_when_stopped))
-            return status;
-        bool evaluates = run->totals.step % run->batches == 0 || hc_run_over(run);
-        bool keeps =
-            stopped || (o->checkpoint_every > 0 && run->totals.step % o->checkpoint_every == 0);
-        if (evaluates)
-            status = end_epoch(run);
-        if (status == HC_OK && o->out && (evaluates || keeps)) {
-            status = hc_log_sync(run);
-            if (status == HC_OK)
-                status = hc_state_write(run);
-        }
-        if (status != HC_OK)
-            return status;
-        goes_on = !evaluates || report(run, run->loss, run->counters.scale, true);
-        goes_on = goes_on && !stopped;
-    }
-    return HC_OK;
+    while (goes_on && !hc_run_over(run) && status == HC_OK)
+        status = run_block(run, &goes_on);
+    return status;
 }

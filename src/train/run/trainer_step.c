@@ -8,7 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "train/run/trainer_inner.h"
+#include "train/run/shared.h"
 
 /* Rows of the step log of a device. In host memory each step is read as it ends. */
 enum { ROWS = 256 };
@@ -33,7 +33,7 @@ static enum hc_status schedule(struct hc_run *run)
 
 enum hc_status hc_steps_open(struct hc_run *run)
 {
-    run->rows = run->device.backend->host_memory ? 1 : ROWS;
+    run->rows = run->device.backend->host_memory || run->shards ? 1 : ROWS;
     run->step_log = malloc((size_t)run->rows * sizeof *run->step_log);
     if (!run->step_log)
         return hc_fail(HC_NO_MEMORY, "no memory for a step log");
@@ -70,6 +70,31 @@ static enum hc_status forward_and_back(struct hc_run *run)
     return status == HC_OK ? hc_net_queue_train(run->net, &scale) : status;
 }
 
+/* The same for each of this rank's shards, then the average over all. The first shard alone moves
+   the running statistics, and only rank 0's are ever read: those of one shard, as where one rank
+   has one shard and the others' statistics are overwritten with its own (torch's DDP). Metrics look
+   at that shard, too. */
+static enum hc_status passes(struct hc_run *run)
+{
+    enum hc_status status = HC_OK;
+    if (!run->shards)
+        return forward_and_back(run);
+    for (int s = 0; s < run->parallel.own && status == HC_OK; s++) {
+        if (s > 0) {
+            hc_metrics_watch(run->metrics, false);
+            status = hc_feed_prepare(run->train);
+        }
+        if (status == HC_OK)
+            status = hc_net_hold_statistics(run->net, run->parallel.first + s > 0);
+        if (status == HC_OK)
+            status = forward_and_back(run);
+        if (status == HC_OK)
+            status = hc_shards_add(run, s);
+    }
+    status = hc_parallel_agree(&run->parallel, status, NULL);
+    return status == HC_OK ? hc_shards_average(run) : status;
+}
+
 static struct hc_work work_of(const struct hc_run *run)
 {
     const struct hc_backend *backend = run->device.backend;
@@ -80,7 +105,7 @@ static struct hc_work work_of(const struct hc_run *run)
 static enum hc_status plain(struct hc_run *run, int64_t step)
 {
     struct hc_work before = work_of(run);
-    enum hc_status status = forward_and_back(run);
+    enum hc_status status = passes(run);
     if (status == HC_OK)
         status = update(run, step);
     struct hc_work after = work_of(run);
@@ -98,7 +123,7 @@ static enum hc_status observed(struct hc_run *run, int64_t step, bool measures, 
     enum hc_status status = dumps ? hc_dump_before(run) : HC_OK;
     hc_metrics_watch(run->metrics, measures);
     if (status == HC_OK)
-        status = forward_and_back(run);
+        status = passes(run);
     hc_metrics_watch(run->metrics, false);
     if (status == HC_OK && measures)
         status = hc_metrics_before(run->metrics, &run->totals.histogram);
@@ -121,6 +146,8 @@ static void capture(struct hc_run *run)
     run->tried = true;
     if (!backend->capture)
         why = "the backend has no graphs";
+    else if (run->shards)
+        why = "gradients are averaged in host memory";
     else if (!hc_update_is_fixed(run->update))
         why = "the decay of the model's copy takes its factor from the host";
     else if (backend->capture(queue) != HC_OK)
@@ -150,6 +177,7 @@ static enum hc_status one(struct hc_run *run, int64_t step, bool measures)
     if (status != HC_OK)
         return status;
     bool dumps = hc_dump_next(run, step) == step;
+    measures = measures && run->parallel.rank == 0;
     if (measures || dumps)
         status = observed(run, step, measures, dumps);
     else if (run->graph)

@@ -93,6 +93,11 @@ struct hc_recipe {
     bool rate_inside; /* SGD's: the velocity holds the learning rate */
     enum hc_adam_order order; /* Adam's: whose roundings */
 
+    /* Data parallel training. A step's batch is cut into so many shards of equal size, whatever the
+       number of ranks, which divides it: so that the number of ranks changes no bit. 0: as many as
+       there are ranks. */
+    int shards;
+
     /* How gradients are averaged over ranks (train/parallel/wrapper.h). */
     int wrapper;      /* row of hc_wrappers */
     int algorithm;    /* 0: the wrapper's; otherwise 1 + enum hc_collective */

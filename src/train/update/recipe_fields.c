@@ -15,6 +15,7 @@ enum kind {
     FACTOR,
     SINGLE,
     COUNT,
+    WHOLE,
     SCALER,
     CHOICE,
     LIST,
@@ -74,6 +75,7 @@ static const struct field fields[] = {
     {"kahan", TRUTH, offsetof(struct hc_recipe, kahan), truths},
     {"rate_inside", TRUTH, offsetof(struct hc_recipe, rate_inside), truths},
     {"order", CHOICE, offsetof(struct hc_recipe, order), hc_adam_order_names},
+    {"shards", WHOLE, offsetof(struct hc_recipe, shards), NULL},
     {"wrapper", CHOICE, offsetof(struct hc_recipe, wrapper), hc_wrapper_names},
     {"algorithm", CHOICE, offsetof(struct hc_recipe, algorithm), hc_algorithm_names},
     {"reduce", CHOICE, offsetof(struct hc_recipe, reduce), hc_reduce_names},
@@ -111,7 +113,7 @@ static bool is_double(const struct field *f)
 
 static bool is_count(const struct field *f)
 {
-    return f->kind == COUNT || f->kind == OWN_COUNT;
+    return f->kind == COUNT || f->kind == WHOLE || f->kind == OWN_COUNT;
 }
 
 static bool is_own(const struct field *f)
@@ -236,6 +238,8 @@ static enum hc_status set_name(struct hc_recipe *recipe, const struct field *f, 
 /* What a number of this kind is, for people. */
 static const char *number_kind(const struct field *f)
 {
+    if (f->kind == WHOLE)
+        return "whole number from 0 to 2^30";
     if (is_count(f))
         return is_own(f) ? "whole number from 1 to 2^30, or 'wrapper'"
                          : "whole number from 1 to 2^30";
@@ -263,7 +267,7 @@ static enum hc_status set_number(struct hc_recipe *recipe, const struct field *f
     if (f->kind == FACTOR || f->kind == OWN_FACTOR)
         good = good && number > 0;
     if (is_count(f))
-        good = good && number >= 1 && number <= 0x1p30 && number == floor(number);
+        good = good && number >= (f->kind != WHOLE) && number <= 0x1p30 && number == floor(number);
     if (!good)
         return hc_fail(HC_INVALID, "%s is a %s, not '%s'", f->key, number_kind(f), value);
     int count = is_count(f) ? (int)number : 0;
