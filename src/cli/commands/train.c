@@ -7,6 +7,7 @@
 #include "cli/training/lr_find.h"
 #include "cli/training/training_run.h"
 #include "op/text.h"
+#include "train/parallel/parallel.h"
 #include "train/update/recipe_fields.h"
 
 const struct hc_command hc_command_train;
@@ -51,6 +52,10 @@ static enum hc_status prepare(const struct hc_training *t, const char *recipe,
         return HC_INVALID;
     if (t->lr_find && t->dump_count > 0)
         return hc_fail(HC_INVALID, "--lr-find writes no step files; leave out --dump");
+    if (t->lr_find && t->ranks > 1)
+        return hc_fail(HC_INVALID, "--lr-find runs on one rank; leave out --ranks");
+    if (hc_parallel_check(t->ranks > 1 ? t->ranks : 1, run->recipe, t->batch) != HC_OK)
+        return HC_INVALID;
     if (t->load && (t->lr_find || t->resume))
         return hc_fail(HC_INVALID, "--load begins a training: leave out %s",
                        t->lr_find ? "--lr-find" : "--resume");
@@ -94,7 +99,7 @@ static int run(int argc, char **argv)
     const char *dumps = "";
     struct hc_training training;
     struct hc_training_run one = {0};
-    struct hc_option options[HC_TRAINING_OPTIONS + 6] = {
+    struct hc_option options[HC_TRAINING_OPTIONS + 7] = {
         {.name = "recipe",
          .value = "R",
          .text = &recipe,
@@ -123,6 +128,14 @@ static int run(int argc, char **argv)
         .text = &training.load,
         .help = "begin with the weights, optimizer state, scale and step in this file of\n"
                 "safetensors: a step file, a state_dict of PyTorch or a checkpoint"};
+    options[HC_TRAINING_OPTIONS + 5] =
+        (struct hc_option){.name = "ranks",
+                           .value = "N",
+                           .count = &training.ranks,
+                           .least = 1,
+                           .most = HC_MAX_THREAD_RANKS,
+                           .help = "data parallel: so many ranks, threads of this process, share "
+                                   "each batch\n(default 1)"};
     if (!hc_read_options(&hc_command_train, options, argc, argv, &words, &status))
         return status;
     if (words > 0)

@@ -100,6 +100,8 @@ static void print_heading(const struct hc_training *t, const struct hc_recipe *c
         printf("training  %d epoch%s, batch %d, one-cycle to %g, ", t->epochs,
                t->epochs == 1 ? "" : "s", t->batch, t->max_lr);
         print_optimizers(recipes, n);
+        if (t->ranks > 1)
+            printf(", %d ranks", t->ranks);
         char names[HC_BACKEND_NAMES];
         hc_training_backend_names(t, ", ", names);
         printf(", backend%s %s\n", t->backend_count > 1 ? "s" : "", names);

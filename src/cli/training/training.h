@@ -27,6 +27,7 @@ struct hc_training {
     int network_choice;
     int checkpoint_every;
     int measure_every;
+    int ranks;                 /* of `train`: threads of this process that share the run; 0: one */
     struct hc_words overrides; /* added to every recipe */
     bool resume;
     bool lr_find;                /* of `train`: look for a learning rate instead */

@@ -55,6 +55,9 @@ void hc_training_repro(const struct hc_training *t, char *text, size_t bytes)
     char word[1000];
     char classes[512] = "";
     char backend[1024];
+    char ranks[32] = "";
+    if (t->ranks > 1)
+        (void)snprintf(ranks, sizeof ranks, " --ranks %d", t->ranks);
     if (t->classes)
         (void)hc_text_shell(classes, sizeof classes, t->classes);
     if (t->data) {
@@ -64,12 +67,13 @@ void hc_training_repro(const struct hc_training *t, char *text, size_t bytes)
         (void)snprintf(data, sizeof data, " --data-seed %llu --images %d",
                        (unsigned long long)t->data_seed, t->images);
     spell_backends(t, backend, sizeof backend);
-    (void)snprintf(
-        text, bytes, "%s%s%s --epochs %d --batch %d --lr %.17g --backend %s%s%s%s%s%s --network %s",
-        data, t->classes ? " --classes " : "", classes, t->epochs, t->batch, t->max_lr, backend,
-        t->backends.fallback ? " --fallback " : "",
-        t->backends.fallback ? t->backends.fallback : "", any_pipe(t) ? hc_pipe_options() : "",
-        hc_settings_options(), hc_plugins_options(), t->network->name);
+    (void)snprintf(text, bytes,
+                   "%s%s%s --epochs %d --batch %d --lr %.17g --backend %s%s%s%s%s%s%s --network %s",
+                   data, t->classes ? " --classes " : "", classes, t->epochs, t->batch, t->max_lr,
+                   backend, t->backends.fallback ? " --fallback " : "",
+                   t->backends.fallback ? t->backends.fallback : "",
+                   any_pipe(t) ? hc_pipe_options() : "", hc_settings_options(),
+                   hc_plugins_options(), ranks, t->network->name);
 }
 
 void hc_training_add(json_t *record, const struct hc_training *t, const struct hc_training_run *run)
@@ -189,6 +193,8 @@ enum hc_status hc_training_write(const struct hc_training *t, const struct hc_tr
             real(r->activation_unscaled), "updates_lost", real(r->update_lost), "images_per_second",
             real(r->images_per_second), "memory_bytes", (json_int_t)r->memory, "parameters",
             (json_int_t)r->parameters, "macs", (json_int_t)r->macs));
+    if (t->ranks > 1)
+        (void)json_object_set_new(training, "ranks", json_integer(t->ranks));
     (void)json_object_set_new(record, "training", training);
     (void)snprintf(path, sizeof path, "%s/run.json", run->folder);
     enum hc_status status = hc_record_write(record, path);

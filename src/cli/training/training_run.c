@@ -55,7 +55,8 @@ enum hc_status hc_training_run(const struct hc_training *t, struct hc_training_r
     hc_stop_on_request();
     enum hc_status status = hc_folder_lock(run->folder, &lock);
     if (status == HC_OK)
-        status = hc_train(&options, &run->result);
+        status = t->ranks > 1 ? hc_train_ranks(&options, t->ranks, &run->result)
+                              : hc_train(&options, &run->result);
     hc_progress_end(&bar);
     if (status == HC_OK && hc_stop_signal() && !run->result.finished)
         status = hc_fail(HC_INVALID,
