@@ -195,6 +195,12 @@ double hc_bound_strayed(const struct hc_element *e, const struct hc_strayed *str
     return with_last_rounding(e, true, error, want);
 }
 
+double hc_bound_shared(const struct hc_element *e, const int64_t *rows, int ranks,
+                       const struct hc_exact *want)
+{
+    return with_last_rounding(e, true, hc_bound_bn_shared(e, rows, ranks), want);
+}
+
 static double error_in_any_order(const struct hc_element *e,
                                  const struct hc_accumulator *accumulator,
                                  const struct hc_exact *want)

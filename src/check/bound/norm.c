@@ -131,20 +131,14 @@ struct hc_ball hc_bound_unbiased(enum hc_format f, struct hc_ball variance, int6
     return hc_ball_mul(f, variance, hc_ball_div(f, count_of(f, m), count_of(f, m - 1)));
 }
 
-double hc_bound_bn_train(const struct hc_element *e, const struct hc_accumulator *accumulator,
-                         const struct hc_exact *want)
+double hc_bound_of_moments(const struct hc_element *e, struct hc_bound_moments m, int64_t elements)
 {
-    (void)accumulator;
-    (void)want;
     const struct hc_call *call = e->call;
     enum hc_format f = hc_bound_work(call);
+    const struct hc_bn *p = &call->params.bn;
     const struct hc_tensor *x = &call->in[HC_BN_X];
-    int64_t channels = x->shape[x->rank - 1];
-    int64_t c = e->index % channels;
-    int64_t n = hc_tensor_count(x) / channels;
-    struct hc_bound_moments m = hc_bound_channel(f, x, c);
-    struct hc_ball invstd =
-        hc_bound_inverse_root(f, m.variance, hc_bn_number(&call->params.bn, call->params.bn.eps));
+    int64_t c = e->index % x->shape[x->rank - 1];
+    struct hc_ball invstd = hc_bound_inverse_root(f, m.variance, hc_bn_number(p, p->eps));
     struct hc_ball z;
     switch (e->out) {
     case HC_BN_Y:
@@ -155,13 +149,23 @@ double hc_bound_bn_train(const struct hc_element *e, const struct hc_accumulator
     case HC_BN_SAVED_INVSTD:
         return invstd.rad;
     case HC_BN_NEW_MEAN:
-        return hc_bound_blended(f, &call->in[HC_BN_MEAN], c, m.mean,
-                                hc_bn_number(&call->params.bn, call->params.bn.momentum));
+        return hc_bound_blended(f, &call->in[HC_BN_MEAN], c, m.mean, hc_bn_number(p, p->momentum));
     default:
         return hc_bound_blended(f, &call->in[HC_BN_VARIANCE], c,
-                                hc_bound_unbiased(f, m.variance, n),
-                                hc_bn_number(&call->params.bn, call->params.bn.momentum));
+                                hc_bound_unbiased(f, m.variance, elements),
+                                hc_bn_number(p, p->momentum));
     }
+}
+
+double hc_bound_bn_train(const struct hc_element *e, const struct hc_accumulator *accumulator,
+                         const struct hc_exact *want)
+{
+    (void)accumulator;
+    (void)want;
+    const struct hc_tensor *x = &e->call->in[HC_BN_X];
+    int64_t channels = x->shape[x->rank - 1];
+    return hc_bound_of_moments(e, hc_bound_channel(hc_bound_work(e->call), x, e->index % channels),
+                               hc_tensor_count(x) / channels);
 }
 
 double hc_bound_bn_infer(const struct hc_element *e, const struct hc_accumulator *accumulator,

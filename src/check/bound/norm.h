@@ -12,6 +12,10 @@ struct hc_bound_moments {
 /* Of channel c, in two passes. */
 struct hc_bound_moments hc_bound_channel(enum hc_format f, const struct hc_tensor *x, int64_t c);
 
+/* The error of element e of bn_train or bn_leaky_train whose channel, of so many elements, has these
+   moments. */
+double hc_bound_of_moments(const struct hc_element *e, struct hc_bound_moments m, int64_t elements);
+
 /* variance M / (M - 1), or variance where M is 1 */
 struct hc_ball hc_bound_unbiased(enum hc_format f, struct hc_ball variance, int64_t m);
 

@@ -110,6 +110,74 @@ static struct hc_bound_moments in_any_order(enum hc_format f, const struct ranks
     return m;
 }
 
+/* Of each rank's moments, how far they may be off. */
+struct strayed {
+    double mean;     /* sum w_r A_r */
+    double variance; /* sum w_r B_r + 2 sum w_r |m_r - mean| A_r + sum w_r A_r^2 */
+};
+
+/* The moments of rank r's rows of x. */
+static struct hc_bound_moments of_rank(enum hc_format f, const struct hc_tensor *x, int64_t first,
+                                       int64_t rows, int64_t c)
+{
+    int64_t channels = x->shape[x->rank - 1];
+    char *data = x->data;
+    size_t before = (size_t)(first * channels) * (size_t)hc_formats[x->format].bytes;
+    struct hc_tensor own = hc_tensor2(x->format, rows, channels, data + before);
+    return hc_bound_channel(f, &own, c);
+}
+
+static void add_rank(struct ranks *k, double share, const struct hc_bound_moments *m)
+{
+    k->count += share > 0;
+    k->mean += share * m->mean.mid;
+    k->magnitude += share * (fabs(m->mean.mid) + m->mean.rad);
+}
+
+static void add_variance(struct ranks *k, struct strayed *off, double share,
+                         const struct hc_bound_moments *m)
+{
+    double d = m->mean.mid - k->mean;
+    k->variance += share * (m->variance.mid + d * d);
+    off->mean += share * m->mean.rad;
+    off->variance +=
+        share * (m->variance.rad + 2 * fabs(d) * m->mean.rad + m->mean.rad * m->mean.rad);
+}
+
+/* The ranks' moments come out of bn_moments: m_r + a_r with |a_r| <= A_r, and v_r + b_r with |b_r|
+   <= B_r. Their real mean is off by sum w_r a_r. With that taken away from each a_r, which only
+   makes the sum of their squares smaller, and since sum w_r (m_r - mean) = 0, their real variance
+   is V + sum w_r b_r + 2 sum w_r (m_r - mean) a_r + at most sum w_r a_r^2. To these come the
+   roundings of bn_combine, on numbers as large as that makes them. */
+double hc_bound_bn_shared(const struct hc_element *e, const int64_t *rows, int ranks)
+{
+    enum hc_format f = hc_bound_work(e->call);
+    const struct hc_tensor *x = &e->call->in[HC_BN_X];
+    int64_t c = e->index % x->shape[x->rank - 1];
+    struct ranks k = {.count = 0};
+    struct strayed off = {0};
+    for (int r = 0; r < ranks; r++)
+        k.all += rows[r];
+    int64_t first = 0;
+    for (int r = 0; r < ranks; first += rows[r++]) {
+        struct hc_bound_moments m = of_rank(f, x, first, rows[r], c);
+        if (rows[r] > 0)
+            add_rank(&k, (double)rows[r] / (double)k.all, &m);
+    }
+    first = 0;
+    for (int r = 0; r < ranks; first += rows[r++]) {
+        struct hc_bound_moments m = of_rank(f, x, first, rows[r], c);
+        if (rows[r] > 0)
+            add_variance(&k, &off, (double)rows[r] / (double)k.all, &m);
+    }
+    struct hc_bound_moments real = {{k.mean, 0}, {k.variance, 0}};
+    k.variance += off.variance;
+    struct hc_bound_moments m = in_order(f, &k);
+    real.mean.rad = m.mean.rad + off.mean;
+    real.variance.rad = m.variance.rad + off.variance;
+    return hc_bound_of_moments(e, real, k.all);
+}
+
 double hc_bound_bn_combine(const struct hc_element *e, const struct hc_accumulator *accumulator,
                            const struct hc_exact *want)
 {

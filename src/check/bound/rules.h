@@ -19,6 +19,9 @@ hc_bound_rule hc_bound_xent, hc_bound_xent_bwd;
 hc_bound_rule hc_bound_sgd, hc_bound_adam;
 hc_bound_rule hc_bound_all_reduce;
 
+/* bn_train or bn_leaky_train of a batch that ranks share (bound.h). */
+double hc_bound_bn_shared(const struct hc_element *e, const int64_t *rows, int ranks);
+
 /* For a backend of free order, where that owes less. */
 hc_bound_rule hc_bound_any_sgd, hc_bound_any_adam, hc_bound_any_axpy, hc_bound_any_clip;
 hc_bound_rule hc_bound_any_pool, hc_bound_any_pool_bwd, hc_bound_any_conv;

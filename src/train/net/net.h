@@ -2,6 +2,7 @@
 #ifndef HC_TRAIN_NET_NET_H
 #define HC_TRAIN_NET_NET_H
 
+#include "comm/comm.h"
 #include "train/net/parameter.h"
 
 /* A Darknet as fastai's course builds it: conv_layer(3 -> width, k3), then a group for each entry
@@ -98,6 +99,11 @@ struct hc_net_numerics {
     bool sum_loss;             /* over the batch, instead of the mean */
 };
 
+/* From hc_net_prepare on, batch norm is over the batches of all ranks (norm_sync.h), each of which
+   trains a net of the same network; then training passes are collective, and wait. Before it. NULL,
+   as it is at first: over the net's own batch. */
+void hc_net_share(struct hc_net *net, struct hc_comm *comm);
+
 /* Converts the statistics and allocates activations and the buffers of the backward pass.
    `gradients` are plan->parameters tensors of the parameters' shapes and formats in the backend's
    memory (hc_update_tensor(..., HC_STATE_GRADIENT, i)). */
@@ -108,7 +114,7 @@ enum hc_status hc_net_prepare(struct hc_net *net, struct hc_net_numerics numeric
    side, channels] in the net's format, labels i32 [batch]. */
 void hc_net_feed(struct hc_net *net, struct hc_tensor images, struct hc_tensor labels);
 
-/* Queue the passes of hc_net_train and hc_net_infer, and wait for nothing. `loss` and `right` are
+/* Queue the passes of hc_net_train and hc_net_infer, and wait for nothing but other ranks. `loss` and `right` are
    fp32 [1] in the backend's memory; the loss is mean or sum as the recipe says, rounded to the
    format that it holds it in. Training writes them to hc_net_loss and hc_net_right. */
 enum hc_status hc_net_queue_train(struct hc_net *net, const struct hc_tensor *scale);
@@ -155,7 +161,8 @@ enum hc_status hc_net_infer(struct hc_net *net, const float *images, const int32
 struct hc_tensor hc_net_value(const struct hc_net *net, int v);
 
 /* What a CONV layer keeps of the last forward pass with batch statistics: the output of its
-   convolution, and the batch's mean and 1 / sqrt(variance + eps). */
+   convolution, and the batch's mean and 1 / sqrt(variance + eps): of all ranks' batches, if they
+   share batch norm. */
 struct hc_tensor hc_net_conv_output(const struct hc_net *net, int l);
 struct hc_tensor hc_net_batch_mean(const struct hc_net *net, int l);
 struct hc_tensor hc_net_batch_invstd(const struct hc_net *net, int l);

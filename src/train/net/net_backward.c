@@ -57,7 +57,9 @@ static enum hc_status conv_layer(struct hc_net *net, int l)
                                     [HC_CONV_BWD_FILTER_DY] = dconv},
                              .out = {[HC_CONV_BWD_FILTER_DW] = net->gradient[p + HC_CONV_FILTER]},
                              .params.conv = {layer->stride, layer->pad, net->numerics.tf32}};
-    enum hc_status status = hc_device_run(net->device, &norm);
+    enum hc_status status = net->norm_sync
+                                ? hc_norm_sync_bwd(net->norm_sync, &norm, net->kept[l].elements)
+                                : hc_device_run(net->device, &norm);
     if (status == HC_OK)
         status = hc_device_run(net->device, &filter);
     return status == HC_OK ? conv_to_input(net, l, dconv) : status;

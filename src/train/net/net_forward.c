@@ -58,6 +58,8 @@ static enum hc_status conv_layer(struct hc_net *net, int l, bool training)
             leave_statistics(net, &norm);
     }
     enum hc_status status = hc_device_run(net->device, &conv);
+    if (status == HC_OK && training && net->norm_sync)
+        return hc_norm_sync_train(net->norm_sync, &norm, &net->kept[l].elements);
     return status == HC_OK ? hc_device_run(net->device, &norm) : status;
 }
 

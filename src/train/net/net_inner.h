@@ -3,6 +3,7 @@
 #define HC_TRAIN_NET_NET_INNER_H
 
 #include "train/net/net.h"
+#include "train/net/norm_sync.h"
 
 enum {
     HC_MAX_PARAMETERS = 3 * HC_MAX_LAYERS,
@@ -20,6 +21,7 @@ struct hc_kept {
     struct hc_storage *conv;  /* CONV: before batch norm */
     struct hc_storage *mean;
     struct hc_storage *invstd;
+    int64_t elements; /* of all ranks, if they share batch norm */
 };
 
 struct hc_net {
@@ -42,6 +44,8 @@ struct hc_net {
     struct hc_storage *report;      /* loss and right */
     struct hc_storage *wide_report; /* loss, right and scale of a net in fp64, else NULL */
     struct hc_storage *loss_held;   /* in the recipe's format; NULL where that is fp32 */
+    struct hc_comm *comm;           /* of ranks that share batch norm, or NULL */
+    struct hc_norm_sync *norm_sync; /* NULL without it */
     struct hc_storage *ones;        /* [1, batch]: ones x dy is the bias' gradient */
     struct hc_kept kept[HC_MAX_LAYERS];
     bool holds_statistics;

@@ -147,7 +147,13 @@ void hc_net_close(struct hc_net *net)
     hc_storage_drop(net->loss_held);
     hc_storage_drop(net->ones);
     hc_storage_drop(net->unread);
+    hc_norm_sync_close(net->norm_sync);
     free(net);
+}
+
+void hc_net_share(struct hc_net *net, struct hc_comm *comm)
+{
+    net->comm = comm;
 }
 
 const struct hc_plan *hc_net_plan(const struct hc_net *net)

@@ -141,6 +141,20 @@ static enum hc_status make_batch(struct hc_net *net)
     return status;
 }
 
+/* What the largest layer needs. */
+static enum hc_status make_norm_sync(struct hc_net *net)
+{
+    struct hc_norm_sync_size size = {.format = net->numerics.format};
+    for (int l = 0; l < net->plan.layers; l++) {
+        const struct hc_layer *layer = &net->plan.layer[l];
+        if (layer->kind == HC_LAYER_CONV && layer->channels > size.channels)
+            size.channels = layer->channels;
+        if (layer->kind == HC_LAYER_CONV && count(net, l + 1) > size.elements)
+            size.elements = count(net, l + 1);
+    }
+    return hc_norm_sync_open(&net->norm_sync, net->device, net->comm, &size);
+}
+
 enum hc_status hc_net_prepare(struct hc_net *net, struct hc_net_numerics numerics,
                               const struct hc_tensor *gradients)
 {
@@ -157,6 +171,8 @@ enum hc_status hc_net_prepare(struct hc_net *net, struct hc_net_numerics numeric
         status = make_forward(net);
     if (status == HC_OK)
         status = make_backward(net);
+    if (status == HC_OK && net->comm)
+        status = make_norm_sync(net);
     return status == HC_OK ? make_batch(net) : status;
 }
 
