@@ -1,85 +1,83 @@
 /* Several ranks: how their half gradients are averaged, and how they share what they found. */
 #include "cases/fixture/amp.h"
+#include "cases/fixture/ranks.h"
 
 #include <math.h>
 
-/* Division before the sum, after it, or in two parts. Every addition and product is rounded into
-   half, in the ranks' order. */
+/* Division before the sum, after it, or in two parts. */
+enum { WAYS = 3 };
+
 struct way {
     const char *name;
     double before; /* divisors of each rank's gradient, and of the sum */
     double after;
 };
 
-/* The average of N equal gradients g by the op `sum` in half, as a ring adds one element. */
-static enum hc_status average(struct hc_check *check, const struct way *way, int ranks, double g,
-                              double *got)
+/* As many ranks, a power of two with a whole root, bring equal gradients. */
+struct ranks {
+    int ranks;
+    int root;
+    double g[3];
+};
+
+/* N equal numbers, each addition rounded into half: one after the other, as round a ring, or in
+   pairs. */
+static double added(enum hc_collective algorithm, int ranks, double part)
 {
-    float factor[2] = {(float)(1 / way->before), (float)(1 / way->after)};
-    struct hc_tensor part = hc_check_vector(check, HC_FP16, ranks);
-    struct hc_tensor sum = hc_check_vector(check, HC_FP16, 1);
-    for (int r = 0; r < ranks; r++)
-        hc_tensor_set(&part, r, g);
-    struct hc_call before = {
-        .op = HC_OP_scale,
-        .in = {[HC_SCALE_X] = part, [HC_SCALE_S] = hc_tensor1(HC_FP32, 1, &factor[0])},
-        .out = {[HC_SCALE_OUT] = part}};
-    struct hc_call add = {.op = HC_OP_sum,
-                          .in = {[HC_REDUCE_X] = part},
-                          .out = {[HC_REDUCE_OUT] = sum},
-                          .params.reduce = {HC_FP16}};
-    struct hc_call after = {
-        .op = HC_OP_scale,
-        .in = {[HC_SCALE_X] = sum, [HC_SCALE_S] = hc_tensor1(HC_FP32, 1, &factor[1])},
-        .out = {[HC_SCALE_OUT] = sum}};
-    enum hc_status status = hc_do(check, &before);
-    if (status == HC_OK)
-        status = hc_do(check, &add);
-    if (status == HC_OK)
-        status = hc_do(check, &after);
-    *got = hc_tensor_get(&sum, 0);
-    return status;
+    double sum = part;
+    for (int n = 1; n < ranks; n = algorithm == HC_COLLECTIVE_RING ? n + 1 : 2 * n)
+        sum = hc_round(HC_FP16, sum + (algorithm == HC_COLLECTIVE_RING ? part : sum));
+    return sum;
 }
 
-/* The same in exact arithmetic, each step a real number rounded to half. */
-static double defined(const struct way *way, int ranks, double g)
+/* In exact arithmetic, each step a real number rounded to half. */
+static double defined(const struct way *way, enum hc_collective algorithm, int ranks, double g)
 {
     double part = hc_round(HC_FP16, hc_round(HC_FP16, g) / way->before);
-    double sum = 0;
-    for (int r = 0; r < ranks; r++)
-        sum = hc_round(HC_FP16, sum + part);
-    return hc_round(HC_FP16, sum / way->after);
+    return hc_round(HC_FP16, added(algorithm, ranks, part) / way->after);
 }
 
-/* 1024 ranks; powers of two divide exactly except for underflow. If nothing overflows or becomes 0,
-   a part below 2^-14 is within 2^-25, a tenth of 1e-5 / 32, and 1023 additions, each within 2^-11,
-   leave between a half and three halves: 0.45 to 1.65 of it. */
+static double average(struct hc_check *check, const struct way *way, enum hc_collective algorithm,
+                      int ranks, double g)
+{
+    struct hc_all_reduce how = {algorithm, HC_FP16, way->before, way->after, false};
+    double *x = hc_check_memory(check, (size_t)ranks * sizeof *x);
+    for (int r = 0; r < ranks; r++)
+        x[r] = g;
+    return hc_ranks_average1(check, way->name, &how, HC_FP16, ranks, x);
+}
+
+/* Powers of two divide exactly except for underflow. If nothing overflows or becomes 0, a part
+   below 2^-14 is within 2^-25, a tenth of 1e-5 / 32; 1023 additions, each within 2^-11, leave
+   between a half and three halves: 0.45 to 1.65. Of 4e-7 / 4 it is within 0.3, after half has made
+   it 4.2e-7, and 15 additions take or add a hundredth: 0.7 to 1.4. */
 static void orders(struct hc_check *check)
 {
-    enum { RANKS = 1024, WAYS = 3 };
-    static const struct way ways[WAYS] = {
-        {"sum, / 1024", 1, RANKS}, {"/ 1024, sum", RANKS, 1}, {"/ 32, sum, / 32", 32, 32}};
-    static const struct {
-        double g;
-        double
-            least[WAYS]; /* share of the gradient that is left; infinite stands for an overflow */
-        double most[WAYS];
-    } rows[] = {
-        {100, {(double)INFINITY, 0.45, 0.45}, {(double)INFINITY, 1.65, 1.65}},
-        {1, {0.45, 0.45, 0.45}, {1.65, 1.65, 1.65}},
-        {1e-5, {0.45, 0, 0.45}, {1.65, 0, 1.65}},
-    };
-    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++)
+    static const struct ranks all[] = {{1024, 32, {100, 1, 1e-5}}, {16, 4, {6400, 1, 4e-7}}};
+    static const enum hc_collective algorithms[] = {HC_COLLECTIVE_RING, HC_COLLECTIVE_TREE};
+    for (int i = 0; i < 12; i++) {
+        const struct ranks *r = &all[i / 6];
+        enum hc_collective algorithm = algorithms[i / 3 % 2];
+        double g = r->g[i % 3];
+        const struct way ways[WAYS] = {{"sum, / N", 1, r->ranks},
+                                       {"/ N, sum", r->ranks, 1},
+                                       {"/ root N, sum, / root N", r->root, r->root}};
         for (int w = 0; w < WAYS; w++) {
-            double got;
-            if (average(check, &ways[w], RANKS, rows[i].g, &got) != HC_OK)
+            double got = average(check, &ways[w], algorithm, r->ranks, g);
+            bool over = w == 0 && i % 3 == 0;
+            bool under = w == 1 && i % 3 == 2;
+            if (hc_check_is_cut(check))
                 return;
-            hc_say(check, "1024 ranks with %-6g %-16s %g", rows[i].g, ways[w].name, got);
-            hc_claim_value(check, ways[w].name, defined(&ways[w], RANKS, rows[i].g), got);
+            if (r == all)
+                hc_say(check, "%d ranks with %-5g %-24s %-5s %g", r->ranks, g, ways[w].name,
+                       hc_collective_names[algorithm], got);
+            hc_claim_value(check, ways[w].name, defined(&ways[w], algorithm, r->ranks, g), got);
             hc_claim_true(check, "what is left of it",
-                          got >= rows[i].least[w] * rows[i].g &&
-                              got <= rows[i].most[w] * rows[i].g);
+                          over    ? isinf(got)
+                          : under ? got == 0
+                                  : got >= 0.45 * g && got <= 1.65 * g);
         }
+    }
 }
 
 /* Two ranks, each with a shard of its own (parameter 0) and a replica (parameter 1), whose gradient
@@ -92,10 +90,11 @@ static void ranks_step(struct hc_check *check, bool shared, struct hc_amp rank[2
         hc_amp_backward(&rank[r], 0, 1, 0.5);
         (void)hc_amp_unscale(&rank[r], 0);
     }
-    float found = fmaxf(rank[0].optimizer[0].found, rank[1].optimizer[0].found);
+    double found[2] = {(double)rank[0].optimizer[0].found, (double)rank[1].optimizer[0].found};
+    if (shared && hc_ranks_largest(check, 2, found, found) != HC_OK)
+        return;
     for (int r = 0; r < 2; r++) {
-        if (shared)
-            rank[r].optimizer[0].found = found;
+        rank[r].optimizer[0].found = (float)found[r];
         (void)hc_amp_step(&rank[r], 0);
         (void)hc_amp_update(&rank[r]);
         hc_say(check, "%s, rank %d: the replica has gone %g, the scale is %g",
@@ -121,8 +120,10 @@ static void disagree(struct hc_check *check)
 
 static const struct hc_case cases[] = {
     {.name = "order/average-over-ranks",
-     .title = "1024 ranks' gradients in half: sum then divide makes 100 infinite, divide then sum "
-              "makes 1e-5 zero, by 32 twice keeps both",
+     .title =
+         "gradients of 1024 ranks and of 16 in half, added round a ring and in pairs: sum then "
+         "divide makes the largest infinite, divide then sum makes the smallest zero, the root "
+         "twice keeps both",
      .source = "https://github.com/horovod/horovod/issues/1699; "
                "https://github.com/facebookresearch/fairscale/pull/565; NVIDIA/apex @e13873de "
                "apex/parallel/distributed.py, gradient_predivide_factor",

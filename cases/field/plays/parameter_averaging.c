@@ -7,9 +7,10 @@
    moving averages of weights, schedules), must not hang on whether one rank's gradients are finite.
 
    The rule of thumb: skip the update, and only the update. Both arms run two updates of the trainer
-   under torch's rule as two ranks, with an SGD whose numbers are exact in fp32; the averaging is
-   the case's own. Nothing of this needs 16 bits but the overflow. */
+   under torch's rule as two ranks, with an SGD whose numbers are exact in fp32; ranks that are
+   threads average. Nothing of this needs 16 bits but the overflow. */
 #include "cases/fixture/bug.h"
+#include "cases/fixture/ranks.h"
 #include "cases/fixture/update_fixture.h"
 
 #include <math.h>
@@ -24,11 +25,13 @@ struct rank {
     struct hc_counters counters;
 };
 
-static void average(struct hc_fixture fixture[RANKS])
+static void average(struct hc_check *check, struct hc_fixture fixture[RANKS])
 {
-    double mean = 0;
+    static const struct hc_all_reduce how = {HC_COLLECTIVE_TREE, HC_FP32, 1, RANKS, false};
+    double w[RANKS];
     for (int r = 0; r < RANKS; r++)
-        mean += hc_fixture_get(&fixture[r], HC_STATE_MASTER, 1, 0) / RANKS;
+        w[r] = hc_fixture_get(&fixture[r], HC_STATE_MASTER, 1, 0);
+    double mean = hc_ranks_average1(check, "weights", &how, HC_FP32, RANKS, w);
     for (int r = 0; r < RANKS; r++)
         hc_fixture_set(&fixture[r], HC_STATE_MASTER, 1, 0, mean);
 }
@@ -59,7 +62,7 @@ static bool train(struct hc_check *check, bool inside, struct rank rank[RANKS])
             skipped |= hc_fixture_counters(&fixture[r]).skipped > before;
         }
         if (step % ROUND == 0 && !(inside && skipped))
-            average(fixture);
+            average(check, fixture);
     }
     for (int r = 0; r < RANKS; r++) {
         rank[r] = (struct rank){hc_fixture_get(&fixture[r], HC_STATE_MASTER, 1, 0),

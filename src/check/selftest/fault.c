@@ -28,6 +28,7 @@ const struct hc_fault_class_info hc_fault_classes[HC_FAULT_CLASSES] = {
     [HC_FAULT_SKIP] = {"skip", "a step that overflowed leaves a trace, or is not seen"},
     [HC_FAULT_DATA] = {"data", "images, labels or their order are wrong"},
     [HC_FAULT_TRAINER] = {"trainer", "the training loop hands its ops something else"},
+    [HC_FAULT_RANKS] = {"ranks", "a rank hears, holds or counts something else than the others"},
     [HC_FAULT_CHEAT] = {"cheat", "the backend only looks as if it did the work"},
 };
 

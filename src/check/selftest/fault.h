@@ -36,6 +36,7 @@ enum hc_fault_class {
     HC_FAULT_SKIP,
     HC_FAULT_DATA,
     HC_FAULT_TRAINER,
+    HC_FAULT_RANKS,
     HC_FAULT_CHEAT,
     HC_FAULT_CLASSES
 };
