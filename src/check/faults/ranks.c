@@ -82,7 +82,7 @@ static const struct hc_fault faults[] = {
     {"rank-left-out", "what one rank adds to a sum is lost on its way", CLASS, "all_reduce",
      "order/average-over-ranks ranks/sums-in-bf16", .rebuild = left_out},
     {"rank-counted-twice", "a bucket of one rank is added twice", CLASS, "all_reduce",
-     "ranks/sums-in-bf16 ranks/norms-in-bf16", .rebuild = counted_twice, .place = HC_PLACE_HOST},
+     "ranks/sums-in-bf16 ranks/layers-fp32", .rebuild = counted_twice, .place = HC_PLACE_HOST},
     {"rank-deaf", "a rank hears of no infinity but its own", CLASS, "unscale",
      "order/ranks-disagree", .rebuild = deaf},
     /* horovod/horovod PR 2375 */
