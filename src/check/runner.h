@@ -65,7 +65,8 @@ bool hc_case_asks(const struct hc_case *what, const struct hc_backend *backend);
 /* HC_INVALID if a pattern matches no case, or no chosen case runs at that level. */
 enum hc_status hc_run_possible(const struct hc_run_options *options);
 
-/* The same, or what a backend's open returned. A backend that is unavailable has SKIPPED results. */
+/* The same, or what a backend's open returned. A backend that is unavailable has SKIPPED
+   results. */
 enum hc_status hc_run_cases(const struct hc_run_options *options);
 
 /* Whether a case of those chosen runs on the backend. */

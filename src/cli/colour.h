@@ -55,8 +55,8 @@ enum hc_colour hc_colour_of(enum hc_verdict verdict);
 /* Whether lines may be drawn over: the stream is a terminal, and none that is called dumb. */
 bool hc_terminal_draws(FILE *out);
 
-/* From now on no stream is a terminal: those of a rank end in the program that has started it, which
-   may write them to a file. mpirun gives ranks a terminal of its own as standard output. */
+/* From now on no stream is a terminal: those of a rank end in the program that has started it,
+   which may write them to a file. mpirun gives ranks a terminal of its own as standard output. */
 void hc_terminal_none(void);
 
 /* Draws a line of progress over the one before, cut to the width that the terminal has now; and

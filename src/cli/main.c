@@ -153,7 +153,9 @@ static int conclude(int status)
     return status;
 }
 
-/* One exit status for all ranks, and one line of what is wrong with one of them. */
+/* One exit status for all ranks, and one line of what is wrong with one of them. Rank 0 alone ends
+   with it: mpirun kills the others as soon as one ends with another status than 0, and that must
+   not be rank 0 while it speaks. */
 static int run_on_ranks(int argc, char **argv)
 {
     bool say = false;
@@ -164,7 +166,7 @@ static int run_on_ranks(int argc, char **argv)
     if (say)
         (void)hc_complain_message();
     hc_comm_end(status);
-    return status;
+    return hc_ranks_speaks() ? status : HC_AS_CLAIMED;
 }
 
 int main(int argc, char **argv)

@@ -25,6 +25,8 @@ void hc_record_set_invocation(json_t *record, const struct hc_invocation *run)
         texts(&run->fault, run->fault != NULL), "cut", run->cut ? hc_json_text(run->cut) : NULL);
     if (run->bits_only)
         (void)json_object_set_new(o, "bits_only", json_true());
+    if (run->ranks > 1)
+        (void)json_object_set_new(o, "ranks", json_integer(run->ranks));
     if (run->shard)
         (void)json_object_set_new(
             o, "shard",

@@ -7,6 +7,7 @@
       "faults": ["name", ...],                defects that were planted on purpose
       "cut": null,                            or why it ended early, in words
       "bits_only": true,                      nothing was compared; absent otherwise
+      "ranks": 4,                             processes that shared it; absent if there was one
       "shard": {"index": 3, "of": 16, "plan": "16 hex digits"}}   absent if nothing was parted;
                                               shards of one plan belong together (check/shard.h) */
 #ifndef HC_CHECK_RECORD_INVOCATION_H
@@ -28,6 +29,7 @@ struct hc_invocation {
     const char *fault;            /* NULL: none */
     bool bits_only;               /* nothing was compared */
     const char *cut;              /* NULL: it was not */
+    int ranks;                    /* that shared it; 0 or 1: one */
     const struct hc_shard *shard; /* NULL: it was not parted */
 };
 

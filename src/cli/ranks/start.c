@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "check/record/environment.h"
@@ -11,6 +12,7 @@
 #include "cli/command.h"
 #include "cli/ranks/ranks.h"
 #include "cli/stop.h"
+#include "comm/started.h"
 #include "op/digest.h"
 
 enum { TEXT = 4096, PLACE = 256 };
@@ -96,14 +98,18 @@ int hc_ranks_cores(void)
     return cores ? cores : omp_get_num_procs();
 }
 
-/* The number that whoever started this process has given it; 0 if it was started alone. */
-static int number_given(void)
+/* There is no way to the other ranks. If all have the same trouble, rank 0 says it for them, and
+   its end is that of the job; what is left after two seconds is the trouble of this rank alone. */
+static enum hc_status alone_in_trouble(void)
 {
-    static const char *const variables[] = {"OMPI_COMM_WORLD_RANK", "PMI_RANK", "SLURM_PROCID"};
-    for (size_t i = 0; i < sizeof variables / sizeof *variables; i++)
-        if (getenv(variables[i]))
-            return (int)strtol(getenv(variables[i]), NULL, 10);
-    return 0;
+    const struct hc_started started = hc_started();
+    const struct timespec time = {.tv_sec = 2};
+    char line[HC_RANKS_LINE];
+    if (started.rank == 0)
+        return HC_DEVICE;
+    (void)nanosleep(&time, NULL);
+    (void)snprintf(line, sizeof line, "%s", hc_message());
+    return hc_fail(HC_DEVICE, "rank %d: %s", started.rank, line);
 }
 
 static enum hc_status be_silent(void)
@@ -121,10 +127,8 @@ enum hc_status hc_ranks_begin(const char *const *command_line)
     char words[TEXT] = "";
     char settings[TEXT] = "";
     struct hc_comm *world = hc_comm_world();
-    if (!world && number_given() > 0)
-        hc_complain_silently();
     if (!world)
-        return HC_DEVICE;
+        return alone_in_trouble();
     ranks->comm = world;
     if (world->size > 1 || getenv("OMPI_COMM_WORLD_SIZE"))
         hc_terminal_none();

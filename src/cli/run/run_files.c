@@ -27,6 +27,7 @@ static enum hc_status write_record(const struct hc_run_command *s, json_t *left_
                                              .fault = s->settings.fault,
                                              .cut = hc_run_command_cut(s),
                                              .bits_only = s->options.bits_only,
+                                             .ranks = s->share.of,
                                              .shard = s->options.shard};
     hc_record_set_invocation(record, &invocation);
     if (json_object_size(s->fingerprints) > 0)

@@ -70,8 +70,11 @@ static enum hc_status exchange(struct hc_run_command *s, const char *text)
     enum hc_status status = bytes ? HC_OK : hc_fail(HC_NO_MEMORY, "no memory for the results");
     /* What one rank has no memory for ends all, because the others wait for it. */
     status = hc_ranks_agree("results", status, NULL, 0);
-    if (status == HC_OK)
-        status = hc_comm_all_gather(comm, &mine, sizeof mine, bytes);
+    if (!bytes || status != HC_OK) {
+        free(bytes);
+        return status;
+    }
+    status = hc_comm_all_gather(comm, &mine, sizeof mine, bytes);
     if (status == HC_OK && comm->rank > 0)
         status = hc_comm_send_receive(comm, 0, text, (size_t)mine, -1, NULL, 0);
     for (int r = 1; r < comm->size && comm->rank == 0 && status == HC_OK; r++)
