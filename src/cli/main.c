@@ -172,6 +172,8 @@ static int run_on_ranks(int argc, char **argv)
 int main(int argc, char **argv)
 {
     let_waiting_threads_sleep(argv);
+    /* Before anything is this process's: the rank may be a child of it (comm/comm.h). */
+    (void)hc_comm_world();
     owner = getpid();
     if (atexit(end_as_wrong) != 0 || at_quick_exit(end_as_wrong) != 0)
         return hc_complain("cannot register a handler of exit");
