@@ -165,7 +165,8 @@ static int run_on_ranks(int argc, char **argv)
     status = hc_ranks_end(hc_ranks(), status, hc_complaint_kept(), &say);
     if (say)
         (void)hc_complain_message();
-    hc_comm_end(status);
+    /* Where all know how the job ends, there is none that could not do its work. */
+    hc_comm_end(hc_ranks()->lost ? status : HC_AS_CLAIMED);
     return hc_ranks_speaks() ? status : HC_AS_CLAIMED;
 }
 

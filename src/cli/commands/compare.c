@@ -5,6 +5,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "cli/ranks/ranks.h"
 #include "cli/training/comparison.h"
 #include "cli/training/drift.h"
 #include "cli/training/folder.h"
@@ -157,7 +158,8 @@ static enum hc_status make_runs(struct hc_comparison *c, const char *folder)
         run->seed = c->training->seed + (uint64_t)((run - c->run) / c->recipes);
         hc_comparison_folder(c, at, run->seed, name, sizeof name);
         (void)snprintf(run->folder, sizeof run->folder, "%s/%s", folder, name);
-        status = prepare_checkpoint(c, run);
+        if (hc_ranks_speaks())
+            status = prepare_checkpoint(c, run);
     }
     return status;
 }
@@ -252,17 +254,18 @@ static int run(int argc, char **argv)
     if (!read_settings(&training, &c, &recipes, &seeds, argc, argv, &status))
         return status;
     const char *folder = training.out == NULL ? default_folder : training.out;
-    if (hc_training_choose(&training) != HC_OK || choose_recipes(recipes, &c, seeds) != HC_OK)
+    if (hc_training_choose(&training) != HC_OK || hc_training_ranks(&training) != HC_OK ||
+        choose_recipes(recipes, &c, seeds) != HC_OK)
         return hc_complain_message();
     int lock = -1;
     enum hc_status opened = hc_training_open(&training, c.recipe, c.recipes);
     part(&training);
-    if (opened != HC_OK || hc_folder_lock(folder, &lock) != HC_OK)
+    if (opened != HC_OK || (hc_ranks_speaks() && hc_folder_lock(folder, &lock) != HC_OK))
         status = hc_complain_message();
     else if (c.drift)
-        status = hc_drift_command(&c, c.steps, folder);
+        status = hc_ranks_speaks() ? hc_drift_command(&c, c.steps, folder) : HC_AS_CLAIMED;
     else if (train_all(&c, folder) == HC_OK)
-        status = conclude(&c, folder);
+        status = hc_ranks_speaks() ? conclude(&c, folder) : HC_AS_CLAIMED;
     else
         status = hc_complain_message();
     hc_folder_unlock(lock);

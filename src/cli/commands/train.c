@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cli/ranks/ranks.h"
 #include "cli/training/lr_find.h"
 #include "cli/training/training_run.h"
 #include "op/text.h"
@@ -42,7 +43,7 @@ static int conclude(const struct hc_training *t, const struct hc_training_run *r
     return HC_CLAIM_FAILED;
 }
 
-static enum hc_status prepare(const struct hc_training *t, const char *recipe,
+static enum hc_status prepare(struct hc_training *t, const char *recipe,
                               struct hc_training_run *run)
 {
     if (recipe == NULL)
@@ -52,8 +53,11 @@ static enum hc_status prepare(const struct hc_training *t, const char *recipe,
         return HC_INVALID;
     if (t->lr_find && t->dump_count > 0)
         return hc_fail(HC_INVALID, "--lr-find writes no step files; leave out --dump");
+    if (hc_training_ranks(t) != HC_OK)
+        return HC_INVALID;
     if (t->lr_find && t->ranks > 1)
-        return hc_fail(HC_INVALID, "--lr-find runs on one rank; leave out --ranks");
+        return hc_fail(HC_INVALID, "--lr-find runs on one rank; leave out %s",
+                       hc_ranks_several() ? "mpirun or srun" : "--ranks");
     if (hc_parallel_check(t->ranks > 1 ? t->ranks : 1, run->recipe, t->batch) != HC_OK)
         return HC_INVALID;
     if (t->load && (t->lr_find || t->resume))
@@ -128,14 +132,15 @@ static int run(int argc, char **argv)
         .text = &training.load,
         .help = "begin with the weights, optimizer state, scale and step in this file of\n"
                 "safetensors: a step file, a state_dict of PyTorch or a checkpoint"};
-    options[HC_TRAINING_OPTIONS + 5] =
-        (struct hc_option){.name = "ranks",
-                           .value = "N",
-                           .count = &training.ranks,
-                           .least = 1,
-                           .most = HC_MAX_THREAD_RANKS,
-                           .help = "data parallel: so many ranks, threads of this process, share "
-                                   "each batch\n(default 1)"};
+    options[HC_TRAINING_OPTIONS + 5] = (struct hc_option){
+        .name = "ranks",
+        .value = "N",
+        .count = &training.ranks,
+        .least = 1,
+        .most = HC_MAX_THREAD_RANKS,
+        .help = "data parallel: so many ranks, threads of this process, share "
+                "each batch\n(default 1); under mpirun or srun there are as many "
+                "as those start"};
     if (!hc_read_options(&hc_command_train, options, argc, argv, &words, &status))
         return status;
     if (words > 0)
@@ -147,7 +152,7 @@ static int run(int argc, char **argv)
     else if (training.lr_find)
         status = hc_lr_find_command(&training, &one);
     else if (hc_training_run(&training, &one) == HC_OK)
-        status = conclude(&training, &one);
+        status = hc_ranks_speaks() ? conclude(&training, &one) : HC_AS_CLAIMED;
     else
         status = hc_complain_message();
     hc_training_close(&training);

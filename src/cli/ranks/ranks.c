@@ -138,6 +138,7 @@ enum hc_status hc_ranks_meet(struct hc_ranks *ranks, const char *where, enum hc_
     struct card *my = &cards[ranks->comm->rank];
     fill(my, ranks, where, mine, facts, count);
     enum hc_status status = hc_comm_all_gather(ranks->comm, my, sizeof *my, cards);
+    ranks->lost = status != HC_OK;
     for (int r = 0; r < size && status == HC_OK; r++)
         end_texts(&cards[r]);
     if (status == HC_OK)
@@ -177,5 +178,6 @@ int hc_ranks_end(struct hc_ranks *ranks, int status, const char *line, bool *say
     ranks->over = true;
     if (wrong)
         return HC_WRONG;
-    return hc_comm_broadcast(ranks->comm, 0, &status, sizeof status) == HC_OK ? status : HC_WRONG;
+    ranks->lost = hc_comm_broadcast(ranks->comm, 0, &status, sizeof status) != HC_OK;
+    return ranks->lost ? HC_WRONG : status;
 }

@@ -25,6 +25,7 @@ struct hc_ranks {
     struct hc_comm *comm;
     char host[HC_RANKS_HOST]; /* of this rank */
     bool over;                /* a meeting has ended the job, or the last one is done */
+    bool lost;                /* the comm failed: a rank is gone, or will not come */
 };
 
 /* Those of this process: `self` until hc_ranks_begin. */

@@ -4,7 +4,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "check/record/environment.h"
@@ -98,16 +97,14 @@ int hc_ranks_cores(void)
     return cores ? cores : omp_get_num_procs();
 }
 
-/* There is no way to the other ranks. If all have the same trouble, rank 0 says it for them, and
-   its end is that of the job; what is left after two seconds is the trouble of this rank alone. */
+/* There is no way to the other ranks. What all lack rank 0 has said before this one comes here
+   (comm/world.c). */
 static enum hc_status alone_in_trouble(void)
 {
     const struct hc_started started = hc_started();
-    const struct timespec time = {.tv_sec = 2};
     char line[HC_RANKS_LINE];
     if (started.rank == 0)
         return HC_DEVICE;
-    (void)nanosleep(&time, NULL);
     (void)snprintf(line, sizeof line, "%s", hc_message());
     return hc_fail(HC_DEVICE, "rank %d: %s", started.rank, line);
 }

@@ -5,7 +5,9 @@
 #include <string.h>
 
 #include "cli/choose.h"
+#include "cli/ranks/ranks.h"
 #include "cli/run/outside.h"
+#include "cli/training/agree.h"
 #include "settings.h"
 #include "train/update/recipe_fields.h"
 
@@ -165,6 +167,19 @@ enum hc_status hc_training_choose(struct hc_training *t)
     return status;
 }
 
+enum hc_status hc_training_ranks(struct hc_training *t)
+{
+    if (!hc_ranks_several())
+        return HC_OK;
+    if (t->ranks > 0)
+        return hc_fail(HC_INVALID,
+                       "--ranks makes ranks of one process, and %d processes were "
+                       "started; leave it out",
+                       hc_ranks()->comm->size);
+    t->ranks = hc_ranks()->comm->size;
+    return HC_OK;
+}
+
 void hc_training_backend_names(const struct hc_training *t, const char *between,
                                char text[HC_BACKEND_NAMES])
 {
@@ -196,6 +211,7 @@ enum hc_status hc_training_open(struct hc_training *t, const struct hc_recipe *c
     if (status == HC_OK && t->set.train.count < t->batch)
         status = hc_fail(HC_INVALID, "a batch of %d is more than the %lld training images",
                          t->batch, (long long)t->set.train.count);
+    status = hc_training_agree(t, status, recipes, n);
     if (status == HC_OK)
         print_heading(t, recipes, n);
     return status;

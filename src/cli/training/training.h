@@ -27,7 +27,7 @@ struct hc_training {
     int network_choice;
     int checkpoint_every;
     int measure_every;
-    int ranks;                 /* of `train`: threads of this process that share the run; 0: one */
+    int ranks; /* that share a run: threads of this process, or those of the job; 0: one */
     struct hc_words overrides; /* added to every recipe */
     bool resume;
     bool lr_find;                /* of `train`: look for a learning rate instead */
@@ -78,6 +78,10 @@ const struct hc_recipe *hc_training_recipe(const struct hc_training *training, c
 enum { HC_BACKEND_NAMES = 512 };
 void hc_training_backend_names(const struct hc_training *training, const char *between,
                                char text[HC_BACKEND_NAMES]);
+
+/* Counts the ranks of the job (cli/ranks/ranks.h), where there are several. HC_INVALID if --ranks
+   asks for others. */
+enum hc_status hc_training_ranks(struct hc_training *training);
 
 /* Finds the backends that the options name. Called again it does nothing. */
 enum hc_status hc_training_choose(struct hc_training *training);
