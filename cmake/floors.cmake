@@ -19,7 +19,7 @@ function(hc_floor name)
   if(F_DIRECTORY)
     file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/${F_DIRECTORY}/*.c)
     list(FILTER sources EXCLUDE REGEX "(_test|/main)\\.c$")
-    list(FILTER sources EXCLUDE REGEX "/(cuda/device|cuda/ptx|cuda/standin|plugins|programs|comm/mpi)/") # cuda.cmake, mpi.cmake, tests.cmake
+    list(FILTER sources EXCLUDE REGEX "/(cuda/device|cuda/ptx|cuda/standin|plugins|programs|comm/mpi|comm/nccl)/") # cuda.cmake, mpi.cmake, nccl.cmake, tests.cmake
     if(NOT DNNL_LIBRARY)
       list(FILTER sources EXCLUDE REGEX "kernels/host/onednn/")
     endif()
@@ -51,7 +51,7 @@ function(hc_headers_alone name directory)
   if(directory)
     file(GLOB_RECURSE found CONFIGURE_DEPENDS RELATIVE ${CMAKE_SOURCE_DIR}
          ${CMAKE_SOURCE_DIR}/${directory}/*.h)
-    list(FILTER found EXCLUDE REGEX "/testing(_[a-z]+)?\\.h$|/cuda/(device|ptx|standin)/|/comm/mpi/")
+    list(FILTER found EXCLUDE REGEX "/testing(_[a-z]+)?\\.h$|/cuda/(device|ptx|standin)/|/comm/(mpi|nccl)/")
     list(APPEND headers ${found})
   endif()
   set(sources "")

@@ -40,6 +40,9 @@ endif()
 if(TARGET halfcheck-mpi)
   install(TARGETS halfcheck-mpi LIBRARY DESTINATION lib/halfcheck COMPONENT program)
 endif()
+if(TARGET halfcheck-nccl)
+  install(TARGETS halfcheck-nccl LIBRARY DESTINATION lib/halfcheck COMPONENT program)
+endif()
 install(FILES src/cli/manual/completion.bash RENAME halfcheck
         DESTINATION share/bash-completion/completions COMPONENT program)
 install(FILES src/cli/manual/completion.zsh RENAME _halfcheck

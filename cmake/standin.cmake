@@ -3,7 +3,7 @@
 # names of cuBLAS and cuDNN. In the folder driver stands one for the driver, under the real runtime.
 set(here ${CMAKE_BINARY_DIR}/standin)
 file(GLOB_RECURSE kernels CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/kernels/cuda/*.c)
-list(FILTER kernels EXCLUDE REGEX "/cuda/(emulate|counted|shadow|ptx)/")
+list(FILTER kernels EXCLUDE REGEX "/cuda/(emulate|counted|shadow|ptx|standin/nccl)/")
 list(FILTER kernels EXCLUDE REGEX "_test\\.c$|device/half\\.c$|standin/driver\\.c$")
 file(GLOB emulation CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/kernels/cuda/emulate/*.c)
 list(FILTER emulation EXCLUDE REGEX "_test\\.c$|/(backend|kernels)\\.c$")
@@ -43,3 +43,36 @@ add_library(standin_driver MODULE ${CMAKE_SOURCE_DIR}/kernels/cuda/standin/drive
 set_target_properties(standin_driver PROPERTIES OUTPUT_NAME cuda PREFIX lib SUFFIX .so.1
                       LIBRARY_OUTPUT_DIRECTORY ${here}/driver)
 add_dependencies(standin standin_driver)
+
+# src/comm/nccl on a stand-in for NCCL: the test programs have the stand-ins, and export them to the
+# plug-in nccl.so, which is not linked with any library. Faults are planted in the plug-in's source
+# by src/comm/nccl/mutants, which compiles it anew.
+if(TARGET halfcheck-nccl)
+  target_compile_definitions(src.comm.device_test PRIVATE
+                             HC_REAL_NCCL="$<TARGET_FILE:halfcheck-nccl>")
+  file(GLOB sources CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/kernels/cuda/standin/nccl/*.c)
+  list(FILTER sources EXCLUDE REGEX "_test\\.c$")
+  foreach(name blocks runtime standin)
+    list(APPEND sources ${CMAKE_SOURCE_DIR}/kernels/cuda/standin/${name}.c)
+  endforeach()
+  add_library(standin_nccl MODULE ${NCCL_SOURCES})
+  set_target_properties(standin_nccl PROPERTIES OUTPUT_NAME nccl PREFIX ""
+                        LIBRARY_OUTPUT_DIRECTORY ${here})
+  target_include_directories(standin_nccl SYSTEM PRIVATE ${CUDA_INCLUDE} ${NCCL_INCLUDE})
+  target_link_libraries(standin_nccl PRIVATE hc_comm_headers_only)
+  target_link_options(standin_nccl PRIVATE
+                      -Wl,--version-script=${CMAKE_SOURCE_DIR}/src/comm/nccl/exports.map)
+  foreach(test src.comm.nccl.nccl_test kernels.cuda.standin.nccl.mistakes_test)
+    target_sources(${test} PRIVATE ${sources})
+    target_include_directories(${test} SYSTEM PRIVATE ${CUDA_INCLUDE} ${NCCL_INCLUDE})
+    target_compile_definitions(${test} PRIVATE HC_NCCL_PLUGIN="${here}/nccl.so")
+    set_target_properties(${test} PROPERTIES ENABLE_EXPORTS ON)
+    add_dependencies(${test} standin_nccl)
+  endforeach()
+  if(NOT CMAKE_C_FLAGS MATCHES "-fsanitize=|--coverage")
+    set(floors ${CMAKE_BINARY_DIR}/floors)
+    add_test(NAME nccl-mutants COMMAND ${CMAKE_SOURCE_DIR}/src/comm/nccl/mutants
+             $<TARGET_FILE:src.comm.nccl.nccl_test> ${floors}/comm ${floors}/interface ${floors}/op
+             ${floors}/num ${CUDA_INCLUDE} ${NCCL_INCLUDE} -- ${CMAKE_C_COMPILER})
+  endif()
+endif()

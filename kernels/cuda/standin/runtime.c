@@ -1,31 +1,58 @@
 /* The stand-in's streams, memory, launches and graphs. A stream is one of the emulation.
    A copy to the device is done as late as it may be, so that a test sees whether its source is
    changed too early. */
+#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "kernels/cuda/emulate/kernels.h"
 #include "kernels/cuda/emulate/stream.h"
+#include "kernels/cuda/standin/blocks.h"
 #include "kernels/cuda/standin/standin.h"
 
-enum { STREAMS = 16 };
-static struct hc_emulated_stream *streams[STREAMS];
+enum { STREAMS = 64 };
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static struct {
+    struct hc_emulated_stream *stream;
+    int device;
+} streams[STREAMS];
 
 /* Puts `now` in the place of `before`. */
 static void replace(struct hc_emulated_stream *before, struct hc_emulated_stream *now)
 {
     int s = 0;
-    while (s < STREAMS && streams[s] != before)
+    (void)pthread_mutex_lock(&lock);
+    while (s < STREAMS && streams[s].stream != before)
         s++;
     if (s == STREAMS)
         abort();
-    streams[s] = now;
+    streams[s].stream = now;
+    streams[s].device = hc_standin_device();
+    (void)pthread_mutex_unlock(&lock);
 }
 
+int hc_standin_stream_device(const void *stream)
+{
+    int device = -1;
+    (void)pthread_mutex_lock(&lock);
+    for (int s = 0; s < STREAMS && stream; s++)
+        if (streams[s].stream == stream)
+            device = streams[s].device;
+    (void)pthread_mutex_unlock(&lock);
+    return device;
+}
+
+/* Waits for the streams of this thread's device. */
 static void settle_all(void)
 {
     for (int s = 0; s < STREAMS; s++)
-        hc_emulated_stream_settle(streams[s]);
+        if (streams[s].stream && streams[s].device == hc_standin_device())
+            hc_emulated_stream_settle(streams[s].stream);
+}
+
+static bool is_stuck(const void *stream)
+{
+    return hc_standin_library.stuck && hc_standin_library.stuck(stream);
 }
 
 cudaError_t cudaStreamCreateWithFlags(cudaStream_t *stream, unsigned flags)
@@ -62,7 +89,19 @@ cudaError_t cudaStreamSynchronize(cudaStream_t stream)
     cudaError_t error = not_captured(stream, hc_standin_error("cudaStreamSynchronize", &calls));
     if (error == cudaSuccess)
         hc_emulated_stream_settle((struct hc_emulated_stream *)stream);
+    if (is_stuck(stream))
+        hc_standin_library.waits(stream);
     return error;
+}
+
+/* Work that is queued is done here at the latest: nothing runs beside the CPU. */
+cudaError_t cudaStreamQuery(cudaStream_t stream)
+{
+    static int calls;
+    cudaError_t error = not_captured(stream, hc_standin_error("cudaStreamQuery", &calls));
+    if (error == cudaSuccess && !is_stuck(stream))
+        hc_emulated_stream_settle((struct hc_emulated_stream *)stream);
+    return error == cudaSuccess && is_stuck(stream) ? cudaErrorNotReady : error;
 }
 
 cudaError_t cudaMalloc(void **memory, size_t bytes)
@@ -72,12 +111,17 @@ cudaError_t cudaMalloc(void **memory, size_t bytes)
     *memory = error == cudaSuccess ? aligned_alloc(256, (bytes + 255) / 256 * 256) : NULL;
     if (error == cudaSuccess && *memory)
         memset(*memory, 0xff, bytes);
+    if (*memory && !hc_standin_block_add(*memory, bytes))
+        abort();
     return error == cudaSuccess && !*memory ? cudaErrorMemoryAllocation : error;
 }
 
 cudaError_t cudaFree(void *memory)
 {
+    if (memory && hc_standin_library.freed)
+        hc_standin_library.freed(memory);
     settle_all();
+    hc_standin_block_remove(memory);
     free(memory);
     return cudaSuccess;
 }

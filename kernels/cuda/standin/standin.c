@@ -1,8 +1,11 @@
 #include "kernels/cuda/standin/standin.h"
 
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include "kernels/cuda/standin/blocks.h"
 
 static cudaError_t permanent = cudaSuccess;
 static cudaError_t last = cudaSuccess;
@@ -16,11 +19,20 @@ int hc_standin_setting(const char *name, int otherwise)
     return at ? (int)strtol(at + length + 1, NULL, 10) : otherwise;
 }
 
+/* The setting of this call of the function. */
+static int planted(const char *function, int *calls)
+{
+    static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+    char name[80];
+    (void)pthread_mutex_lock(&lock);
+    (void)snprintf(name, sizeof name, "%s:%d", function, ++*calls);
+    (void)pthread_mutex_unlock(&lock);
+    return hc_standin_setting(name, 0);
+}
+
 cudaError_t hc_standin_error(const char *function, int *calls)
 {
-    char name[80];
-    (void)snprintf(name, sizeof name, "%s:%d", function, ++*calls);
-    cudaError_t error = (cudaError_t)hc_standin_setting(name, cudaSuccess);
+    cudaError_t error = (cudaError_t)planted(function, calls);
     if (permanent != cudaSuccess)
         return permanent;
     if (error >= cudaErrorIllegalAddress && error < cudaErrorStreamCaptureUnsupported)
@@ -84,6 +96,24 @@ cudaError_t cudaGetDeviceProperties(struct cudaDeviceProp *device, int number)
 cudaError_t cudaSetDevice(int number)
 {
     static int calls;
-    (void)number;
-    return hc_standin_error("cudaSetDevice", &calls);
+    cudaError_t error = hc_standin_error("cudaSetDevice", &calls);
+    if (number < 0 || number >= hc_standin_setting("devices", 1))
+        return cudaErrorInvalidDevice;
+    if (error == cudaSuccess)
+        hc_standin_take_device(number);
+    return error;
+}
+
+cudaError_t cudaGetDevice(int *number)
+{
+    static int calls;
+    *number = hc_standin_device();
+    return hc_standin_error("cudaGetDevice", &calls);
+}
+
+cudaError_t cudaDeviceGetPCIBusId(char *text, int length, int number)
+{
+    static int calls;
+    (void)snprintf(text, (size_t)length, "0000:%02x:00.0", number);
+    return hc_standin_error("cudaDeviceGetPCIBusId", &calls);
 }
