@@ -1,5 +1,5 @@
-# `cmake --install FOLDER --prefix DIR` in two components: `program`, and `development`, which is
-# what plug-ins are built with (docs/plugins.md). What is installed finds its parts from where it
+# `cmake --install FOLDER --prefix DIR` in three components: `program`; `mpi`, where there is MPI; and
+# `development`, which is what plug-ins are built with (docs/plugins.md). What is installed finds its parts from where it
 # is, so that the folder may be moved.
 include(CMakePackageConfigHelpers)
 
@@ -38,7 +38,7 @@ if(TARGET halfcheck-cuda)
   install(TARGETS halfcheck-cuda LIBRARY DESTINATION lib/halfcheck COMPONENT program)
 endif()
 if(TARGET halfcheck-mpi)
-  install(TARGETS halfcheck-mpi LIBRARY DESTINATION lib/halfcheck COMPONENT program)
+  install(TARGETS halfcheck-mpi LIBRARY DESTINATION lib/halfcheck COMPONENT mpi)
 endif()
 if(TARGET halfcheck-nccl)
   install(TARGETS halfcheck-nccl LIBRARY DESTINATION lib/halfcheck COMPONENT program)

@@ -1,5 +1,13 @@
 # CPack runs this on the tree that becomes a package: it puts the files where Debian has them.
-set(share ${CPACK_TEMPORARY_INSTALL_DIRECTORY}/usr/share)
+set(root ${CPACK_TEMPORARY_INSTALL_DIRECTORY})
+if(EXISTS ${root}/halfcheck/usr) # with halfcheck-mpi beside it
+  file(COPY ${root}/halfcheck/usr/share/doc/halfcheck/LICENSE
+       DESTINATION ${root}/mpi/usr/share/doc/halfcheck-mpi)
+  file(RENAME ${root}/mpi/usr/share/doc/halfcheck-mpi/LICENSE
+       ${root}/mpi/usr/share/doc/halfcheck-mpi/copyright)
+  string(APPEND root /halfcheck)
+endif()
+set(share ${root}/usr/share)
 set(doc ${share}/doc/halfcheck)
 file(MAKE_DIRECTORY ${share}/zsh/vendor-completions)
 file(RENAME ${share}/zsh/site-functions/_halfcheck ${share}/zsh/vendor-completions/_halfcheck)
