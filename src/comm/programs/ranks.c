@@ -1,7 +1,7 @@
 /* A program that mpirun starts as several ranks, for tests. Its first word says what they do:
      works          everything that a comm can, with each size
      hangs          letters round a ring for ever: somebody will end it
-     long BYTES     letters, gathers and broadcasts of that many bytes
+     long BYTES     letters of that many bytes, gathers and broadcasts of half as many
      leaves HOW     rank 1 goes its own way
      sizes          a mistake of a programmer, which an assertion catches
    Rank 0 says "N ranks: as they should". Each rank may say a line of its own; the exit status is 2
@@ -49,7 +49,7 @@ static enum hc_status is_long(struct hc_comm *comm, const char *word)
 {
     size_t bytes = (size_t)strtoull(word, NULL, 10);
     enum hc_status status = letters_arrive(comm, bytes);
-    return status == HC_OK ? gathers_and_broadcasts(comm, bytes) : status;
+    return status == HC_OK ? gathers_and_broadcasts(comm, bytes / 2) : status;
 }
 
 static enum hc_status sizes(struct hc_comm *comm, const char *word)
