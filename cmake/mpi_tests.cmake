@@ -31,6 +31,10 @@ foreach(ranks 1 2 4 8)
   hc_mpi_test(ranks-${ranks} ${ranks} $<TARGET_FILE:comm-ranks> works)
 endforeach()
 
+foreach(ranks 1 2 3 4 8)
+  hc_mpi_test(averages-${ranks} ${ranks} $<TARGET_FILE:comm-ranks> averages)
+endforeach()
+
 # What is longer than an int counts goes in pieces. Here a piece is short, and all is longer.
 hc_mpi_plugin(mpi-pieces HC_MPI_PIECE=1000)
 add_dependencies(comm-ranks mpi-pieces)

@@ -98,6 +98,7 @@ static const struct host_op ops_h[HC_OP_COUNT] = {
     [HC_OP_sgd] = {hc_host_optimizer, NULL},
     [HC_OP_adam] = {hc_host_optimizer, NULL},
     [HC_OP_adamw] = {hc_host_optimizer, NULL},
+    [HC_OP_all_reduce] = {hc_host_all_reduce, NULL},
 };
 
 /* The kernels for tensors in fp64. The other ops are fast enough as exact runs them. */

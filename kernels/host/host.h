@@ -71,6 +71,7 @@ void hc_host_flush(const struct hc_queue *queue, const struct hc_tensor *t, int6
 /* For tensors in fp32, bf16 and fp16. Calls that these do not cover they hand to hc_exact_run. */
 hc_kernel hc_host_map, hc_host_cast, hc_host_unscale;
 hc_kernel hc_host_sum, hc_host_dot, hc_host_sum_squares;
+hc_kernel hc_host_all_reduce;
 hc_kernel hc_host_norm, hc_host_norm_bwd;
 hc_kernel hc_host_norm_moments, hc_host_norm_bwd_sums, hc_host_norm_bwd_apply;
 hc_kernel hc_host_avg_pool, hc_host_avg_pool_bwd;

@@ -33,6 +33,18 @@ Test(request, parameters_that_kernels_take_as_fp32_are_sent_as_fp32)
     }
 }
 
+Test(request, divisors_of_an_average_are_sent_as_fp32)
+{
+    static double memory[3];
+    struct hc_call call = {.op = HC_OP_all_reduce,
+                           .params.all_reduce = {HC_COLLECTIVE_RING, HC_FP64, 0.1, 2, true},
+                           .in[HC_ALL_REDUCE_X] = hc_tensor2(HC_FP64, 2, 1, memory),
+                           .out[HC_ALL_REDUCE_OUT] = hc_tensor1(HC_FP64, 1, memory + 2)};
+    const char *line = line_of(&call);
+    cr_expect(strstr(line, "\"before\": \"0x1.99999ap-4\""), "%s", line);
+    cr_expect(strstr(line, "\"algorithm\": \"ring\""), "%s", line);
+}
+
 Test(request, parameters_of_optimizers_are_sent_in_fp64)
 {
     static float memory[8][4];

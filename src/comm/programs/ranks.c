@@ -1,5 +1,6 @@
 /* A program that mpirun starts as several ranks, for tests. Its first word says what they do:
      works          everything that a comm can, with each size
+     averages       vectors averaged in each stated order, and by the library
      hangs          letters round a ring for ever: somebody will end it
      long BYTES     letters of that many bytes, gathers and broadcasts of half as many
      leaves HOW     rank 1 goes its own way
@@ -12,6 +13,7 @@
 #include <unistd.h>
 
 #include "comm/testing.h"
+#include "comm/testing_averages.h"
 
 static enum hc_status works(struct hc_comm *comm, const char *word)
 {
@@ -28,6 +30,24 @@ static enum hc_status works(struct hc_comm *comm, const char *word)
     if (status == HC_OK && comm->size > 1)
         HC_EXPECT(comm->kind->sum_anyhow(comm, HC_BF16, numbers, 5) == HC_UNSUPPORTED,
                   "MPI adds bf16");
+    return status;
+}
+
+/* The library has integers to add, whose sums are exact in its order, too. */
+static enum hc_status averages(struct hc_comm *comm, const char *word)
+{
+    struct hc_all_reduce how = {HC_COLLECTIVE_LIBRARY, HC_FP32, 1, 2, false};
+    float numbers[5];
+    float room[10];
+    (void)word;
+    for (int i = 0; i < 5; i++)
+        numbers[i] = (float)(i + comm->rank);
+    enum hc_status status = averages_agree(comm);
+    if (status == HC_OK)
+        status = hc_comm_all_reduce(comm, &how, HC_FP32, numbers, 5, room, NULL);
+    for (int i = 0; i < 5 && status == HC_OK; i++)
+        HC_EXPECT(2 * numbers[i] == (float)(comm->size * i + comm->size * (comm->size - 1) / 2),
+                  "the library's sum, halved, is another");
     return status;
 }
 
@@ -79,8 +99,8 @@ static enum hc_status leaves(struct hc_comm *comm, const char *word)
 static const struct {
     const char *word;
     enum hc_status (*run)(struct hc_comm *comm, const char *word);
-} jobs[] = {
-    {"works", works}, {"hangs", hangs}, {"long", is_long}, {"sizes", sizes}, {"leaves", leaves}};
+} jobs[] = {{"works", works},  {"averages", averages}, {"hangs", hangs},
+            {"long", is_long}, {"sizes", sizes},       {"leaves", leaves}};
 
 int main(int argc, char **argv)
 {
