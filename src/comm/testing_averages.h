@@ -1,5 +1,5 @@
-/* Ranks that average vectors, held to the op all_reduce on all of these vectors: for tests of a comm
-   of any kind. */
+/* Ranks that average vectors, held to the op all_reduce on all of these vectors: for tests of a
+   comm of any kind. */
 #ifndef HC_COMM_TESTING_AVERAGES_H
 #define HC_COMM_TESTING_AVERAGES_H
 
