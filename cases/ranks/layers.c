@@ -46,11 +46,14 @@ static const struct hc_all_reduce ways[] = {{HC_COLLECTIVE_TREE, HC_FP32, 1, SHA
                                             {HC_COLLECTIVE_RING, HC_FP16, 2, 0.5 * SHARDS, false}};
 
 /* Averages that are wrong, of the gradients g of each shard. */
-enum wrong { LEFT_OUT, TWICE, ANOTHERS, OTHER_COUNT, ALONE, WRONGS };
+enum wrong { LEFT_OUT, TWICE, AGAIN, ANOTHERS, OTHER_COUNT, ALONE, WRONGS };
 
 static const char *const wrongs[WRONGS] = {
-    "the last rank is left out", "the last rank is added twice",
-    "the last rank has the first one's images", "the sum is divided by one less",
+    "the last rank is left out",
+    "the last rank is added twice",
+    "a bucket is summed once more after it has been averaged",
+    "the last rank has the first one's images",
+    "the sum is divided by one less",
     "what the first rank has is not averaged"};
 
 static double wrong_average(enum wrong wrong, const double g[SHARDS])
@@ -63,6 +66,8 @@ static double wrong_average(enum wrong wrong, const double g[SHARDS])
         return (sum - g[SHARDS - 1]) / SHARDS;
     case TWICE:
         return (sum + g[SHARDS - 1]) / SHARDS;
+    case AGAIN:
+        return sum / SHARDS * SHARDS;
     case ANOTHERS:
         return (sum - g[SHARDS - 1] + g[0]) / SHARDS;
     case OTHER_COUNT:

@@ -19,6 +19,14 @@ static bool read(struct hc_check *check, const char *text, struct hc_recipe *rec
     return hc_check_ok(check, hc_recipe_read(recipe, name, text, strlen(text)));
 }
 
+/* Between the first step and the last one. */
+static void claim_moved(struct hc_check *check, const struct hc_rank_training *t)
+{
+    int step = t->calls[0] / HC_TRAINING_STEPS;
+    hc_claim_true(check, "the weights have moved",
+                  step > 0 && t->weights[0][0] != t->weights[0][t->calls[0] - step]);
+}
+
 static void same(struct hc_check *check)
 {
     struct hc_recipe recipe;
@@ -28,8 +36,7 @@ static void same(struct hc_check *check)
     if (!read(check, hc_check_case(check)->data, &recipe, name) ||
         !hc_rank_train(check, &recipe, 1, none, one))
         return;
-    hc_claim_true(check, "the weights have moved",
-                  one->calls[0] > 0 && one->weights[0][0] != one->weights[0][one->calls[0] - 1]);
+    claim_moved(check, one);
     for (int ranks = 2; ranks <= SHARDS; ranks *= 2) {
         char what[32];
         (void)snprintf(what, sizeof what, "%d ranks", ranks);
@@ -99,7 +106,8 @@ static void other_bits(struct hc_check *check)
                       eight->weights[r][last] == eight->weights[0][last]);
 }
 
-/* What rank 0 sends arrives with another bit on rank 2. Nothing may be trained on it. */
+/* Ranks train; and what rank 0 sends arrives with another bit on rank 2. Nothing may be trained on
+   that. */
 static void named(struct hc_check *check)
 {
     enum { RANKS = 4 };
@@ -108,13 +116,38 @@ static void named(struct hc_check *check)
     char name[HC_RECIPE_NAME];
     struct hc_rank_training *t = hc_check_memory(check, sizeof *t);
     if (!read(check, "fp32+shards=8", &recipe, name) ||
-        !hc_rank_train(check, &recipe, RANKS, trouble, t))
+        !hc_rank_train(check, &recipe, RANKS, none, t) || !hc_rank_claim_ended(check, t))
+        return;
+    claim_moved(check, t);
+    if (!hc_rank_train(check, &recipe, RANKS, trouble, t))
         return;
     hc_say(check, "%s", t->status == HC_OK ? t->result.reason : t->line);
     hc_claim_true(check, "it did not learn, and says so", t->status == HC_OK && !t->result.learned);
     hc_claim_value(check, "steps", 0, (double)t->result.steps);
     hc_claim_true(check, "the rank is named", strstr(t->result.reason, "rank 2 ") != NULL);
     hc_claim_true(check, "and what differs", strstr(t->result.reason, " than rank 0") != NULL);
+}
+
+/* Each wrapper's own buckets, formats and divisions, with as many shards as ranks. */
+static void together(struct hc_check *check)
+{
+    enum { RANKS = 4 };
+    static const char *const recipes[] = {"amp+wrapper=apex-ddp",
+                                          "apex-O2+wrapper=apex-ddp-delayed+predivide=2",
+                                          "amp+wrapper=torch-ddp+reduce=fp16",
+                                          "amp-bf16+wrapper=fsdp2+reduce=bf16",
+                                          "amp+wrapper=horovod",
+                                          "fp32+algorithm=halving"};
+    struct hc_rank_training *t = hc_check_memory(check, sizeof *t);
+    for (size_t i = 0; i < sizeof recipes / sizeof *recipes; i++) {
+        struct hc_recipe recipe;
+        char name[HC_RECIPE_NAME];
+        if (!read(check, recipes[i], &recipe, name) ||
+            !hc_rank_train(check, &recipe, RANKS, none, t) || !hc_rank_claim_ended(check, t))
+            return;
+        claim_moved(check, t);
+        hc_rank_claim_together(check, recipes[i], t, RANKS);
+    }
 }
 
 static const char tree[] =
@@ -159,6 +192,13 @@ static const struct hc_case cases[] = {
                "PR 76918",
      .level = HC_STANDARD,
      .run = one_finds},
+    {.name = "ranks/stay-together",
+     .title = "under every wrapper all ranks have the same weights after every step",
+     .source = "Li and others, PyTorch Distributed: Experiences on Accelerating Data Parallel "
+               "Training, VLDB 2020, 3.1: replicas that start alike and apply the same gradients "
+               "stay alike",
+     .level = HC_STANDARD,
+     .run = together},
     {.name = "ranks/other-weights-named",
      .title = "a rank that begins with another bit in its weights is named, and no step is taken",
      .source = "horovod/horovod issue 672, 'Train model on 4-gpu, the model parameters from "

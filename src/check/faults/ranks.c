@@ -166,7 +166,8 @@ static const struct hc_fault faults[] = {
     {"rank-other-images", "a rank draws its images in another order, so that some come twice",
      CLASS, "*", "ranks/same-bits-fp32", .rebuild = other_images, .place = HC_PLACE_HOST},
     {"rank-other-weight", "the optimizer of one rank rounds a weight otherwise", CLASS,
-     "sgd adam adamw", "ranks/same-bits-amp", .wrong = other_weight, .place = HC_PLACE_HOST},
+     "sgd adam adamw", "ranks/same-bits-amp ranks/stay-together", .wrong = other_weight,
+     .place = HC_PLACE_HOST},
     {"rank-other-count", "each rank divides its gradients by one image less", CLASS, "xent_bwd",
      "ranks/same-bits-fp32", .wrong = other_count},
     /* horovod/horovod PR 2375 */
