@@ -14,9 +14,13 @@ enum { SHARDS = 8 };
 
 static const struct hc_rank_trouble none = {.infinity = -1};
 
+/* With a scale so small that nothing overflows by itself. */
 static bool read(struct hc_check *check, const char *text, struct hc_recipe *recipe, char *name)
 {
-    return hc_check_ok(check, hc_recipe_read(recipe, name, text, strlen(text)));
+    enum hc_status status = hc_recipe_read(recipe, name, text, strlen(text));
+    if (status == HC_OK && recipe->scaler.rule != HC_SCALER_NONE)
+        recipe->scaler.initial = 1024;
+    return hc_check_ok(check, status);
 }
 
 /* Between the first step and the last one. */
@@ -47,13 +51,6 @@ static void same(struct hc_check *check)
     }
 }
 
-/* So small that nothing else overflows. */
-static const struct hc_recipe *first_scale(struct hc_recipe *recipe)
-{
-    recipe->scaler.initial = 1024;
-    return recipe;
-}
-
 /* In step 1 the unscaling of one rank finds an infinity. All ranks must leave
  * that step out. */
 static void one_finds(struct hc_check *check)
@@ -64,8 +61,7 @@ static void one_finds(struct hc_check *check)
     struct hc_rank_training *one = hc_check_memory(check, sizeof *one);
     struct hc_rank_training *several = hc_check_memory(check, sizeof *several);
     if (!read(check, "amp+shards=8", &recipe, name) ||
-        !hc_rank_train(check, first_scale(&recipe), 1, (struct hc_rank_trouble){.infinity = STEP},
-                       one))
+        !hc_rank_train(check, &recipe, 1, (struct hc_rank_trouble){.infinity = STEP}, one))
         return;
     hc_claim_value(check, "one rank skips", 1, (double)one->result.skipped);
     hc_claim_value(check, "one rank halves", 512, one->result.final_scale);
