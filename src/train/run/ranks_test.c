@@ -1,12 +1,13 @@
 /* Runs whose batches are cut into shards: whatever the number of ranks, they are the same run. */
 #include <math.h>
 #include <string.h>
+#include <time.h>
 
-#include "train/parallel/parallel.h"
+#include "num/rng.h"
 #include "train/run/testing.h"
 #include "train/update/recipe_fields.h"
 
-TestSuite(ranks, .init = open_data, .fini = remove_folder);
+TestSuite(ranks, .init = open_data, .fini = remove_folder, .timeout = 3600);
 
 enum { MOST = 1 << 18, FILES = 4 };
 
@@ -85,4 +86,146 @@ Test(ranks, any_number_of_ranks_trains_to_the_same_bits)
             same(texts[t], ranks, &want, &got);
         }
     }
+}
+
+static void empty_folder(void)
+{
+    char path[200];
+    for (int i = 0; i < FILES; i++) {
+        (void)snprintf(path, sizeof path, "%s/%s", folder, names[i]);
+        (void)remove(path);
+    }
+}
+
+static bool there(const char *name)
+{
+    char path[200];
+    (void)snprintf(path, sizeof path, "%s/%s", folder, name);
+    return access(path, F_OK) == 0;
+}
+
+/* Kills the run after so many seconds, if it is not over by then. */
+static void kill_after(const struct hc_train_options *o, int ranks, double seconds)
+{
+    int status;
+    struct timespec time = {(time_t)seconds, (long)(1e9 * (seconds - floor(seconds)))};
+    struct hc_train_result result;
+    pid_t child = fork();
+    cr_assert_geq(child, 0);
+    if (child == 0)
+        _exit((int)hc_train_ranks(o, ranks, &result));
+    while (nanosleep(&time, &time) != 0)
+        ;
+    (void)kill(child, SIGKILL);
+    cr_assert_eq(waitpid(child, &status, 0), child);
+    cr_assert(WIFSIGNALED(status) || WEXITSTATUS(status) == HC_OK, "%d", WEXITSTATUS(status));
+}
+
+/* HC_KILLS sets how often each recipe is killed (default 6). */
+Test(ranks, a_run_killed_anywhere_goes_on_with_another_number_of_ranks_to_the_same_bits)
+{
+    static const char *const texts[] = {"amp+shards=8", "fastai-1.0.61-flat+shards=8",
+                                        "bf16-sr+shards=8"};
+    const char *wish = getenv("HC_KILLS");
+    long kills = wish ? strtol(wish, NULL, 10) : 6;
+    for (size_t t = 0; t < sizeof texts / sizeof *texts; t++) {
+        struct hc_train_options o = of(texts[t]);
+        empty_folder();
+        train(&o, 2, &want);
+        double seconds = want.result.seconds;
+        for (long k = 0; k < kills; k += 2) {
+            empty_folder();
+            o.resume = false;
+            for (int i = 0; i < 2; i++) {
+                uint64_t bits = hc_random(1, (uint64_t)k, (uint64_t)i);
+                kill_after(&o, 1 << (bits & 3), seconds * (double)(bits >> 40) * 0x1p-24);
+                o.resume = there("checkpoint");
+            }
+            int ranks = 1 << (k / 2 % 4);
+            train(&o, ranks, &got);
+            same(texts[t], ranks, &want, &got);
+        }
+    }
+}
+
+/* What rank 0 reads the others get from it: they never look for a file. */
+Test(ranks, a_run_that_begins_with_a_file_is_the_same_on_any_number_of_ranks)
+{
+    char path[200];
+    char other[200];
+    struct hc_train_options o = of("amp+shards=4");
+    train(&o, 1, &want);
+    (void)snprintf(path, sizeof path, "%s/checkpoint", folder);
+    (void)snprintf(other, sizeof other, "%s/begun", folder);
+    cr_assert_eq(rename(path, other), 0);
+    o.load = other;
+    o.epochs = 4;
+    cr_assert_eq(hc_train_ranks(&o, 1, &want.result), HC_OK, "%s", hc_message());
+    look(&want);
+    cr_assert_eq(hc_train_ranks(&o, 4, &got.result), HC_OK, "%s", hc_message());
+    look(&got);
+    same("loaded amp", 4, &want, &got);
+}
+
+Test(ranks, one_shard_is_the_whole_batch)
+{
+    struct hc_train_options o = of("amp");
+    train(&o, 1, &want);
+    o.recipe = recipe("amp+shards=1");
+    train(&o, 1, &got);
+    for (int i = 1; i < FILES; i++)
+        cr_assert(want.size[i] == got.size[i] &&
+                      memcmp(want.bytes[i], got.bytes[i], want.size[i]) == 0,
+                  "another %s", names[i]);
+}
+
+/* 5 batches of the test set, and 8 ranks: three have nothing to evaluate. */
+Test(ranks, more_ranks_than_batches_to_evaluate)
+{
+    struct hc_dataset small;
+    struct hc_data_options few = {
+        .classes = "airplane,dog", .seed = 5, .train_per_class = 16, .test_per_class = 5};
+    cr_assert_eq(hc_dataset_open(&few, &small), HC_OK, "%s", hc_message());
+    struct hc_train_options o = of("fp32+shards=8");
+    o.data = &small;
+    o.epochs = 5;
+    train(&o, 1, &want);
+    train(&o, 8, &got);
+    same("fp32", 8, &want, &got);
+    hc_dataset_close(&small);
+}
+
+Test(ranks, what_does_not_divide_is_refused_with_a_line)
+{
+    static const struct {
+        const char *recipe;
+        int ranks;
+        const char *line;
+    } wrong[] = {
+        {"amp", 3, "a batch of 16 is not divisible into 3 shards"},
+        {"amp+shards=4", 8, "4 shards are not divisible among 8 ranks"},
+        {"amp+shards=6", 2, "a batch of 16 is not divisible into 6 shards"},
+        {"amp+shards=16", 1,
+         "a batch of 16 has only one image for each of 16 shards: it needs two"},
+        {"amp", 65, "ranks in one process are 1 to 64, not 65"},
+    };
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+        struct hc_train_options o = of(wrong[i].recipe);
+        cr_expect_eq(hc_train_ranks(&o, wrong[i].ranks, &got.result), HC_INVALID);
+        cr_expect_str_eq(hc_message(), wrong[i].line);
+    }
+    int64_t step = 3;
+    struct hc_train_options o = of("amp+shards=2");
+    o.dumps = &step;
+    o.dump_count = 1;
+    cr_expect_eq(hc_train_ranks(&o, 2, &got.result), HC_INVALID);
+    cr_expect_str_eq(hc_message(),
+                     "a dump shows a batch in one piece, and this run cuts it into 2 shards");
+    struct hc_backend alone = *hc_backend_by_name("exact");
+    alone.concurrent = false;
+    o.backend = &alone;
+    cr_expect_eq(hc_train_ranks(&o, 2, &got.result), HC_INVALID);
+    cr_expect_not_null(strstr(hc_message(), "do not work beside each other"), "%s", hc_message());
+    for (int i = 0; i < FILES; i++)
+        cr_expect(!there(names[i]), "%s was made", names[i]);
 }

@@ -229,9 +229,9 @@ enum hc_status hc_train(const struct hc_train_options *options, struct hc_train_
     struct hc_run *run = calloc(1, sizeof *run);
     if (!run)
         return hc_fail(HC_NO_MEMORY, "no memory for a training");
-    enum hc_status status =
-        hc_parallel_plan(&run->parallel, options->comm ? options->comm : hc_comm_self(),
-                         options->recipe, options->batch ? options->batch : HC_TRAIN_BATCH);
+    struct hc_comm *comm = options->comm ? options->comm : hc_comm_self();
+    enum hc_status status = hc_parallel_plan(&run->parallel, comm, options->recipe,
+                                             options->batch ? options->batch : HC_TRAIN_BATCH);
     bool planned = status == HC_OK;
     if (status == HC_OK)
         status = open_run(run, options);
@@ -240,7 +240,7 @@ enum hc_status hc_train(const struct hc_train_options *options, struct hc_train_
     if (status == HC_OK)
         conclude(run, result);
     result->seconds = hc_run_now() - start;
-    result->says = run->parallel.rank == 0 || (planned && !run->parallel.agreed);
+    result->says = comm->rank == 0 || (planned && !run->parallel.agreed);
     close_run(run);
     free(run);
     return status;
