@@ -166,6 +166,62 @@ Test(loader, a_resumed_and_a_hurried_stream_are_the_same_stream)
     hc_loader_close(whole);
 }
 
+/* Rank r of 2 takes the shards 2 r and 2 r + 1 of the 4 of each batch. */
+Test(loader, readers_of_shards_have_the_rows_of_whole_batches_between_them)
+{
+    enum { SHARDS = 4, RANKS = 2, OWN = SHARDS / RANKS, ROWS = 3, BATCHES = 25, START = 7 };
+    struct hc_loader *whole = open_at(true, SHARDS * ROWS, START);
+    struct hc_loader *part[RANKS];
+    for (int r = 0; r < RANKS; r++) {
+        struct hc_batch_stream stream = {.set = &set,
+                                         .train = true,
+                                         .batch = ROWS,
+                                         .seed = 4,
+                                         .shards = SHARDS,
+                                         .take = {SHARDS, (int64_t)r * OWN, 1, OWN}};
+        cr_assert_eq(hc_batch_stream_batches(&stream), 10 * SHARDS);
+        cr_assert_eq(hc_loader_open(&stream, START * OWN, &part[r]), HC_OK, "%s", hc_message());
+    }
+    for (int b = 0; b < BATCHES; b++) {
+        const struct hc_batch *want = hc_loader_next(whole);
+        for (int s = 0; s < SHARDS; s++) {
+            const struct hc_batch *got = hc_loader_next(part[s / OWN]);
+            cr_assert_eq(got->steps, (START + b) * SHARDS + s);
+            cr_assert_eq(got->count, ROWS);
+            cr_assert_eq(memcmp(got->images, want->images + (ptrdiff_t)s * ROWS * HC_IMAGE_BYTES,
+                                sizeof(float[ROWS][HC_IMAGE_BYTES])),
+                         0, "batch %d, shard %d", b, s);
+            cr_assert_eq(
+                memcmp(got->labels, want->labels + (ptrdiff_t)s * ROWS, sizeof(int32_t[ROWS])), 0);
+        }
+    }
+    for (int r = 0; r < RANKS; r++)
+        hc_loader_close(part[r]);
+    hc_loader_close(whole);
+}
+
+/* 4 batches of the test set, taken by 3 readers: 0 and 3, 1, 2. */
+Test(loader, readers_take_turns_at_each_pass_over_the_test_images)
+{
+    enum { BATCHES = 4, READERS = 3 };
+    for (int r = 0; r < READERS; r++) {
+        int64_t count = r == 0 ? 2 : 1;
+        struct hc_loader *loader;
+        struct hc_batch_stream stream = {
+            .set = &set, .batch = 8, .take = {BATCHES, r, READERS, count}};
+        cr_assert_eq(hc_loader_open(&stream, 0, &loader), HC_OK, "%s", hc_message());
+        for (int pass = 0; pass < 3; pass++)
+            for (int b = r; b < BATCHES; b += READERS) {
+                const struct hc_batch *batch = hc_loader_next(loader);
+                cr_assert_eq(batch->steps, pass * BATCHES + b);
+                cr_assert_eq(batch->count, b < 3 ? 8 : 6);
+                cr_assert_eq(batch->images[0],
+                             normal(set.test.pixels + (ptrdiff_t)8 * b * HC_IMAGE_BYTES, 0));
+            }
+        hc_loader_close(loader);
+    }
+}
+
 Test(loader, a_batch_stays_as_it_is_until_the_next_call)
 {
     static float copy[13 * HC_IMAGE_BYTES];
@@ -185,6 +241,11 @@ Test(loader, a_batch_larger_than_the_set_and_a_start_that_is_none_are_refused)
     struct hc_batch_stream stream = {.set = &set, .train = true, .batch = 131};
     cr_assert_eq(hc_loader_open(&stream, 0, &loader), HC_INVALID);
     cr_assert_null(loader);
+    stream.batch = 66;
+    stream.shards = 2;
+    cr_assert_eq(hc_loader_open(&stream, 0, &loader), HC_INVALID);
+    cr_assert_not_null(strstr(hc_message(), "a batch of 132 is more than the 130"));
+    stream.shards = 0;
     stream.batch = 13;
     cr_assert_eq(hc_loader_open(&stream, -1, &loader), HC_INVALID);
     cr_assert_eq(hc_loader_open(&stream, (int64_t)INT32_MAX + 1, &loader), HC_INVALID);

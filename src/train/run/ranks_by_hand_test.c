@@ -12,7 +12,14 @@
 
 TestSuite(ranks_by_hand, .init = open_data, .fini = remove_folder);
 
-enum { BATCH = 16, SHARDS = 4, ROWS = BATCH / SHARDS, MOST = 1 << 14, PIXELS = 32 * 32 * 3 };
+enum {
+    BATCH = 16,
+    SHARDS = 4,
+    ROWS = BATCH / SHARDS,
+    MOST = 1 << 14,
+    PIXELS = 32 * 32 * 3,
+    STEPS = 10
+};
 
 struct hand {
     struct hc_device device;
@@ -87,16 +94,19 @@ static void move_statistics(struct hand *hand, bool back)
     }
 }
 
-/* One step on a whole batch; its statistics are those of the first shard. */
-static void step(struct hand *hand, const struct hc_batch *batch, struct hc_rates rates, bool sums)
+/* One step on a whole batch, whose mean loss comes back; its statistics are those of the first
+   shard. */
+static float step(struct hand *hand, const struct hc_batch *batch, struct hc_rates rates, bool sums)
 {
     struct hc_tensor scale = hc_update_scale(hand->update);
+    double losses = 0;
     for (int s = 0; s < SHARDS; s++) {
         float loss;
         int right;
         cr_assert_eq(hc_net_train(hand->net, batch->images + (ptrdiff_t)s * ROWS * PIXELS,
                                   batch->labels + (ptrdiff_t)s * ROWS, &scale, &loss, &right),
                      HC_OK);
+        losses += (double)loss / SHARDS;
         collect(hand, s);
         if (s == 0)
             move_statistics(hand, false);
@@ -104,6 +114,24 @@ static void step(struct hand *hand, const struct hc_batch *batch, struct hc_rate
     move_statistics(hand, true);
     give_average(hand, sums);
     cr_assert_eq(hc_update_step(hand->update, rates.lr, rates.beta1), HC_OK);
+    return (float)losses;
+}
+
+/* The losses of steps.csv, its third column. */
+static void compare_losses(const char *recipe, const float *want, int64_t n)
+{
+    char path[200];
+    char line[1 << 14];
+    float got;
+    (void)snprintf(path, sizeof path, "%s/steps.csv", folder);
+    FILE *file = fopen(path, "r");
+    cr_assert(file && fgets(line, sizeof line, file));
+    for (int64_t s = 0; s < n; s++) {
+        cr_assert(fgets(line, sizeof line, file) && sscanf(line, "%*[^,],%*[^,],%f", &got) == 1);
+        cr_assert_float_eq(got, want[s], 1e-6F * want[s], "%s: step %lld has the loss %g, not %g",
+                           recipe, (long long)s, (double)got, (double)want[s]);
+    }
+    (void)fclose(file);
 }
 
 /* Every tensor of the state, as the checkpoint has it and as it came about by hand. */
@@ -142,9 +170,13 @@ static void check(const char *text, int ranks)
     cr_assert_eq(hc_train_ranks(&o, ranks, &result), HC_OK, "%s", hc_message());
     open_hand(&hand, &recipe);
     cr_assert_eq(hc_loader_open(&stream, 0, &loader), HC_OK);
-    for (int64_t s = 0; s < result.steps; s++)
-        step(&hand, hc_loader_next(loader), hc_one_cycle(3e-3, result.steps, s), recipe.sum_loss);
+    float losses[STEPS];
+    cr_assert_eq(result.steps, STEPS, "%s", result.reason);
+    for (int64_t s = 0; s < STEPS; s++)
+        losses[s] =
+            step(&hand, hc_loader_next(loader), hc_one_cycle(3e-3, STEPS, s), recipe.sum_loss);
     compare(&hand, text);
+    compare_losses(text, losses, STEPS);
     hc_loader_close(loader);
     close_hand(&hand);
 }

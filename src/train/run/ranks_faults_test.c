@@ -9,11 +9,12 @@
 
 TestSuite(ranks_faults, .init = open_data, .fini = remove_folder, .timeout = 300);
 
-enum { RANKS = 4, SICK = 2, MOST = 1 << 18 };
+enum { RANKS = 4, SICK = 2, MOST = 1 << 18, MOMENTS = 24 };
 
 static _Thread_local bool sick; /* this thread is the rank with the fault */
 static long calls;              /* of the sick rank */
 static long fails_at;           /* call that fails; 0: none */
+static long updates_at;         /* the first call of an update */
 static struct hc_backend faulty;
 
 /* The kernel that stands in for an op's, and the ops that it is planted in. */
@@ -23,6 +24,8 @@ static enum hc_status failing(struct hc_queue *queue, const struct hc_call *call
 {
     if (sick && ++calls == fails_at)
         return hc_fail(HC_DEVICE, "the fan is on fire");
+    if (sick && updates_at == 0 && call->op == HC_OP_rates)
+        updates_at = calls;
     return genuine[call->op](queue, call);
 }
 
@@ -113,7 +116,11 @@ Test(ranks_faults, a_rank_that_fails_anywhere_ends_all_with_its_line)
     cr_assert_eq(job.status[0], HC_OK, "%s", job.line[0]);
     long all = calls;
     cr_assert_gt(all, 500);
-    for (long at = 1; at <= all; at += at < 120 ? 7 : 1 + all / 20) {
+    cr_assert_gt(updates_at, 20);
+    /* The update's first call: the others are on their way to agree on what they have found. */
+    const long update = updates_at;
+    for (int i = 0; i < MOMENTS; i++) {
+        long at = i == 0 ? update : 1 + i * (all - 1) / (MOMENTS - 1);
         plant(failing, -1, at);
         run("amp");
         for (int r = 0; r < RANKS; r++) {

@@ -229,3 +229,34 @@ Test(ranks, what_does_not_divide_is_refused_with_a_line)
     for (int i = 0; i < FILES; i++)
         cr_expect(!there(names[i]), "%s was made", names[i]);
 }
+
+static struct hc_train_result of_rank_0;
+
+static enum hc_status train_rank(struct hc_comm *comm, void *context)
+{
+    struct hc_train_options o = *(const struct hc_train_options *)context;
+    struct hc_train_result result;
+    o.comm = comm;
+    enum hc_status status = hc_train(&o, &result);
+    if (comm->rank == 0)
+        of_rank_0 = result;
+    return status;
+}
+
+/* A backend that is taken for a device: it makes its batches itself, in its own memory, of which
+   nothing is touched but by transfers. */
+Test(ranks, a_device_whose_gradients_cross_host_memory_trains_to_the_same_bits)
+{
+    struct hc_backend device = *hc_backend_by_name("exact");
+    struct hc_train_options o = of("amp+shards=4");
+    o.measure_every = 1;
+    train(&o, 1, &want);
+    device.host_memory = false;
+    o.backend = &device;
+    for (int ranks = 1; ranks <= 4; ranks *= 2) {
+        cr_assert_eq(hc_comm_threads(ranks, train_rank, &o), HC_OK, "%s", hc_message());
+        cr_assert_eq(of_rank_0.steps, 10, "%s", of_rank_0.reason);
+        look(&got);
+        same("a device", ranks, &want, &got);
+    }
+}
