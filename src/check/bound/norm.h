@@ -12,8 +12,8 @@ struct hc_bound_moments {
 /* Of channel c, in two passes. */
 struct hc_bound_moments hc_bound_channel(enum hc_format f, const struct hc_tensor *x, int64_t c);
 
-/* The error of element e of bn_train or bn_leaky_train whose channel, of so many elements, has these
-   moments. */
+/* The error of element e of bn_train or bn_leaky_train whose channel has these moments and so many
+   elements. */
 double hc_bound_of_moments(const struct hc_element *e, struct hc_bound_moments m, int64_t elements);
 
 /* variance M / (M - 1), or variance where M is 1 */
