@@ -25,6 +25,11 @@ enum hc_status hc_parallel_check(int ranks, const struct hc_recipe *recipe, int 
     int shards = shards_of(ranks, recipe);
     if (shards % ranks != 0)
         return hc_fail(HC_INVALID, "%d shards are not divisible among %d ranks", shards, ranks);
+    if (recipe->norm_sync && shards != ranks)
+        return hc_fail(HC_INVALID,
+                       "batch norm that ranks share takes one shard from each of %d ranks, not %d "
+                       "shards",
+                       ranks, shards);
     if (batch % shards != 0)
         return hc_fail(HC_INVALID, "a batch of %d is not divisible into %d shards", batch, shards);
     if (shards > 1 && batch / shards < 2)

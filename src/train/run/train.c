@@ -59,6 +59,8 @@ static enum hc_status open_network(struct hc_run *run)
                                         run->parallel.images, o->seed);
     if (status != HC_OK)
         return status;
+    if (o->recipe->norm_sync)
+        hc_net_share(run->net, run->parallel.comm);
     status = hc_model_open(&run->update, &run->device, run->net, o->recipe);
     if (status != HC_OK)
         return status;

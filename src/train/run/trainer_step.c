@@ -91,6 +91,10 @@ static enum hc_status passes(struct hc_run *run)
         if (status == HC_OK)
             status = hc_shards_add(run, s);
     }
+    if (status != HC_OK && run->options.recipe->norm_sync) {
+        run->parallel.ended = true; /* the others wait within a pass, and not to agree */
+        return status;
+    }
     status = hc_parallel_agree(&run->parallel, status, NULL);
     return status == HC_OK ? hc_shards_average(run) : status;
 }

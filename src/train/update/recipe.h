@@ -104,6 +104,8 @@ struct hc_recipe {
     int reduce;       /* enum hc_reduce_choice: the format of partial sums */
     double predivide; /* what each rank divides by before the sum; 0: the wrapper's */
     int bucket;       /* size of buckets, in the wrapper's unit; 0: the wrapper's */
+
+    bool norm_sync; /* batch norm is over the batches of all ranks, each of which has one shard */
 };
 
 /* The table, fp32 first; by name, or NULL. */

@@ -81,6 +81,7 @@ static const struct field fields[] = {
     {"reduce", CHOICE, offsetof(struct hc_recipe, reduce), hc_reduce_names},
     {"predivide", OWN_FACTOR, offsetof(struct hc_recipe, predivide), NULL},
     {"bucket", OWN_COUNT, offsetof(struct hc_recipe, bucket), NULL},
+    {"norm_sync", TRUTH, offsetof(struct hc_recipe, norm_sync), truths},
 };
 
 enum {
