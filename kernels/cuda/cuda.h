@@ -41,6 +41,7 @@ struct hc_queue {
 hc_kernel hc_cuda_cast, hc_cuda_elementwise, hc_cuda_unscale;
 hc_kernel hc_cuda_reduce;
 hc_kernel hc_cuda_bn_train, hc_cuda_bn_infer, hc_cuda_bn_bwd;
+hc_kernel hc_cuda_bn_moments, hc_cuda_bn_combine, hc_cuda_bn_bwd_sums, hc_cuda_bn_bwd_apply;
 hc_kernel hc_cuda_xent, hc_cuda_xent_bwd;
 hc_kernel hc_cuda_optimizer;
 hc_kernel hc_cuda_control, hc_cuda_augment;

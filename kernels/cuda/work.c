@@ -41,7 +41,7 @@ static double norm(const struct hc_dk_norm *a, bool sums)
         return second;
     double slices = (double)(a->tiling.slices * a->tiling.channels) * 2 * sizeof(double);
     double first = elements + addends + y + (keeps ? bits : 0) + 2 * slices;
-    return first + (a->tiling.slices == 1 ? second : 0);
+    return first + (a->tiling.slices == 1 && !a->parts ? second : 0);
 }
 
 static double optimizer(const struct hc_dk_optimizer *a)

@@ -80,7 +80,7 @@ HC_ON_DEVICE void hc_dk_update_running(const struct hc_tensor *from, const struc
     hc_dk_store(to, c, running + momentum * (batch - running));
 }
 
-/* The saved and the running statistics of a channel from its sums. Where all x are equal fp64's
+/* The saved and the running statistics of a channel from its sums, or one rank's mean and variance. Where all x are equal fp64's
    last bits may leave a sum of squares below zero. */
 HC_ON_DEVICE void hc_dk_statistics(const struct hc_dk_norm *a, int64_t c, const double total[2])
 {
@@ -93,6 +93,10 @@ HC_ON_DEVICE void hc_dk_statistics(const struct hc_dk_norm *a, int64_t c, const 
     float batch = (float)((double)hc_dk_pivot(hc_dk_load(&call->in[HC_BN_X], c)) + mean);
     double eps = (double)(float)call->params.bn.eps;
     hc_dk_store(&a->mean, c, batch);
+    if (a->variance) {
+        hc_dk_store(&a->invstd, c, (float)(squares / n));
+        return;
+    }
     hc_dk_store(&a->invstd, c, (float)(1 / sqrt(squares / n + eps)));
     hc_dk_update_running(&call->in[HC_BN_MEAN], &call->out[HC_BN_NEW_MEAN], c, momentum, batch);
     hc_dk_update_running(&call->in[HC_BN_VARIANCE], &call->out[HC_BN_NEW_VARIANCE], c, momentum,
@@ -173,7 +177,7 @@ HC_ON_DEVICE void hc_dk_bn_normalize_body(const struct hc_dk_norm *a)
 HC_LAUNCHABLE(bn_normalize, struct hc_dk_norm)
 
 /* Sums of x - p and (x - p)^2 by slice; in a tile's last block the statistics; with one slice y,
-   too. Shared memory: 2 wide doubles a thread. */
+   too, unless the statistics are one rank's. Shared memory: 2 wide doubles a thread. */
 HC_ON_DEVICE void hc_dk_bn_moments_body(const struct hc_dk_norm *a)
 {
     enum hc_format x = a->call.in[HC_BN_X].format;
@@ -182,7 +186,7 @@ HC_ON_DEVICE void hc_dk_bn_moments_body(const struct hc_dk_norm *a)
     hc_dk_in_formats(a, hc_dk_moments_in, x, x);
     if (hc_dk_tile_sums(a, total, &c))
         hc_dk_statistics(a, c, total);
-    if (a->tiling.slices > 1)
+    if (a->tiling.slices > 1 || a->parts)
         return;
     hc_sync();
     hc_dk_bn_normalize_body(a);

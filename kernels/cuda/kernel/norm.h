@@ -24,10 +24,13 @@ struct hc_dk_norm {
     struct hc_dk_tiling tiling;
     bool leaky;              /* with leaky ReLU */
     bool variance;           /* `invstd` is a variance, not 1/sqrt(variance + eps) */
+    bool parts;              /* of a batch that ranks share: a kernel of sums ends with its sums */
     struct hc_tensor mean;   /* of x, by channel; */
     struct hc_tensor invstd; /* bn_moments writes both, all other kernels read them */
     struct hc_tensor gamma;
     struct hc_tensor dy;
+    struct hc_tensor dgamma; /* backward: the sums, or what their means over all ranks are */
+    struct hc_tensor dbeta;
     const void *y; /* of the forward pass, in dy's format: for leaky ReLU's gradient */
     unsigned char
         *positive;    /* backward with leaky ReLU and vectors: the bits y > 0 of each vector */

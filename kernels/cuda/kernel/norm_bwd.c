@@ -120,8 +120,8 @@ HC_ON_DEVICE void hc_dk_bwd_in(const struct hc_dk_norm *a, enum hc_format x, enu
         by.mean[k] = hc_dk_load(&a->mean, c + k);
         by.invstd[k] = hc_dk_load(&a->invstd, c + k);
         by.gain[k] = hc_dk_load(&a->gamma, c + k) * by.invstd[k];
-        by.dbeta[k] = a->means[c + k];
-        by.dgamma[k] = a->means[r->channels + c + k];
+        by.dbeta[k] = a->parts ? hc_dk_load(&a->dbeta, c + k) : a->means[c + k];
+        by.dgamma[k] = a->parts ? hc_dk_load(&a->dgamma, c + k) : a->means[r->channels + c + k];
     }
     for (int64_t i = hc_dk_row_first(r); i < end; i += HC_DK_PAIRS * step) {
         struct hc_dk_pair pair[HC_DK_PAIRS];
@@ -154,12 +154,12 @@ HC_ON_DEVICE void hc_dk_bn_bwd_sums_body(const struct hc_dk_norm *a)
     int64_t c;
     hc_dk_in_formats(a, hc_dk_bwd_sums_in, a->call.in[HC_BN_BWD_X].format, a->dy.format);
     if (hc_dk_tile_sums(a, total, &c)) {
-        hc_dk_store(&a->call.out[HC_BN_BWD_DBETA], c, (float)total[0]);
-        hc_dk_store(&a->call.out[HC_BN_BWD_DGAMMA], c, (float)total[1]);
+        hc_dk_store(&a->dbeta, c, (float)total[0]);
+        hc_dk_store(&a->dgamma, c, (float)total[1]);
         a->means[c] = (float)(total[0] / (double)a->tiling.rows);
         a->means[a->tiling.channels + c] = (float)(total[1] / (double)a->tiling.rows);
     }
-    if (a->tiling.slices > 1)
+    if (a->tiling.slices > 1 || a->parts)
         return;
     hc_sync();
     hc_dk_bn_bwd_body(a);

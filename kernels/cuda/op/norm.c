@@ -6,7 +6,7 @@
    elements itself: one launch costs more than one block's second reading of what it has just read.
    How many slices there are depends on x's shape alone, and each kernel adds in a fixed order, so
    that the same call gives the same bits. */
-#include "kernels/cuda/kernel/norm.h"
+#include "kernels/cuda/op/norm.h"
 
 #include "kernels/cuda/kernel/vector.h"
 #include "kernels/cuda/op/families.h"
@@ -94,11 +94,12 @@ typedef enum hc_status launcher(struct hc_queue *, enum hc_device_kernel, int, i
 /* The last kernel of a forward pass waits for a sum. */
 static launcher *launcher_of(enum hc_device_kernel which, const struct hc_dk_norm *a)
 {
-    bool last = which == HC_DK_bn_normalize || (which == HC_DK_bn_moments && a->tiling.slices == 1);
+    bool last = which == HC_DK_bn_normalize ||
+                (which == HC_DK_bn_moments && a->tiling.slices == 1 && !a->parts);
     return last ? hc_launch_later : hc_launch;
 }
 
-static enum hc_status sum_slices(struct hc_queue *queue, enum hc_device_kernel which,
+enum hc_status hc_cuda_norm_sums(struct hc_queue *queue, enum hc_device_kernel which,
                                  struct hc_dk_norm *a, const struct hc_tensor *const *tensors)
 {
     const struct hc_tensor *x = tensors[0];
@@ -117,7 +118,7 @@ static enum hc_status sum_slices(struct hc_queue *queue, enum hc_device_kernel w
 }
 
 /* As many blocks as any kernel over elements gets; none where the sums' blocks did their work. */
-static enum hc_status write_elements(struct hc_queue *queue, enum hc_device_kernel which,
+enum hc_status hc_cuda_norm_elements(struct hc_queue *queue, enum hc_device_kernel which,
                                      struct hc_dk_norm *a, const struct hc_tensor *const *tensors)
 {
     const struct hc_tensor *x = tensors[0];
@@ -220,8 +221,8 @@ enum hc_status hc_cuda_bn_train(struct hc_queue *queue, const struct hc_call *ca
                            .mean = call->out[HC_BN_SAVED_MEAN],
                            .invstd = call->out[HC_BN_SAVED_INVSTD],
                            .gamma = call->in[HC_BN_GAMMA]};
-    enum hc_status status = sum_slices(queue, HC_DK_bn_moments, &a, all);
-    return status == HC_OK ? write_elements(queue, HC_DK_bn_normalize, &a, all) : status;
+    enum hc_status status = hc_cuda_norm_sums(queue, HC_DK_bn_moments, &a, all);
+    return status == HC_OK ? hc_cuda_norm_elements(queue, HC_DK_bn_normalize, &a, all) : status;
 }
 
 enum hc_status hc_cuda_bn_infer(struct hc_queue *queue, const struct hc_call *call)
@@ -233,7 +234,7 @@ enum hc_status hc_cuda_bn_infer(struct hc_queue *queue, const struct hc_call *ca
                            .mean = call->in[HC_BN_MEAN],
                            .invstd = call->in[HC_BN_VARIANCE],
                            .gamma = call->in[HC_BN_GAMMA]};
-    return write_elements(queue, HC_DK_bn_normalize, &a, all);
+    return hc_cuda_norm_elements(queue, HC_DK_bn_normalize, &a, all);
 }
 
 enum hc_status hc_cuda_bn_bwd(struct hc_queue *queue, const struct hc_call *call)
@@ -252,9 +253,11 @@ enum hc_status hc_cuda_bn_bwd(struct hc_queue *queue, const struct hc_call *call
                            .invstd = call->in[s->invstd],
                            .gamma = call->in[s->gamma],
                            .dy = *dy,
+                           .dgamma = call->out[HC_BN_BWD_DGAMMA],
+                           .dbeta = call->out[HC_BN_BWD_DBETA],
                            .y = leaky ? y->data : NULL};
     if (!takes_gradient(queue, &a, addends))
         a.addends[0] = NULL;
-    enum hc_status status = sum_slices(queue, HC_DK_bn_bwd_sums, &a, all);
-    return status == HC_OK ? write_elements(queue, HC_DK_bn_bwd, &a, all) : status;
+    enum hc_status status = hc_cuda_norm_sums(queue, HC_DK_bn_bwd_sums, &a, all);
+    return status == HC_OK ? hc_cuda_norm_elements(queue, HC_DK_bn_bwd, &a, all) : status;
 }

@@ -13,6 +13,8 @@ size_t hc_cuda_scratch(struct hc_queue *queue, const struct hc_call *call)
     case HC_OP_bn_bwd:
     case HC_OP_bn_leaky_train:
     case HC_OP_bn_leaky_bwd:
+    case HC_OP_bn_moments:
+    case HC_OP_bn_bwd_sums:
         return hc_cuda_norm_scratch(call);
     case HC_OP_xent:
         return hc_cuda_loss_scratch(call);

@@ -34,6 +34,7 @@ CASES = {
     "elementwise_fp64": ["op/add/fp64*", "op/fma/fp64*", "op/axpy/fp64*", "op/sqrt/fp64*"],
     "norm": ["op/bn_train/*", "op/bn_infer/*", "op/bn_leaky_train/*", "op/bn_leaky_infer/*"],
     "norm_bwd": ["op/bn_bwd/*", "op/bn_leaky_bwd/*"],
+    "norm_ranks": ["op/bn_combine/*"],
     "optimizer": ["op/sgd/*", "op/adam/*", "op/adamw/*", "stochastic/*"],
 }
 
