@@ -11,8 +11,8 @@ A block of code in a page is one of these, and any other block is an error:
   <!-- folders -->      before a block: each of its lines begins with folders of the tree.
   <!-- not run: WHY --> before a block: it is not checked. All of these are counted and listed.
 
-A page with a line <!-- python --> has examples that need the Python package. They are not run where
-it cannot be had.
+A page with a line <!-- python --> has examples that need the Python package, and one with a line
+<!-- mpirun --> ranks that mpirun starts. They are not run where these cannot be had.
 
 In what is printed, and in blocks from a file, "..." inside a line stands for any text, and a line
 of "..." alone for any number of lines. Examples of one page run in order in one folder, which holds
@@ -27,6 +27,7 @@ import fnmatch
 import glob
 import os
 import re
+import shutil
 import subprocess
 import sys
 
@@ -34,7 +35,7 @@ from docs_examples import run
 from docs_pages import TOP, Page, pattern, text_of
 
 WIDTH, README_LINES = 100, 200
-PYTHON = '<!-- python -->'
+PYTHON, MPIRUN = '<!-- python -->', '<!-- mpirun -->'
 
 
 def quotes(page):
@@ -233,6 +234,18 @@ def look(page, known):
     return quotes(page)
 
 
+def lacking(program):
+    """Of marks of pages: why their examples cannot be run here."""
+    why = {}
+    if os.environ.get('HC_NO_PYTHON'):
+        why[PYTHON] = os.environ['HC_NO_PYTHON']
+    if not shutil.which('mpirun'):
+        why[MPIRUN] = 'there is no mpirun here'
+    elif not os.path.exists(os.path.join(os.path.dirname(program), 'halfcheck-mpi.so')):
+        why[MPIRUN] = 'halfcheck is built without MPI'
+    return why
+
+
 def main(arguments):
     write = '--write' in arguments
     program, *chosen = [a for a in arguments if a != '--write']
@@ -242,9 +255,10 @@ def main(arguments):
     left = []
     for page in pages:
         left += look(page, known)
-    lacking = os.environ.get('HC_NO_PYTHON')
-    runnable = [page for page in pages if not lacking or PYTHON not in page.lines]
-    left += [f'{page.name}: {lacking}' for page in pages if page not in runnable]
+    why = {page: reason for mark, reason in lacking(program).items()
+           for page in pages if mark in page.lines}
+    runnable = [page for page in pages if page not in why]
+    left += [f'{page.name}: {reason}' for page, reason in why.items()]
     with concurrent.futures.ThreadPoolExecutor(2) as pool:
         count = sum(pool.map(lambda page: run(page, program, write), runnable))
     errors = check_the_check(program) + [error for page in pages for error in page.errors]

@@ -108,6 +108,10 @@ def run(page, program, write):
         environment = dict(os.environ, LC_ALL='C', OMP_WAIT_POLICY='passive',
                            HALFCHECK_CUDA_PLUGIN='none', HALFCHECK_PROGRAM=program,
                            PATH=os.path.dirname(program) + ':' + os.environ['PATH'])
+        # mpirun starts ranks as any user, and as many as a page likes.
+        environment.update(OMPI_ALLOW_RUN_AS_ROOT='1', OMPI_ALLOW_RUN_AS_ROOT_CONFIRM='1',
+                           OMPI_MCA_rmaps_base_oversubscribe='1',
+                           OMPI_MCA_hwloc_base_binding_policy='none')
         for mark, argument, language, first, end in page.blocks:
             if mark == 'file':
                 with open(os.path.join(folder, argument), 'w', encoding='utf-8') as file:
