@@ -48,6 +48,7 @@ add_test(NAME mpi-lost COMMAND ${HC_PYTHON} ${CMAKE_SOURCE_DIR}/src/comm/program
                                ${CMAKE_SOURCE_DIR}/.ci/mpirun $<TARGET_FILE:comm-ranks>)
 set_tests_properties(mpi-lost PROPERTIES SKIP_RETURN_CODE 77 TIMEOUT 300
                      ENVIRONMENT HALFCHECK_WATCH=4)
+
 # The program itself on several ranks.
 foreach(test run refused train killed)
   add_test(NAME mpi-${test} COMMAND ${CMAKE_SOURCE_DIR}/src/cli/ranks/mpi-test ${test}

@@ -160,7 +160,6 @@ static int run_on_ranks(int argc, char **argv)
 {
     bool say = false;
     enum hc_status begun = hc_ranks_begin(hc_command_line());
-    owner = getpid(); /* a rank is a child of the process that was started, which guards it */
     int status = conclude(begun == HC_OK ? run(argc, argv) : hc_complain_message());
     status = hc_ranks_end(hc_ranks(), status, hc_complaint_kept(), &say);
     if (say)
@@ -173,7 +172,7 @@ static int run_on_ranks(int argc, char **argv)
 int main(int argc, char **argv)
 {
     let_waiting_threads_sleep(argv);
-    /* Before anything is this process's: the rank may be a child of it (comm/comm.h). */
+    /* First, because a rank is a child of the process that was started, which guards it. */
     (void)hc_comm_world();
     owner = getpid();
     if (atexit(end_as_wrong) != 0 || at_quick_exit(end_as_wrong) != 0)
