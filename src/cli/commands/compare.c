@@ -11,6 +11,7 @@
 #include "cli/training/folder.h"
 #include "cli/training/training_run.h"
 #include "op/typed.h"
+#include "train/parallel/parallel.h"
 #include "train/update/recipe_fields.h"
 
 const struct hc_command hc_command_compare;
@@ -53,6 +54,9 @@ static enum hc_status choose(struct hc_comparison *c, const char *name, size_t l
 {
     const struct hc_recipe *recipe = hc_training_recipe(c->training, name, length);
     if (recipe == NULL)
+        return HC_INVALID;
+    if (hc_parallel_check(c->training->ranks > 1 ? c->training->ranks : 1, recipe,
+                          c->training->batch) != HC_OK)
         return HC_INVALID;
     if (chosen(c, recipe->name))
         return hc_fail(HC_INVALID, "recipe %s is named twice", recipe->name);
