@@ -7,9 +7,9 @@
 enum { RANKS = 1024 };
 
 /* NCCL 2.20.3, src/graph/tuning.cc (commit b6475625): baseLat and hwLat of rings, in microseconds;
-   rings of LL carry 4 bytes of 8 and are taken at a quarter of a link's rate, those of LL128 at 0.92
-   of it; llMaxBws of Hopper inside one machine, and of more than two machines with CPUs of AMD.
-   latencyInter, which depends on the card, is left out. */
+   rings of LL carry 4 bytes of 8 and are taken at a quarter of a link's rate, those of LL128 at
+   0.92 of it; llMaxBws of Hopper inside one machine, and of more than two machines with CPUs of
+   AMD. latencyInter, which depends on the card, is left out. */
 static const struct hc_protocol rings[] = {
     {"LL", 6.6e-6, 0.6e-6, 2.7e-6, 0.25, 87.7e9, 19.0e9},
     {"LL128", 14.0e-6, 1.9e-6, 4.0e-6, 0.92, HUGE_VAL, HUGE_VAL},

@@ -39,9 +39,9 @@ struct hc_cluster {
 extern const struct hc_cluster hc_cluster_h100;
 
 /* Seconds from the moment at which all ranks are ready until the last rank has all sums, by the
-   protocol for which it is least. Rank r is GPU r mod gpus of machine r / gpus. A rank sends when it
-   has what it sends and its link is free; a message takes its latency and its bytes; what leaves a
-   machine in one move shares its cards. `algorithm` has a stated order; ranks up to 1024. */
+   protocol for which it is least. Rank r is GPU r mod gpus of machine r / gpus. A rank sends when
+   it has what it sends and its link is free; a message takes its latency and its bytes; what leaves
+   a machine in one move shares its cards. `algorithm` has a stated order; ranks up to 1024. */
 double hc_model_all_reduce(const struct hc_cluster *cluster, enum hc_collective algorithm,
                            int ranks, int64_t count, size_t bytes);
 
