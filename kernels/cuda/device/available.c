@@ -1,19 +1,20 @@
 #include <stdio.h>
-
+#include <stdlib.h>
 #include <string.h>
 
 #include "kernels/cuda/library/accumulator.h"
 #include "kernels/cuda/device/device.h"
 #include "kernels/cuda/library/library.h"
 
-/* Whether device 0 and the libraries can be used, and if not, why. */
+/* Whether a device and the libraries can be used, and if not, why. */
 
 /* The oldest compute capability that the kernels are built for, times ten. */
 enum { CAPABILITY = 80 };
 
 static char line[512];
 
-/* Device 0's compute capability, once it is known. */
+/* The device that is used, and its compute capability, once they are known. */
+static int chosen;
 static int capability[2];
 
 static const char *version(char text[16], int v)
@@ -70,6 +71,27 @@ static const char *no_library(void)
     return line;
 }
 
+/* What starts a process says which one of its machine it is: Open MPI, Slurm, MPICH and Intel MPI,
+   MVAPICH. Where each process sees one device alone, as Slurm can have it, that is device 0. */
+static void choose(int count)
+{
+    static const char *const names[] = {"OMPI_COMM_WORLD_LOCAL_RANK", "SLURM_LOCALID",
+                                        "MPI_LOCALRANKID", "MV2_COMM_WORLD_LOCAL_RANK"};
+    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
+        const char *text = getenv(names[i]);
+        if (text) {
+            chosen = (int)(strtoul(text, NULL, 10) % (unsigned)count);
+            return;
+        }
+    }
+}
+
+int hc_cuda_number(void)
+{
+    (void)hc_cuda_no_device();
+    return chosen;
+}
+
 static const char *find_device(void)
 {
     struct cudaDeviceProp device;
@@ -79,7 +101,8 @@ static const char *find_device(void)
         return no_device(error);
     if (count == 0)
         return "the NVIDIA driver finds no GPU";
-    error = cudaGetDeviceProperties(&device, 0);
+    choose(count);
+    error = cudaGetDeviceProperties(&device, chosen);
     if (error != cudaSuccess)
         return no_device(error);
     capability[0] = device.major;

@@ -34,7 +34,7 @@ static void tell_device(hc_tell *tell, void *context)
 {
     struct cudaDeviceProp device;
     char text[64];
-    if (cudaGetDeviceProperties(&device, 0) != cudaSuccess)
+    if (cudaGetDeviceProperties(&device, hc_cuda_number()) != cudaSuccess)
         return;
     tell("gpu", device.name, context);
     (void)snprintf(text, sizeof text, "%d.%d", device.major, device.minor);

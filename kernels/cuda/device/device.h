@@ -17,7 +17,12 @@
    error. */
 enum hc_status hc_cuda_check(cudaError_t error, const char *what);
 
-/* Why device 0 cannot be used, and why it cannot be used with the libraries; NULL if it can. The
+/* The device that this process uses: that of its number among the processes which mpirun or Slurm
+   started on this machine, so that each has one of its own where there are enough; 0 for a process
+   alone. */
+int hc_cuda_number(void);
+
+/* Why that device cannot be used, and why it cannot be used with the libraries; NULL if it can. The
    first call finds out. */
 const char *hc_cuda_no_device(void);
 const char *hc_cuda_unavailable(void);
@@ -30,10 +35,10 @@ enum hc_status hc_cuda_launch(struct hc_queue *queue, const char *name, void (*e
 /* The driver's own version, such as 580.65.06, or "" where it cannot be read. */
 void hc_cuda_driver(char text[64]);
 
-/* The slot `describe`: device 0, driver, libraries, and the plans of the queue. */
+/* The slot `describe`: the device, driver, libraries, and the plans of the queue. */
 void hc_cuda_describe(struct hc_queue *queue, hc_tell *tell, void *context);
 
-/* The accumulator of device 0's matrix units, or of no known device if there is none. */
+/* The accumulator of the device's matrix units, or of no known device if there is none. */
 struct hc_accumulator hc_cuda_accumulator_here(void);
 
 /* The slot `open`, with cuBLAS and cuDNN and without. */
@@ -51,6 +56,9 @@ enum hc_status hc_cuda_upload(struct hc_queue *queue, void *to, const void *from
 enum hc_status hc_cuda_download(struct hc_queue *queue, void *to, const void *from, size_t bytes);
 
 enum hc_status hc_cuda_clear(struct hc_queue *queue, void *to, size_t bytes);
+
+/* The slot `stream`. */
+void *hc_cuda_stream(struct hc_queue *queue);
 
 enum hc_status hc_cuda_capture(struct hc_queue *queue);
 enum hc_status hc_cuda_captured(struct hc_queue *queue, struct hc_graph **graph);

@@ -50,6 +50,7 @@ static struct hc_backend cuda = {
     .judge = hc_cuda_judge,
     .describe = hc_cuda_describe,
     .work = hc_cuda_work,
+    .stream = hc_cuda_stream,
     .kernel =
         {
 #include "kernels/cuda/ops.inc"

@@ -1,7 +1,9 @@
 #include "kernels/cuda/device/device.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 
+#include "kernels/cuda/capture.h"
 #include "kernels/cuda/cuda.h"
 #include "kernels/cuda/library/handles.h"
 
@@ -45,7 +47,9 @@ static enum hc_status open_queue(struct hc_queue **queue, const char *why, bool 
     struct hc_queue *q = calloc(1, sizeof *q);
     if (!q)
         return hc_fail(HC_NO_MEMORY, "cuda: no memory for a queue");
-    enum hc_status status = hc_cuda_check(cudaSetDevice(0), "taking device 0");
+    char what[32];
+    (void)snprintf(what, sizeof what, "taking device %d", hc_cuda_number());
+    enum hc_status status = hc_cuda_check(cudaSetDevice(hc_cuda_number()), what);
     if (status == HC_OK)
         status = hc_cuda_check(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking),
                                "making a stream");
@@ -74,4 +78,11 @@ enum hc_status hc_cuda_open_without_libraries(const struct hc_backend *backend,
     (void)backend;
     (void)threads;
     return open_queue(queue, hc_cuda_no_device(), false);
+}
+
+void *hc_cuda_stream(struct hc_queue *queue)
+{
+    if (!hc_cuda_capture_allows(queue, "stream") || hc_cuda_settle(queue) != HC_OK)
+        return NULL;
+    return queue->stream;
 }

@@ -149,6 +149,27 @@ Test(standin, a_queue_that_cannot_be_opened_ends_the_run, .init = enter_folder)
     expect_no_start(run, "cudaMalloc:1=2", "cuda: cuBLAS's workspace: out of memory");
 }
 
+/* The device cannot be taken, so that the line names it. */
+static void expect_device(const char *variables, int device)
+{
+    char line[1024];
+    char word[64];
+    (void)snprintf(line, sizeof line,
+                   "%s " WITH "HALFCHECK_STANDIN=devices=2,cudaSetDevice:1=46 "
+                   "$hc run op/add/fp32/1/normal --backend cuda",
+                   variables);
+    (void)snprintf(word, sizeof word, "cuda: taking device %d: ", device);
+    expect_refusal(line, word);
+}
+
+Test(standin, processes_of_a_machine_take_a_device_each, .init = enter_folder)
+{
+    expect_device("", 0);
+    expect_device("OMPI_COMM_WORLD_LOCAL_RANK=1", 1);
+    expect_device("SLURM_LOCALID=3", 1);
+    expect_device("MPI_LOCALRANKID=2", 0);
+}
+
 #define TRAIN "train --recipe amp --network darknet-tiny --images 4 --batch 8 --epochs 1"
 
 Test(standin, trains_with_captured_steps_to_the_bits_of_the_emulation, .init = enter_folder)

@@ -105,12 +105,12 @@ static void reduce(const struct hc_step_model *m, const struct hc_buckets *bucke
 enum hc_status hc_step_model(const struct hc_step_model *model, struct hc_step_time *time)
 {
     struct hc_gradient gradients[GRADIENTS];
-    int64_t macs[HC_MAX_LAYERS];
+    int64_t macs[HC_MAX_LAYERS] = {0};
     double done[HC_MAX_LAYERS];
     struct hc_buckets buckets;
     struct hc_wrapper wrapper = hc_wrapper_of(model->recipe);
     int n = hc_step_model_gradients(model->recipe, model->plan, gradients, GRADIENTS, macs);
-    assert(n == model->plan->parameters);
+    assert(n == model->plan->parameters && model->plan->layers <= HC_MAX_LAYERS);
     *time = (struct hc_step_time){0};
     enum hc_status status = hc_buckets_open(&buckets, &wrapper, gradients, n);
     if (status != HC_OK)
