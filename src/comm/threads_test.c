@@ -71,19 +71,40 @@ struct failure {
     enum { IN_BARRIER, IN_GATHER, IN_RECEIVE, IN_SEND, CALLS } call;
     enum { FAILS, ABORTS, LEAVES, WAYS } way;
     int rank;
+    atomic_int returned; /* how many of the others */
 };
+
+/* One that aborts works on; the others must not wait for its end. */
+static enum hc_status abort_and_work_on(struct hc_comm *comm, struct failure *failure)
+{
+    comm->kind->abort(comm, 2);
+    for (int i = 0; i < 1000 && atomic_load(&failure->returned) < comm->size - 1; i++)
+        rest(2);
+    HC_EXPECT(atomic_load(&failure->returned) == comm->size - 1, "the others wait on");
+    HC_EXPECT(hc_comm_barrier(comm) == HC_DEVICE, "who has aborted can go on");
+    return hc_fail(HC_IO, "its disk is full");
+}
+
+static enum hc_status waits(struct hc_comm *comm, const struct failure *failure);
 
 static enum hc_status fails(struct hc_comm *comm, void *context)
 {
-    const struct failure *failure = context;
+    struct failure *failure = context;
+    if (comm->rank != failure->rank) {
+        enum hc_status status = waits(comm, failure);
+        (void)atomic_fetch_add(&failure->returned, 1);
+        return status;
+    }
+    rest(2);
+    if (failure->way == ABORTS)
+        return abort_and_work_on(comm, failure);
+    return failure->way == LEAVES ? HC_OK : hc_fail(HC_IO, "its disk is full");
+}
+
+static enum hc_status waits(struct hc_comm *comm, const struct failure *failure)
+{
     int64_t number = comm->rank;
     int64_t all[8];
-    if (comm->rank == failure->rank) {
-        rest(2);
-        if (failure->way == ABORTS)
-            comm->kind->abort(comm, 2);
-        return failure->way == LEAVES ? HC_OK : hc_fail(HC_IO, "its disk is full");
-    }
     switch (failure->call) {
     case IN_BARRIER:
         return hc_comm_barrier(comm);
@@ -99,7 +120,7 @@ static enum hc_status fails(struct hc_comm *comm, void *context)
 Test(threads, that_wait_for_a_rank_that_fails_fail_with_it, .timeout = 20)
 {
     for (int i = 0; i < (int)CALLS * WAYS * 4; i++) {
-        struct failure failure = {i % CALLS, i / CALLS % WAYS, i / CALLS / WAYS};
+        struct failure failure = {i % CALLS, i / CALLS % WAYS, i / CALLS / WAYS, 0};
         enum hc_status status = hc_comm_threads(4, fails, &failure);
         char line[64];
         (void)snprintf(line, sizeof line, "rank %d: its disk is full", failure.rank);

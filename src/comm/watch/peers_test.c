@@ -78,7 +78,7 @@ Test(speakers, are_on_different_hosts_as_far_as_there_are_some)
     cr_expect_eq(hc_watch_speakers(shared[0].table, 3, speakers), 3);
 }
 
-/* Rank 11 is linked with speakers alone, and hears through one of them of rank 10, which is, too. */
+/* Ranks 10 and 11 are linked with speakers alone, through one of which they hear of each other. */
 Test(peers, pass_on_who_has_ended)
 {
     make(12, 12);
