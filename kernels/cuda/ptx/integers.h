@@ -43,14 +43,14 @@ static inline uint64_t hc_ptx_mul_hi_u64(uint64_t a, uint64_t b)
 
 /* A position beyond the word inserts nothing, and bits of the field beyond it are lost. Position
    and length are bytes. */
-static inline uint64_t hc_ptx_bfi_b32(uint64_t field, uint64_t into, uint64_t position,
-                                      uint64_t length)
+static inline uint64_t hc_ptx_bfi(uint64_t field, uint64_t into, uint64_t position,
+                                  uint64_t length, unsigned width)
 {
     position &= 0xff;
     length &= 0xff;
-    uint64_t ones = length > 31 ? UINT64_C(0xffffffff) : (UINT64_C(1) << length) - 1;
-    uint64_t mask = position > 31 ? 0 : ones << position;
-    return (into & ~mask) | (position > 31 ? 0 : field << position & mask);
+    uint64_t ones = length > 63 ? ~UINT64_C(0) : (UINT64_C(1) << length) - 1;
+    uint64_t mask = position >= width ? 0 : ones << position;
+    return (into & ~mask) | (position >= width ? 0 : field << position & mask);
 }
 
 static inline uint64_t hc_ptx_bfe_u32(uint64_t from, uint64_t position, uint64_t length)

@@ -51,8 +51,9 @@ def integers() -> Dict[str, Instruction]:
         table[f"mad.wide.{narrow}"] = Instruction(
             wide, [narrow, narrow, wide], "(uint64_t)({a} * {b}) + (uint64_t){c}")
     table["popc.b32"] = Instruction("u32", ["b32"], "__builtin_popcountll({a})")
-    table["bfi.b32"] = Instruction(
-        "b32", ["b32", "b32", "u32", "u32"], "hc_ptx_bfi_b32({a}, {b}, {c}, {d})")
+    for n in (32, 64):
+        table[f"bfi.b{n}"] = Instruction(f"b{n}", [f"b{n}", f"b{n}", "u32", "u32"],
+                                         f"hc_ptx_bfi({{a}}, {{b}}, {{c}}, {{d}}, {n})")
     table["bfe.u32"] = Instruction("u32", ["u32"] * 3, "hc_ptx_bfe_u32({a}, {b}, {c})")
     return table
 

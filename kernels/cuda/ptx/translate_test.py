@@ -167,11 +167,10 @@ def permuted(a: int, b: int, selector: int) -> int:
 
 
 def inserted(a: int, b: int, position: int, length: int) -> int:
-    """bfi, bit by bit."""
+    """bfi, bit by bit. What lies beyond the word is cut off later."""
     position, length = position & 255, length & 255
     for i in range(length):
-        if position + i < 32:
-            b = b & ~(1 << position + i) | (a >> i & 1 if i < 32 else 0) << position + i
+        b = b & ~(1 << position + i) | (a >> i & 1) << position + i
     return b
 
 
