@@ -104,3 +104,18 @@ Test(all_reduce, sums_in_fp64_are_not_rounded_to_fp32)
     struct hc_all_reduce how = {HALVING, HC_FP64, 1, 1, false};
     cr_expect_eq(element(&how, HC_FP64, 3, (double[]){1, 0x1p-40, 0x1p-41}, 1, 0), 1 + 0x1.8p-40);
 }
+
+/* The sums of all powers of two wait where the last rank is added. */
+Test(all_reduce, the_most_ranks_are_all_counted)
+{
+    static double ones[HC_MAX_RANKS];
+    for (int r = 0; r < HC_MAX_RANKS; r++)
+        ones[r] = 1;
+    for (int a = 0; a < HC_COLLECTIVE_LIBRARY; a++)
+        for (int less = 0; less < 3; less++) {
+            struct hc_all_reduce how = {(enum hc_collective)a, HC_FP32, 1, 1, false};
+            int64_t ranks = HC_MAX_RANKS - less;
+            cr_expect_eq(element(&how, HC_FP32, ranks, ones, 1, 0), (double)ranks, "%s of %d",
+                         hc_collective_names[a], (int)ranks);
+        }
+}

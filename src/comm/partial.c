@@ -93,7 +93,8 @@ void hc_partial_begin(const struct hc_all_reduce *how, enum hc_format format, co
                       int64_t n, void *sums)
 {
     if (format == HC_FP64) {
-        memmove(sums, data, (size_t)n * sizeof(double));
+        if (n > 0)
+            memmove(sums, data, (size_t)n * sizeof(double));
         divide_fp64(how, how->before, sums, n);
         return;
     }
@@ -149,7 +150,8 @@ void hc_partial_end(const struct hc_all_reduce *how, enum hc_format format, cons
                     int64_t n, void *data)
 {
     if (format == HC_FP64) {
-        memmove(data, sums, (size_t)n * sizeof(double));
+        if (n > 0)
+            memmove(data, sums, (size_t)n * sizeof(double));
         divide_fp64(how, how->after, data, n);
         return;
     }
