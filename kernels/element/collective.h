@@ -124,19 +124,20 @@ HC_INLINE hc_number hc_average_halved(const struct hc_average *a, int64_t power,
 
 enum { HC_AVERAGE_DEPTH = 17 }; /* HC_MAX_RANKS is 2^16 */
 
+/* `sum` is the last contribution, or the sum that ends with it. */
 HC_INLINE hc_number hc_average_pairs(const struct hc_average *a, int64_t i)
 {
     hc_number left[HC_AVERAGE_DEPTH];
     int depth = 0;
     int halves = a->algorithm == HC_COLLECTIVE_HALVING;
     int64_t leaves = halves ? hc_average_power(a->ranks) : a->ranks;
-    for (int64_t k = 0; k < leaves; k++) {
-        hc_number sum = halves ? hc_average_halved(a, leaves, k, i) : hc_average_leaf(a, k, i);
+    hc_number sum = halves ? hc_average_halved(a, leaves, 0, i) : hc_average_leaf(a, 0, i);
+    for (int64_t k = 1; k < leaves; k++) {
+        left[depth++] = sum;
+        sum = halves ? hc_average_halved(a, leaves, k, i) : hc_average_leaf(a, k, i);
         for (int64_t bits = k; bits & 1; bits >>= 1)
             sum = hc_average_add(a, left[--depth], sum);
-        left[depth++] = sum;
     }
-    hc_number sum = left[--depth];
     while (depth > 0)
         sum = hc_average_add(a, left[--depth], sum);
     return sum;
