@@ -37,10 +37,16 @@ struct hc_wrapper hc_wrapper_of(const struct hc_recipe *r)
 }
 
 /* Whether fp32 can divide by it and multiply by its reciprocal. */
-static bool divides(double p)
+static bool divides(double divisor)
 {
-    float d = (float)p;
+    float d = (float)divisor;
     return d > 0 && isfinite(d) && isfinite(1 / d);
+}
+
+/* What is left to divide by afterwards is n / p; there are 2^30 shards at most. */
+static bool splits(double p)
+{
+    return divides(p) && divides(1 / p) && divides(0x1p30 / p);
 }
 
 static const char *wrong_numbers(const struct hc_recipe *r)
@@ -49,8 +55,8 @@ static const char *wrong_numbers(const struct hc_recipe *r)
         return "there is no such algorithm of an all-reduce";
     if (r->reduce < 0 || r->reduce >= HC_REDUCE_CHOICES)
         return "there is no such format to reduce in";
-    if (r->predivide != 0 && !divides(r->predivide))
-        return "predivide or its reciprocal is no positive number of fp32";
+    if (r->predivide != 0 && !splits(r->predivide))
+        return "predivide is so small or so large that fp32 cannot divide by it and by the rest";
     if (r->bucket < 0)
         return "the size of a bucket is below 1";
     return NULL;

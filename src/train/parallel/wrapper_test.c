@@ -160,8 +160,9 @@ Test(wrapper, contradictions_are_refused_in_one_line)
         {"amp+predivide=nan", "predivide is a number above 0"},
         {"amp+predivide=inf", "predivide is a number above 0"},
         {"amp+predivide=1e39", "predivide is a number above 0"},
-        {"amp+predivide=1e-39", ": predivide or its reciprocal is no positive number of fp32"},
-        {"amp+predivide=1e-300", ": predivide or its reciprocal is no positive number of fp32"},
+        {"amp+predivide=1e-39", ": predivide is so small or so large that fp32"},
+        {"amp+predivide=1e-33", ": predivide is so small or so large that fp32"},
+        {"amp+predivide=1e-300", ": predivide is so small or so large that fp32"},
         {"amp+wrapper=apex-ddp+bucket=0",
          "bucket is a whole number from 1 to 2^30, or 'wrapper', not '0'"},
         {"amp+wrapper=apex-ddp+bucket=-1", "bucket is a whole number"},
@@ -187,6 +188,19 @@ Test(wrapper, contradictions_are_refused_in_one_line)
         cr_expect_not_null(strstr(hc_message(), rows[i].line), "%s: %s", rows[i].text,
                            hc_message());
     }
+}
+
+/* An infinite divisor would make every average 0. */
+Test(wrapper, what_is_left_after_predivide_is_a_divisor_for_every_number_of_shards)
+{
+    static const char *const ends[] = {"apex-O2+wrapper=apex-ddp+predivide=3.2e-30",
+                                       "apex-O2+wrapper=apex-ddp+predivide=3e38"};
+    for (int i = 0; i < 2; i++)
+        for (int n = 1; n > 0 && n <= 1 << 30; n = n < 1 << 30 ? 2 * n : 0) {
+            struct hc_all_reduce got = how(ends[i], HC_FP16, n);
+            cr_expect(isfinite((float)got.after) && isfinite(1 / (float)got.after), "%s, %d",
+                      ends[i], n);
+        }
 }
 
 /* What text cannot set, a row could. */
