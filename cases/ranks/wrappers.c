@@ -1,8 +1,9 @@
 /* What the options of Apex's, PyTorch's and FSDP's wrappers do to the bits of an average.
 
    Each row of train/parallel/wrapper_rows.c becomes a call of the op all_reduce on ranks whose
-   gradients tell orders and roundings apart. What is expected is counted by hand, or each real
-   number of a ring's sum rounded into its format. */
+   gradients tell orders and roundings apart, and which is held to its bound of the MPFR value. What
+   is expected to the bit is counted by hand, or is a ring's sum with each real number rounded into
+   its format. */
 #include "case.h"
 
 #include <math.h>
@@ -40,7 +41,7 @@ static bool average(struct hc_check *check, const char *recipe, struct averaged 
     for (int r0 = 0; r0 < a->ranks; r0++)
         for (int i = 0; i < a->n; i++)
             hc_tensor_set(&x, (int64_t)r0 * a->n + i, a->x[r0] * (a->grows ? i + 1 : 1));
-    if (hc_do(check, &call) != HC_OK)
+    if (hc_claim_call(check, &call) != HC_OK)
         return false;
     for (int i = 0; i < a->n; i++)
         a->got[i] = hc_tensor_get(&out, i);
