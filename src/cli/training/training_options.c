@@ -64,7 +64,7 @@ static int add_run_options(struct hc_training *t, struct hc_option *options)
          .count = &t->batch,
          .least = 1,
          .most = 4096,
-         .help = "images in a step (default 64)"},
+         .help = "images in a step, over all ranks together (default 64)"},
         {.name = "lr",
          .value = "X",
          .real = &t->max_lr,

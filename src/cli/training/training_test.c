@@ -35,6 +35,12 @@ Test(training, wrong_options_are_refused_before_anything_is_read_or_written)
     refuse("train --recipe fp32 --recipe amp", "--recipe is given twice");
     refuse("train --recipe fp32 --classes dog", "two or more");
     refuse("train --recipe fp32 --classes cat,dog --batch 2048", "a batch of 2048 is more");
+    refuse("train --recipe fp32 --ranks 0", "--ranks takes a whole number from 1 to 64");
+    refuse("train --recipe fp32 --ranks 3", "a batch of 64 is not divisible into 3 shards");
+    refuse("train --recipe fp32+shards=4 --ranks 8", "4 shards are not divisible among 8 ranks");
+    refuse("train --recipe fp32 --set shards=64", "has only one image for each of 64 shards");
+    refuse("train --recipe fp32 --set shards=-1", "shards is a whole number from 0 to 2^30");
+    refuse("train --recipe fp32 --lr-find --ranks 2", "leave out --ranks");
     refuse("train --recipe fp32 --lr-find --resume", "--lr-find keeps no checkpoint");
     refuse("train --recipe fp32 --lr-find --dump 3", "--lr-find writes no step files");
     refuse("train --recipe fp32 --lr-find --load x", "leave out --lr-find");
@@ -119,6 +125,19 @@ Test(training, parameters_and_multiplications_are_printed)
     cr_assert_eq(run("", "train --recipe fp32 --classes airplane,dog --out /proc/nothing"), 2);
     cr_assert_not_null(strstr(content("stdout"), "5,067,378 parameters (7,872 of batch norm), "
                                                  "63,751,168 MACs"));
+}
+
+/* Of the record too, whose repro line trains on as many ranks. */
+Test(training, ranks_of_one_process_leave_the_files_of_one_rank)
+{
+    ends("", QUICK "--set shards=4 --out one");
+    ends("", QUICK "--set shards=4 --ranks 4 --out four");
+    cr_assert_str_empty(content("stderr"));
+    cr_assert_not_null(strstr(content("stdout"), ", 4 ranks, backend "), "%s", content("stdout"));
+    cr_assert_eq(shell("for f in checkpoint steps.csv gradients.csv; do cmp one/$f four/$f; done"),
+                 0);
+    cr_assert_not_null(strstr(content("four/run.json"), " --ranks 4 "));
+    cr_assert_null(strstr(content("one/run.json"), "ranks"));
 }
 
 /* 2^40 + 2^20, a number of fp32, of which six digits are not enough. */
