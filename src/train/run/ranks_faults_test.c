@@ -9,9 +9,10 @@
 
 TestSuite(ranks_faults, .init = open_data, .fini = remove_folder, .timeout = 300);
 
-enum { RANKS = 4, SICK = 2, MOST = 1 << 18, MOMENTS = 24 };
+enum { RANKS = 4, MOST = 1 << 18, MOMENTS = 24 };
 
-static _Thread_local bool sick; /* this thread is the rank with the fault */
+static int sick_rank = 2;
+static _Thread_local bool sick; /* this thread is that rank */
 static long calls;              /* of the sick rank */
 static long fails_at;           /* call that fails; 0: none */
 static long updates_at;         /* the first call of an update */
@@ -27,6 +28,25 @@ static enum hc_status failing(struct hc_queue *queue, const struct hc_call *call
     if (sick && updates_at == 0 && call->op == HC_OP_rates)
         updates_at = calls;
     return genuine[call->op](queue, call);
+}
+
+static enum hc_status (*genuine_upload)(struct hc_queue *, void *, const void *, size_t);
+static enum hc_status (*genuine_download)(struct hc_queue *, void *, const void *, size_t);
+
+static enum hc_status failing_upload(struct hc_queue *queue, void *to, const void *from,
+                                     size_t bytes)
+{
+    if (sick && ++calls == fails_at)
+        return hc_fail(HC_DEVICE, "the fan is on fire");
+    return genuine_upload(queue, to, from, bytes);
+}
+
+static enum hc_status failing_download(struct hc_queue *queue, void *to, const void *from,
+                                       size_t bytes)
+{
+    if (sick && ++calls == fails_at)
+        return hc_fail(HC_DEVICE, "the fan is on fire");
+    return genuine_download(queue, to, from, bytes);
 }
 
 /* Sees no infinity. */
@@ -82,7 +102,7 @@ static enum hc_status work(struct hc_comm *comm, void *context)
     int r = comm->rank;
     struct hc_train_options o = job->options;
     o.comm = comm;
-    sick = r == SICK;
+    sick = r == sick_rank;
     job->status[r] = hc_train(&o, &job->result[r]);
     (void)snprintf(job->line[r], sizeof job->line[r], "%s", hc_message());
     return HC_OK;
@@ -108,6 +128,26 @@ static void run(const char *text)
     cr_assert_eq(hc_comm_threads(RANKS, work, &job), HC_OK, "%s", hc_message());
 }
 
+static void plant_transfers(long at)
+{
+    plant(failing, HC_OP_COUNT, at);
+    genuine_upload = faulty.upload;
+    genuine_download = faulty.download;
+    faulty.upload = failing_upload;
+    faulty.download = failing_download;
+}
+
+static void all_fail(long at, long all, const char *line)
+{
+    run("amp");
+    for (int r = 0; r < RANKS; r++) {
+        cr_assert(job.status[r] != HC_OK && job.status[r] == job.status[0],
+                  "call %ld of %ld, rank %d: %s", at, all, r, job.line[r]);
+        cr_assert_str_eq(job.line[r], line, "call %ld, rank %d", at, r);
+        cr_assert_eq(job.result[r].says, r == 0);
+    }
+}
+
 /* At whatever call a rank fails, all ranks end with its line, and rank 0 is the one to say it. */
 Test(ranks_faults, a_rank_that_fails_anywhere_ends_all_with_its_line)
 {
@@ -122,14 +162,27 @@ Test(ranks_faults, a_rank_that_fails_anywhere_ends_all_with_its_line)
     for (int i = 0; i < MOMENTS; i++) {
         long at = i == 0 ? update : 1 + i * (all - 1) / (MOMENTS - 1);
         plant(failing, -1, at);
+        all_fail(at, all, "rank 2: the fan is on fire");
+    }
+}
+
+/* Transfers are where ranks give and take: the state at the start, losses, evaluations. */
+Test(ranks_faults, a_rank_that_fails_in_a_transfer_ends_all_with_its_line)
+{
+    for (int s = 0; s < 2; s++) {
+        sick_rank = 3 * s;
+        plant_transfers(0);
         run("amp");
-        for (int r = 0; r < RANKS; r++) {
-            cr_assert_eq(job.status[r], HC_DEVICE, "call %ld of %ld, rank %d: %s", at, all, r,
-                         job.line[r]);
-            cr_assert_str_eq(job.line[r], "rank 2: the fan is on fire", "call %ld, rank %d", at, r);
-            cr_assert_eq(job.result[r].says, r == 0);
+        cr_assert_eq(job.status[0], HC_OK, "%s", job.line[0]);
+        long all = calls;
+        cr_assert_gt(all, 100);
+        for (int i = 0; i < MOMENTS; i++) {
+            long at = i < MOMENTS / 2 ? 1 + 9 * i : 1 + i * (all - 1) / (MOMENTS - 1);
+            plant_transfers(at);
+            all_fail(at, all, s ? "rank 3: the fan is on fire" : "the fan is on fire");
         }
     }
+    sick_rank = 2;
 }
 
 /* Nobody but rank 0 has files, and its failure is everybody's too. */

@@ -33,44 +33,44 @@ static unsigned char *make_room(const struct hc_state_rows *rows)
     return room;
 }
 
+/* Even if a transfer of this rank's own fails, in which case *own says so, it takes its part, so
+   that no other waits for it. Returns what the comm says. */
 static enum hc_status broadcast_row(struct hc_run *run, const struct hc_state_row *row,
-                                    unsigned char *room)
+                                    unsigned char *room, enum hc_status *own)
 {
     const struct hc_backend *backend = run->device.backend;
     size_t bytes = hc_tensor_bytes(&row->tensor);
-    enum hc_status status = HC_OK;
-    if (run->parallel.rank == 0)
-        status = backend->download(run->device.queue, room, row->tensor.data, bytes);
-    if (status == HC_OK)
-        status = hc_comm_broadcast(run->parallel.comm, 0, room, bytes);
-    return status == HC_OK && run->parallel.rank > 0
-               ? backend->upload(run->device.queue, row->tensor.data, room, bytes)
-               : status;
+    if (run->parallel.rank == 0 && *own == HC_OK)
+        *own = backend->download(run->device.queue, room, row->tensor.data, bytes);
+    enum hc_status status = hc_comm_broadcast(run->parallel.comm, 0, room, bytes);
+    if (run->parallel.rank > 0 && *own == HC_OK && status == HC_OK)
+        *own = backend->upload(run->device.queue, row->tensor.data, room, bytes);
+    return status;
 }
 
 /* All rows, or the running statistics alone. */
 static enum hc_status broadcast_rows(struct hc_run *run, bool all)
 {
+    enum hc_status own = HC_OK;
     struct hc_state_rows *rows = hc_state_list(run->net, run->update);
     unsigned char *room = rows ? make_room(rows) : NULL;
     enum hc_status status = hc_parallel_agree(&run->parallel, room ? HC_OK : HC_NO_MEMORY, NULL);
-    for (int i = 0; status == HC_OK && i < rows->count; i++)
+    for (int i = 0; room && status == HC_OK && i < rows->count; i++)
         if (all || is_statistic(&rows->row[i]))
-            status = broadcast_row(run, &rows->row[i], room);
+            status = broadcast_row(run, &rows->row[i], room, &own);
     free(room);
     free(rows);
-    return status;
+    return status == HC_OK ? hc_parallel_agree(&run->parallel, own, NULL) : status;
 }
 
 static enum hc_status broadcast_counters(struct hc_run *run)
 {
     struct hc_counters counters = {0};
-    enum hc_status status = hc_update_counters(run->update, &counters);
-    if (status == HC_OK)
-        status = hc_comm_broadcast(run->parallel.comm, 0, &counters, sizeof counters);
-    return status == HC_OK && run->parallel.rank > 0
-               ? hc_update_set_counters(run->update, &counters)
-               : status;
+    enum hc_status own = hc_update_counters(run->update, &counters);
+    enum hc_status status = hc_comm_broadcast(run->parallel.comm, 0, &counters, sizeof counters);
+    if (own == HC_OK && status == HC_OK && run->parallel.rank > 0)
+        own = hc_update_set_counters(run->update, &counters);
+    return status == HC_OK ? hc_parallel_agree(&run->parallel, own, NULL) : status;
 }
 
 static enum hc_status broadcast_totals(struct hc_run *run)
