@@ -1,5 +1,6 @@
 #include "backend.h"
 
+#include <pthread.h>
 #include <string.h>
 
 #include "hc_backend_list.h"
@@ -30,13 +31,21 @@ const struct hc_backend *const *hc_backends(int *n)
     return all;
 }
 
+static const struct hc_backend *own_list[BUILT_IN];
+
+static void list_built_in(void)
+{
+    memcpy(own_list, files, FILES * sizeof own_list[0]);
+    memcpy(own_list + FILES, hc_sim_backends(), HC_SIM_MACHINES * sizeof own_list[0]);
+}
+
+/* Ranks that are threads ask at the same time. */
 const struct hc_backend *const *hc_backends_built_in(int *n)
 {
-    static const struct hc_backend *built_in[BUILT_IN];
-    memcpy(built_in, files, FILES * sizeof built_in[0]);
-    memcpy(built_in + FILES, hc_sim_backends(), HC_SIM_MACHINES * sizeof built_in[0]);
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+    (void)pthread_once(&once, list_built_in);
     *n = BUILT_IN;
-    return built_in;
+    return own_list;
 }
 
 const struct hc_backend *hc_backend_among(const struct hc_backend *const *backends, int n,
