@@ -80,8 +80,8 @@ HC_ON_DEVICE void hc_dk_update_running(const struct hc_tensor *from, const struc
     hc_dk_store(to, c, running + momentum * (batch - running));
 }
 
-/* The saved and the running statistics of a channel from its sums, or one rank's mean and variance. Where all x are equal fp64's
-   last bits may leave a sum of squares below zero. */
+/* The saved and the running statistics of a channel from its sums, or one rank's mean and variance.
+   Where all x are equal fp64's last bits may leave a sum of squares below zero. */
 HC_ON_DEVICE void hc_dk_statistics(const struct hc_dk_norm *a, int64_t c, const double total[2])
 {
     const struct hc_call *call = &a->call;
