@@ -148,27 +148,26 @@ const struct hc_command hc_command_run = {
     .name = "run",
     .usage = "[PATTERN...] [options]",
     .summary = "check the components on every backend",
-    .text =
-        "PATTERN is the beginning of case names up to a slash, such as eps or op/conv2d, or a\n"
-        "glob over whole names, in which * matches / too: 'op/*/fp16*'.\n"
-        "Without a pattern all cases run. A line at the beginning says what is going to run,\n"
-        "and the last line is PASS, FAIL or ERROR, with the reason. Each result that does not "
-        "pass is printed as it\n"
-        "comes, with its error, the bound that its contract allows, and the command that\n"
-        "reproduces it. Counts by component and backend follow.\n\n"
-        "A backend that cannot run here (for want of a GPU, say) is left out, with one line\n"
-        "that says why. If --backend names it, its results are SKIPPED. cuda-emulated runs\n"
-        "the GPU's kernels on the CPU, slowly, and only if it is named.\n\n"
-        "A partial backend has only some of the ops. Cases that need another op are left out\n"
-        "there, and counted by component in the table and in the record; calls that its\n"
-        "kernels refused are counted apart. With --strict, a kernel that refuses calls in\n"
-        "formats that it takes elsewhere fails. A backend on which every case was left out\n"
-        "always fails.\n\n"
-        "Under mpirun or srun all ranks share the cases, and rank 0 prints and writes what one\n"
-        "process would.\n\n"
-        "verdicts: PASS; FAIL; SKIPPED (cannot run here: no GPU, no data); UNIMPLEMENTED (the\n"
-        "backend lacks an op); MISTRUSTED (the claims hold, but show little; the result says\n"
-        "why); ERROR (the environment failed).",
+    .text = "PATTERN is the beginning of case names up to a slash, such as eps or op/conv2d, or a\n"
+            "glob over whole names, in which * matches / too: 'op/*/fp16*'.\n"
+            "Without a pattern all cases run. A line at the beginning says what is going to run,\n"
+            "and the last line is PASS, FAIL or ERROR, with the reason. Each result that does not "
+            "pass is printed as it\n"
+            "comes, with its error, the bound that its contract allows, and the command that\n"
+            "reproduces it. Counts by component and backend follow.\n\n"
+            "A backend that cannot run here (for want of a GPU, say) is left out, with one line\n"
+            "that says why. If --backend names it, its results are SKIPPED. cuda-emulated runs\n"
+            "the GPU's kernels on the CPU, slowly, and only if it is named.\n\n"
+            "A partial backend has only some of the ops. Cases that need another op are left out\n"
+            "there, and counted by component in the table and in the record; calls that its\n"
+            "kernels refused are counted apart. With --strict, a kernel that refuses calls in\n"
+            "formats that it takes elsewhere fails. A backend on which every case was left out\n"
+            "always fails.\n\n"
+            "Under mpirun or srun all ranks share the cases. When they are done, rank 0 prints\n"
+            "and writes what one process would.\n\n"
+            "verdicts: PASS; FAIL; SKIPPED (cannot run here: no GPU, no data); UNIMPLEMENTED (the\n"
+            "backend lacks an op); MISTRUSTED (the claims hold, but show little; the result says\n"
+            "why); ERROR (the environment failed).",
     .on_ranks = true,
     .run = run,
 };
