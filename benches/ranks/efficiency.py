@@ -20,7 +20,7 @@ import time
 MPIRUN = ['mpirun', '--oversubscribe', '--bind-to', 'none', '-q', '-n']
 
 
-def timed(command):
+def timed(command: list[str]) -> tuple[float, float]:
     """The seconds that a command takes, and those of the processors."""
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
     began = time.monotonic()
@@ -30,7 +30,7 @@ def timed(command):
     return wall, sum(after[:2]) - sum(before[:2])
 
 
-def main(arguments):
+def main(arguments: list[str]) -> None:
     program, ranks, turns = arguments[0], int(arguments[1]), 3
     rest = arguments[2:]
     if rest and rest[0].isdigit():
