@@ -1,15 +1,15 @@
 #!/usr/bin/env python3
 """How well ranks share a run: benches/ranks/efficiency.py HALFCHECK RANKS [TURNS] ARGUMENT...
 
-Runs `halfcheck run ARGUMENT...` in one process with one thread, and on so many ranks with one
-thread each, in turns, and prints
+Runs `halfcheck run ARGUMENT...` in turns: in one process with one thread; on so many ranks with one
+thread each, parted by the seconds that halfcheck expects; and parted by those of the first run
+(--times). Of each way to share it prints
 
   wall     the time of one process, by RANKS times that of the ranks: the medians of the turns
   added    processor time of all ranks, by that of the one process
 
 The goal is a wall efficiency of 0.9 up to as many ranks as there are idle cores.
 """
-import json
 import os
 import resource
 import statistics
@@ -18,6 +18,7 @@ import sys
 import time
 
 MPIRUN = ['mpirun', '--oversubscribe', '--bind-to', 'none', '-q', '-n']
+RECORD = 'efficiency.json'
 
 
 def timed(command: list[str]) -> tuple[float, float]:
@@ -31,27 +32,27 @@ def timed(command: list[str]) -> tuple[float, float]:
 
 
 def main(arguments: list[str]) -> None:
-    program, ranks, turns = arguments[0], int(arguments[1]), 3
+    program, ranks, turns = os.path.abspath(arguments[0]), arguments[1], 3
     rest = arguments[2:]
     if rest and rest[0].isdigit():
         turns, rest = int(rest[0]), rest[1:]
     os.environ.update(OMP_NUM_THREADS='1', OMP_WAIT_POLICY='passive', OMPI_ALLOW_RUN_AS_ROOT='1',
                       OMPI_ALLOW_RUN_AS_ROOT_CONFIRM='1')
-    alone = [program, 'run', *rest, '--jobs', '1', '--json', 'efficiency-1.json']
-    shared = [*MPIRUN, str(ranks), program, 'run', *rest, '--jobs', '1', '--json',
-              f'efficiency-{ranks}.json']
-    ones, many = [], []
+    run = [program, 'run', *rest, '--jobs', '1']
+    ways = {'one process': [*run, '--json', RECORD],
+            f'{ranks} ranks': [*MPIRUN, ranks, *run],
+            f'{ranks} ranks by --times': [*MPIRUN, ranks, *run, '--times', RECORD]}
+    taken: dict[str, list[tuple[float, float]]] = {way: [] for way in ways}
     for turn in range(turns):
-        ones.append(timed(alone))
-        many.append(timed(shared))
-        print(f'turn {turn + 1}: one process {ones[-1][0]:.1f} s ({ones[-1][1]:.1f} s of a core), '
-              f'{ranks} ranks {many[-1][0]:.1f} s ({many[-1][1]:.1f} s)', flush=True)
-    with open(f'efficiency-{ranks}.json', encoding='utf-8') as file:
-        seconds = sum(result['seconds'] for result in json.load(file)['results'])
-    wall = statistics.median(w for w, _ in ones) / statistics.median(w for w, _ in many) / ranks
-    added = statistics.median(c for _, c in many) / statistics.median(c for _, c in ones)
-    print(f'{seconds:.1f} s of results; load {os.getloadavg()[0]:.1f} on {os.cpu_count()} cores')
-    print(f'wall {wall:.2f}, added {added:.3f}')
+        for way, command in ways.items():
+            taken[way].append(timed(command))
+            print(f'turn {turn + 1}: {way} %.1f s, %.1f s of a core' % taken[way][-1], flush=True)
+    walls, cores = ({way: statistics.median(times[i] for times in taken[way]) for way in ways}
+                    for i in (0, 1))
+    print(f'load {os.getloadavg()[0]:.1f} on {os.cpu_count()} cores')
+    for way in list(ways)[1:]:
+        print(f'{way}: wall {walls["one process"] / walls[way] / int(ranks):.2f}, '
+              f'added {cores[way] / cores["one process"]:.2f}')
 
 
 if __name__ == '__main__':

@@ -53,7 +53,8 @@ static bool read_settings(struct hc_run_command *s, int argc, char **argv, int *
         {.name = "times",
          .value = "RECORD",
          .text = &set->times,
-         .help = "part the cases by the seconds that this record says, the same for all shards"},
+         .help = "part the cases by the seconds that this record says, the same for all shards\n"
+                 "or ranks"},
         {.name = "json",
          .value = "FILE",
          .text = &set->json,

@@ -114,12 +114,13 @@ static double seconds(const struct hc_case *what, const char *backend, void *con
 static enum hc_status prepare_shard(struct hc_run_command *s)
 {
     const struct hc_run_settings *set = &s->settings;
-    if (set->times && !set->shard)
+    if (set->times && !set->shard && !hc_ranks_several())
         return hc_fail(HC_INVALID, "--times balances shards, so it needs --shard");
-    if (!set->shard)
-        return HC_OK;
-    s->options.shard = &s->shard;
-    enum hc_status status = hc_shard_read(set->shard, &s->shard);
+    enum hc_status status = HC_OK;
+    if (set->shard) {
+        s->options.shard = &s->shard;
+        status = hc_shard_read(set->shard, &s->shard);
+    }
     return status == HC_OK && set->times ? hc_shard_read_times(set->times) : status;
 }
 

@@ -54,17 +54,27 @@ double hc_shard_seconds(const char *name, const char *backend, enum hc_level lev
 {
     double seconds = 0;
     double others = 0;
+    double least = HUGE_VAL; /* of those that are listed */
+    bool known = false;      /* the backend was measured */
     const struct hc_row *row = hc_record_find(&times, name, backend);
     if (row)
         return row->seconds;
     for (int i = 0; i < MEASURED && !times.count; i++) {
-        if (measured[i].level == level && !measured[i].name[0])
+        if (measured[i].level != level)
+            continue;
+        if (!measured[i].name[0])
             others = measured[i].seconds;
-        if (measured[i].level != level || strcmp(measured[i].name, name) != 0)
+        else
+            least = fmin(least, measured[i].seconds);
+        known = known || strcmp(measured[i].backend, backend) == 0;
+        if (strcmp(measured[i].name, name) != 0)
             continue;
         if (strcmp(measured[i].backend, backend) == 0)
             return measured[i].seconds;
         seconds = fmax(seconds, measured[i].seconds);
     }
+    /* What is long on another backend, but was too short here to be listed. */
+    if (seconds > 0 && known)
+        return fmin(seconds, least);
     return seconds > 0 ? seconds : others;
 }

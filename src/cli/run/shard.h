@@ -13,7 +13,8 @@ enum hc_status hc_shard_read_times(const char *path);
 
 /* How long a case at this level is likely to take on a backend: as the record says; or as was
    measured on two cores of a Xeon (src/cli/run/seconds.def), where a backend that was not measured
-   takes as long as the slowest that was, and a case that took little as long as the others did. */
+   takes as long as the slowest that was, and a case that took little as long as the others did, or,
+   if it takes long on another backend, at most as long as the shortest that is listed. */
 double hc_shard_seconds(const char *name, const char *backend, enum hc_level level);
 
 #endif
