@@ -45,8 +45,9 @@ set_target_properties(standin_driver PROPERTIES OUTPUT_NAME cuda PREFIX lib SUFF
 add_dependencies(standin standin_driver)
 
 # src/comm/nccl on a stand-in for NCCL: the test programs have the stand-ins, and export them to the
-# plug-in nccl.so, which is not linked with any library. Faults are planted in the plug-in's source
-# by src/comm/nccl/mutants, which compiles it anew.
+# plug-in nccl.so, which is not linked with any library, and to standin.so, whose own they replace:
+# both then have the same streams and memory. Faults are planted in the plug-in's source by
+# src/comm/nccl/mutants, which compiles it anew.
 if(TARGET halfcheck-nccl)
   target_compile_definitions(src.comm.device_test PRIVATE
                              HC_REAL_NCCL="$<TARGET_FILE:halfcheck-nccl>")
@@ -62,12 +63,15 @@ if(TARGET halfcheck-nccl)
   target_link_libraries(standin_nccl PRIVATE hc_comm_headers_only)
   target_link_options(standin_nccl PRIVATE
                       -Wl,--version-script=${CMAKE_SOURCE_DIR}/src/comm/nccl/exports.map)
-  foreach(test src.comm.nccl.nccl_test kernels.cuda.standin.nccl.mistakes_test)
+  foreach(test src.comm.nccl.nccl_test kernels.cuda.standin.nccl.mistakes_test
+               src.train.parallel.on_device_test)
     target_sources(${test} PRIVATE ${sources})
     target_include_directories(${test} SYSTEM PRIVATE ${CUDA_INCLUDE} ${NCCL_INCLUDE})
-    target_compile_definitions(${test} PRIVATE HC_NCCL_PLUGIN="${here}/nccl.so")
-    set_target_properties(${test} PROPERTIES ENABLE_EXPORTS ON)
-    add_dependencies(${test} standin_nccl)
+    target_compile_definitions(${test} PRIVATE HC_NCCL_PLUGIN="${here}/nccl.so"
+                               HC_STANDIN="${here}")
+    target_link_options(${test} PRIVATE
+      -Wl,--dynamic-list=${CMAKE_SOURCE_DIR}/kernels/cuda/standin/nccl/exports.list)
+    add_dependencies(${test} standin_nccl standin)
   endforeach()
   if(NOT CMAKE_C_FLAGS MATCHES "-fsanitize=|--coverage")
     set(floors ${CMAKE_BINARY_DIR}/floors)

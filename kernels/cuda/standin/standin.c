@@ -97,6 +97,8 @@ cudaError_t cudaSetDevice(int number)
 {
     static int calls;
     cudaError_t error = hc_standin_error("cudaSetDevice", &calls);
+    if (hc_standin_setting("by_thread", 0))
+        return error;
     if (number < 0 || number >= hc_standin_setting("devices", 1))
         return cudaErrorInvalidDevice;
     if (error == cudaSuccess)

@@ -4,6 +4,7 @@
    functions (cmake/standin.cmake). An error must end in one line and a status wherever it comes, so
    that the environment variable HALFCHECK_STANDIN says what there is and which call fails:
      devices=0  driver=12040  capability=75     what there is (default: 1, this runtime's, 90)
+     by_thread=1                                each thread keeps the device that it has
      cudaMalloc:3=2                             the third call of cudaMalloc returns 2
    with commas between. An error that a device does not recover from is returned for ever after. */
 #ifndef HC_KERNELS_CUDA_STANDIN_H

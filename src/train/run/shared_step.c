@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "train/parallel/on_device.h"
 #include "train/run/shared.h"
 
 /* What a shard reports. */
@@ -15,8 +16,9 @@ struct hc_shard_report {
 
 struct hc_shards {
     struct hc_reduction *reduction;
-    struct hc_gradient *gradients; /* of the parameters; `data` in host memory */
-    unsigned char *staged;         /* where the backend's memory is not the host's; or NULL */
+    struct hc_on_device *on_device; /* in its place, where GPUs add; or NULL */
+    struct hc_gradient *gradients;  /* of the parameters; `data` in host memory */
+    unsigned char *staged;          /* where the backend's memory is not the host's; or NULL */
     size_t staged_bytes;
     struct hc_shard_report *reports; /* of this rank's shards, then of all */
 };
@@ -32,6 +34,7 @@ static enum hc_status list_gradients(struct hc_run *run, struct hc_shards *shard
     int n = hc_update_parameters(run->update);
     struct hc_parameter *const *parameters = hc_net_parameters(run->net);
     bool staged = !run->device.backend->host_memory;
+    enum hc_status status = HC_OK;
     shards->gradients = calloc((size_t)n + 1, sizeof *shards->gradients);
     if (!shards->gradients)
         return hc_fail(HC_NO_MEMORY, "no memory for a list of %d gradients", n);
@@ -45,8 +48,11 @@ static enum hc_status list_gradients(struct hc_run *run, struct hc_shards *shard
                                  .data = t.data};
         shards->staged_bytes += (hc_tensor_bytes(&t) + 63) / 64 * 64;
     }
-    if (!staged)
-        return HC_OK;
+    if (staged)
+        status = hc_on_device_open(&shards->on_device, run->options.recipe, run->parallel.comm,
+                                   run->parallel.shards, &run->device, shards->gradients, n);
+    if (!staged || shards->on_device || status != HC_OK)
+        return status;
     shards->staged = aligned_alloc(64, shards->staged_bytes + 64);
     if (!shards->staged)
         return hc_fail(HC_NO_MEMORY, "no memory for gradients");
@@ -92,6 +98,8 @@ enum hc_status hc_shards_open(struct hc_run *run)
                                                  : hc_fail(HC_NO_MEMORY, "no memory for shards");
     if (status == HC_OK)
         status = list_gradients(run, run->shards);
+    if (run->shards->on_device)
+        return status;
     return status == HC_OK ? hc_reduction_open(&run->shards->reduction, recipe, parallel->comm,
                                                parallel->shards, run->shards->gradients,
                                                hc_update_parameters(run->update))
@@ -103,6 +111,7 @@ void hc_shards_close(struct hc_run *run)
     if (!run->shards)
         return;
     hc_reduction_close(run->shards->reduction);
+    hc_on_device_close(run->shards->on_device);
     free(run->shards->gradients);
     free(run->shards->staged);
     free(run->shards->reports);
@@ -134,6 +143,8 @@ enum hc_status hc_shards_add(struct hc_run *run, int shard)
     if (status == HC_OK)
         status = backend->download(run->device.queue, &report->right, hc_net_right(run->net).data,
                                    sizeof report->right);
+    if (status == HC_OK && run->shards->on_device)
+        return HC_OK;
     if (status == HC_OK)
         status = stage(run, false);
     if (status == HC_OK)
@@ -168,7 +179,9 @@ static enum hc_status average_reports(struct hc_run *run)
 enum hc_status hc_shards_average(struct hc_run *run)
 {
     enum hc_status status =
-        hc_reduction_finish(run->shards->reduction, run->shards->gradients, NULL);
+        run->shards->on_device
+            ? hc_on_device_average(run->shards->on_device)
+            : hc_reduction_finish(run->shards->reduction, run->shards->gradients, NULL);
     if (status == HC_OK)
         status = average_reports(run);
     return status == HC_OK ? stage(run, true) : status;

@@ -19,7 +19,7 @@
 
 #include <nccl.h>
 
-enum { HC_STANDIN_RANKS = 16, HC_STANDIN_GROUP = 64 };
+enum { HC_STANDIN_RANKS = 16, HC_STANDIN_GROUP = 256 };
 
 /* The first finding since the last call of hc_standin_nccl_reset; empty: none. */
 const char *hc_standin_nccl_finding(void);
