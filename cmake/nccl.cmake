@@ -55,5 +55,5 @@ set_target_properties(halfcheck-nccl PROPERTIES PREFIX "" LINK_DEPENDS ${exports
 target_include_directories(halfcheck-nccl SYSTEM PRIVATE ${CUDA_INCLUDE} ${NCCL_INCLUDE})
 target_link_options(halfcheck-nccl PRIVATE -Wl,--version-script=${exports} -Wl,-z,defs
                     -static-libgcc)
-target_link_libraries(halfcheck-nccl PRIVATE hc_comm_headers_only hc_num ${NCCL_LIBRARY} ${CUDA_RUNTIME}
-                      Threads::Threads ${CMAKE_DL_LIBS} rt)
+target_link_libraries(halfcheck-nccl PRIVATE hc_comm_headers_only hc_num ${NCCL_LIBRARY}
+                      ${CUDA_RUNTIME} Threads::Threads ${CMAKE_DL_LIBS} rt)

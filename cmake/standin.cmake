@@ -44,6 +44,12 @@ set_target_properties(standin_driver PROPERTIES OUTPUT_NAME cuda PREFIX lib SUFF
                       LIBRARY_OUTPUT_DIRECTORY ${here}/driver)
 add_dependencies(standin standin_driver)
 
+if(TARGET halfcheck-mpi)
+  add_test(NAME mpi-staged COMMAND ${CMAKE_SOURCE_DIR}/.ci/mpi-staged $<TARGET_FILE:halfcheck>
+                                   ${here})
+  set_tests_properties(mpi-staged PROPERTIES SKIP_RETURN_CODE 77)
+endif()
+
 # src/comm/nccl on a stand-in for NCCL: the test programs have the stand-ins, and export them to the
 # plug-in nccl.so, which is not linked with any library, and to standin.so, whose own they replace:
 # both then have the same streams and memory. Faults are planted in the plug-in's source by
