@@ -17,6 +17,13 @@
    it is measured in the recipe, and not alone in the fp64 run; and where all sources but one are
    put in, and that one leaves weights, activations or gradients unrounded, sums are in fp32.
 
+   Ranks are a source as well, where a batch is cut into shards. Then every run here takes the same
+   shards, the baseline too: each is a pass of its own with batch norm over its own images, and the
+   gradient is the average over shards. So ranks of one number are compared with the fp64 run of as
+   many, and what batch norm does to smaller batches is no part of the drift. The baseline adds in
+   fp64, as a tree; the recipe adds with its wrapper's order, formats and divisions. Averages are
+   stored as gradients of weights are, and are rounded by that source.
+
    With all sources the recipe itself should come out again. What is left between the two is
    measured as well, as the residual: it says how much of the drift the sources explain. It is not
    the scaler's part, because every run has the recipe's scales and leaves out the update that its
@@ -37,6 +44,7 @@ enum hc_source {
     HC_SOURCE_ACCUMULATION, /* gemm, convolutions and pooling: inputs, products, sums */
     HC_SOURCE_UNIT,         /* gemm and convolutions: what the backend's matrix unit does to sums */
     HC_SOURCE_LOSS,         /* softmax, cross-entropy and their gradient, with the logits */
+    HC_SOURCE_REDUCTION,    /* sums and divisions of the average over ranks */
     HC_SOURCE_OPTIMIZER, /* what it gets, unscaled, and its arithmetic, the weight's last sum too */
     HC_SOURCE_STATE,     /* the optimizer's momenta, after each update */
     HC_SOURCE_MASTER,    /* what the optimizer works on, at the start and after each update */
@@ -47,12 +55,24 @@ enum hc_source {
 
 extern const char *const hc_source_names[HC_SOURCE_COUNT];
 
+/* A wrapper's choices, as a recipe has them, and the formats in which it holds gradients. Zeros: a
+   tree in fp64. */
+struct hc_averaging {
+    int wrapper;
+    int algorithm;
+    int reduce;
+    int bucket;
+    double predivide;
+    enum hc_format held[2];
+};
+
 /* The format of each source, [1] for norm parameters and [0] for all else; HC_FP64 stands for no
    rounding. */
 struct hc_rounding {
     enum hc_format format[HC_SOURCE_COUNT][2];
-    enum hc_format unscaled[2]; /* of HC_SOURCE_OPTIMIZER: the gradient that it gets */
-    enum hc_format start[2];    /* of HC_SOURCE_MASTER: through which masters come at the start */
+    struct hc_averaging average; /* of HC_SOURCE_REDUCTION */
+    enum hc_format unscaled[2];  /* of HC_SOURCE_OPTIMIZER: the gradient that it gets */
+    enum hc_format start[2];     /* of HC_SOURCE_MASTER: through which masters come at the start */
 };
 
 struct hc_rounding hc_rounding_of(const struct hc_recipe *recipe);
@@ -78,6 +98,9 @@ struct hc_drift {
     double free;   /* |w - w64| / |w64 - w at the start|, after the last step of the free run */
     double unlike; /* free run's last loss less that of fp64 */
 
+    int ranks;  /* that share a step; 0: the batch is in one piece */
+    int shards; /* into which it is cut; 1: in one piece */
+
     bool unit; /* Its 16-bit products are summed otherwise than those in fp32. */
 
     /* By source, and [HC_SOURCE_COUNT] with all sources: the gradient's error and the distance of
@@ -100,7 +123,8 @@ struct hc_drift_options {
     const struct hc_dataset *data;
     const struct hc_backend *backend; /* host memory, with fp64 */
     int threads;
-    int batch;
+    int batch; /* of a step, over all ranks */
+    int ranks; /* that share it; 0: nothing is cut, whatever shards the recipe has */
     int steps;
     double lr; /* of every step; beta1 is 0.9 */
     uint64_t seed;
@@ -114,6 +138,7 @@ struct hc_drift_study;
 enum hc_status hc_drift_open(struct hc_drift_study **study, const struct hc_drift_options *options);
 void hc_drift_close(struct hc_drift_study *study); /* NULL is fine */
 
+/* HC_INVALID if ranks, the recipe's shards and the batch do not divide each other. */
 enum hc_status hc_drift_measure(struct hc_drift_study *study, const struct hc_recipe *recipe,
                                 struct hc_drift *drift);
 

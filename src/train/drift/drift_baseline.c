@@ -16,7 +16,8 @@ struct hc_drift_memo {
 /* Whether a pass at given weights gives the same. */
 static bool same_pass(const struct hc_rounding *a, const struct hc_rounding *b)
 {
-    return memcmp(a->format, b->format, HC_SOURCE_UPDATE * sizeof a->format[0]) == 0;
+    return memcmp(a->format, b->format, HC_SOURCE_UPDATE * sizeof a->format[0]) == 0 &&
+           memcmp(&a->average, &b->average, sizeof a->average) == 0;
 }
 
 static bool rounds_passes(const struct hc_rounding *r)
@@ -32,7 +33,8 @@ static bool feels_scale(const struct hc_rounding *r)
 {
     return r->format[HC_SOURCE_GRADIENTS][0] > HC_FP32 ||
            r->format[HC_SOURCE_WEIGHT_GRADIENTS][0] > HC_FP32 ||
-           r->format[HC_SOURCE_NORM][1] > HC_FP32;
+           r->format[HC_SOURCE_NORM][1] > HC_FP32 || r->format[HC_SOURCE_REDUCTION][0] > HC_FP32 ||
+           r->format[HC_SOURCE_REDUCTION][1] > HC_FP32;
 }
 
 static enum hc_status pass(struct hc_drift_baseline *base, int step, float scale, float *loss)

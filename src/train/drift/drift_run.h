@@ -4,6 +4,7 @@
 #define HC_TRAIN_DRIFT_DRIFT_RUN_H
 
 #include "train/drift/drift_rounding.h"
+#include "train/drift/drift_shards.h"
 
 struct hc_drift_run {
     struct hc_device device;
@@ -11,6 +12,9 @@ struct hc_drift_run {
     struct hc_update *update;
     struct hc_rounder rounder; /* rounds in a training in fp64 */
     bool rounds;
+    int ranks;
+    int shards; /* of a batch */
+    int images; /* of a shard */
     int64_t
         weights;    /* elements of all parameters, which lie one behind the other in what follows */
     double *g;      /* gradients of the last pass, unscaled */
@@ -35,8 +39,8 @@ enum hc_status hc_drift_run_set_weights(struct hc_drift_run *run, const double *
 enum hc_status hc_drift_run_restart(struct hc_drift_run *run, const struct hc_rounding *rounding,
                                     const double *w, bool rounded_start);
 
-/* Forward and backward pass of one batch, with the gradients of loss * scale: gives run->g and the
-   loss. Rounded weights are used in this pass alone. */
+/* Forward and backward pass of one batch, shard by shard, with the gradients of loss * scale: gives
+   run->g, averaged over shards, and the loss. Rounded weights are used in this pass alone. */
 enum hc_status hc_drift_run_pass(struct hc_drift_run *run, const float *images,
                                  const int32_t *labels, float scale, float *loss);
 

@@ -2,6 +2,7 @@
 
 #include <string.h>
 
+#include "train/parallel/wrapper.h"
 #include "train/update/recipe_fields.h"
 #include "train/update/slot_plan.h"
 
@@ -14,6 +15,7 @@ const char *const hc_source_names[HC_SOURCE_COUNT] = {
     [HC_SOURCE_ACCUMULATION] = "accumulation",
     [HC_SOURCE_UNIT] = "accumulation: this unit",
     [HC_SOURCE_LOSS] = "loss",
+    [HC_SOURCE_REDUCTION] = "reduction over ranks",
     [HC_SOURCE_OPTIMIZER] = "optimizer",
     [HC_SOURCE_STATE] = "momenta",
     [HC_SOURCE_MASTER] = "master copy",
@@ -24,14 +26,42 @@ bool hc_rounds_otherwise(const struct hc_recipe *recipe)
     return recipe->stochastic || recipe->kahan;
 }
 
+/* In which format gradients are summed that the network stores in `format`, and how. */
+static void average_as(const struct hc_recipe *r, const enum hc_format format[2],
+                       struct hc_rounding *of)
+{
+    struct hc_wrapper wrapper = hc_wrapper_of(r);
+    for (int norm = 0; norm < 2; norm++) {
+        enum hc_format held = hc_wrapper_held(r, format[norm]);
+        of->average.held[norm] = held;
+        of->format[HC_SOURCE_REDUCTION][norm] =
+            hc_wrapper_all_reduce(&wrapper, held, 1, r->sum_loss).sum;
+    }
+    of->average.wrapper = r->wrapper;
+    of->average.algorithm = r->algorithm;
+    of->average.reduce = r->reduce;
+    of->average.bucket = r->bucket;
+    of->average.predivide = r->predivide;
+}
+
+static void average_exactly(struct hc_rounding *r)
+{
+    memset(&r->average, 0, sizeof r->average);
+    r->format[HC_SOURCE_REDUCTION][0] = r->format[HC_SOURCE_REDUCTION][1] = HC_FP64;
+}
+
+/* Roundings are compared byte by byte, so what lies between their members is 0 as well. */
 struct hc_rounding hc_rounding_of(const struct hc_recipe *r)
 {
     struct hc_rounding of;
+    enum hc_format gradient[2];
+    memset(&of, 0, sizeof of);
     bool wide = r->model == HC_FP64;
     enum hc_format single = wide ? HC_FP64 : HC_FP32;
     for (int norm = 0; norm < 2; norm++) {
         struct hc_slot_plan plan = hc_slot_plan(r, norm ? HC_ROLE_NORM : HC_ROLE_WEIGHT, 0);
         enum hc_format own = plan.format[HC_STATE_MODEL];
+        gradient[norm] = plan.format[HC_STATE_GRADIENT];
         for (int s = HC_SOURCE_WEIGHTS; s <= HC_SOURCE_WEIGHT_GRADIENTS; s++)
             of.format[s][norm] = r->model;
         of.format[HC_SOURCE_NORM][norm] = norm ? own : single;
@@ -46,6 +76,10 @@ struct hc_rounding hc_rounding_of(const struct hc_recipe *r)
         of.unscaled[norm] = plan.format[HC_STATE_MASTER_GRADIENT];
         of.start[norm] = r->masters == HC_MASTERS_FROM_FP32 ? HC_FP32 : own;
     }
+    if (wide)
+        average_exactly(&of);
+    else
+        average_as(r, gradient, &of);
     return of;
 }
 
@@ -58,7 +92,8 @@ static bool feeds_unit(const struct hc_rounding *r)
     return r->format[HC_SOURCE_ACCUMULATION][0] != HC_FP64;
 }
 
-struct hc_rounding hc_rounding_chosen(const struct hc_recipe *recipe, int k, bool alone, bool unit)
+struct hc_rounding hc_rounding_chosen(const struct hc_recipe *recipe, int k, bool alone, bool unit,
+                                      bool shards)
 {
     struct hc_rounding r = hc_rounding_of(recipe);
     if (unit)
@@ -74,6 +109,8 @@ struct hc_rounding hc_rounding_chosen(const struct hc_recipe *recipe, int k, boo
                 r.start[norm] = HC_FP64;
         }
     }
+    if (!shards || r.format[HC_SOURCE_REDUCTION][0] == HC_FP64)
+        average_exactly(&r);
     if (!feeds_unit(&r))
         r.format[HC_SOURCE_UNIT][0] = r.format[HC_SOURCE_UNIT][1] = HC_FP64;
     return r;
@@ -131,6 +168,10 @@ struct hc_recipe hc_widened(const struct hc_recipe *recipe)
     r.model = r.norm = r.statistics = r.loss = r.gradient = r.state = r.arithmetic = HC_FP64;
     r.masters = HC_MASTERS_NONE;
     r.scaler = (struct hc_scaler){.rule = HC_SCALER_NONE};
+    if (recipe->model != HC_FP64) {
+        r.wrapper = r.algorithm = r.reduce = r.bucket = 0;
+        r.predivide = 0;
+    }
     r.norm_rounded = r.tf32 = r.reciprocal = r.flat = r.stochastic = r.kahan = false;
     r.apart = true;
     if (r.decay == HC_DECAY_SCALED)

@@ -5,15 +5,16 @@
 #include "train/drift/drift.h"
 
 /* The recipe's formats in source k alone, or in all sources but k. k = HC_SOURCE_COUNT: in all.
-   `unit`: on a backend whose matrix unit is a source. */
-struct hc_rounding hc_rounding_chosen(const struct hc_recipe *recipe, int k, bool alone, bool unit);
+   `unit`: on a backend whose matrix unit is a source. `shards`: where gradients are averaged. */
+struct hc_rounding hc_rounding_chosen(const struct hc_recipe *recipe, int k, bool alone, bool unit,
+                                      bool shards);
 
 /* Whether the backend sums products of the recipe's 16-bit numbers otherwise than products in
    fp32. */
 bool hc_recipe_meets_unit(const struct hc_recipe *recipe, const struct hc_backend *backend);
 
 /* The recipe without clipping. hc_widened is what it stands for, in fp64 alone: parameter by
-   parameter, without a scaler. */
+   parameter, without a scaler or a wrapper. */
 struct hc_recipe hc_unclipped(const struct hc_recipe *recipe);
 struct hc_recipe hc_widened(const struct hc_recipe *recipe);
 

@@ -7,6 +7,7 @@
 #include "train/drift/drift_sources.h"
 #include "train/drift/drift_baseline.h"
 #include "train/data/loader.h"
+#include "train/parallel/parallel.h"
 
 struct hc_drift_study {
     struct hc_drift_options options;
@@ -214,9 +215,10 @@ static enum hc_status attribute(struct hc_drift_study *study, struct hc_drift_ba
         bool alone = i <= HC_SOURCE_COUNT;
         int k = alone ? i - 1 : i - 1 - HC_SOURCE_COUNT;
         bool unit = k == HC_SOURCE_UNIT;
-        if (unit && (alone || !drift->unit))
+        if ((unit && (alone || !drift->unit)) || (k == HC_SOURCE_REDUCTION && drift->shards == 1))
             continue;
-        struct hc_rounding rounding = hc_rounding_chosen(drift->recipe, k, alone, drift->unit);
+        struct hc_rounding rounding =
+            hc_rounding_chosen(drift->recipe, k, alone, drift->unit, drift->shards > 1);
         bool all = k == HC_SOURCE_COUNT;
         status =
             hc_baseline_measure(base, &rounding, &scales, all || unit ? &native : NULL, &effect);
@@ -233,6 +235,10 @@ static enum hc_status attribute(struct hc_drift_study *study, struct hc_drift_ba
             drift->alone_free[k] = effect.residual_distance;
         }
     }
+    if (drift->shards == 1) {
+        drift->without_gradient[HC_SOURCE_REDUCTION] = drift->alone_gradient[HC_SOURCE_COUNT];
+        drift->without_free[HC_SOURCE_REDUCTION] = drift->alone_free[HC_SOURCE_COUNT];
+    }
     if (!drift->unit) {
         drift->without_gradient[HC_SOURCE_UNIT] = drift->alone_gradient[HC_SOURCE_COUNT];
         drift->without_free[HC_SOURCE_UNIT] = drift->alone_free[HC_SOURCE_COUNT];
@@ -248,9 +254,15 @@ enum hc_status hc_drift_measure(struct hc_drift_study *study, const struct hc_re
     bool skips = false;
     struct hc_drift_baseline *base;
     struct hc_recipe own = hc_unclipped(recipe);
+    int ranks = study->options.ranks;
     *drift = (struct hc_drift){.recipe = recipe,
+                               .ranks = ranks,
+                               .shards = hc_drift_shards(ranks, recipe),
                                .unit = hc_recipe_meets_unit(recipe, study->options.backend)};
-    enum hc_status status = baseline_of(study, &own, &base);
+    enum hc_status status =
+        ranks > 0 ? hc_parallel_check(ranks, recipe, study->options.batch) : HC_OK;
+    if (status == HC_OK)
+        status = baseline_of(study, &own, &base);
     if (status != HC_OK)
         return status;
     int64_t before = base->passes;
