@@ -43,8 +43,8 @@ static inline uint64_t hc_ptx_mul_hi_u64(uint64_t a, uint64_t b)
 
 /* A position beyond the word inserts nothing, and bits of the field beyond it are lost. Position
    and length are bytes. */
-static inline uint64_t hc_ptx_bfi(uint64_t field, uint64_t into, uint64_t position,
-                                  uint64_t length, unsigned width)
+static inline uint64_t hc_ptx_bfi(uint64_t field, uint64_t into, uint64_t position, uint64_t length,
+                                  unsigned width)
 {
     position &= 0xff;
     length &= 0xff;

@@ -116,7 +116,8 @@ void hc_net_feed(struct hc_net *net, struct hc_tensor images, struct hc_tensor l
 
 /* Queue the passes of hc_net_train and hc_net_infer, and wait for nothing but other ranks. `loss`
    and `right` are fp32 [1] in the backend's memory; the loss is mean or sum as the recipe says,
-   rounded to the format that it holds it in. Training writes them to hc_net_loss and hc_net_right. */
+   rounded to the format that it holds it in. Training writes them to hc_net_loss and
+   hc_net_right. */
 enum hc_status hc_net_queue_train(struct hc_net *net, const struct hc_tensor *scale);
 enum hc_status hc_net_queue_infer(struct hc_net *net, int count, struct hc_tensor loss,
                                   struct hc_tensor right);

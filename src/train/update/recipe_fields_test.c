@@ -105,9 +105,9 @@ Test(recipe_fields, what_came_later_is_quiet_where_a_recipe_lacks_it)
 {
     static const char *const later[] = {
         "group_rates=1/1",  "group_decays=0",   "split_bn_bias=true", "clip=1",
-         "clip_groups=true", "clip_scaled=true", "rate_inside=true",   "wrapper=fsdp",
-         "algorithm=tree",   "reduce=fp32",      "predivide=1",        "bucket=1",
-         "norm_sync=true"};
+        "clip_groups=true", "clip_scaled=true", "rate_inside=true",   "wrapper=fsdp",
+        "algorithm=tree",   "reduce=fp32",      "predivide=1",        "bucket=1",
+        "norm_sync=true"};
     cr_assert_eq(read_text("amp"), HC_OK);
     for (int f = 0; f < hc_recipe_fields(); f++) {
         const char *key = hc_recipe_field_key(f);
