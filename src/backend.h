@@ -234,8 +234,8 @@ struct hc_backend {
     enum hc_status (*judge)(struct hc_queue *queue, const struct hc_call *call, uint32_t first,
                             struct hc_judged *judged);
 
-    /* The stream on which the queue's work stands, behind all that it was given: a cudaStream_t, for
-       a library that queues work of its own there. NULL, with a line, while the queue captures
+    /* The stream on which the queue's work stands, behind all that it was given: a cudaStream_t,
+       for a library that queues work of its own there. NULL, with a line, while the queue captures
        or after an error. A NULL slot: the backend has no streams. */
     void *(*stream)(struct hc_queue *queue);
 
