@@ -3,9 +3,9 @@
 
    The time of a step on one GPU is given, not known: it goes to the layers by their products, a
    third of it forward and two thirds backward, in the reverse order of the layers. Other work
-   (batch norm, the update, the start of kernels) has no time of its own. A bucket's all-reduce begins
-   when the last of its gradients is there and the bucket before it is done, and disturbs nothing.
-   The step ends when the backward pass and the last all-reduce have ended. */
+   (batch norm, the update, the start of kernels) has no time of its own. A bucket's all-reduce
+   begins when the last of its gradients is there and the bucket before it is done, and disturbs
+   nothing. The step ends when the backward pass and the last all-reduce have ended. */
 #ifndef HC_TRAIN_PARALLEL_STEP_MODEL_H
 #define HC_TRAIN_PARALLEL_STEP_MODEL_H
 
