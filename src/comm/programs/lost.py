@@ -2,7 +2,8 @@
 
     lost.py MPIRUN RANKS [ROUNDS [SEED]]
 
-MPIRUN is .ci/mpirun, RANKS the program of ranks.c. Each scene must end within ten seconds with exit
+MPIRUN is .ci/mpirun, or a script that calls `srun -K1 --mpi=pmix`; RANKS is the program of
+ranks.c. Each scene must end within ten seconds with exit
 status 2, with one line of halfcheck's that names the rank, and with none of its processes left.
 """
 
@@ -19,6 +20,9 @@ from pathlib import Path
 
 RANKS = 4
 WITHIN = 10.0
+# srun ends the others by a signal, and ends with that.
+BY_SRUN = (2, 128 + signal.SIGKILL, 128 + signal.SIGTERM)
+AFTER_KILL = BY_SRUN if "srun" in sys.argv[1] else (2,)
 SILENCE = int(os.environ.get("HALFCHECK_WATCH", "6"))
 
 
@@ -123,14 +127,14 @@ class Scenes:
     def guard_killed(self) -> None:
         """mpirun sees that its own child was killed, and ends with another status."""
         self.lose("guard killed", lambda process: os.kill(parent_of(process), signal.SIGKILL),
-                  "nothing is heard of it", (2, 128 + signal.SIGKILL))
+                  "nothing is heard of it", BY_SRUN)
 
     def machine_gone(self) -> None:
         """Neither the rank nor its guard says anything, and no connection is closed."""
         def stop(process: int) -> None:
             os.kill(parent_of(process), signal.SIGSTOP)
             os.kill(process, signal.SIGSTOP)
-        self.lose("machine gone", stop, "nothing is heard of it")
+        self.lose("machine gone", stop, "nothing is heard of it", AFTER_KILL)
 
     def killed_at_start(self) -> None:
         """Before or while it joins: then only its guard knows it, perhaps not its host."""
@@ -143,7 +147,8 @@ class Scenes:
             victim = self.random.choice(self.workers() or children)
             os.kill(victim, signal.SIGKILL)
             self.expect("killed at the start", job,
-                        rf"rank \d of {RANKS} \(.*, process {victim}\) is gone \(signal 9\)")
+                        rf"rank \d of {RANKS} \(.+, process {victim}\) is gone \(signal 9\)",
+                        AFTER_KILL)
 
     def own(self) -> list[int]:
         """The processes of this program."""
@@ -184,6 +189,20 @@ class Scenes:
         ):
             self.expect(how, Job(self.mpirun, self.program, "leaves", how), pattern)
 
+    def asked_to_end(self) -> None:
+        """Ctrl-C, or scancel: nobody is lost, and nobody says so."""
+        for number in (signal.SIGINT, signal.SIGTERM):
+            for _ in range(self.rounds):
+                job = Job(self.mpirun, self.program, "hangs")
+                job.wait_for_ranks()
+                time.sleep(self.random.random() * 0.2)
+                job.job.send_signal(number)
+                status, lines, _ = job.end()
+                left = job.left()
+                if status == 0 or lines or left:
+                    self.failed += 1
+                    print(f"asked to end: status {status}, left {left}: {lines}")
+
     def strangers_are_not_heard(self) -> None:
         """Somebody connects to the guards while they connect to each other, and says nonsense."""
         job = Job(self.mpirun, self.program, "works")
@@ -206,7 +225,8 @@ class Scenes:
     def run(self) -> int:
         """All of them."""
         for scene in (self.killed, self.killed_at_start, self.stopped, self.guard_killed,
-                      self.machine_gone, self.goes_its_own_way, self.strangers_are_not_heard):
+                      self.machine_gone, self.goes_its_own_way, self.asked_to_end,
+                      self.strangers_are_not_heard):
             scene()
         print(f"{self.failed} failed; the longest took {self.longest:.1f} s")
         return int(self.failed > 0)

@@ -21,7 +21,9 @@ enum {
     SETTLE = 300,        /* until those who are lost together are all known */
     SPEAK_ANYWAY = 3000, /* if the speaker has not spoken */
     GRACE = 2000,        /* from one rank's refusal until the others must have ended */
-    FINISH = 20000       /* from the last rank's end until this one must be gone */
+    FINISH = 20000,      /* from the last rank's end until this one must be gone */
+    START = 10,          /* times the silence, until all ranks have met */
+    AFTER_FIRST = 1000   /* what all would say at the start, the first says, and ends all */
 };
 
 enum { WRONG = 2 }; /* the exit status of a job that could not do its work */
@@ -33,6 +35,12 @@ static int64_t milliseconds(void)
     return (int64_t)time.tv_sec * 1000 + time.tv_nsec / 1000000 + 1;
 }
 
+static void rest(long time)
+{
+    const struct timespec moment = {time / 1000, time % 1000 * 1000000};
+    (void)nanosleep(&moment, NULL);
+}
+
 /* The line that hc_fail has kept has no control characters, whatever another host's name is. */
 static void say_message(void)
 {
@@ -42,32 +50,37 @@ static void say_message(void)
         return; /* nobody reads */
 }
 
+/* What is to be done about the loss. */
+static const char *advice(const struct hc_guard *guard)
+{
+    if (guard->has_table)
+        return "the run goes on from its checkpoint with --resume";
+    return guard->by_srun ? "it has not met the others, for which Open MPI needs srun --mpi=pmix"
+                          : "it has not met the others";
+}
+
 /* how: what is known of its end. */
 static void say_gone(const struct hc_guard *guard, int rank, const char *how)
 {
     const struct hc_watch_entry *entry = &guard->peers.shared->table[rank];
-    const struct hc_watch_entry *own = &guard->peers.shared->table[guard->peers.rank];
     char others[48] = "";
     if (guard->peers.lost_count > 1)
-        (void)snprintf(others, sizeof others, ", with %d others", guard->peers.lost_count - 1);
-    (void)hc_fail(HC_DEVICE,
-                  "rank %d of %d (%s, process %lld) is gone (%s)%s; the run goes on from its "
-                  "checkpoint with --resume",
-                  rank, guard->peers.size, entry->host[0] ? entry->host : own->host,
+        (void)snprintf(others, sizeof others, ", with %d more", guard->peers.lost_count - 1);
+    (void)hc_fail(HC_DEVICE, "rank %d of %d (%s, process %lld) is gone (%s)%s; %s", rank,
+                  guard->peers.size, entry->host,
                   rank == guard->peers.rank ? (long long)guard->process : (long long)entry->process,
-                  how, others);
+                  how, others, advice(guard));
     say_message();
 }
 
 /* A stopped or hung rank is killed. One that cannot even be killed is left to the system. */
 static void end_worker(struct hc_guard *guard)
 {
-    const struct timespec moment = {0, 2000000L};
     if (!guard->is_alive)
         return;
     (void)kill(guard->process, SIGKILL);
     for (int turn = 0; turn < 500 && waitpid(guard->process, NULL, WNOHANG) == 0; turn++)
-        (void)nanosleep(&moment, NULL);
+        rest(2);
     guard->is_alive = false;
 }
 
@@ -99,6 +112,14 @@ static _Noreturn void end_by_signal(struct hc_guard *guard, int number)
     _exit(128 + number);
 }
 
+/* Whether a rank is lost, of which nobody has spoken yet, and this guard is the one to speak. One
+   that ends on request says that the job is over before it is lost. */
+static bool is_to_speak(const struct hc_guard *guard)
+{
+    return guard->is_trusted && !guard->peers.is_over && guard->peers.lost_count > 0 &&
+           hc_peers_speaks(&guard->peers);
+}
+
 /* What the rank's own end says of the job. A rank that ends with status 2 has said why. */
 static void conclude(struct hc_guard *guard, int ended)
 {
@@ -106,12 +127,17 @@ static void conclude(struct hc_guard *guard, int ended)
     guard->is_alive = false;
     if (guard->has_done)
         finish(guard, WIFEXITED(ended) ? WEXITSTATUS(ended) : guard->status);
+    /* Whoever has started the ranks may be the first to see that one is lost, and end the others. */
+    if (guard->requested && is_to_speak(guard))
+        say_gone(guard, guard->peers.first_lost, "nothing is heard of it");
     if (WIFSIGNALED(ended) && guard->requested)
         end_by_signal(guard, guard->requested);
     if (WIFSIGNALED(ended)) {
         (void)snprintf(how, sizeof how, "signal %d", WTERMSIG(ended));
         say_gone(guard, guard->peers.rank, how);
     } else if (WEXITSTATUS(ended) != WRONG && !guard->requested) {
+        if (!guard->has_table && guard->peers.rank > 0)
+            rest(AFTER_FIRST);
         (void)snprintf(how, sizeof how, "it has ended with status %d", WEXITSTATUS(ended));
         say_gone(guard, guard->peers.rank, how);
     }
@@ -130,6 +156,7 @@ static void listen_to_rank(struct hc_guard *guard)
     while (recv(guard->control, bytes, sizeof bytes, MSG_DONTWAIT) == (ssize_t)sizeof bytes) {
         guard->heard = guard->now;
         if (bytes[0] == HC_RANK_HAS_TABLE) {
+            guard->has_table = true;
             guard->is_asked = true;
             hc_peers_join(&guard->peers, guard->now);
         } else if (bytes[0] == HC_RANK_TRUSTS) {
@@ -174,6 +201,23 @@ static void help_to_join(struct hc_guard *guard)
     answer(guard, HC_GUARD_JOINED, joined > 0);
 }
 
+/* Guards that are not linked cannot tell each other that a rank is lost. Where whoever has started
+   the ranks does not end them, the others would wait for it in the library's start. */
+static void look_for_a_start(struct hc_guard *guard)
+{
+    int64_t time = START * guard->peers.silence;
+    if (guard->has_table || guard->now - guard->started < time)
+        return;
+    if (guard->peers.rank == 0) {
+        (void)hc_fail(HC_DEVICE,
+                      "%d ranks have not met within %d s: one of them may be gone; a start that "
+                      "is slow needs a larger HALFCHECK_WATCH",
+                      guard->peers.size, (int)(time / 1000));
+        say_message();
+    }
+    end_job(guard, WRONG);
+}
+
 static void look_for_losses(struct hc_guard *guard)
 {
     struct hc_peers *peers = &guard->peers;
@@ -185,6 +229,7 @@ static void look_for_losses(struct hc_guard *guard)
     }
     if (peers->is_over)
         finish(guard, WRONG);
+    look_for_a_start(guard);
     if (!guard->is_trusted)
         return;
     if (peers->wrong_since && guard->now - peers->wrong_since > GRACE && !guard->has_done)
@@ -236,7 +281,7 @@ _Noreturn void hc_guard_run(struct hc_guard *guard)
     struct pollfd *polls = calloc((size_t)count, sizeof *polls);
     allow_many_files();
     guard->signals = open_signals();
-    guard->heard = guard->now = milliseconds();
+    guard->started = guard->heard = guard->now = milliseconds();
     for (int ended = 0; polls;) {
         polls[0] = (struct pollfd){.fd = guard->signals, .events = POLLIN};
         polls[1] = (struct pollfd){.fd = guard->control, .events = POLLIN};

@@ -27,7 +27,10 @@ struct hc_guard {
     int signals;
     int64_t now;
     int64_t heard; /* when the rank told last that it lives */
-    bool is_asked; /* the rank waits to hear that all guards are linked */
+    bool by_srun;
+    int64_t started;
+    bool has_table; /* the rank has met the others */
+    bool is_asked;  /* it waits to hear that all guards are linked */
     bool is_trusted;
     bool has_done; /* the rank */
     int status;    /* that it said it would end with */

@@ -94,9 +94,11 @@ static enum hc_status start_thread(void)
 }
 
 /* In the parent, which does not return. */
-static _Noreturn void guard_rank(pid_t process, int control, int listener, int64_t milliseconds)
+static _Noreturn void guard_rank(pid_t process, int control, int listener, int64_t milliseconds,
+                                 bool by_srun)
 {
     static struct hc_guard guard;
+    guard.by_srun = by_srun;
     guard.process = process;
     guard.is_alive = true;
     guard.control = control;
@@ -123,6 +125,7 @@ enum hc_status hc_watch_begin(const struct hc_started *started)
     (void)fcntl(ends[0], F_SETFD, FD_CLOEXEC);
     (void)fcntl(ends[1], F_SETFD, FD_CLOEXEC);
     int listener = hc_watch_listen(started->on_one_host, &watch.mine);
+    watch.shared.table[watch.rank] = watch.mine;
     /* If it were ignored, a child's end would go unnoticed. */
     (void)signal(SIGCHLD, SIG_DFL);
     pid_t process = fork();
@@ -130,7 +133,8 @@ enum hc_status hc_watch_begin(const struct hc_started *started)
         return hc_fail(HC_DEVICE, "no process for a rank: %s", strerror(errno));
     (void)close(ends[process > 0]);
     if (process > 0)
-        guard_rank(process, ends[0], listener, (int64_t)seconds * 1000);
+        guard_rank(process, ends[0], listener, (int64_t)seconds * 1000,
+                   strcmp(started->starter, "srun") == 0);
     if (listener >= 0)
         (void)close(listener);
     watch.control = ends[1];
