@@ -12,6 +12,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "comm/watch/neighbours.h"
 #include "op/status.h"
 
 /* Milliseconds. */
@@ -53,7 +54,7 @@ static void say_message(void)
 /* What is to be done about the loss. */
 static const char *advice(const struct hc_guard *guard)
 {
-    if (guard->has_table)
+    if (guard->has_met)
         return "the run goes on from its checkpoint with --resume";
     return guard->by_srun ? "it has not met the others, for which Open MPI needs srun --mpi=pmix"
                           : "it has not met the others";
@@ -95,6 +96,8 @@ static _Noreturn void finish(struct hc_guard *guard, int status)
 static _Noreturn void end_job(struct hc_guard *guard, int status)
 {
     hc_peers_tell(&guard->peers, HC_NOTICE_OVER, guard->peers.rank, status);
+    if (!guard->is_trusted)
+        hc_neighbours_tell(guard->neighbours, guard->peers.size);
     finish(guard, status);
 }
 
@@ -127,7 +130,7 @@ static void conclude(struct hc_guard *guard, int ended)
     guard->is_alive = false;
     if (guard->has_done)
         finish(guard, WIFEXITED(ended) ? WEXITSTATUS(ended) : guard->status);
-    /* Whoever has started the ranks may be the first to see that one is lost, and end the others. */
+    /* Whoever has started the ranks may be the first to see a loss, and end the others. */
     if (guard->requested && is_to_speak(guard))
         say_gone(guard, guard->peers.first_lost, "nothing is heard of it");
     if (WIFSIGNALED(ended) && guard->requested)
@@ -136,7 +139,7 @@ static void conclude(struct hc_guard *guard, int ended)
         (void)snprintf(how, sizeof how, "signal %d", WTERMSIG(ended));
         say_gone(guard, guard->peers.rank, how);
     } else if (WEXITSTATUS(ended) != WRONG && !guard->requested) {
-        if (!guard->has_table && guard->peers.rank > 0)
+        if (!guard->has_met && guard->peers.rank > 0)
             rest(AFTER_FIRST);
         (void)snprintf(how, sizeof how, "it has ended with status %d", WEXITSTATUS(ended));
         say_gone(guard, guard->peers.rank, how);
@@ -156,10 +159,10 @@ static void listen_to_rank(struct hc_guard *guard)
     while (recv(guard->control, bytes, sizeof bytes, MSG_DONTWAIT) == (ssize_t)sizeof bytes) {
         guard->heard = guard->now;
         if (bytes[0] == HC_RANK_HAS_TABLE) {
-            guard->has_table = true;
             guard->is_asked = true;
             hc_peers_join(&guard->peers, guard->now);
         } else if (bytes[0] == HC_RANK_TRUSTS) {
+            guard->has_met = true;
             guard->is_trusted = bytes[1];
             hc_peers_shut(&guard->peers);
         } else if (bytes[0] == HC_RANK_HAS_DONE) {
@@ -201,12 +204,12 @@ static void help_to_join(struct hc_guard *guard)
     answer(guard, HC_GUARD_JOINED, joined > 0);
 }
 
-/* Guards that are not linked cannot tell each other that a rank is lost. Where whoever has started
-   the ranks does not end them, the others would wait for it in the library's start. */
+/* Guards on other hosts that are not linked cannot tell each other that a rank is lost. Where whoever
+   has started the ranks does not end them, the others would wait for it in the library's start. */
 static void look_for_a_start(struct hc_guard *guard)
 {
     int64_t time = START * guard->peers.silence;
-    if (guard->has_table || guard->now - guard->started < time)
+    if (guard->has_met || guard->now - guard->started < time)
         return;
     if (guard->peers.rank == 0) {
         (void)hc_fail(HC_DEVICE,
@@ -227,7 +230,7 @@ static void look_for_losses(struct hc_guard *guard)
         say_gone(guard, peers->rank, how);
         end_job(guard, WRONG);
     }
-    if (peers->is_over)
+    if (peers->is_over || hc_neighbours_heard(guard->neighbours))
         finish(guard, WRONG);
     look_for_a_start(guard);
     if (!guard->is_trusted)
@@ -277,15 +280,17 @@ static void allow_many_files(void)
 
 _Noreturn void hc_guard_run(struct hc_guard *guard)
 {
-    int count = 2 + hc_peers_polls(&guard->peers);
+    int count = 3 + hc_peers_polls(&guard->peers);
     struct pollfd *polls = calloc((size_t)count, sizeof *polls);
     allow_many_files();
     guard->signals = open_signals();
+    guard->neighbours = hc_neighbours_open(guard->peers.rank);
     guard->started = guard->heard = guard->now = milliseconds();
     for (int ended = 0; polls;) {
         polls[0] = (struct pollfd){.fd = guard->signals, .events = POLLIN};
         polls[1] = (struct pollfd){.fd = guard->control, .events = POLLIN};
-        hc_peers_prepare(&guard->peers, polls + 2);
+        polls[2] = (struct pollfd){.fd = guard->neighbours, .events = POLLIN};
+        hc_peers_prepare(&guard->peers, polls + 3);
         if (poll(polls, (nfds_t)count, TICK) < 0 && errno != EINTR)
             break;
         int64_t before = guard->now;
@@ -296,7 +301,7 @@ _Noreturn void hc_guard_run(struct hc_guard *guard)
         }
         pass_signals_on(guard);
         listen_to_rank(guard);
-        hc_peers_serve(&guard->peers, polls + 2, guard->now);
+        hc_peers_serve(&guard->peers, polls + 3, guard->now);
         if (waitpid(guard->process, &ended, WNOHANG) == guard->process) {
             listen_to_rank(guard);
             conclude(guard, ended);

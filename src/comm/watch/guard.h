@@ -29,8 +29,9 @@ struct hc_guard {
     int64_t heard; /* when the rank told last that it lives */
     bool by_srun;
     int64_t started;
-    bool has_table; /* the rank has met the others */
-    bool is_asked;  /* it waits to hear that all guards are linked */
+    bool has_met; /* the rank has met the others, and knows whether all guards are linked */
+    int neighbours;
+    bool is_asked; /* it waits to hear that all guards are linked */
     bool is_trusted;
     bool has_done; /* the rank */
     int status;    /* that it said it would end with */

@@ -5,8 +5,8 @@
 
    The variable HALFCHECK_WATCH says after how many seconds of silence a rank is lost (6), or 0: no
    watch, for who stops ranks in a debugger. Before the ranks have met, in the library's own start,
-   a guard can only end its own rank, and leaves the others to whoever started them; after ten times
-   the silence it gives up waiting for them. */
+   a guard can only tell those on its own host, and leaves the others to whoever started them; after
+   ten times the silence they give up. */
 #ifndef HC_COMM_WATCH_WATCH_H
 #define HC_COMM_WATCH_WATCH_H
 
