@@ -105,6 +105,20 @@ Test(judge_command, both_layouts_of_a_right_convolution_pass)
     cr_expect_neq(run_shell("$hc judge conv2d --tensors nhwc --set pad=1")->status, 0);
 }
 
+/* 2048 and seven ones, added one at a time in half: each one is lost. What a cluster's own library
+   has averaged is judged like this. */
+Test(judge_command, a_sum_over_ranks_in_half_is_judged_as_one)
+{
+    static const uint16_t x[8] = {0x6800, 0x3c00, 0x3c00, 0x3c00, 0x3c00, 0x3c00, 0x3c00, 0x3c00};
+    const char *const half[] = {"PASS  all_reduce", "real      2055", "got       2048", NULL};
+    const char *const wide[] = {"FAIL  all_reduce", "got       2048", NULL};
+    write_npy("ranks.npy", "<f2", "(8, 1)", x, sizeof x);
+    write_npy("sum.npy", "<f2", "(1,)", x, 2);
+    prints("$hc judge all_reduce --in ranks.npy --out sum.npy --accumulator half", 0, half);
+    prints("$hc judge all_reduce --in ranks.npy --out sum.npy --set sum=fp16", 0, half);
+    prints("$hc judge all_reduce --in ranks.npy --out sum.npy", 1, wide);
+}
+
 Test(judge_command, nothing_to_judge_is_no_pass)
 {
     const char *const none[] = {"MISTRUSTED  scale", "The outputs have no elements", NULL};

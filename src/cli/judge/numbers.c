@@ -106,8 +106,9 @@ enum hc_status hc_accumulator_read(const char *text, struct hc_call *call,
         enum hc_format format = call->in[HC_FIRST].format;
         *accumulator =
             (struct hc_accumulator){.precision = hc_formats[format].precision, .block = 1};
-        if (hc_ops[call->op].class_ == HC_CLASS_REDUCTION ||
-            hc_ops[call->op].class_ == HC_CLASS_GEMM)
+        enum hc_op_class class_ = hc_ops[call->op].class_;
+        if (class_ == HC_CLASS_REDUCTION || class_ == HC_CLASS_GEMM ||
+            class_ == HC_CLASS_COLLECTIVE)
             hc_call_compute_in(call, format);
         return hc_call_check(call);
     }
