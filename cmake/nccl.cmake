@@ -53,7 +53,9 @@ add_library(halfcheck-nccl MODULE ${NCCL_SOURCES})
 set(exports ${CMAKE_SOURCE_DIR}/src/comm/nccl/exports.map)
 set_target_properties(halfcheck-nccl PROPERTIES PREFIX "" LINK_DEPENDS ${exports})
 target_include_directories(halfcheck-nccl SYSTEM PRIVATE ${CUDA_INCLUDE} ${NCCL_INCLUDE})
-target_link_options(halfcheck-nccl PRIVATE -Wl,--version-script=${exports} -Wl,-z,defs
-                    -static-libgcc)
+target_link_options(halfcheck-nccl PRIVATE -Wl,--version-script=${exports} -static-libgcc)
+if(NOT CMAKE_C_FLAGS MATCHES "-fsanitize=") # whose functions are the program's
+  target_link_options(halfcheck-nccl PRIVATE -Wl,-z,defs)
+endif()
 target_link_libraries(halfcheck-nccl PRIVATE hc_comm_headers_only hc_num ${NCCL_LIBRARY}
                       ${CUDA_RUNTIME} Threads::Threads ${CMAKE_DL_LIBS} rt)
