@@ -36,7 +36,7 @@ static void show(struct hc_bench_run *run, const struct hc_step_model *model, co
     hc_bench_rate(run, &(struct hc_rate){.what = what,
                                          .rate = 1 / time.step,
                                          .unit = "steps/s",
-                                         .against = "one GPU",
+                                         .against = "1 GPU",
                                          .other = 1 / model->alone});
 }
 
