@@ -17,8 +17,8 @@ elseif(HC_PORTABLE)
 else()
   find_path(NCCL_INCLUDE nccl.h HINTS ${NCCL_HOME} ENV NCCL_HOME ${toolkits}
             PATH_SUFFIXES include)
-  find_library(NCCL_LIBRARY NAMES nccl libnccl.so.2 HINTS ${NCCL_HOME} ENV NCCL_HOME ${toolkits}
-               PATH_SUFFIXES lib64 lib)
+  find_library(NCCL_LIBRARY NAMES nccl libnccl.so.2 NAMES_PER_DIR
+               HINTS ${NCCL_HOME} ENV NCCL_HOME ${toolkits} PATH_SUFFIXES lib64 lib)
   if(NOT NCCL_INCLUDE OR NOT NCCL_LIBRARY)
     set(no_nccl "built without NCCL: no nccl.h or libnccl; set NCCL_HOME")
   else()
