@@ -7,6 +7,7 @@
 
 #include "cli/ranks/ranks.h"
 #include "cli/training/comparison.h"
+#include "cli/training/drift_ranks.h"
 #include "cli/training/drift.h"
 #include "cli/training/folder.h"
 #include "cli/training/training_run.h"
@@ -193,10 +194,11 @@ static int conclude(const struct hc_comparison *c, const char *folder)
 }
 
 static bool read_settings(struct hc_training *training, struct hc_comparison *c,
-                          const char **recipes, int *seeds, int argc, char **argv, int *status)
+                          const char **recipes, const char **ranks, int *seeds, int argc,
+                          char **argv, int *status)
 {
     int words;
-    struct hc_option options[HC_TRAINING_OPTIONS + 7] = {
+    struct hc_option options[HC_TRAINING_OPTIONS + 8] = {
         {.name = "recipes",
          .value = "R,R:N,...",
          .list = recipes,
@@ -240,6 +242,12 @@ static bool read_settings(struct hc_training *training, struct hc_comparison *c,
                            .least = 1,
                            .most = 1000,
                            .help = "steps of --drift, each with a tenth of --lr (default 10)"};
+    options[HC_TRAINING_OPTIONS + 6] = (struct hc_option){
+        .name = "ranks",
+        .value = "N,N,...",
+        .list = ranks,
+        .help = "of --drift: the same with each batch shared by so many ranks, such as 1,2,4,8;\n"
+                "their average is a source of its own"};
     if (!hc_read_options(&hc_command_compare, options, argc, argv, &words, status))
         return false;
     if (words > 0)
@@ -252,15 +260,18 @@ static int run(int argc, char **argv)
 {
     int status;
     const char *recipes = NULL;
+    const char *ranks = NULL;
     struct hc_training training;
     struct hc_comparison c = {.training = &training, .margin = 1, .steps = 10};
     int seeds = 1;
-    if (!read_settings(&training, &c, &recipes, &seeds, argc, argv, &status))
+    if (!read_settings(&training, &c, &recipes, &ranks, &seeds, argc, argv, &status))
         return status;
     const char *folder = training.out == NULL ? default_folder : training.out;
     if (hc_training_choose(&training) != HC_OK || hc_training_ranks(&training) != HC_OK ||
-        choose_recipes(recipes, &c, seeds) != HC_OK)
+        choose_recipes(recipes, &c, seeds) != HC_OK || hc_drift_read_ranks(ranks, &c) != HC_OK ||
+        hc_drift_check_ranks(&c) != HC_OK)
         return hc_complain_message();
+    training.ranks = c.drift ? 0 : training.ranks; /* those of a job do not share its steps */
     int lock = -1;
     enum hc_status opened = hc_training_open(&training, c.recipe, c.recipes);
     part(&training);

@@ -17,7 +17,7 @@
 #include "cli/training/training.h"
 #include "train/update/recipe_fields.h"
 
-enum { HC_MAX_COMPARED = 48, HC_MAX_SEEDS = 1000 };
+enum { HC_MAX_COMPARED = 48, HC_MAX_SEEDS = 1000, HC_MAX_DRIFT_RANKS = 16 };
 
 /* With several backends each recipe stands there once for each of them, side by side, and "recipe"
    below means one on its backend. All are compared with the same base.
@@ -36,6 +36,8 @@ struct hc_comparison {
     double margin;                 /* of accuracy, in points */
     bool drift;                    /* measure drift instead (cli/training/drift.h), over `steps` */
     int steps;
+    int ranks[HC_MAX_DRIFT_RANKS]; /* numbers of ranks that drift is measured with */
+    int ranks_count;               /* 0: nothing is cut into shards */
     struct hc_training_run *run;
 };
 

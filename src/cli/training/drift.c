@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cli/training/drift_record.h"
+#include "cli/training/drift_ranks.h"
 #include "cli/report/script.h"
 #include "op/text.h"
 #include "op/output.h"
@@ -51,12 +51,17 @@ static void print_attribution(const struct hc_drift_report *r, int recipe, FILE 
     const struct hc_drift *d = &r->drift[recipe];
     char label[HC_COMPARED_LABEL];
     char alone[2][16];
+    char ranks[32] = "";
     hc_comparison_label(r->c, recipe, label);
-    int width = hc_drift_has_source(r, HC_SOURCE_UNIT) ? 23 : 18;
+    if (r->ranks > 0)
+        (void)snprintf(ranks, sizeof ranks, ", %d rank%s", r->ranks, r->ranks == 1 ? "" : "s");
+    int width = hc_drift_has_source(r, HC_SOURCE_UNIT)        ? 23
+                : hc_drift_has_source(r, HC_SOURCE_REDUCTION) ? 20
+                                                              : 18;
     hc_print(out,
-             "\n%s: its formats put into the fp64 run    gradient (measured %.2e)     "
+             "\n%s%s: its formats put into the fp64 run    gradient (measured %.2e)     "
              "weights (measured %.2e)\n",
-             label, d->all.error, d->free);
+             label, ranks, d->all.error, d->free);
     hc_print(out, "  %-*s %-6s %12s %12s %14s %12s\n", width, "source", "format", "alone",
              "all but it", "alone", "all but it");
     for (int k = 0; k < HC_SOURCE_COUNT; k++)
@@ -96,11 +101,17 @@ static void print_units(const struct hc_drift_report *r, FILE *out)
 static void print(FILE *out, const void *report)
 {
     const struct hc_drift_report *r = report;
-    print_summary(r, out);
-    for (int i = 0; i < r->c->recipes; i++)
-        print_attribution(r, i, out);
-    if (r->c->training->backend_count > 1)
-        print_units(r, out);
+    for (int part = 0; part < r->parts; part++) {
+        const struct hc_drift_report one = hc_drift_of_ranks(r, part);
+        (void)fputs(part > 0 ? "\n" : "", out);
+        hc_drift_print_ranks(&one, out);
+        print_summary(&one, out);
+        for (int i = 0; i < r->c->recipes; i++)
+            print_attribution(&one, i, out);
+        if (r->c->training->backend_count > 1)
+            print_units(&one, out);
+    }
+    hc_drift_print_averages(r, out);
     (void)fputs(
         "\nalone: the fp64 run with only this rounding; all but it: with all the others; left "
         "over: "
@@ -130,6 +141,8 @@ static void print_spreads(const struct hc_drift_report *r)
     double deviation[2];
     char label[HC_COMPARED_LABEL];
     int width = hc_comparison_width(r->c);
+    if (r->ranks > 0)
+        hc_print(stdout, "\n%d rank%s:", r->ranks, r->ranks == 1 ? "" : "s");
     hc_print(stdout, "\nmeans over %d seeds, and the deviation of one seed\n%-*s %21s %21s\n",
              r->seeds, width, "recipe", "gradient", "weights");
     for (int i = 0; i < r->c->recipes; i++) {
@@ -156,14 +169,21 @@ static void draw(const struct hc_drift_report *r)
     hc_plot_integer(values, "per_layer", 0, layers + 1);
     hc_plot_integer(values, "synthetic", 0, r->c->training->set.synthetic);
     hc_plot_integer(values, "steps", 0, r->steps);
-    hc_plot_integer(values, "sources", 0,
-                    HC_SOURCE_COUNT - !hc_drift_has_source(r, HC_SOURCE_UNIT));
-    hc_plot_integer(values, "many", 0, r->c->recipes);
-    hc_plot_array(values, "recipe_name", r->c->recipes);
-    hc_plot_array(values, "recipe_tic", r->c->recipes);
-    for (int i = 0; i < r->c->recipes; i++) {
-        char label[HC_COMPARED_LABEL];
-        hc_comparison_label(r->c, i, label);
+    int sources = 0;
+    int many = r->c->recipes * r->parts;
+    for (int k = 0; k < HC_SOURCE_COUNT; k++)
+        sources += hc_drift_has_source(r, k);
+    hc_plot_integer(values, "sources", 0, sources);
+    hc_plot_integer(values, "many", 0, many);
+    hc_plot_array(values, "recipe_name", many);
+    hc_plot_array(values, "recipe_tic", many);
+    for (int i = 0; i < many; i++) {
+        char label[HC_COMPARED_LABEL + 20];
+        const struct hc_drift_report one = hc_drift_of_ranks(r, i / r->c->recipes);
+        hc_comparison_label(r->c, i % r->c->recipes, label);
+        if (one.ranks > 0)
+            (void)snprintf(label + strlen(label), 20, ", %d rank%s", one.ranks,
+                           one.ranks == 1 ? "" : "s");
         hc_plot_text(values, "recipe_name", i + 1, label, LONGEST_LABEL);
         hc_plot_tic(values, "recipe_tic", i + 1, label, LONGEST_LABEL);
     }
@@ -177,8 +197,10 @@ static int conclude(const struct hc_drift_report *r)
 {
     puts("");
     print(stdout, r);
-    if (r->seeds > 1)
-        print_spreads(r);
+    for (int part = 0; part < r->parts && r->seeds > 1; part++) {
+        const struct hc_drift_report one = hc_drift_of_ranks(r, part);
+        print_spreads(&one);
+    }
     if (hc_drift_write(r) != HC_OK || keep_table(r) != HC_OK)
         return hc_complain_message();
     hc_training_print_fallback(r->c->training);
@@ -196,6 +218,7 @@ static enum hc_status measure_on(const struct hc_drift_report *r, const struct h
                                        .backend = t->backend,
                                        .threads = t->threads,
                                        .batch = t->batch,
+                                       .ranks = r->ranks,
                                        .steps = r->steps,
                                        .lr = t->max_lr / 10,
                                        .seed = r->seed};
@@ -206,9 +229,12 @@ static enum hc_status measure_on(const struct hc_drift_report *r, const struct h
         if (hc_comparison_training(r->c, i) != t)
             continue;
         status = hc_drift_measure(study, r->c->recipe[i], &r->drift[i]);
+        char ranks[32] = "";
         hc_comparison_label(r->c, i, label);
+        if (r->ranks > 0)
+            (void)snprintf(ranks, sizeof ranks, "-ranks%d", r->ranks);
         if (status == HC_OK)
-            printf("%s%s: %lld passes with its formats\n", label, r->of_seed,
+            printf("%s%s%s: %lld passes with its formats\n", label, ranks, r->of_seed,
                    (long long)r->drift[i].passes);
         (void)fflush(stdout);
     }
@@ -230,16 +256,22 @@ int hc_drift_command(const struct hc_comparison *c, int steps, const char *folde
 {
     const struct hc_training *t = c->training;
     enum hc_status status = HC_OK;
-    struct hc_drift_report r = {
-        .c = c, .folder = folder, .steps = steps, .seeds = c->seeds, .seed = t->seed};
+    struct hc_drift_report r = {.c = c,
+                                .folder = folder,
+                                .steps = steps,
+                                .seeds = c->seeds,
+                                .seed = t->seed,
+                                .parts = c->ranks_count > 0 ? c->ranks_count : 1,
+                                .ranks = c->ranks[0]};
     hc_plan_make(t->network, t->set.classes, &r.plan);
-    r.drift = calloc((size_t)c->recipes * (size_t)c->seeds, sizeof *r.drift);
+    r.drift = calloc((size_t)c->recipes * (size_t)(c->seeds * r.parts), sizeof *r.drift);
     if (!r.drift) {
         (void)hc_fail(HC_NO_MEMORY, "no memory for the drift of %d recipes", c->recipes);
         return hc_complain_message();
     }
-    for (int s = 0; s < r.seeds && status == HC_OK; s++) {
-        const struct hc_drift_report one = hc_drift_of_seed(&r, s);
+    for (int i = 0; i < r.parts * r.seeds && status == HC_OK; i++) {
+        const struct hc_drift_report part = hc_drift_of_ranks(&r, i / r.seeds);
+        const struct hc_drift_report one = hc_drift_of_seed(&part, i % r.seeds);
         status = measure(&one);
     }
     int result = status == HC_OK ? conclude(&r) : hc_complain_message();

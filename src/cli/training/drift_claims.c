@@ -10,7 +10,7 @@
 /* A claim. */
 struct claim {
     const struct hc_training *on;
-    char name[512];
+    char name[600];
     char recipes[2 * HC_RECIPE_NAME + 2];
     char note[256];
     const char *unit;
@@ -42,7 +42,9 @@ static void explained(const struct hc_drift_report *r, int recipe, bool free, ta
                           .bound = free ? d->free : d->all.error,
                           .unit = free ? "of the way" : "of |g64|",
                           .checked = free ? weights(r) : d->finite * weights(r)};
-    (void)hc_text_write(claim.name, sizeof claim.name, "drift/%s%s-%s", d->recipe->name, r->of_seed,
+    char name[HC_DRIFT_NAME];
+    hc_drift_name(d, name);
+    (void)hc_text_write(claim.name, sizeof claim.name, "drift/%s%s-%s", name, r->of_seed,
                         free ? "weights-explained" : "gradients-explained");
     (void)hc_text_write(claim.recipes, sizeof claim.recipes, "%s", d->recipe->name);
     (void)hc_text_write(claim.note, sizeof claim.note,
@@ -86,14 +88,16 @@ static double unlike(const struct hc_drift_report *r, const struct hc_drift *a,
 static void no_drift(const struct hc_drift_report *r, int recipe, taker *take, void *context)
 {
     static const struct hc_drift none;
+    char name[HC_DRIFT_NAME];
     const struct hc_drift *d = &r->drift[recipe];
     struct claim claim = {.on = hc_comparison_training(r->c, recipe),
                           .unit = "of |g64|",
                           .error = unlike(r, d, &none),
                           .checked = d->finite * weights(r)};
     claim.verdict = judge(claim.error, 0);
-    (void)hc_text_write(claim.name, sizeof claim.name, "drift/%s%s-not-from-itself",
-                        d->recipe->name, r->of_seed);
+    hc_drift_name(d, name);
+    (void)hc_text_write(claim.name, sizeof claim.name, "drift/%s%s-not-from-itself", name,
+                        r->of_seed);
     (void)hc_text_write(claim.recipes, sizeof claim.recipes, "%s", d->recipe->name);
     take(r, &claim, context);
 }
@@ -113,13 +117,15 @@ static void same_drift(const struct hc_drift_report *r, int one, int other, take
 {
     const struct hc_drift *a = &r->drift[one];
     const struct hc_drift *b = &r->drift[other];
+    char name[HC_DRIFT_NAME];
     struct claim claim = {.on = hc_comparison_training(r->c, other),
                           .unit = "of |g64|",
                           .error = unlike(r, a, b),
                           .checked = a->finite * weights(r)};
     claim.verdict = judge(claim.error, 0);
-    (void)hc_text_write(claim.name, sizeof claim.name, "drift/%s%s-as-%s", b->recipe->name,
-                        r->of_seed, a->recipe->name);
+    hc_drift_name(b, name);
+    (void)hc_text_write(claim.name, sizeof claim.name, "drift/%s%s-as-%s", name, r->of_seed,
+                        a->recipe->name);
     (void)hc_text_write(claim.recipes, sizeof claim.recipes, "%s,%s", a->recipe->name,
                         b->recipe->name);
     take(r, &claim, context);
@@ -143,8 +149,9 @@ static void each_of_seed(const struct hc_drift_report *r, taker *take, void *con
 
 static void each(const struct hc_drift_report *r, taker *take, void *context)
 {
-    for (int s = 0; s < r->seeds; s++) {
-        const struct hc_drift_report one = hc_drift_of_seed(r, s);
+    for (int i = 0; i < r->parts * r->seeds; i++) {
+        const struct hc_drift_report part = hc_drift_of_ranks(r, i / r->seeds);
+        const struct hc_drift_report one = hc_drift_of_seed(&part, i % r->seeds);
         each_of_seed(&one, take, context);
     }
 }
@@ -153,11 +160,14 @@ static void add(const struct hc_drift_report *r, const struct claim *claim, void
 {
     char options[HC_TRAINING_REPRO];
     char repro[HC_TRAINING_REPRO + 512];
+    char ranks[32] = "";
     const struct hc_training *t = claim->on;
+    if (r->ranks > 0)
+        (void)snprintf(ranks, sizeof ranks, " --ranks %d", r->ranks);
     hc_training_repro(t, options, sizeof options);
     (void)hc_text_write(repro, sizeof repro,
-                        "halfcheck compare --drift --steps %d --recipes %s --seed %llu%s", r->steps,
-                        claim->recipes, (unsigned long long)r->seed, options);
+                        "halfcheck compare --drift --steps %d --recipes %s --seed %llu%s%s",
+                        r->steps, claim->recipes, (unsigned long long)r->seed, ranks, options);
     struct hc_row row = hc_row_claim(claim->name, t->backend->name, claim->verdict, claim->error,
                                      claim->bound, claim->unit);
     row.checked = claim->checked;

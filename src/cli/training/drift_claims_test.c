@@ -13,7 +13,7 @@ static struct hc_training training = {
 static struct hc_comparison comparison = {.training = &training, .recipes = RECIPES};
 static struct hc_drift drift[RECIPES];
 static struct hc_drift_report report = {
-    .c = &comparison, .steps = 2, .seeds = 1, .seed = 7, .drift = drift};
+    .c = &comparison, .steps = 2, .seeds = 1, .parts = 1, .seed = 7, .drift = drift};
 
 static void setup(void)
 {

@@ -14,9 +14,14 @@
 bool hc_drift_has_source(const struct hc_drift_report *r, int k)
 {
     bool unit = false;
-    for (int i = 0; i < r->c->recipes; i++)
-        unit |= r->drift[i].unit;
-    return k != HC_SOURCE_UNIT || unit;
+    bool shards = false;
+    for (int part = 0; part < r->parts; part++)
+        for (int i = 0; i < r->c->recipes; i++) {
+            const struct hc_drift *d = &r->drift[i + (ptrdiff_t)part * r->seeds * r->c->recipes];
+            unit |= d->unit;
+            shards |= d->shards > 1;
+        }
+    return k == HC_SOURCE_UNIT ? unit : k != HC_SOURCE_REDUCTION || shards;
 }
 
 const char *hc_drift_source(int k)
@@ -29,9 +34,28 @@ const char *hc_drift_format(const struct hc_drift *d, int k)
     struct hc_rounding r = hc_rounding_of(d->recipe);
     if (k == HC_SOURCE_MASTER && hc_rounds_otherwise(d->recipe))
         return "-";
+    if (k == HC_SOURCE_REDUCTION && d->shards <= 1)
+        return "-";
     if (k == HC_SOURCE_UNIT)
         return d->unit ? hc_formats[d->recipe->model].name : "-";
     return k < HC_SOURCE_COUNT ? hc_formats[r.format[k][k == HC_SOURCE_NORM]].name : "-";
+}
+
+void hc_drift_name(const struct hc_drift *d, char text[HC_DRIFT_NAME])
+{
+    if (d->shards > 1)
+        (void)snprintf(text, HC_DRIFT_NAME, "%s-ranks%d", d->recipe->name, d->ranks);
+    else
+        (void)snprintf(text, HC_DRIFT_NAME, "%s", d->recipe->name);
+}
+
+struct hc_drift_report hc_drift_of_ranks(const struct hc_drift_report *report, int part)
+{
+    struct hc_drift_report one = *report;
+    one.drift += (ptrdiff_t)part * report->seeds * report->c->recipes;
+    one.ranks = report->c->ranks_count > 0 ? report->c->ranks[part] : 0;
+    one.parts = 1;
+    return one;
 }
 
 struct hc_drift_report hc_drift_of_seed(const struct hc_drift_report *report, int seed)
@@ -53,17 +77,21 @@ static enum hc_status write_csv(const struct hc_drift_report *r, const char *nam
     return hc_output_print(path, print, r);
 }
 
-/* The end of a row: with several backends, the recipe's. */
+/* The end of a row: with several backends, the recipe's; and the number of ranks. */
 static void end_row(FILE *file, const struct hc_drift_report *r, int recipe)
 {
     bool several = r->c->training->backend_count > 1;
-    hc_print(file, "%s%s\n", several ? "," : "",
+    hc_print(file, "%s%s", several ? "," : "",
              several ? hc_comparison_training(r->c, recipe)->backend->name : "");
+    if (r->ranks > 0)
+        hc_print(file, ",%d", r->ranks);
+    (void)fputc('\n', file);
 }
 
 static void end_heading(FILE *file, const struct hc_drift_report *r)
 {
-    (void)fputs(r->c->training->backend_count > 1 ? ",backend\n" : "\n", file);
+    hc_print(file, "%s%s\n", r->c->training->backend_count > 1 ? ",backend" : "",
+             r->ranks > 0 ? ",ranks" : "");
 }
 
 static void write_row(FILE *file, const struct hc_drift_report *r, int recipe, const char *what,
@@ -74,11 +102,8 @@ static void write_row(FILE *file, const struct hc_drift_report *r, int recipe, c
     end_row(file, r, recipe);
 }
 
-static void print_layers(FILE *file, const void *report)
+static void print_layers_of(FILE *file, const struct hc_drift_report *r)
 {
-    const struct hc_drift_report *r = report;
-    (void)fputs("recipe,layer,error,cosine,underflow,lost", file);
-    end_heading(file, r);
     for (int i = 0; i < r->c->recipes; i++) {
         const struct hc_drift *d = &r->drift[i];
         for (int l = 0; l < r->plan.layers; l++)
@@ -88,17 +113,25 @@ static void print_layers(FILE *file, const void *report)
     }
 }
 
-static void print_attribution(FILE *file, const void *report)
+static void print_layers(FILE *file, const void *report)
 {
     const struct hc_drift_report *r = report;
-    (void)fputs("recipe,source,format,gradient_alone,gradient_without,free_alone,free_without,"
-                "gradient_measured,free_measured,gradient_residual,free_residual",
-                file);
+    (void)fputs("recipe,layer,error,cosine,underflow,lost", file);
     end_heading(file, r);
+    for (int part = 0; part < r->parts; part++) {
+        const struct hc_drift_report one = hc_drift_of_ranks(r, part);
+        print_layers_of(file, &one);
+    }
+}
+
+/* Every recipe has the rows that the whole report has. */
+static void print_attribution_of(FILE *file, const struct hc_drift_report *r,
+                                 const struct hc_drift_report *whole)
+{
     for (int i = 0; i < r->c->recipes; i++)
         for (int k = 0; k <= HC_SOURCE_COUNT; k++) {
             const struct hc_drift *d = &r->drift[i];
-            if (!hc_drift_has_source(r, k))
+            if (!hc_drift_has_source(whole, k))
                 continue;
             hc_print(file, "%s,%s,%s,%.9g,%.9g,%.9g,%.9g,%.9g,%.9g,%.9g,%.9g", d->recipe->name,
                      hc_drift_source(k), hc_drift_format(d, k), d->alone_gradient[k],
@@ -106,6 +139,24 @@ static void print_attribution(FILE *file, const void *report)
                      d->free, d->residual_gradient, d->residual_free);
             end_row(file, r, i);
         }
+}
+
+static void print_attribution(FILE *file, const void *report)
+{
+    const struct hc_drift_report *r = report;
+    (void)fputs("recipe,source,format,gradient_alone,gradient_without,free_alone,free_without,"
+                "gradient_measured,free_measured,gradient_residual,free_residual",
+                file);
+    end_heading(file, r);
+    for (int part = 0; part < r->parts; part++) {
+        const struct hc_drift_report one = hc_drift_of_ranks(r, part);
+        print_attribution_of(file, &one, r);
+    }
+}
+
+static bool has_row(const struct hc_drift *d, int k)
+{
+    return k == HC_SOURCE_UNIT ? d->unit : k != HC_SOURCE_REDUCTION || d->shards > 1;
 }
 
 static json_t *layer_json(const char *name, const struct hc_drift_layer *l)
@@ -120,13 +171,15 @@ static json_t *drift_json(const struct hc_drift_report *r, int recipe)
     const struct hc_drift *d = &r->drift[recipe];
     const struct hc_training *on = hc_comparison_training(r->c, recipe);
     char made[640];
+    char name[HC_DRIFT_NAME];
+    hc_drift_name(d, name);
     json_t *layers = json_array();
     json_t *sources = json_array();
     for (int l = 0; l < r->plan.layers; l++)
         if (r->plan.layer[l].parameter >= 0)
             (void)json_array_append_new(layers, layer_json(r->plan.layer[l].name, &d->layer[l]));
     for (int k = 0; k <= HC_SOURCE_COUNT; k++)
-        if (k != HC_SOURCE_UNIT || d->unit)
+        if (has_row(d, k))
             (void)json_array_append_new(
                 sources, json_pack("{s:s, s:s, s:o, s:o, s:o, s:o}", "source", hc_drift_source(k),
                                    "format", hc_drift_format(d, k), "gradient_alone",
@@ -135,14 +188,27 @@ static json_t *drift_json(const struct hc_drift_report *r, int recipe)
                                    hc_json_real(d->alone_free[k]), "free_without",
                                    hc_json_real(d->without_free[k])));
     hc_training_made(r->c->training, r->steps, made, sizeof made);
-    return json_pack("{s:s, s:s, s:o, s:o, s:i, s:i, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "recipe",
-                     d->recipe->name, "backend", on->backend->name, "seed",
-                     json_sprintf("%llu", (unsigned long long)r->seed), "settings",
-                     hc_json_text(made), "steps", r->steps, "finite", d->finite, "all",
-                     layer_json("all", &d->all), "free", hc_json_real(d->free), "loss",
-                     hc_json_real(d->unlike), "gradient_residual",
-                     hc_json_real(d->residual_gradient), "free_residual",
-                     hc_json_real(d->residual_free), "layers", layers, "sources", sources);
+    json_t *drift = json_pack(
+        "{s:s, s:s, s:o, s:o, s:i, s:i, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "recipe", name,
+        "backend", on->backend->name, "seed", json_sprintf("%llu", (unsigned long long)r->seed),
+        "settings", hc_json_text(made), "steps", r->steps, "finite", d->finite, "all",
+        layer_json("all", &d->all), "free", hc_json_real(d->free), "loss", hc_json_real(d->unlike),
+        "gradient_residual", hc_json_real(d->residual_gradient), "free_residual",
+        hc_json_real(d->residual_free), "layers", layers, "sources", sources);
+    if (d->shards > 1) {
+        (void)json_object_set_new(drift, "ranks", json_integer(d->ranks));
+        (void)json_object_set_new(drift, "shards", json_integer(d->shards));
+    }
+    return drift;
+}
+
+static void add_drifts(json_t *list, const struct hc_drift_report *r)
+{
+    for (int s = 0; s < r->seeds; s++) {
+        struct hc_drift_report one = hc_drift_of_seed(r, s);
+        for (int i = 0; i < r->c->recipes; i++)
+            (void)json_array_append_new(list, drift_json(&one, i));
+    }
 }
 
 static enum hc_status write_record(const struct hc_drift_report *r)
@@ -154,10 +220,9 @@ static enum hc_status write_record(const struct hc_drift_report *r)
     for (int i = 1; i < r->c->training->backend_count; i++)
         hc_record_describe(record, r->c->training->several[i], NULL);
     hc_drift_claims(r, record);
-    for (int s = 0; s < r->seeds; s++) {
-        struct hc_drift_report one = hc_drift_of_seed(r, s);
-        for (int i = 0; i < r->c->recipes; i++)
-            (void)json_array_append_new(drift, drift_json(&one, i));
+    for (int part = 0; part < r->parts; part++) {
+        const struct hc_drift_report one = hc_drift_of_ranks(r, part);
+        add_drifts(drift, &one);
     }
     (void)json_object_set_new(record, "drift", drift);
     hc_training_set_invocation(record, r->c->training);

@@ -13,15 +13,23 @@ struct hc_drift_report {
     int seeds;
     uint64_t seed;    /* the first one */
     char of_seed[32]; /* "-seed7" in the names of claims, if there is more than one; otherwise "" */
+    int parts;        /* numbers of ranks, 1 if none were asked for */
+    int ranks;        /* the first of them; 0: nothing is cut into shards */
     struct hc_plan plan;
-    struct hc_drift *drift; /* by recipe, seed after seed */
+    struct hc_drift *drift; /* by recipe, seed after seed, one number of ranks after the other */
 };
 
-/* Whether tables have this source: a matrix unit's row is there if any recipe meets one. */
+/* Whether tables have this source: a matrix unit's row is there if any recipe meets one, that of
+   ranks if any batch is cut into shards. */
 bool hc_drift_has_source(const struct hc_drift_report *report, int source);
 
-/* The same of one seed, the first one being 0. */
+/* The same of one number of ranks, or of one seed of such a part; the first one being 0. */
+struct hc_drift_report hc_drift_of_ranks(const struct hc_drift_report *report, int part);
 struct hc_drift_report hc_drift_of_seed(const struct hc_drift_report *report, int seed);
+
+/* What records call a recipe: "amp", or "amp-ranks8" where its batch is cut into shards. */
+enum { HC_DRIFT_NAME = HC_RECIPE_NAME + 20 };
+void hc_drift_name(const struct hc_drift *drift, char text[HC_DRIFT_NAME]);
 
 /* The name of a source of rounding ("all of them" for HC_SOURCE_COUNT), and its format under the
    recipe ("-" for that). */
@@ -29,9 +37,11 @@ const char *hc_drift_source(int source);
 const char *hc_drift_format(const struct hc_drift *drift, int source);
 
 /* Writes three files, the csv files of the first seed and the record of all:
-   - layers.csv: recipe, layer, error, cosine, underflow, lost;
+   - layers.csv: recipe, layer, error, cosine, underflow, lost, and with several backends backend,
+     and where ranks were asked for ranks;
    - attribution.csv: recipe, source, format, gradient_alone, gradient_without, free_alone,
-     free_without, gradient_measured, free_measured, gradient_residual, free_residual;
+     free_without, gradient_measured, free_measured, gradient_residual, free_residual, and the
+     same;
    - record.json. */
 enum hc_status hc_drift_write(const struct hc_drift_report *report);
 
@@ -41,7 +51,8 @@ enum hc_status hc_drift_write(const struct hc_drift_report *report);
    plain fp64 run, so that the residual is below the drift. This is SKIPPED if the drift is not
    finite. Two claims have the bound 0: fp64 does not drift from itself, and recipes that differ
    only in where their masters lie drift alike. With more than one seed, each has claims of its
-   own, "drift/<recipe>-seed<n>-...". */
+   own, "drift/<recipe>-seed<n>-...", and so has each number of ranks, "drift/<recipe>-ranks<n>-...".
+   */
 void hc_drift_claims(const struct hc_drift_report *report, json_t *record);
 
 /* How many of the claims failed; prints a line for each. */
