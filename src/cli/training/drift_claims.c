@@ -68,6 +68,35 @@ static void explained(const struct hc_drift_report *r, int recipe, bool free, ta
     take(r, &claim, context);
 }
 
+/* The average over ranks has a bound, unlike the drift. It is SKIPPED where sums overflow in all
+   steps. */
+static void averaged(const struct hc_drift_report *r, int recipe, taker *take, void *context)
+{
+    const struct hc_drift *d = &r->drift[recipe];
+    char name[HC_DRIFT_NAME];
+    struct claim claim = {.on = hc_comparison_training(r->c, recipe),
+                          .error = d->alone_gradient[HC_SOURCE_REDUCTION],
+                          .bound = d->average_bound,
+                          .unit = "of |g64|",
+                          .checked = r->steps * weights(r)};
+    if (d->shards <= 1 || isnan(d->average_bound))
+        return;
+    hc_drift_name(d, name);
+    (void)hc_text_write(claim.name, sizeof claim.name, "drift/%s%s-average-within-bound", name,
+                        r->of_seed);
+    (void)hc_text_write(claim.recipes, sizeof claim.recipes, "%s", d->recipe->name);
+    (void)hc_text_write(claim.note, sizeof claim.note, "sums over %d shards in %s", d->shards,
+                        hc_drift_format(d, HC_SOURCE_REDUCTION));
+    claim.verdict = judge(claim.error, claim.bound);
+    if (isnan(claim.error)) {
+        claim.verdict = HC_SKIPPED;
+        claim.error = claim.bound = 0;
+        (void)hc_text_write(claim.note, sizeof claim.note, "sums over %d shards in %s overflow",
+                            d->shards, hc_drift_format(d, HC_SOURCE_REDUCTION));
+    }
+    take(r, &claim, context);
+}
+
 static double larger(double a, double b)
 {
     return a > b || isnan(a) ? a : b;
@@ -141,6 +170,7 @@ static void each_of_seed(const struct hc_drift_report *r, taker *take, void *con
         }
         explained(r, i, false, take, context);
         explained(r, i, true, take, context);
+        averaged(r, i, take, context);
         for (int j = 0; j < i; j++)
             if (r->c->on[j] == r->c->on[i] && alike(r->drift[j].recipe, d->recipe))
                 same_drift(r, j, i, take, context);

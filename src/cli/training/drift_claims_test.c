@@ -83,6 +83,19 @@ Test(drift_claims, fp64_does_not_drift_from_itself_at_all, .init = setup)
     cr_assert_str_eq(verdict("drift/fp64-not-from-itself"), "FAIL");
 }
 
+Test(drift_claims, an_average_over_ranks_has_a_bound, .init = setup)
+{
+    drift[1].ranks = drift[1].shards = 8;
+    drift[1].average_bound = 0.125;
+    drift[1].alone_gradient[HC_SOURCE_REDUCTION] = 0.0625;
+    cr_assert_str_eq(verdict("drift/fastai-004b-ranks8-average-within-bound"), "PASS");
+    drift[1].alone_gradient[HC_SOURCE_REDUCTION] = 0.25;
+    cr_assert_str_eq(verdict("drift/fastai-004b-ranks8-average-within-bound"), "FAIL");
+    drift[1].alone_gradient[HC_SOURCE_REDUCTION] = NAN;
+    cr_assert_str_eq(verdict("drift/fastai-004b-ranks8-average-within-bound"), "SKIPPED");
+    cr_assert_str_eq(verdict("drift/fastai-004b-average-within-bound"), "none");
+}
+
 Test(drift_claims, flat_masters_drift_as_those_by_parameter_do, .init = setup)
 {
     cr_assert_str_eq(verdict("drift/fastai-004b-flat-as-fastai-004b"), "PASS");

@@ -50,7 +50,8 @@ enum hc_status hc_drift_write(const struct hc_drift_report *report);
    explained by its roundings: its run is nearer to the fp64 run with these roundings than to the
    plain fp64 run, so that the residual is below the drift. This is SKIPPED if the drift is not
    finite. Two claims have the bound 0: fp64 does not drift from itself, and recipes that differ
-   only in where their masters lie drift alike. With more than one seed, each has claims of its
+   only in where their masters lie drift alike. What the average over ranks does alone to a gradient
+   is within a bound that is derived. With more than one seed, each has claims of its
    own, "drift/<recipe>-seed<n>-...", and so has each number of ranks, "drift/<recipe>-ranks<n>-...".
    */
 void hc_drift_claims(const struct hc_drift_report *report, json_t *record);

@@ -111,6 +111,8 @@ struct hc_drift {
     double without_gradient[HC_SOURCE_COUNT + 1];
     double without_free[HC_SOURCE_COUNT + 1];
 
+    double average_bound; /* derived, on alone_gradient of HC_SOURCE_REDUCTION; NaN: none */
+
     /* The recipe against the fp64 run with all its sources, in the same units. */
     double residual_gradient;
     double residual_free;

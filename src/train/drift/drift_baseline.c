@@ -66,6 +66,8 @@ static enum hc_status run_all(struct hc_drift_baseline *base)
     for (int step = 0; step < base->options->steps && status == HC_OK; step++) {
         status = pass(base, step, 1, &loss);
         memcpy(base->g + step * base->weights, run->g, bytes);
+        base->norm[step] = hc_length(run->g, base->weights);
+        base->size[step] = run->sizes ? hc_length(run->sizes, base->weights) / base->norm[step] : 1;
         if (status == HC_OK)
             status = hc_drift_run_update(run, base->options->lr);
         if (status == HC_OK)
@@ -90,9 +92,17 @@ enum hc_status hc_baseline_open(struct hc_drift_baseline *base,
     base->w = malloc((steps + 1) * bytes);
     base->g = malloc(steps * bytes);
     base->latest = malloc(bytes);
-    if (!base->w || !base->g || !base->latest)
+    base->norm = malloc(2 * steps * sizeof *base->norm);
+    base->size = base->norm + steps;
+    if (base->run.shards > 1)
+        base->run.sizes = malloc(bytes);
+    if (!base->w || !base->g || !base->latest || !base->norm ||
+        (base->run.shards > 1 && !base->run.sizes))
         return hc_fail(HC_NO_MEMORY, "no memory for %d steps of weights in fp64", options->steps);
-    return run_all(base);
+    status = run_all(base);
+    free(base->run.sizes);
+    base->run.sizes = NULL;
+    return status;
 }
 
 void hc_baseline_close(struct hc_drift_baseline *base)
@@ -105,6 +115,7 @@ void hc_baseline_close(struct hc_drift_baseline *base)
     free(base->w);
     free(base->g);
     free(base->latest);
+    free(base->norm);
 }
 
 /* Teacher-forced: every step begins at the fp64 weights. */

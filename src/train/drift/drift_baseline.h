@@ -49,8 +49,10 @@ struct hc_drift_baseline {
     struct hc_recipe recipe; /* in fp64 */
     struct hc_drift_run run;
     int64_t weights;
-    double *w; /* before each step, and after the last */
-    double *g; /* of each step */
+    double *w;    /* before each step, and after the last */
+    double *g;    /* of each step */
+    double *size; /* by step: the norm of the mean of shards' |g|, in units of the next */
+    double *norm; /* by step: the gradient's */
     double loss;
     int64_t passes; /* with roundings */
 

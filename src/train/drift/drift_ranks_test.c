@@ -101,6 +101,9 @@ Test(drift_ranks, sums_in_fp16_show_and_a_tree_in_fp32_is_near_nothing)
     struct hc_drift tree = measured(study, "amp");
     double shown = half.alone_gradient[HC_SOURCE_REDUCTION];
     double nothing = tree.alone_gradient[HC_SOURCE_REDUCTION];
+    cr_expect(shown < half.average_bound && nothing < tree.average_bound);
+    cr_expect(tree.average_bound < 0x1p-18 && tree.average_bound < shown / 50, "%g",
+              tree.average_bound);
     cr_expect(shown > 0x1p-13, "%g", shown);
     cr_expect(nothing > 0 && nothing < shown / 1000, "%g beside %g", nothing, shown);
     cr_expect(half.alone_free[HC_SOURCE_REDUCTION] > tree.alone_free[HC_SOURCE_REDUCTION]);

@@ -1,5 +1,6 @@
 #include "train/drift/drift_run.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -38,6 +39,7 @@ void hc_drift_run_close(struct hc_drift_run *s)
     hc_net_close(s->net);
     hc_device_end(&s->device);
     free(s->g);
+    free(s->sizes);
     free(s->before);
 }
 
@@ -196,6 +198,8 @@ static enum hc_status pass_shards(struct hc_drift_run *s, const float *images,
             status = hc_drift_shards_take(&shards, i, s->g);
         if (status == HC_OK)
             sum += (double)*loss;
+        for (int64_t k = 0; s->sizes && k < s->weights; k++)
+            s->sizes[k] = (i > 0 ? s->sizes[k] : 0) + fabs(s->g[k]) / (by.sum_loss ? 1 : s->shards);
     }
     if (status == HC_OK)
         status = hc_drift_shards_average(&shards, s->g);

@@ -18,6 +18,7 @@ struct hc_drift_run {
     int64_t
         weights;    /* elements of all parameters, which lie one behind the other in what follows */
     double *g;      /* gradients of the last pass, unscaled */
+    double *sizes;  /* the mean of |g| over the shards of the last pass, scaled; NULL: not wanted */
     double *before; /* the weights that hc_drift_run_set_weights set, as the optimizer holds them */
 };
 

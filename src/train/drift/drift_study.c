@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "train/drift/drift_sources.h"
-#include "train/drift/drift_baseline.h"
+#include "train/drift/drift_average.h"
 #include "train/data/loader.h"
 #include "train/parallel/parallel.h"
 
@@ -271,6 +271,7 @@ enum hc_status hc_drift_measure(struct hc_drift_study *study, const struct hc_re
         status = train(study, base, &own, go_free, drift, &skips);
     if (status == HC_OK)
         status = attribute(study, base, skips, drift);
+    drift->average_bound = hc_average_bound(base, recipe, study->scale);
     drift->passes = base->passes - before;
     return status;
 }

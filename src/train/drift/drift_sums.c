@@ -79,6 +79,14 @@ bool hc_all_finite(const double *x, int64_t n)
     return true;
 }
 
+double hc_length(const double *x, int64_t n)
+{
+    double sum = 0;
+    for (int64_t i = 0; i < n; i++)
+        sum += x[i] * x[i];
+    return sqrt(sum);
+}
+
 double hc_squares(const double *x, const double *y, int64_t n)
 {
     double sum = 0;

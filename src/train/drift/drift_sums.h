@@ -30,6 +30,8 @@ struct hc_drift_layer hc_drift_sum_layer(const struct hc_drift_sums *sums);
 
 bool hc_all_finite(const double *x, int64_t n);
 
+double hc_length(const double *x, int64_t n); /* the Euclidean norm */
+
 /* The sum of squares of x - y. */
 double hc_squares(const double *x, const double *y, int64_t n);
 
