@@ -52,8 +52,8 @@ enum hc_status hc_drift_write(const struct hc_drift_report *report);
    finite. Two claims have the bound 0: fp64 does not drift from itself, and recipes that differ
    only in where their masters lie drift alike. What the average over ranks does alone to a gradient
    is within a bound that is derived. With more than one seed, each has claims of its
-   own, "drift/<recipe>-seed<n>-...", and so has each number of ranks, "drift/<recipe>-ranks<n>-...".
-   */
+   own, "drift/<recipe>-seed<n>-...", and with ranks each number of them,
+   "drift/<recipe>-ranks<n>-...". */
 void hc_drift_claims(const struct hc_drift_report *report, json_t *record);
 
 /* How many of the claims failed; prints a line for each. */
