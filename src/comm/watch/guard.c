@@ -204,8 +204,9 @@ static void help_to_join(struct hc_guard *guard)
     answer(guard, HC_GUARD_JOINED, joined > 0);
 }
 
-/* Guards on other hosts that are not linked cannot tell each other that a rank is lost. Where whoever
-   has started the ranks does not end them, the others would wait for it in the library's start. */
+/* Guards on other hosts that are not linked cannot tell each other that a rank is lost. Where
+   whoever has started the ranks does not end them, the others would wait for it in the library's
+   start. */
 static void look_for_a_start(struct hc_guard *guard)
 {
     int64_t time = START * guard->peers.silence;
