@@ -135,5 +135,6 @@ Test(drift_ranks, what_cannot_be_divided_is_refused)
     cr_expect_str_eq(hc_message(), "a batch of 16 is not divisible into 3 shards");
     cr_expect_eq(measure(study, "amp+shards=8", &d), HC_INVALID);
     cr_expect_str_eq(hc_message(), "8 shards are not divisible among 3 ranks");
+    cr_expect_eq(measure(study, "amp+norm_sync=true", &d), HC_INVALID);
     end(study);
 }

@@ -259,6 +259,11 @@ enum hc_status hc_drift_measure(struct hc_drift_study *study, const struct hc_re
                                .ranks = ranks,
                                .shards = hc_drift_shards(ranks, recipe),
                                .unit = hc_recipe_meets_unit(recipe, study->options.backend)};
+    if (ranks > 0 && recipe->norm_sync)
+        return hc_fail(HC_INVALID,
+                       "%s: drift over ranks has batch norm local to each shard, and "
+                       "norm_sync=true has it over all",
+                       recipe->name);
     enum hc_status status =
         ranks > 0 ? hc_parallel_check(ranks, recipe, study->options.batch) : HC_OK;
     if (status == HC_OK)
