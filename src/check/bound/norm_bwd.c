@@ -17,6 +17,7 @@ struct inputs {
     const struct hc_strayed *strayed; /* or NULL */
     double slope;
     int64_t channels;
+    int64_t per_channel; /* elements */
     enum hc_format work;
 };
 
@@ -32,6 +33,7 @@ static struct inputs inputs_of(const struct hc_call *call)
                            .invstd = &call->in[s->invstd],
                            .slope = hc_bn_number(&call->params.bn, call->params.bn.slope),
                            .channels = x->shape[x->rank - 1],
+                           .per_channel = hc_tensor_count(x) / x->shape[x->rank - 1],
                            .work = hc_bound_work(call)};
 }
 
@@ -111,7 +113,7 @@ double hc_bound_bn_bwd_strayed(const struct hc_element *e, const struct hc_stray
     sums_of(&in, e->index % in.channels, &dgamma, &dbeta);
     if (e->out != s->dx)
         return e->out == s->dgamma ? dgamma.rad : dbeta.rad;
-    struct hc_ball n = hc_ball_exact((double)(hc_tensor_count(in.x) / in.channels));
+    struct hc_ball n = hc_ball_exact((double)in.per_channel);
     return input_gradient(&in, e, hc_ball_div(in.work, dgamma, n), hc_ball_div(in.work, dbeta, n));
 }
 
@@ -166,7 +168,7 @@ double hc_bound_any_bn_bwd(const struct hc_element *e, const struct hc_accumulat
     sums_of(&in, e->index % in.channels, &dgamma, &dbeta);
     if (e->out != s->dx)
         return e->out == s->dgamma ? dgamma.rad : dbeta.rad;
-    struct hc_ball n = hc_ball_exact((double)(hc_tensor_count(in.x) / in.channels));
+    struct hc_ball n = hc_ball_exact((double)in.per_channel);
     return any_input_gradient(&in, e, hc_ball_div(HC_FP64, dgamma, n),
                               hc_ball_div(HC_FP64, dbeta, n));
 }

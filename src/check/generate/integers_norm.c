@@ -150,11 +150,12 @@ static void combine(struct hc_integers *z)
     const struct hc_tensor *means = &z->call.in[HC_BN_COMBINE_MEANS];
     int64_t channels = means->shape[3];
     int64_t n = hc_tensor_count(means);
-    double all = SHARE * (double)(n / channels);
+    int64_t ranks = n / channels;
+    double all = SHARE * (double)ranks;
     for (int64_t i = 0; i < n; i++) {
         int32_t deviation;
         int32_t beside;
-        deviation_of(i / channels, n / channels, i % channels, &deviation, &beside);
+        deviation_of(i / channels, ranks, i % channels, &deviation, &beside);
         z->value[HC_BN_COMBINE_MEANS][i] = channel_of(z, i % channels).mean + deviation;
         z->value[HC_BN_COMBINE_VARIANCES][i] = WITHIN;
         z->value[HC_BN_COMBINE_COUNTS][i / channels] = SHARE;
