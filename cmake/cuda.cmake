@@ -140,7 +140,9 @@ set_target_properties(halfcheck-cuda PROPERTIES PREFIX ""
                       LINK_DEPENDS ${exports})
 target_include_directories(halfcheck-cuda PRIVATE ${CMAKE_BINARY_DIR}/floors/kernels-own)
 target_include_directories(halfcheck-cuda SYSTEM PRIVATE ${CUDA_INCLUDE})
-target_link_options(halfcheck-cuda PRIVATE -Wl,--version-script=${exports} -Wl,-z,defs
-                    -static-libgcc)
+target_link_options(halfcheck-cuda PRIVATE -Wl,--version-script=${exports} -static-libgcc)
+if(NOT CMAKE_C_FLAGS MATCHES "-fsanitize=") # whose functions are the program's
+  target_link_options(halfcheck-cuda PRIVATE -Wl,-z,defs)
+endif()
 target_link_libraries(halfcheck-cuda PRIVATE hc_interface ${CUDA_RUNTIME} Threads::Threads
                       ${CMAKE_DL_LIBS} rt ${HC_STATIC_stdc++})
