@@ -4,7 +4,6 @@
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sys/resource.h>
 #include <sys/signalfd.h>
 #include <sys/socket.h>
@@ -12,6 +11,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "comm/watch/guard_inner.h"
 #include "comm/watch/neighbours.h"
 #include "op/status.h"
 
@@ -23,128 +23,14 @@ enum {
     SPEAK_ANYWAY = 3000, /* if the speaker has not spoken */
     GRACE = 2000,        /* from one rank's refusal until the others must have ended */
     FINISH = 20000,      /* from the last rank's end until this one must be gone */
-    START = 10,          /* times the silence, until all ranks have met */
-    AFTER_FIRST = 1000   /* what all would say at the start, the first says, and ends all */
+    START = 10           /* times the silence, until all ranks have met */
 };
-
-enum { WRONG = 2 }; /* the exit status of a job that could not do its work */
 
 static int64_t milliseconds(void)
 {
     struct timespec time = {0, 0};
     (void)clock_gettime(CLOCK_MONOTONIC, &time);
     return (int64_t)time.tv_sec * 1000 + time.tv_nsec / 1000000 + 1;
-}
-
-static void rest(long time)
-{
-    const struct timespec moment = {time / 1000, time % 1000 * 1000000};
-    (void)nanosleep(&moment, NULL);
-}
-
-/* The line that hc_fail has kept has no control characters, whatever another host's name is. */
-static void say_message(void)
-{
-    char line[600];
-    int n = snprintf(line, sizeof line, "halfcheck: %s\n", hc_message());
-    if (n > 0 && write(STDERR_FILENO, line, (size_t)n) < 0)
-        return; /* nobody reads */
-}
-
-/* What is to be done about the loss. */
-static const char *advice(const struct hc_guard *guard)
-{
-    if (guard->has_met)
-        return "the run goes on from its checkpoint with --resume";
-    return guard->by_srun ? "it has not met the others, for which Open MPI needs srun --mpi=pmix"
-                          : "it has not met the others";
-}
-
-/* how: what is known of its end. */
-static void say_gone(const struct hc_guard *guard, int rank, const char *how)
-{
-    const struct hc_watch_entry *entry = &guard->peers.shared->table[rank];
-    char others[48] = "";
-    if (guard->peers.lost_count > 1)
-        (void)snprintf(others, sizeof others, ", with %d more", guard->peers.lost_count - 1);
-    (void)hc_fail(HC_DEVICE, "rank %d of %d (%s, process %lld) is gone (%s)%s; %s", rank,
-                  guard->peers.size, entry->host,
-                  rank == guard->peers.rank ? (long long)guard->process : (long long)entry->process,
-                  how, others, advice(guard));
-    say_message();
-}
-
-/* A stopped or hung rank is killed. One that cannot even be killed is left to the system. */
-static void end_worker(struct hc_guard *guard)
-{
-    if (!guard->is_alive)
-        return;
-    (void)kill(guard->process, SIGKILL);
-    for (int turn = 0; turn < 500 && waitpid(guard->process, NULL, WNOHANG) == 0; turn++)
-        rest(2);
-    guard->is_alive = false;
-}
-
-static _Noreturn void finish(struct hc_guard *guard, int status)
-{
-    end_worker(guard);
-    hc_peers_leave(&guard->peers);
-    _exit(status);
-}
-
-/* The job is over, and what is to be said has been said. */
-static _Noreturn void end_job(struct hc_guard *guard, int status)
-{
-    hc_peers_tell(&guard->peers, HC_NOTICE_OVER, guard->peers.rank, status);
-    if (!guard->is_trusted)
-        hc_neighbours_tell(guard->neighbours, guard->peers.size);
-    finish(guard, status);
-}
-
-/* Whoever started this process expects that it ends as the rank did. */
-static _Noreturn void end_by_signal(struct hc_guard *guard, int number)
-{
-    sigset_t all;
-    hc_peers_tell(&guard->peers, HC_NOTICE_OVER, guard->peers.rank, WRONG);
-    end_worker(guard);
-    hc_peers_leave(&guard->peers);
-    (void)signal(number, SIG_DFL);
-    (void)sigfillset(&all);
-    (void)raise(number);
-    (void)sigprocmask(SIG_UNBLOCK, &all, NULL);
-    _exit(128 + number);
-}
-
-/* Whether a rank is lost, of which nobody has spoken yet, and this guard is the one to speak. One
-   that ends on request says that the job is over before it is lost. */
-static bool is_to_speak(const struct hc_guard *guard)
-{
-    return guard->is_trusted && !guard->peers.is_over && guard->peers.lost_count > 0 &&
-           hc_peers_speaks(&guard->peers);
-}
-
-/* What the rank's own end says of the job. A rank that ends with status 2 has said why. */
-static void conclude(struct hc_guard *guard, int ended)
-{
-    char how[64];
-    guard->is_alive = false;
-    if (guard->has_done)
-        finish(guard, WIFEXITED(ended) ? WEXITSTATUS(ended) : guard->status);
-    /* Whoever has started the ranks may be the first to see a loss, and end the others. */
-    if (guard->requested && is_to_speak(guard))
-        say_gone(guard, guard->peers.first_lost, "nothing is heard of it");
-    if (WIFSIGNALED(ended) && guard->requested)
-        end_by_signal(guard, guard->requested);
-    if (WIFSIGNALED(ended)) {
-        (void)snprintf(how, sizeof how, "signal %d", WTERMSIG(ended));
-        say_gone(guard, guard->peers.rank, how);
-    } else if (WEXITSTATUS(ended) != WRONG && !guard->requested) {
-        if (!guard->has_met && guard->peers.rank > 0)
-            rest(AFTER_FIRST);
-        (void)snprintf(how, sizeof how, "it has ended with status %d", WEXITSTATUS(ended));
-        say_gone(guard, guard->peers.rank, how);
-    }
-    end_job(guard, WRONG);
 }
 
 static void answer(struct hc_guard *guard, unsigned char what, unsigned char value)
@@ -198,7 +84,7 @@ static void help_to_join(struct hc_guard *guard)
                       "rank %d cannot reach rank %d (%s) by TCP; the job goes on, but a rank that "
                       "is lost may go unnoticed",
                       guard->peers.rank, r, guard->peers.shared->table[r].host);
-        say_message();
+        hc_guard_say_message();
     }
     guard->is_asked = false;
     answer(guard, HC_GUARD_JOINED, joined > 0);
@@ -217,9 +103,9 @@ static void look_for_a_start(struct hc_guard *guard)
                       "%d ranks have not met within %d s: one of them may be gone; a start that "
                       "is slow needs a larger HALFCHECK_WATCH",
                       guard->peers.size, (int)(time / 1000));
-        say_message();
+        hc_guard_say_message();
     }
-    end_job(guard, WRONG);
+    hc_guard_end_job(guard, HC_GUARD_WRONG);
 }
 
 static void look_for_losses(struct hc_guard *guard)
@@ -228,20 +114,20 @@ static void look_for_losses(struct hc_guard *guard)
     char how[64];
     (void)snprintf(how, sizeof how, "silent for %d s", (int)(peers->silence / 1000));
     if (guard->now - guard->heard > peers->silence && !guard->has_done) {
-        say_gone(guard, peers->rank, how);
-        end_job(guard, WRONG);
+        hc_guard_say_gone(guard, peers->rank, how);
+        hc_guard_end_job(guard, HC_GUARD_WRONG);
     }
     if (peers->is_over || hc_neighbours_heard(guard->neighbours))
-        finish(guard, WRONG);
+        hc_guard_finish(guard, HC_GUARD_WRONG);
     look_for_a_start(guard);
     if (!guard->is_trusted)
         return;
     if (peers->wrong_since && guard->now - peers->wrong_since > GRACE && !guard->has_done)
-        end_job(guard, WRONG);
+        hc_guard_end_job(guard, HC_GUARD_WRONG);
     int64_t wait = hc_peers_speaks(peers) ? SETTLE : SPEAK_ANYWAY;
     if (peers->lost_count && guard->now - peers->lost_since > wait) {
-        say_gone(guard, peers->first_lost, "nothing is heard of it");
-        end_job(guard, WRONG);
+        hc_guard_say_gone(guard, peers->first_lost, "nothing is heard of it");
+        hc_guard_end_job(guard, HC_GUARD_WRONG);
     }
 }
 
@@ -255,7 +141,7 @@ static void look_for_the_end(struct hc_guard *guard)
         answer(guard, HC_GUARD_ALL_DONE, 0);
     }
     if (guard->now - guard->all_done > FINISH)
-        finish(guard, guard->status);
+        hc_guard_finish(guard, guard->status);
 }
 
 static int open_signals(void)
@@ -305,13 +191,13 @@ _Noreturn void hc_guard_run(struct hc_guard *guard)
         hc_peers_serve(&guard->peers, polls + 3, guard->now);
         if (waitpid(guard->process, &ended, WNOHANG) == guard->process) {
             listen_to_rank(guard);
-            conclude(guard, ended);
+            hc_guard_conclude(guard, ended);
         }
         help_to_join(guard);
         look_for_losses(guard);
         look_for_the_end(guard);
     }
     (void)hc_fail(HC_NO_MEMORY, "rank %d: its guard cannot watch", guard->peers.rank);
-    say_message();
-    end_job(guard, WRONG);
+    hc_guard_say_message();
+    hc_guard_end_job(guard, HC_GUARD_WRONG);
 }
