@@ -57,3 +57,22 @@ Test(gate_training_run, real_trainings_pass_against_themselves_and_a_planted_los
     expect_gate("$hc gate --baseline failed.json failed.json --allowances allow", 0,
                 "they are known to fail", "\nPASS: ");
 }
+
+/* Where the recipe says how many shards there are, the number of ranks decides nothing. Where it
+   does not, it is another training, whatever comes of it. */
+Test(gate_training_run, ranks_are_named_where_they_decide_what_is_trained, .init = enter_folder)
+{
+    const struct ran *ran = run_shell("for ranks in 1 2; do for recipe in fp32 fp32+shards=4; do "
+                                      "$hc train --recipe $recipe --ranks $ranks "
+                                      "--out $recipe.$ranks" TINY "done; done");
+    cr_assert_eq(ran->status, 0, "%s", ran->err);
+    cr_assert_eq(run_shell("$hc merge fp32.1/run.json --json one.baseline")->status, 0);
+    expect_gate("$hc gate --baseline fp32+shards=4.1/run.json fp32+shards=4.2/run.json", 0,
+                "identical: 1 recipe\n", "\nPASS: ");
+    expect_gate("$hc gate --baseline fp32.1/run.json fp32.2/run.json", 1, ", 2 ranks\n",
+                "\nFAIL: 1 not comparable (1 settings)");
+    expect_gate("$hc gate --baseline one.baseline fp32.2/run.json", 1, ", 2 ranks\n",
+                "\nFAIL: 1 not comparable (1 settings)");
+    expect_gate("$hc gate --baseline fp32.2/run.json fp32.2/run.json", 0, "identical: 1 recipe\n",
+                "\nPASS: ");
+}

@@ -187,7 +187,7 @@ static json_t *drift_json(const struct hc_drift_report *r, int recipe)
                                    hc_json_real(d->without_gradient[k]), "free_alone",
                                    hc_json_real(d->alone_free[k]), "free_without",
                                    hc_json_real(d->without_free[k])));
-    hc_training_made(r->c->training, r->steps, made, sizeof made);
+    hc_training_made(r->c->training, d->recipe, r->steps, made, sizeof made);
     json_t *drift = json_pack(
         "{s:s, s:s, s:o, s:o, s:i, s:i, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "recipe", name,
         "backend", on->backend->name, "seed", json_sprintf("%llu", (unsigned long long)r->seed),

@@ -6,11 +6,13 @@
 #include "cli/training/training_record.h"
 #include "op/text.h"
 
-void hc_training_made(const struct hc_training *t, int steps, char *text, size_t bytes)
+void hc_training_made(const struct hc_training *t, const struct hc_recipe *recipe, int steps,
+                      char *text, size_t bytes)
 {
     char classes[HC_CLASSES * 33 + 1] = "";
     char data[64] = "CIFAR-10";
     char length[48];
+    char ranks[32] = "";
     for (int i = 0; i < t->set.classes; i++) {
         size_t used = strlen(classes);
         (void)snprintf(classes + used, sizeof classes - used, "%s%s", i ? "," : "",
@@ -21,9 +23,11 @@ void hc_training_made(const struct hc_training *t, int steps, char *text, size_t
                        (unsigned long long)t->data_seed);
     (void)snprintf(length, sizeof length, steps > 0 ? "drift over %d steps" : "%d epochs",
                    steps > 0 ? steps : t->epochs);
-    (void)hc_text_write(text, bytes, "%s, %s, %lld images, %s, %s, batch %d, lr %g%s", data,
+    if (t->ranks > 1 && recipe->shards == 0)
+        (void)snprintf(ranks, sizeof ranks, ", %d ranks", t->ranks);
+    (void)hc_text_write(text, bytes, "%s, %s, %lld images, %s, %s, batch %d, lr %g%s%s", data,
                         classes, (long long)t->set.train.count, t->network->name, length, t->batch,
-                        t->max_lr, t->load ? ", begun from a file" : "");
+                        t->max_lr, t->load ? ", begun from a file" : "", ranks);
 }
 
 /* The fifth column of epochs.csv, test_accuracy. A file that is not there has no epochs. */
@@ -47,7 +51,7 @@ void hc_training_add_outcome(json_t *record, const struct hc_training *t,
     static double by_epoch[HC_MAX_OUTCOME_EPOCHS];
     char made[640];
     const struct hc_train_result *r = &run->result;
-    hc_training_made(t, 0, made, sizeof made);
+    hc_training_made(t, run->recipe, 0, made, sizeof made);
     struct hc_outcome outcome = {.recipe = run->recipe->name,
                                  .backend = t->backend->name,
                                  .seed = run->seed,

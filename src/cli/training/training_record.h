@@ -28,8 +28,10 @@ void hc_training_add_outcome(json_t *record, const struct hc_training *training,
                              const struct hc_training_run *run);
 
 /* How it was made, in a line: data, classes, network, epochs (or steps of a drift, if there are
-   any), batch, rate. Where the data lies is no part of that. */
-void hc_training_made(const struct hc_training *training, int steps, char *text, size_t bytes);
+   any), batch, rate, and the number of ranks if it decides into how many shards a batch is cut.
+   Where the data lies is no part of that. */
+void hc_training_made(const struct hc_training *training, const struct hc_recipe *recipe, int steps,
+                      char *text, size_t bytes);
 
 /* Sets how the record was made (check/record/invocation.h). */
 void hc_training_set_invocation(json_t *record, const struct hc_training *training);
