@@ -56,8 +56,9 @@ static enum hc_status choose(struct hc_comparison *c, const char *name, size_t l
     const struct hc_recipe *recipe = hc_training_recipe(c->training, name, length);
     if (recipe == NULL)
         return HC_INVALID;
-    if (hc_parallel_check(c->training->ranks > 1 ? c->training->ranks : 1, recipe,
-                          c->training->batch) != HC_OK)
+    /* hc_drift_check_ranks does this for the batches that drift cuts. */
+    if (!c->drift && hc_parallel_check(c->training->ranks > 1 ? c->training->ranks : 1, recipe,
+                                       c->training->batch) != HC_OK)
         return HC_INVALID;
     if (chosen(c, recipe->name))
         return hc_fail(HC_INVALID, "recipe %s is named twice", recipe->name);

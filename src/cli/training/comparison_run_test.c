@@ -98,3 +98,17 @@ Test(comparison_run, each_of_many_recipes_has_a_frame_of_its_own)
         cr_expect_eq(shell(line), 0, "%s", recipes[i]);
     }
 }
+
+/* Without --ranks a batch is in one piece, whatever the recipe's shards are: each gradient is
+   that of the recipe without them. A training cuts it. */
+Test(comparison_run, drift_of_a_batch_in_one_piece_asks_for_no_shards)
+{
+    cr_assert_eq(run("", "compare --drift --steps 1 --recipes amp,amp+shards=16 " SMALL), 0, "%s",
+                 content("stderr"));
+    cr_expect_eq(shell("cut -d, -f2- out/compare/layers.csv | sort | uniq -u >of"), 0);
+    cr_expect_str_eq(content("of"), "layer,error,cosine,underflow,lost\n");
+    refuse("compare --drift --ranks 1 --steps 1 --recipes amp+shards=16 " SMALL,
+           "a batch of 16 has only one image for each of 16 shards: it needs two");
+    refuse("compare --recipes fp32,amp+shards=16 " SMALL,
+           "a batch of 16 has only one image for each of 16 shards: it needs two");
+}
