@@ -1,9 +1,11 @@
 # How much of its bound each family of cases takes: a row for each family, a mark for each backend.
-# Given: families with the array family_tic, series with the array series_name; nans: 1 where a
+# Given: families with the array family_tic, more_letters that a label may have than most, series with the array series_name; nans: 1 where a
 # ratio is not a number; axis_text; low and over, the ends of the
 # axis; limit: 1 where numbers beyond 1 are broken claims. Reads points: row, series, worst, median:
 # a line from the median to the worst. Writes picture.
-width = 500
+letter = 6.5
+more = letter * more_letters
+width = 500 + more
 row = 17.0
 # The key is one row where it fits. All its columns are as wide as the widest.
 letters = 0
@@ -20,7 +22,7 @@ inside(r) = r < low ? low : r > over ? over : r
 place(text, r) = text eq "nan" ? nan_at : inside(r)
 set tmargin at screen 1 - head / height
 set bmargin at screen 50.0 / height
-set lmargin at screen 205.0 / width
+set lmargin at screen (205.0 + more) / width
 set rmargin at screen 1 - 24.0 / width
 set logscale x
 set xrange [low * 0.7 : over * (nans ? 16 : 2)]

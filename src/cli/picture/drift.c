@@ -39,18 +39,59 @@ static bool has_seeds(const json_t *recipes)
     return false;
 }
 
+/* The number of ranks that a recipe was measured over, or 0. */
+static long long ranks_of(const json_t *recipe)
+{
+    return json_integer_value(json_object_get(recipe, "ranks"));
+}
+
+static long long most_ranks(const struct hc_drawing *d)
+{
+    size_t i;
+    json_t *recipe;
+    long long most = 0;
+    for (int r = 0; r < d->count; r++)
+        json_array_foreach((json_t *)recipes_of(&d->records[r]), i, recipe) most =
+            ranks_of(recipe) > most ? ranks_of(recipe) : most;
+    return most;
+}
+
+/* amp-ranks8 is "8x amp" here: labels are cut in their middle, and keep what tells recipes apart
+   at both ends. */
+static const char *over_ranks(char text[256], const json_t *recipe)
+{
+    char end[32];
+    const char *name = text_of(recipe, "recipe");
+    (void)snprintf(end, sizeof end, "-ranks%lld", ranks_of(recipe));
+    size_t length = strlen(name);
+    size_t cut = strlen(end);
+    if (ranks_of(recipe) <= 0 || length <= cut || strcmp(name + length - cut, end) != 0)
+        return name;
+    (void)snprintf(text, 256, "%lldx %.*s", ranks_of(recipe), (int)(length - cut), name);
+    return text;
+}
+
+static void answer_ranks(const struct hc_drawing *d)
+{
+    long long most = most_ranks(d);
+    if (most > 0)
+        (void)fprintf(d->answer, " %lldx stands before a recipe over %lld rank%s.", most, most,
+                      most == 1 ? "" : "s");
+}
+
 /* The recipe, after the record if several have drift, and before the seed if there are several. */
 static const char *recipe_name(char text[512], const struct hc_drawing *d, int record,
                                const json_t *recipe)
 {
     int with_drift = 0;
+    char over[256];
     const char *seed = text_of(recipe, "seed");
     for (int r = 0; r < d->count; r++)
         with_drift += recipes_of(&d->records[r]) != NULL;
     bool several = has_seeds(recipes_of(&d->records[record]));
     (void)snprintf(text, 512, "%.200s%s%.200s%s%.20s",
                    with_drift > 1 ? hc_drawing_record(d, record) : "", with_drift > 1 ? ": " : "",
-                   text_of(recipe, "recipe"), several ? " " : "", several ? seed : "");
+                   over_ranks(over, recipe), several ? " " : "", several ? seed : "");
     return text;
 }
 
@@ -164,6 +205,7 @@ static void make_layers(struct hc_drawing *d)
     }
     hc_frames_end(&f);
     answer_layers(&s, d->answer);
+    answer_ranks(d);
     (void)fprintf(d->alt,
                   "Relative error of the gradients by layer, on a logarithmic axis, a small frame"
                   " for each of %d recipes.",
@@ -216,7 +258,8 @@ static void make_sources(struct hc_drawing *d)
 {
     char name[512];
     int left_out = 0;
-    struct hc_families f = {.as_added = true};
+    /* Over ranks there is room for "reduction over ranks". */
+    struct hc_families f = {.as_added = true, .longest = most_ranks(d) > 0 ? 34 : 0};
     struct summary s = summary_of(d);
     struct largest largest = {0};
     for (int r = 0; r < d->count; r++) {
@@ -257,6 +300,7 @@ static void make_sources(struct hc_drawing *d)
             (void)fprintf(d->answer, " %d source%s less than %g of both drifts %s no row.",
                           left_out, left_out == 1 ? " that makes" : "s that make", LEAST_SHARE,
                           left_out == 1 ? "has" : "have");
+        answer_ranks(d);
         (void)fprintf(d->alt,
                       "Dot chart on a logarithmic axis with %d rows, a recipe and a source each:"
                       " its share of the drift of gradients and of weights.",

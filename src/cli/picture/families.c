@@ -159,7 +159,7 @@ double hc_families_worst(const struct hc_families *f, int i)
 
 /* The label of a row. Of "group: member" that has no room, the group is cut in its middle, so that
    rows of groups that begin alike differ. Names are ASCII, or are left to hc_plot_tic. */
-static const char *label_of(char text[512], const char *name)
+static const char *label_of(char text[512], const char *name, int longest)
 {
     enum { HEAD = 4, TAIL = LONGEST_GROUP - HEAD - 1 };
     const char *end = strstr(name, ": ");
@@ -167,7 +167,7 @@ static const char *label_of(char text[512], const char *name)
     for (const char *at = name; at < name + length; at++)
         if ((unsigned char)*at >= 0x80)
             return name;
-    if (length <= LONGEST_GROUP || strlen(name) <= LONGEST_LABEL)
+    if (length <= LONGEST_GROUP || strlen(name) <= (size_t)longest)
         return name;
     (void)snprintf(text, 512, "%.*s\xe2\x80\xa6%.*s%.400s", HEAD, name, TAIL, end - TAIL, end);
     return text;
@@ -177,6 +177,8 @@ void hc_families_draw(const struct hc_families *f, struct hc_drawing *d, double 
 {
     bool nans = false;
     char label[512];
+    int longest = f->longest > 0 ? f->longest : LONGEST_LABEL;
+    hc_plot_integer(d->values, "more_letters", 0, longest - LONGEST_LABEL);
     hc_plot_real(d->values, "low", 0, low);
     hc_plot_real(d->values, "over", 0, over);
     (void)fputs("row\tseries\tworst\tmedian\tresults\tfamily\tseries name\n", d->data);
@@ -187,8 +189,8 @@ void hc_families_draw(const struct hc_families *f, struct hc_drawing *d, double 
     for (int s = 0; s < f->series.count; s++)
         hc_plot_text(d->values, "series_name", s + 1, f->series.text[s], LONGEST_SERIES);
     for (int i = 0; i < f->family.count; i++) {
-        hc_plot_tic(d->values, "family_tic", i + 1, label_of(label, hc_families_name(f, i)),
-                    LONGEST_LABEL);
+        hc_plot_tic(d->values, "family_tic", i + 1,
+                    label_of(label, hc_families_name(f, i), longest), longest);
         for (int s = 0; s < f->series.count; s++) {
             const struct hc_family_cell *cell = hc_families_cell(f, i, s);
             if (cell->count == 0)

@@ -33,6 +33,7 @@ struct hc_families {
     int room;
     bool no_memory;
     bool as_added;               /* the order is that in which they were added */
+    int longest;                 /* label of a row, in letters; 0: as most pictures have it */
     int *order;                  /* hc_families_sort: families by their worst value */
     struct hc_family_cell *cell; /* [family * series.count + series] */
 };

@@ -161,6 +161,39 @@ Test(pictures, keep_recipes_apart_whose_names_begin_alike)
     forget_pictures(&d);
 }
 
+/* Recipes over ranks end alike, and "reduction over ranks" is the longest source. */
+Test(pictures, keep_recipes_over_ranks_apart_and_show_their_source)
+{
+    struct drawn_pictures d = {0};
+    static const char recipe[] =
+        "%s{\"recipe\": \"amp+wrapper=%s-ranks8\", \"all\": {\"error\": \"1\"}, \"free\": \"1\","
+        " \"layers\": [{\"layer\": \"a\", \"error\": \"1\"}], \"sources\": [{\"source\":"
+        " \"reduction over ranks\", \"format\": \"fp16\", \"gradient_alone\": \"0.5\","
+        " \"free_alone\": \"1\"}], \"ranks\": 8, \"shards\": 8}";
+    char drift[2048];
+    char one[512];
+    char other[512];
+    (void)snprintf(one, sizeof one, recipe, "", "apex-ddp");
+    (void)snprintf(other, sizeof other, recipe, ", ", "torch-ddp");
+    (void)snprintf(drift, sizeof drift, ", \"drift\": [%s%s]", one, other);
+    add_record(&d, "a.json", record_text("", drift));
+    draw_pictures(&d);
+    expect_sound(&d);
+    const struct hc_page_picture *p = picture_of(&d, "drift-sources");
+    const struct hc_page_picture *layers = picture_of(&d, "drift-layers");
+    if (p->svg && layers->svg) {
+        cr_expect(strstr(p->data, "8x amp+wrapper=torch-ddp: reduction over ranks"), "%s", p->data);
+        cr_expect(strstr(p->svg, "8x a\xe2\x80\xa6pex-ddp: reduction over ranks"));
+        cr_expect(strstr(p->svg, "8x a\xe2\x80\xa6rch-ddp: reduction over ranks"));
+        cr_expect(strstr(layers->svg, ">8x amp+w\xe2\x80\xa6"
+                                      "apex-ddp<"));
+        cr_expect(strstr(layers->svg, ">8x amp+w\xe2\x80\xa6"
+                                      "orch-ddp<"));
+        cr_expect(strstr(p->answer, "8x") && strstr(layers->answer, "8x"), "%s", p->answer);
+    }
+    forget_pictures(&d);
+}
+
 Test(pictures, show_what_a_record_says_as_text)
 {
     struct drawn_pictures d = {0};
