@@ -27,7 +27,7 @@ int hc_comparison_width(const struct hc_comparison *c)
 {
     char label[HC_COMPARED_LABEL];
     size_t width = 22;
-    for (int r = 0; r < c->recipes && has_several(c); r++) {
+    for (int r = 0; r < c->recipes; r++) {
         hc_comparison_label(c, r, label);
         width = strlen(label) > width ? strlen(label) : width;
     }

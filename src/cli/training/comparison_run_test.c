@@ -112,3 +112,16 @@ Test(comparison_run, drift_of_a_batch_in_one_piece_asks_for_no_shards)
     refuse("compare --recipes fp32,amp+shards=16 " SMALL,
            "a batch of 16 has only one image for each of 16 shards: it needs two");
 }
+
+Test(comparison_run, tables_are_as_wide_as_the_longest_recipe)
+{
+    cr_assert_eq(run("", "compare --drift --ranks 2 --steps 1 --recipes fp32,"
+                         "apex-O2+wrapper=apex-ddp " SMALL),
+                 0, "%s", content("stderr"));
+    cr_expect_eq(shell("grep -A2 '^recipe .* shards ' stdout | awk '{ print length }' | uniq >of; "
+                       "[ $(wc -l <of) = 1 ]"),
+                 0, "%s", content("stdout"));
+    cr_expect_eq(shell("grep -A2 '^recipe .* cosine ' stdout | awk '{ print length }' | uniq >of; "
+                       "[ $(wc -l <of) = 1 ]"),
+                 0, "%s", content("stdout"));
+}
