@@ -45,23 +45,30 @@ static const char *number(double x, char text[16])
     return text;
 }
 
+/* Behind a recipe's name; nothing without --ranks. */
+static const char *over_ranks(const struct hc_drift_report *r, char text[32])
+{
+    text[0] = '\0';
+    if (r->ranks > 0)
+        (void)snprintf(text, 32, ", %d rank%s", r->ranks, r->ranks == 1 ? "" : "s");
+    return text;
+}
+
 /* The longest name is the unit's. */
 static void print_attribution(const struct hc_drift_report *r, int recipe, FILE *out)
 {
     const struct hc_drift *d = &r->drift[recipe];
     char label[HC_COMPARED_LABEL];
     char alone[2][16];
-    char ranks[32] = "";
+    char ranks[32];
     hc_comparison_label(r->c, recipe, label);
-    if (r->ranks > 0)
-        (void)snprintf(ranks, sizeof ranks, ", %d rank%s", r->ranks, r->ranks == 1 ? "" : "s");
     int width = hc_drift_has_source(r, HC_SOURCE_UNIT)        ? 23
                 : hc_drift_has_source(r, HC_SOURCE_REDUCTION) ? 20
                                                               : 18;
     hc_print(out,
              "\n%s%s: its formats put into the fp64 run    gradient (measured %.2e)     "
              "weights (measured %.2e)\n",
-             label, ranks, d->all.error, d->free);
+             label, over_ranks(r, ranks), d->all.error, d->free);
     hc_print(out, "  %-*s %-6s %12s %12s %14s %12s\n", width, "source", "format", "alone",
              "all but it", "alone", "all but it");
     for (int k = 0; k < HC_SOURCE_COUNT; k++)
@@ -178,12 +185,11 @@ static void draw(const struct hc_drift_report *r)
     hc_plot_array(values, "recipe_name", many);
     hc_plot_array(values, "recipe_tic", many);
     for (int i = 0; i < many; i++) {
-        char label[HC_COMPARED_LABEL + 20];
+        char ranks[32];
+        char label[HC_COMPARED_LABEL + sizeof ranks];
         const struct hc_drift_report one = hc_drift_of_ranks(r, i / r->c->recipes);
         hc_comparison_label(r->c, i % r->c->recipes, label);
-        if (one.ranks > 0)
-            (void)snprintf(label + strlen(label), 20, ", %d rank%s", one.ranks,
-                           one.ranks == 1 ? "" : "s");
+        (void)snprintf(label + strlen(label), sizeof ranks, "%s", over_ranks(&one, ranks));
         hc_plot_text(values, "recipe_name", i + 1, label, LONGEST_LABEL);
         hc_plot_tic(values, "recipe_tic", i + 1, label, LONGEST_LABEL);
     }
@@ -229,13 +235,11 @@ static enum hc_status measure_on(const struct hc_drift_report *r, const struct h
         if (hc_comparison_training(r->c, i) != t)
             continue;
         status = hc_drift_measure(study, r->c->recipe[i], &r->drift[i]);
-        char ranks[32] = "";
+        char ranks[32];
         hc_comparison_label(r->c, i, label);
-        if (r->ranks > 0)
-            (void)snprintf(ranks, sizeof ranks, "-ranks%d", r->ranks);
         if (status == HC_OK)
-            printf("%s%s%s: %lld passes with its formats\n", label, ranks, r->of_seed,
-                   (long long)r->drift[i].passes);
+            printf("%s%s%s: %lld passes with its formats\n", label, r->of_seed,
+                   over_ranks(r, ranks), (long long)r->drift[i].passes);
         (void)fflush(stdout);
     }
     hc_drift_close(study);
