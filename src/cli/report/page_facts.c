@@ -256,9 +256,13 @@ static void write_training(struct hc_page_out *out, const struct hc_page_record 
     hc_page_text(out, ", ");
     hc_page_text(out, text_of(training, "data"));
     write_classes(out, json_object_get(training, "classes"));
-    hc_page_print(out, "; epochs %lld, batch %lld, highest learning rate %g",
+    hc_page_print(out, "; epochs %lld, batch %lld, ",
                   (long long)json_integer_value(json_object_get(training, "epochs")),
-                  (long long)json_integer_value(json_object_get(training, "batch")),
+                  (long long)json_integer_value(json_object_get(training, "batch")));
+    long long ranks = json_integer_value(json_object_get(training, "ranks"));
+    if (ranks > 1)
+        hc_page_print(out, "%lld ranks, ", ranks);
+    hc_page_print(out, "highest learning rate %g",
                   json_number_value(json_object_get(training, "max_lr")));
     hc_page_term_end(out);
 }

@@ -141,13 +141,14 @@ Test(report_page, of_many_failures_shows_the_worst_and_how_to_repeat_all, .init 
 
 Test(report_page, says_what_was_trained_and_how, .init = make_good)
 {
-    (void)run_shell("sed '0,/{/s//{\"training\": {\"network\": \"net<1>\", \"data\": \"images\","
-                    " \"classes\": [\"cat\", \"dog\"], \"epochs\": 5, \"batch\": 64, \"max_lr\":"
-                    " 0.003},/' good.json >trained.json");
+    (void)run_shell(
+        "sed '0,/{/s//{\"training\": {\"network\": \"net<1>\", \"data\": \"images\","
+        " \"ranks\": 4, \"classes\": [\"cat\", \"dog\"], \"epochs\": 5, \"batch\": 64, \"max_lr\":"
+        " 0.003},/' good.json >trained.json");
     (void)make_page("trained.json", "report.html");
     cr_expect_not_null(strstr(page,
                               "<dt>Training</dt><dd>net&lt;1&gt;, images (cat, dog); epochs 5,"
-                              " batch 64, highest learning rate 0.003</dd>"));
+                              " batch 64, 4 ranks, highest learning rate 0.003</dd>"));
     (void)make_page("good.json", "report.html");
     cr_expect_null(strstr(page, "<dt>Training"));
 }

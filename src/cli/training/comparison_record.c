@@ -18,6 +18,7 @@ static void add_pair(json_t *record, const struct hc_comparison *c, int recipe)
     char note[512];
     char repro[HC_TRAINING_REPRO + 512];
     char options[HC_TRAINING_REPRO];
+    char ranks[32] = "";
     struct hc_difference d = hc_comparison_pairs(c, recipe).test;
     bool several = c->training->backend_count > 1;
     (void)snprintf(name, sizeof name, "compare/%s-as-%s%s%s", c->recipe[recipe]->name,
@@ -33,10 +34,13 @@ static void add_pair(json_t *record, const struct hc_comparison *c, int recipe)
                             *lost ? "; " : "", d.mean, conclusion);
     hc_training_repro(c->training, options, sizeof options);
     bool same = c->recipe[c->base] == c->recipe[recipe];
+    if (c->training->ranks > 1)
+        (void)snprintf(ranks, sizeof ranks, "mpirun -n %d ", c->training->ranks);
     (void)snprintf(repro, sizeof repro,
-                   "halfcheck compare --recipes %s%s%s --seeds %d --seed %llu --margin %g%s",
-                   c->recipe[c->base]->name, same ? "" : ",", same ? "" : c->recipe[recipe]->name,
-                   c->seeds_of[recipe], (unsigned long long)c->training->seed, c->margin, options);
+                   "%shalfcheck compare --recipes %s%s%s --seeds %d --seed %llu --margin %g%s",
+                   ranks, c->recipe[c->base]->name, same ? "" : ",",
+                   same ? "" : c->recipe[recipe]->name, c->seeds_of[recipe],
+                   (unsigned long long)c->training->seed, c->margin, options);
     struct hc_row row =
         hc_row_claim(name, hc_comparison_training(c, recipe)->backend->name,
                      worse ? HC_FAIL : verdicts[d.verdict], fabs(d.mean), c->margin, "points");

@@ -20,11 +20,15 @@ json_t *hc_training_settings(const struct hc_training *t)
     json_t *classes = json_array();
     for (int i = 0; i < t->set.classes; i++)
         (void)json_array_append_new(classes, hc_json_text(t->set.names[i]));
-    return json_pack("{s:o, s:b, s:o, s:I, s:I, s:s, s:s, s:i, s:i, s:f}", "data",
-                     hc_json_text(t->set.origin), "synthetic", t->set.synthetic, "classes", classes,
-                     "train_images", (json_int_t)t->set.train.count, "test_images",
-                     (json_int_t)t->set.test.count, "network", t->network->name, "backend",
-                     backends, "epochs", t->epochs, "batch", t->batch, "max_lr", t->max_lr);
+    json_t *settings =
+        json_pack("{s:o, s:b, s:o, s:I, s:I, s:s, s:s, s:i, s:i, s:f}", "data",
+                  hc_json_text(t->set.origin), "synthetic", t->set.synthetic, "classes", classes,
+                  "train_images", (json_int_t)t->set.train.count, "test_images",
+                  (json_int_t)t->set.test.count, "network", t->network->name, "backend", backends,
+                  "epochs", t->epochs, "batch", t->batch, "max_lr", t->max_lr);
+    if (t->ranks > 1)
+        (void)json_object_set_new(settings, "ranks", json_integer(t->ranks));
+    return settings;
 }
 
 /* "B", or "B --backend C" and so on, each as a word of the shell. */
@@ -55,9 +59,6 @@ void hc_training_repro(const struct hc_training *t, char *text, size_t bytes)
     char word[1000];
     char classes[512] = "";
     char backend[1024];
-    char ranks[32] = "";
-    if (t->ranks > 1)
-        (void)snprintf(ranks, sizeof ranks, " --ranks %d", t->ranks);
     if (t->classes)
         (void)hc_text_shell(classes, sizeof classes, t->classes);
     if (t->data) {
@@ -67,13 +68,12 @@ void hc_training_repro(const struct hc_training *t, char *text, size_t bytes)
         (void)snprintf(data, sizeof data, " --data-seed %llu --images %d",
                        (unsigned long long)t->data_seed, t->images);
     spell_backends(t, backend, sizeof backend);
-    (void)snprintf(text, bytes,
-                   "%s%s%s --epochs %d --batch %d --lr %.17g --backend %s%s%s%s%s%s%s --network %s",
-                   data, t->classes ? " --classes " : "", classes, t->epochs, t->batch, t->max_lr,
-                   backend, t->backends.fallback ? " --fallback " : "",
-                   t->backends.fallback ? t->backends.fallback : "",
-                   any_pipe(t) ? hc_pipe_options() : "", hc_settings_options(),
-                   hc_plugins_options(), ranks, t->network->name);
+    (void)snprintf(
+        text, bytes, "%s%s%s --epochs %d --batch %d --lr %.17g --backend %s%s%s%s%s%s --network %s",
+        data, t->classes ? " --classes " : "", classes, t->epochs, t->batch, t->max_lr, backend,
+        t->backends.fallback ? " --fallback " : "",
+        t->backends.fallback ? t->backends.fallback : "", any_pipe(t) ? hc_pipe_options() : "",
+        hc_settings_options(), hc_plugins_options(), t->network->name);
 }
 
 void hc_training_add(json_t *record, const struct hc_training *t, const struct hc_training_run *run)
@@ -83,14 +83,17 @@ void hc_training_add(json_t *record, const struct hc_training *t, const struct h
     char load[1000] = "";
     char repro[HC_TRAINING_REPRO + 1512];
     char note[512];
+    char ranks[32] = "";
     const struct hc_train_result *r = &run->result;
+    if (t->ranks > 1)
+        (void)snprintf(ranks, sizeof ranks, " --ranks %d", t->ranks);
     (void)snprintf(name, sizeof name, "train/%s-seed%llu", run->recipe->name,
                    (unsigned long long)run->seed);
     hc_training_repro(t, options, sizeof options);
     if (t->load)
         (void)hc_text_shell(load, sizeof load, t->load);
-    (void)snprintf(repro, sizeof repro, "halfcheck train --recipe %s --seed %llu%s%s%s",
-                   run->recipe->name, (unsigned long long)run->seed, options,
+    (void)snprintf(repro, sizeof repro, "halfcheck train --recipe %s --seed %llu%s%s%s%s",
+                   run->recipe->name, (unsigned long long)run->seed, ranks, options,
                    t->load ? " --load " : "", load);
     char outcome[64];
     if (r->diverged)
@@ -193,8 +196,6 @@ enum hc_status hc_training_write(const struct hc_training *t, const struct hc_tr
             real(r->activation_unscaled), "updates_lost", real(r->update_lost), "images_per_second",
             real(r->images_per_second), "memory_bytes", (json_int_t)r->memory, "parameters",
             (json_int_t)r->parameters, "macs", (json_int_t)r->macs));
-    if (t->ranks > 1)
-        (void)json_object_set_new(training, "ranks", json_integer(t->ranks));
     (void)json_object_set_new(record, "training", training);
     (void)snprintf(path, sizeof path, "%s/run.json", run->folder);
     enum hc_status status = hc_record_write(record, path);

@@ -41,7 +41,8 @@ json_t *hc_training_settings(const struct hc_training *training);
 
 enum { HC_TRAINING_REPRO = 4096 };
 
-/* The options that make a command train on the same data in the same way. */
+/* The options that make a command train on the same data in the same way, but for ranks, which
+   `train` takes as an option and `compare` from mpirun. */
 void hc_training_repro(const struct hc_training *training, char *text, size_t bytes);
 
 #endif
