@@ -4,6 +4,7 @@
    so errors do not add up from layer to layer. */
 #include <stdio.h>
 
+#include "cases/fixture/apart.h"
 #include "cases/fixture/norm_net.h"
 #include "check/bound/bound.h"
 #include "op/descriptor.h"
@@ -36,9 +37,11 @@ static void claim_output(const struct hc_norm_net *job, const struct hc_call *ca
     int64_t n = hc_tensor_count(t);
     int64_t rows[HC_NORM_NET_RANKS];
     const struct hc_tensor *x = &call->in[HC_FIRST];
+    int64_t channels = x->shape[x->rank - 1];
     for (int r = 0; r < job->ranks; r++)
-        rows[r] = hc_tensor_count(x) / x->shape[x->rank - 1] / job->ranks;
-    for (int64_t i = 0; i < n; i += n / SAMPLE + 1) {
+        rows[r] = hc_tensor_count(x) / channels / job->ranks;
+    int64_t apart = hc_apart(n, channels > SAMPLE ? channels : SAMPLE);
+    for (int64_t i = 0; i < n; i += apart) {
         struct hc_element e = {call, o, i};
         struct hc_exact want = hc_reference_value(call, o, i);
         char what[64];

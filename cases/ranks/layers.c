@@ -16,6 +16,7 @@
    gone wrong by are made beside the right one, and for each a layer's bound must be missed. */
 #include <math.h>
 
+#include "cases/fixture/apart.h"
 #include "cases/fixture/passes.h"
 
 enum { SHARDS = HC_PASSES_SHARDS, LOOKED_AT = 48 };
@@ -26,7 +27,7 @@ static void claim_whole(const struct hc_passes *b, int p, int64_t n)
     struct hc_check *check = b->check;
     struct hc_call whole;
     int out = b->maker[0][p].out;
-    int64_t apart = n / LOOKED_AT + 1;
+    int64_t apart = hc_apart(n, LOOKED_AT);
     if (!hc_passes_whole(b, p, &whole) || hc_do(check, &whole) != HC_OK)
         return;
     for (int64_t i = 0; i < n; i += apart) {
@@ -84,7 +85,7 @@ static void claim_parameter(const struct hc_passes *b, const struct hc_all_reduc
     struct hc_call call = {
         .op = HC_OP_all_reduce, .in = {[HC_ALL_REDUCE_X] = b->rows[p]}, .params.all_reduce = *how};
     int64_t n = b->rows[p].shape[1];
-    int64_t apart = n / LOOKED_AT + 1;
+    int64_t apart = hc_apart(n, LOOKED_AT);
     bool seen[WRONGS] = {false};
     if (hc_ranks_average(check, name, how, b->rows[p], &call.out[HC_ALL_REDUCE_OUT]) != HC_OK)
         return;
