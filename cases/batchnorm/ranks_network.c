@@ -1,7 +1,8 @@
 /* A network whose ranks share batch norm, layer by layer (cases/fixture/norm_net.h). Batch norm of
    the whole batch, by MPFR, must give what the ranks made of it: within the bound of shared moments
-   forward, within bn_leaky_bwd's bound back. What flows into a layer is what the ranks really had,
-   so errors do not add up from layer to layer. */
+   forward, within bn_leaky_bwd's bound back. Gradients of gamma and beta are those of each rank's
+   own rows, as parameters' gradients are before ranks average them. What flows into a layer is what
+   the ranks really had, so errors do not add up from layer to layer. */
 #include <stdio.h>
 
 #include "cases/fixture/apart.h"
@@ -61,6 +62,10 @@ static void claim_layer(const struct hc_norm_net *job, int l)
     for (int o = 0; o < hc_ops[HC_OP_bn_leaky_train].outputs; o++)
         claim_output(job, &layer->train, o, name);
     claim_output(job, &layer->back, HC_BN_BWD_DX, name);
+    for (int r = 0; r < job->ranks; r++) {
+        claim_output(job, &layer->own[r], HC_BN_BWD_DGAMMA, name);
+        claim_output(job, &layer->own[r], HC_BN_BWD_DBETA, name);
+    }
 }
 
 static void every_layer(struct hc_check *check)
