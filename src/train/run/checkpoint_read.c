@@ -63,6 +63,25 @@ enum hc_status hc_checkpoint_open(struct hc_tensor_file *file, const char *path)
     return status == HC_OK ? check_sound(file, path) : status;
 }
 
+/* How many ranks a run whose bits depend on that has; 1 without the word. */
+static long ranks_of(const char *identity)
+{
+    const char *word = strstr(identity, " ranks=");
+    return word ? strtol(word + strlen(" ranks="), NULL, 10) : 1;
+}
+
+static enum hc_status check_ranks(const char *path, const char *got, const char *want)
+{
+    long its = ranks_of(got);
+    long ours = ranks_of(want);
+    if (its == ours)
+        return HC_OK;
+    return hc_fail(HC_INVALID,
+                   "%s: its run is on %ld rank%s, and this one on %ld: its bits depend on that, so "
+                   "give it %ld",
+                   path, its, its == 1 ? "" : "s", ours, its);
+}
+
 /* Names the first word in which the identities differ. A checkpoint of before says nothing of what
    it was made on, and is believed. */
 static enum hc_status check_identity(const char *path, const char *got, const char *want)
@@ -160,6 +179,8 @@ enum hc_status hc_checkpoint_read(const char *path, const char *identity,
     if (!content)
         return hc_fail(HC_NO_MEMORY, "no memory for %s", path);
     enum hc_status status = hc_checkpoint_open(&file, path);
+    if (status == HC_OK)
+        status = check_ranks(path, hc_checkpoint_identity(&file), identity);
     if (status == HC_OK)
         status = check_identity(path, hc_checkpoint_identity(&file), identity);
     if (status == HC_OK)

@@ -148,6 +148,40 @@ Test(ranks, a_run_killed_anywhere_goes_on_with_another_number_of_ranks_to_the_sa
     }
 }
 
+/* Without shards, or with another order than the tree, ranks are part of what is trained. */
+Test(ranks, a_run_whose_bits_depend_on_its_ranks_goes_on_with_as_many_only)
+{
+    static const struct {
+        const char *recipe;
+        int ranks, others;
+        enum hc_status status;
+    } rows[] = {
+        {"amp", 2, 4, HC_INVALID},
+        {"amp", 1, 2, HC_INVALID},
+        {"amp", 2, 1, HC_INVALID},
+        {"amp", 2, 2, HC_OK},
+        {"amp+shards=8+algorithm=ring", 2, 4, HC_INVALID},
+        {"amp+shards=8+algorithm=ring", 4, 4, HC_OK},
+        {"amp+shards=8", 2, 4, HC_OK},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        char line[400];
+        struct hc_train_options o = of(rows[i].recipe);
+        train(&o, rows[i].ranks, &want);
+        o.resume = true;
+        (void)snprintf(line, sizeof line,
+                       "%s/checkpoint: its run is on %d rank%s, and this one on %d: its bits "
+                       "depend on that, so give it %d",
+                       folder, rows[i].ranks, rows[i].ranks > 1 ? "s" : "", rows[i].others,
+                       rows[i].ranks);
+        enum hc_status status = hc_train_ranks(&o, rows[i].others, &got.result);
+        cr_expect_eq(status, rows[i].status, "%s on %d, then on %d: %d", rows[i].recipe,
+                     rows[i].ranks, rows[i].others, status);
+        if (rows[i].status != HC_OK)
+            cr_expect_str_eq(hc_message(), line);
+    }
+}
+
 /* What rank 0 reads the others get from it: they never look for a file. */
 Test(ranks, a_run_that_begins_with_a_file_is_the_same_on_any_number_of_ranks)
 {

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "train/parallel/wrapper.h"
 #include "train/run/checkpoint.h"
 #include "train/run/made_on.h"
 #include "train/update/recipe_fields.h"
@@ -70,6 +71,20 @@ static uint64_t hash_data(struct hc_run *run)
     return run->data;
 }
 
+/* Only a tree over a power of two of shards adds in the same order on any number of ranks
+   (train/parallel/reduction.h). One rank has no word: as before there were ranks. */
+static void identify_ranks(const struct hc_run *run, char *identity, size_t size)
+{
+    const struct hc_recipe *recipe = run->options.recipe;
+    int shards = recipe->shards;
+    bool is_power = shards > 0 && (shards & (shards - 1)) == 0;
+    size_t used = strlen(identity);
+    if (is_power && hc_wrapper_of(recipe).algorithm == HC_COLLECTIVE_TREE)
+        return;
+    if (run->parallel.ranks > 1)
+        (void)snprintf(identity + used, size - used, " ranks=%d", run->parallel.ranks);
+}
+
 static void identify(struct hc_run *run, char *identity, size_t size)
 {
     const struct hc_train_options *o = &run->options;
@@ -88,6 +103,7 @@ static void identify(struct hc_run *run, char *identity, size_t size)
         hc_recipe_field_text(o->recipe, f, text);
         (void)snprintf(identity + used, size - used, " %s=%s", hc_recipe_field_key(f), text);
     }
+    identify_ranks(run, identity, size);
     hc_made_on(o->backend, run->device.queue, o->recipe, identity, size);
     assert(strlen(identity) + 1 < size);
 }
