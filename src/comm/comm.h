@@ -86,6 +86,10 @@ enum hc_status hc_comm_threads(int size, hc_comm_work *work, void *context);
 struct hc_comm *hc_comm_world(void);
 void hc_comm_end(int exit_status);
 
+/* There is a checkpoint: from now on, the line on a rank that is lost says that the run can be
+   resumed. Of a job of one rank nothing is said. */
+void hc_comm_can_resume(void);
+
 /* Short forms; those of size 1 do nothing. hc_comm_max gives the largest of all ranks' numbers (NaN
    if one is). */
 enum hc_status hc_comm_send_receive(struct hc_comm *comm, int to, const void *out, size_t out_bytes,

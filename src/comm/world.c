@@ -64,6 +64,11 @@ struct hc_comm *hc_comm_world(void)
     return found;
 }
 
+void hc_comm_can_resume(void)
+{
+    hc_watch_can_resume();
+}
+
 void hc_comm_end(int exit_status)
 {
     if (!is_open)

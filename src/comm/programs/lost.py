@@ -104,21 +104,25 @@ class Scenes:
             os.kill(process, signal.SIGKILL)
 
     def lose(self, scene: str, act: Callable[[int], None], how: str,
-             statuses: tuple[int, ...] = (2,)) -> None:
-        """A rank is lost at some moment; act(process) does it."""
-        job = Job(self.mpirun, self.program, "hangs")
+             statuses: tuple[int, ...] = (2,), word: str = "hangs") -> None:
+        """A rank is lost at some moment; act(process) does it. What the line advises depends on
+        whether there is a checkpoint."""
+        job = Job(self.mpirun, self.program, word)
+        advice = "; the run goes on from its checkpoint with --resume" if word == "resumes" else ""
         job.wait_for_ranks()
         rank = self.random.randrange(RANKS)
         time.sleep(self.random.random() * 0.2)
         act(job.processes[rank])
         self.expect(f"{scene} (rank {rank})", job,
                     rf"^halfcheck: rank {rank} of {RANKS} \(.*, process "
-                    rf"{job.processes[rank]}\) is gone \({how}\); .*--resume$", statuses)
+                    rf"{job.processes[rank]}\) is gone \({how}\){advice}$", statuses)
 
     def killed(self) -> None:
         """At random moments."""
         for _ in range(self.rounds):
-            self.lose("killed", lambda process: os.kill(process, signal.SIGKILL), "signal 9")
+            for word in ("hangs", "resumes"):
+                self.lose("killed", lambda process: os.kill(process, signal.SIGKILL), "signal 9",
+                          word=word)
 
     def stopped(self) -> None:
         """It neither runs nor ends."""
@@ -128,6 +132,21 @@ class Scenes:
         """mpirun sees that its own child was killed, and ends with another status."""
         self.lose("guard killed", lambda process: os.kill(parent_of(process), signal.SIGKILL),
                   "nothing is heard of it", BY_SRUN)
+
+    def killed_after_a_request(self) -> None:
+        """The rank was asked to end, and went on: its later end is a loss."""
+        def ask_and_kill(process: int) -> None:
+            os.kill(parent_of(process), signal.SIGTERM)
+            time.sleep(0.5)
+            os.kill(process, signal.SIGKILL)
+        self.lose("killed after a request", ask_and_kill, "signal 9", word="stays")
+
+    def guard_told(self) -> None:
+        """Signals that ask for no end in good order, though a rank ends by them."""
+        for number in (signal.SIGHUP, signal.SIGALRM):
+            self.lose(f"guard told {number}",
+                      lambda process, number=number: os.kill(parent_of(process), number),
+                      f"signal {number:d}")
 
     def machine_gone(self) -> None:
         """Neither the rank nor its guard says anything, and no connection is closed."""
@@ -226,7 +245,7 @@ class Scenes:
     def run(self) -> int:
         """All of them."""
         for scene in (self.killed, self.killed_at_start, self.stopped, self.guard_killed,
-                      self.machine_gone, self.goes_its_own_way, self.asked_to_end,
+                      self.killed_after_a_request, self.guard_told, self.machine_gone, self.goes_its_own_way, self.asked_to_end,
                       self.strangers_are_not_heard):
             scene()
         print(f"{self.failed} failed; the longest took {self.longest:.1f} s")

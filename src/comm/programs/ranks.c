@@ -2,11 +2,14 @@
      works          everything that a comm can, with each size
      averages       vectors averaged in each stated order, and by the library
      hangs          letters round a ring for ever: somebody will end it
+     resumes        the same, and there is a checkpoint
+     stays          the same, whatever SIGTERM asks for
      long BYTES     letters of that many bytes, gathers and broadcasts of half as many
      leaves HOW     rank 1 goes its own way
      sizes          a mistake of a programmer, which an assertion catches
    Rank 0 says "N ranks: as they should". Each rank may say a line of its own; the exit status is 2
    then. */
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -65,6 +68,18 @@ static enum hc_status hangs(struct hc_comm *comm, const char *word)
     return status;
 }
 
+static enum hc_status resumes(struct hc_comm *comm, const char *word)
+{
+    hc_comm_can_resume();
+    return hangs(comm, word);
+}
+
+static enum hc_status stays(struct hc_comm *comm, const char *word)
+{
+    (void)signal(SIGTERM, SIG_IGN);
+    return hangs(comm, word);
+}
+
 static enum hc_status is_long(struct hc_comm *comm, const char *word)
 {
     size_t bytes = (size_t)strtoull(word, NULL, 10);
@@ -99,8 +114,8 @@ static enum hc_status leaves(struct hc_comm *comm, const char *word)
 static const struct {
     const char *word;
     enum hc_status (*run)(struct hc_comm *comm, const char *word);
-} jobs[] = {{"works", works},  {"averages", averages}, {"hangs", hangs},
-            {"long", is_long}, {"sizes", sizes},       {"leaves", leaves}};
+} jobs[] = {{"works", works}, {"averages", averages}, {"hangs", hangs}, {"resumes", resumes},
+            {"stays", stays}, {"long", is_long},      {"sizes", sizes}, {"leaves", leaves}};
 
 int main(int argc, char **argv)
 {

@@ -51,6 +51,8 @@ static void listen_to_rank(struct hc_guard *guard)
             guard->has_met = true;
             guard->is_trusted = bytes[1];
             hc_peers_shut(&guard->peers);
+        } else if (bytes[0] == HC_RANK_CAN_RESUME) {
+            guard->can_resume = true;
         } else if (bytes[0] == HC_RANK_HAS_DONE) {
             guard->has_done = true;
             guard->status = bytes[1];
@@ -59,7 +61,8 @@ static void listen_to_rank(struct hc_guard *guard)
     }
 }
 
-/* A request to end goes on to the rank, which may want to save its work first. */
+/* SIGTERM and SIGINT ask the job to end. They go on to the rank, which may want to save its work
+   first. So do the others, but a rank that ends by them is lost. */
 static void pass_signals_on(struct hc_guard *guard)
 {
     struct signalfd_siginfo info;
@@ -67,9 +70,12 @@ static void pass_signals_on(struct hc_guard *guard)
         int number = (int)info.ssi_signo;
         if (number == SIGCHLD)
             continue;
-        if (number != SIGUSR1 && number != SIGUSR2)
-            guard->requested = number;
-        (void)kill(guard->process, number);
+        if (number == SIGTERM || number == SIGINT) {
+            (void)sigaddset(&guard->requests, number);
+            guard->last_request = guard->now;
+        }
+        if (guard->is_alive)
+            (void)kill(guard->process, number);
     }
 }
 
@@ -170,6 +176,7 @@ _Noreturn void hc_guard_run(struct hc_guard *guard)
     int count = 3 + hc_peers_polls(&guard->peers);
     struct pollfd *polls = calloc((size_t)count, sizeof *polls);
     allow_many_files();
+    (void)sigemptyset(&guard->requests);
     guard->signals = open_signals();
     guard->neighbours = hc_neighbours_open(guard->peers.rank);
     guard->started = guard->heard = guard->now = milliseconds();
@@ -190,6 +197,8 @@ _Noreturn void hc_guard_run(struct hc_guard *guard)
         listen_to_rank(guard);
         hc_peers_serve(&guard->peers, polls + 3, guard->now);
         if (waitpid(guard->process, &ended, WNOHANG) == guard->process) {
+            guard->is_alive = false;
+            pass_signals_on(guard); /* the signal that ended both may have come just now */
             listen_to_rank(guard);
             hc_guard_conclude(guard, ended);
         }

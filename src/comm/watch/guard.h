@@ -4,6 +4,7 @@
 #ifndef HC_COMM_WATCH_GUARD_H
 #define HC_COMM_WATCH_GUARD_H
 
+#include <signal.h>
 #include <sys/types.h>
 
 #include "comm/watch/peers.h"
@@ -11,10 +12,11 @@
 /* What a rank tells its guard, in two bytes: what, and a value; and what it hears from it. */
 enum {
     HC_RANK_LIVES = 'h',
-    HC_RANK_HAS_TABLE = 't', /* the shared table is complete; the answer is HC_GUARD_JOINED */
-    HC_RANK_TRUSTS = 'm',    /* value 1: all guards are linked, from now on they count */
-    HC_RANK_HAS_DONE = 'b',  /* value: its exit status; the answer is HC_GUARD_ALL_DONE */
-    HC_GUARD_JOINED = 'j',   /* value 1: this guard is linked with whom it should be */
+    HC_RANK_HAS_TABLE = 't',  /* the shared table is complete; the answer is HC_GUARD_JOINED */
+    HC_RANK_TRUSTS = 'm',     /* value 1: all guards are linked, from now on they count */
+    HC_RANK_CAN_RESUME = 'c', /* a checkpoint has been written */
+    HC_RANK_HAS_DONE = 'b',   /* value: its exit status; the answer is HC_GUARD_ALL_DONE */
+    HC_GUARD_JOINED = 'j',    /* value 1: this guard is linked with whom it should be */
     HC_GUARD_ALL_DONE = 'e'
 };
 
@@ -36,7 +38,9 @@ struct hc_guard {
     bool has_done; /* the rank */
     int status;    /* that it said it would end with */
     int64_t all_done;
-    int requested; /* a signal that asked the job to end, or 0 */
+    bool can_resume;      /* there is a checkpoint, from which the run can go on */
+    sigset_t requests;    /* the signals that have asked the job to end */
+    int64_t last_request; /* when the last one came; 0: none has */
 };
 
 /* Watches until the rank ends, or the job. Ends the process. */

@@ -12,6 +12,9 @@
 /* Milliseconds: what all would say at the start, the first says, and ends all. */
 enum { AFTER_FIRST = 1000 };
 
+/* Milliseconds from a request to end in which a rank may end as it likes. */
+enum { REQUEST_HOLDS = 2000 };
+
 static void rest(long time)
 {
     const struct timespec moment = {time / 1000, time % 1000 * 1000000};
@@ -30,10 +33,12 @@ void hc_guard_say_message(void)
 /* What is to be done about the loss. */
 static const char *advice(const struct hc_guard *guard)
 {
+    if (guard->can_resume)
+        return "; the run goes on from its checkpoint with --resume";
     if (guard->has_met)
-        return "the run goes on from its checkpoint with --resume";
-    return guard->by_srun ? "it has not met the others, for which Open MPI needs srun --mpi=pmix"
-                          : "it has not met the others";
+        return "";
+    return guard->by_srun ? "; it has not met the others, for which Open MPI needs srun --mpi=pmix"
+                          : "; it has not met the others";
 }
 
 void hc_guard_say_gone(const struct hc_guard *guard, int rank, const char *how)
@@ -42,7 +47,7 @@ void hc_guard_say_gone(const struct hc_guard *guard, int rank, const char *how)
     char others[48] = "";
     if (guard->peers.lost_count > 1)
         (void)snprintf(others, sizeof others, ", with %d more", guard->peers.lost_count - 1);
-    (void)hc_fail(HC_DEVICE, "rank %d of %d (%s, process %lld) is gone (%s)%s; %s", rank,
+    (void)hc_fail(HC_DEVICE, "rank %d of %d (%s, process %lld) is gone (%s)%s%s", rank,
                   guard->peers.size, entry->host,
                   rank == guard->peers.rank ? (long long)guard->process : (long long)entry->process,
                   how, others, advice(guard));
@@ -97,22 +102,31 @@ static bool is_to_speak(const struct hc_guard *guard)
            hc_peers_speaks(&guard->peers);
 }
 
+/* Whether the rank has ended as it was asked to. One that lives on after a request, to save its
+   work, may still be lost: then nobody has asked for that. */
+static bool is_as_requested(const struct hc_guard *guard, int ended)
+{
+    if (WIFSIGNALED(ended))
+        return sigismember(&guard->requests, WTERMSIG(ended)) == 1;
+    return guard->last_request && guard->now - guard->last_request < REQUEST_HOLDS;
+}
+
 /* What the rank's own end says of the job. A rank that ends with status 2 has said why. */
 _Noreturn void hc_guard_conclude(struct hc_guard *guard, int ended)
 {
     char how[64];
-    guard->is_alive = false;
+    bool is_requested = is_as_requested(guard, ended);
     if (guard->has_done)
         hc_guard_finish(guard, WIFEXITED(ended) ? WEXITSTATUS(ended) : guard->status);
     /* Whoever has started the ranks may be the first to see a loss, and end the others. */
-    if (guard->requested && is_to_speak(guard))
+    if (guard->last_request && is_to_speak(guard))
         hc_guard_say_gone(guard, guard->peers.first_lost, "nothing is heard of it");
-    if (WIFSIGNALED(ended) && guard->requested)
-        end_by_signal(guard, guard->requested);
+    if (WIFSIGNALED(ended) && is_requested)
+        end_by_signal(guard, WTERMSIG(ended));
     if (WIFSIGNALED(ended)) {
         (void)snprintf(how, sizeof how, "signal %d", WTERMSIG(ended));
         hc_guard_say_gone(guard, guard->peers.rank, how);
-    } else if (WEXITSTATUS(ended) != HC_GUARD_WRONG && !guard->requested) {
+    } else if (WEXITSTATUS(ended) != HC_GUARD_WRONG && !is_requested) {
         if (!guard->has_met && guard->peers.rank > 0)
             rest(AFTER_FIRST);
         (void)snprintf(how, sizeof how, "it has ended with status %d", WEXITSTATUS(ended));

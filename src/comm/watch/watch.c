@@ -182,6 +182,12 @@ bool hc_watch_end(int exit_status)
            hear(HC_GUARD_ALL_DONE, exit_status == WRONG ? WAIT_IF_WRONG : -1) >= 0;
 }
 
+void hc_watch_can_resume(void)
+{
+    if (watch.is_on)
+        (void)tell(HC_RANK_CAN_RESUME, 0);
+}
+
 bool hc_watch_is_on(void)
 {
     return watch.is_on;

@@ -27,6 +27,9 @@ bool hc_watch_has_ended(int rank);
    closed. False if it cannot: a rank that could not do its work has ended alone. */
 bool hc_watch_end(int exit_status);
 
+/* What is said of a lost rank from now on says that the run can be resumed. */
+void hc_watch_can_resume(void);
+
 /* Whether there is a guard, which ends the job if this process just ends. */
 bool hc_watch_is_on(void);
 

@@ -134,7 +134,10 @@ static enum hc_status open_run(struct hc_run *run, const struct hc_train_options
         status = hc_steps_open(run);
     if (status == HC_OK)
         status = hc_log_open(run);
-    return hc_parallel_agree(&run->parallel, status, NULL);
+    status = hc_parallel_agree(&run->parallel, status, NULL);
+    if (status == HC_OK && options->resume)
+        hc_comm_can_resume();
+    return status;
 }
 
 static void close_run(struct hc_run *run)

@@ -176,6 +176,8 @@ static enum hc_status run_block(struct hc_run *run, bool *goes_on)
     if (status == HC_OK && evaluates)
         agreement.goes_on = report(run, run->loss, run->counters.scale, true);
     status = hc_parallel_agree(&run->parallel, status, &agreement);
+    if (status == HC_OK && run->keeps && (evaluates || keeps) && !run->apart[0])
+        hc_comm_can_resume();
     *goes_on = agreement.goes_on && !stopped;
     return status;
 }
