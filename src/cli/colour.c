@@ -97,7 +97,7 @@ void hc_colour_print(FILE *out, enum hc_colour colour, const char *format, ...)
     va_list arguments;
     va_start(arguments, format);
     (void)fputs(hc_colour_begin(out, colour), out);
-    hc_vprint(out, format, arguments);
+    hc_vprint_text(out, format, arguments);
     (void)fputs(hc_colour_end(out, colour), out);
     va_end(arguments);
 }

@@ -98,7 +98,18 @@ int hc_text_write(char *text, size_t size, const char *format, ...)
     return length;
 }
 
-void hc_vprint(FILE *out, const char *format, va_list arguments)
+static void put_escaped(const char *text, FILE *out)
+{
+    hc_text_line(out, text);
+}
+
+static void put_as_it_is(const char *text, FILE *out)
+{
+    (void)fputs(text, out);
+}
+
+static void print_with(void (*put)(const char *text, FILE *out), FILE *out, const char *format,
+                       va_list arguments)
 {
     char line[1024];
     char *text = line;
@@ -110,9 +121,28 @@ void hc_vprint(FILE *out, const char *format, va_list arguments)
     if (!text)
         hc_memory_lost_one();
     va_end(again);
-    (void)fputs(text ? text : line, out);
+    put(text ? text : line, out);
     if (text != line)
         free(text);
+}
+
+void hc_vprint(FILE *out, const char *format, va_list arguments)
+{
+    print_with(put_as_it_is, out, format, arguments);
+}
+
+void hc_vprint_text(FILE *out, const char *format, va_list arguments)
+{
+    print_with(put_escaped, out, format, arguments);
+}
+
+void hc_print_line(FILE *out, const char *format, ...)
+{
+    va_list arguments;
+    va_start(arguments, format);
+    hc_vprint_text(out, format, arguments);
+    va_end(arguments);
+    (void)fputc('\n', out);
 }
 
 void hc_print(FILE *out, const char *format, ...)

@@ -35,6 +35,17 @@ __attribute__((format(printf, 2, 0)))
 #endif
 void hc_vprint(FILE *out, const char *format, va_list arguments);
 
+/* fprintf of one line, whose newline is added. The texts in it may contain any bytes: they are
+   escaped, as hc_text_next does. hc_vprint_text does the same, and adds no newline. */
+#if defined(__GNUC__)
+__attribute__((format(printf, 2, 3)))
+#endif
+void hc_print_line(FILE *out, const char *format, ...);
+#if defined(__GNUC__)
+__attribute__((format(printf, 2, 0)))
+#endif
+void hc_vprint_text(FILE *out, const char *format, va_list arguments);
+
 /* Writes the text as one word of a shell command that people can paste: unchanged if it is plain,
    otherwise in single quotes. Returns false if it was cut to `size` bytes. */
 bool hc_text_shell(char *word, size_t size, const char *text);

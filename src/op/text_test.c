@@ -114,3 +114,17 @@ Test(text, a_long_line_is_printed_whole)
     cr_expect_eq(strlen(all), strlen(word) + 5);
     cr_expect_str_eq(all + strlen(word), " nan\n");
 }
+
+Test(text, a_line_has_no_newline_but_its_own)
+{
+    static char all[6000];
+    static char word[3000];
+    memset(word, '\033', sizeof word - 1);
+    FILE *out = fmemopen(all, sizeof all, "w");
+    hc_print_line(out, "%s: %d", "b\033[31m\nx", 7);
+    hc_print_line(out, "%s|", word);
+    (void)fclose(out);
+    cr_expect_eq(strncmp(all, "b [31m x: 7\n", 12), 0, "%s", all);
+    cr_expect_eq(strlen(all), 12 + strlen(word) + 2);
+    cr_expect_null(strchr(all, '\033'));
+}

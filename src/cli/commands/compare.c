@@ -11,6 +11,7 @@
 #include "cli/training/drift.h"
 #include "cli/training/folder.h"
 #include "cli/training/training_run.h"
+#include "op/text.h"
 #include "op/typed.h"
 #include "train/parallel/parallel.h"
 #include "train/update/recipe_fields.h"
@@ -188,8 +189,10 @@ static int conclude(const struct hc_comparison *c, const char *folder)
     if (hc_comparison_write(c, folder) != HC_OK)
         return hc_complain_message();
     hc_training_print_fallback(c->training);
-    printf("\nrecord: %s/record.json; runs.csv, table.txt and a folder per run beside it\n",
-           folder);
+    (void)putchar('\n');
+    hc_print_line(stdout,
+                  "record: %s/record.json; runs.csv, table.txt and a folder per run beside it",
+                  folder);
     hc_comparison_draw(c, folder);
     return hc_comparison_failures(c) == 0 ? HC_AS_CLAIMED : HC_CLAIM_FAILED;
 }

@@ -7,6 +7,7 @@
 
 #include "op/memory_stream.h"
 #include "op/output.h"
+#include "op/text.h"
 #include "check/record/json.h"
 #include "cli/command.h"
 #include "cli/report/page.h"
@@ -86,7 +87,7 @@ static int report(const struct hc_page_record *records, int count, const struct 
         return hc_complain_message();
     if (pictures.why_not[0])
         (void)hc_complain("no pictures: %s", pictures.why_not);
-    printf("report: %s\n", path);
+    hc_print_line(stdout, "report: %s", path);
     return HC_AS_CLAIMED;
 }
 

@@ -33,13 +33,13 @@ static int conclude(const struct hc_training *t, const struct hc_training_run *r
     if (!t->backend->host_memory)
         printf("device graph of a step: %s\n", r->captured);
     hc_training_print_fallback(t);
-    printf("%s/: run.json, epochs.csv, steps.csv, gradients.csv, checkpoint%s\n", run->folder,
-           t->dump_count > 0 ? ", step-*.safetensors" : "");
+    hc_print_line(stdout, "%s/: run.json, epochs.csv, steps.csv, gradients.csv, checkpoint%s",
+                  run->folder, t->dump_count > 0 ? ", step-*.safetensors" : "");
     if (t->set.synthetic)
         printf("%s\n", t->set.origin);
     if (r->learned)
         return HC_AS_CLAIMED;
-    printf("FAIL  %s did not learn: %s\n", run->recipe->name, r->reason);
+    hc_print_line(stdout, "FAIL  %s did not learn: %s", run->recipe->name, r->reason);
     return HC_CLAIM_FAILED;
 }
 

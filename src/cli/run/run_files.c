@@ -7,6 +7,7 @@
 #include "cli/command.h"
 #include "cli/run/run_command.h"
 #include "cli/run/left_out.h"
+#include "op/text.h"
 #include "op/wrap.h"
 
 /* Takes the reference to left_out. */
@@ -71,6 +72,6 @@ enum hc_status hc_run_command_write(struct hc_run_command *s)
     if (status == HC_OK && !set->tap && !set->json)
         say_no_record(s);
     else if (status == HC_OK && !set->tap && strcmp(set->json, "-") != 0)
-        (void)fprintf(s->out, "record: %s\n", set->json);
+        hc_print_line(s->out, "record: %s", set->json);
     return status;
 }

@@ -274,3 +274,18 @@ Test(run, what_is_left_out_is_counted_in_the_table_the_record_and_the_status, .i
     expect_refusal("$hc run 'op/gemm/*' --backend exact,avx512fp16 --level quick",
                    "nothing was checked on avx512fp16: all ");
 }
+
+/* A file's name may contain what a terminal obeys. */
+Test(run, names_of_files_are_printed_escaped, .init = enter_folder)
+{
+    static const char *const lines[] = {
+        "$hc run eps --level quick --backend exact --json \"$(printf 'r\\033[31m.json')\"",
+        "$hc report r*.json --out \"$(printf 'p\\033[31m')\"",
+        "$hc report r*.json --format md --out \"$(printf 'p\\033[31m')\""};
+    for (size_t i = 0; i < sizeof lines / sizeof *lines; i++) {
+        const struct ran *ran = run_shell(lines[i]);
+        cr_expect_eq(ran->status, 0, "%s: %s", lines[i], ran->err);
+        cr_expect_null(strchr(ran->out, '\033'), "%s: %s", lines[i], ran->out);
+        cr_expect_not_null(strstr(ran->out, " [31m"), "%s: %s", lines[i], ran->out);
+    }
+}

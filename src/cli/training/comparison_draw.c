@@ -2,6 +2,7 @@
 #include "cli/report/plot.h"
 #include "cli/report/script.h"
 #include "cli/training/comparison.h"
+#include "op/text.h"
 #include "train/update/recipe_fields.h"
 
 enum { LONGEST_LABEL = 48, SHORT_LABEL = 26 };
@@ -56,7 +57,7 @@ void hc_comparison_draw(const struct hc_comparison *c, const char *folder)
 {
     if (hc_plot(hc_script("compare.gp"), values_of(c), folder) == HC_OK &&
         hc_plot(hc_script("summary.gp"), values_of(c), folder) == HC_OK)
-        printf("pictures: %s/{curves,scale,gradients,summary}.{svg,png}\n", folder);
+        hc_print_line(stdout, "pictures: %s/{curves,scale,gradients,summary}.{svg,png}", folder);
     else
-        printf("no pictures: %s\n", hc_message());
+        hc_print_line(stdout, "no pictures: %s", hc_message());
 }

@@ -194,9 +194,9 @@ static void draw(const struct hc_drift_report *r)
         hc_plot_tic(values, "recipe_tic", i + 1, label, LONGEST_LABEL);
     }
     if (hc_plot(hc_script("drift.gp"), values, r->folder) == HC_OK)
-        printf("pictures: %s/{attribution,layers}.{svg,png}\n", r->folder);
+        hc_print_line(stdout, "pictures: %s/{attribution,layers}.{svg,png}", r->folder);
     else
-        printf("no pictures: %s\n", hc_message());
+        hc_print_line(stdout, "no pictures: %s", hc_message());
 }
 
 static int conclude(const struct hc_drift_report *r)
@@ -210,8 +210,10 @@ static int conclude(const struct hc_drift_report *r)
     if (hc_drift_write(r) != HC_OK || keep_table(r) != HC_OK)
         return hc_complain_message();
     hc_training_print_fallback(r->c->training);
-    printf("\nrecord: %s/record.json; table.txt, attribution.csv and layers.csv beside it\n",
-           r->folder);
+    (void)putchar('\n');
+    hc_print_line(stdout,
+                  "record: %s/record.json; table.txt, attribution.csv and layers.csv beside it",
+                  r->folder);
     draw(r);
     return hc_drift_failures(r) == 0 ? HC_AS_CLAIMED : HC_CLAIM_FAILED;
 }

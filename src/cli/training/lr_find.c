@@ -22,9 +22,9 @@ static void draw(const struct hc_training *t, const struct hc_training_run *run,
     hc_plot_real(values, "steepest", 0, found->steepest);
     hc_plot_real(values, "tenth", 0, found->tenth);
     if (hc_plot(hc_script("lr_find.gp"), values, run->folder) == HC_OK)
-        printf("%s/: lr_find.csv, lr_find.svg, lr_find.png\n", run->folder);
+        hc_print_line(stdout, "%s/: lr_find.csv, lr_find.svg, lr_find.png", run->folder);
     else
-        printf("%s/: lr_find.csv; no picture: %s\n", run->folder, hc_message());
+        hc_print_line(stdout, "%s/: lr_find.csv; no picture: %s", run->folder, hc_message());
 }
 
 static int conclude(const struct hc_training *t, const struct hc_training_run *run,
@@ -37,8 +37,9 @@ static int conclude(const struct hc_training *t, const struct hc_training_run *r
     if (t->set.synthetic)
         printf("%s\n", t->set.origin);
     if (isnan(found->steepest)) {
-        printf("%s/: lr_find.csv\nFAIL  %s: %d steps are too few to suggest a learning rate\n",
-               run->folder, run->recipe->name, found->points);
+        hc_print_line(stdout, "%s/: lr_find.csv", run->folder);
+        printf("FAIL  %s: %d steps are too few to suggest a learning rate\n", run->recipe->name,
+               found->points);
         return HC_CLAIM_FAILED;
     }
     draw(t, run, found);

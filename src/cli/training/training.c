@@ -8,6 +8,7 @@
 #include "cli/ranks/ranks.h"
 #include "cli/run/outside.h"
 #include "cli/training/agree.h"
+#include "op/text.h"
 #include "settings.h"
 #include "train/update/recipe_fields.h"
 
@@ -87,7 +88,7 @@ static void print_heading(const struct hc_training *t, const struct hc_recipe *c
     char number[4][32];
     struct hc_plan plan;
     hc_plan_make(t->network, t->set.classes, &plan);
-    printf("data      %s\n", t->set.origin);
+    hc_print_line(stdout, "data      %s", t->set.origin);
     printf("          %s training and %s test images, %d classes:",
            grouped(t->set.train.count, number[0]), grouped(t->set.test.count, number[1]),
            t->set.classes);

@@ -229,3 +229,19 @@ Test(training, the_settings_of_a_record_name_a_folder_that_is_not_utf_8)
     cr_expect_str_eq(json_string_value(json_object_get(settings, "data")), "CIFAR-10 from \\xff");
     json_decref(settings);
 }
+
+/* A folder's name may contain what a terminal obeys. */
+Test(training, a_folder_that_colours_the_terminal_is_printed_escaped)
+{
+    static const char *const commands[] = {
+        "train --recipe amp " SMALL, "train --lr-find --recipe fp32 " SMALL,
+        "compare --recipes fp32,amp " SMALL, "compare --drift --recipes amp " SMALL};
+    char line[256];
+    for (size_t i = 0; i < sizeof commands / sizeof *commands; i++) {
+        (void)snprintf(line, sizeof line, "%s --out \"$(printf 'b%zu\\033[31mx')\"", commands[i],
+                       i);
+        ends("", line);
+        cr_expect_null(strchr(content("stdout"), '\033'), "%s: %s", line, content("stdout"));
+        cr_expect_not_null(strstr(content("stdout"), " [31mx/"), "%s: %s", line, content("stdout"));
+    }
+}
