@@ -21,10 +21,12 @@
    kept (Chan, Golub and LeVeque, Updating formulae and a pairwise algorithm for computing sample
    variances, 1979; PyTorch's kernel does so). A step moves the mean a by (m_r - a) n_r / N. With A
    the largest |m_r| its roundings are at most five of 2 A and one of A, and it does not stretch the
-   error that a had: E = 12 R u A in all, and less than 2 ((1 + u)^(6 (R + 1)) - 1) A. It adds
+   error that a had: E = 12 R u A in all, and less than 2 t A, t = (1 + u)^(6 (R + 2)) - 1. It adds
    (m_r - a)^2 n_r (N - n_r) / (N M) to the variance. The a of this are off by E, so that a term in
    E alone stays: with S the distance of the largest m_r from the smallest, and weights whose sum is
-   at most 1, the variance is off by 2 S E + E^2 and by its roundings, at most six a step. */
+   at most 1, the variance is off by 2 S E + E^2. V itself is off by no more than another E^2, in
+   fp64 as above: 2 (S + E) E holds both. A step's term meets at most eleven roundings, and what was
+   summed up so far six in every step: t covers these, of V + 2 (S + E) E. */
 #include <math.h>
 
 #include "check/bound/norm.h"
