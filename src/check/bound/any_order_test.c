@@ -1,6 +1,6 @@
 /* The bounds that hold in any order, on the generated inputs of the op cases: no right kernel
    leaves them, in whatever order it computes, and wrong ones do. */
-#include "check/bound/testing.h"
+#include "check/bound/testing_ranks.h"
 
 #include <criterion/criterion.h>
 #include <stdio.h>
@@ -12,6 +12,13 @@
 #include "num/rng.h"
 
 static struct hc_backend subject;
+
+static struct hc_backend other_of_all(void)
+{
+    struct hc_backend other = other_backend();
+    other.kernel[HC_OP_bn_combine] = other_bn_combine;
+    return other;
+}
 
 struct seen {
     int passed;
@@ -59,11 +66,12 @@ static struct seen run(const char *pattern, const char *order, struct hc_omissio
 static const char *const patterns[] = {
     "op/adam/*",           "op/adamw/*",        "op/sgd/*",      "op/axpy/*", "op/bn_infer/*",
     "op/bn_leaky_infer/*", "op/avg_pool_bwd/*", "op/xent_bwd/*", "op/sum/*",  "op/dot/*",
+    "op/bn_combine/*",
 };
 
 Test(any_order, no_right_kernel_leaves_its_bound)
 {
-    subject = other_backend();
+    subject = other_of_all();
     for (size_t p = 0; p < sizeof patterns / sizeof patterns[0]; p++)
         for (manner = IN_FP64; manner < RIGHT_MANNERS; manner++) {
             struct hc_omissions omissions = {0};
@@ -77,7 +85,7 @@ Test(any_order, no_right_kernel_leaves_its_bound)
 
 Test(any_order, wrong_kernels_leave_it)
 {
-    subject = other_backend();
+    subject = other_of_all();
     for (manner = RIGHT_MANNERS; manner < MANNERS; manner++)
         for (int p = 0; p < 3; p++) {
             bool concerned = p < 2 || manner == DECAY_MISPLACED || manner == THROUGH_BF16;
@@ -89,10 +97,23 @@ Test(any_order, wrong_kernels_leave_it)
         }
 }
 
+Test(any_order, wrong_combinations_of_ranks_leave_it)
+{
+    static const enum manner wrong[] = {EPS_MISPLACED, UNCORRECTED, THROUGH_BF16};
+    subject = other_of_all();
+    for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++) {
+        struct hc_omissions omissions = {0};
+        manner = wrong[i];
+        struct seen seen = run("op/bn_combine/*", NULL, &omissions);
+        cr_expect_gt(seen.failed, 0, "manner %d: none of %d failed", (int)manner, seen.passed);
+        hc_omissions_free(&omissions);
+    }
+}
+
 /* The two verdicts are kept apart: the bits of an order are a matter of the cases bits/. */
 Test(any_order, the_bound_is_the_same_whether_an_order_is_asked_for_or_not)
 {
-    subject = other_backend();
+    subject = other_of_all();
     manner = FUSED;
     struct hc_omissions omissions = {0};
     cr_expect_eq(run("op/adamw/fp32/*", "ours", &omissions).failed, 0);
