@@ -110,6 +110,22 @@ Test(drift_ranks, sums_in_fp16_show_and_a_tree_in_fp32_is_near_nothing)
     end(study);
 }
 
+/* With a loss scale of 2^-16 most of the average underflows in fp16. It is off by more than all
+   roundings can make of it, so that only the bound's term for what underflows holds it; that term
+   is not a hundred times what it must be either. */
+Test(drift_ranks, an_average_that_underflows_needs_the_absolute_term_of_the_bound)
+{
+    struct hc_drift_study *study = study_of(8, 1);
+    struct hc_drift scaled = measured(study, "amp+wrapper=torch-ddp+reduce=fp16");
+    struct hc_drift tiny =
+        measured(study, "amp+wrapper=torch-ddp+reduce=fp16+loss_scale=1.52587890625e-5");
+    double shown = tiny.alone_gradient[HC_SOURCE_REDUCTION];
+    cr_expect(shown <= tiny.average_bound, "%g > %g", shown, tiny.average_bound);
+    cr_expect(shown > 5 * scaled.average_bound, "%g beside %g", shown, scaled.average_bound);
+    cr_expect(shown > tiny.average_bound / 100, "%g of %g", shown, tiny.average_bound);
+    end(study);
+}
+
 /* A batch in one piece has no average, whatever shards its recipe has, and one rank none either. */
 Test(drift_ranks, one_rank_is_a_run_as_it_always_was)
 {
