@@ -54,7 +54,7 @@ static enum hc_status anyhow(struct hc_comm *comm, const struct sums *s, int64_t
     if (comm->size == 1 || count == 0)
         return HC_OK;
     if (!comm->kind->sum_anyhow)
-        return hc_fail(HC_UNSUPPORTED, "%s has no sum over ranks of its own", comm->kind->title);
+        return hc_fail(HC_UNSUPPORTED, "no sum over ranks comes with %s", comm->kind->title);
     if (sent) {
         sent->messages++;
         sent->bytes += count * (int64_t)s->bytes;

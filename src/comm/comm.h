@@ -82,7 +82,8 @@ enum hc_status hc_comm_threads(int size, hc_comm_work *work, void *context);
    Opened by the first call, which main makes (it may change the command line's process, not its
    words), closed by hc_comm_end. NULL with a line if the process was started as one of several and
    halfcheck-mpi.so is missing or refuses. The environment says so: OMPI_COMM_WORLD_SIZE, PMI_SIZE
-   or SLURM_NTASKS above 1 with SLURM_PROCID and SLURM_STEP_ID; HALFCHECK_COMM=self overrides. */
+   or SLURM_NTASKS above 1 with SLURM_PROCID and SLURM_STEP_ID; HALFCHECK_COMM=self overrides,
+   and another word is refused. */
 struct hc_comm *hc_comm_world(void);
 void hc_comm_end(int exit_status);
 

@@ -58,6 +58,10 @@ const struct hc_comm_plugin *hc_comm_plugin_load(const char *path)
 const struct hc_comm_plugin *hc_comm_plugin_mpi(char *path, size_t size)
 {
     const char *named = getenv("HALFCHECK_MPI_PLUGIN");
+    if (named && !*named) {
+        (void)hc_fail(HC_INVALID, "HALFCHECK_MPI_PLUGIN is empty; it names the plug-in's file");
+        return NULL;
+    }
     if (named)
         (void)snprintf(path, size, "%s", named);
     else

@@ -51,6 +51,22 @@ Test(comm_plugin, without_which_a_rank_is_no_rank, .timeout = 20)
     cr_expect_str_eq(hc_message(), "/nowhere/halfcheck-mpi.so cannot be read");
 }
 
+/* A variable that says nothing is no name of a file. */
+Test(comm_plugin, whose_name_is_empty_is_refused)
+{
+    char path[256];
+    (void)setenv("HALFCHECK_MPI_PLUGIN", "", 1);
+    cr_expect_null(hc_comm_plugin_mpi(path, sizeof path));
+    cr_expect_str_eq(hc_message(), "HALFCHECK_MPI_PLUGIN is empty; it names the plug-in's file");
+}
+
+Test(started, is_refused_as_what_it_cannot_be)
+{
+    (void)setenv("HALFCHECK_COMM", "selfish", 1);
+    cr_expect_null(hc_comm_world());
+    cr_expect_str_eq(hc_message(), "HALFCHECK_COMM is 'selfish'; it can only be 'self'");
+}
+
 static void expect_started(const char *const (*variables)[2], int size, int rank, int on_one_host)
 {
     static const char *const all[] = {"OMPI_COMM_WORLD_SIZE",

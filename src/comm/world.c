@@ -1,5 +1,6 @@
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -30,11 +31,21 @@ static struct hc_comm *checked(const struct hc_started *started)
     return NULL;
 }
 
+/* A misspelt variable must not be passed over. One that is empty is not set. */
+static bool is_chosen_well(void)
+{
+    const char *chosen = getenv("HALFCHECK_COMM");
+    if (!chosen || !*chosen || strcmp(chosen, "self") == 0)
+        return true;
+    (void)hc_fail(HC_INVALID, "HALFCHECK_COMM is '%s'; it can only be 'self'", chosen);
+    return false;
+}
+
 static struct hc_comm *open_world(const struct hc_started *started)
 {
     static char path[4096];
     static struct hc_comm_services services;
-    if (hc_watch_begin(started) != HC_OK)
+    if (hc_watch_begin(started) != HC_OK || !is_chosen_well())
         return NULL;
     const struct hc_comm_plugin *plugin = hc_comm_plugin_mpi(path, sizeof path);
     services = (struct hc_comm_services){hc_fail, path, hc_watch_has_ended, end_job};
@@ -54,7 +65,10 @@ struct hc_comm *hc_comm_world(void)
     if (!asked) {
         const struct timespec moment = {1, 0};
         struct hc_started started = hc_started();
-        found = started.size == 1 ? hc_comm_self() : open_world(&started);
+        if (started.size > 1)
+            found = open_world(&started);
+        else
+            found = is_chosen_well() ? hc_comm_self() : NULL;
         /* What all ranks lack is said by all. If the first is the first to end, the others are
            ended before they say it, too. */
         if (!found && started.rank > 0)
