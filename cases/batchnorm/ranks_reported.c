@@ -80,8 +80,8 @@ static void own_count(struct hc_check *check)
     double second = with_own_count(1, mean, variance, count);
     /* the mean is 100 / 34, and squares are 9 + 75 + 16 * 9 * 25 / 34 */
     double right = (84 + 16.0 * 225 / 34) / 33;
-    hc_say(check, "running variance: rank 0 has %g, rank 1 has %g, all elements have %g", first,
-           second, right);
+    hc_say(check, "running variance: rank 0 has %g, rank 1 %g, all elements %g", first, second,
+           right);
     hc_claim_true(check, "ranks that count by themselves have two running variances, both wrong",
                   first != second && fabs(first - right) > 0.1 && fabs(second - right) > 0.1);
     if (hc_claim_call(check, &call) != HC_OK)

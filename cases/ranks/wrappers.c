@@ -81,6 +81,7 @@ static void apex(struct hc_check *check)
                 {"apex-O2+wrapper=apex-ddp+reduce=fp32", true, true},
                 {"apex-O2+wrapper=apex-ddp+predivide=32+algorithm=tree", true, true}};
     struct averaged a = {.format = HC_FP16, .ranks = 1024, .n = 1};
+    hc_say(check, "%-52s  %-7s  %s", "average of equal gradients, which are", "100", "1e-5");
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
         double got[2];
         for (int s = 0; s < 2; s++) {
@@ -95,7 +96,7 @@ static void apex(struct hc_check *check)
             if (a.how.algorithm == HC_COLLECTIVE_TREE || a.how.sum == HC_FP32)
                 hc_claim_value(check, "equal gradients are their average", s ? got[s] : g, got[s]);
         }
-        hc_say(check, "%-52s 100 -> %-8g 1e-5 -> %g", rows[i].recipe, got[0], got[1]);
+        hc_say(check, "%-52s  %-7g  %g", rows[i].recipe, got[0], got[1]);
         hc_claim_true(check, "100 is left", isfinite(got[0]) == rows[i].large);
         hc_claim_true(check, "1e-5 is left", (got[1] != 0) == rows[i].small);
     }
@@ -183,8 +184,8 @@ static void reciprocals(struct hc_check *check)
                                a.got[g - 1]);
                 others += a.got[g - 1] != g;
             }
-            hc_say(check, "%-24s %2d ranks: %d of 1000 averages of equal gradients are others",
-                   recipes[i], ranks[k], others);
+            hc_say(check, "%-24s %2d ranks: %3d of 1000 averages are not the gradient", recipes[i],
+                   ranks[k], others);
             hc_claim_true(check, "by a power of two all are the same",
                           others == 0 || (i > 0 && ranks[k] != 8));
         }

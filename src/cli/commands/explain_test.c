@@ -87,8 +87,10 @@ Test(explain, a_component_lists_its_cases_and_a_large_one_its_groups, .init = en
     cr_expect_not_null(strstr(ran->out, "\neps/recipes\n    "), "%s", ran->out);
     ran = run_shell("$hc explain op/adam/");
     cr_expect_not_null(strstr(ran->out, "    80  op/adam/fp32\n"), "%s", ran->out);
+    int components = lines_of(run_shell("$hc list components")->out);
+    cr_expect_gt(components, 20);
     ran = run_shell("for c in $($hc list components | cut -f1); do $hc explain $c | head -1; done");
-    cr_expect_eq(lines_of(ran->out), 26, "%s", ran->out);
+    cr_expect_eq(lines_of(ran->out), components, "%s", ran->out);
     expect_refusal("$hc explain 'eps/*'", "no case or op");
     expect_refusal("$hc explain ''", "no case or op");
     expect_refusal("$hc explain units/order --backend exact",
