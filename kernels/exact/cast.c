@@ -43,21 +43,24 @@ enum hc_status hc_exact_cast(struct hc_queue *queue, const struct hc_call *call)
     const struct hc_tensor *from = &call->in[HC_X];
     const struct hc_tensor *to = &call->out[HC_OUT];
     enum hc_direction direction = call->params.cast.direction;
-    if (direction == HC_NEAREST && hc_is_h(from->format) && hc_is_h(to->format)) {
+    bool saturate = call->params.cast.saturate;
+    if (!saturate && direction == HC_NEAREST && hc_is_h(from->format) && hc_is_h(to->format)) {
         cast_h(from, to);
         return HC_OK;
     }
-    if (from->format == HC_FP32 && (to->format == HC_FP16 || to->format == HC_BF16)) {
+    if (!saturate && from->format == HC_FP32 && (to->format == HC_FP16 || to->format == HC_BF16)) {
         cast_directed(from->data, to, direction);
         return HC_OK;
     }
-    if (from->format == HC_I32 && (to->format == HC_FP16 || to->format == HC_BF16)) {
+    if (!saturate && from->format == HC_I32 && (to->format == HC_FP16 || to->format == HC_BF16)) {
         cast_integers(from->data, to, direction);
         return HC_OK;
     }
     int64_t n = hc_tensor_count(to);
     for (int64_t i = 0; i < n; i++)
-        hc_tensor_set_bits(to, i, hc_encode(to->format, hc_tensor_get(from, i), 0, direction));
+        hc_tensor_set_bits(to, i,
+                           (saturate ? hc_encode_saturated : hc_encode)(
+                               to->format, hc_tensor_get(from, i), 0, direction));
     return HC_OK;
 }
 

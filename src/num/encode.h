@@ -16,31 +16,43 @@
 #include "num/format.h"
 #include "num/inline.h"
 
-/* Every encoding has a sign, a biased exponent and a fraction. tf32's are stored 13 bits higher,
-   where fp32 has them. */
+/* Every encoding has a biased exponent and a fraction, and all but e8m0 and ue4m3 a sign. tf32's
+   are stored 13 bits higher, where fp32 has them. e8m0's exponent field counts from the smallest
+   number and not from 0, so that its codes are one less than what the increments count. */
 struct hc_layout {
     int fraction; /* bits of fraction */
     int shift;    /* zero bits below the fraction in storage */
     int bias;
-    uint64_t infinity; /* magnitude bits, before the shift */
+    uint64_t infinity; /* magnitude bits, before the shift: what is too large becomes this */
     uint64_t nan;
     uint64_t largest;
+    uint64_t first; /* what is subtracted from the count of increments: 1 for e8m0 */
 };
 
 HC_INLINE struct hc_layout hc_layout_of(const struct hc_format_info *f)
 {
     struct hc_layout l;
     l.fraction = f->precision - 1;
-    l.shift = f->bytes * 8 - f->bits;
+    l.shift = hc_format_shift(f);
     l.bias = 1 - f->emin;
-    uint64_t ones = ((uint64_t)1 << (f->bits - 1 - l.fraction)) - 1;
-    l.infinity = ones << l.fraction;
-    l.nan = l.infinity | (uint64_t)1 << (l.fraction - 1);
-    l.largest = l.infinity - 1;
-    if (f->overflow == HC_OVERFLOW_NAN) {
-        l.nan = l.infinity | (((uint64_t)1 << l.fraction) - 1);
-        l.infinity = l.nan;
-        l.largest = l.nan - 1;
+    l.first = f->special == HC_SPECIAL_E8M0;
+    uint64_t all = ((uint64_t)1 << (f->bits - f->sign)) - 1;
+    switch (f->special) {
+    case HC_SPECIAL_IEEE:
+        l.infinity = all >> l.fraction << l.fraction;
+        l.nan = l.infinity | (uint64_t)1 << (l.fraction - 1);
+        l.largest = l.infinity - 1;
+        break;
+    case HC_SPECIAL_FNUZ:
+        l.infinity = l.nan = all + 1; /* the sign bit */
+        l.largest = all;
+        break;
+    case HC_SPECIAL_NONE:
+        l.infinity = l.nan = l.largest = all;
+        break;
+    default:
+        l.infinity = l.nan = all;
+        l.largest = all - 1;
     }
     return l;
 }
@@ -89,7 +101,7 @@ HC_INLINE uint64_t hc_encode_integer(const struct hc_format_info *f, double hi, 
    that one step down for a negative lo keeps the order and the sticky bit exact. */
 HC_INLINE uint64_t hc_encode_magnitude(const struct hc_layout *l, const struct hc_format_info *f,
                                        double magnitude, double lo, int negative,
-                                       enum hc_direction direction)
+                                       enum hc_direction direction, int saturate)
 {
     uint64_t bits64 = hc_fp64_bits(magnitude);
     uint64_t m = bits64 & (((uint64_t)1 << 52) - 1);
@@ -118,55 +130,66 @@ HC_INLINE uint64_t hc_encode_magnitude(const struct hc_layout *l, const struct h
     kept += (uint64_t)hc_rounds_up(direction, negative, (int)(kept & 1), half, sticky);
     int biased = lsb + l->fraction + l->bias - 1;
     uint64_t bits = ((uint64_t)biased << l->fraction) + kept;
+    bits -= bits > 0 ? l->first : 0;
     if (bits <= l->largest)
         return bits;
     int away = direction == HC_NEAREST || (direction == HC_UPWARD && !negative) ||
                (direction == HC_DOWNWARD && negative);
-    return away ? l->infinity : l->largest;
+    return away && !saturate ? l->infinity : l->largest;
 }
 
-/* hc_encode and hc_decode. */
+/* hc_encode, or with `saturate` hc_encode_saturated. */
 HC_INLINE uint64_t hc_encode_as(const struct hc_format_info *f, double hi, double lo,
-                                enum hc_direction direction)
+                                enum hc_direction direction, int saturate)
 {
     if (hc_is_integer(f))
         return hc_encode_integer(f, hi, lo, direction);
     struct hc_layout l = hc_layout_of(f);
-    int negative = signbit(hi) != 0;
+    int below = signbit(hi) != 0;
     if (hi == 0 && lo != 0)
-        negative = lo < 0;
+        below = lo < 0;
+    lo = below ? -lo : lo;
+    int negative = below && f->sign;
     uint64_t bits;
     if (isnan(hi)) {
         bits = l.nan;
+        negative = negative && f->special != HC_SPECIAL_NONE;
     } else if (isinf(hi)) {
-        bits = l.infinity;
+        bits = saturate ? l.largest : l.infinity;
     } else if (hi == 0 && lo == 0) {
         bits = 0;
     } else if (hi == 0) {
         int away = (direction == HC_UPWARD && !negative) || (direction == HC_DOWNWARD && negative);
-        bits = away ? 1 : 0;
+        bits = away && !l.first ? 1 : 0;
     } else {
-        bits = hc_encode_magnitude(&l, f, fabs(hi), negative ? -lo : lo, negative, direction);
+        bits = hc_encode_magnitude(&l, f, fabs(hi), lo, negative, direction, saturate);
     }
+    if (bits == 0 && f->special == HC_SPECIAL_FNUZ)
+        negative = 0;
     return (bits | (uint64_t)negative << (f->bits - 1)) << l.shift;
 }
 
+/* hc_decode. Bits above the encoding are not looked at. */
 HC_INLINE double hc_decode_as(const struct hc_format_info *f, uint64_t bits)
 {
     if (hc_is_integer(f))
         return f->bits > f->precision ? (double)(int32_t)(uint32_t)bits : (double)bits;
     struct hc_layout l = hc_layout_of(f);
     bits >>= l.shift;
-    uint64_t sign = bits >> (f->bits - 1) & 1;
-    uint64_t magnitude = bits & (((uint64_t)1 << (f->bits - 1)) - 1);
+    uint64_t sign = f->sign ? bits >> (f->bits - 1) & 1 : 0;
+    uint64_t magnitude = bits & (((uint64_t)1 << (f->bits - f->sign)) - 1);
     uint64_t biased = magnitude >> l.fraction;
     uint64_t fraction = magnitude & (((uint64_t)1 << l.fraction) - 1);
     double value;
-    if (magnitude > l.largest)
-        value = magnitude == l.infinity && f->overflow == HC_OVERFLOW_INF ? (double)INFINITY
-                                                                          : (double)NAN;
+    if (f->special == HC_SPECIAL_FNUZ && sign && magnitude == 0)
+        value = (double)NAN;
+    else if (magnitude > l.largest)
+        value = magnitude == l.infinity && f->special == HC_SPECIAL_IEEE ? (double)INFINITY
+                                                                         : (double)NAN;
     else if (f->precision == 53)
         value = hc_fp64_value(magnitude);
+    else if (l.first) /* a power of two */
+        value = hc_fp64_value((magnitude + 1023 - 127) << 52);
     else if (biased == 0) /* a product that is normal in fp64 */
         value = (double)fraction * hc_fp64_value((uint64_t)(f->emin - l.fraction + 1023) << 52);
     else

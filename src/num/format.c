@@ -5,16 +5,26 @@
 
 #include "num/encode.h"
 
+/* e4m3 and e5m2 are those of OCP's OFP8 1.0; e2m3, e3m2, e2m1 and e8m0 those of OCP's MX 1.0; the
+   FNUZ formats, whose bias is one more than that of IEEE's pattern, are AMD's (MI300). ue4m3 is
+   e4m3 without a sign, for NVFP4's scales. */
 const struct hc_format_info hc_formats[HC_FORMAT_COUNT] = {
-    [HC_FP64] = {"fp64", 53, -1022, 1023, 8, 64, HC_OVERFLOW_INF},
-    [HC_FP32] = {"fp32", 24, -126, 127, 4, 32, HC_OVERFLOW_INF},
-    [HC_TF32] = {"tf32", 11, -126, 127, 4, 19, HC_OVERFLOW_INF},
-    [HC_BF16] = {"bf16", 8, -126, 127, 2, 16, HC_OVERFLOW_INF},
-    [HC_FP16] = {"fp16", 11, -14, 15, 2, 16, HC_OVERFLOW_INF},
-    [HC_E4M3] = {"e4m3", 4, -6, 8, 1, 8, HC_OVERFLOW_NAN},
-    [HC_E5M2] = {"e5m2", 3, -14, 15, 1, 8, HC_OVERFLOW_INF},
-    [HC_I32] = {"i32", 31, 0, 30, 4, 32, HC_OVERFLOW_SATURATE},
-    [HC_U8] = {"u8", 8, 0, 7, 1, 8, HC_OVERFLOW_SATURATE},
+    [HC_FP64] = {"fp64", 53, -1022, 1023, 8, 64, 1, HC_SPECIAL_IEEE},
+    [HC_FP32] = {"fp32", 24, -126, 127, 4, 32, 1, HC_SPECIAL_IEEE},
+    [HC_TF32] = {"tf32", 11, -126, 127, 4, 19, 1, HC_SPECIAL_IEEE},
+    [HC_BF16] = {"bf16", 8, -126, 127, 2, 16, 1, HC_SPECIAL_IEEE},
+    [HC_FP16] = {"fp16", 11, -14, 15, 2, 16, 1, HC_SPECIAL_IEEE},
+    [HC_E4M3] = {"e4m3", 4, -6, 8, 1, 8, 1, HC_SPECIAL_FN},
+    [HC_E5M2] = {"e5m2", 3, -14, 15, 1, 8, 1, HC_SPECIAL_IEEE},
+    [HC_E4M3FNUZ] = {"e4m3fnuz", 4, -7, 7, 1, 8, 1, HC_SPECIAL_FNUZ},
+    [HC_E5M2FNUZ] = {"e5m2fnuz", 3, -15, 15, 1, 8, 1, HC_SPECIAL_FNUZ},
+    [HC_E2M3] = {"e2m3", 4, 0, 2, 1, 6, 1, HC_SPECIAL_NONE},
+    [HC_E3M2] = {"e3m2", 3, -2, 4, 1, 6, 1, HC_SPECIAL_NONE},
+    [HC_E2M1] = {"e2m1", 2, 0, 2, 1, 4, 1, HC_SPECIAL_NONE},
+    [HC_E8M0] = {"e8m0", 1, -127, 127, 1, 8, 0, HC_SPECIAL_E8M0},
+    [HC_UE4M3] = {"ue4m3", 4, -6, 8, 1, 7, 0, HC_SPECIAL_FN},
+    [HC_I32] = {"i32", 31, 0, 30, 4, 32, 1, HC_SPECIAL_INTEGER},
+    [HC_U8] = {"u8", 8, 0, 7, 1, 8, 0, HC_SPECIAL_INTEGER},
 };
 
 const char *const hc_direction_names[HC_DIRECTION_COUNT] = {
@@ -34,7 +44,13 @@ enum hc_format hc_format_by_name(const char *name)
 
 uint64_t hc_encode(enum hc_format format, double hi, double lo, enum hc_direction direction)
 {
-    return hc_encode_as(&hc_formats[format], hi, lo, direction);
+    return hc_encode_as(&hc_formats[format], hi, lo, direction, 0);
+}
+
+uint64_t hc_encode_saturated(enum hc_format format, double hi, double lo,
+                             enum hc_direction direction)
+{
+    return hc_encode_as(&hc_formats[format], hi, lo, direction, 1);
 }
 
 double hc_decode(enum hc_format format, uint64_t bits)

@@ -18,6 +18,13 @@ enum hc_format {
     HC_FP16,
     HC_E4M3,
     HC_E5M2,
+    HC_E4M3FNUZ,
+    HC_E5M2FNUZ,
+    HC_E2M3,
+    HC_E3M2,
+    HC_E2M1,
+    HC_E8M0,
+    HC_UE4M3,
     HC_I32,
     HC_U8,
     HC_FORMAT_COUNT
@@ -31,11 +38,17 @@ enum hc_direction {
     HC_DIRECTION_COUNT
 };
 
-/* What a value beyond the largest finite one becomes when rounded to nearest. */
-enum hc_overflow {
-    HC_OVERFLOW_INF,
-    HC_OVERFLOW_NAN,     /* OCP e4m3 in its non-saturating mode, which has no infinity */
-    HC_OVERFLOW_SATURATE /* integers */
+/* Which codes are no numbers, and with that what a value beyond the largest finite number, M,
+   becomes when it is rounded to nearest without saturation. */
+enum hc_special {
+    HC_SPECIAL_IEEE,   /* the largest exponent field: infinity where the fraction is 0, else NaN */
+    HC_SPECIAL_FN,     /* OCP's e4m3: all ones but the sign is NaN; what is too large becomes NaN */
+    HC_SPECIAL_FNUZ,   /* AMD's: the sign bit alone is NaN; no -0; what is too large becomes NaN */
+    HC_SPECIAL_NONE,   /* MX's elements: no NaN, no infinity; what is too large becomes M with its
+                        sign, and NaN becomes +M, as CUDA's conversions have it */
+    HC_SPECIAL_E8M0,   /* a power of two: no sign, no zero; 0 becomes the smallest, 2^-127, and what
+                        is too large NaN */
+    HC_SPECIAL_INTEGER /* saturates; NaN becomes 0 */
 };
 
 struct hc_format_info {
@@ -43,9 +56,11 @@ struct hc_format_info {
     int precision; /* significand bits with the hidden one; of an integer all bits but the sign */
     int emin;      /* exponent of the smallest normal number, 1.0 * 2^emin */
     int emax;      /* exponent of the largest finite number */
-    int bytes;     /* of storage; tf32 is stored in an fp32 whose low 13 bits are zero */
+    int bytes;     /* of storage; tf32 is stored in an fp32 whose low 13 bits are zero, and formats
+                      of less than 8 bits in the low bits of a byte */
     int bits;      /* of the encoding that carry information */
-    enum hc_overflow overflow;
+    int sign;      /* bits of the sign, 1 or 0; without one, a number's sign is dropped */
+    enum hc_special special;
 };
 
 extern const struct hc_format_info hc_formats[HC_FORMAT_COUNT];
@@ -53,10 +68,16 @@ extern const struct hc_format_info hc_formats[HC_FORMAT_COUNT];
 /* Whether the format holds integers alone. */
 HC_INLINE int hc_is_integer(const struct hc_format_info *f)
 {
-    return f->overflow == HC_OVERFLOW_SATURATE;
+    return f->special == HC_SPECIAL_INTEGER;
 }
 
-/* Whether it is a float of one byte: e4m3 or e5m2. */
+/* Zero bits below the encoding in storage: tf32's. */
+HC_INLINE int hc_format_shift(const struct hc_format_info *f)
+{
+    return f->bytes == 4 ? 32 - f->bits : 0;
+}
+
+/* Whether it is e4m3 or e5m2, the formats of one byte that matrix products take as they are. */
 HC_INLINE int hc_is_fp8(enum hc_format format)
 {
     return format == HC_E4M3 || format == HC_E5M2;
@@ -73,6 +94,11 @@ enum hc_format hc_format_by_name(const char *name);
    format saturates, and takes NaN to 0. This is plain integer arithmetic, and the definition with
    which the fast conversions are compared. */
 uint64_t hc_encode(enum hc_format format, double hi, double lo, enum hc_direction direction);
+
+/* The same, but what is too large, and infinity, become M with their sign, in every direction. It
+   is decided after rounding: what rounds to M is not too large. NaN stays NaN where there is one. */
+uint64_t hc_encode_saturated(enum hc_format format, double hi, double lo,
+                             enum hc_direction direction);
 
 /* The value of the bits. It is exact, since every format's values are values of fp64. */
 double hc_decode(enum hc_format format, uint64_t bits);

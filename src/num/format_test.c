@@ -55,8 +55,8 @@ static void holds_around(enum hc_format format, double value)
 static void every_code(enum hc_format format, uint64_t step)
 {
     const struct hc_format_info *f = &hc_formats[format];
-    int shift = f->bytes * 8 - f->bits;
-    uint64_t end = hc_encode(format, (double)INFINITY, 0, HC_NEAREST) >> shift;
+    int shift = hc_format_shift(f);
+    uint64_t end = (hc_encode_saturated(format, (double)INFINITY, 0, HC_NEAREST) >> shift) + 1;
     for (uint64_t code = 0; code <= end; code += step) {
         double value = hc_decode(format, code << shift);
         double ulp = hc_ulp(format, value);
@@ -68,10 +68,15 @@ static void every_code(enum hc_format format, uint64_t step)
     }
 }
 
-Test(format, encoding_is_mpfrs_rounding_at_every_boundary_of_the_8_bit_formats)
+Test(format, encoding_is_mpfrs_rounding_at_every_boundary_of_the_formats_below_half)
 {
     every_code(HC_E4M3, 1);
     every_code(HC_E5M2, 1);
+    every_code(HC_E4M3FNUZ, 1);
+    every_code(HC_E5M2FNUZ, 1);
+    every_code(HC_E2M3, 1);
+    every_code(HC_E3M2, 1);
+    every_code(HC_E2M1, 1);
 }
 
 Test(format, encoding_is_mpfrs_rounding_at_every_other_boundary_of_the_16_bit_formats)
@@ -90,7 +95,7 @@ Test(format, encoding_is_mpfrs_rounding_at_boundaries_of_the_wider_formats)
 Test(format, encoding_is_mpfrs_rounding_on_random_values)
 {
     for (uint64_t i = 0; i < 40000; i++) {
-        enum hc_format format = (enum hc_format)(i % HC_I32);
+        enum hc_format format = (enum hc_format)(i % HC_E8M0);
         holds_at(format, hc_fp64_value(hc_random(1, 0, i)));
         const struct hc_format_info *f = &hc_formats[format];
         int exponent = f->emin - f->precision - 2 +
@@ -104,7 +109,7 @@ Test(format, every_code_of_every_narrow_format_survives_decoding_and_encoding)
     static const enum hc_format narrow[] = {HC_TF32, HC_BF16, HC_FP16, HC_E4M3, HC_E5M2};
     for (size_t i = 0; i < sizeof narrow / sizeof narrow[0]; i++) {
         const struct hc_format_info *f = &hc_formats[narrow[i]];
-        int shift = f->bytes * 8 - f->bits;
+        int shift = hc_format_shift(f);
         for (uint64_t code = 0; code < (uint64_t)1 << f->bits; code++) {
             double value = hc_decode(narrow[i], code << shift);
             for (int d = 0; d < HC_DIRECTION_COUNT && !isnan(value); d++)

@@ -11,9 +11,33 @@
 static const mpfr_rnd_t mpfr_direction[HC_DIRECTION_COUNT] = {MPFR_RNDN, MPFR_RNDZ, MPFR_RNDU,
                                                               MPFR_RNDD};
 
-/* Rounds x in place as MPFR does it with the format's precision and exponents. e4m3 has no
-   infinity, and its largest binade lacks one value: what rounds beyond 448 without a limit on the
-   exponent is NaN, or 448 in a direction that leads back. */
+/* The largest numbers of the formats without infinities, of which OCP's and AMD's texts speak. */
+static const double mpfr_most[HC_FORMAT_COUNT] = {
+    [HC_E4M3] = 448, [HC_E4M3FNUZ] = 240, [HC_E5M2FNUZ] = 57344,
+    [HC_E2M3] = 7.5, [HC_E3M2] = 28,      [HC_E2M1] = 6,
+};
+
+/* What is too large, or infinite, in a format without infinities: NaN, or the largest number where
+   there is no NaN, or in a direction that leads back. */
+static inline void mpfr_end(mpfr_t x, enum hc_format format, mpfr_rnd_t rnd, bool finite)
+{
+    mpfr_t most;
+    mpfr_init2(most, 53);
+    mpfr_set_d(most, mpfr_most[format], MPFR_RNDN);
+    if (mpfr_cmpabs(x, most) > 0) {
+        bool back =
+            finite && (rnd == MPFR_RNDZ || rnd == (mpfr_signbit(x) ? MPFR_RNDU : MPFR_RNDD));
+        mpfr_setsign(most, most, mpfr_signbit(x), MPFR_RNDN);
+        if (back || hc_formats[format].special == HC_SPECIAL_NONE)
+            (void)mpfr_set(x, most, MPFR_RNDN);
+        else
+            mpfr_set_nan(x);
+    }
+    mpfr_clear(most);
+}
+
+/* Rounds x in place as MPFR does it with the format's precision and exponents. In a format without
+   infinities the exponent is not limited, and mpfr_end limits what comes. */
 static inline void mpfr_round_into(mpfr_t x, enum hc_format format, enum hc_direction direction)
 {
     const struct hc_format_info *f = &hc_formats[format];
@@ -21,30 +45,25 @@ static inline void mpfr_round_into(mpfr_t x, enum hc_format format, enum hc_dire
     mpfr_exp_t emax = mpfr_get_emax();
     mpfr_rnd_t rnd = mpfr_direction[direction];
     bool finite = mpfr_number_p(x) != 0;
-    mpfr_t most;
-    mpfr_init2(most, 53);
-    mpfr_set_d(most, 448, MPFR_RNDN);
     mpfr_set_emin(f->emin - f->precision + 2);
-    mpfr_set_emax(f->emax + 1);
+    if (mpfr_most[format] == 0)
+        mpfr_set_emax(f->emax + 1);
     int ternary = mpfr_prec_round(x, f->precision, rnd);
     ternary = mpfr_check_range(x, ternary, rnd);
     mpfr_subnormalize(x, ternary, rnd);
     mpfr_set_emin(emin);
     mpfr_set_emax(emax);
-    if (f->overflow == HC_OVERFLOW_NAN && mpfr_cmpabs(x, most) > 0) {
-        bool back =
-            finite && (rnd == MPFR_RNDZ || rnd == (mpfr_signbit(x) ? MPFR_RNDU : MPFR_RNDD));
-        mpfr_setsign(most, most, mpfr_signbit(x), MPFR_RNDN);
-        back ? (void)mpfr_set(x, most, MPFR_RNDN) : mpfr_set_nan(x);
-    }
-    mpfr_clear(most);
+    if (mpfr_most[format] != 0 && !mpfr_nan_p(x))
+        mpfr_end(x, format, rnd, finite);
+    if (f->special == HC_SPECIAL_FNUZ && mpfr_zero_p(x))
+        mpfr_setsign(x, x, 0, MPFR_RNDN);
 }
 
 /* The bits of x, which is a value of the format (`nan` is returned for NaN). */
 static inline uint64_t mpfr_bits(mpfr_srcptr x, enum hc_format format, uint64_t nan)
 {
     const struct hc_format_info *f = &hc_formats[format];
-    int shift = f->bytes * 8 - f->bits;
+    int shift = hc_format_shift(f);
     int fraction = f->precision - 1;
     uint64_t sign = (uint64_t)(mpfr_signbit(x) != 0) << (f->bits - 1 + shift);
     if (mpfr_nan_p(x))

@@ -27,7 +27,7 @@ static int64_t place(enum hc_format format, uint64_t bits)
     const struct hc_format_info *f = &hc_formats[format];
     if (hc_is_integer(f))
         return (int64_t)hc_decode(format, bits);
-    bits >>= f->bytes * 8 - f->bits;
+    bits >>= hc_format_shift(f);
     int64_t magnitude = (int64_t)(bits & (((uint64_t)1 << (f->bits - 1)) - 1));
     return bits >> (f->bits - 1) & 1 ? -magnitude : magnitude;
 }

@@ -21,12 +21,16 @@ enum { HC_OUT };
 
 /* cast: out = x rounded in `direction`.
      x, out    any two formats but u8
-   NaN becomes NaN, and infinities become what hc_encode says. A number too large for e4m3, which
-   has no infinity, becomes NaN, and so do infinities: this is OCP's non-saturating mode (CUDA's
-   __NV_SATFINITE would give 448). In e5m2, fp16 and bf16 it becomes infinite, or the largest number
-   where `direction` leads towards zero. Integers saturate, and NaN becomes 0. */
+   NaN becomes NaN. A number too large for e4m3, which has no infinity, becomes NaN, and so do
+   infinities: this is OCP's non-saturating mode. In e5m2, fp16 and bf16 it becomes infinite, or the
+   largest number where `direction` leads towards zero. With `saturate` what is too large, and
+   infinity, become the largest number with their sign, in every direction, and NaN stays NaN: OCP's
+   saturating mode, which is CUDA's __NV_SATFINITE. What is too large is decided after rounding.
+   Formats without NaN, without a sign or without a zero take them as enum hc_special
+   (num/format.h) says. Integers always saturate, and NaN becomes 0. */
 struct hc_cast {
     enum hc_direction direction;
+    bool saturate; /* of floats */
 };
 
 /* axpy: out = round(fp32: fma(alpha, x, y)).

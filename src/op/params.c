@@ -12,6 +12,7 @@ const char *const hc_param_kinds[HC_PARAM_KIND_COUNT] = {
 static const struct hc_param cast[] = {
     {"direction", HC_PARAM_WORD, offsetof(union hc_params, cast.direction), .usual = "nearest",
      .words = hc_direction_names, .word_count = HC_DIRECTION_COUNT},
+    {"saturate", HC_PARAM_FLAG, offsetof(union hc_params, cast.saturate), .usual = "false"},
     {0},
 };
 

@@ -10,9 +10,9 @@
 enum { LARGEST_ELEMENT = 8, ALIGNMENT = 64 };
 
 static const char *const type_names[HC_FORMAT_COUNT] = {
-    [HC_FP64] = "F64",     [HC_FP32] = "F32", [HC_TF32] = "F32",
-    [HC_BF16] = "BF16",    [HC_FP16] = "F16", [HC_E4M3] = "F8_E4M3",
-    [HC_E5M2] = "F8_E5M2", [HC_I32] = "I32",  [HC_U8] = "U8"};
+    [HC_FP64] = "F64", [HC_FP32] = "F32",     [HC_TF32] = "F32",     [HC_BF16] = "BF16",
+    [HC_FP16] = "F16", [HC_E4M3] = "F8_E4M3", [HC_E5M2] = "F8_E5M2", [HC_E8M0] = "F8_E8M0",
+    [HC_I32] = "I32",  [HC_U8] = "U8"};
 
 /* The next tensor in the order of the data, behind `i` (-1: the first): by falling size of an
    element, then as given. -1 if there is none. */

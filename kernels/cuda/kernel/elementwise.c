@@ -96,7 +96,8 @@ HC_ON_DEVICE void hc_dk_cast_any_body(const struct hc_dk_cast_any *a)
     int64_t n = hc_dk_count(&c->out[HC_OUT]);
     for (int64_t i = hc_dk_first(); i < n; i += hc_dk_stride()) {
         double value = hc_decode_as(&a->from, hc_dk_get_bits(a->from.bytes, c->in[HC_X].data, i));
-        uint64_t bits = hc_encode_as(&a->to, value, 0, c->params.cast.direction);
+        uint64_t bits =
+            hc_encode_as(&a->to, value, 0, c->params.cast.direction, c->params.cast.saturate);
         hc_dk_set_bits(a->to.bytes, c->out[HC_OUT].data, i, bits);
     }
 }

@@ -116,7 +116,7 @@ static enum hc_status find_raised(struct hc_probe *p, struct hc_findings_of_shap
 static enum hc_status find_specials(struct hc_probe *p, struct hc_findings_of_shape *found)
 {
     const struct hc_format_info *f = &hc_formats[p->format];
-    found->no_infinity = f->overflow != HC_OVERFLOW_INF;
+    found->no_infinity = f->special != HC_SPECIAL_IEEE;
     double infinite = found->no_infinity ? (double)NAN : (double)INFINITY;
     int place[4];
     int sum[4];

@@ -196,7 +196,7 @@ static void specials(struct draw *d)
 {
     int place[6];
     int n = few_places(d, place);
-    bool infinities = d->format->overflow == HC_OVERFLOW_INF;
+    bool infinities = d->format->special == HC_SPECIAL_IEEE;
     for (int i = 0; i < n; i++)
         product(d, place[i], d->format->emax > 100 ? pick(d, 120, 128) : reach(d));
     if (infinities && pick(d, 0, 1))

@@ -29,7 +29,10 @@ struct tolerance {
 static const struct tolerance torch_tolerance[HC_FORMAT_COUNT] = {
     [HC_FP64] = {1e-7, 1e-7},   [HC_FP32] = {1.3e-6, 1e-5}, [HC_TF32] = {1.3e-6, 1e-5},
     [HC_BF16] = {1.6e-2, 1e-5}, [HC_FP16] = {1e-3, 1e-5},   [HC_E4M3] = {0, 0},
-    [HC_E5M2] = {0, 0},         [HC_I32] = {0, 0},          [HC_U8] = {0, 0},
+    [HC_E5M2] = {0, 0},         [HC_E4M3FNUZ] = {0, 0},     [HC_E5M2FNUZ] = {0, 0},
+    [HC_E2M3] = {0, 0},         [HC_E3M2] = {0, 0},         [HC_E2M1] = {0, 0},
+    [HC_E8M0] = {0, 0},         [HC_UE4M3] = {0, 0},        [HC_I32] = {0, 0},
+    [HC_U8] = {0, 0},
 };
 
 static enum hc_judgement judge_torch(const struct hc_judged_arm *arm)
