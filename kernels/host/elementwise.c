@@ -91,7 +91,8 @@ static void cast_block(const struct hc_queue *queue, const void *context, int64_
     }
 }
 
-/* cast and master_to_model, among H and between H and fp64, but not from fp64 in a direction. */
+/* cast and master_to_model, among H and between H and fp64, but not from fp64 in a direction, nor
+   saturating. */
 enum hc_status hc_host_cast(struct hc_queue *queue, const struct hc_call *call)
 {
     struct cast c = {&call->in[HC_X], &call->out[HC_OUT],
@@ -100,7 +101,8 @@ enum hc_status hc_host_cast(struct hc_queue *queue, const struct hc_call *call)
     enum hc_format to = c.to->format;
     bool known = (hc_is_h(from) || from == HC_FP64) && (hc_is_h(to) || to == HC_FP64);
     bool rounds_fp64 = from == HC_FP64 && to != HC_FP64 && c.direction != HC_NEAREST;
-    if (!known || rounds_fp64)
+    bool saturates = call->op == HC_OP_cast && call->params.cast.saturate;
+    if (!known || rounds_fp64 || saturates)
         return hc_exact_run(queue, call);
     if (c.from->data != c.to->data)
         hc_host_each_block(queue, hc_tensor_count(c.to), cast_block, &c);

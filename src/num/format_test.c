@@ -106,7 +106,9 @@ Test(format, encoding_is_mpfrs_rounding_on_random_values)
 
 Test(format, every_code_of_every_narrow_format_survives_decoding_and_encoding)
 {
-    static const enum hc_format narrow[] = {HC_TF32, HC_BF16, HC_FP16, HC_E4M3, HC_E5M2};
+    static const enum hc_format narrow[] = {HC_TF32, HC_BF16,     HC_FP16,     HC_E4M3,
+                                            HC_E5M2, HC_E4M3FNUZ, HC_E5M2FNUZ, HC_E2M3,
+                                            HC_E3M2, HC_E2M1,     HC_E8M0,     HC_UE4M3};
     for (size_t i = 0; i < sizeof narrow / sizeof narrow[0]; i++) {
         const struct hc_format_info *f = &hc_formats[narrow[i]];
         int shift = hc_format_shift(f);
@@ -177,10 +179,12 @@ Test(format, integers_round_like_mpfrs_and_saturate)
 
 Test(format, the_facts_of_each_format_agree_with_each_other)
 {
-    static const double most[] = {DBL_MAX, (double)FLT_MAX, 0x1.ffcp127, 0x1.fep127, 65504, 448,
-                                  57344};
-    static const double least[] = {0x1p-1074, 0x1p-149, 0x1p-136, 0x1p-133,
-                                   0x1p-24,   0x1p-9,   0x1p-16};
+    static const double most[] = {
+        DBL_MAX, (double)FLT_MAX, 0x1.ffcp127, 0x1.fep127, 65504, 448,     57344,
+        240,     57344,           7.5,         28,         6,     0x1p127, 448};
+    static const double least[] = {0x1p-1074, 0x1p-149, 0x1p-136, 0x1p-133, 0x1p-24,
+                                   0x1p-9,    0x1p-16,  0x1p-10,  0x1p-17,  0x1p-3,
+                                   0x1p-4,    0x1p-1,   0x1p-127, 0x1p-9};
     for (int f = 0; f < HC_I32; f++) {
         enum hc_format format = (enum hc_format)f;
         cr_assert_eq(hc_format_max(format), most[f]);
@@ -188,6 +192,10 @@ Test(format, the_facts_of_each_format_agree_with_each_other)
         cr_assert_eq(hc_format_unit(format), hc_ulp(format, 1) / 2);
         cr_assert_eq(hc_format_by_name(hc_formats[f].name), format);
         cr_assert_eq(hc_decode(format, hc_encode(format, least[f], 0, HC_NEAREST)), least[f]);
+        cr_assert_eq(hc_decode(format, hc_encode(format, most[f], 0, HC_NEAREST)), most[f]);
+        cr_assert_eq(hc_ulp_distance(format, hc_encode(format, 1, 0, HC_NEAREST),
+                                     hc_encode(format, 2, 0, HC_NEAREST)),
+                     (uint64_t)1 << (hc_formats[f].precision - 1));
     }
     cr_assert_eq(hc_format_by_name("fp17"), HC_FORMAT_COUNT);
 }

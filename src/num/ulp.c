@@ -28,8 +28,8 @@ static int64_t place(enum hc_format format, uint64_t bits)
     if (hc_is_integer(f))
         return (int64_t)hc_decode(format, bits);
     bits >>= hc_format_shift(f);
-    int64_t magnitude = (int64_t)(bits & (((uint64_t)1 << (f->bits - 1)) - 1));
-    return bits >> (f->bits - 1) & 1 ? -magnitude : magnitude;
+    int64_t magnitude = (int64_t)(bits & (((uint64_t)1 << (f->bits - f->sign)) - 1));
+    return f->sign && bits >> (f->bits - 1) & 1 ? -magnitude : magnitude;
 }
 
 uint64_t hc_ulp_distance(enum hc_format format, uint64_t want, uint64_t got)

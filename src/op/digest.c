@@ -85,7 +85,8 @@ HC_CLONES static void one_nan64(uint64_t *x, size_t n)
         x[i] = (x[i] & INT64_MAX) > UINT64_C(0x7ff0000000000000) ? INT64_MAX : x[i];
 }
 
-/* e4m3 has no infinity: its one NaN, of either sign, is the code after its largest value. */
+/* e4m3 has no infinity: its one NaN, of either sign, is the code after its largest value. The other
+   formats of one byte have one NaN or none. */
 static void one_nan8(uint8_t *x, size_t n, uint8_t largest)
 {
 #pragma omp simd

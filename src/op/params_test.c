@@ -15,7 +15,7 @@ static const struct {
     size_t members;
     size_t size; /* of the struct on a machine of 64 bits */
 } structs[] = {
-    {{"cast"}, sizeof(int), 4},
+    {{"cast"}, sizeof(int) + sizeof(bool), 8},
     {{"axpy"}, sizeof(double), 8},
     {{"unscale"}, sizeof(bool), 1},
     {{"sum", "dot", "sum_squares"}, sizeof(int), 4},

@@ -23,11 +23,18 @@ struct extent {
 };
 
 static const struct hc_stored_type types[] = {
-    {"F64", HC_FP64, HC_STORED_AS_IS, 8},     {"F32", HC_FP32, HC_STORED_AS_IS, 4},
-    {"F16", HC_FP16, HC_STORED_AS_IS, 2},     {"BF16", HC_BF16, HC_STORED_AS_IS, 2},
-    {"F8_E4M3", HC_E4M3, HC_STORED_AS_IS, 1}, {"F8_E5M2", HC_E5M2, HC_STORED_AS_IS, 1},
-    {"F8_E8M0", HC_E8M0, HC_STORED_AS_IS, 1}, {"I64", HC_I32, HC_STORED_I64, 8},
-    {"I32", HC_I32, HC_STORED_AS_IS, 4},      {"U8", HC_U8, HC_STORED_AS_IS, 1},
+    {"F64", HC_FP64, HC_STORED_AS_IS, 8},
+    {"F32", HC_FP32, HC_STORED_AS_IS, 4},
+    {"F16", HC_FP16, HC_STORED_AS_IS, 2},
+    {"BF16", HC_BF16, HC_STORED_AS_IS, 2},
+    {"F8_E4M3", HC_E4M3, HC_STORED_AS_IS, 1},
+    {"F8_E5M2", HC_E5M2, HC_STORED_AS_IS, 1},
+    {"F8_E8M0", HC_E8M0, HC_STORED_AS_IS, 1},
+    {"F8_E4M3FNUZ", HC_E4M3FNUZ, HC_STORED_AS_IS, 1},
+    {"F8_E5M2FNUZ", HC_E5M2FNUZ, HC_STORED_AS_IS, 1},
+    {"I64", HC_I32, HC_STORED_I64, 8},
+    {"I32", HC_I32, HC_STORED_AS_IS, 4},
+    {"U8", HC_U8, HC_STORED_AS_IS, 1},
     {"BOOL", HC_U8, HC_STORED_BOOL, 1},
 };
 

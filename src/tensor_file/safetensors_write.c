@@ -9,10 +9,26 @@
 
 enum { LARGEST_ELEMENT = 8, ALIGNMENT = 64 };
 
+/* safetensors packs numbers of less than 8 bits (F4, F6_E2M3, F6_E3M2) and has no type for NVFP4's
+   scales. Here each code has a byte of its own, and so these are written as bytes. */
 static const char *const type_names[HC_FORMAT_COUNT] = {
-    [HC_FP64] = "F64", [HC_FP32] = "F32",     [HC_TF32] = "F32",     [HC_BF16] = "BF16",
-    [HC_FP16] = "F16", [HC_E4M3] = "F8_E4M3", [HC_E5M2] = "F8_E5M2", [HC_E8M0] = "F8_E8M0",
-    [HC_I32] = "I32",  [HC_U8] = "U8"};
+    [HC_FP64] = "F64",
+    [HC_FP32] = "F32",
+    [HC_TF32] = "F32",
+    [HC_BF16] = "BF16",
+    [HC_FP16] = "F16",
+    [HC_E4M3] = "F8_E4M3",
+    [HC_E5M2] = "F8_E5M2",
+    [HC_E4M3FNUZ] = "F8_E4M3FNUZ",
+    [HC_E5M2FNUZ] = "F8_E5M2FNUZ",
+    [HC_E2M3] = "U8",
+    [HC_E3M2] = "U8",
+    [HC_E2M1] = "U8",
+    [HC_E8M0] = "F8_E8M0",
+    [HC_UE4M3] = "U8",
+    [HC_I32] = "I32",
+    [HC_U8] = "U8",
+};
 
 /* The next tensor in the order of the data, behind `i` (-1: the first): by falling size of an
    element, then as given. -1 if there is none. */

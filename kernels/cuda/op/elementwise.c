@@ -41,15 +41,17 @@ enum hc_status hc_cuda_unscale(struct hc_queue *queue, const struct hc_call *cal
                      sizeof(unsigned), &a, sizeof a);
 }
 
-/* Nearest among fp32, bf16 and fp16, and fp32 into 16 bits, have kernels of their own. */
+/* Nearest among fp32, bf16 and fp16, and fp32 into 16 bits, have kernels of their own, but none of
+   these saturates. */
 enum hc_status hc_cuda_cast(struct hc_queue *queue, const struct hc_call *call)
 {
     enum hc_format from = call->in[HC_X].format;
     enum hc_format to = call->out[HC_OUT].format;
     int64_t n = hc_tensor_count(&call->out[HC_OUT]);
-    if (call->params.cast.direction == HC_NEAREST && hc_is_h(from) && hc_is_h(to))
+    bool saturate = call->params.cast.saturate;
+    if (!saturate && call->params.cast.direction == HC_NEAREST && hc_is_h(from) && hc_is_h(to))
         return hc_launch_elements(queue, HC_DK_cast, n, call, sizeof *call);
-    if (from == HC_FP32 && (to == HC_FP16 || to == HC_BF16))
+    if (!saturate && from == HC_FP32 && (to == HC_FP16 || to == HC_BF16))
         return hc_launch_elements(queue, HC_DK_cast_directed, n, call, sizeof *call);
     struct hc_dk_cast_any a = {*call, hc_formats[from], hc_formats[to]};
     return hc_launch_elements(queue, HC_DK_cast_any, n, &a, sizeof a);
