@@ -65,11 +65,19 @@ enum hc_format hc_bound_work(const struct hc_call *call)
     return hc_call_fp64(call) ? HC_FP64 : HC_FP32;
 }
 
+/* The real result rounded into the output's format. A cast says how. */
+static uint64_t rounded(const struct hc_call *call, enum hc_format format, double hi, double lo)
+{
+    bool cast = call->op == HC_OP_cast;
+    enum hc_direction direction = cast ? call->params.cast.direction : HC_NEAREST;
+    return cast && call->params.cast.saturate ? hc_encode_saturated(format, hi, lo, direction)
+                                              : hc_encode(format, hi, lo, direction);
+}
+
 bool hc_bound_bits(const struct hc_element *e, const struct hc_exact *want, uint64_t *bits)
 {
     const struct hc_call *call = e->call;
     enum hc_format format = call->out[e->out].format;
-    enum hc_direction direction = call->op == HC_OP_cast ? call->params.cast.direction : HC_NEAREST;
     if (rules[call->op] && hc_call_length(call) == 0 && want->hi == 0) {
         *bits = 0; /* the sum over nothing is +0 */
         return true;
@@ -83,7 +91,7 @@ bool hc_bound_bits(const struct hc_element *e, const struct hc_exact *want, uint
                           hc_decode(HC_FP32, hc_encode(HC_FP32, want->hi, want->lo, HC_NEAREST)), 0,
                           HC_NEAREST);
     else
-        *bits = hc_encode(format, want->hi, want->lo, direction);
+        *bits = rounded(call, format, want->hi, want->lo);
     return true;
 }
 
@@ -239,20 +247,19 @@ bool hc_bound_any_order_bits(const struct hc_element *e, const struct hc_exact *
 {
     const struct hc_call *call = e->call;
     enum hc_format format = call->out[e->out].format;
-    enum hc_direction direction = call->op == HC_OP_cast ? call->params.cast.direction : HC_NEAREST;
     if (rules[call->op]) {
         *bits = 0; /* the sum over nothing is +0 */
         return hc_call_length(call) == 0 && want->hi == 0;
     }
     double error = error_in_any_order(e, NULL, want);
-    *bits = hc_encode(format, want->hi, want->lo, direction);
+    *bits = rounded(call, format, want->hi, want->lo);
     if (isinf(error))
         return false;
     if (error == 0 || !isfinite(want->hi))
         return true;
     double least = nextafter(want->hi - error, -(double)INFINITY);
     double most = nextafter(want->hi + error, (double)INFINITY);
-    return hc_encode(format, least, 0, direction) == hc_encode(format, most, 0, direction);
+    return rounded(call, format, least, 0) == rounded(call, format, most, 0);
 }
 
 double hc_bound_error(enum hc_format format, const struct hc_exact *want, double got)
