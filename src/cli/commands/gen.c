@@ -1,53 +1,49 @@
-#include <stdio.h>
-#include <stdlib.h>
+#include <stddef.h>
 
-#include "cli/scaler/trace.h"
+#include "cli/scaler/plan.h"
+#include "cli/subject.h"
 
 const struct hc_command hc_command_gen;
 
-static int print(struct hc_scaler_plan plan)
+/* Whether the subject takes every option that was given. */
+static bool takes(const struct hc_subject *subject, const struct hc_gen *gen)
 {
-    char line[HC_PLAN_LINE];
-    char sent_line[HC_STEP_LINE];
-    if (plan.steps == 0)
-        plan.steps = hc_scaler_trace(&plan, NULL).length;
-    unsigned char *sent = malloc((size_t)plan.steps);
-    if (!sent)
-        return hc_complain("gen: no memory for %d steps", plan.steps);
-    int length = hc_scaler_trace(&plan, sent).length;
-    hc_scaler_plan_line(&plan, line);
-    puts(line);
-    for (int i = 0; i < length; i++) {
-        hc_scaler_step_line(sent_line, i + 1, length, (enum hc_gradients)sent[i]);
-        puts(sent_line);
-    }
-    free(sent);
-    return HC_AS_CLAIMED;
+    const struct {
+        const char *name;
+        bool given;
+    } options[] = {{"seed", gen->seed != 0},         {"steps", gen->steps != 0},
+                   {"interval", gen->interval != 0}, {"initial", gen->initial != 0},
+                   {"kind", gen->kind >= 0},         {"from", gen->from >= 0},
+                   {"saturate", gen->saturate}};
+    for (size_t i = 0; i < sizeof options / sizeof options[0]; i++)
+        if (!hc_subject_takes(subject, "gen", options[i].name, options[i].given))
+            return false;
+    return true;
 }
 
 static int run(int argc, char **argv)
 {
-    struct hc_scaler_plan plan = {0};
+    struct hc_gen gen = {.kind = -1, .from = -1};
     const struct hc_option options[] = {
         {.name = "seed",
          .value = "N",
-         .seed = &plan.seed,
+         .seed = &gen.seed,
          .help = "seed of the random part of the trace (default 0)"},
         {.name = "steps",
          .value = "N",
-         .count = &plan.steps,
+         .count = &gen.steps,
          .least = 1,
          .most = HC_PLAN_STEPS,
          .help = "length of the trace (default: as long as it takes)"},
         {.name = "interval",
          .value = "N",
-         .count = &plan.interval,
+         .count = &gen.interval,
          .least = 0,
          .most = HC_PLAN_INTERVAL,
          .help = "clean steps before growth (default 0: the rule's own number)"},
         {.name = "initial",
          .value = "X",
-         .real = &plan.initial,
+         .real = &gen.initial,
          .least = 0x1p-1074,
          .most = 0x1p1023,
          .help = "the first scale, a power of two (default: the rule's own)"},
@@ -58,9 +54,9 @@ static int run(int argc, char **argv)
     if (!hc_read_options(&hc_command_gen, options, argc, argv, &words, &status))
         return status;
     if (words > 1)
-        return hc_complain("gen takes one rule, not also '%s'", argv[2]);
-    status = hc_scaler_plan_for("gen", words ? argv[1] : NULL, &plan);
-    return status == HC_AS_CLAIMED ? print(plan) : status;
+        return hc_complain("gen takes one name, not also '%s'", argv[2]);
+    const struct hc_subject *subject = hc_subject_of("gen", words ? argv[1] : NULL);
+    return subject && takes(subject, &gen) ? subject->gen(argv[1], &gen) : HC_WRONG;
 }
 
 const struct hc_command hc_command_gen = {

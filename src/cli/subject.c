@@ -1,0 +1,46 @@
+#include "cli/subject.h"
+
+#include <stdio.h>
+#include <string.h>
+
+static const struct hc_subject subjects[] = {
+    {"scaler/", "RULE", "seed steps interval initial ", hc_scaler_gen, hc_scaler_verify},
+};
+
+enum { SUBJECTS = sizeof subjects / sizeof subjects[0] };
+
+const struct hc_subject *hc_subject_of(const char *command, const char *name)
+{
+    char all[80] = "";
+    for (size_t i = 0; i < SUBJECTS; i++) {
+        const struct hc_subject *s = &subjects[i];
+        if (name && strncmp(name, s->folder, strlen(s->folder)) == 0)
+            return s;
+        size_t at = strlen(all);
+        (void)snprintf(all + at, sizeof all - at, "%s%s%s", i ? " or " : "", s->folder, s->what);
+    }
+    (void)hc_complain("%s needs %s%s%s%s; see: halfcheck help %s", command, all,
+                      name ? ", not '" : "", name ? name : "", name ? "'" : "", command);
+    return NULL;
+}
+
+bool hc_subject_takes(const struct hc_subject *subject, const char *command, const char *option,
+                      bool given)
+{
+    char word[32];
+    (void)snprintf(word, sizeof word, "%s ", option);
+    for (const char *at = subject->options; given && *at; at += strcspn(at, " ") + 1)
+        if (strncmp(at, word, strlen(word)) == 0)
+            return true;
+    if (given)
+        (void)hc_complain("%s: --%s is not for %s%s; see: halfcheck help %s", command, option,
+                          subject->folder, subject->what, command);
+    return !given;
+}
+
+void hc_subject_drain(void)
+{
+    char rest[4096];
+    while (fgets(rest, sizeof rest, stdin)) {
+    }
+}

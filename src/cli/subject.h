@@ -1,0 +1,53 @@
+/* What halfcheck gen prints inputs for, and halfcheck verify judges by the answers: a loss scaler, a
+   conversion. Each kind has a folder in its name, as in "scaler/torch" and "cast/e4m3". */
+#ifndef HC_CLI_SUBJECT_H
+#define HC_CLI_SUBJECT_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "cli/command.h"
+
+/* The options of gen. What is not given is 0; of the choices, -1. */
+struct hc_gen {
+    uint64_t seed;
+    int steps;
+    int interval;
+    double initial;
+    int kind;
+    int from;
+    bool saturate;
+};
+
+/* The options of verify, likewise. */
+struct hc_verify {
+    bool strict;
+    int from;
+    bool saturate;
+};
+
+/* Both functions get the whole name and return one of enum hc_exit. */
+struct hc_subject {
+    const char *folder;  /* "scaler/" */
+    const char *what;    /* "RULE" */
+    const char *options; /* of both commands, apart from --strict, each with a blank behind it */
+    int (*gen)(const char *name, const struct hc_gen *options);
+    int (*verify)(const char *name, const struct hc_verify *options);
+};
+
+/* The subject of this name (NULL: none was given), or NULL after a line on stderr. */
+const struct hc_subject *hc_subject_of(const char *command, const char *name);
+
+/* Refuses an option that was given and that the subject does not take, with a line. */
+bool hc_subject_takes(const struct hc_subject *subject, const char *command, const char *option,
+                      bool given);
+
+/* Reads what is left of standard input, so that whoever writes there is not killed. */
+void hc_subject_drain(void);
+
+int hc_scaler_gen(const char *name, const struct hc_gen *options);
+int hc_scaler_verify(const char *name, const struct hc_verify *options);
+int hc_cast_gen(const char *name, const struct hc_gen *options);
+int hc_cast_verify(const char *name, const struct hc_verify *options);
+
+#endif
