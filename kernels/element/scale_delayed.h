@@ -6,8 +6,8 @@
 #include <math.h>
 #include <stdint.h>
 
-#include "kernels/element/scale_e8m0.h"
 #include "kernels/element/scale_formats.h"
+#include "kernels/element/significand.h"
 #include "num/inline.h"
 #include "op/quant.h"
 
@@ -19,7 +19,8 @@ struct hc_delayed_history {
     int64_t stride;
 };
 
-/* Drops the oldest entry, 1, and writes `last` behind the newest and `first` into slot 0. */
+/* Moves every entry one slot down, writes `last` into the last slot and then `first` into slot 0,
+   which is the last one, too, if there is one slot. */
 HC_INLINE void hc_delayed_roll(const struct hc_delayed_history *h, float last, float first)
 {
     for (int64_t i = 0; i + 1 < h->length; i++)
@@ -28,47 +29,106 @@ HC_INLINE void hc_delayed_roll(const struct hc_delayed_history *h, float last, f
     h->new_entries[0] = first;
 }
 
-/* The largest of the entries from `from` and of `other`; a NaN is dropped, or with `propagate`
-   kept. */
-HC_INLINE float hc_delayed_largest(const struct hc_delayed_history *h, int64_t from, float other,
-                                   int propagate)
+/* Writes `first` into slot 0 and leaves the others. */
+HC_INLINE void hc_delayed_keep(const struct hc_delayed_history *h, float first)
 {
-    float m = other;
-    for (int64_t i = from; i < h->length; i++) {
+    for (int64_t i = 1; i < h->length; i++)
+        h->new_entries[i * h->stride] = h->entries[i * h->stride];
+    h->new_entries[0] = first;
+}
+
+/* The largest of `first` and the entries from slot 1 on. A NaN is dropped, or with `propagate` it
+   is the result. */
+HC_INLINE float hc_delayed_largest(const struct hc_delayed_history *h, float first, int propagate)
+{
+    float m = first;
+    for (int64_t i = 1; i < h->length; i++) {
         float a = h->entries[i * h->stride];
-        m = propagate && (isnan(a) || isnan(m)) ? (isnan(m) ? m : a) : fmaxf(m, a);
+        m = propagate && (isnan(m) || isnan(a)) ? m + a : fmaxf(m, a);
     }
     return m;
 }
 
-/* M 2^-margin / m if m is positive and finite, else the scale as it was. */
-HC_INLINE float hc_delayed_divide(float max, float m, float scale)
+HC_INLINE int hc_delayed_is_usable(float amax)
 {
-    return isfinite(m) && m > 0 ? max / m : scale;
+    return isfinite(amax) && amax > 0;
 }
 
-HC_INLINE float hc_delayed_te(const struct hc_delayed_scale *p, float max, float amax, float scale,
+HC_INLINE float hc_delayed_te(const struct hc_delayed_scale *p, float max, float last, float scale,
                               const struct hc_delayed_history *h)
 {
-    float last = amax != 0 ? amax : h->entries[0];
     float m = 0;
-    if (last != 0) { /* a NaN is not 0 */
-        m = p->most_recent ? last : hc_delayed_largest(h, 1, last, 0);
+    if (last != 0) { /* so is a NaN */
+        m = p->most_recent ? last : hc_delayed_largest(h, last, 0);
         hc_delayed_roll(h, last, 0);
     } else {
-        for (int64_t i = 0; i < h->length; i++)
-            h->new_entries[i * h->stride] = h->entries[i * h->stride];
+        hc_delayed_keep(h, h->entries[0]);
     }
-    float s = hc_delayed_divide(max * ldexpf(1, -p->margin), m, scale);
+    float s = hc_delayed_is_usable(m) ? max * ldexpf(1, -p->margin) / m : scale;
     return isinf(s) ? HC_FP32_MAX : s;
 }
 
-/* One step. `max` is the codes' M; `scale` is the multiplier, but under flax-delayed what flax
-   keeps, its reciprocal. The result is the next scale. */
+/* Both of those that always roll; `jax` divides once, and lets the scale be infinite. */
+HC_INLINE float hc_delayed_unfused(const struct hc_delayed_scale *p, float max, float last,
+                                   float scale, const struct hc_delayed_history *h, int jax)
+{
+    float m = p->most_recent ? last : hc_delayed_largest(h, last, 1);
+    hc_delayed_roll(h, last, 0);
+    if (!hc_delayed_is_usable(m))
+        return !jax && isinf(scale) ? HC_FP32_MAX : scale;
+    float s = (jax ? max / m : max * (1 / m)) / ldexpf(1, p->margin);
+    return !jax && isinf(s) ? HC_FP32_MAX : s;
+}
+
+/* The scale is the reciprocal of a multiplier, and is taken from the history as it was. */
+HC_INLINE float hc_delayed_flax(const struct hc_delayed_scale *p, float max, float amax, float d,
+                                const struct hc_delayed_history *h)
+{
+    float oldest = h->entries[0];
+    float m = p->most_recent ? oldest : hc_delayed_largest(h, oldest, 1);
+    hc_delayed_roll(h, oldest, amax);
+    float s = hc_delayed_is_usable(m) ? max / m / ldexpf(1, p->margin) : 1 / d;
+    return 1 / s;
+}
+
+/* |e| is taken to 2^|e|, and that inverted for a negative e: also where amax is not finite and the
+   scale was not replaced. */
+HC_INLINE float hc_delayed_ms_amp(const struct hc_delayed_scale *p, float max, float amax,
+                                  float scale, const struct hc_delayed_history *h)
+{
+    hc_delayed_keep(h, amax);
+    float q = max * (1 / amax);
+    if (!(amax > 0))
+        return scale;
+    if (isinf(amax))
+        return 1 / scale;
+    if (isinf(q))
+        return q;
+    int e = (q == 0 ? 0 : hc_floor_log2_fp32(hc_significand_of(q))) - p->margin;
+    float s = ldexpf(1, e < 0 ? -e : e);
+    return e < 0 ? 1 / s : s;
+}
+
+/* One step. `amax` is this step's, 0 if the tensor was idle; TransformerEngine's rules then take
+   what stands in slot 0, where its kernels gather it. `max` is the codes' M. `scale` is the
+   multiplier, but under flax-delayed what flax keeps, the reciprocal of one. The result is the next
+   scale. */
 HC_INLINE float hc_delayed_step(const struct hc_delayed_scale *p, float max, float amax,
                                 float scale, const struct hc_delayed_history *h)
 {
-    return hc_delayed_te(p, max, amax, scale, h);
+    float last = amax != 0 ? amax : h->entries[0];
+    switch (p->rule) {
+    case HC_DELAYED_TE_UNFUSED:
+        return hc_delayed_unfused(p, max, last, scale, h, 0);
+    case HC_DELAYED_TE_JAX:
+        return hc_delayed_unfused(p, max, last, scale, h, 1);
+    case HC_DELAYED_FLAX:
+        return hc_delayed_flax(p, max, amax, scale, h);
+    case HC_DELAYED_MS_AMP:
+        return hc_delayed_ms_amp(p, max, amax, scale, h);
+    default:
+        return hc_delayed_te(p, max, last, scale, h);
+    }
 }
 
 #endif

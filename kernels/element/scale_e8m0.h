@@ -1,5 +1,5 @@
-/* The scale rules whose scales are powers of two, stored as e8m0: code c is 2^(c - 127), 255 NaN.
-   They compare the significand of amax with those of powers of two and of M, in integers. */
+/* The scale rules whose scales are powers of two, stored as e8m0: code c is 2^(c - 127), and 255 is
+   NaN. They compare significands of amax and of M as integers. */
 #ifndef HC_KERNELS_ELEMENT_SCALE_E8M0_H
 #define HC_KERNELS_ELEMENT_SCALE_E8M0_H
 
@@ -7,37 +7,19 @@
 #include <stdint.h>
 
 #include "kernels/element/scale_formats.h"
+#include "kernels/element/significand.h"
 #include "num/bits.h"
 #include "op/scale_rule.h"
 
 enum { HC_E8M0_MAX = 254, HC_E8M0_NAN = 255, HC_E8M0_BIAS = 127 };
 
-/* A positive finite number as m 2^(k - 23) with 2^23 <= m < 2^24. */
-struct hc_significand {
-    int k;
-    uint32_t m;
-};
-
-HC_INLINE struct hc_significand hc_significand_of(float x)
-{
-    uint32_t bits = hc_fp32_bits(x) & 0x7fffffffu;
-    struct hc_significand s = {(int)(bits >> 23) - 127, bits & 0x7fffffu};
-    if (s.k > -127) {
-        s.m |= 0x800000u;
-        return s;
-    }
-    for (s.k = -126; s.m < 0x800000u; s.k--)
-        s.m <<= 1;
-    return s;
-}
-
-HC_INLINE uint32_t hc_e8m0_clamp(int k)
+HC_INLINE uint32_t hc_e8m0_of_exponent(int k)
 {
     int code = k + HC_E8M0_BIAS;
     return (uint32_t)(code < 0 ? 0 : code > HC_E8M0_MAX ? HC_E8M0_MAX : code);
 }
 
-/* 2^(code - 127) as fp32. The smallest is subnormal. */
+/* 2^(code - 127), of which the smallest is subnormal in fp32. */
 HC_INLINE float hc_e8m0_decode(uint32_t code)
 {
     if (code == HC_E8M0_NAN)
@@ -45,54 +27,32 @@ HC_INLINE float hc_e8m0_decode(uint32_t code)
     return hc_fp32_value(code == 0 ? 0x400000u : code << 23);
 }
 
-/* What an element is multiplied by: 2^(127 - code), which is exact. */
+/* What elements under a code are multiplied by: 2^(127 - code), but under torchao 0.18 for the
+   smallest code and for NaN. */
 HC_INLINE float hc_e8m0_encode(enum hc_scale_rule rule, uint32_t code)
 {
-    (void)rule;
-    return code == HC_E8M0_NAN ? hc_e8m0_decode(code) : hc_e8m0_decode(HC_E8M0_MAX - code);
+    if (rule == HC_SCALE_AO18_RCEIL && code == 0)
+        return 1;
+    if (rule == HC_SCALE_AO18_FLOOR || rule == HC_SCALE_AO18_EVEN || rule == HC_SCALE_AO18_CEIL)
+        return code == HC_E8M0_NAN ? 0 : hc_e8m0_decode(HC_E8M0_MAX - (code > 0 ? code : 1));
+    return hc_e8m0_decode(code == HC_E8M0_NAN ? code : HC_E8M0_MAX - code);
 }
 
-/* How many parts in 2^24 a number lies from a power of two 2^K, |K| >= 2^j, whose log2 fp32 rounds
-   to K: floor(2^j ln 2). */
-HC_INLINE uint32_t hc_log2_slack(int j)
+/* A finite quotient, 0 or more, rounded up to a power of two. */
+HC_INLINE uint32_t hc_e8m0_round_up(float q)
 {
-    return j < 0 ? 0 : (uint32_t)(0xb17217f7u >> (32 - j));
+    uint32_t bits = hc_fp32_bits(q);
+    uint32_t fraction = bits & 0x7fffffu;
+    return (bits >> 23) + (bits >> 23 ? fraction != 0 : fraction > 0x400000u);
 }
 
-/* floor(RN(log2 x)) in fp32. Numbers just below a power of two have its log2. */
-HC_INLINE int hc_floor_log2_fp32(float x)
+/* The integer nearest to log2(a / M). a / M is 2^(a.k - M.k) times a quotient of significands that
+   lies between 1/2 and 2; its square is compared with 2 and with 1/2, and is never equal. */
+HC_INLINE int hc_log2_nearest(struct hc_significand a, struct hc_significand max)
 {
-    struct hc_significand s = hc_significand_of(x);
-    int above = s.k + 1;
-    int j = -1;
-    for (int n = above > 0 ? above - 1 : -above; n > 0; n >>= 1)
-        j++;
-    return 0x1000000u - s.m <= hc_log2_slack(j) ? above : s.k;
-}
-
-/* s rounded down to a power of two by way of an fp32 logarithm; 0, inf and NaN stay. */
-HC_INLINE float hc_scale_power_by_log2(float s)
-{
-    if (!isfinite(s) || s == 0)
-        return s;
-    return ldexpf(1, hc_floor_log2_fp32(s));
-}
-
-/* The least k with a <= M 2^k. M is its own significand at emax. */
-HC_INLINE int hc_e8m0_least(const struct hc_scale_formats *f, struct hc_significand a)
-{
-    struct hc_significand max = hc_significand_of(f->max);
-    return a.k - max.k + (a.m > max.m);
-}
-
-/* Whether (a / M)^2 is above 2 times its power of two, that is, log2(a / M) above a half. */
-HC_INLINE int hc_e8m0_nearest(const struct hc_scale_formats *f, struct hc_significand a)
-{
-    struct hc_significand max = hc_significand_of(f->max);
-    int k = a.k - max.k;
     uint64_t a2 = (uint64_t)a.m * a.m;
     uint64_t max2 = (uint64_t)max.m * max.m;
-    return k + (a2 > 2 * max2) - (2 * a2 < max2);
+    return a.k - max.k + (a2 > 2 * max2) - (2 * a2 < max2);
 }
 
 /* The code of a block whose amax is positive and finite. */
@@ -101,41 +61,70 @@ HC_INLINE uint32_t hc_e8m0_of_finite(enum hc_scale_rule rule, const struct hc_sc
 {
     struct hc_significand a = hc_significand_of(amax);
     struct hc_significand max = hc_significand_of(f->max);
-    uint32_t half = 0x800000u >> f->precision; /* half an ulp of an element at amax */
+    int rounds_up = a.m + ((uint32_t)HC_SIGNIFICAND_ONE >> f->precision) >= HC_SIGNIFICAND_TWO;
+    float q = amax / f->max;
     switch (rule) {
     case HC_SCALE_MX_FLOOR:
-        return hc_e8m0_clamp(a.k - f->emax);
+    case HC_SCALE_AO18_FLOOR:
+        return hc_e8m0_of_exponent(a.k - f->emax);
+    case HC_SCALE_AO_EVEN:
+        if (rounds_up && a.k == 127)
+            return HC_E8M0_NAN;
+        return hc_e8m0_of_exponent(a.k - f->emax + rounds_up);
     case HC_SCALE_MX_EVEN:
-        return hc_e8m0_clamp(a.k - f->emax + (a.m + half > 0xffffffu));
+    case HC_SCALE_AO18_EVEN:
+        return hc_e8m0_of_exponent(a.k - f->emax + rounds_up);
     case HC_SCALE_MX_CEIL:
-        return hc_e8m0_clamp(a.k - f->emax + (a.m > 0x800000u));
+    case HC_SCALE_AO18_CEIL:
+        return hc_e8m0_of_exponent(a.k - f->emax + (a.m > HC_SIGNIFICAND_ONE));
     case HC_SCALE_MX_NEAREST:
-        return hc_e8m0_clamp(hc_e8m0_nearest(f, a));
+        return hc_e8m0_of_exponent(hc_log2_nearest(a, max));
     case HC_SCALE_MX_FLOOR_DIV:
-        return hc_e8m0_clamp(a.k - max.k - (a.m < max.m));
+        return hc_e8m0_of_exponent(a.k - max.k - (a.m < max.m));
+    case HC_SCALE_MX_TE:
+    case HC_SCALE_AO_RCEIL:
+        return hc_e8m0_round_up(amax * (1 / f->max));
+    case HC_SCALE_MX_CUBLAS:
+        return hc_e8m0_round_up(q);
+    case HC_SCALE_AO18_RCEIL:
+        return q == 0 ? 0 : hc_e8m0_of_exponent(hc_ceil_log2_fp32(hc_significand_of(q)));
     default: /* HC_SCALE_MX_RP */
-        return hc_e8m0_clamp(hc_e8m0_least(f, a));
+        return hc_e8m0_of_exponent(a.k - max.k + (a.m > max.m));
     }
 }
 
-/* deepgemm's decoding scale, rounded up to a power of two, without a NaN: NaN and inf become
-   2^127. */
-HC_INLINE uint32_t hc_e8m0_deepgemm(const struct hc_scale_formats *f, float amax)
+/* The code of an infinite amax. What torchao 0.18 shifts out of its exponent field is 2^128. */
+HC_INLINE uint32_t hc_e8m0_of_infinity(enum hc_scale_rule rule, const struct hc_scale_formats *f)
 {
-    uint32_t bits = hc_fp32_bits((amax < 1e-4F ? 1e-4F : amax) / f->max);
-    uint32_t code = (bits >> 23 & 0xffu) + ((bits & 0x7fffffu) != 0);
+    switch (rule) {
+    case HC_SCALE_MX_RP:
+    case HC_SCALE_MX_TE:
+    case HC_SCALE_MX_CUBLAS:
+    case HC_SCALE_AO18_RCEIL:
+        return HC_E8M0_MAX;
+    case HC_SCALE_AO18_FLOOR:
+    case HC_SCALE_AO18_EVEN:
+    case HC_SCALE_AO18_CEIL:
+        return hc_e8m0_of_exponent(128 - f->emax);
+    default:
+        return HC_E8M0_NAN;
+    }
+}
+
+/* DeepGEMM's decoding scale rounded up to a power of two. inf and NaN become 2^127. */
+HC_INLINE uint32_t hc_e8m0_deepgemm(float sf)
+{
+    uint32_t code = hc_e8m0_round_up(sf);
     return code < 1 ? 1 : code > HC_E8M0_MAX ? HC_E8M0_MAX : code;
 }
 
-/* The code of a block. amax is 0, positive or NaN. Zeros get the smallest scale. */
+/* The code of a block whose amax is 0, positive or NaN. 0 gets the smallest scale. */
 HC_INLINE uint32_t hc_e8m0_of(enum hc_scale_rule rule, const struct hc_scale_formats *f, float amax)
 {
-    if (rule == HC_SCALE_DEEPGEMM_UE8M0)
-        return hc_e8m0_deepgemm(f, amax);
     if (isnan(amax))
         return HC_E8M0_NAN;
     if (isinf(amax))
-        return rule == HC_SCALE_MX_RP ? HC_E8M0_MAX : HC_E8M0_NAN;
+        return hc_e8m0_of_infinity(rule, f);
     return amax == 0 ? 0 : hc_e8m0_of_finite(rule, f, amax);
 }
 

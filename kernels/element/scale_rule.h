@@ -54,11 +54,41 @@ HC_INLINE float hc_scale_power_below(float s)
     return hc_fp32_value(hc_fp32_bits(s) & 0xff800000u);
 }
 
+/* What TransformerEngine's tests expect instead, without their power of two. */
+HC_INLINE float hc_scale_te_reference(float max, float amax)
+{
+    float s = max / amax;
+    return amax == 0 ? 1 : isinf(s) ? HC_FP32_MAX : s;
+}
+
+/* And with it. frexp gives a NaN the exponent 0, which makes 1/2 of it. */
+HC_INLINE float hc_scale_te_reference_pow2(float max, float amax)
+{
+    float s = hc_scale_te_reference(max, amax);
+    return isnan(s) ? 0.5F : hc_scale_power_below(s);
+}
+
 /* torchao's: M times the reciprocal of max(amax, 1e-12), in fp64. A NaN passes the maximum. */
 HC_INLINE float hc_scale_torchao(float max, float amax)
 {
     double a = amax < 1e-12 ? 1e-12 : amax;
     return (float)(max * (1 / a));
+}
+
+/* s rounded down to a power of two by way of an fp32 logarithm. 0, inf and NaN stay. */
+HC_INLINE float hc_scale_power_by_log2(float s)
+{
+    if (!isfinite(s) || s == 0)
+        return s;
+    return ldexpf(1, hc_floor_log2_fp32(hc_significand_of(s)));
+}
+
+/* DeepSeek-V3's decoding scale, a power of two by way of an fp32 logarithm. Triton's maximum drops
+   a NaN. */
+HC_INLINE float hc_scale_deepseek(float max, float amax)
+{
+    float sf = (amax > 1e-4F ? amax : 1e-4F) / max;
+    return isinf(sf) ? sf : ldexpf(1, hc_ceil_log2_fp32(hc_significand_of(sf)));
 }
 
 /* DeepGEMM's decoding scale. A NaN passes the maximum. */
@@ -118,7 +148,8 @@ HC_INLINE struct hc_scale hc_scale_of_block_e8m0(enum hc_scale_rule rule,
                                                  const struct hc_scale_formats *f, float amax)
 {
     struct hc_scale s;
-    s.stored = hc_e8m0_of(rule, f, amax);
+    s.stored = rule == HC_SCALE_DEEPGEMM_UE8M0 ? hc_e8m0_deepgemm(hc_scale_deepgemm(f->max, amax))
+                                               : hc_e8m0_of(rule, f, amax);
     s.decode = hc_e8m0_decode(s.stored);
     s.encode = hc_e8m0_encode(rule, s.stored);
     return s;
@@ -136,6 +167,10 @@ HC_INLINE struct hc_scale hc_scale_of(enum hc_scale_rule rule, const struct hc_s
         return hc_scale_of_multiplier(hc_scale_te(f->max, amax, HC_FP32_MAX));
     case HC_SCALE_TE_CURRENT_POW2:
         return hc_scale_of_multiplier(hc_scale_power_below(hc_scale_te(f->max, amax, HC_FP32_MAX)));
+    case HC_SCALE_TE_REFERENCE:
+        return hc_scale_of_multiplier(hc_scale_te_reference(f->max, amax));
+    case HC_SCALE_TE_REFERENCE_POW2:
+        return hc_scale_of_multiplier(hc_scale_te_reference_pow2(f->max, amax));
     case HC_SCALE_TE_BLOCK:
         return hc_scale_of_multiplier(
             hc_scale_power_below(hc_scale_te(f->max, amax, f->input_max)));
@@ -147,6 +182,9 @@ HC_INLINE struct hc_scale hc_scale_of(enum hc_scale_rule rule, const struct hc_s
         return hc_scale_of_multiplier(hc_scale_power_by_log2(hc_scale_torchao(f->max, amax)));
     case HC_SCALE_DEEPGEMM:
         sf = hc_scale_deepgemm(f->max, amax);
+        return hc_scale_as_fp32(sf, 1 / sf);
+    case HC_SCALE_DEEPSEEK_UE8M0:
+        sf = hc_scale_deepseek(f->max, amax);
         return hc_scale_as_fp32(sf, 1 / sf);
     case HC_SCALE_NVFP4_TE:
         return hc_scale_nvfp4_te(f, tensor, amax);
