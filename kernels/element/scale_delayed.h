@@ -38,13 +38,14 @@ HC_INLINE void hc_delayed_keep(const struct hc_delayed_history *h, float first)
 }
 
 /* The largest of `first` and the entries from slot 1 on. A NaN is dropped, or with `propagate` it
-   is the result. */
+   is the result. Not fmaxf: C's and CUDA's disagree on signalling NaNs. */
 HC_INLINE float hc_delayed_largest(const struct hc_delayed_history *h, float first, int propagate)
 {
     float m = first;
     for (int64_t i = 1; i < h->length; i++) {
         float a = h->entries[i * h->stride];
-        m = propagate && (isnan(m) || isnan(a)) ? m + a : fmaxf(m, a);
+        if (isnan(m) ? !propagate : a > m || (propagate && isnan(a)))
+            m = a;
     }
     return m;
 }
@@ -91,8 +92,8 @@ HC_INLINE float hc_delayed_flax(const struct hc_delayed_scale *p, float max, flo
     return 1 / s;
 }
 
-/* |e| is taken to 2^|e|, and that inverted for a negative e: also where amax is not finite and the
-   scale was not replaced. */
+/* 2^|e|, and its reciprocal for a negative e: an infinite amax has the exponent -inf, so that what
+   is inverted is the old scale. */
 HC_INLINE float hc_delayed_ms_amp(const struct hc_delayed_scale *p, float max, float amax,
                                   float scale, const struct hc_delayed_history *h)
 {
@@ -104,7 +105,7 @@ HC_INLINE float hc_delayed_ms_amp(const struct hc_delayed_scale *p, float max, f
         return 1 / scale;
     if (isinf(q))
         return q;
-    int e = (q == 0 ? 0 : hc_floor_log2_fp32(hc_significand_of(q))) - p->margin;
+    int e = hc_floor_log2_fp32(hc_significand_of(q)) - p->margin;
     float s = ldexpf(1, e < 0 ? -e : e);
     return e < 0 ? 1 / s : s;
 }

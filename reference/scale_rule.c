@@ -1,0 +1,284 @@
+/* The scale rules without a state. A power of two is found by looking for it: the least one that is
+   not exceeded, or the greatest one that does not exceed. ldexp of a number with at most 24 bits is
+   exact in fp64 over the whole range. */
+#include <math.h>
+#include <mpfr.h>
+
+#include "num/format.h"
+#include "reference/fp32.h"
+#include "reference_scale.h"
+
+static const double fp32_max = 0x1.fffffep127;
+
+/* The least k with x <= unit 2^k. x and unit are positive and finite. */
+static int least(double x, double unit)
+{
+    int k = -1100;
+    (void)frexp(x / unit, &k);
+    for (k -= 3; x > ldexp(unit, k);)
+        k++;
+    return k;
+}
+
+/* The greatest k with unit 2^k <= x. */
+static int greatest(double x, double unit)
+{
+    int k;
+    (void)frexp(x / unit, &k);
+    for (k += 3; x < ldexp(unit, k);)
+        k--;
+    return k;
+}
+
+/* x with its significand rounded to `bits` bits, half an ulp added and the rest dropped. */
+static double to_bits(double x, int bits)
+{
+    double ulp = ldexp(1, greatest(x, 1) - bits + 1);
+    return floor(x / ulp + 0.5) * ulp;
+}
+
+/* The integer nearest to log2(x / y). */
+static int nearest(double x, double y)
+{
+    mpfr_t lx;
+    mpfr_t ly;
+    mpfr_inits2(256, lx, ly, (mpfr_ptr)0);
+    mpfr_set_d(lx, x, MPFR_RNDN);
+    mpfr_set_d(ly, y, MPFR_RNDN);
+    mpfr_log2(lx, lx, MPFR_RNDN);
+    mpfr_log2(ly, ly, MPFR_RNDN);
+    mpfr_sub(lx, lx, ly, MPFR_RNDN);
+    int k = (int)mpfr_get_si(lx, MPFR_RNDN);
+    mpfr_clears(lx, ly, (mpfr_ptr)0);
+    return k;
+}
+
+/* The exponent of a block's scale before it is clamped. The amax is positive and finite; a quotient
+   of 0 stands for any small exponent. */
+static int exponent(enum hc_scale_rule rule, enum hc_format codes, double amax)
+{
+    double max = hc_format_max(codes);
+    int emax = hc_formats[codes].emax;
+    double q;
+    switch (rule) {
+    case HC_SCALE_MX_FLOOR:
+    case HC_SCALE_AO18_FLOOR:
+        return greatest(amax, 1) - emax;
+    case HC_SCALE_MX_EVEN:
+    case HC_SCALE_AO_EVEN:
+    case HC_SCALE_AO18_EVEN:
+        return greatest(to_bits(amax, hc_formats[codes].precision), 1) - emax;
+    case HC_SCALE_MX_CEIL:
+    case HC_SCALE_AO18_CEIL:
+        return least(amax, 1) - emax;
+    case HC_SCALE_MX_NEAREST:
+        return nearest(amax, max);
+    case HC_SCALE_MX_FLOOR_DIV:
+        return greatest(amax, max);
+    case HC_SCALE_MX_TE:
+    case HC_SCALE_AO_RCEIL:
+        q = hc_fp32_product(amax, hc_fp32_quotient(1, max));
+        return q > 0 ? least(q, 1) : -200;
+    case HC_SCALE_MX_CUBLAS:
+        q = hc_fp32_quotient(amax, max);
+        return q > 0 ? least(q, 1) : -200;
+    case HC_SCALE_AO18_RCEIL:
+        q = hc_fp32_quotient(amax, max);
+        return q > 0 ? (int)ceil(hc_fp32_log2(q)) : -200;
+    default:
+        return least(amax, max);
+    }
+}
+
+/* The exponent of the scale of an infinite amax; 128 stands for NaN, here and below. */
+static int of_infinity(enum hc_scale_rule rule, enum hc_format codes)
+{
+    switch (rule) {
+    case HC_SCALE_MX_RP:
+    case HC_SCALE_MX_TE:
+    case HC_SCALE_MX_CUBLAS:
+    case HC_SCALE_AO18_RCEIL:
+        return 127;
+    case HC_SCALE_AO18_FLOOR:
+    case HC_SCALE_AO18_EVEN:
+    case HC_SCALE_AO18_CEIL:
+        return 128 - hc_formats[codes].emax;
+    default:
+        return 128;
+    }
+}
+
+/* max(amax, 1e-4) / M, where 1e-4 is fp32's; a NaN is kept or dropped. */
+static double deepseek_scale(enum hc_format codes, double amax, int keeps_nan)
+{
+    double floor4 = hc_round(HC_FP32, 1e-4);
+    if (isnan(amax))
+        return keeps_nan ? amax : hc_fp32_quotient(floor4, hc_format_max(codes));
+    return hc_fp32_quotient(fmax(amax, floor4), hc_format_max(codes));
+}
+
+static int power_of_block(enum hc_scale_rule rule, enum hc_format codes, double amax)
+{
+    if (rule == HC_SCALE_DEEPGEMM_UE8M0) {
+        double sf = deepseek_scale(codes, amax, 1);
+        int k = isfinite(sf) ? least(sf, 1) : 127;
+        return k < -126 ? -126 : k > 127 ? 127 : k;
+    }
+    if (isnan(amax))
+        return 128;
+    if (isinf(amax))
+        return of_infinity(rule, codes);
+    int k = amax > 0 ? exponent(rule, codes, amax) : -127;
+    /* FM rounded up is infinite in fp32, which torchao then sees. */
+    if (rule == HC_SCALE_AO_EVEN && amax > 0 &&
+        to_bits(amax, hc_formats[codes].precision) == 0x1p128)
+        return 128;
+    return k < -127 ? -127 : k > 127 ? 127 : k;
+}
+
+/* A block's scale 2^k, and what its elements are multiplied by. torchao 0.18 divides by no less
+   than 2^-126, by inf where the scale is NaN, and under RCEIL by 1 in place of 2^-127. */
+static struct hc_stated_scale of_power(enum hc_scale_rule rule, int k)
+{
+    int is_old =
+        rule == HC_SCALE_AO18_FLOOR || rule == HC_SCALE_AO18_EVEN || rule == HC_SCALE_AO18_CEIL;
+    struct hc_stated_scale s = {k == 128 ? (double)NAN : ldexp(1, k), 0, (uint64_t)(k + 127)};
+    s.encode = k == 128 ? (is_old ? 0 : (double)NAN) : ldexp(1, -k);
+    if (k == -127 && is_old)
+        s.encode = 0x1p126;
+    if (k == -127 && rule == HC_SCALE_AO18_RCEIL)
+        s.encode = 1;
+    return s;
+}
+
+static struct hc_stated_scale of_pair(double decode, double encode)
+{
+    struct hc_stated_scale s = {decode, encode, hc_encode(HC_FP32, decode, 0, HC_NEAREST)};
+    return s;
+}
+
+static double power_below(double s)
+{
+    return isnan(s) || isinf(s) || s == 0 ? s : ldexp(1, greatest(s, 1));
+}
+
+/* TransformerEngine's multiplier; `limit` is what an infinite quotient becomes. */
+static double te(enum hc_format codes, double amax, double limit)
+{
+    if (amax == 0 || isinf(amax) || isnan(amax))
+        return 1;
+    return fmin(hc_fp32_quotient(hc_format_max(codes), amax), limit);
+}
+
+static double te_reference(enum hc_format codes, double amax)
+{
+    if (amax == 0)
+        return 1;
+    double s = hc_fp32_quotient(hc_format_max(codes), amax);
+    return isnan(s) ? s : fmin(s, fp32_max);
+}
+
+/* M times the reciprocal, both rounded to 53 bits, and then to fp32. */
+static double torchao(enum hc_format codes, double amax)
+{
+    mpfr_t r;
+    mpfr_init2(r, 53);
+    mpfr_set_d(r, isnan(amax) ? amax : fmax(amax, 1e-12), MPFR_RNDN);
+    mpfr_ui_div(r, 1, r, MPFR_RNDN);
+    mpfr_mul_d(r, r, hc_format_max(codes), MPFR_RNDN);
+    double s = hc_round(HC_FP32, mpfr_get_d(r, MPFR_RNDN));
+    mpfr_clear(r);
+    return s;
+}
+
+/* The multiplier of the rules that have one. */
+static double multiplier(enum hc_scale_rule rule, enum hc_format codes, enum hc_format x,
+                         double amax)
+{
+    double s;
+    switch (rule) {
+    case HC_SCALE_TE_CURRENT:
+        return te(codes, amax, fp32_max);
+    case HC_SCALE_TE_CURRENT_POW2:
+        return power_below(te(codes, amax, fp32_max));
+    case HC_SCALE_TE_REFERENCE:
+        return te_reference(codes, amax);
+    case HC_SCALE_TE_REFERENCE_POW2:
+        s = te_reference(codes, amax);
+        return isnan(s) ? 0.5 : power_below(s);
+    case HC_SCALE_TE_BLOCK:
+    case HC_SCALE_TE_BLOCK_FP32:
+        s = hc_fp32_quotient(hc_format_max(codes), amax);
+        s = isinf(s) && amax > 0 ? hc_format_max(x) : te(codes, amax, fp32_max);
+        return rule == HC_SCALE_TE_BLOCK ? power_below(s) : s;
+    case HC_SCALE_TORCHAO:
+        return torchao(codes, amax);
+    case HC_SCALE_TORCHAO_POW2:
+        s = torchao(codes, amax);
+        return s > 0 && !isinf(s) ? ldexp(1, (int)floor(hc_fp32_log2(s))) : s;
+    default:
+        return amax;
+    }
+}
+
+double hc_stated_tensor_scale(enum hc_scale_rule rule, enum hc_format codes, double tensor_amax)
+{
+    double most = hc_format_max(codes) * 448;
+    if (rule == HC_SCALE_NVFP4_TORCHAO)
+        return hc_fp32_quotient(tensor_amax, most);
+    if (rule != HC_SCALE_NVFP4_TE)
+        return 1;
+    double s = hc_fp32_quotient(most, tensor_amax);
+    return tensor_amax == 0 || s == 0 ? 1 : hc_fp32_quotient(1, fmin(s, fp32_max));
+}
+
+/* A block's ue4m3 scale b and encoding factor under TransformerEngine: S is what the tensor scale
+   is the reciprocal of. */
+static struct hc_stated_scale nvfp4_te(enum hc_format codes, double tensor_amax, double amax)
+{
+    double most = hc_fp32_quotient(hc_format_max(codes) * 448, tensor_amax);
+    double big = tensor_amax == 0 || most == 0 ? 1 : fmin(most, fp32_max);
+    double c = hc_fp32_product(big, hc_fp32_quotient(1, hc_format_max(codes)));
+    double b = fmin(hc_fp32_product(amax, c), fp32_max);
+    struct hc_stated_scale s;
+    s.stored = hc_encode_saturated(HC_UE4M3, b, 0, HC_NEAREST);
+    s.decode = hc_decode(HC_UE4M3, s.stored);
+    s.encode =
+        fmin(hc_fp32_quotient(1, hc_fp32_product(s.decode, hc_fp32_quotient(1, big))), fp32_max);
+    return s;
+}
+
+static struct hc_stated_scale nvfp4_torchao(enum hc_format codes, double tensor_amax, double amax)
+{
+    double p = hc_fp32_quotient(tensor_amax, hc_format_max(codes) * 448);
+    double b = hc_fp32_quotient(hc_fp32_quotient(amax, hc_format_max(codes)), p);
+    struct hc_stated_scale s;
+    s.stored = hc_encode_saturated(HC_UE4M3, isnan(b) ? b : fmax(b, 0x1p-6), 0, HC_NEAREST);
+    s.decode = hc_decode(HC_UE4M3, s.stored);
+    s.encode = hc_fp32_quotient(hc_fp32_quotient(1, p), s.decode);
+    return s;
+}
+
+struct hc_stated_scale hc_stated_scale(enum hc_scale_rule rule, enum hc_format codes,
+                                       enum hc_format x, double tensor_amax, double amax)
+{
+    double sf;
+    switch (rule) {
+    case HC_SCALE_DEEPGEMM:
+        sf = deepseek_scale(codes, amax, 1);
+        return of_pair(sf, hc_fp32_quotient(1, sf));
+    case HC_SCALE_DEEPSEEK_UE8M0:
+        sf = deepseek_scale(codes, amax, 0);
+        sf = isinf(sf) ? sf : ldexp(1, (int)ceil(hc_fp32_log2(sf)));
+        return of_pair(sf, hc_fp32_quotient(1, sf));
+    case HC_SCALE_NVFP4_TE:
+        return nvfp4_te(codes, tensor_amax, amax);
+    case HC_SCALE_NVFP4_TORCHAO:
+        return nvfp4_torchao(codes, tensor_amax, amax);
+    default:
+        if (hc_scale_format(rule) == HC_E8M0)
+            return of_power(rule, power_of_block(rule, codes, amax));
+        sf = multiplier(rule, codes, x, amax);
+        return of_pair(hc_fp32_quotient(1, sf), sf);
+    }
+}
