@@ -1,12 +1,12 @@
 /* One call of an operation. The contract of each op stands in the header of its family, which also
    names its slots: op/elementwise.h, reduction.h, gemm.h, conv.h, norm.h, loss.h, optimizer.h,
-   control.h and collective.h. op/descriptor.h has the slots as data.
+   control.h, collective.h and quant.h. op/descriptor.h has the slots as data.
 
    What holds in all of them:
    - round to a format is to nearest even. "fp32:" says that the arithmetic after it is fp32, each
      operation rounded once and never contracted. "Float" is any of fp32, bf16 and fp16.
-   - In the classes ELEMENTWISE, OPTIMIZER, CONTROL and COLLECTIVE the stated order is binding:
-     every backend gives the same bits. In the first three an output may be the same tensor as an
+   - In the classes ELEMENTWISE, OPTIMIZER, CONTROL, COLLECTIVE and QUANT the stated order is
+     binding: every backend gives the same bits. In the first three an output may be the same tensor as an
      input of the same shape and format. In the other classes an output may only be an input that it
      updates, where the contract says so; no other tensors may overlap.
    - A NaN that is copied keeps all its bits: in the outputs of an optimizer step that is left out,
@@ -36,6 +36,7 @@
 #include "op/norm.h"
 #include "op/op.h"
 #include "op/optimizer.h"
+#include "op/quant.h"
 #include "op/reduction.h"
 #include "op/status.h"
 #include "op/tensor.h"
@@ -57,6 +58,9 @@ union hc_params {
     struct hc_scaler_update scaler;
     struct hc_clip clip;
     struct hc_all_reduce all_reduce;
+    struct hc_quantize quantize;
+    struct hc_dequantize dequantize;
+    struct hc_delayed_scale delayed_scale;
 };
 
 /* `scratch` has as many bytes as the backend's scratch query asked for, aligned to 64; NULL when

@@ -19,6 +19,7 @@ static const struct {
     [HC_CLASS_OPTIMIZER] = {hc_optimizer_ops, "src/op/optimizer.h"},
     [HC_CLASS_CONTROL] = {hc_control_ops, "src/op/control.h"},
     [HC_CLASS_COLLECTIVE] = {hc_collective_ops, "src/op/collective.h"},
+    [HC_CLASS_QUANT] = {hc_quant_ops, "src/op/quant.h"},
 };
 
 const struct hc_descriptor *hc_descriptor(enum hc_op op)
@@ -80,6 +81,10 @@ unsigned hc_slot_formats(enum hc_op op, int slot, bool fp64)
         return FLOAT | FP64;
     case HC_ALLOW_ANY:
         return ANY;
+    case HC_ALLOW_CODES:
+        return HC_CODE_FORMATS;
+    case HC_ALLOW_SCALES:
+        return HC_SCALE_FORMATS;
     case HC_ALLOW_FP32:
         return 1u << HC_FP32;
     case HC_ALLOW_I32:

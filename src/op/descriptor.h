@@ -32,6 +32,8 @@ enum hc_allowed {
     HC_ALLOW_LIKE_OR_FP8,   /* the format of in[like]; if that is e4m3 or e5m2, either of these */
     HC_ALLOW_FLOAT_OR_FP64, /* fp32, bf16, fp16 or fp64 */
     HC_ALLOW_ANY,           /* every format but u8 */
+    HC_ALLOW_CODES,         /* e4m3, e5m2, e4m3fnuz, e5m2fnuz, e2m3, e3m2 or e2m1 */
+    HC_ALLOW_SCALES,        /* of codes: fp32, e8m0 or ue4m3 */
     HC_ALLOW_FP32,
     HC_ALLOW_I32,
     HC_ALLOW_U8
@@ -63,6 +65,7 @@ enum hc_values {
     HC_VALUES_LABELS,
     HC_VALUES_COUNTS,
     HC_VALUES_SHARE, /* how many elements of a batch each rank has */
+    HC_VALUES_AMAX,  /* the largest magnitude in a tensor; 0 if it was idle */
     HC_VALUES_COUNT
 };
 
@@ -131,6 +134,13 @@ unsigned hc_slot_formats(enum hc_op op, int slot, bool fp64);
 
 /* The formats of one byte, as such bits. */
 enum { HC_FP8_FORMATS = 1 << HC_E4M3 | 1 << HC_E5M2 };
+
+/* The formats of codes, and of their scales. */
+enum {
+    HC_CODE_FORMATS = 1 << HC_E4M3 | 1 << HC_E5M2 | 1 << HC_E4M3FNUZ | 1 << HC_E5M2FNUZ |
+                      1 << HC_E2M3 | 1 << HC_E3M2 | 1 << HC_E2M1,
+    HC_SCALE_FORMATS = 1 << HC_FP32 | 1 << HC_E8M0 | 1 << HC_UE4M3
+};
 
 /* Whether output `o` of the call may be input `i` itself: they have one format and size, and the op
    is elementwise, or else the output updates that input. */

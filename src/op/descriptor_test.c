@@ -186,6 +186,8 @@ Test(descriptor, the_slots_that_may_be_absent_are_these)
         [HC_OP_step_log] = " scalar0 scalar1 scalar2 scalar3",
         [HC_OP_clip] = " overflowed",
         [HC_OP_augment] = " order new_steps",
+        [HC_OP_quantize] = " scale",
+        [HC_OP_dequantize] = " tensor",
     };
     for (int op = 0; op < HC_OP_COUNT; op++) {
         char got[128] = "";

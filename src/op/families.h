@@ -14,5 +14,6 @@ extern const struct hc_descriptor *const hc_loss_ops[HC_OP_COUNT];
 extern const struct hc_descriptor *const hc_optimizer_ops[HC_OP_COUNT];
 extern const struct hc_descriptor *const hc_control_ops[HC_OP_COUNT];
 extern const struct hc_descriptor *const hc_collective_ops[HC_OP_COUNT];
+extern const struct hc_descriptor *const hc_quant_ops[HC_OP_COUNT];
 
 #endif

@@ -26,10 +26,11 @@ enum hc_op_class {
     HC_CLASS_NORM,
     HC_CLASS_POOL,
     HC_CLASS_LOSS,
-    HC_CLASS_OPTIMIZER, /* vectors and scalars; the same bits on every backend */
-    HC_CLASS_CONTROL,   /* what a training step counts and decides, and its batch; the same bits on
+    HC_CLASS_OPTIMIZER,  /* vectors and scalars; the same bits on every backend */
+    HC_CLASS_CONTROL,    /* what a training step counts and decides, and its batch; the same bits on
                            every backend */
-    HC_CLASS_COLLECTIVE /* the vectors of all ranks to one; the same bits on every backend */
+    HC_CLASS_COLLECTIVE, /* the vectors of all ranks to one; the same bits on every backend */
+    HC_CLASS_QUANT       /* codes below half and their scales; the same bits on every backend */
 };
 
 struct hc_op_info {
@@ -42,8 +43,8 @@ struct hc_op_info {
 
 extern const struct hc_op_info hc_ops[HC_OP_COUNT];
 
-/* Whether every backend gives the same bits: in the classes ELEMENTWISE, OPTIMIZER, CONTROL and
-   COLLECTIVE. */
+/* Whether every backend gives the same bits: in the classes ELEMENTWISE, OPTIMIZER, CONTROL,
+   COLLECTIVE and QUANT. */
 bool hc_op_settled(enum hc_op op);
 
 /* The op of that name, or HC_OP_COUNT. */

@@ -187,6 +187,36 @@ static const struct hc_param all_reduce[] = {
     {0},
 };
 
+static const struct hc_param quantize[] = {
+    {"rule", HC_PARAM_WORD, offsetof(union hc_params, quantize.rule), .usual = "te-current",
+     .words = hc_scale_rule_names, .word_count = HC_SCALE_RULE_COUNT},
+    {"rows", HC_PARAM_LONG, offsetof(union hc_params, quantize.rows), .usual = "0"},
+    {"columns", HC_PARAM_LONG, offsetof(union hc_params, quantize.columns), .usual = "0"},
+    {"transpose", HC_PARAM_FLAG, offsetof(union hc_params, quantize.transpose), .usual = "false"},
+    {"hadamard", HC_PARAM_FLAG, offsetof(union hc_params, quantize.hadamard), .usual = "false"},
+    {"random_bits", HC_PARAM_INTEGER, offsetof(union hc_params, quantize.random_bits),
+     .usual = "0"},
+    {"seed", HC_PARAM_SEED, offsetof(union hc_params, quantize.seed), .usual = "0"},
+    {"step", HC_PARAM_LONG, offsetof(union hc_params, quantize.step), .usual = "0"},
+    {0},
+};
+
+static const struct hc_param dequantize[] = {
+    {"rows", HC_PARAM_LONG, offsetof(union hc_params, dequantize.rows), .usual = "0"},
+    {"columns", HC_PARAM_LONG, offsetof(union hc_params, dequantize.columns), .usual = "0"},
+    {0},
+};
+
+static const struct hc_param delayed_scale[] = {
+    {"rule", HC_PARAM_WORD, offsetof(union hc_params, delayed_scale.rule), .usual = "te-delayed",
+     .words = hc_delayed_rule_names, .word_count = HC_DELAYED_RULE_COUNT},
+    {"codes", HC_PARAM_FORMAT, offsetof(union hc_params, delayed_scale.codes), .usual = "e4m3"},
+    {"margin", HC_PARAM_INTEGER, offsetof(union hc_params, delayed_scale.margin), .usual = "0"},
+    {"most_recent", HC_PARAM_FLAG, offsetof(union hc_params, delayed_scale.most_recent),
+     .usual = "false"},
+    {0},
+};
+
 static const struct hc_param *const by_op[HC_OP_COUNT] = {
     [HC_OP_cast] = cast,
     [HC_OP_axpy] = axpy,
@@ -219,6 +249,9 @@ static const struct hc_param *const by_op[HC_OP_COUNT] = {
     [HC_OP_clip] = clip,
     [HC_OP_augment] = augment,
     [HC_OP_all_reduce] = all_reduce,
+    [HC_OP_quantize] = quantize,
+    [HC_OP_dequantize] = dequantize,
+    [HC_OP_delayed_scale] = delayed_scale,
 };
 
 const struct hc_param *hc_op_params(enum hc_op op)

@@ -35,6 +35,9 @@ static const struct {
      sizeof(uint64_t) + sizeof(int64_t) + sizeof(int) + sizeof(bool) + 6 * sizeof(double),
      72},
     {{"all_reduce"}, 2 * sizeof(double) + 2 * sizeof(int) + sizeof(bool), 32},
+    {{"quantize"}, 2 * sizeof(int) + 3 * sizeof(int64_t) + 2 * sizeof(bool) + sizeof(uint64_t), 48},
+    {{"dequantize"}, 2 * sizeof(int64_t), 16},
+    {{"delayed_scale"}, 3 * sizeof(int) + sizeof(bool), 16},
 };
 
 static size_t real_size(enum hc_op op)
@@ -59,6 +62,9 @@ static size_t real_size(enum hc_op op)
         SIZE(clip, clip)
         SIZE(augment, augment)
         SIZE(all_reduce, all_reduce)
+        SIZE(quantize, quantize)
+        SIZE(dequantize, dequantize)
+        SIZE(delayed_scale, delayed_scale)
 #undef SIZE
     default:
         return 0;

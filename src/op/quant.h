@@ -69,6 +69,14 @@
 
 #include "op/scale_rule.h"
 
+/* Neighbours that a Hadamard matrix takes together. */
+enum { HC_HADAMARD = 16 };
+
+enum { HC_QUANTIZE_MAX_RANDOM_BITS = 16, HC_DELAYED_MAX_MARGIN = 100 };
+
+/* The blocks of `size` that an extent is cut into; the last one may be smaller. size 0: all of it. */
+int64_t hc_quant_blocks(int64_t extent, int64_t size);
+
 enum { HC_QUANTIZE_X, HC_QUANTIZE_SCALE };
 enum { HC_QUANTIZE_CODES, HC_QUANTIZE_SCALES, HC_QUANTIZE_TENSOR, HC_QUANTIZE_AMAX };
 
@@ -77,7 +85,7 @@ struct hc_quantize {
     int64_t rows, columns; /* of a block; 0: all */
     bool transpose;
     bool hadamard;
-    int random_bits; /* 0: to nearest; else 1 to 16 */
+    int random_bits; /* 0: to nearest; else 1 to HC_QUANTIZE_MAX_RANDOM_BITS */
     uint64_t seed;
     int64_t step;
 };

@@ -133,7 +133,8 @@ bool hc_bound_ordered(const struct hc_call *call)
     if (op->class_ == HC_CLASS_REDUCTION)
         return call->params.reduce.accumulator != HC_FP32;
     return op->class_ == HC_CLASS_ELEMENTWISE || op->class_ == HC_CLASS_OPTIMIZER ||
-           op->class_ == HC_CLASS_CONTROL || op->class_ == HC_CLASS_COLLECTIVE;
+           op->class_ == HC_CLASS_CONTROL || op->class_ == HC_CLASS_COLLECTIVE ||
+           op->class_ == HC_CLASS_QUANT;
 }
 
 /* Whether the output is rounded to a neighbour that need not be the nearest. */

@@ -40,6 +40,7 @@ bool hc_border_concerns(enum hc_op op, enum hc_extent extent)
         [HC_CLASS_OPTIMIZER] = {HC_EXTENT_VECTOR, HC_EXTENT_VECTOR},
         [HC_CLASS_CONTROL] = {HC_EXTENT_TABLE_ROWS, HC_EXTENT_TABLE_ROWS},
         [HC_CLASS_COLLECTIVE] = {HC_EXTENT_VECTOR, HC_EXTENT_VECTOR},
+        [HC_CLASS_QUANT] = {HC_EXTENT_COUNT, HC_EXTENT_COUNT},
     };
     enum hc_op_class class_ = hc_ops[op].class_;
     if (class_ == HC_CLASS_CONTROL && op != HC_OP_rates && op != HC_OP_step_log)

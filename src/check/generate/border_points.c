@@ -146,6 +146,7 @@ static const struct choices choices[] = {
     [HC_CLASS_LOSS] = {{{4, {1, 6, 65, 130}}, {5, {1, 3, 10, 129, 257}}, [NUMBER] = {2, {0, 1}}}},
     [HC_CLASS_CONTROL] = {{{0}}},
     [HC_CLASS_COLLECTIVE] = {{{0}}},
+    [HC_CLASS_QUANT] = {{{0}}},
 };
 
 bool hc_border_meets(enum hc_op op)

@@ -70,6 +70,8 @@ bool hc_integers_known(enum hc_op op)
     enum hc_op_class class_ = hc_ops[op].class_;
     if (class_ == HC_CLASS_ELEMENTWISE || class_ == HC_CLASS_OPTIMIZER)
         return hc_integers_vector_known(op);
+    if (class_ == HC_CLASS_QUANT) /* its amaxes, scales and codes are no sums */
+        return false;
     return class_ != HC_CLASS_CONTROL || op == HC_OP_rates || op == HC_OP_step_log;
 }
 

@@ -239,6 +239,7 @@ static const struct hc_opspace by_class[] = {
     [HC_CLASS_NORM] = {stateful, batches},     [HC_CLASS_POOL] = {mixed, pools},
     [HC_CLASS_LOSS] = {mixed, losses},         [HC_CLASS_OPTIMIZER] = {stateful, vectors},
     [HC_CLASS_CONTROL] = {none, vectors},      [HC_CLASS_COLLECTIVE] = {averaged, vectors_of_ranks},
+    [HC_CLASS_QUANT] = {none, vectors},
 };
 
 /* Ops whose formats or shapes are not those of their class. */

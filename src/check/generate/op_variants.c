@@ -116,7 +116,7 @@ static const struct hc_variant *const by_class[] = {
     [HC_CLASS_ELEMENTWISE] = plain,   [HC_CLASS_REDUCTION] = plain, [HC_CLASS_GEMM] = gemms,
     [HC_CLASS_CONV] = plain,          [HC_CLASS_NORM] = norms,      [HC_CLASS_POOL] = plain,
     [HC_CLASS_LOSS] = means,          [HC_CLASS_OPTIMIZER] = adams, [HC_CLASS_CONTROL] = plain,
-    [HC_CLASS_COLLECTIVE] = averages,
+    [HC_CLASS_COLLECTIVE] = averages, [HC_CLASS_QUANT] = plain,
 };
 
 /* Ops that have parameters which others of their class do not have. */

@@ -211,6 +211,7 @@ hc_cutter *const *hc_cutters(enum hc_op op)
         [HC_CLASS_NORM] = norm,           [HC_CLASS_POOL] = pool,
         [HC_CLASS_LOSS] = none,           [HC_CLASS_OPTIMIZER] = vectors,
         [HC_CLASS_CONTROL] = none,        [HC_CLASS_COLLECTIVE] = averages,
+        [HC_CLASS_QUANT] = none,
     };
     static hc_cutter *const *const by_op[HC_OP_COUNT] = {
         [HC_OP_conv2d] = hc_cut_conv2d,

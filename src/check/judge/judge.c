@@ -20,7 +20,7 @@ static double cost(const struct hc_call *call)
         [HC_CLASS_ELEMENTWISE] = 1, [HC_CLASS_REDUCTION] = 1,   [HC_CLASS_GEMM] = 1,
         [HC_CLASS_CONV] = 1,        [HC_CLASS_NORM] = 16,       [HC_CLASS_POOL] = 1,
         [HC_CLASS_LOSS] = 16,       [HC_CLASS_OPTIMIZER] = 160, [HC_CLASS_CONTROL] = 1,
-        [HC_CLASS_COLLECTIVE] = 16};
+        [HC_CLASS_COLLECTIVE] = 16, [HC_CLASS_QUANT] = 160};
     return 16 + of_term[hc_ops[call->op].class_] * hc_call_length(call);
 }
 

@@ -31,11 +31,9 @@ void hc_question_close(struct hc_question *q)
 
 bool hc_question_turns(const struct hc_call *call, bool nchw, const struct hc_tensor *t)
 {
-    static const bool has_images[] = {[HC_CLASS_CONV] = true,
-                                      [HC_CLASS_POOL] = true,
-                                      [HC_CLASS_NORM] = true,
-                                      [HC_CLASS_CONTROL] = true,
-                                      [HC_CLASS_COLLECTIVE] = false};
+    static const bool has_images[] = {
+        [HC_CLASS_CONV] = true,    [HC_CLASS_POOL] = true,        [HC_CLASS_NORM] = true,
+        [HC_CLASS_CONTROL] = true, [HC_CLASS_COLLECTIVE] = false, [HC_CLASS_QUANT] = false};
     return nchw && t->rank == 4 && has_images[hc_ops[call->op].class_];
 }
 

@@ -1,0 +1,161 @@
+/* The descriptors of quantize, dequantize and delayed_scale (op/quant.h). */
+#include "op/quant.h"
+
+#include <math.h>
+
+#include "op/families.h"
+#include "op/rule.h"
+
+int64_t hc_quant_blocks(int64_t extent, int64_t size)
+{
+    if (extent == 0)
+        return 0;
+    return size == 0 ? 1 : (extent + size - 1) / size;
+}
+
+/* The scales of codes of this shape, and block sizes that are none. */
+static enum hc_status blocks_rule(const struct hc_call *call, const struct hc_tensor *codes,
+                                  const struct hc_tensor *scales, int64_t rows, int64_t columns)
+{
+    if (rows < 0 || columns < 0)
+        return hc_fail(HC_INVALID, "%s: no block has %lld rows and %lld columns",
+                       hc_ops[call->op].name, (long long)rows, (long long)columns);
+    return hc_rule_shape(call, scales, 2,
+                         (int64_t[]){hc_quant_blocks(codes->shape[0], rows),
+                                     hc_quant_blocks(codes->shape[1], columns)});
+}
+
+static enum hc_status quantize_numbers(const struct hc_call *call)
+{
+    const struct hc_quantize *p = &call->params.quantize;
+    const struct hc_tensor *codes = &call->out[HC_QUANTIZE_CODES];
+    const struct hc_tensor *scales = &call->out[HC_QUANTIZE_SCALES];
+    const char *rule = hc_scale_rule_names[p->rule];
+    bool given = p->rule == HC_SCALE_GIVEN;
+    if (p->random_bits < 0 || p->random_bits > HC_QUANTIZE_MAX_RANDOM_BITS)
+        return hc_fail(HC_INVALID, "quantize: %d random bits, not 0 to %d", p->random_bits,
+                       HC_QUANTIZE_MAX_RANDOM_BITS);
+    if (p->hadamard && codes->shape[1] % HC_HADAMARD != 0)
+        return hc_fail(HC_INVALID, "quantize: rows of %lld have no whole groups of %d to multiply",
+                       (long long)codes->shape[1], HC_HADAMARD);
+    if (scales->format != hc_scale_format(p->rule))
+        return hc_fail(HC_INVALID, "quantize: scales is %s, not %s as %s stores them",
+                       hc_formats[scales->format].name, hc_formats[hc_scale_format(p->rule)].name,
+                       rule);
+    if (hc_scale_rules[p->rule].kind == HC_SCALE_OF_LEVELS && codes->format != HC_E2M1)
+        return hc_fail(HC_INVALID, "quantize: codes is %s, not e2m1, which %s is for",
+                       hc_formats[codes->format].name, rule);
+    if (given != (call->in[HC_QUANTIZE_SCALE].data != NULL))
+        return hc_fail(HC_INVALID, "quantize: scale is %s under the rule %s",
+                       given ? "absent" : "given", rule);
+    return HC_OK;
+}
+
+static enum hc_status quantize_rule(const struct hc_call *call)
+{
+    const struct hc_quantize *p = &call->params.quantize;
+    const struct hc_tensor *x = &call->in[HC_QUANTIZE_X];
+    const struct hc_tensor *codes = &call->out[HC_QUANTIZE_CODES];
+    enum hc_status status = hc_rule_rank(call, x, 2);
+    if (status != HC_OK)
+        return status;
+    if ((unsigned)p->rule >= HC_SCALE_RULE_COUNT)
+        return hc_fail(HC_INVALID, "quantize: no rule has the number %d", (int)p->rule);
+    int across = p->transpose ? 1 : 0;
+    status = hc_rule_shape(call, codes, 2, (int64_t[]){x->shape[across], x->shape[1 - across]});
+    if (status == HC_OK)
+        status = blocks_rule(call, codes, &call->out[HC_QUANTIZE_SCALES], p->rows, p->columns);
+    return status == HC_OK ? quantize_numbers(call) : status;
+}
+
+static const struct hc_descriptor quantize = {
+    .in = {[HC_QUANTIZE_X] = {"x", HC_ALLOW_FLOAT, HC_SIZE_RULE, .shape = "[M, K]",
+                              .values = HC_VALUES_DATA, .pass = HC_PASS_EITHER},
+           [HC_QUANTIZE_SCALE] = {"scale", HC_ALLOW_FP32, HC_SIZE_FIXED, 1,
+                                  .note = "of the rule 'given' alone", .optional = true,
+                                  .values = HC_VALUES_SCALAR}},
+    .out = {[HC_QUANTIZE_CODES] = {"codes", HC_ALLOW_CODES, HC_SIZE_RULE, .shape = "[M, K]",
+                                   .note = "[K, M] with transpose"},
+            [HC_QUANTIZE_SCALES] = {"scales", HC_ALLOW_SCALES, HC_SIZE_RULE,
+                                    .shape = "[M / rows, K / columns]",
+                                    .note = "rounded up; of [K, M] with transpose"},
+            [HC_QUANTIZE_TENSOR] = {"tensor", HC_ALLOW_FP32, HC_SIZE_FIXED, 1},
+            [HC_QUANTIZE_AMAX] = {"amax", HC_ALLOW_FP32, HC_SIZE_FIXED, 1}},
+    .rule = quantize_rule,
+};
+
+static enum hc_status dequantize_rule(const struct hc_call *call)
+{
+    const struct hc_dequantize *p = &call->params.dequantize;
+    const struct hc_tensor *codes = &call->in[HC_DEQUANTIZE_CODES];
+    enum hc_status status = hc_rule_rank(call, codes, 2);
+    if (status == HC_OK)
+        status = blocks_rule(call, codes, &call->in[HC_DEQUANTIZE_SCALES], p->rows, p->columns);
+    return status == HC_OK ? hc_rule_shape(call, &call->out[HC_DEQUANTIZE_Y], 2, codes->shape)
+                           : status;
+}
+
+static const struct hc_descriptor dequantize = {
+    .in = {[HC_DEQUANTIZE_CODES] = {"codes", HC_ALLOW_CODES, HC_SIZE_RULE, .shape = "[M, K]",
+                                    .values = HC_VALUES_DATA, .pass = HC_PASS_EITHER},
+           [HC_DEQUANTIZE_SCALES] = {"scales", HC_ALLOW_SCALES, HC_SIZE_RULE,
+                                     .shape = "[M / rows, K / columns]", .note = "rounded up",
+                                     .values = HC_VALUES_SCALAR},
+           [HC_DEQUANTIZE_TENSOR] = {"tensor", HC_ALLOW_FP32, HC_SIZE_FIXED, 1, .optional = true,
+                                     .values = HC_VALUES_SCALAR}},
+    .out = {[HC_DEQUANTIZE_Y] = {"y", HC_ALLOW_FLOAT, HC_SIZE_RULE, .shape = "[M, K]"}},
+    .through_fp32 = true,
+    .rule = dequantize_rule,
+};
+
+static enum hc_status delayed_numbers(const struct hc_call *call)
+{
+    const struct hc_delayed_scale *p = &call->params.delayed_scale;
+    if ((unsigned)p->rule >= HC_DELAYED_RULE_COUNT)
+        return hc_fail(HC_INVALID, "delayed_scale: no rule has the number %d", (int)p->rule);
+    if ((unsigned)p->codes >= HC_FORMAT_COUNT || !(HC_CODE_FORMATS >> p->codes & 1))
+        return hc_fail(HC_INVALID, "delayed_scale: codes is no format of codes");
+    if (p->margin < -HC_DELAYED_MAX_MARGIN || p->margin > HC_DELAYED_MAX_MARGIN)
+        return hc_fail(HC_INVALID, "delayed_scale: margin is %d, not -%d to %d", p->margin,
+                       HC_DELAYED_MAX_MARGIN, HC_DELAYED_MAX_MARGIN);
+    return HC_OK;
+}
+
+static enum hc_status delayed_rule(const struct hc_call *call)
+{
+    const struct hc_tensor *amax = &call->in[HC_DELAYED_AMAX];
+    const struct hc_tensor *history = &call->in[HC_DELAYED_HISTORY];
+    enum hc_status status = hc_rule_rank(call, amax, 1);
+    if (status == HC_OK)
+        status = hc_rule_shape(call, history, 2, (int64_t[]){-1, amax->shape[0]});
+    if (status == HC_OK && history->shape[0] < 1)
+        return hc_fail(HC_INVALID, "delayed_scale: a history of no steps");
+    if (status == HC_OK)
+        status = hc_rule_shape(call, &call->in[HC_DELAYED_SCALE], 1, amax->shape);
+    if (status == HC_OK)
+        status = hc_rule_shape(call, &call->out[HC_DELAYED_NEW_HISTORY], 2, history->shape);
+    if (status == HC_OK)
+        status = hc_rule_shape(call, &call->out[HC_DELAYED_NEW_SCALE], 1, amax->shape);
+    return status == HC_OK ? delayed_numbers(call) : status;
+}
+
+static const struct hc_descriptor delayed_scale = {
+    .in = {[HC_DELAYED_AMAX] = {"amax", HC_ALLOW_FP32, HC_SIZE_RULE, .shape = "[T]",
+                                .values = HC_VALUES_AMAX},
+           [HC_DELAYED_HISTORY] = {"history", HC_ALLOW_FP32, HC_SIZE_RULE, .shape = "[L, T]",
+                                   .values = HC_VALUES_AMAX},
+           [HC_DELAYED_SCALE] = {"scale", HC_ALLOW_FP32, HC_SIZE_RULE, .shape = "[T]",
+                                 .values = HC_VALUES_SCALAR}},
+    .out = {[HC_DELAYED_NEW_HISTORY] = {"new_history", HC_ALLOW_FP32, HC_SIZE_RULE,
+                                        .shape = "[L, T]", .like = HC_DELAYED_HISTORY,
+                                        .in_place = true},
+            [HC_DELAYED_NEW_SCALE] = {"new_scale", HC_ALLOW_FP32, HC_SIZE_RULE, .shape = "[T]",
+                                      .like = HC_DELAYED_SCALE, .in_place = true}},
+    .rule = delayed_rule,
+};
+
+const struct hc_descriptor *const hc_quant_ops[HC_OP_COUNT] = {
+    [HC_OP_quantize] = &quantize,
+    [HC_OP_dequantize] = &dequantize,
+    [HC_OP_delayed_scale] = &delayed_scale,
+};
