@@ -71,8 +71,9 @@ HC_INLINE float hc_scale_te_reference_pow2(float max, float amax)
 /* torchao's: M times the reciprocal of max(amax, 1e-12), in fp64. A NaN passes the maximum. */
 HC_INLINE float hc_scale_torchao(float max, float amax)
 {
-    double a = amax < 1e-12 ? 1e-12 : amax;
-    return (float)(max * (1 / a));
+    double a = (double)amax;
+    a = a < 1e-12 ? 1e-12 : a;
+    return (float)((double)max * (1 / a));
 }
 
 /* s rounded down to a power of two by way of an fp32 logarithm. 0, inf and NaN stay. */

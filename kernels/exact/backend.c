@@ -25,6 +25,9 @@ static hc_kernel *const any_format[HC_OP_COUNT] = {
     [HC_OP_step_log] = hc_exact_step_log,
     [HC_OP_clip] = hc_exact_clip,
     [HC_OP_augment] = hc_exact_augment,
+    [HC_OP_quantize] = hc_exact_quantize,
+    [HC_OP_dequantize] = hc_exact_dequantize,
+    [HC_OP_delayed_scale] = hc_exact_delayed_scale,
 };
 
 enum hc_status hc_exact_run(struct hc_queue *queue, const struct hc_call *call)
@@ -58,11 +61,13 @@ static int64_t columns_of(const struct hc_call *call)
 
 /* What gemm and the convolutions pack: their second factor, filled up to whole tiles of columns,
    and their first one where it is converted. Backward-filter also keeps a tile of sums.
-   bn_leaky_bwd keeps dz. */
+   bn_leaky_bwd keeps dz, and quantize a number for each block. */
 size_t hc_exact_scratch(struct hc_queue *queue, const struct hc_call *call)
 {
     if (call->op == HC_OP_bn_leaky_bwd)
         return hc_tensor_bytes(&call->in[HC_BN_LEAKY_BWD_DY]);
+    if (call->op == HC_OP_quantize)
+        return hc_exact_quantize_scratch(call);
     if (hc_factors_convert(call))
         return hc_factors_scratch(queue, call, hc_exact_scratch);
     int64_t columns = columns_of(call);

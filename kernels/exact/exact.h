@@ -23,6 +23,10 @@ hc_kernel hc_exact_sum, hc_exact_dot, hc_exact_sum_squares;
 hc_kernel hc_exact_bn_leaky_train, hc_exact_bn_leaky_infer, hc_exact_bn_leaky_bwd;
 hc_kernel hc_exact_scaler_update, hc_exact_overflow_verdict, hc_exact_rates, hc_exact_step_log;
 hc_kernel hc_exact_clip, hc_exact_augment;
+hc_kernel hc_exact_quantize, hc_exact_dequantize, hc_exact_delayed_scale;
+
+/* A number for each block. */
+size_t hc_exact_quantize_scratch(const struct hc_call *call);
 
 /* gemm with sums in fp16 (half_accumulator); needs no scratch. */
 enum hc_status hc_exact_gemm_half(const struct hc_call *call);
