@@ -37,7 +37,7 @@ static void round_to_tf32(const struct hc_tensor *t, float *to)
 static struct hc_call plain_call(const struct hc_call *call)
 {
     struct hc_call plain = *call;
-    if (hc_ops[call->op].class_ == HC_CLASS_GEMM)
+    if (call->op == HC_OP_gemm)
         plain.params.gemm.tf32 = false;
     else
         plain.params.conv.tf32 = false;

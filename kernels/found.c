@@ -43,7 +43,7 @@ static const struct found *of_call(const struct hc_backend *backend, const struc
     enum hc_format format = call->in[HC_FIRST].format;
     enum hc_op_class class_ = hc_ops[call->op].class_;
     bool sums = class_ == HC_CLASS_CONV ||
-                (class_ == HC_CLASS_GEMM && !call->params.gemm.half_accumulator) ||
+                (call->op == HC_OP_gemm && !call->params.gemm.half_accumulator) ||
                 (call->op == HC_OP_dot && call->params.reduce.accumulator == HC_FP32);
     if (count == 0 || !sums || format == HC_FP64 || call->in[HC_FIRST + 1].format != format)
         return NULL;

@@ -3,6 +3,7 @@
 #include <math.h>
 
 #include "num/bits.h"
+#include "op/descriptor.h"
 
 void hc_split(mpfr_srcptr x, struct hc_exact *want)
 {
@@ -61,10 +62,10 @@ static void add_tf32(struct hc_terms *s, double x, double y)
     mpfr_add(s->magnitude, s->magnitude, s->term, MPFR_RNDU);
 }
 
-/* Every number of fp8 is one of fp16. */
+/* Every number of the formats of codes is one of fp16. */
 static bool is_half(enum hc_format format)
 {
-    return format == HC_FP16 || hc_is_fp8(format);
+    return format == HC_FP16 || HC_CODE_FORMATS >> format & 1;
 }
 
 static uint16_t half_of(const struct hc_tensor *t, int64_t i)

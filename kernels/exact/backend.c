@@ -28,6 +28,7 @@ static hc_kernel *const any_format[HC_OP_COUNT] = {
     [HC_OP_quantize] = hc_exact_quantize,
     [HC_OP_dequantize] = hc_exact_dequantize,
     [HC_OP_delayed_scale] = hc_exact_delayed_scale,
+    [HC_OP_gemm_q] = hc_exact_gemm_q,
 };
 
 enum hc_status hc_exact_run(struct hc_queue *queue, const struct hc_call *call)
@@ -68,6 +69,8 @@ size_t hc_exact_scratch(struct hc_queue *queue, const struct hc_call *call)
         return hc_tensor_bytes(&call->in[HC_BN_LEAKY_BWD_DY]);
     if (call->op == HC_OP_quantize)
         return hc_exact_quantize_scratch(call);
+    if (call->op == HC_OP_gemm_q)
+        return hc_exact_gemm_q_scratch(call);
     if (hc_factors_convert(call))
         return hc_factors_scratch(queue, call, hc_exact_scratch);
     int64_t columns = columns_of(call);

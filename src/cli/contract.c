@@ -51,9 +51,12 @@ static void say_formats(struct line *line, enum hc_op op, int number)
     unsigned formats = hc_slot_formats(op, number, false);
     char text[HC_FORMATS_TEXT];
     bool either = slot->format == HC_ALLOW_LIKE_OR_FP8;
-    if (slot->format == HC_ALLOW_LIKE || either) {
+    bool codes = slot->format == HC_ALLOW_LIKE_CODES;
+    if (slot->format == HC_ALLOW_LIKE || either || codes) {
         say(line, "%s's format%s", d->in[slot->like].name,
-            either ? ", or the other one of e4m3 and e5m2" : "");
+            either  ? ", or the other one of e4m3 and e5m2"
+            : codes ? ", or the other one of e4m3 and e5m2, or of their FNUZ formats"
+                    : "");
         return;
     }
     say(line, "%s", hc_formats_text(formats, text));

@@ -23,9 +23,12 @@ static unsigned formats_of(const struct hc_call *call, const struct operand *o)
     while (o->op->in[like].format == HC_ALLOW_LIKE)
         like = o->op->in[like].like;
     enum hc_format other = call->in[like].format;
-    if (slot->format == HC_ALLOW_LIKE_OR_FP8 && hc_is_fp8(other))
+    bool codes = slot->format == HC_ALLOW_LIKE_CODES;
+    if ((slot->format == HC_ALLOW_LIKE_OR_FP8 || codes) && hc_is_fp8(other))
         return HC_FP8_FORMATS;
-    if (slot->format == HC_ALLOW_LIKE || slot->format == HC_ALLOW_LIKE_OR_FP8)
+    if (codes && HC_FNUZ_FORMATS >> other & 1)
+        return HC_FNUZ_FORMATS;
+    if (slot->format == HC_ALLOW_LIKE || slot->format == HC_ALLOW_LIKE_OR_FP8 || codes)
         return 1u << other;
     return hc_slot_formats(call->op, o->number, o->fp64);
 }
@@ -139,6 +142,8 @@ void hc_call_compute_in(struct hc_call *call, enum hc_format format)
         call->params.reduce.accumulator = format;
         break;
     case HC_CLASS_GEMM:
+        if (call->op != HC_OP_gemm)
+            break;
         call->params.gemm.tf32 = format == HC_TF32;
         call->params.gemm.half_accumulator = format == HC_FP16;
         break;
@@ -164,7 +169,7 @@ bool hc_call_fp64(const struct hc_call *call)
 bool hc_call_tf32(const struct hc_call *call)
 {
     enum hc_op_class class_ = hc_ops[call->op].class_;
-    bool tf32 = (class_ == HC_CLASS_GEMM && call->params.gemm.tf32) ||
+    bool tf32 = (call->op == HC_OP_gemm && call->params.gemm.tf32) ||
                 (class_ == HC_CLASS_CONV && call->params.conv.tf32);
     return tf32 && call->in[HC_FIRST].format == HC_FP32;
 }

@@ -29,6 +29,8 @@ const struct hc_descriptor *hc_descriptor(enum hc_op op)
 
 const char *hc_op_contract(enum hc_op op)
 {
+    if (op == HC_OP_gemm_q)
+        return "src/op/quant.h"; /* beside the ops that make its operands */
     return families[hc_ops[op].class_].header;
 }
 
@@ -77,6 +79,11 @@ unsigned hc_slot_formats(enum hc_op op, int slot, bool fp64)
     case HC_ALLOW_LIKE:
     case HC_ALLOW_LIKE_OR_FP8:
         return hc_slot_formats(op, s->like, fp64);
+    case HC_ALLOW_CODES:
+    case HC_ALLOW_LIKE_CODES:
+        return HC_CODE_FORMATS;
+    case HC_ALLOW_SCALES:
+        return HC_SCALE_FORMATS;
     case HC_ALLOW_FLOAT_OR_FP64:
         return FLOAT | FP64;
     case HC_ALLOW_ANY:

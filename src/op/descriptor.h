@@ -34,6 +34,7 @@ enum hc_allowed {
     HC_ALLOW_ANY,           /* every format but u8 */
     HC_ALLOW_CODES,         /* e4m3, e5m2, e4m3fnuz, e5m2fnuz, e2m3, e3m2 or e2m1 */
     HC_ALLOW_SCALES,        /* of codes: fp32, e8m0 or ue4m3 */
+    HC_ALLOW_LIKE_CODES,    /* in[like]'s format; of 8 bits, also the other one of its kind */
     HC_ALLOW_FP32,
     HC_ALLOW_I32,
     HC_ALLOW_U8
@@ -66,6 +67,7 @@ enum hc_values {
     HC_VALUES_COUNTS,
     HC_VALUES_SHARE, /* how many elements of a batch each rank has */
     HC_VALUES_AMAX,  /* the largest magnitude in a tensor; 0 if it was idle */
+    HC_VALUES_SCALE, /* what the codes of a block are multiplied by: positive */
     HC_VALUES_COUNT
 };
 
@@ -85,7 +87,7 @@ struct hc_slot {
     const char *shape; /* of HC_SIZE_RULE, or of the first input: "[N, H, W, C]" */
     const char *note;  /* what else the rule says, when it may be absent; or NULL */
     bool optional;     /* absent when its data is NULL */
-    int like;          /* the input whose format HC_ALLOW_LIKE or HC_ALLOW_LIKE_OR_FP8 means */
+    int like;          /* the input whose format HC_ALLOW_LIKE... means */
     bool in_place;     /* the output may be in[like] itself */
     enum hc_values values;
     enum hc_pass_data pass;
@@ -141,6 +143,9 @@ enum {
                       1 << HC_E2M3 | 1 << HC_E3M2 | 1 << HC_E2M1,
     HC_SCALE_FORMATS = 1 << HC_FP32 | 1 << HC_E8M0 | 1 << HC_UE4M3
 };
+
+/* AMD's formats of one byte. */
+enum { HC_FNUZ_FORMATS = 1 << HC_E4M3FNUZ | 1 << HC_E5M2FNUZ };
 
 /* Whether output `o` of the call may be input `i` itself: they have one format and size, and the op
    is elementwise, or else the output updates that input. */

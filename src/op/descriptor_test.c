@@ -148,7 +148,8 @@ Test(descriptor, a_format_is_taken_from_an_input_that_is_never_absent_or_absent_
         for (int i = 0; i < hc_slot_count((enum hc_op)op); i++) {
             const struct hc_slot *s = hc_slot((enum hc_op)op, i);
             const struct hc_slot *like = &hc_descriptor((enum hc_op)op)->in[s->like];
-            if (s->format != HC_ALLOW_LIKE && s->format != HC_ALLOW_LIKE_OR_FP8)
+            if (s->format != HC_ALLOW_LIKE && s->format != HC_ALLOW_LIKE_OR_FP8 &&
+                s->format != HC_ALLOW_LIKE_CODES)
                 continue;
             cr_expect(like != s && (is_output((enum hc_op)op, i) || s->like < i), "%s: %s",
                       hc_ops[op].name, s->name);
@@ -188,6 +189,7 @@ Test(descriptor, the_slots_that_may_be_absent_are_these)
         [HC_OP_augment] = " order new_steps",
         [HC_OP_quantize] = " scale",
         [HC_OP_dequantize] = " tensor",
+        [HC_OP_gemm_q] = " c a_tensor b_tensor",
     };
     for (int op = 0; op < HC_OP_COUNT; op++) {
         char got[128] = "";

@@ -16,4 +16,7 @@ extern const struct hc_descriptor *const hc_control_ops[HC_OP_COUNT];
 extern const struct hc_descriptor *const hc_collective_ops[HC_OP_COUNT];
 extern const struct hc_descriptor *const hc_quant_ops[HC_OP_COUNT];
 
+/* gemm_q's, which is of gemm's family and states its contract in op/quant.h. */
+extern const struct hc_descriptor hc_gemm_q_op;
+
 #endif

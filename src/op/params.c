@@ -217,6 +217,15 @@ static const struct hc_param delayed_scale[] = {
     {0},
 };
 
+static const struct hc_param gemm_q[] = {
+    {"a_rows", HC_PARAM_LONG, offsetof(union hc_params, gemm_q.a_rows), .usual = "0"},
+    {"a_columns", HC_PARAM_LONG, offsetof(union hc_params, gemm_q.a_columns), .usual = "0"},
+    {"b_rows", HC_PARAM_LONG, offsetof(union hc_params, gemm_q.b_rows), .usual = "0"},
+    {"b_columns", HC_PARAM_LONG, offsetof(union hc_params, gemm_q.b_columns), .usual = "0"},
+    {"promote", HC_PARAM_LONG, offsetof(union hc_params, gemm_q.promote), .usual = "0"},
+    {0},
+};
+
 static const struct hc_param *const by_op[HC_OP_COUNT] = {
     [HC_OP_cast] = cast,
     [HC_OP_axpy] = axpy,
@@ -252,6 +261,7 @@ static const struct hc_param *const by_op[HC_OP_COUNT] = {
     [HC_OP_quantize] = quantize,
     [HC_OP_dequantize] = dequantize,
     [HC_OP_delayed_scale] = delayed_scale,
+    [HC_OP_gemm_q] = gemm_q,
 };
 
 const struct hc_param *hc_op_params(enum hc_op op)

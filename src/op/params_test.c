@@ -38,6 +38,7 @@ static const struct {
     {{"quantize"}, 2 * sizeof(int) + 3 * sizeof(int64_t) + 2 * sizeof(bool) + sizeof(uint64_t), 48},
     {{"dequantize"}, 2 * sizeof(int64_t), 16},
     {{"delayed_scale"}, 3 * sizeof(int) + sizeof(bool), 16},
+    {{"gemm_q"}, 5 * sizeof(int64_t), 40},
 };
 
 static size_t real_size(enum hc_op op)
@@ -65,6 +66,7 @@ static size_t real_size(enum hc_op op)
         SIZE(quantize, quantize)
         SIZE(dequantize, dequantize)
         SIZE(delayed_scale, delayed_scale)
+        SIZE(gemm_q, gemm_q)
 #undef SIZE
     default:
         return 0;

@@ -47,20 +47,25 @@
      out     any float format of 16 bits or less but e8m0
 
    gemm_q: out[m, n] = round(fp32: ta tb sum over k of A[m, k] dA B[n, k] dB + C[m, n]).
-     a         [M, K] codes: e4m3, e5m2, FNUZ, e2m3, e3m2 or e2m1
+     a         [M, K] codes: e4m3, e5m2, a FNUZ format, e2m3, e3m2 or e2m1
+     b         [N, K] codes: like a, or the other one of e4m3 and e5m2, or of their FNUZ formats.
+               Both operands lie with K inside, as matrix units take them.
+     c         [M, N] float, optional (0)
      a_scales  as quantize gives them for [M, K] with blocks of a_rows x a_columns
      a_tensor  fp32 [1], optional (1)
-     b         [N, K] codes: like a, or e4m3 with e5m2 mixed. Both operands lie with K inside, as
-               matrix units take them.
      b_scales  as quantize gives them for [N, K] with blocks of b_rows x b_columns
      b_tensor  fp32 [1], optional (1)
-     c         [M, N] float, optional (0)
      out       [M, N]: fp32, bf16 or fp16
    K is cut into pieces at every multiple of a_columns, of b_columns and of `promote` (0: none). A
    piece's sum P of products of codes is taken in fp32, or in the accumulator that the backend
    states; its order is free. The pieces follow one another: acc = fma(fl(P * dA), dB, acc) in fp32,
    from +0; with one piece, acc = fl(fl(P * dA) * dB). Then out = round(fl(fl(ta * tb) * acc) + C)
-   in fp32, where the first product is left out if both are absent, and the sum if C is. */
+   in fp32, where the first product is left out if both are absent, and the sum if C is. If K is 0,
+   acc and its product are +0 whatever the tensors' factors are.
+     Scales are taken as they are: one of 0 makes its piece a zero, one that is NaN makes NaN of
+   each element that takes part in it, an infinite one makes them infinite, or NaN where P is 0. No
+   format of codes below 8 bits holds a NaN or an infinity; those of 8 bits go into P as IEEE's do.
+   The high bits of a byte that its format does not use are not looked at. */
 #ifndef HC_OP_QUANT_H
 #define HC_OP_QUANT_H
 
@@ -115,14 +120,15 @@ struct hc_stochastic_cast {
     bool saturate;
 };
 
+/* a, b and c stand where gemm has them. */
 enum {
     HC_GEMM_Q_A,
+    HC_GEMM_Q_B,
+    HC_GEMM_Q_C,
     HC_GEMM_Q_A_SCALES,
     HC_GEMM_Q_A_TENSOR,
-    HC_GEMM_Q_B,
     HC_GEMM_Q_B_SCALES,
-    HC_GEMM_Q_B_TENSOR,
-    HC_GEMM_Q_C
+    HC_GEMM_Q_B_TENSOR
 };
 enum { HC_GEMM_Q_OUT };
 
@@ -131,5 +137,22 @@ struct hc_gemm_q {
     int64_t b_rows, b_columns;
     int64_t promote; /* the longest sum in the unit's own accumulator; 0: any length */
 };
+
+/* How many blocks of that size an extent has; 0 is one block, and an extent of 0 has none. */
+static inline int64_t hc_quant_blocks(int64_t extent, int64_t size)
+{
+    return size > 0 ? (extent + size - 1) / size : extent > 0;
+}
+
+/* Where the piece of gemm_q's sum that begins at term `from` of k ends. */
+static inline int64_t hc_gemm_q_piece_end(const struct hc_gemm_q *p, int64_t from, int64_t k)
+{
+    const int64_t sizes[] = {p->a_columns, p->b_columns, p->promote};
+    int64_t end = k;
+    for (int i = 0; i < 3; i++)
+        if (sizes[i] > 0 && (from / sizes[i] + 1) * sizes[i] < end)
+            end = (from / sizes[i] + 1) * sizes[i];
+    return end;
+}
 
 #endif

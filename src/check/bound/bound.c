@@ -32,6 +32,7 @@ static hc_bound_rule *const rules[HC_OP_COUNT] = {
     [HC_OP_adam] = hc_bound_adam,
     [HC_OP_adamw] = hc_bound_adam,
     [HC_OP_all_reduce] = hc_bound_all_reduce,
+    [HC_OP_gemm_q] = hc_bound_gemm_q,
 };
 
 /* For a backend of free order; NULL: the rule above. */

@@ -5,7 +5,8 @@
    accumulator's model (struct hc_accumulator) and the conditioning of this very element, for which
    the reference gives the sum of its terms' magnitudes. Each file in this folder has the proof
    beside the formula:
-     sum.c    sums of products, in any order, in fp32 or in a matrix unit; gemm.c  of gemm
+     sum.c    sums of products, in any order, in fp32 or in a matrix unit; gemm.c  of gemm;
+              quant_gemm.c  of codes, with their scales
      any_order.c  formulas in any order, for backends that are not held to the contract's
      conv_any_order.c  convolutions whose padding is a zero that is multiplied
      order.c  sums whose order the contract states: only one result is right

@@ -40,6 +40,8 @@ static double roundings(const struct hc_call *call)
     case HC_CLASS_REDUCTION:
         return n + 1; /* the product's own, and the partial sum's */
     case HC_CLASS_GEMM:
+        if (call->op != HC_OP_gemm)
+            return 0;
         return n + (g->alpha != 1) + 2 * (g->beta != 0);
     case HC_CLASS_CONV:
         return n;

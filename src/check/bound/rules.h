@@ -17,7 +17,7 @@ hc_bound_rule hc_bound_bn_moments, hc_bound_bn_combine, hc_bound_bn_bwd_apply;
 double hc_bound_bn_bwd_strayed(const struct hc_element *e, const struct hc_strayed *strayed);
 hc_bound_rule hc_bound_xent, hc_bound_xent_bwd;
 hc_bound_rule hc_bound_sgd, hc_bound_adam;
-hc_bound_rule hc_bound_all_reduce;
+hc_bound_rule hc_bound_all_reduce, hc_bound_gemm_q;
 
 /* bn_train or bn_leaky_train of a batch that ranks share (bound.h). */
 double hc_bound_bn_shared(const struct hc_element *e, const int64_t *rows, int ranks);

@@ -38,7 +38,8 @@ bool hc_distribution_of_sums(enum hc_distribution distribution)
 static bool is_beyond_its_bound(const struct hc_call *call, enum hc_distribution distribution)
 {
     enum { LONG_IN_HALF = 64, LONG_IN_FP8 = 64 };
-    bool fp8 = hc_is_fp8(call->in[HC_FIRST].format) && hc_call_length(call) > LONG_IN_FP8;
+    bool fp8 =
+        HC_CODE_FORMATS >> call->in[HC_FIRST].format & 1 && hc_call_length(call) > LONG_IN_FP8;
     bool half = call->op == HC_OP_gemm && call->params.gemm.half_accumulator;
     if (distribution == HC_DRAW_SUBNORMALS && call->op == HC_OP_bn_moments)
         return call->in[HC_BN_MOMENTS_X].format != HC_FP16;
@@ -49,6 +50,13 @@ static bool is_beyond_its_bound(const struct hc_call *call, enum hc_distribution
     if (distribution == HC_DRAW_CANCELLATION)
         return half || fp8 || hc_call_tf32(call) || hc_call_length(call) > 0x1p13;
     return half && hc_call_length(call) > LONG_IN_HALF;
+}
+
+/* Whether its codes can be NaN, or its scales, of which one for all rows never is. */
+static bool holds_specials(const struct hc_call *call)
+{
+    return hc_formats[call->in[HC_GEMM_Q_A].format].special != HC_SPECIAL_NONE ||
+           call->in[HC_GEMM_Q_A_SCALES].shape[0] > 1 || call->in[HC_GEMM_Q_B_SCALES].shape[0] > 1;
 }
 
 bool hc_distribution_applies(const struct hc_call *call, enum hc_distribution distribution)
@@ -68,7 +76,7 @@ bool hc_distribution_applies(const struct hc_call *call, enum hc_distribution di
     case HC_DRAW_SUBNORMALS:
         return !integers && hc_ops[call->op].class_ != HC_CLASS_LOSS;
     case HC_DRAW_SPECIALS:
-        return !integers;
+        return !integers && (call->op != HC_OP_gemm_q || holds_specials(call));
     default:
         return true;
     }

@@ -37,9 +37,15 @@ enum hc_format hc_op_narrow(const struct hc_call *call, enum hc_format least)
     return least;
 }
 
-/* A factor of fp8 has all its exponents, but for what one of two factors must leave to the other
+/* Whether it is a format below 16 bits, of the factors of a product. */
+static bool is_codes(enum hc_format format)
+{
+    return HC_CODE_FORMATS >> format & 1;
+}
+
+/* A factor of these has all its exponents, but for what one of two factors must leave to the other
    where the output has no more, and for the last one, where there is not every number. */
-static void exponents_of_fp8(const struct hc_draw_site *p, double *low, double *high)
+static void exponents_of_codes(const struct hc_draw_site *p, double *low, double *high)
 {
     const struct hc_format_info *own = &hc_formats[p->format];
     const struct hc_format_info *out = &hc_formats[p->call->out[HC_FIRST].format];
@@ -78,8 +84,8 @@ static void exponents(const struct hc_draw_site *p, double *low, double *high)
         *high = f->emax - 10;
         break;
     default:
-        if (hc_is_fp8(p->format)) {
-            exponents_of_fp8(p, low, high);
+        if (is_codes(p->format)) {
+            exponents_of_codes(p, low, high);
             break;
         }
         *high = p->call->op == HC_OP_sum ? f->emax - 10 : f->emax / 2.0 - 6;
@@ -102,7 +108,7 @@ static double lognormal(const struct hc_draw_site *p)
 
 static double subnormal(const struct hc_draw_site *p)
 {
-    enum hc_format f = hc_is_fp8(p->format) ? p->format : hc_op_narrow(p->call, p->format);
+    enum hc_format f = is_codes(p->format) ? p->format : hc_op_narrow(p->call, p->format);
     double least = ldexp(1, hc_formats[f].emin);
     return sign(p) *
            fmax(least * hc_draw_uniform(p, 2) * hc_draw_uniform(p, 3), hc_format_tiny(p->format));
@@ -240,12 +246,30 @@ static double compensation(const struct hc_draw_site *p, int slot, enum hc_value
     return hc_ulp(p->format, w) * (hc_draw_uniform(p, 11) - 0.5);
 }
 
+/* Of a block: between 2^-4 and 2^4; 1 where sums are counted. With specials the middle one is
+   NaN, of those that not all elements share, and one in eight is 0, where the format has one. */
+static double scale_of_block(const struct hc_draw_site *p, enum hc_distribution distribution)
+{
+    if (distribution == HC_DRAW_WHOLE || distribution == HC_DRAW_STAGNATION ||
+        distribution == HC_DRAW_CUT || distribution == HC_DRAW_CANCELLATION)
+        return 1;
+    const struct hc_tensor *t = &p->call->in[p->stream];
+    bool several = distribution == HC_DRAW_SPECIALS && t->shape[0] > 1;
+    if (several && p->index == (uint64_t)hc_tensor_count(t) / 2)
+        return (double)NAN;
+    if (several && p->format != HC_E8M0 && hc_draw_uniform(p, 4) < 0.125)
+        return 0;
+    return ldexp(1 + hc_draw_uniform(p, 3), (int)floor(8 * hc_draw_uniform(p, 2)) - 4);
+}
+
 double hc_op_value(const struct hc_call *call, int slot, enum hc_values values, int64_t i,
                    enum hc_distribution distribution, uint64_t seed)
 {
     struct hc_draw_site p = {call, call->in[slot].format, seed, (uint64_t)slot, (uint64_t)i};
     if (distribution == HC_DRAW_SPECIALS && is_special_of_batch(&p, slot))
         return specials[(int)(hc_draw_uniform(&p, 3) * 3)];
+    if (values == HC_VALUES_SCALE)
+        return scale_of_block(&p, distribution);
     if (hc_distribution_of_sums(distribution))
         return hc_draw_sum(&p, slot, values, distribution);
     switch (values) {
@@ -255,7 +279,7 @@ double hc_op_value(const struct hc_call *call, int slot, enum hc_values values, 
         if (distribution == HC_DRAW_SUBNORMALS)
             return subnormal(&p);
         if (distribution == HC_DRAW_CANCELLATION)
-            return call->op == HC_OP_gemm ? 0x1p-10 * hc_draw_normal(&p) : 500;
+            return hc_ops[call->op].class_ == HC_CLASS_GEMM ? 0x1p-10 * hc_draw_normal(&p) : 500;
         return data(&p, slot, values,
                     distribution == HC_DRAW_SPECIALS ? distribution : HC_DRAW_NORMAL);
     case HC_VALUES_VARIANCE:

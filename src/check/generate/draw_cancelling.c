@@ -16,6 +16,8 @@ static struct run run_of(const struct hc_call *call, int slot)
     const int64_t *d = t->shape;
     bool along_rows;
     switch (call->op) {
+    case HC_OP_gemm_q:
+        return (struct run){1, d[1]};
     case HC_OP_gemm:
         along_rows = slot == 0 ? call->params.gemm.transpose_a : !call->params.gemm.transpose_b;
         return along_rows ? (struct run){d[1], d[0]} : (struct run){1, d[1]};

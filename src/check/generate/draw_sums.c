@@ -37,6 +37,7 @@ static int terms_slot(enum hc_op op)
     case HC_OP_dot:
         return HC_DOT_Y;
     case HC_OP_gemm:
+    case HC_OP_gemm_q:
         return HC_GEMM_B;
     case HC_OP_conv2d:
     case HC_OP_conv2d_bwd_data:
@@ -59,6 +60,8 @@ static bool is_first(const struct hc_draw_site *p, int slot)
     int64_t i = (int64_t)p->index;
     int64_t window = call->params.pool.window;
     switch (call->op) {
+    case HC_OP_gemm_q:
+        return i % d[1] == 0;
     case HC_OP_gemm:
         return call->params.gemm.transpose_b ? i % d[1] == 0 : i < d[1];
     case HC_OP_conv2d:
@@ -122,11 +125,13 @@ static double largest(const struct hc_call *call, bool multiplied, enum hc_forma
     return fmin(floor(multiplied ? sqrt(sum) : sum), least);
 }
 
-/* Sums stay below 2^15, so that they are finite in fp16. */
+/* Sums stay below 2^15, so that they are finite in fp16. Codes of few exponents have no smaller
+   unit than their least number. */
 static double unit(const struct hc_call *call)
 {
     int beyond = precision(call) - 15;
-    return ldexp(1, beyond > 0 ? -beyond : 0);
+    double least = call->op == HC_OP_gemm_q ? hc_format_tiny(call->in[HC_FIRST].format) : 0;
+    return fmax(ldexp(1, beyond > 0 ? -beyond : 0), least);
 }
 
 static double odd(const struct hc_draw_site *p, double most)
@@ -173,7 +178,7 @@ static double whole(const struct hc_draw_site *p, int slot)
         return either_sign(p, odd(p, largest(call, true, p->format))) * 0x1p-4;
     if (call->op == HC_OP_sum || call->op == HC_OP_avg_pool)
         return either_sign(p, odd(p, largest(call, false, p->format))) * unit(call);
-    if (call->op == HC_OP_gemm && slot == HC_GEMM_C)
+    if (class_ == HC_CLASS_GEMM && slot == HC_GEMM_C)
         return unit(call);
     double x = odd(p, largest(call, true, p->format));
     return slot == HC_FIRST ? x * unit(call) : either_sign(p, x);
@@ -191,7 +196,7 @@ static bool sums_whole(const struct hc_call *call)
     case HC_CLASS_LOSS:
         return call->op == HC_OP_xent && call->params.xent.sum;
     case HC_CLASS_GEMM:
-        if (g->alpha != 1 || (g->beta != 0 && g->beta != 1))
+        if (call->op == HC_OP_gemm && (g->alpha != 1 || (g->beta != 0 && g->beta != 1)))
             return false;
         break;
     default:
@@ -227,7 +232,7 @@ bool hc_op_sums(const struct hc_call *call, enum hc_distribution distribution)
 /* Numbers of fp8 have so few bits that their exponents, too, must differ, or nothing is rounded. */
 static double positive(const struct hc_draw_site *p)
 {
-    int smaller = hc_is_fp8(p->format) ? (int)(6 * hc_draw_uniform(p, 4)) : 0;
+    int smaller = HC_CODE_FORMATS >> p->format & 1 ? (int)(6 * hc_draw_uniform(p, 4)) : 0;
     return ldexp((1 + hc_draw_uniform(p, 2)) / 2, -smaller);
 }
 

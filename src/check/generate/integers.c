@@ -96,6 +96,8 @@ bool hc_integers_fill(struct hc_integers *z)
         [HC_CLASS_LOSS] = hc_integers_loss,          [HC_CLASS_OPTIMIZER] = hc_integers_vector,
         [HC_CLASS_CONTROL] = hc_integers_table,      [HC_CLASS_COLLECTIVE] = hc_integers_average,
     };
+    if (z->call.op == HC_OP_gemm_q)
+        return hc_integers_gemm_q(z);
     return of_class[hc_ops[z->call.op].class_](z);
 }
 
@@ -103,6 +105,8 @@ bool hc_integers_fill(struct hc_integers *z)
    become the batch's, and an average over ranks is divided by powers of two. */
 struct hc_variant hc_integers_variant(enum hc_op op, int number)
 {
+    static const struct hc_gemm_q blocks[] = {
+        {0}, {1, 32, 1, 32, 0}, {1, 128, 128, 128, 128}, {3, 7, 5, 11, 13}};
     struct hc_variant v = {.name = ""};
     switch (op) {
     case HC_OP_axpy:
@@ -121,6 +125,10 @@ struct hc_variant hc_integers_variant(enum hc_op op, int number)
                                          .alpha = number % 3 ? 1 : -1,
                                          .beta = number % 3 - 1};
         v.row = number / 4 % 2;
+        break;
+    case HC_OP_gemm_q:
+        v.params.gemm_q = blocks[number % 4];
+        v.bare = number / 4 % 2;
         break;
     case HC_OP_sgd:
         v.params.sgd.weight_decay = 1;

@@ -67,6 +67,7 @@ bool hc_integers_vector_known(enum hc_op op);
 bool hc_integers_vector(struct hc_integers *z);
 bool hc_integers_sum(struct hc_integers *z);
 bool hc_integers_gemm(struct hc_integers *z);
+bool hc_integers_gemm_q(struct hc_integers *z);
 bool hc_integers_conv(struct hc_integers *z);
 bool hc_integers_pool(struct hc_integers *z);
 bool hc_integers_norm(struct hc_integers *z);

@@ -22,6 +22,25 @@ static void gemm(struct hc_call *call, const int64_t *d, bool row)
     call->out[HC_GEMM_OUT] = rank2(d[0], d[1], false);
 }
 
+static struct hc_tensor block_scales(const struct hc_tensor *codes, int64_t rows, int64_t columns)
+{
+    return rank2(hc_quant_blocks(codes->shape[0], rows), hc_quant_blocks(codes->shape[1], columns),
+                 false);
+}
+
+static void gemm_q(struct hc_call *call, const int64_t *d)
+{
+    const struct hc_gemm_q *p = &call->params.gemm_q;
+    struct hc_tensor *a = &call->in[HC_GEMM_Q_A];
+    struct hc_tensor *b = &call->in[HC_GEMM_Q_B];
+    *a = rank2(d[0], d[2], false);
+    *b = rank2(d[1], d[2], false);
+    call->in[HC_GEMM_Q_C] = rank2(d[0], d[1], false);
+    call->in[HC_GEMM_Q_A_SCALES] = block_scales(a, p->a_rows, p->a_columns);
+    call->in[HC_GEMM_Q_B_SCALES] = block_scales(b, p->b_rows, p->b_columns);
+    call->out[HC_GEMM_Q_OUT] = rank2(d[0], d[1], false);
+}
+
 static void conv(struct hc_call *call, const int64_t *d)
 {
     int64_t p = (d[1] + 2 * d[7] - d[5]) / d[6] + 1;
@@ -61,7 +80,10 @@ static void open_shapes(struct hc_call *call, const int64_t *d, bool row)
 {
     switch (hc_ops[call->op].class_) {
     case HC_CLASS_GEMM:
-        gemm(call, d, row);
+        if (call->op == HC_OP_gemm_q)
+            gemm_q(call, d);
+        else
+            gemm(call, d, row);
         break;
     case HC_CLASS_CONV:
         conv(call, d);
@@ -98,13 +120,19 @@ static void set_format(struct hc_call *call, int number, const struct hc_format_
     bool output = number >= op->inputs;
     bool state = slot->size == HC_SIZE_CHANNELS ||
                  (op->class_ == HC_CLASS_OPTIMIZER && number != hc_optimizer_slots(call->op)->g);
-    bool addend = call->op == HC_OP_gemm && number == HC_GEMM_C;
+    bool addend = op->class_ == HC_CLASS_GEMM && number == HC_GEMM_C;
     switch (slot->format) {
     case HC_ALLOW_LIKE:
         t->format = call->in[slot->like].format;
         break;
     case HC_ALLOW_LIKE_OR_FP8:
         t->format = hc_is_fp8(set->in) ? set->state : set->in;
+        break;
+    case HC_ALLOW_LIKE_CODES:
+        t->format = set->state;
+        break;
+    case HC_ALLOW_SCALES:
+        t->format = set->work;
         break;
     case HC_ALLOW_FP32:
         t->format = HC_FP32;
@@ -121,7 +149,7 @@ static void set_format(struct hc_call *call, int number, const struct hc_format_
 }
 
 /* Of the slots that may be absent, those of a compensation hold state, and the others in fp32 a
-   scalar, a flag or an override. */
+   scalar, a flag or an override; C of gemm_q is one of them, too. */
 static bool is_compensation(const struct hc_slot *slot)
 {
     return slot->optional && slot->format == HC_ALLOW_LIKE;
@@ -129,7 +157,8 @@ static bool is_compensation(const struct hc_slot *slot)
 
 static bool is_extra(const struct hc_slot *slot)
 {
-    return slot->optional && slot->format == HC_ALLOW_FP32;
+    return slot->optional &&
+           (slot->format == HC_ALLOW_FP32 || slot == hc_slot(HC_OP_gemm_q, HC_GEMM_Q_C));
 }
 
 bool hc_op_absent(const struct hc_call *call, int number)

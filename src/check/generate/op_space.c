@@ -140,6 +140,18 @@ static const struct hc_op_shape products[] = {
     {.name = NULL},
 };
 
+/* K that blocks of 16, 32 and 128 divide, and do not. */
+static const struct hc_op_shape block_products[] = {
+    {"13x9x70", HC_QUICK, true, false, {13, 9, 70}},
+    {"0x5x3", HC_STANDARD, false, false, {0, 5, 3}},
+    {"5x3x0", HC_STANDARD, false, false, {5, 3, 0}},
+    {"1x1x1", HC_STANDARD, false, false, {1, 1, 1}},
+    {"33x40x128", HC_STANDARD, false, false, {33, 40, 128}},
+    {"5x3x300", HC_STANDARD, true, false, {5, 3, 300}},
+    {"150x140x260", HC_EXHAUSTIVE, true, false, {150, 140, 260}},
+    {.name = NULL},
+};
+
 static const struct hc_op_shape convolutions[] = {
     {"2x7x5x6-k10r3", HC_QUICK, true, false, {2, 7, 5, 6, 10, 3, 1, 1}},
     {"2x8x8x3-k5r3-s2", HC_STANDARD, true, false, {2, 8, 8, 3, 5, 3, 2, 1}},
@@ -231,6 +243,22 @@ static const struct hc_op_shape scalars[] = {
     {.name = NULL},
 };
 
+/* Codes of both factors, the result, and the scales. */
+static const struct hc_format_set quantised[] = {
+    {"e4m3-fp32", HC_E4M3, HC_FP32, HC_E4M3, HC_FP32},
+    {"e4m3-e8m0-fp32", HC_E4M3, HC_FP32, HC_E4M3, HC_E8M0},
+    {"e2m1-ue4m3-fp32", HC_E2M1, HC_FP32, HC_E2M1, HC_UE4M3},
+    {"e5m2-bf16", HC_E5M2, HC_BF16, HC_E5M2, HC_FP32},
+    {"e4m3xe5m2-bf16", HC_E4M3, HC_BF16, HC_E5M2, HC_FP32},
+    {"e5m2xe4m3-e8m0-fp16", HC_E5M2, HC_FP16, HC_E4M3, HC_E8M0},
+    {"e4m3fnuz-fp32", HC_E4M3FNUZ, HC_FP32, HC_E4M3FNUZ, HC_FP32},
+    {"e5m2fnuzxe4m3fnuz-bf16", HC_E5M2FNUZ, HC_BF16, HC_E4M3FNUZ, HC_FP32},
+    {"e2m3-e8m0-fp32", HC_E2M3, HC_FP32, HC_E2M3, HC_E8M0},
+    {"e3m2-e8m0-bf16", HC_E3M2, HC_BF16, HC_E3M2, HC_E8M0},
+    {"e2m1-e8m0-fp16", HC_E2M1, HC_FP16, HC_E2M1, HC_E8M0},
+    {.name = NULL},
+};
+
 static const struct hc_format_set none[] = {{.name = NULL}};
 
 static const struct hc_opspace by_class[] = {
@@ -246,7 +274,7 @@ static const struct hc_opspace by_class[] = {
 static const struct hc_opspace by_op[HC_OP_COUNT] = {
     [HC_OP_rates] = {plain_fp32, tables}, [HC_OP_step_log] = {plain_fp32, tables},
     [HC_OP_sum_squares] = {mixed, sums},  [HC_OP_bn_combine] = {stateful, ranks},
-    [HC_OP_clip] = {plain_fp32, scalars},
+    [HC_OP_clip] = {plain_fp32, scalars}, [HC_OP_gemm_q] = {quantised, block_products},
 };
 
 struct hc_opspace hc_opspace(enum hc_op op)

@@ -46,6 +46,21 @@ static const struct hc_variant gemms[] = {
     {.name = NULL},
 };
 
+/* Blocks of a and of b, and the longest sums. Without `bare` both tensors have a factor and C is
+   there. */
+static const struct hc_variant quantised_gemms[] = {
+    {.name = "", .params.gemm_q = {0}, .bare = true},
+    {.name = "-factors", .params.gemm_q = {0}},
+    {.name = "-rowwise", .params.gemm_q = {.a_rows = 1, .b_rows = 1}, .bare = true},
+    {.name = "-1x128-128x128", .params.gemm_q = {1, 128, 128, 128, 0}, .bare = true},
+    {.name = "-1x32", .params.gemm_q = {1, 32, 1, 32, 0}, .bare = true},
+    {.name = "-1x16-factors", .params.gemm_q = {1, 16, 1, 16, 0}},
+    {.name = "-1x16-16x16", .params.gemm_q = {1, 16, 16, 16, 0}, .bare = true},
+    {.name = "-promoted", .params.gemm_q = {.promote = 128}, .bare = true},
+    {.name = "-3x7-5x11-promoted", .params.gemm_q = {3, 7, 5, 11, 13}},
+    {.name = NULL},
+};
+
 static const struct hc_variant means[] = {
     {.name = "", .params.xent = {false}},
     {.name = "-sum", .params.xent = {true}},
@@ -130,6 +145,7 @@ static const struct hc_variant *const by_op[HC_OP_COUNT] = {
     [HC_OP_step_log] = more_or_less,
     [HC_OP_sum_squares] = more_or_less,
     [HC_OP_clip] = clips,
+    [HC_OP_gemm_q] = quantised_gemms,
 };
 
 const struct hc_variant *hc_op_variants(enum hc_op op)

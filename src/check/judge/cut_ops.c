@@ -128,6 +128,28 @@ static bool terms_of_gemm(struct hc_cut *cut)
                         p->transpose_b ? 1 : 0);
 }
 
+/* The element's row of codes of one factor, and the row of scales that it has. */
+static bool one_row_of_codes(struct hc_cut *cut, int codes, int scales, int64_t row, int64_t rows)
+{
+    struct hc_call *call = &cut->call;
+    return hc_cut_only(cut, &call->in[codes], 0, row) &&
+           hc_cut_only(cut, &call->in[scales], 0, rows > 0 ? row / rows : 0);
+}
+
+static bool one_row_and_column_of_codes(struct hc_cut *cut)
+{
+    struct hc_call *call = &cut->call;
+    const struct hc_gemm_q *p = &call->params.gemm_q;
+    struct hc_tensor *c = &call->in[HC_GEMM_Q_C];
+    int64_t row = hc_cut_coordinate(cut, 0);
+    int64_t column = hc_cut_coordinate(cut, 1);
+    return one_row_of_codes(cut, HC_GEMM_Q_A, HC_GEMM_Q_A_SCALES, row, p->a_rows) &&
+           one_row_of_codes(cut, HC_GEMM_Q_B, HC_GEMM_Q_B_SCALES, column, p->b_rows) &&
+           (!c->data || (hc_cut_only(cut, c, 0, row) && hc_cut_only(cut, c, 1, column))) &&
+           hc_cut_only(cut, &call->out[HC_GEMM_Q_OUT], 0, row) &&
+           hc_cut_only(cut, &call->out[HC_GEMM_Q_OUT], 1, column);
+}
+
 /* Batch norm: the channel, in all tensors that have channels. */
 static bool one_channel(struct hc_cut *cut)
 {
@@ -199,6 +221,7 @@ static hc_cutter *const averages[] = {one_of_each_rank, NULL};
 static hc_cutter *const vectors[] = {one_element, one_overflow, NULL};
 static hc_cutter *const reductions[] = {terms_of_reduction, NULL};
 static hc_cutter *const gemm[] = {one_row_and_column, terms_of_gemm, NULL};
+static hc_cutter *const gemm_q[] = {one_row_and_column_of_codes, NULL};
 static hc_cutter *const pool[] = {one_window, NULL};
 static hc_cutter *const norm[] = {one_channel, NULL};
 static hc_cutter *const infer[] = {one_channel, one_number, NULL};
@@ -220,6 +243,7 @@ hc_cutter *const *hc_cutters(enum hc_op op)
         [HC_OP_bn_infer] = infer,
         [HC_OP_bn_leaky_infer] = infer,
         [HC_OP_xent_bwd] = loss,
+        [HC_OP_gemm_q] = gemm_q,
     };
     return by_op[op] ? by_op[op] : by_class[hc_ops[op].class_];
 }

@@ -1,0 +1,87 @@
+/* What stands around the sums of gemm_q (op/quant.h): scales, how the pieces are added, and what
+   becomes of the whole. The same text for every backend. */
+#ifndef HC_KERNELS_ELEMENT_QUANT_GEMM_H
+#define HC_KERNELS_ELEMENT_QUANT_GEMM_H
+
+#include <math.h>
+#include <stdint.h>
+
+#include "num/bits.h"
+#include "num/format.h"
+#include "num/inline.h"
+
+/* The scales of a matrix: those of the blocks of `rows` rows and `columns` columns, `across` of
+   which lie side by side. */
+struct hc_block_scales {
+    enum hc_format format;
+    const void *data;
+    int64_t rows, columns; /* of a block; never 0 */
+    int64_t across;
+};
+
+/* Exact. e8m0's 2^-127 is subnormal in fp32; 0 is not one of its numbers. */
+HC_INLINE float hc_e8m0_value(uint8_t code)
+{
+    if (code == 0xff)
+        return hc_fp32_value(0x7fc00000u);
+    return hc_fp32_value(code == 0 ? 0x00400000u : (uint32_t)code << 23);
+}
+
+/* e4m3 without a sign, whose bit is not looked at. */
+HC_INLINE float hc_ue4m3_value(uint8_t code)
+{
+    uint32_t magnitude = code & 0x7fu;
+    if (magnitude == 0x7f)
+        return hc_fp32_value(0x7fc00000u);
+    if (magnitude < 8)
+        return (float)magnitude * 0.001953125f; /* 2^-9 */
+    return hc_fp32_value((magnitude << 20) + 0x3c000000u);
+}
+
+/* Scale i of a tensor of scales. */
+HC_INLINE float hc_scale_at(enum hc_format format, const void *data, int64_t i)
+{
+    switch (format) {
+    case HC_E8M0:
+        return hc_e8m0_value(((const uint8_t *)data)[i]);
+    case HC_UE4M3:
+        return hc_ue4m3_value(((const uint8_t *)data)[i]);
+    default:
+        return ((const float *)data)[i];
+    }
+}
+
+/* The scale of the block in which the element lies. */
+HC_INLINE float hc_block_scale(const struct hc_block_scales *s, int64_t row, int64_t column)
+{
+    return hc_scale_at(s->format, s->data, row / s->rows * s->across + column / s->columns);
+}
+
+/* acc and a piece's sum. The first product is rounded; so is the second, together with the sum
+   unless the piece is the only one. */
+HC_INLINE float hc_add_piece(float acc, float piece, float da, float db, int only)
+{
+    float scaled = piece * da;
+    return only ? scaled * db : fmaf(scaled, db, acc);
+}
+
+/* ta and tb, and C, which may be absent. */
+struct hc_gemm_q_end {
+    float factor;
+    int has_factor;
+};
+
+/* `a` and `b` are NULL where they are absent. */
+HC_INLINE struct hc_gemm_q_end hc_gemm_q_end_of(const float *a, const float *b)
+{
+    struct hc_gemm_q_end end = {(a ? *a : 1.0f) * (b ? *b : 1.0f), a || b};
+    return end;
+}
+
+/* Before C is added. A sum of no terms is +0. */
+HC_INLINE float hc_gemm_q_scaled(const struct hc_gemm_q_end *end, float acc, int64_t terms)
+{
+    return end->has_factor && terms > 0 ? end->factor * acc : acc;
+}
+
+#endif
