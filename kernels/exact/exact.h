@@ -22,7 +22,7 @@ hc_kernel hc_exact_cast, hc_exact_master_to_model, hc_exact_unscale;
 hc_kernel hc_exact_sum, hc_exact_dot, hc_exact_sum_squares;
 hc_kernel hc_exact_bn_leaky_train, hc_exact_bn_leaky_infer, hc_exact_bn_leaky_bwd;
 hc_kernel hc_exact_scaler_update, hc_exact_overflow_verdict, hc_exact_rates, hc_exact_step_log;
-hc_kernel hc_exact_clip, hc_exact_augment;
+hc_kernel hc_exact_clip, hc_exact_augment, hc_exact_im2col, hc_exact_col2im;
 hc_kernel hc_exact_quantize, hc_exact_dequantize, hc_exact_delayed_scale;
 
 /* A number for each block. */

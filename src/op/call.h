@@ -51,6 +51,7 @@ union hc_params {
     struct hc_bn bn;
     struct hc_leaky leaky;
     struct hc_pool pool;
+    struct hc_columns columns;
     struct hc_xent xent;
     struct hc_sgd sgd;
     struct hc_adam adam;

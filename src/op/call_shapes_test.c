@@ -115,6 +115,17 @@ Test(call, batches_losses_and_windows)
     call.in[HC_POOL_X] = hc_tensor4(HC_FP16, 1, 4, 5, 3, NULL);
     call.out[HC_POOL_Y] = hc_tensor4(HC_FP16, 1, 2, 2, 3, NULL);
     refused(&call, "avg_pool: extents 4 x 5 are no multiples of the window 2");
+
+    call = (struct hc_call){.op = HC_OP_im2col, .params.columns = {3, 2, 1}};
+    call.in[HC_IM2COL_X] = hc_tensor4(HC_FP16, 2, 4, 5, 3, NULL);
+    call.out[HC_IM2COL_COLUMNS] = hc_tensor2(HC_FP16, 12, 27, NULL);
+    accepted(&call);
+    call.out[HC_IM2COL_COLUMNS].shape[0] = 11;
+    refused(&call, "im2col: columns has shape [11, 27], not [12, 27]");
+    call.params.columns.stride = 0;
+    refused(&call, "im2col: kernel 3, stride 0, pad 1");
+    call.params.columns = (struct hc_columns){6, 1, 0};
+    refused(&call, "im2col: the filter does not fit into the padded image");
 }
 
 Test(call, tables_of_the_engine_have_rows_of_two_and_four_and_eight_counts)

@@ -30,7 +30,7 @@ enum hc_op_class {
     HC_CLASS_CONTROL,    /* what a training step counts and decides, and its batch; the same bits on
                            every backend */
     HC_CLASS_COLLECTIVE, /* the vectors of all ranks to one; the same bits on every backend */
-    HC_CLASS_QUANT       /* codes below half and their scales; the same bits on every backend */
+    HC_CLASS_QUANT       /* codes below half, and what goes with them; the same bits everywhere */
 };
 
 struct hc_op_info {

@@ -55,6 +55,13 @@ static const struct hc_param pool[] = {
     {0},
 };
 
+static const struct hc_param columns[] = {
+    {"kernel", HC_PARAM_INTEGER, offsetof(union hc_params, columns.kernel), .usual = "3"},
+    {"stride", HC_PARAM_INTEGER, offsetof(union hc_params, columns.stride), .usual = "1"},
+    {"pad", HC_PARAM_INTEGER, offsetof(union hc_params, columns.pad), .usual = "1"},
+    {0},
+};
+
 /* Batch norm without leaky ReLU begins behind the slope. */
 static const struct hc_param bn_leaky_train[] = {
     {"slope", HC_PARAM_REAL, offsetof(union hc_params, bn.slope), .usual = "0.01"},
@@ -248,6 +255,8 @@ static const struct hc_param *const by_op[HC_OP_COUNT] = {
     [HC_OP_leaky_relu_bwd] = leaky,
     [HC_OP_avg_pool] = pool,
     [HC_OP_avg_pool_bwd] = pool,
+    [HC_OP_im2col] = columns,
+    [HC_OP_col2im] = columns,
     [HC_OP_xent] = xent,
     [HC_OP_xent_bwd] = xent,
     [HC_OP_sgd] = sgd,

@@ -24,6 +24,7 @@ static const struct {
     {{"bn_leaky_train"}, 3 * sizeof(double), 32}, /* as_given is for references and bounds alone */
     {{"leaky_relu", "leaky_relu_bwd"}, sizeof(double), 8},
     {{"avg_pool", "avg_pool_bwd"}, sizeof(int), 4},
+    {{"im2col", "col2im"}, 3 * sizeof(int), 12},
     {{"xent", "xent_bwd"}, sizeof(bool), 1},
     {{"sgd"}, sizeof(double) + 3 * sizeof(bool) + sizeof(int) + STOCHASTIC, 40},
     {{"adam", "adamw"}, 3 * sizeof(double) + sizeof(bool) + 2 * sizeof(int) + STOCHASTIC, 64},
@@ -56,6 +57,7 @@ static size_t real_size(enum hc_op op)
         SIZE(bn_leaky_train, bn)
         SIZE(leaky_relu, leaky)
         SIZE(avg_pool, pool)
+        SIZE(im2col, columns)
         SIZE(xent, xent)
         SIZE(sgd, sgd)
         SIZE(adam, adam)

@@ -66,6 +66,20 @@
    each element that takes part in it, an infinite one makes them infinite, or NaN where P is 0. No
    format of codes below 8 bits holds a NaN or an infinity; those of 8 bits go into P as IEEE's do.
    The high bits of a byte that its format does not use are not looked at. */
+
+/* A convolution as a product of matrices: y [N P Q, K] = columns w', where w [K, R, R, C] is taken
+   as a matrix [K, R R C]. A row of columns holds what the filter meets at one pixel of y.
+   P = (H + 2 pad - R) / stride + 1, and Q likewise.
+
+   im2col: columns [N P Q, R R C], in the order of y's pixels and of w's elements: copies of x, and
+   +0 where there is padding.
+     x        [N, H, W, C]: fp32, bf16 or fp16
+     columns  of x's format
+
+   col2im: dx [N, H, W, C] = round(fp32: the sum, from +0 and each addition rounded, of the columns
+   that im2col copies the element to, in the order of the filter's rows, and then its columns).
+     columns  fp32, bf16 or fp16
+     dx       fp32, bf16 or fp16 */
 #ifndef HC_OP_QUANT_H
 #define HC_OP_QUANT_H
 
@@ -138,12 +152,6 @@ struct hc_gemm_q {
     int64_t promote; /* the longest sum in the unit's own accumulator; 0: any length */
 };
 
-/* How many blocks of that size an extent has; 0 is one block, and an extent of 0 has none. */
-static inline int64_t hc_quant_blocks(int64_t extent, int64_t size)
-{
-    return size > 0 ? (extent + size - 1) / size : extent > 0;
-}
-
 /* Where the piece of gemm_q's sum that begins at term `from` of k ends. */
 static inline int64_t hc_gemm_q_piece_end(const struct hc_gemm_q *p, int64_t from, int64_t k)
 {
@@ -154,5 +162,15 @@ static inline int64_t hc_gemm_q_piece_end(const struct hc_gemm_q *p, int64_t fro
             end = (from / sizes[i] + 1) * sizes[i];
     return end;
 }
+enum { HC_IM2COL_X };
+enum { HC_IM2COL_COLUMNS };
+enum { HC_COL2IM_COLUMNS };
+enum { HC_COL2IM_DX };
+
+struct hc_columns {
+    int kernel; /* R */
+    int stride;
+    int pad;
+};
 
 #endif

@@ -17,6 +17,7 @@ enum hc_status hc_cuda_elementwise(struct hc_queue *queue, const struct hc_call 
 #undef MAP
         [HC_OP_fma] = HC_DK_elementwise,   [HC_OP_master_to_model] = HC_DK_cast,
         [HC_OP_avg_pool] = HC_DK_avg_pool, [HC_OP_avg_pool_bwd] = HC_DK_avg_pool_bwd,
+        [HC_OP_im2col] = HC_DK_im2col,     [HC_OP_col2im] = HC_DK_col2im,
         [HC_OP_step_log] = HC_DK_step_log, [HC_OP_all_reduce] = HC_DK_all_reduce,
     };
     const struct hc_tensor *out = &call->out[HC_FIRST];

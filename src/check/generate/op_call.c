@@ -66,6 +66,18 @@ static void pool(struct hc_call *call, const int64_t *d)
     call->out[HC_FIRST] = backward ? x : y;
 }
 
+static void columns(struct hc_call *call, const int64_t *d)
+{
+    int64_t p = (d[1] + 2 * d[7] - d[5]) / d[6] + 1;
+    int64_t q = (d[2] + 2 * d[7] - d[5]) / d[6] + 1;
+    struct hc_tensor x = rank4(d[0], d[1], d[2], d[3]);
+    struct hc_tensor matrix = rank2(d[0] * p * q, d[5] * d[5] * d[3], false);
+    bool back = call->op == HC_OP_col2im;
+    call->params.columns = (struct hc_columns){(int)d[5], (int)d[6], (int)d[7]};
+    call->in[HC_FIRST] = back ? matrix : x;
+    call->out[HC_FIRST] = back ? x : matrix;
+}
+
 static void average(struct hc_call *call, const int64_t *d)
 {
     struct hc_all_reduce *p = &call->params.all_reduce;
@@ -106,6 +118,10 @@ static void open_shapes(struct hc_call *call, const int64_t *d, bool row)
     case HC_CLASS_LOSS:
         call->in[HC_XENT_LOGITS] = rank2(d[0], d[1], false);
         call->in[HC_XENT_LABELS] = hc_tensor1(HC_I32, d[0], NULL);
+        break;
+    case HC_CLASS_QUANT:
+        if (call->op == HC_OP_im2col || call->op == HC_OP_col2im)
+            columns(call, d);
         break;
     default:
         call->in[HC_FIRST] = hc_tensor1(HC_FP32, d[0], NULL);

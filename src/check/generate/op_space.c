@@ -167,6 +167,18 @@ static const struct hc_op_shape convolutions[] = {
     {.name = NULL},
 };
 
+/* Convolutions as products of matrices. */
+static const struct hc_op_shape columns[] = {
+    {"2x7x5x6-r3", HC_QUICK, true, false, {2, 7, 5, 6, 0, 3, 1, 1}},
+    {"2x8x8x3-r3-s2", HC_STANDARD, true, false, {2, 8, 8, 3, 0, 3, 2, 1}},
+    {"3x4x4x3-r2-p2", HC_STANDARD, true, false, {3, 4, 4, 3, 0, 2, 1, 2}},
+    {"1x7x7x8-r1-s2", HC_STANDARD, false, false, {1, 7, 7, 8, 0, 1, 2, 0}},
+    {"0x4x4x3-r3", HC_STANDARD, false, false, {0, 4, 4, 3, 0, 3, 1, 1}},
+    {"1x9x9x4-r5-s3p2", HC_STANDARD, false, false, {1, 9, 9, 4, 0, 5, 3, 2}},
+    {"4x16x16x24-r3", HC_EXHAUSTIVE, true, false, {4, 16, 16, 24, 0, 3, 1, 1}},
+    {.name = NULL},
+};
+
 static const struct hc_op_shape batches[] = {
     {"4x3x5x6", HC_QUICK, true, false, {4, 3, 5, 6}},
     {"1x1x1x3", HC_STANDARD, false, false, {1, 1, 1, 3}},
@@ -275,6 +287,7 @@ static const struct hc_opspace by_op[HC_OP_COUNT] = {
     [HC_OP_rates] = {plain_fp32, tables}, [HC_OP_step_log] = {plain_fp32, tables},
     [HC_OP_sum_squares] = {mixed, sums},  [HC_OP_bn_combine] = {stateful, ranks},
     [HC_OP_clip] = {plain_fp32, scalars}, [HC_OP_gemm_q] = {quantised, block_products},
+    [HC_OP_im2col] = {mixed, columns},    [HC_OP_col2im] = {mixed, columns},
 };
 
 struct hc_opspace hc_opspace(enum hc_op op)
