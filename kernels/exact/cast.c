@@ -3,6 +3,7 @@
 #include "kernels/exact/exact.h"
 #include "kernels/element/load.h"
 #include "num/directed.h"
+#include "num/narrow8.h"
 
 /* Among fp32, bf16 and fp16, to nearest. It goes through fp32, which holds every value of the
    others. */
@@ -37,6 +38,16 @@ static void cast_integers(const int32_t *from, const struct hc_tensor *to,
         bits[i] = hc_bf16_from_fp64((double)from[i], direction);
 }
 
+/* From fp32, bf16 or fp16 into a format of one byte, to nearest. */
+static void cast_narrow(const struct hc_tensor *from, const struct hc_tensor *to, bool saturate)
+{
+    const struct hc_narrow8 by = hc_narrow8_of(&hc_formats[to->format], saturate);
+    int64_t n = hc_tensor_count(to);
+    uint8_t *codes = to->data;
+    for (int64_t i = 0; i < n; i++)
+        codes[i] = hc_narrow8(&by, hc_fp32_bits(hc_load(from->format, from->data, i)));
+}
+
 enum hc_status hc_exact_cast(struct hc_queue *queue, const struct hc_call *call)
 {
     (void)queue;
@@ -54,6 +65,11 @@ enum hc_status hc_exact_cast(struct hc_queue *queue, const struct hc_call *call)
     }
     if (!saturate && from->format == HC_I32 && (to->format == HC_FP16 || to->format == HC_BF16)) {
         cast_integers(from->data, to, direction);
+        return HC_OK;
+    }
+    if (direction == HC_NEAREST && hc_is_h(from->format) &&
+        hc_is_narrow8(&hc_formats[to->format])) {
+        cast_narrow(from, to, saturate);
         return HC_OK;
     }
     int64_t n = hc_tensor_count(to);

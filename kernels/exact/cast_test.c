@@ -64,13 +64,16 @@ Test(cast, each_direction_takes_its_own_neighbour)
 }
 
 /* The fast conversions to nearest among H, against the definition of the encodings. */
-static void hold(enum hc_format from, enum hc_format to, const struct hc_tensor *x)
+static void hold(enum hc_format from, enum hc_format to, const struct hc_tensor *x, bool saturate)
 {
-    struct hc_call call = {
-        .op = HC_OP_cast, .in = {*x}, .out = {made(hc_tensor1(to, x->shape[0], NULL))}};
+    struct hc_call call = {.op = HC_OP_cast,
+                           .in = {*x},
+                           .out = {made(hc_tensor1(to, x->shape[0], NULL))},
+                           .params.cast.saturate = saturate};
     call_exact(&call);
     for (int64_t i = 0; i < x->shape[0]; i++) {
-        uint64_t want = hc_encode(to, hc_decode(from, hc_tensor_bits(x, i)), 0, HC_NEAREST);
+        uint64_t want = (saturate ? hc_encode_saturated : hc_encode)(
+            to, hc_decode(from, hc_tensor_bits(x, i)), 0, HC_NEAREST);
         uint64_t got = hc_tensor_bits(&call.out[HC_OUT], i);
         cr_assert(same(to, want, got), "%s to %s: %llx: want %llx, got %llx", hc_formats[from].name,
                   hc_formats[to].name, (unsigned long long)hc_tensor_bits(x, i),
@@ -78,7 +81,7 @@ static void hold(enum hc_format from, enum hc_format to, const struct hc_tensor 
     }
 }
 
-Test(cast, to_nearest_among_fp32_fp16_and_bf16_every_16_bit_code_and_many_of_fp32)
+Test(cast, to_nearest_from_fp32_fp16_and_bf16_every_16_bit_code_and_many_of_fp32)
 {
     static const enum hc_format formats[] = {HC_FP32, HC_FP16, HC_BF16};
     enum { N = 65536 };
@@ -92,7 +95,10 @@ Test(cast, to_nearest_among_fp32_fp16_and_bf16_every_16_bit_code_and_many_of_fp3
             hc_tensor_set_bits(&x, i, f == 0 ? i << 16 ^ below : i);
         }
         for (int t = 0; t < 3; t++)
-            hold(formats[f], formats[t], &x);
+            hold(formats[f], formats[t], &x, false);
+        for (int t = HC_E4M3; t < HC_I32; t++)
+            for (int saturate = 0; saturate < 2; saturate++)
+                hold(formats[f], (enum hc_format)t, &x, saturate);
     }
 }
 

@@ -66,7 +66,21 @@ struct cast {
     const struct hc_tensor *from;
     const struct hc_tensor *to;
     enum hc_direction direction;
+    struct hc_narrow8 narrow8; /* where `to` is a format of one byte */
+    const float *values;       /* of the codes, where `from` is one */
 };
+
+/* n elements as fp32, which holds all values of the formats that come here. */
+static const float *cast_view(const struct hc_queue *queue, const struct cast *c, int64_t at,
+                              int64_t n, float *buffer)
+{
+    const uint8_t *codes = hc_host_element(c->from, at);
+    if (!c->values)
+        return hc_host_view(queue, c->from, at, n, buffer);
+    for (int64_t i = 0; i < n; i++)
+        buffer[i] = c->values[codes[i]];
+    return buffer;
+}
 
 /* From fp64 it is to nearest, and into 16 bits by way of fp32 rounded to odd (num/directed.h). */
 static void cast_block(const struct hc_queue *queue, const void *context, int64_t at, int64_t n)
@@ -81,9 +95,11 @@ static void cast_block(const struct hc_queue *queue, const void *context, int64_
         queue->loops->narrow(c->to->format != HC_FP32, hc_host_element(c->from, at), n, out);
         hc_host_flush(queue, c->to, at, n, out);
     } else {
-        const float *in = hc_host_view(queue, c->from, at, n, buffer);
+        const float *in = cast_view(queue, c, at, n, buffer);
         if (c->to->format == HC_FP64)
             queue->loops->widen(in, n, to);
+        else if (hc_is_narrow8(&hc_formats[c->to->format]))
+            queue->loops->narrow8(&c->narrow8, in, n, to);
         else if (c->direction == HC_NEAREST)
             queue->loops->store(c->to->format, in, n, to);
         else
@@ -91,20 +107,40 @@ static void cast_block(const struct hc_queue *queue, const void *context, int64_
     }
 }
 
-/* cast and master_to_model, among H and between H and fp64, but not from fp64 in a direction, nor
-   saturating. */
+/* From H or a format of one byte into a format of one byte, or from a format of one byte into H; to
+   nearest. */
+static bool casts_bytes(const struct cast *c, bool saturate)
+{
+    enum hc_format from = c->from->format;
+    enum hc_format to = c->to->format;
+    bool byte_from = hc_is_narrow8(&hc_formats[from]);
+    bool byte_to = hc_is_narrow8(&hc_formats[to]);
+    return c->direction == HC_NEAREST && (byte_from || byte_to) && (hc_is_h(from) || byte_from) &&
+           (byte_to || (hc_is_h(to) && !saturate));
+}
+
+/* cast and master_to_model: among H and between H and fp64, but not from fp64 in a direction, nor
+   saturating; and what casts_bytes names. */
 enum hc_status hc_host_cast(struct hc_queue *queue, const struct hc_call *call)
 {
+    bool cast = call->op == HC_OP_cast;
+    bool saturate = cast && call->params.cast.saturate;
     struct cast c = {&call->in[HC_X], &call->out[HC_OUT],
-                     call->op == HC_OP_cast ? call->params.cast.direction : HC_NEAREST};
+                     cast ? call->params.cast.direction : HC_NEAREST, .values = NULL};
     enum hc_format from = c.from->format;
     enum hc_format to = c.to->format;
     bool known = (hc_is_h(from) || from == HC_FP64) && (hc_is_h(to) || to == HC_FP64);
     bool rounds_fp64 = from == HC_FP64 && to != HC_FP64 && c.direction != HC_NEAREST;
-    bool saturates = call->op == HC_OP_cast && call->params.cast.saturate;
-    if (!known || rounds_fp64 || saturates)
+    bool bytes = casts_bytes(&c, saturate);
+    float values[256];
+    if (!bytes && (!known || rounds_fp64 || saturate))
         return hc_exact_run(queue, call);
-    if (c.from->data != c.to->data)
+    if (hc_is_narrow8(&hc_formats[to]))
+        c.narrow8 = hc_narrow8_of(&hc_formats[to], saturate);
+    for (int i = 0; i < 256 && bytes && hc_is_narrow8(&hc_formats[from]); i++)
+        values[i] = (float)hc_decode(from, (uint64_t)i);
+    c.values = bytes && hc_is_narrow8(&hc_formats[from]) ? values : NULL;
+    if (c.from->data != c.to->data || bytes)
         hc_host_each_block(queue, hc_tensor_count(c.to), cast_block, &c);
     return HC_OK;
 }

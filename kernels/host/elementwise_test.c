@@ -40,10 +40,11 @@ Test(elementwise, casts_have_the_bits_of_exact_between_all_formats_and_in_all_di
 {
     for (int from = 0; from < HC_I32; from++)
         for (int to = 0; to <= HC_I32; to++)
-            for (int d = 0; d < HC_DIRECTION_COUNT; d++) {
+            for (int d = 0; d < 2 * HC_DIRECTION_COUNT; d++) {
                 enum hc_format formats[] = {(enum hc_format)from, (enum hc_format)to};
                 struct hc_call call = of(HC_OP_cast, 131, formats);
-                call.params.cast.direction = (enum hc_direction)d;
+                call.params.cast.direction = (enum hc_direction)(d / 2);
+                call.params.cast.saturate = d % 2;
                 assert_exact_bits(&call);
             }
 }

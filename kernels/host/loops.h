@@ -14,6 +14,7 @@
 #include "kernels/element/maps.h"
 #include "kernels/element/sgd.h"
 #include "num/format.h"
+#include "num/narrow8.h"
 #include "op/op.h"
 
 enum { HC_LANES = 64, HC_TILE_ROWS = 6, HC_TILE_COLUMNS = 16 };
@@ -55,6 +56,9 @@ struct hc_host_loops {
     /* The way back in any direction. */
     void (*store_directed)(enum hc_format format, enum hc_direction direction, const float *from,
                            int64_t n, void *to);
+
+    /* Into a format of one byte, to nearest. */
+    void (*narrow8)(const struct hc_narrow8 *f, const float *from, int64_t n, uint8_t *to);
 
     /* fp64 to fp32, to nearest or to odd, and back. */
     void (*narrow)(bool odd, const double *from, int64_t n, float *to);
