@@ -95,8 +95,9 @@ enum hc_format hc_format_by_name(const char *name);
    which the fast conversions are compared. */
 uint64_t hc_encode(enum hc_format format, double hi, double lo, enum hc_direction direction);
 
-/* The same, but what is too large, and infinity, become M with their sign, in every direction. It
-   is decided after rounding: what rounds to M is not too large. NaN stays NaN where there is one. */
+/* The same, but what is too large, and infinity, become M with their sign, in every direction. What
+   is too large is decided after rounding: what rounds to M is not. NaN stays NaN where there is
+   one. */
 uint64_t hc_encode_saturated(enum hc_format format, double hi, double lo,
                              enum hc_direction direction);
 

@@ -9,7 +9,8 @@
 #include "num/rng.h"
 #include "num/ulp.h"
 
-static uint64_t correct(enum hc_format format, double value, double lo, enum hc_direction direction)
+static uint64_t correct(enum hc_format format, double value, double lo, enum hc_direction direction,
+                        bool saturate)
 {
     mpfr_t x;
     mpfr_init2(x, 2400);
@@ -17,24 +18,28 @@ static uint64_t correct(enum hc_format format, double value, double lo, enum hc_
     mpfr_add_d(x, x, lo, MPFR_RNDN);
     if (mpfr_zero_p(x))
         mpfr_setsign(x, x, signbit(value), MPFR_RNDN);
-    mpfr_round_into(x, format, direction);
+    saturate ? mpfr_saturate_into(x, format, direction) : mpfr_round_into(x, format, direction);
     uint64_t nan = hc_encode(format, copysign((double)NAN, value), 0, HC_NEAREST);
     uint64_t bits = mpfr_bits(x, format, nan);
     mpfr_clear(x);
     return bits;
 }
 
-/* In every direction, and with lo on either side. */
+/* In every direction, saturating and not, and with lo on either side. */
 static void holds_at(enum hc_format format, double value)
 {
     double tiny = isfinite(value) ? ldexp(hc_ulp(HC_FP64, value), -9) : 0;
     for (int side = -1; side <= 1; side++)
-        for (int d = 0; d < HC_DIRECTION_COUNT; d++) {
-            uint64_t want = correct(format, value, side * tiny, (enum hc_direction)d);
-            uint64_t got = hc_encode(format, value, side * tiny, (enum hc_direction)d);
-            cr_assert_eq(want, got, "%s %s: %a with %d: want %#llx, got %#llx",
-                         hc_formats[format].name, hc_direction_names[d], value, side,
-                         (unsigned long long)want, (unsigned long long)got);
+        for (int d = 0; d < 2 * HC_DIRECTION_COUNT; d++) {
+            enum hc_direction direction = (enum hc_direction)(d / 2);
+            bool saturate = d % 2;
+            uint64_t want = correct(format, value, side * tiny, direction, saturate);
+            uint64_t got =
+                (saturate ? hc_encode_saturated : hc_encode)(format, value, side * tiny, direction);
+            cr_assert_eq(want, got, "%s %s%s: %a with %d: want %#llx, got %#llx",
+                         hc_formats[format].name, hc_direction_names[direction],
+                         saturate ? " saturated" : "", value, side, (unsigned long long)want,
+                         (unsigned long long)got);
         }
 }
 
@@ -77,6 +82,8 @@ Test(format, encoding_is_mpfrs_rounding_at_every_boundary_of_the_formats_below_h
     every_code(HC_E2M3, 1);
     every_code(HC_E3M2, 1);
     every_code(HC_E2M1, 1);
+    every_code(HC_E8M0, 1);
+    every_code(HC_UE4M3, 1);
 }
 
 Test(format, encoding_is_mpfrs_rounding_at_every_other_boundary_of_the_16_bit_formats)
@@ -95,7 +102,7 @@ Test(format, encoding_is_mpfrs_rounding_at_boundaries_of_the_wider_formats)
 Test(format, encoding_is_mpfrs_rounding_on_random_values)
 {
     for (uint64_t i = 0; i < 40000; i++) {
-        enum hc_format format = (enum hc_format)(i % HC_E8M0);
+        enum hc_format format = (enum hc_format)(i % HC_I32);
         holds_at(format, hc_fp64_value(hc_random(1, 0, i)));
         const struct hc_format_info *f = &hc_formats[format];
         int exponent = f->emin - f->precision - 2 +

@@ -13,8 +13,8 @@ static const mpfr_rnd_t mpfr_direction[HC_DIRECTION_COUNT] = {MPFR_RNDN, MPFR_RN
 
 /* The largest numbers of the formats without infinities, of which OCP's and AMD's texts speak. */
 static const double mpfr_most[HC_FORMAT_COUNT] = {
-    [HC_E4M3] = 448, [HC_E4M3FNUZ] = 240, [HC_E5M2FNUZ] = 57344,
-    [HC_E2M3] = 7.5, [HC_E3M2] = 28,      [HC_E2M1] = 6,
+    [HC_E4M3] = 448, [HC_E4M3FNUZ] = 240, [HC_E5M2FNUZ] = 57344, [HC_E2M3] = 7.5,
+    [HC_E3M2] = 28,  [HC_E2M1] = 6,       [HC_E8M0] = 0x1p127,   [HC_UE4M3] = 448,
 };
 
 /* What is too large, or infinite, in a format without infinities: NaN, or the largest number where
@@ -37,7 +37,9 @@ static inline void mpfr_end(mpfr_t x, enum hc_format format, mpfr_rnd_t rnd, boo
 }
 
 /* Rounds x in place as MPFR does it with the format's precision and exponents. In a format without
-   infinities the exponent is not limited, and mpfr_end limits what comes. */
+   infinities the exponent is not limited, and mpfr_end limits what comes. A format without a sign
+   takes magnitudes, and e8m0, which has no zero, its smallest number instead. At its precision of 1
+   MPFR rounds ties up: of the truncated significand, 1, and the next one, 2, the latter is even. */
 static inline void mpfr_round_into(mpfr_t x, enum hc_format format, enum hc_direction direction)
 {
     const struct hc_format_info *f = &hc_formats[format];
@@ -45,6 +47,8 @@ static inline void mpfr_round_into(mpfr_t x, enum hc_format format, enum hc_dire
     mpfr_exp_t emax = mpfr_get_emax();
     mpfr_rnd_t rnd = mpfr_direction[direction];
     bool finite = mpfr_number_p(x) != 0;
+    if (!f->sign)
+        mpfr_abs(x, x, MPFR_RNDN);
     mpfr_set_emin(f->emin - f->precision + 2);
     if (mpfr_most[format] == 0)
         mpfr_set_emax(f->emax + 1);
@@ -57,6 +61,26 @@ static inline void mpfr_round_into(mpfr_t x, enum hc_format format, enum hc_dire
         mpfr_end(x, format, rnd, finite);
     if (f->special == HC_SPECIAL_FNUZ && mpfr_zero_p(x))
         mpfr_setsign(x, x, 0, MPFR_RNDN);
+    if (f->special == HC_SPECIAL_E8M0 && mpfr_zero_p(x))
+        mpfr_set_ui_2exp(x, 1, f->emin, MPFR_RNDN);
+}
+
+/* The same, but what became infinite, or NaN without having been one, is the largest number. */
+static inline void mpfr_saturate_into(mpfr_t x, enum hc_format format, enum hc_direction direction)
+{
+    const struct hc_format_info *f = &hc_formats[format];
+    bool nan = mpfr_nan_p(x) != 0;
+    int sign = f->sign && mpfr_signbit(x);
+    mpfr_round_into(x, format, direction);
+    if (nan || mpfr_number_p(x))
+        return;
+    mpfr_set_d(x, mpfr_most[format], MPFR_RNDN);
+    if (mpfr_most[format] == 0) { /* 2^p - 1 units in the last place */
+        mpfr_set_ui_2exp(x, 1, f->precision, MPFR_RNDN);
+        mpfr_sub_ui(x, x, 1, MPFR_RNDN);
+        mpfr_mul_2si(x, x, f->emax - f->precision + 1, MPFR_RNDN);
+    }
+    mpfr_setsign(x, x, sign, MPFR_RNDN);
 }
 
 /* The bits of x, which is a value of the format (`nan` is returned for NaN). */
@@ -85,6 +109,8 @@ static inline uint64_t mpfr_bits(mpfr_srcptr x, enum hc_format format, uint64_t 
     uint64_t integer = mpz_get_ui(z); /* of |z| */
     mpz_clear(z);
     uint64_t biased = exponent < f->emin ? 0 : (uint64_t)(exponent - f->emin);
+    if (f->special == HC_SPECIAL_E8M0) /* whose codes are the exponents */
+        return biased;
     return sign | ((biased << fraction) + integer) << shift;
 }
 
