@@ -7,6 +7,7 @@
 /* The compiler's own choice of vectors is 32 bytes, also where the processor has longer ones. */
 enum { BYTES = 64, CODES = BYTES / 2, WORDS = BYTES / 4 };
 
+typedef uint8_t bytes __attribute__((vector_size(BYTES), aligned(1), may_alias));
 typedef uint16_t codes __attribute__((vector_size(BYTES), aligned(2), may_alias));
 typedef uint32_t words __attribute__((vector_size(BYTES), aligned(4), may_alias));
 
@@ -42,6 +43,18 @@ HC_CLONES bool hc_strays_from(const uint16_t *want, uint16_t shift, const uint16
     for (; i < n; i++)
         rest |= (uint16_t)((uint16_t)(want[i] + shift) ^ got[i]);
     return any(&bits) || rest;
+}
+
+HC_CLONES bool hc_strays8(uint8_t want, const uint8_t *got, uint32_t n)
+{
+    bytes bits = {0};
+    uint8_t rest = 0;
+    uint32_t i = 0;
+    for (; i + BYTES <= n; i += BYTES)
+        bits |= *(const bytes *)(got + i) ^ want;
+    for (; i < n; i++)
+        rest |= (uint8_t)(got[i] ^ want);
+    return any((const codes *)&bits) || rest;
 }
 
 /* A comparison of vectors gives all ones where it holds. */

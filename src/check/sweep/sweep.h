@@ -22,6 +22,13 @@
    Standard: also 16 seeded blocks of 65,536 neighbours. Exhaustive: all 2^32 inputs. */
 void hc_sweep_from_fp32(struct hc_check *check, enum hc_format to, enum hc_direction direction);
 
+/* cast from fp32 to a format of one byte, to nearest, saturating or not. The levels are those of
+   hc_sweep_from_fp32. */
+void hc_sweep_into_byte(struct hc_check *check, enum hc_format to, bool saturate);
+
+/* cast from fp16 and from bf16 to a format of one byte, all 65,536 codes each. */
+void hc_sweep_16_bits_into_byte(struct hc_check *check, enum hc_format to, bool saturate);
+
 /* cast from fp64 to fp16 or bf16 in that direction, at every value of the target, every middle
    between two, and the fp64 values beside these. */
 void hc_sweep_from_fp64(struct hc_check *check, enum hc_format to, enum hc_direction direction);
