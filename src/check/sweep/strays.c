@@ -45,7 +45,7 @@ HC_CLONES bool hc_strays_from(const uint16_t *want, uint16_t shift, const uint16
     return any(&bits) || rest;
 }
 
-HC_CLONES bool hc_strays8(uint8_t want, const uint8_t *got, uint32_t n)
+HC_CLONES bool hc_strays8(uint8_t want, uint8_t mask, const uint8_t *got, uint32_t n)
 {
     bytes bits = {0};
     uint8_t rest = 0;
@@ -54,7 +54,8 @@ HC_CLONES bool hc_strays8(uint8_t want, const uint8_t *got, uint32_t n)
         bits |= *(const bytes *)(got + i) ^ want;
     for (; i < n; i++)
         rest |= (uint8_t)(got[i] ^ want);
-    return any((const codes *)&bits) || rest;
+    bits &= mask;
+    return any((const codes *)&bits) || rest & mask;
 }
 
 /* A comparison of vectors gives all ones where it holds. */

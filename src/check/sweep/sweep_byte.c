@@ -43,12 +43,14 @@ static struct hc_call call_of(const struct sweep *sweep, struct buffers *buffers
     return call;
 }
 
-/* Compares n results of neighbouring patterns, which are all of that run. */
+/* Compares n results of neighbouring patterns, which are all of that run. e4m3's NaN, which half of
+   all inputs become, has either sign. */
 static void compare_run(const struct sweep *sweep, int run, uint32_t first, const uint8_t *got,
                         uint32_t n, struct hc_miss *miss)
 {
     const struct hc_runs8 *runs = &sweep->runs[first >> 31];
-    if (!hc_strays8(runs->code[run], got, n))
+    bool either = runs->nan[run] && hc_formats[sweep->to].special == HC_SPECIAL_FN;
+    if (!hc_strays8(runs->code[run], either && hc_formats[sweep->to].sign ? 0x7f : 0xff, got, n))
         return;
     for (uint32_t i = 0; i < n; i++)
         if (!hc_runs8_right(runs, run, sweep->to, got[i]))
