@@ -5,6 +5,7 @@
 
 static const struct hc_subject subjects[] = {
     {"scaler/", "RULE", "seed steps interval initial ", hc_scaler_gen, hc_scaler_verify},
+    {"cast/", "FORMAT", "kind from round saturate ", hc_cast_gen, hc_cast_verify},
 };
 
 enum { SUBJECTS = sizeof subjects / sizeof subjects[0] };

@@ -1,5 +1,5 @@
-/* What halfcheck gen prints inputs for, and halfcheck verify judges by the answers: a loss scaler, a
-   conversion. Each kind has a folder in its name, as in "scaler/torch" and "cast/e4m3". */
+/* What halfcheck gen prints inputs for, and halfcheck verify judges by the answers: a loss scaler,
+   a conversion. Each kind has a folder in its name, as in "scaler/torch" and "cast/e4m3". */
 #ifndef HC_CLI_SUBJECT_H
 #define HC_CLI_SUBJECT_H
 
@@ -16,6 +16,7 @@ struct hc_gen {
     double initial;
     int kind;
     int from;
+    int direction;
     bool saturate;
 };
 
@@ -23,6 +24,7 @@ struct hc_gen {
 struct hc_verify {
     bool strict;
     int from;
+    int direction;
     bool saturate;
 };
 

@@ -1,5 +1,6 @@
 #include <stddef.h>
 
+#include "cli/cast/plan.h"
 #include "cli/scaler/plan.h"
 #include "cli/subject.h"
 
@@ -23,30 +24,48 @@ static bool takes(const struct hc_subject *subject, const struct hc_gen *gen)
 
 static int run(int argc, char **argv)
 {
-    struct hc_gen gen = {.kind = -1, .from = -1};
+    struct hc_gen gen = {.kind = -1, .from = -1, .direction = -1};
     const struct hc_option options[] = {
         {.name = "seed",
          .value = "N",
          .seed = &gen.seed,
-         .help = "seed of the random part of the trace (default 0)"},
+         .help = "scaler/: seed of the random part of the trace (default 0)"},
         {.name = "steps",
          .value = "N",
          .count = &gen.steps,
          .least = 1,
          .most = HC_PLAN_STEPS,
-         .help = "length of the trace (default: as long as it takes)"},
+         .help = "scaler/: length of the trace (default: as long as it takes)"},
         {.name = "interval",
          .value = "N",
          .count = &gen.interval,
          .least = 0,
          .most = HC_PLAN_INTERVAL,
-         .help = "clean steps before growth (default 0: the rule's own number)"},
+         .help = "scaler/: clean steps before growth (default 0: the rule's own number)"},
         {.name = "initial",
          .value = "X",
          .real = &gen.initial,
          .least = 0x1p-1074,
          .most = 0x1p1023,
-         .help = "the first scale, a power of two (default: the rule's own)"},
+         .help = "scaler/: the first scale, a power of two (default: the rule's own)"},
+        {.name = "kind",
+         .value = "K",
+         .choice = &gen.kind,
+         .choices = hc_cast_kinds,
+         .help = "cast/: which inputs, all, ties, specials or every (default all)"},
+        {.name = "from",
+         .value = "FORMAT",
+         .choice = &gen.from,
+         .choices = hc_cast_sources,
+         .help = "cast/: the format of the inputs, fp32, fp16 or bf16 (default fp32)"},
+        {.name = "round",
+         .value = "DIRECTION",
+         .choice = &gen.direction,
+         .choices = hc_cast_directions,
+         .help = "cast/: nearest, toward-zero, upward or downward (default nearest)"},
+        {.name = "saturate",
+         .flag = &gen.saturate,
+         .help = "cast/: overflow and infinity become the largest number"},
         {0},
     };
     int words;
@@ -61,11 +80,16 @@ static int run(int argc, char **argv)
 
 const struct hc_command hc_command_gen = {
     .name = "gen",
-    .usage = "scaler/RULE [options]",
-    .summary = "print test inputs for a loss scaler of your own (see verify)",
+    .usage = "scaler/RULE|cast/FORMAT [options]",
+    .summary = "print test inputs for a loss scaler or conversion of your own (see verify)",
     .text =
-        "Prints a trace. Its first line begins with # and says which trace it is; echo it\n"
-        "unchanged. Then comes one step a line:\n\n"
+        "The first line begins with # and says what is printed; echo it unchanged. What\n"
+        "follows is answered by the program under test, and verify judges the answers.\n\n"
+        "cast/FORMAT: a conversion to a format of one byte. A line is the bits of an input in\n"
+        "hexadecimal digits. The program prints it again with the code behind it:\n\n"
+        "  halfcheck gen cast/e4m3 --saturate | ./my-cast | halfcheck verify cast/e4m3\n\n"
+        "halfcheck help vectors says which inputs these are.\n\n"
+        "scaler/RULE: a loss scaler. One step a line:\n\n"
         "  STEP STEPS FOUND\n\n"
         "STEP counts from 1 to STEPS. FOUND says what the gradients of that step hold: 0 if\n"
         "all are finite, else inf, -inf or nan. The program under test gives that to its\n"

@@ -12,6 +12,7 @@
 #include "cli/command.h"
 #include "cli/lists.h"
 #include "hc_benches_list.h"
+#include "num/format.h"
 
 static bool is_new(struct hc_candidates *c, const char *group, size_t length)
 {
@@ -104,6 +105,13 @@ static void offer_benches(struct hc_candidates *c)
             hc_candidate_offer(c, "", tables[t]->benches[b].name, NULL);
 }
 
+static void offer_casts(struct hc_candidates *c)
+{
+    for (int f = 0; f < HC_FORMAT_COUNT; f++)
+        if (hc_formats[f].bytes == 1 && !hc_is_integer(&hc_formats[f]))
+            hc_candidate_offer(c, "cast/", hc_formats[f].name, NULL);
+}
+
 /* What the words in capitals of usages and options stand for. One that is missing here stands for
    something that only its user knows. */
 static const struct meaning {
@@ -125,6 +133,8 @@ static const struct meaning {
     {.word = "NAME", .command = "explain", .list = "ops", .prefix = "op/"},
     {.word = "OP", .list = "ops", .prefix = ""},
     {.word = "RULE", .list = "scalers", .prefix = "scaler/"},
+    {.word = "FORMAT", .command = "vectors", .list = "formats", .prefix = ""},
+    {.word = "FORMAT", .offer = offer_casts},
     {.word = "PATTERN", .command = "bench", .offer = offer_benches},
     {.word = "PATTERN", .command = "selftest", .list = "faults", .prefix = ""},
     {.word = "PATTERN", .offer = offer_cases},

@@ -1,0 +1,34 @@
+/* What answers to the inputs of a plan show: whether each is right, which mistakes would have
+   shown, and which explain the wrong ones. */
+#ifndef HC_CLI_CAST_JUDGE_H
+#define HC_CLI_CAST_JUDGE_H
+
+#include "cli/cast/mistakes.h"
+
+/* Wrong answers whose explanations are kept. */
+enum { HC_CAST_KEPT = 1 << 16 };
+
+struct hc_cast_judge {
+    struct hc_cast_plan plan;
+    long long answers; /* that were judged */
+    long long unjudged;
+    long long wrong;
+    uint64_t possible; /* a bit for each mistake that some input can show */
+    uint64_t shown;    /* that some input so far does show */
+    uint64_t alone;    /* that explains every answer so far, right or wrong */
+    uint64_t within;   /* that gives every right answer so far */
+    long long explains[HC_CAST_MAX_MISTAKES]; /* wrong answers */
+    uint64_t *kept;                           /* of each wrong answer, the mistakes that give it */
+};
+
+/* False without memory. */
+bool hc_cast_judge_open(struct hc_cast_judge *judge, const struct hc_cast_plan *plan);
+void hc_cast_judge_close(struct hc_cast_judge *judge);
+
+/* Takes the next answer, and returns whether it is right or not judged. */
+bool hc_cast_judge_add(struct hc_cast_judge *judge, uint32_t input, uint32_t code);
+
+/* Prints lines that say what explains the wrong answers, or nothing. */
+void hc_cast_judge_explain(const struct hc_cast_judge *judge);
+
+#endif

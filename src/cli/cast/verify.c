@@ -1,0 +1,210 @@
+#include <errno.h>
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli/cast/judge.h"
+#include "cli/subject.h"
+
+enum { LINE = 256 };
+
+struct reading {
+    const char *name;
+    struct hc_cast_plan plan; /* from the options, or from the first line */
+    bool listed;              /* there is a first line, and with it a list of inputs */
+    uint32_t *inputs;
+    size_t count;
+    size_t at; /* inputs of the list that were answered */
+    struct hc_cast_judge judge;
+    bool open;
+    long long line;
+    bool failed;
+};
+
+static int bad_line(const struct reading *r, const char *what, const char *line)
+{
+    return hc_complain("verify: standard input:%lld: %s: '%.*s'", r->line, what,
+                       (int)strcspn(line, "\n"), line);
+}
+
+static int no_memory(void)
+{
+    return hc_complain("verify: no memory for the inputs");
+}
+
+static int open_judge(struct reading *r)
+{
+    if (!r->open && !hc_cast_judge_open(&r->judge, &r->plan))
+        return no_memory();
+    r->open = true;
+    return HC_AS_CLAIMED;
+}
+
+/* Takes the plan of the first line. Options may say what it says, and nothing else. */
+static int take_plan(struct reading *r, const char *line, const struct hc_cast_options *options)
+{
+    struct hc_cast_plan plan;
+    if (hc_cast_plan_read(line, &plan) != HC_AS_CLAIMED)
+        return HC_WRONG;
+    if (plan.to != r->plan.to)
+        return hc_complain("verify: the inputs are of cast/%s, not of %s", hc_formats[plan.to].name,
+                           r->name);
+    if ((options->from >= 0 && plan.from != r->plan.from) ||
+        (options->direction >= 0 && plan.direction != r->plan.direction) ||
+        (options->saturate && !plan.saturate))
+        return hc_complain("verify: the options are not those of the first line: '%.*s'",
+                           (int)strcspn(line, "\r\n"), line);
+    r->plan = plan;
+    r->listed = true;
+    r->inputs = hc_cast_inputs(&plan, &r->count);
+    return r->inputs ? HC_AS_CLAIMED : no_memory();
+}
+
+/* Reads a word of up to `digits` hexadecimal digits. */
+static bool read_bits(const char *word, int digits, uint32_t *bits)
+{
+    word += 2 * (word[0] == '0' && (word[1] == 'x' || word[1] == 'X'));
+    size_t length = strspn(word, "0123456789abcdefABCDEF");
+    *bits = (uint32_t)strtoul(word, NULL, 16);
+    return length > 0 && word[length] == '\0' && length <= (size_t)digits;
+}
+
+static void print_number(enum hc_format format, uint32_t bits)
+{
+    double x = hc_decode(format, bits);
+    printf("%0*" PRIx32 " (", hc_cast_digits(format), bits);
+    if (hc_formats[format].bytes == 1 && bits >> hc_formats[format].bits)
+        printf("no code)");
+    else if (isnan(x))
+        printf("nan)");
+    else
+        printf("%.9g)", x);
+}
+
+static void begin_failure(struct reading *r)
+{
+    printf("FAIL %s: answer %lld", r->name, r->judge.answers + r->judge.unjudged);
+    if (r->listed)
+        printf(" of %zu", r->count);
+    printf(": ");
+    r->failed = true;
+}
+
+static int take_answer(struct reading *r, uint32_t input, uint32_t code)
+{
+    if (r->listed && (r->at == r->count || r->inputs[r->at] != input)) {
+        r->judge.answers += !r->failed;
+        if (r->failed)
+            return HC_AS_CLAIMED;
+        begin_failure(r);
+        if (r->at == r->count)
+            printf("after the last input came %0*" PRIx32 "\n", hc_cast_digits(r->plan.from),
+                   input);
+        else
+            printf("sent %0*" PRIx32 ", got back %0*" PRIx32 "\n", hc_cast_digits(r->plan.from),
+                   r->inputs[r->at], hc_cast_digits(r->plan.from), input);
+        return HC_CLAIM_FAILED;
+    }
+    r->at++;
+    if (hc_cast_judge_add(&r->judge, input, code) || r->failed)
+        return HC_AS_CLAIMED;
+    begin_failure(r);
+    print_number(r->plan.from, input);
+    printf(": want ");
+    print_number(r->plan.to, hc_cast_want(&r->plan, input));
+    printf(", got ");
+    print_number(r->plan.to, code);
+    printf("\n");
+    return HC_AS_CLAIMED;
+}
+
+static int read_line(struct reading *r, const char *line, const struct hc_cast_options *options)
+{
+    char word[2][24];
+    int end = 0;
+    uint32_t input;
+    uint32_t code;
+    if (!r->open && !r->listed && hc_cast_plan_is(line))
+        return take_plan(r, line, options);
+    if (line[strspn(line, " \t\r\n")] == '\0' || line[0] == '#')
+        return HC_AS_CLAIMED;
+    if (sscanf(line, "%23s %23s %n", word[0], word[1], &end) != 2 || line[end] != '\0')
+        return bad_line(r, "the line is not INPUT CODE", line);
+    if (!read_bits(word[0], hc_cast_digits(r->plan.from), &input))
+        return bad_line(r, "INPUT is not the bits of a number in hexadecimal digits", line);
+    if (!read_bits(word[1], 2, &code))
+        return bad_line(r, "CODE is not one byte in hexadecimal digits", line);
+    int status = open_judge(r);
+    return status == HC_AS_CLAIMED ? take_answer(r, input, code) : status;
+}
+
+static int read_all(struct reading *r, const struct hc_cast_options *options)
+{
+    char line[LINE];
+    int status = HC_AS_CLAIMED;
+    while (status == HC_AS_CLAIMED && fgets(line, sizeof line, stdin)) {
+        r->line++;
+        status = strlen(line) == LINE - 1
+                     ? bad_line(r, "a line is longer than 254 characters", line)
+                     : read_line(r, line, options);
+    }
+    if (status == HC_AS_CLAIMED && ferror(stdin))
+        return hc_complain("verify: standard input: %s", strerror(errno));
+    if (status == HC_AS_CLAIMED && !r->open)
+        return hc_complain("verify: standard input has no answer");
+    if (status == HC_AS_CLAIMED && r->listed && r->at < r->count && !r->failed) {
+        r->judge.answers++;
+        begin_failure(r);
+        printf("no answer came back\n");
+    }
+    return status;
+}
+
+static int count_bits(uint64_t mask)
+{
+    int n = 0;
+    for (; mask; mask &= mask - 1)
+        n++;
+    return n;
+}
+
+/* Inputs that cannot tell a mistake from the definition have not tested for it. */
+static int conclude(const struct reading *r, bool strict)
+{
+    const struct hc_cast_judge *j = &r->judge;
+    uint64_t unseen = j->possible & ~j->shown;
+    if (r->failed) {
+        if (j->wrong > 0) {
+            printf("     wrong: %lld of %lld answers\n", j->wrong, j->answers);
+            hc_cast_judge_explain(j);
+        }
+        return HC_CLAIM_FAILED;
+    }
+    printf("%s %s: all %lld answers are right; %d of %d wrong conversions would have shown\n",
+           unseen ? "MISTRUSTED" : "PASS", r->name, j->answers, count_bits(j->possible & j->shown),
+           count_bits(j->possible));
+    if (j->unjudged)
+        printf("     not judged: %lld, because tools do not agree on such inputs\n", j->unjudged);
+    for (int m = 0; m < hc_cast_mistake_count; m++)
+        if (unseen >> m & 1)
+            printf("     no input shows whether %s\n", hc_cast_mistakes[m].what);
+    return unseen && strict ? HC_CLAIM_FAILED : HC_AS_CLAIMED;
+}
+
+int hc_cast_verify(const char *name, const struct hc_verify *verify)
+{
+    const struct hc_cast_options options = {verify->from, -1, verify->direction, verify->saturate};
+    struct reading r = {.name = name};
+    int status = hc_cast_plan_for("verify", name + sizeof "cast/" - 1, &options, &r.plan);
+    if (status != HC_AS_CLAIMED)
+        return status;
+    status = read_all(&r, &options);
+    hc_subject_drain();
+    if (status != HC_WRONG)
+        status = conclude(&r, verify->strict);
+    hc_cast_judge_close(&r.judge);
+    free(r.inputs);
+    return status;
+}
