@@ -209,6 +209,11 @@ static void list_corrections(json_t *rows)
 
 static void list_formats(json_t *rows)
 {
+    /* What is too large becomes this, if it does not saturate. */
+    static const char *const beyond[] = {
+        [HC_SPECIAL_IEEE] = "infinity", [HC_SPECIAL_FN] = "NaN",
+        [HC_SPECIAL_FNUZ] = "NaN",      [HC_SPECIAL_NONE] = "the largest number",
+        [HC_SPECIAL_E8M0] = "NaN",      [HC_SPECIAL_INTEGER] = "the largest number"};
     for (int f = 0; f < HC_FORMAT_COUNT; f++) {
         const struct hc_format_info *format = &hc_formats[f];
         json_t *o = row(rows, format->name);
@@ -219,6 +224,8 @@ static void list_formats(json_t *rows)
         put_real(o, "largest", hc_format_max((enum hc_format)f));
         put_real(o, "smallest", hc_format_tiny((enum hc_format)f));
         put_real(o, "unit roundoff", hc_format_unit((enum hc_format)f));
+        put_number(o, "bits", format->bits);
+        put(o, "overflow", beyond[format->special]);
     }
 }
 

@@ -1,7 +1,7 @@
 /* halfcheck gen cast/FORMAT, verify cast/FORMAT and vectors, with conversions in Python. */
 #include "cli/testing.h"
 
-#define PYTHON "python3 " HC_SOURCE "/cases/rounding/conversion.py "
+#define PYTHON "python3 '" HC_SOURCE "/cases/rounding/conversion.py' "
 
 static const struct ran *run_conversion(const char *format, const char *options,
                                         const char *mistakes)

@@ -18,7 +18,8 @@ Test(list, every_subject_has_rows_with_the_name_first, .init = enter_folder)
     }
     cr_expect_eq(lines_of(run_shell("$hc list ops")->out), HC_OP_COUNT);
     const struct ran *ran = run_shell("$hc list formats | grep ^fp16");
-    cr_expect_str_eq(ran->out, "fp16\t11\t-14\t15\t2\t0x1.ffcp+15\t0x1p-24\t0x1p-11\n");
+    cr_expect_str_eq(ran->out,
+                     "fp16\t11\t-14\t15\t2\t0x1.ffcp+15\t0x1p-24\t0x1p-11\t16\tinfinity\n");
 }
 
 Test(list, units_have_their_numbers_and_where_these_come_from, .init = enter_folder)
