@@ -133,14 +133,14 @@ static struct hc_value *round_constant(struct hc_evaluation *e, const struct hc_
                                        const struct hc_value *v)
 {
     struct hc_value *y = hc_new_value(e, v->list, v->n);
-    double u = hc_format_unit(cast->format);
-    double tiny = hc_format_tiny(cast->format);
     bool directed = cast->direction != HC_NEAREST;
     for (int64_t i = 0; y && i < v->n; i++) {
         bool exact;
         double rounded = hc_round_real(v->real[i], cast->format, cast->direction, &exact);
         y->want[i] = y->got[i] = rounded;
-        y->rad[i] = up(v->real_rad[i] + hc_radius_rounding(rounded, u, tiny, directed, exact));
+        y->rad[i] =
+            up(v->real_rad[i] + hc_radius_rounding_in(cast->format, hc_real_double(v->real[i]),
+                                                      rounded, directed, exact));
         (void)hc_real_copy(y->real[i], v->real[i]);
         y->real_rad[i] = v->real_rad[i];
         hc_note_constant(e, cast, v->real[i], rounded);

@@ -94,8 +94,8 @@ double hc_round_real(const struct hc_real *x, enum hc_format format, enum hc_dir
     if (isinf(split.hi) && !hc_real_is_inf(x) && direction != HC_NEAREST)
         split = (struct hc_exact){copysign(DBL_MAX, split.hi), copysign(1, split.hi), 0};
     double y = hc_decode(format, hc_encode(format, split.hi, split.lo, direction));
-    *exact =
-        (y == split.hi && split.lo == 0 && (isinf(y) != 0) == hc_real_is_inf(x)) || isnan(split.hi);
+    *exact = (y == split.hi && split.lo == 0 && (isinf(y) != 0) == hc_real_is_inf(x)) ||
+             (isnan(split.hi) && isnan(y));
     return y;
 }
 
@@ -115,7 +115,7 @@ struct hc_defined hc_define(struct hc_scratch *scratch, const struct hc_operatio
         enum hc_format format = operation->format;
         y.value = hc_decode(format, hc_encode(format, x[0], 0, operation->direction));
         y.before = x[0];
-        y.exact = y.value == x[0] || isnan(x[0]);
+        y.exact = y.value == x[0] || (isnan(x[0]) && isnan(y.value));
         return y;
     }
     bool ends = false; /* an operand is infinite */

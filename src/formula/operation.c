@@ -133,8 +133,8 @@ static void operate_format(struct hc_evaluation *e, const struct hc_operation *o
     }
     struct hc_defined result = hc_define(&e->scratch, operation, want);
     bool directed = operation->direction != HC_NEAREST;
-    double rounding = hc_radius_rounding(result.value, hc_format_unit(operation->format),
-                                         hc_format_tiny(operation->format), directed, result.exact);
+    double rounding = hc_radius_rounding_in(operation->format, result.before, result.value,
+                                            directed, result.exact);
     y->rad[at] = sum_up(hc_radius_apply(f, disc, result.before), rounding);
     y->want[at] = result.value;
     hc_note(e, operation, want, &result);

@@ -40,6 +40,23 @@ double hc_radius_rounding(double result, double u, double tiny, bool directed, b
     return (directed ? 2 : 1) * fmax(u * binade, fmax(tiny / 2, 0x1p-1074));
 }
 
+/* Rounding to nearest reaches half an ulp, u 2^emax, beyond the largest number. e8m0 has its
+   smallest number for 0, and for all below. */
+double hc_radius_rounding_in(enum hc_format format, double before, double result, bool directed,
+                             bool exact)
+{
+    const struct hc_format_info *f = &hc_formats[format];
+    double u = hc_format_unit(format);
+    double tiny = hc_format_tiny(format);
+    double reach = hc_format_max(format) + (directed ? 0 : ldexp(u, f->emax));
+    bool beyond = isfinite(result) && !(fabs(before) <= reach);
+    bool turned = !f->sign && before < 0;
+    bool raised = f->special == HC_SPECIAL_E8M0 && fabs(before) < tiny;
+    if (!exact && (beyond || turned || raised))
+        return unknown;
+    return hc_radius_rounding(result, u, tiny, directed, exact);
+}
+
 /* (x' +- y') - (x +- y) = (x' - x) +- (y' - y). */
 static double add(const struct hc_disc *d, double value)
 {

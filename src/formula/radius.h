@@ -5,6 +5,7 @@
 #include <stdbool.h>
 
 #include "formula/function.h"
+#include "num/format.h"
 
 /* A computed number and how far the real number that it stands for is from it at most. rad 0 says
    that the real number is the computed one: {inf, 0} is infinity, {NaN, 0} is NaN. An infinite rad,
@@ -24,6 +25,12 @@ struct hc_disc {
    or a NaN that stays one is. Infinite if a finite number became infinite or NaN, or if a directed
    rounding stopped at the largest finite number. */
 double hc_radius_rounding(double result, double u, double tiny, bool directed, bool exact);
+
+/* The same of a number that is `before` to fp64's accuracy, into a format. Also infinite where the
+   format has another number in its place: the largest number for one beyond it or for a NaN, a
+   positive number for a negative one or for 0. */
+double hc_radius_rounding_in(enum hc_format format, double before, double result, bool directed,
+                             bool exact);
 
 /* A bound on |f(mids) - f(reals)| for real numbers in the operands' discs, where f is no rounding:
    hc_radius_rounding is to be added. The real operands lie in f's domain: where the real result of

@@ -8,8 +8,10 @@
 
 Test(radius_corners, rounding_errors_lie_within_the_bound_and_reach_it)
 {
-    static const enum hc_format formats[] = {HC_FP64, HC_FP32, HC_TF32, HC_BF16,
-                                             HC_FP16, HC_E4M3, HC_E5M2};
+    static const enum hc_format formats[] = {
+        HC_FP64,     HC_FP32,     HC_TF32, HC_BF16, HC_FP16, HC_E4M3, HC_E5M2,
+        HC_E4M3FNUZ, HC_E5M2FNUZ, HC_E2M3, HC_E3M2, HC_E2M1, HC_E8M0, HC_UE4M3,
+    };
     for (size_t f = 0; f < sizeof formats / sizeof *formats; f++)
         for (int direction = 0; direction < HC_DIRECTION_COUNT; direction++) {
             enum hc_format format = formats[f];
@@ -24,17 +26,25 @@ Test(radius_corners, rounding_errors_lie_within_the_bound_and_reach_it)
                 double lo = format == HC_FP64 ? (hc_draw_uniform() - 0.5) * ulp : 0;
                 double r = hc_decode(format, hc_encode(format, hi, lo, direction));
                 bool exact = r == hi && lo == 0;
-                double bound = hc_radius_rounding(r, hc_format_unit(format), hc_format_tiny(format),
-                                                  directed, exact);
+                double bound = hc_radius_rounding_in(format, hi, r, directed, exact);
                 double error = fabs((r - hi) - lo);
                 cr_assert(isfinite(r) || isinf(bound));
                 cr_assert(isinf(bound) || error <= bound, "%s %d: %a + %a -> %a, bound %a",
                           info->name, direction, hi, lo, r, bound);
                 best = isinf(bound) || exact ? best : fmax(best, error / bound);
             }
-            cr_assert(best > (format == HC_FP64 ? 0.4 : 0.9), "%s %d: %g", info->name, direction,
-                      best);
+            cr_assert(best > (format == HC_FP64 || format == HC_E8M0 ? 0.4 : 0.9), "%s %d: %g",
+                      info->name, direction, best);
         }
+    cr_assert_eq(hc_radius_rounding_in(HC_E4M3, 463, 448, false, false), 16);
+    cr_assert_eq(hc_radius_rounding_in(HC_E4M3, 600, 448, true, false), INFINITY);
+    cr_assert_eq(hc_radius_rounding_in(HC_E4M3FNUZ, 250, 240, true, false), INFINITY);
+    cr_assert_eq(hc_radius_rounding_in(HC_E2M1, 7, 6, false, false), 1);
+    cr_assert_eq(hc_radius_rounding_in(HC_E2M1, 8, 6, false, false), INFINITY);
+    cr_assert_eq(hc_radius_rounding_in(HC_E2M1, INFINITY, 6, false, false), INFINITY);
+    cr_assert_eq(hc_radius_rounding_in(HC_E2M1, NAN, 6, false, false), INFINITY);
+    cr_assert_eq(hc_radius_rounding_in(HC_UE4M3, -1, 1, false, false), INFINITY);
+    cr_assert_eq(hc_radius_rounding_in(HC_E8M0, 0, 0x1p-127, false, false), INFINITY);
     cr_assert_eq(hc_radius_rounding(INFINITY, 0x1p-11, 0x1p-24, false, true), 0);
     cr_assert_eq(hc_radius_rounding(NAN, 0x1p-11, 0x1p-24, false, true), 0);
     cr_assert_eq(hc_radius_rounding(65504, 0x1p-11, 0x1p-24, true, false), INFINITY);

@@ -180,6 +180,19 @@ static void tell_distance(const struct hc_calc_run *run, int item, int arm, char
                    finite ? bound : "");
 }
 
+/* A format without infinity and NaN has a number in their place. */
+static void tell_number(const struct hc_calc_run *run, int item, int arm, char *sentence)
+{
+    char name[HC_CALC_NAME];
+    char number[HC_NUMBER_TEXT];
+    const struct hc_calc_cell *cell = &run->last.cell[item][arm];
+    double real = run->last.real[item].value.hi;
+    hc_calc_name(run, item, HC_CALC_NAME - 1, name);
+    hc_number_text(number, cell->format, cell->want, 0);
+    (void)snprintf(sentence, HC_CALC_SENTENCE, "%s is %s, and the real number is %s", name, number,
+                   isnan(real) ? "NaN" : "infinite");
+}
+
 int hc_calc_sentences(const struct hc_calc_run *run, int arm,
                       char sentence[HC_CALC_TOLD][HC_CALC_SENTENCE])
 {
@@ -193,6 +206,8 @@ int hc_calc_sentences(const struct hc_calc_run *run, int arm,
             tell_stall(run, i, arm, births, sentence[told++]);
         else if (course->parts >= 0 && isfinite(off))
             tell_distance(run, i, arm, sentence[told++]);
+        else if (course->parts >= 0 && isfinite(run->last.cell[i][arm].want))
+            tell_number(run, i, arm, sentence[told++]);
     }
     if (told > 0)
         return told;

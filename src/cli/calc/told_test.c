@@ -180,3 +180,26 @@ Test(calc, everything_fits_into_80_columns, .init = enter_folder)
             cr_expect_leq(end - at, 80, "%.*s", (int)(end - at), at);
     }
 }
+
+Test(told, formats_below_half_have_no_bound_where_they_put_another_number, .init = enter_folder)
+{
+    static const struct {
+        const char *formula;
+        const char *says;
+    } rows[] = {
+        {"x = 6.9; y = fp32(e2m1(x))", "y is 0.9 (1.9e6 ulp) off, within its running bound of 1.1"},
+        {"x = 100; y = fp32(e2m1(x))", "y is 94 (1.3e7 ulp) off; its running bound is infinite"},
+        {"x = inf; y = fp32(e2m1(x))", "y is 6, and the real number is infinite"},
+        {"y = fp32(e3m2(nan))", "y is 28, and the real number is NaN"},
+        {"x = -1; y = fp32(e8m0(x))", "y is 2 (1.7e7 ulp) off; its running bound is infinite"},
+        {"x = 0; y = fp32(e8m0(x))", "off; its running bound is infinite"},
+        {"x = -3; y = fp32(ue4m3(x))", "off; its running bound is infinite"},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        char line[160];
+        (void)snprintf(line, sizeof line, "$hc calc '%s' --in fp32 --show y", rows[i].formula);
+        const struct ran *ran = run_shell(line);
+        cr_expect_eq(ran->status, 0, "%s", ran->err);
+        cr_expect_not_null(strstr(ran->out, rows[i].says), "%s: %s", line, ran->out);
+    }
+}
