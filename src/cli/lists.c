@@ -236,6 +236,8 @@ const struct hc_list hc_lists[] = {
     {"backends", list_backends, false},
     {"recipes", list_recipes, false},
     {"scalers", list_scalers, false},
+    {"scales", hc_list_scales, false},
+    {"scale-differences", hc_list_scale_differences, false},
     {"wrappers", hc_list_wrappers, false},
     {"faults", list_faults, false},
     {"formats", list_formats, false},

@@ -17,7 +17,9 @@ struct hc_list {
     bool wrapped;
 };
 
-/* The rows of `list units` and `list wrappers`. */
+/* The rows of `list units`, `list wrappers` and so on. */
+void hc_list_scales(json_t *rows);
+void hc_list_scale_differences(json_t *rows);
 void hc_list_units(json_t *rows);
 void hc_list_wrappers(json_t *rows);
 

@@ -101,6 +101,7 @@ static void print_others(FILE *out)
         {"ops", "operations on tensors, each with a contract"},
         {"recipes", "ways to place fp16 and bf16 in a training"},
         {"scalers", "rules of loss scalers"},
+        {"scales", "rules that scale tensors below half"},
         {"wrappers", "ways to average gradients over ranks"},
         {"formats", "floating-point formats"},
         {"units", "matrix units of GPUs and CPUs, to the bit"},

@@ -8,8 +8,9 @@
 
 Test(list, every_subject_has_rows_with_the_name_first, .init = enter_folder)
 {
-    const char *names[] = {"cases",   "ops",   "backends", "recipes",    "scalers",     "faults",
-                           "formats", "units", "reports",  "mechanisms", "corrections", "wrappers"};
+    const char *names[] = {"cases",       "ops",      "backends", "recipes",          "scalers",
+                           "faults",      "formats",  "units",    "reports",          "mechanisms",
+                           "corrections", "wrappers", "scales",   "scale-differences"};
     for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
         char line[64];
         (void)snprintf(line, sizeof line, "$hc list %s | cut -f1 | grep -c '^[a-z0-9/-]*'",

@@ -1,0 +1,150 @@
+/* Scale rules as rows, and where they differ. The second table is made by running the rules'
+   independent statements over directed amaxes. */
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "check/record/json.h"
+#include "cli/lists.h"
+#include "cli/scale/amaxes.h"
+#include "num/bits.h"
+#include "reference_scale.h"
+
+static void put(json_t *o, const char *key, const char *text)
+{
+    (void)json_object_set_new(o, key, text ? hc_json_text(text) : json_null());
+}
+
+static json_t *row(json_t *rows, const char *name)
+{
+    json_t *o = json_object();
+    put(o, "name", name);
+    (void)json_array_append_new(rows, o);
+    return o;
+}
+
+void hc_list_scales(json_t *rows)
+{
+    static const char *const kinds[] = {
+        [HC_SCALE_OF_FP32] = "one fp32 scale",
+        [HC_SCALE_OF_E8M0] = "a power of two a block",
+        [HC_SCALE_OF_LEVELS] = "ue4m3 a block, fp32 a tensor",
+    };
+    for (int r = HC_SCALE_GIVEN + 1; r < HC_SCALE_RULE_COUNT; r++) {
+        const struct hc_scale_rule_info *rule = &hc_scale_rules[r];
+        json_t *o = row(rows, rule->name);
+        put(o, "scales", kinds[rule->kind]);
+        put(o, "title", rule->title);
+        put(o, "source", rule->source);
+        put(o, "defects", rule->defects);
+    }
+    for (int r = 0; r < HC_DELAYED_RULE_COUNT; r++) {
+        const struct hc_delayed_rule_info *rule = &hc_delayed_rules[r];
+        json_t *o = row(rows, rule->name);
+        put(o, "scales", "one fp32 scale, from a history");
+        put(o, "title", rule->title);
+        put(o, "source", rule->source);
+        put(o, "defects", rule->defects);
+    }
+}
+
+/* How one rule differs from another over a list of amaxes. */
+struct difference {
+    int of, scales, elements; /* amaxes; where the scale differs; where what elements are multiplied
+                                 by does, under the same scale */
+    uint32_t amax;            /* the first of the first kind, or else of the second */
+    double want, got;         /* decoding scales there, or factors of elements */
+    double loss;              /* of the largest element, where it is above M times the scale */
+};
+
+static bool same(double x, double y)
+{
+    return x == y || (isnan(x) && isnan(y));
+}
+
+enum { TENSOR = 0x45400000 }; /* 3072, the tensor's amax for rules of two levels */
+
+/* What saturation takes from the block's largest element, as a part of it. */
+static double loss_of(enum hc_scale_rule rule, enum hc_format codes,
+                      const struct hc_stated_scale *s, double amax)
+{
+    double most = hc_format_max(codes) * s->decode *
+                  hc_stated_tensor_scale(rule, codes, (double)hc_fp32_value(TENSOR));
+    if (amax > (double)hc_fp32_value(TENSOR) && hc_scale_rules[rule].kind == HC_SCALE_OF_LEVELS)
+        return 0; /* no block of this tensor has it */
+    return isfinite(amax) && amax > most && s->decode > 0 ? (amax - most) / amax : 0;
+}
+
+static void compare(struct difference *d, enum hc_scale_rule base, enum hc_scale_rule rule,
+                    enum hc_format codes, uint32_t bits)
+{
+    double amax = (double)hc_fp32_value(bits);
+    double tensor = (double)hc_fp32_value(TENSOR);
+    struct hc_stated_scale want = hc_stated_scale(base, codes, HC_FP32, tensor, amax);
+    struct hc_stated_scale got = hc_stated_scale(rule, codes, HC_FP32, tensor, amax);
+    bool scale = same(want.decode, got.decode);
+    bool element = !scale || same(want.encode, got.encode);
+    d->of++;
+    d->loss = fmax(d->loss, loss_of(rule, codes, &got, amax));
+    if ((!scale && d->scales == 0) || (!element && d->scales == 0 && d->elements == 0)) {
+        d->amax = bits;
+        d->want = scale ? want.encode : want.decode;
+        d->got = scale ? got.encode : got.decode;
+    }
+    d->scales += !scale;
+    d->elements += !element;
+}
+
+/* The rule that those of a kind are compared with: the one that loses nothing, or the kernel's. */
+static enum hc_scale_rule base_of(enum hc_scale_rule rule)
+{
+    static const enum hc_scale_rule bases[] = {[HC_SCALE_OF_FP32] = HC_SCALE_TE_CURRENT,
+                                               [HC_SCALE_OF_E8M0] = HC_SCALE_MX_RP,
+                                               [HC_SCALE_OF_LEVELS] = HC_SCALE_NVFP4_TE};
+    return bases[hc_scale_rules[rule].kind];
+}
+
+static void put_number(json_t *o, const char *key, const char *format, double x, bool has)
+{
+    char text[40];
+    (void)snprintf(text, sizeof text, format, x);
+    put(o, key, has ? text : NULL);
+}
+
+static void add_difference(json_t *rows, enum hc_scale_rule rule, enum hc_format codes,
+                           const uint32_t *amaxes, int count)
+{
+    struct difference d = {0};
+    for (int i = 0; i < count; i++)
+        compare(&d, base_of(rule), rule, codes, amaxes[i]);
+    char witness[16];
+    (void)snprintf(witness, sizeof witness, "%08x", (unsigned)d.amax);
+    bool has = d.scales + d.elements > 0;
+    json_t *o = row(rows, hc_scale_rules[rule].name);
+    put(o, "against", hc_scale_rules[base_of(rule)].name);
+    put(o, "codes", hc_formats[codes].name);
+    (void)json_object_set_new(o, "amaxes", json_integer(d.of));
+    (void)json_object_set_new(o, "other scale", json_integer(d.scales));
+    (void)json_object_set_new(o, "other elements", json_integer(d.elements));
+    put(o, "first amax", has ? witness : NULL);
+    put_number(o, "want", "%a", d.want, has);
+    put_number(o, "got", "%a", d.got, has);
+    put_number(o, "worst loss", "%.1f %%", 100 * d.loss, true);
+}
+
+void hc_list_scale_differences(json_t *rows)
+{
+    static const enum hc_format codes_of[] = {HC_E4M3, HC_E5M2, HC_E2M1};
+    static uint32_t amaxes[HC_MOST_AMAXES];
+    for (int c = 0; c < 3; c++) {
+        struct hc_amaxes which = {.codes = codes_of[c], .stride = 1, .neighbours = 5};
+        int count = hc_amaxes(&which, amaxes, HC_MOST_AMAXES);
+        for (int r = HC_SCALE_GIVEN + 1; r < HC_SCALE_RULE_COUNT; r++) {
+            enum hc_scale_rule rule = (enum hc_scale_rule)r;
+            bool levels = hc_scale_rules[r].kind == HC_SCALE_OF_LEVELS;
+            if (rule != base_of(rule) && (codes_of[c] == HC_E2M1 || !levels) &&
+                (codes_of[c] == HC_E4M3 || hc_scale_rules[r].kind != HC_SCALE_OF_FP32))
+                add_difference(rows, rule, codes_of[c], amaxes, count);
+        }
+    }
+}

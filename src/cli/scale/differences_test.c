@@ -1,0 +1,49 @@
+/* list scale-differences against what was measured of the systems' own code, or follows from the
+   rules on paper. */
+#include "cli/testing.h"
+
+/* One row: rule, base, codes, and the columns from `other scale` on that are known. */
+static void expect_row(const char *rule, const char *codes, int scales, const char *first,
+                       const char *loss)
+{
+    char line[160], want[96];
+    (void)snprintf(line, sizeof line,
+                   "$hc list scale-differences | awk -F'\\t' '$1 == \"%s\" && $3 == \"%s\" "
+                   "{ print %s, $7, $10 }'",
+                   rule, codes, scales < 0 ? "\"-\"" : "$5");
+    if (scales < 0)
+        (void)snprintf(want, sizeof want, "- %s %s\n", first, loss);
+    else
+        (void)snprintf(want, sizeof want, "%d %s %s\n", scales, first, loss);
+    cr_expect_str_eq(run_shell(line)->out, want, "%s of %s: %s", rule, codes, run_shell(line)->out);
+}
+
+/* The least scale M 2^k with a >= M 2^k loses the part 1 - M / a: for floor, a is just below
+   2^(emax + 1), so that e4m3 loses 1 - 448/512, e5m2 1 - 57344/65536 and e2m1 1 - 6/8. Rounding to
+   nearest in the logarithm loses up to 1 - 1/sqrt 2, and down nearly half. */
+Test(differences, worst_losses_are_those_that_follow_from_the_rules, .init = enter_folder)
+{
+    expect_row("mx-floor", "e4m3", -1, "04600001", "12.5 %");
+    expect_row("mx-floor", "e5m2", -1, "07e00001", "12.5 %");
+    expect_row("mx-floor", "e2m1", -1, "01400001", "25.0 %");
+    expect_row("mx-even", "e4m3", -1, "04600001", "9.7 %");
+    expect_row("mx-even", "e5m2", -1, "07e00001", "6.7 %");
+    expect_row("mx-even", "e2m1", -1, "01400001", "14.3 %");
+    expect_row("mx-nearest", "e4m3", -1, "04600001", "29.3 %");
+    expect_row("mx-floor-div", "e2m1", -1, "01400001", "50.0 %");
+}
+
+/* Measured over all amaxes of CUDA's host conversion: one a format. */
+Test(differences, rounding_a_quotient_up_misses_one_amax_of_a_format, .init = enter_folder)
+{
+    expect_row("mx-te", "e4m3", 1, "04600001", "0.0 %");
+    expect_row("mx-te", "e5m2", 1, "07e00001", "0.0 %");
+    expect_row("mx-te", "e2m1", 1, "01400001", "0.0 %");
+    expect_row("mx-cublas", "e4m3", 1, "04600001", "0.0 %");
+}
+
+Test(differences, tests_of_transformer_engine_differ_from_its_kernel_at_inf_and_nan,
+     .init = enter_folder)
+{
+    expect_row("te-reference", "e4m3", 2, "7f800000", "0.0 %");
+}
