@@ -18,6 +18,11 @@ struct hc_gen {
     int from;
     int direction;
     bool saturate;
+    int codes;
+    int input;
+    int window;
+    int margin;
+    bool most_recent;
 };
 
 /* The options of verify, likewise. */
@@ -49,6 +54,8 @@ void hc_subject_drain(void);
 
 int hc_scaler_gen(const char *name, const struct hc_gen *options);
 int hc_scaler_verify(const char *name, const struct hc_verify *options);
+int hc_scale_gen(const char *name, const struct hc_gen *options);
+int hc_scale_verify(const char *name, const struct hc_verify *options);
 int hc_cast_gen(const char *name, const struct hc_gen *options);
 int hc_cast_verify(const char *name, const struct hc_verify *options);
 

@@ -63,7 +63,7 @@ struct hc_comm *hc_comm_world(void)
     static bool asked;
     static struct hc_comm *found;
     if (!asked) {
-        const struct timespec moment = {1, 0};
+        const struct timespec moment = {5, 0};
         struct hc_started started = hc_started();
         if (started.size > 1)
             found = open_world(&started);

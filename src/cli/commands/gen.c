@@ -1,6 +1,7 @@
 #include <stddef.h>
 
 #include "cli/cast/plan.h"
+#include "cli/scale/plan.h"
 #include "cli/scaler/plan.h"
 #include "cli/subject.h"
 
@@ -15,7 +16,10 @@ static bool takes(const struct hc_subject *subject, const struct hc_gen *gen)
     } options[] = {{"seed", gen->seed != 0},         {"steps", gen->steps != 0},
                    {"interval", gen->interval != 0}, {"initial", gen->initial != 0},
                    {"kind", gen->kind >= 0},         {"from", gen->from >= 0},
-                   {"saturate", gen->saturate}};
+                   {"round", gen->direction >= 0},   {"saturate", gen->saturate},
+                   {"codes", gen->codes >= 0},       {"input", gen->input >= 0},
+                   {"window", gen->window != 0},     {"margin", gen->margin != 0},
+                   {"most-recent", gen->most_recent}};
     for (size_t i = 0; i < sizeof options / sizeof options[0]; i++)
         if (!hc_subject_takes(subject, "gen", options[i].name, options[i].given))
             return false;
@@ -24,12 +28,12 @@ static bool takes(const struct hc_subject *subject, const struct hc_gen *gen)
 
 static int run(int argc, char **argv)
 {
-    struct hc_gen gen = {.kind = -1, .from = -1, .direction = -1};
+    struct hc_gen gen = {.kind = -1, .from = -1, .direction = -1, .codes = -1, .input = -1};
     const struct hc_option options[] = {
         {.name = "seed",
          .value = "N",
          .seed = &gen.seed,
-         .help = "scaler/: seed of the random part of the trace (default 0)"},
+         .help = "seed of the random part of the trace (default 0)"},
         {.name = "steps",
          .value = "N",
          .count = &gen.steps,
@@ -66,6 +70,31 @@ static int run(int argc, char **argv)
         {.name = "saturate",
          .flag = &gen.saturate,
          .help = "cast/: overflow and infinity become the largest number"},
+        {.name = "codes",
+         .value = "F",
+         .choice = &gen.codes,
+         .choices = hc_scale_code_names,
+         .help = "scale/RULE: format of the codes (default e4m3, nvfp4's e2m1)"},
+        {.name = "input",
+         .value = "F",
+         .choice = &gen.input,
+         .choices = hc_scale_input_names,
+         .help = "scale/RULE: format of the elements (default fp32)"},
+        {.name = "window",
+         .value = "N",
+         .count = &gen.window,
+         .least = 1,
+         .most = HC_SCALE_WINDOW,
+         .help = "scale/RULE: amaxes in the history (default 4)"},
+        {.name = "margin",
+         .value = "N",
+         .count = &gen.margin,
+         .least = 0,
+         .most = HC_SCALE_MARGIN,
+         .help = "scale/RULE: powers of two below the largest code (default 0)"},
+        {.name = "most-recent",
+         .flag = &gen.most_recent,
+         .help = "scale/RULE: the last amax alone, not the largest of the history"},
         {0},
     };
     int words;
@@ -80,8 +109,8 @@ static int run(int argc, char **argv)
 
 const struct hc_command hc_command_gen = {
     .name = "gen",
-    .usage = "scaler/RULE|cast/FORMAT [options]",
-    .summary = "print test inputs for a loss scaler or conversion of your own (see verify)",
+    .usage = "scaler/RULE|cast/FORMAT|scale/RULE [options]",
+    .summary = "print test inputs for a scaler, conversion or scale rule of your own",
     .text =
         "The first line begins with # and says what is printed; echo it unchanged. What\n"
         "follows is answered by the program under test, and verify judges the answers.\n\n"
@@ -89,6 +118,10 @@ const struct hc_command hc_command_gen = {
         "hexadecimal digits. The program prints it again with the code behind it:\n\n"
         "  halfcheck gen cast/e4m3 --saturate | ./my-cast | halfcheck verify cast/e4m3\n\n"
         "halfcheck help vectors says which inputs these are.\n\n"
+        "scale/RULE: a rule that scales tensors before they are rounded below half; halfcheck\n"
+        "list scales names them. A line is the number of a step, and the bits of an amax or of\n"
+        "a block's elements. The program prints it again with what the rule makes of it:\n\n"
+        "  halfcheck gen scale/mx-rp | ./my-rule | halfcheck verify scale/mx-rp\n\n"
         "scaler/RULE: a loss scaler. One step a line:\n\n"
         "  STEP STEPS FOUND\n\n"
         "STEP counts from 1 to STEPS. FOUND says what the gradients of that step hold: 0 if\n"

@@ -1,0 +1,93 @@
+/* Whose answers these are: every rule's answers to another rule's trace are told apart from the
+   right ones and named. */
+#include "cli/scale/diagnosis.h"
+
+#include <criterion/criterion.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli/scale/rounding.h"
+
+static struct hc_scale_plan plan_of(const char *rule)
+{
+    struct hc_scale_plan plan;
+    struct hc_gen options = {.codes = -1, .input = -1};
+    char name[64];
+    (void)snprintf(name, sizeof name, "scale/%s", rule);
+    cr_assert_eq(hc_scale_plan_for("gen", name, &options, &plan), HC_AS_CLAIMED);
+    return plan;
+}
+
+/* Judges the answers of `other` to the trace of `asked`. */
+static void expect_named(const char *asked, const char *other,
+                         const struct hc_wrong_rounding *rounding)
+{
+    static struct hc_scale_oracle right, wrong;
+    struct hc_scale_plan plan = plan_of(asked);
+    struct hc_scale_plan others = plan_of(other);
+    struct hc_scale_trace trace;
+    cr_assert(hc_scale_trace_make(&plan, &trace));
+    struct hc_scale_answers a = {.wrong = -1};
+    a.got = malloc((size_t)trace.lines * sizeof *a.got);
+    cr_assert_not_null(a.got);
+    hc_scale_begin(&right, &plan);
+    hc_scale_begin(&wrong, &others);
+    wrong.round = rounding ? rounding->round : NULL;
+    for (; a.count < trace.lines; a.count++) {
+        const uint32_t *words = trace.words + (ptrdiff_t)a.count * trace.width;
+        struct hc_scale_answer want = hc_scale_next(&right, words);
+        a.got[a.count] = hc_scale_next(&wrong, words);
+        if (a.wrong < 0 && hc_scale_differs(&plan, &want, &a.got[a.count]) >= 0)
+            a.wrong = a.count;
+    }
+    char text[HC_SCALE_DIAGNOSIS] = "", name[96];
+    cr_expect(a.wrong >= 0, "%s: no line tells %s from it", asked, other);
+    if (a.wrong >= 0)
+        hc_scale_diagnose(&plan, &trace, &a, text);
+    (void)snprintf(name, sizeof name, "scale/%s%s%s", other, rounding ? " with " : "",
+                   rounding ? rounding->name : "");
+    cr_expect_not_null(strstr(text, name), "%s: answers of %s: '%s'", asked, other, text);
+    free(a.got);
+    free(trace.words);
+}
+
+static const char *base_of(enum hc_scale_kind kind)
+{
+    return kind == HC_SCALE_OF_E8M0   ? "mx-rp"
+           : kind == HC_SCALE_OF_FP32 ? "te-current"
+                                      : "nvfp4-te";
+}
+
+/* Elements are fp32 here, where te-block-fp32 is te-current. */
+Test(diagnosis, every_other_rule_is_told_apart_and_named)
+{
+    for (int r = HC_SCALE_GIVEN + 1; r < HC_SCALE_RULE_COUNT; r++) {
+        const char *base = base_of(hc_scale_rules[r].kind);
+        const char *rule = hc_scale_rules[r].name;
+        if (strcmp(rule, base) != 0 && strcmp(rule, "te-block-fp32") != 0)
+            expect_named(base, rule, NULL);
+    }
+    for (int r = 1; r < HC_DELAYED_RULE_COUNT; r++)
+        expect_named("te-delayed", hc_delayed_rules[r].name, NULL);
+}
+
+Test(diagnosis, variants_of_torchao_are_told_apart)
+{
+    expect_named("mx-even", "torchao-even", NULL);
+    expect_named("mx-even", "torchao-0.18-even", NULL);
+    expect_named("mx-floor", "torchao-0.18-floor", NULL);
+    expect_named("mx-ceil", "torchao-0.18-ceil", NULL);
+    expect_named("mx-te", "torchao-rceil", NULL);
+    expect_named("mx-te", "torchao-0.18-rceil", NULL);
+}
+
+/* Under mx-floor the largest elements saturate. e2m1 has nothing beyond its largest number. */
+Test(diagnosis, every_wrong_rounding_is_named)
+{
+    for (int i = 0; hc_wrong_roundings[i].name; i++) {
+        expect_named("mx-floor", "mx-floor", &hc_wrong_roundings[i]);
+        if (strcmp(hc_wrong_roundings[i].name, "no saturation") != 0)
+            expect_named("nvfp4-te", "nvfp4-te", &hc_wrong_roundings[i]);
+    }
+}

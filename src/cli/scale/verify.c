@@ -1,0 +1,182 @@
+/* halfcheck verify scale/RULE. */
+#include <errno.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli/scale/diagnosis.h"
+#include "num/bits.h"
+
+enum { LINE = HC_SCALE_TEXT + HC_SCALE_ANSWER + 8 };
+
+/* The trace, and the answers that have been read. */
+struct reading {
+    const char *name;
+    struct hc_scale_plan plan;
+    struct hc_scale_trace trace; /* no words before the first line */
+    struct hc_scale_oracle oracle;
+    struct hc_scale_answers answers;
+    struct hc_scale_answer want; /* to the wrong answer */
+    double scale_before;
+    long long line;
+};
+
+static int bad_line(const struct reading *r, const char *what, const char *line)
+{
+    return hc_complain("verify: standard input:%lld: %s: '%.*s'", r->line, what,
+                       (int)strcspn(line, "\n"), line);
+}
+
+/* Reads the first line of gen, and makes the trace again. */
+static int prepare(struct reading *r, const char *line)
+{
+    if (hc_scale_plan_read(line, &r->plan) != HC_AS_CLAIMED)
+        return HC_WRONG;
+    const char *rule = hc_scale_plan_rule(&r->plan);
+    if (strcmp(r->name + strlen("scale/"), rule) != 0)
+        return hc_complain("verify: the trace is of scale/%s, not of %s", rule, r->name);
+    bool has_trace = hc_scale_trace_make(&r->plan, &r->trace);
+    if (has_trace)
+        r->answers.got = malloc((size_t)r->trace.lines * sizeof *r->answers.got);
+    if (!r->answers.got)
+        return hc_complain("verify: no memory for the trace");
+    hc_scale_begin(&r->oracle, &r->plan);
+    return HC_AS_CLAIMED;
+}
+
+/* What comes behind the echo of the next line, or NULL if the line is no echo of it. */
+static char *behind_echo(const struct reading *r, char *line)
+{
+    char sent[HC_SCALE_TEXT];
+    hc_scale_trace_text(&r->trace, r->answers.count, sent);
+    size_t length = strlen(sent);
+    return strncmp(line, sent, length) == 0 && line[length] == ' ' ? line + length + 1 : NULL;
+}
+
+static int read_answer(struct reading *r, char *line)
+{
+    struct hc_scale_answers *a = &r->answers;
+    if (a->count == r->trace.lines)
+        return bad_line(r, "this comes after the last line of the trace", line);
+    char *answer = behind_echo(r, line);
+    if (!answer)
+        return bad_line(r, "this is not gen's line with an answer behind it", line);
+    const char *what = hc_scale_answer_read(&r->plan, answer, &a->got[a->count]);
+    if (what)
+        return bad_line(r, what, line);
+    a->count++;
+    if (a->wrong >= 0)
+        return HC_AS_CLAIMED;
+    double before = r->oracle.scale;
+    struct hc_scale_answer want =
+        hc_scale_next(&r->oracle, r->trace.words + (ptrdiff_t)(a->count - 1) * r->trace.width);
+    if (hc_scale_differs(&r->plan, &want, &a->got[a->count - 1]) >= 0) {
+        a->wrong = a->count - 1;
+        r->want = want;
+        r->scale_before = before;
+    }
+    return HC_AS_CLAIMED;
+}
+
+/* Reads to the end. After a wrong answer, what cannot be read ends it, too. */
+static int read_all(struct reading *r)
+{
+    char line[LINE];
+    int status = HC_AS_CLAIMED;
+    while (status == HC_AS_CLAIMED && fgets(line, sizeof line, stdin)) {
+        r->line++;
+        if (strlen(line) == LINE - 1)
+            return bad_line(r, "this line is too long", line);
+        line[strcspn(line, "\r\n")] = '\0';
+        if (!r->trace.words && hc_scale_plan_is(line))
+            status = prepare(r, line);
+        else if (line[0] == '#' || line[0] == '\0')
+            continue;
+        else if (!r->trace.words)
+            status =
+                bad_line(r, "a line comes before the first line of gen, which begins with #", line);
+        else
+            status = read_answer(r, line);
+    }
+    if (status == HC_AS_CLAIMED && ferror(stdin))
+        return hc_complain("verify: standard input: %s", strerror(errno));
+    if (status == HC_AS_CLAIMED && r->answers.count == 0)
+        return hc_complain("verify: standard input has no answer");
+    return status;
+}
+
+/* What the state was: the scale and the history before the wrong step. */
+static void print_state(const struct reading *r)
+{
+    const double *history = r->oracle.history[!r->oracle.current];
+    printf("     before it: scale %a, history", r->scale_before);
+    for (int i = 0; i < r->plan.window && i < 16; i++)
+        printf(" %a", history[i]);
+    printf("%s\n", r->plan.window > 16 ? " ..." : "");
+}
+
+static int fail(const struct reading *r)
+{
+    int wrong = r->answers.wrong;
+    const struct hc_scale_answer *got = &r->answers.got[wrong];
+    const uint32_t *words = r->trace.words + (ptrdiff_t)wrong * r->trace.width;
+    char want[HC_SCALE_ANSWER];
+    char is[HC_SCALE_ANSWER];
+    char text[HC_SCALE_DIAGNOSIS];
+    hc_scale_answer_text(&r->plan, &r->want, want);
+    hc_scale_answer_text(&r->plan, got, is);
+    int place = hc_scale_differs(&r->plan, &r->want, got);
+    printf("FAIL %s: line %d of %d: want %s, got %s\n", r->name, wrong + 1, r->trace.lines, want,
+           is);
+    if (r->plan.has_history)
+        print_state(r);
+    if (hc_scale_block(&r->plan) == 0)
+        printf("     amax %08x (%a)\n", (unsigned)words[0], (double)hc_fp32_value(words[0]));
+    else if (place > 0)
+        printf("     element %d, %08x (%a), under the scale %02x: want code %02x, got %02x\n",
+               place, (unsigned)words[r->trace.width - hc_scale_block(&r->plan) + place - 1],
+               (double)hc_fp32_value(words[r->trace.width - hc_scale_block(&r->plan) + place - 1]),
+               (unsigned)r->want.scale, r->want.code[place - 1], got->code[place - 1]);
+    hc_scale_diagnose(&r->plan, &r->trace, &r->answers, text);
+    if (text[0])
+        printf("     %s\n", text);
+    return HC_CLAIM_FAILED;
+}
+
+static int conclude(const struct reading *r)
+{
+    const struct hc_scale_answers *a = &r->answers;
+    if (a->wrong >= 0)
+        return fail(r);
+    if (a->count < r->trace.lines) {
+        printf("FAIL %s: line %d of %d: no answer came back\n", r->name, a->count + 1,
+               r->trace.lines);
+        return HC_CLAIM_FAILED;
+    }
+    printf("PASS %s: all %d %s follow the rule\n", r->name, a->count,
+           r->plan.has_history        ? "steps"
+           : hc_scale_block(&r->plan) ? "blocks, scales and codes,"
+                                      : "scales");
+    return HC_AS_CLAIMED;
+}
+
+int hc_scale_verify(const char *name, const struct hc_verify *options)
+{
+    (void)options;
+    static struct reading r;
+    struct hc_scale_plan plan;
+    struct hc_gen none = {.codes = -1, .input = -1};
+    memset(&r, 0, sizeof r);
+    r.name = name;
+    r.answers.wrong = -1;
+    if (hc_scale_plan_for("verify", name, &none, &plan) != HC_AS_CLAIMED)
+        return HC_WRONG;
+    int status = read_all(&r);
+    if (status == HC_AS_CLAIMED)
+        status = conclude(&r);
+    hc_subject_drain();
+    free(r.trace.words);
+    free(r.answers.got);
+    return status;
+}
