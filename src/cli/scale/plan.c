@@ -47,6 +47,8 @@ int hc_scale_plan_for(const char *command, const char *name, const struct hc_gen
                         : has_levels        ? "e2m1"
                                             : "e4m3";
     plan->codes = hc_format_by_name(codes);
+    if (has_levels && plan->codes != HC_E2M1)
+        return hc_complain("%s: scale/%s is for e2m1, not for %s", command, name, codes);
     plan->input = hc_format_by_name(hc_scale_input_names[options->input >= 0 ? options->input : 0]);
     plan->window = options->window ? options->window : 4;
     plan->delayed.codes = plan->codes;

@@ -126,6 +126,7 @@ Test(verify_scale, refuses_what_it_cannot_read, .init = enter_folder)
     expect_line("printf '%01000d\n' 1 | " JUDGE, 2, "this line is too long");
     expect_line("$hc gen scale/mx-rp --window 4", 2, "scale/mx-rp keeps no history");
     expect_line("$hc gen scale/te-delayed --input bf16", 2, "are fp32: --input is for the other");
+    expect_line("$hc gen scale/nvfp4-te --codes e4m3", 2, "is for e2m1, not for e4m3");
     expect_line("$hc gen scale/given", 2, "there is no rule 'given'");
     expect_line("$hc gen scale/mx-rp --interval 20", 2, "--interval is not for scale/RULE");
     expect_line("$hc gen scaler/torch --window 4", 2, "--window is not for scaler/RULE");
