@@ -11,7 +11,7 @@
 
 /* Grows with every change of this header, of call.h, of a family's header or of ops.def. A plug-in
    of another version is refused. */
-#define HC_BACKEND_ABI 13u
+#define HC_BACKEND_ABI 14u
 
 struct hc_queue; /* the backend's own: its threads or stream, and the plans that it has made */
 struct hc_graph; /* the backend's own: calls that were captured */

@@ -25,6 +25,14 @@
                   stochastic_cast, with r = the upper k of the 16 bits of hc_round_random(seed,
                   step, i) (num/stochastic.h); i is the element's place in codes.
 
+   What comes of bad input is stated, too. A block of zeros, or of NaNs alone, has the amax 0. An
+   infinite element makes its block's amax infinite, and the rule says what the scale is then. A NaN
+   element becomes a NaN code, and in e2m3, e3m2 and e2m1, which have no NaN, +M, as 0 times an
+   infinite factor does. A given multiplier of 0 makes d infinite and codes of 0, a NaN NaNs
+   everywhere, a negative one turns signs and keeps the product. No block has a negative size; a
+   size that does not divide leaves smaller blocks at the end. An empty matrix has no blocks, and
+   the amax 0.
+
    dequantize: y = round(fl(fl(code * d) * t)), in fp32; d is the block's scale, t is `tensor`.
      codes    [M, K] as above
      scales   as above, fp32, e8m0 or ue4m3
