@@ -10,6 +10,7 @@
 #include "num/bits.h"
 #include "num/encode.h"
 #include "num/inline.h"
+#include "num/narrow8.h"
 #include "num/stochastic.h"
 #include "op/quant.h"
 
@@ -34,10 +35,12 @@ HC_INLINE void hc_hadamard(float v[HC_HADAMARD])
         v[i] *= 0.25F;
 }
 
-/* The larger of an amax so far and |x|. A NaN is dropped. */
+/* The larger of an amax so far and |x|. A NaN is dropped, also a signalling one, of which fmaxf
+   makes different things in different libraries. */
 HC_INLINE float hc_quant_amax(float amax, float x)
 {
-    return fmaxf(amax, fabsf(x));
+    float magnitude = fabsf(x);
+    return magnitude > amax ? magnitude : amax;
 }
 
 /* t rounded to nearest, saturating. */
@@ -64,6 +67,28 @@ HC_INLINE uint32_t hc_quant_stochastic(const struct hc_format_info *f, float t, 
     kept += (units + r) >> k;
     double value = ldexp((double)kept, last);
     return (uint32_t)hc_encode_as(f, signbit(t) ? -value : value, 0, HC_NEAREST, saturate);
+}
+
+/* The same in a few operations on 32 bits without branches, saturating or not as `f` says, for
+   formats that hc_narrow8 takes and k <= 16. In units of 2^-k of the format's last place at x the
+   magnitude is m >> (shift - k), where at most 31 places shift all of m out; adding r and dropping
+   the k bits leaves the kept part with its hidden bit, and a carry into the exponent where there is
+   one. */
+HC_INLINE uint8_t hc_narrow8_random(const struct hc_narrow8 *f, uint32_t bits, int k, uint32_t r)
+{
+    uint32_t magnitude = bits & 0x7fffffffu;
+    uint32_t least = f->normal >> 23; /* the smallest normal number's exponent field */
+    uint32_t field = magnitude >> 23;
+    uint32_t m = (magnitude & 0x7fffffu) | (field ? 0x800000u : 0);
+    uint32_t below = field < least ? least - field : 0;
+    uint32_t shift = f->cut + below - (uint32_t)k;
+    uint32_t kept = ((m >> (shift < 31 ? shift : 31)) + r) >> k;
+    uint32_t code = kept + ((field < least ? 0 : field - least) << (23 - f->cut));
+    code = code > f->largest ? f->beyond : code;
+    uint32_t negative = 0 - (bits >> 31);
+    uint32_t sign = negative & (code == 0 ? f->zero_sign : f->sign);
+    uint32_t nan = f->nan | (negative & f->nan_sign);
+    return (uint8_t)(magnitude > 0x7f800000u ? nan : code | sign);
 }
 
 /* What the codes of a call have in common. */

@@ -72,12 +72,14 @@ void hc_host_flush(const struct hc_queue *queue, const struct hc_tensor *t, int6
 hc_kernel hc_host_map, hc_host_cast, hc_host_unscale;
 hc_kernel hc_host_sum, hc_host_dot, hc_host_sum_squares;
 hc_kernel hc_host_all_reduce;
+hc_kernel hc_host_quantize, hc_host_dequantize;
 hc_kernel hc_host_norm, hc_host_norm_bwd;
 hc_kernel hc_host_norm_moments, hc_host_norm_bwd_sums, hc_host_norm_bwd_apply;
 hc_kernel hc_host_avg_pool, hc_host_avg_pool_bwd;
 hc_kernel hc_host_im2col, hc_host_col2im;
 hc_kernel hc_host_optimizer;
 size_t hc_host_norm_scratch(struct hc_queue *queue, const struct hc_call *call);
+size_t hc_host_quantize_scratch(struct hc_queue *queue, const struct hc_call *call);
 
 /* For tensors in fp64. */
 hc_kernel hc_host_gemm_fp64, hc_host_conv_fp64;

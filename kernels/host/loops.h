@@ -16,6 +16,7 @@
 #include "num/format.h"
 #include "num/narrow8.h"
 #include "op/op.h"
+#include "op/quant.h"
 
 enum { HC_LANES = 64, HC_TILE_ROWS = 6, HC_TILE_COLUMNS = 16 };
 
@@ -113,6 +114,20 @@ struct hc_host_loops {
                       const struct hc_tensor *y);
     void (*gradient)(struct hc_host_rows rows, const struct hc_host_flow *flow,
                      const struct hc_host_norm *norm, const struct hc_tensor *dx);
+
+    /* Codes below half. x is a part of a row, which begins with its element `first`; each `block`
+       neighbours in the row have one amax, one encoding factor and one scale.
+       amaxes: the larger of amax so far and the block's; quantize: to nearest, or with random bits,
+       where x[0] is element `index` of all; hadamard: each 16 in place. */
+    void (*amaxes)(const float *x, int64_t first, int64_t n, int64_t block, float *amax);
+    void (*quantize)(const struct hc_narrow8 *f, const float *encode, int64_t first, int64_t n,
+                     int64_t block, const float *x, uint8_t *to);
+    void (*quantize_random)(const struct hc_narrow8 *f, const struct hc_quantize *p, int64_t index,
+                            const float *encode, int64_t first, int64_t n, int64_t block,
+                            const float *x, uint8_t *to);
+    void (*hadamard)(float *x, int64_t n);
+    void (*dequantize)(const float value[256], const float *scale, float tensor, int64_t first,
+                       int64_t n, int64_t block, const uint8_t *codes, float *to);
 };
 
 extern const struct hc_host_loops hc_host_loops_portable;
