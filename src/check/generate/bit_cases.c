@@ -12,6 +12,7 @@
 #include "check/generate/bit_draw.h"
 #include "check/free_order.h"
 #include "check/run_call.h"
+#include "check/generate/op_quant.h"
 #include "check/generate/op_space.h"
 #include "check/check_inner.h"
 #include "op/descriptor.h"
@@ -29,6 +30,8 @@ static struct hc_call call_of(const struct row *row, int64_t length)
     enum { RANKS = 5 };
     struct hc_op_shape shape = {.d = {length}};
     if (hc_ops[row->op].class_ == HC_CLASS_COLLECTIVE)
+        shape = (struct hc_op_shape){.d = {RANKS, (length + RANKS - 1) / RANKS}};
+    if (hc_is_op_quant(row->op))
         shape = (struct hc_op_shape){.d = {RANKS, (length + RANKS - 1) / RANKS}};
     return hc_op_call(row->op, row->set, &shape, row->variant);
 }
@@ -127,7 +130,7 @@ static void run(struct hc_check *check)
     hc_claim_comparisons(check, &all);
 }
 
-enum { MAX_ROWS = 512 };
+enum { MAX_ROWS = 1024 };
 
 static struct row rows[MAX_ROWS];
 static struct hc_case cases[MAX_ROWS];

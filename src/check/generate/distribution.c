@@ -6,6 +6,7 @@
 
 #include "check/bound/bound.h"
 #include "check/generate/draw.h"
+#include "check/generate/op_quant.h"
 #include "num/rng.h"
 #include "op/descriptor.h"
 #include "reference.h"
@@ -65,6 +66,8 @@ bool hc_distribution_applies(const struct hc_call *call, enum hc_distribution di
     if (hc_distribution_of_sums(distribution))
         return hc_op_sums(call, distribution);
     if (is_beyond_its_bound(call, distribution))
+        return false;
+    if (hc_is_op_quant(call->op) && !hc_distribution_applies_quant(call, distribution))
         return false;
     switch (distribution) {
     case HC_DRAW_CANCELLATION:

@@ -3,6 +3,7 @@
 #include <math.h>
 
 #include "check/bound/bound.h"
+#include "check/generate/op_quant.h"
 #include "check/generate/op_space.h"
 #include "num/rng.h"
 #include "num/ulp.h"
@@ -266,6 +267,8 @@ double hc_op_value(const struct hc_call *call, int slot, enum hc_values values, 
                    enum hc_distribution distribution, uint64_t seed)
 {
     struct hc_draw_site p = {call, call->in[slot].format, seed, (uint64_t)slot, (uint64_t)i};
+    if (hc_is_op_quant(call->op))
+        return hc_draw_quant(&p, values, distribution);
     if (distribution == HC_DRAW_SPECIALS && is_special_of_batch(&p, slot))
         return specials[(int)(hc_draw_uniform(&p, 3) * 3)];
     if (values == HC_VALUES_SCALE)

@@ -1,4 +1,5 @@
 /* hc_op_call: a call from the rows of op_space.c and the op's descriptor. */
+#include "check/generate/op_quant.h"
 #include "check/generate/op_space.h"
 #include "op/descriptor.h"
 
@@ -205,6 +206,8 @@ struct hc_call hc_op_call(enum hc_op op, const struct hc_format_set *set,
     }
     if (op == HC_OP_unscale && call.out[HC_UNSCALE_OUT].format != HC_FP32)
         call.in[HC_UNSCALE_OVERRIDE] = hc_tensor1(HC_FP32, 0, NULL);
+    if (hc_is_op_quant(op))
+        hc_op_call_quant(&call, shape->d, set->work);
     hc_call_compute_in(&call, set->work);
     if ((op == HC_OP_adam || op == HC_OP_adamw) && set->work != HC_FP32)
         call.params.adam.eps = 0x1p-6; /* 1e-8 may be 0 there: see cases/eps */

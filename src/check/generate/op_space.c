@@ -1,5 +1,6 @@
 #include "check/generate/op_space.h"
 
+#include "check/generate/op_quant.h"
 #include "op/descriptor.h"
 
 static const struct hc_format_set ieee[] = {
@@ -292,6 +293,8 @@ static const struct hc_opspace by_op[HC_OP_COUNT] = {
 
 struct hc_opspace hc_opspace(enum hc_op op)
 {
+    if (hc_is_op_quant(op))
+        return hc_opspace_quant(op);
     struct hc_opspace space = by_op[op].sets ? by_op[op] : by_class[hc_ops[op].class_];
     enum hc_allowed format = hc_descriptor(op)->in[HC_FIRST].format;
     if (format == HC_ALLOW_FLOAT_OR_FP64)
@@ -313,6 +316,8 @@ static bool computes_in_fp32(enum hc_op op, const struct hc_variant *variant)
 bool hc_format_set_allowed(enum hc_op op, const struct hc_format_set *set,
                            const struct hc_variant *variant)
 {
+    if (hc_is_op_quant(op))
+        return hc_format_set_allowed_quant(op, set, variant);
     if (computes_in_fp32(op, variant) && hc_formats[set->work].bytes == 2)
         return false;
     const struct hc_stochastic *stochastic = hc_optimizer_stochastic(op, &variant->params);
