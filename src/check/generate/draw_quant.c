@@ -113,6 +113,8 @@ static double scale(const struct hc_draw_site *p, enum hc_distribution distribut
         return bad[(int)(hc_draw_uniform(p, 5) * 3)];
     if (distribution == HC_DRAW_BOUNDARIES)
         return between(p, -6, 6);
+    if (distribution == HC_DRAW_SUBNORMALS && p->format == HC_E8M0 && p->index % 4 == 1)
+        return hc_format_tiny(p->format);
     return between(p, -2, 2);
 }
 
