@@ -26,7 +26,8 @@ if(CMAKE_SYSTEM_PROCESSOR STREQUAL x86_64)
       COMPILE_DEFINITIONS HC_AMX)
   endif()
 endif()
-set_source_files_properties(kernels/host/loops_portable.c PROPERTIES COMPILE_OPTIONS "-O3")
+set_source_files_properties(kernels/host/loops_portable.c kernels/host/codes_tile.c kernels/host/quant_gemm.c
+  PROPERTIES COMPILE_OPTIONS "-O3")
 if(CMAKE_C_COMPILER_ID MATCHES Clang)
   # Clang warns of each loop that it leaves scalar. The bits are the same.
   set_property(SOURCE kernels/host/loops_portable.c kernels/host/loops_avx2.c

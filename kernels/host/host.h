@@ -78,6 +78,8 @@ hc_kernel hc_host_norm_moments, hc_host_norm_bwd_sums, hc_host_norm_bwd_apply;
 hc_kernel hc_host_avg_pool, hc_host_avg_pool_bwd;
 hc_kernel hc_host_im2col, hc_host_col2im;
 hc_kernel hc_host_optimizer;
+hc_kernel hc_host_gemm_q;
+size_t hc_host_gemm_q_scratch(struct hc_queue *queue, const struct hc_call *call);
 size_t hc_host_norm_scratch(struct hc_queue *queue, const struct hc_call *call);
 size_t hc_host_quantize_scratch(struct hc_queue *queue, const struct hc_call *call);
 

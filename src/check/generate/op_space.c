@@ -149,7 +149,7 @@ static const struct hc_op_shape block_products[] = {
     {"1x1x1", HC_STANDARD, false, false, {1, 1, 1}},
     {"33x40x128", HC_STANDARD, false, false, {33, 40, 128}},
     {"5x3x300", HC_STANDARD, true, false, {5, 3, 300}},
-    {"150x140x260", HC_EXHAUSTIVE, true, false, {150, 140, 260}},
+    {"50x70x260", HC_EXHAUSTIVE, true, false, {50, 70, 260}},
     {.name = NULL},
 };
 

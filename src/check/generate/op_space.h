@@ -10,8 +10,8 @@
 #include "check/check.h"
 
 /* in: the formats of data; out: of the result; state: of weights, gains and statistics (of gemm's
-   second factor only where it is fp8, of gemm_q's always); work: of an accumulator, partial sums or an optimizer's
-   arithmetic, or tf32, which fp32 inputs may be taken as; of gemm_q's scales. */
+   second factor only where it is fp8, of gemm_q's always); work: of an accumulator, partial sums
+   or an optimizer's arithmetic, or tf32, which fp32 inputs may be taken as; of gemm_q's scales. */
 struct hc_format_set {
     const char *name;
     enum hc_format in;
