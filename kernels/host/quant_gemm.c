@@ -144,24 +144,27 @@ static void spread_scales(const struct work *w, const struct hc_block_scales *s,
             to[i] = i < rows ? hc_block_scale(s, i, from) : 0;
 }
 
-/* One panel of b's slab, decoded. */
+/* One panel of b's slab, decoded: so many terms at a time that what is turned stays in the
+   first-level cache. */
 static void pack_panel(const struct work *w, const struct decoder *d, int64_t panel, int64_t from,
                        int64_t terms)
 {
+    enum { TURNED = 64 };
     const uint8_t *codes = w->call->in[HC_GEMM_Q_B].data;
-    float row[HC_CODES_TERMS];
+    float row[TURNED];
     float *to = w->b + panel * HC_CODES_COLUMNS * terms;
-    for (int64_t j = 0; j < HC_CODES_COLUMNS; j++)
-        for (int64_t k0 = 0; k0 < terms; k0 += HC_CODES_TERMS) {
-            int64_t n = terms - k0 < HC_CODES_TERMS ? terms - k0 : HC_CODES_TERMS;
+    for (int64_t k0 = 0; k0 < terms; k0 += TURNED, to += TURNED * HC_CODES_COLUMNS) {
+        int64_t n = terms - k0 < TURNED ? terms - k0 : TURNED;
+        for (int64_t j = 0; j < HC_CODES_COLUMNS; j++) {
             int64_t at = panel * HC_CODES_COLUMNS + j;
             if (at < w->n)
                 decode(d, codes + at * w->k + from + k0, n, row);
             else
                 memset(row, 0, sizeof row);
             for (int64_t k = 0; k < n; k++)
-                to[(k0 + k) * HC_CODES_COLUMNS + j] = row[k];
+                to[k * HC_CODES_COLUMNS + j] = row[k];
         }
+    }
 }
 
 /* Part of a piece, or all of it, in one block: `a` begins with its first term. */
