@@ -67,6 +67,8 @@ static size_t scratch(struct hc_queue *queue, const struct hc_call *call)
     const struct hc_unit *u = hc_sim_unit_of(queue->machine, call);
     if (!u)
         return hc_backend_host.scratch(queue->host, call);
+    if (call->op == HC_OP_gemm_q)
+        return hc_sim_gemm_q_scratch(u, call, queue->threads);
     struct hc_sim_product p = hc_sim_product_of(u, call, queue->threads);
     return hc_sim_product_scratch(&p);
 }
@@ -76,6 +78,10 @@ static enum hc_status run(struct hc_queue *queue, const struct hc_call *call)
     const struct hc_unit *u = hc_sim_unit_of(queue->machine, call);
     if (!u)
         return hc_backend_host.kernel[call->op](queue->host, call);
+    if (call->op == HC_OP_gemm_q) {
+        hc_sim_gemm_q(u, call, queue->threads);
+        return HC_OK;
+    }
     struct hc_sim_product p = hc_sim_product_of(u, call, queue->threads);
     hc_sim_product_run(&p, call->scratch);
     return HC_OK;
@@ -140,7 +146,7 @@ static enum hc_operand factor_of(const struct hc_call *call, int slot)
 const struct hc_unit *hc_sim_unit_of(const struct hc_sim_machine *machine,
                                      const struct hc_call *call)
 {
-    bool product = call->op == HC_OP_gemm || call->op == HC_OP_conv2d ||
+    bool product = call->op == HC_OP_gemm || call->op == HC_OP_gemm_q || call->op == HC_OP_conv2d ||
                    call->op == HC_OP_conv2d_bwd_data || call->op == HC_OP_conv2d_bwd_filter ||
                    (call->op == HC_OP_dot && call->params.reduce.accumulator == HC_FP32);
     if (!product)

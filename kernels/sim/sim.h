@@ -28,6 +28,10 @@ const struct hc_unit *hc_sim_unit_of(const struct hc_sim_machine *machine,
 struct hc_sim_product hc_sim_product_of(const struct hc_unit *u, const struct hc_call *call,
                                         int threads);
 
+/* gemm_q on the unit, and the scratch that it needs (quant_gemm.c). */
+size_t hc_sim_gemm_q_scratch(const struct hc_unit *u, const struct hc_call *call, int threads);
+void hc_sim_gemm_q(const struct hc_unit *u, const struct hc_call *call, int threads);
+
 /* How the unit sums products, such that bounds cover its error. */
 struct hc_accumulator hc_sim_accumulator(const struct hc_unit *u);
 

@@ -66,22 +66,16 @@ struct hc_operand_value hc_operand_decode(enum hc_operand operand, uint32_t code
 
 enum hc_operand hc_operand_of(enum hc_format format)
 {
-    switch (format) {
-    case HC_FP32:
-        return HC_OPERAND_FP32;
-    case HC_TF32:
-        return HC_OPERAND_TF32;
-    case HC_BF16:
-        return HC_OPERAND_BF16;
-    case HC_FP16:
-        return HC_OPERAND_FP16;
-    case HC_E4M3:
-        return HC_OPERAND_E4M3;
-    case HC_E5M2:
-        return HC_OPERAND_E5M2;
-    default:
-        return HC_OPERAND_NONE;
-    }
+    static const enum hc_operand operands[HC_FORMAT_COUNT] = {
+        [HC_FP32] = HC_OPERAND_FP32,          [HC_TF32] = HC_OPERAND_TF32,
+        [HC_BF16] = HC_OPERAND_BF16,          [HC_FP16] = HC_OPERAND_FP16,
+        [HC_E4M3] = HC_OPERAND_E4M3,          [HC_E5M2] = HC_OPERAND_E5M2,
+        [HC_E4M3FNUZ] = HC_OPERAND_E4M3_FNUZ, [HC_E5M2FNUZ] = HC_OPERAND_E5M2_FNUZ,
+        [HC_E2M3] = HC_OPERAND_E2M3,          [HC_E3M2] = HC_OPERAND_E3M2,
+        [HC_E2M1] = HC_OPERAND_E2M1,          [HC_E8M0] = HC_OPERAND_UE8M0,
+        [HC_UE4M3] = HC_OPERAND_UE4M3,
+    };
+    return operands[format];
 }
 
 enum hc_operand hc_operand_by_name(const char *name)
