@@ -184,7 +184,7 @@ static double special(const struct hc_draw_site *p, int slot)
     double length = fmax(hc_call_length(p->call), 4);
     double u = hc_draw_uniform(p, 3);
     bool loss = hc_ops[p->call->op].class_ == HC_CLASS_LOSS; /* -inf is a probability of 0 there */
-    if (p->index == (uint64_t)hc_tensor_count(t) / 2)
+    if (p->index == (uint64_t)hc_tensor_count(t) / 4)
         return specials[loss ? 2 * (int)(u * 2) : (int)(u * 3)];
     if ((shared && slot > 0) || hc_draw_uniform(p, 2) > 1 / ((shared ? 8 : 2) * length))
         return hc_draw_normal(p);
@@ -250,8 +250,8 @@ static double compensation(const struct hc_draw_site *p, int slot, enum hc_value
     return hc_ulp(p->format, w) * (hc_draw_uniform(p, 11) - 0.5);
 }
 
-/* Of a block: between 2^-4 and 2^4; 1 where sums are counted. With specials the middle one is
-   NaN, of those that not all elements share, and one in eight is 0, where the format has one. */
+/* Of a block: between 2^-4 and 2^4; 1 where sums are counted. With specials one is
+   NaN, where not all elements share one, and one in eight is 0, where the format has it. */
 static double scale_of_block(const struct hc_draw_site *p, enum hc_distribution distribution)
 {
     if (distribution == HC_DRAW_WHOLE || distribution == HC_DRAW_STAGNATION ||

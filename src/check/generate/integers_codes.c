@@ -16,12 +16,13 @@ static void fill(const struct hc_integers *z, int slot, int32_t most)
     hc_integers_set(z, slot, 1);
 }
 
-/* 1 or 2, or nothing where the slot is absent. */
+/* 1 or 2, of a tensor 2, or nothing where the slot is absent. */
 static void fill_scales(const struct hc_integers *z, int slot)
 {
+    bool tensor = slot == HC_GEMM_Q_A_TENSOR || slot == HC_GEMM_Q_B_TENSOR;
     int64_t n = z->call.in[slot].data ? hc_tensor_count(&z->call.in[slot]) : 0;
     for (int64_t i = 0; i < n; i++)
-        z->value[slot][i] = hc_integers_draw(z, slot, i, 1) > 0 ? 1 : 2;
+        z->value[slot][i] = !tensor && hc_integers_draw(z, slot, i, 1) > 0 ? 1 : 2;
     if (n)
         hc_integers_set(z, slot, 1);
 }
