@@ -1,5 +1,7 @@
 #include "kernels/host/codes_tile.h"
 
+#include <string.h>
+
 #ifdef __x86_64__
 #include <immintrin.h>
 #endif
@@ -86,13 +88,14 @@ __attribute__((target("avx512f"))) static void by_avx512(const float *a, const f
 
 #endif
 
-hc_codes_tile *hc_codes_tile_best(void)
+hc_codes_tile *hc_codes_tile_with(const struct hc_host_loops *loops)
 {
 #ifdef __x86_64__
-    if (__builtin_cpu_supports("avx512f"))
+    if (strcmp(loops->name, "avx512") == 0)
         return by_avx512;
-    if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma"))
+    if (strcmp(loops->name, "avx2") == 0)
         return by_avx2;
 #endif
+    (void)loops;
     return portable;
 }

@@ -6,6 +6,8 @@
 
 #include <stdint.h>
 
+#include "kernels/host/loops.h"
+
 enum {
     HC_CODES_ROWS = 6,
     HC_CODES_COLUMNS = 64,
@@ -17,7 +19,7 @@ enum {
 /* sum[i][j] += a[i][k] b[k][j] for k = 0 .. terms - 1, in that order. */
 typedef void hc_codes_tile(const float *a, const float *b, int64_t terms, float *sum);
 
-/* The fastest that this CPU runs. */
-hc_codes_tile *hc_codes_tile_best(void);
+/* The one for the instructions that these loops have. */
+hc_codes_tile *hc_codes_tile_with(const struct hc_host_loops *loops);
 
 #endif

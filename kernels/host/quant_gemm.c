@@ -270,7 +270,7 @@ enum hc_status hc_host_gemm_q(struct hc_queue *queue, const struct hc_call *call
     struct hc_block_scales of_b = hc_gemm_q_b_scales(call);
     struct decoder a = decoder_of(call->in[HC_GEMM_Q_A].format);
     struct decoder b = decoder_of(call->in[HC_GEMM_Q_B].format);
-    w.tile = hc_codes_tile_best();
+    w.tile = hc_codes_tile_with(queue->loops);
     if (w.m == 0 || w.n == 0 || w.k == 0)
         return hc_exact_gemm_q(queue, call);
     spread_scales(&w, &of_a, w.m, w.down * ROWS, w.da);

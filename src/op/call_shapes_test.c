@@ -193,3 +193,51 @@ Test(call, an_average_over_ranks_is_as_long_as_a_rank_and_has_divisors_that_divi
     call.in[HC_ALL_REDUCE_X].rank = 1;
     refused(&call, "all_reduce: x has rank 1, not 2");
 }
+
+Test(call, a_quantised_product_has_codes_that_go_together_and_a_scale_a_block)
+{
+    float scales[64];
+    struct hc_call call = {
+        .op = HC_OP_gemm_q,
+        .in = {[HC_GEMM_Q_A] = hc_tensor2(HC_E4M3, 5, 70, NULL),
+               [HC_GEMM_Q_B] = hc_tensor2(HC_E5M2, 9, 70, NULL),
+               [HC_GEMM_Q_A_SCALES] = hc_tensor2(HC_FP32, 5, 3, NULL),
+               [HC_GEMM_Q_B_SCALES] = hc_tensor2(HC_FP32, 3, 1, NULL)},
+        .out = {hc_tensor2(HC_BF16, 5, 9, NULL)},
+        .params.gemm_q = {1, 32, 4, 0, 0},
+    };
+    struct hc_tensor *in = call.in;
+    accepted(&call);
+    in[HC_GEMM_Q_B].format = HC_E4M3FNUZ;
+    refused(&call, "gemm_q: b is e4m3fnuz, not e4m3 or e5m2");
+    in[HC_GEMM_Q_A].format = HC_E5M2FNUZ;
+    accepted(&call);
+    in[HC_GEMM_Q_A].format = HC_E2M1;
+    refused(&call, "gemm_q: b is e4m3fnuz, not e2m1");
+    in[HC_GEMM_Q_B].format = HC_E2M1;
+    accepted(&call);
+    in[HC_GEMM_Q_A].format = HC_FP16;
+    refused(&call, "gemm_q: a is fp16, not e4m3, e5m2, e4m3fnuz, e5m2fnuz, e2m3, e3m2 or e2m1");
+    in[HC_GEMM_Q_A].format = HC_E2M1;
+    in[HC_GEMM_Q_A_SCALES].format = HC_BF16;
+    refused(&call, "gemm_q: a_scales is bf16, not fp32, e8m0 or ue4m3");
+    in[HC_GEMM_Q_A_SCALES].format = HC_UE4M3;
+    accepted(&call);
+    in[HC_GEMM_Q_A_SCALES].shape[1] = 2;
+    refused(&call, "gemm_q: a_scales has shape [5, 2], not [5, 3]");
+    in[HC_GEMM_Q_A_SCALES].shape[1] = 3;
+    call.params.gemm_q.b_rows = 0;
+    refused(&call, "gemm_q: b_scales has shape [3, 1], not [1, 1]");
+    call.params.gemm_q.b_rows = -4;
+    refused(&call, "gemm_q: a block or a piece of -4");
+    call.params.gemm_q.b_rows = 4;
+    call.params.gemm_q.promote = -1;
+    refused(&call, "gemm_q: a block or a piece of -1");
+    call.params.gemm_q.promote = 128;
+    in[HC_GEMM_Q_C] = hc_tensor1(HC_FP32, 9, scales);
+    refused(&call, "gemm_q: c has shape [9], not [5, 9]");
+    in[HC_GEMM_Q_C] = hc_tensor2(HC_FP32, 5, 9, scales);
+    accepted(&call);
+    in[HC_GEMM_Q_B].shape[1] = 71;
+    refused(&call, "gemm_q: b has shape [9, 71], not [9, 70]");
+}

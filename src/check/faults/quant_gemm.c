@@ -202,7 +202,7 @@ static void never_promoted(struct hc_call *call, double number)
 
 #define WAY(name_, title_, class__, patterns_, ...)                                                \
     {                                                                                              \
-        .name = "gemm_q-" name_, .title = (title_), .class_ = (class__), .ops = "gemm_q",          \
+        .name = "codes-" name_, .title = (title_), .class_ = (class__), .ops = "gemm_q",          \
         .patterns = (patterns_), .wrong = wrongly_multiplied, .data = &(const struct way)          \
         {                                                                                          \
             __VA_ARGS__                                                                            \
@@ -241,27 +241,27 @@ static const struct hc_fault faults[] = {
         "op/gemm_q/e4m3-fp32/*-1x32/positive", .bf16 = true),
     WAY("c-scaled", "C is multiplied by the tensors' factors, too", HC_FAULT_FORMULA,
         "op/gemm_q/*-factors/normal border/*gemm_q*", .c_is_scaled = true),
-    {.name = "gemm_q-factor-lost",
+    {.name = "codes-factor-lost",
      .title = "a tensor's factor is not read",
      .class_ = HC_FAULT_INPUTS,
      .ops = "gemm_q",
      .patterns = "op/gemm_q/*-factors/normal border/*gemm_q*",
      .change = hc_take_for_absent,
      .number = HC_GEMM_Q_A_TENSOR},
-    {.name = "gemm_q-c-lost",
+    {.name = "codes-c-lost",
      .title = "C is not added",
      .class_ = HC_FAULT_INPUTS,
      .ops = "gemm_q",
      .patterns = "op/gemm_q/*-factors/normal products/codes-without-terms",
      .change = hc_take_for_absent,
      .number = HC_GEMM_Q_C},
-    {.name = "gemm_q-ocp-for-fnuz",
+    {.name = "codes-ocp-for-fnuz",
      .title = "AMD's e4m3 is taken for OCP's, whose numbers are twice as large",
      .class_ = HC_FAULT_SPECIALS,
      .ops = "gemm_q",
      .patterns = "op/gemm_q/e4m3fnuz-fp32/*/normal products/every-product-of-codes",
      .change = ocp_codes},
-    {.name = "gemm_q-never-promoted",
+    {.name = "codes-never-promoted",
      .title = "a unit of 14 bits sums all terms in its own accumulator, whatever `promote` says",
      .class_ = HC_FAULT_ACCUMULATOR,
      .ops = "gemm_q",
