@@ -1,5 +1,7 @@
 /* gemm_q: the terms of a piece in the order of k, 16 columns side by side as in gemm (tile.h).
    Codes become fp32 first, in which every product of two is exact. */
+#include <assert.h>
+
 #include "kernels/element/load.h"
 #include "kernels/element/quant_gemm.h"
 #include "kernels/exact/exact.h"
@@ -20,6 +22,7 @@ static void pack(const struct hc_tensor *t, float *to)
     int64_t n = t->shape[0];
     int64_t k = t->shape[1];
     float value[CODES];
+    assert(codes && to);
     fill_table(t->format, value);
     for (int64_t j0 = 0; j0 < n; j0 += HC_TILE)
         for (int64_t i = 0; i < k; i++)
@@ -31,6 +34,7 @@ static void decode(const struct hc_tensor *t, float *to)
 {
     const uint8_t *codes = t->data;
     float value[CODES];
+    assert(codes && to);
     fill_table(t->format, value);
     for (int64_t i = 0; i < hc_tensor_count(t); i++)
         to[i] = value[codes[i]];
@@ -82,6 +86,7 @@ static void add_pieces(const struct hc_call *call, int64_t i, int64_t j0, const 
     int64_t n = call->in[HC_GEMM_Q_B].shape[0];
     int64_t k = call->in[HC_GEMM_Q_A].shape[1];
     float piece[HC_TILE];
+    assert(k == 0 || (a && b));
     for (int64_t from = 0, end; from < k; from = end) {
         end = hc_gemm_q_piece_end(p, from, k);
         hc_tile_reads(a + from, (size_t)(end - from) * sizeof *a);
@@ -106,13 +111,16 @@ enum hc_status hc_exact_gemm_q(struct hc_queue *queue, const struct hc_call *cal
     int64_t k = call->in[HC_GEMM_Q_A].shape[1];
     float *b = call->scratch;
     float *a = b ? b + hc_tile_padded(n) * k : NULL;
-    pack(&call->in[HC_GEMM_Q_B], b);
-    decode(&call->in[HC_GEMM_Q_A], a);
+    if (m == 0 || n == 0)
+        return HC_OK;
+    if (k > 0) {
+        pack(&call->in[HC_GEMM_Q_B], b);
+        decode(&call->in[HC_GEMM_Q_A], a);
+    }
     for (int64_t j0 = 0; j0 < n; j0 += HC_TILE)
         for (int64_t i = 0; i < m; i++) {
             float acc[HC_TILE] = {0};
-            if (k > 0)
-                add_pieces(call, i, j0, a + i * k, b + j0 * k, acc);
+            add_pieces(call, i, j0, a + i * k, b + j0 * k, acc);
             for (int64_t j = 0; j < HC_TILE && j0 + j < n; j++) {
                 float value = hc_gemm_q_scaled(&ends, acc[j], k);
                 if (c->data)

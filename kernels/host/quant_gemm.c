@@ -4,6 +4,7 @@
    lie. */
 #include "kernels/element/quant_gemm.h"
 
+#include <assert.h>
 #include <omp.h>
 #include <string.h>
 
@@ -139,6 +140,7 @@ static void spread_scales(const struct work *w, const struct hc_block_scales *s,
                           int64_t wide, float *to)
 {
     const struct hc_gemm_q *p = &w->call->params.gemm_q;
+    assert(to);
     for (int64_t from = 0; from < w->k; from = hc_gemm_q_piece_end(p, from, w->k), to += wide)
         for (int64_t i = 0; i < wide; i++)
             to[i] = i < rows ? hc_block_scale(s, i, from) : 0;
@@ -273,6 +275,7 @@ enum hc_status hc_host_gemm_q(struct hc_queue *queue, const struct hc_call *call
     w.tile = hc_codes_tile_with(queue->loops);
     if (w.m == 0 || w.n == 0 || w.k == 0)
         return hc_exact_gemm_q(queue, call);
+    assert(w.b);
     spread_scales(&w, &of_a, w.m, w.down * ROWS, w.da);
     spread_scales(&w, &of_b, w.n, w.across * COLUMNS, w.db);
 #pragma omp parallel num_threads(hc_host_team(queue, w.m *w.n *w.k))

@@ -202,7 +202,7 @@ static void never_promoted(struct hc_call *call, double number)
 
 #define WAY(name_, title_, class__, patterns_, ...)                                                \
     {                                                                                              \
-        .name = "codes-" name_, .title = (title_), .class_ = (class__), .ops = "gemm_q",          \
+        .name = "codes-" name_, .title = (title_), .class_ = (class__), .ops = "gemm_q",           \
         .patterns = (patterns_), .wrong = wrongly_multiplied, .data = &(const struct way)          \
         {                                                                                          \
             __VA_ARGS__                                                                            \
