@@ -21,6 +21,5 @@ bool hc_op_settled(enum hc_op op)
 {
     enum hc_op_class class_ = hc_ops[op].class_;
     return class_ == HC_CLASS_ELEMENTWISE || class_ == HC_CLASS_OPTIMIZER ||
-           class_ == HC_CLASS_CONTROL || class_ == HC_CLASS_COLLECTIVE ||
-           class_ == HC_CLASS_QUANT;
+           class_ == HC_CLASS_CONTROL || class_ == HC_CLASS_COLLECTIVE || class_ == HC_CLASS_QUANT;
 }

@@ -287,8 +287,8 @@ static const struct hc_opspace by_class[] = {
 static const struct hc_opspace by_op[HC_OP_COUNT] = {
     [HC_OP_rates] = {plain_fp32, tables}, [HC_OP_step_log] = {plain_fp32, tables},
     [HC_OP_sum_squares] = {mixed, sums},  [HC_OP_bn_combine] = {stateful, ranks},
-    [HC_OP_clip] = {plain_fp32, scalars}, [HC_OP_gemm_q] = {quantised, block_products},
-    [HC_OP_im2col] = {mixed, columns},    [HC_OP_col2im] = {mixed, columns},
+    [HC_OP_clip] = {plain_fp32, scalars}, [HC_OP_im2col] = {mixed, columns},
+    [HC_OP_col2im] = {mixed, columns},    [HC_OP_gemm_q] = {quantised, block_products},
 };
 
 struct hc_opspace hc_opspace(enum hc_op op)

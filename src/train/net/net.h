@@ -4,6 +4,7 @@
 
 #include "comm/comm.h"
 #include "train/net/parameter.h"
+#include "train/quant/quant.h"
 
 /* A Darknet as fastai's course builds it: conv_layer(3 -> width, k3), then a group for each entry
    of `blocks`: conv_layer(width -> 2 width, k3, its stride) and that many residual layers, then
@@ -91,12 +92,14 @@ struct hc_parameter *const *hc_net_statistics(const struct hc_net *net);
 
 /* The formats of a network under a recipe (hc_recipe_numerics). */
 struct hc_net_numerics {
-    enum hc_format format;     /* of weights, activations and gradients */
-    enum hc_format statistics; /* of running mean and variance */
-    enum hc_format loss;       /* in which the loss is held */
-    bool statistics_rounded;   /* statistics pass through `format` at the start */
-    bool tf32;                 /* products may take fp32 inputs as tf32 */
-    bool sum_loss;             /* over the batch, instead of the mean */
+    enum hc_format format;               /* of weights, activations and gradients */
+    enum hc_format statistics;           /* of running mean and variance */
+    enum hc_format loss;                 /* in which the loss is held */
+    bool statistics_rounded;             /* statistics pass through `format` at the start */
+    bool tf32;                           /* products may take fp32 inputs as tf32 */
+    bool sum_loss;                       /* over the batch, instead of the mean */
+    const struct hc_quant_recipe *quant; /* of all convolutions but the first; NULL: none */
+    int64_t amax_history;                /* for it; 0: its own */
 };
 
 /* From hc_net_prepare on, batch norm is over the batches of all ranks (norm_sync.h), each of which
@@ -109,6 +112,16 @@ void hc_net_share(struct hc_net *net, struct hc_comm *comm);
    memory (hc_update_tensor(..., HC_STATE_GRADIENT, i)). */
 enum hc_status hc_net_prepare(struct hc_net *net, struct hc_net_numerics numerics,
                               const struct hc_tensor *gradients);
+
+/* What is quantised as the filters: tensors of the parameters' shapes, plan->parameters of them, in
+   the backend's memory, for as long as the net is used. Before it, the parameters themselves. */
+void hc_net_quantise_from(struct hc_net *net, const struct hc_tensor *weights);
+
+/* The quantised convolutions, or NULL if none are. */
+struct hc_quant *hc_net_quant(const struct hc_net *net);
+
+/* The convolution that layer l is among those, in their order; -1: none. */
+int hc_net_quant_of(const struct hc_net *net, int l);
 
 /* Sets the batch that all passes read from now on, in the backend's memory: images [batch, side,
    side, channels] in the net's format, labels i32 [batch]. */

@@ -26,7 +26,11 @@ static enum hc_status conv_to_input(struct hc_net *net, int l, struct hc_tensor 
                                       &net->parameter[layer->parameter + HC_CONV_FILTER])},
                            .out = {[HC_CONV_BWD_DATA_DX] = share},
                            .params.conv = {layer->stride, layer->pad, net->numerics.tf32}};
-    enum hc_status status = hc_device_run(net->device, &data);
+    int quant = hc_net_quant_of(net, l);
+    enum hc_status status =
+        quant >= 0 ? hc_quant_to_input(net->quant, quant, dy,
+                                       hc_net_filter(net, layer->parameter + HC_CONV_FILTER), share)
+                   : hc_device_run(net->device, &data);
     if (status != HC_OK || !net->adds[l])
         return status;
     struct hc_call add = {
@@ -60,8 +64,11 @@ static enum hc_status conv_layer(struct hc_net *net, int l)
     enum hc_status status = net->norm_sync
                                 ? hc_norm_sync_bwd(net->norm_sync, &norm, net->kept[l].elements)
                                 : hc_device_run(net->device, &norm);
+    int quant = hc_net_quant_of(net, l);
     if (status == HC_OK)
-        status = hc_device_run(net->device, &filter);
+        status = quant >= 0 ? hc_quant_to_filter(net->quant, quant, filter.in[HC_CONV_BWD_FILTER_X],
+                                                 dconv, net->gradient[p + HC_CONV_FILTER])
+                            : hc_device_run(net->device, &filter);
     return status == HC_OK ? conv_to_input(net, l, dconv) : status;
 }
 

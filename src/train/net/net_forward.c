@@ -57,7 +57,11 @@ static enum hc_status conv_layer(struct hc_net *net, int l, bool training)
         if (net->holds_statistics)
             leave_statistics(net, &norm);
     }
-    enum hc_status status = hc_device_run(net->device, &conv);
+    int quant = hc_net_quant_of(net, l);
+    enum hc_status status =
+        quant >= 0 ? hc_quant_forward(net->quant, quant, conv.in[HC_CONV_X],
+                                      hc_net_filter(net, layer->parameter + HC_CONV_FILTER), y)
+                   : hc_device_run(net->device, &conv);
     if (status == HC_OK && training && net->norm_sync)
         return hc_norm_sync_train(net->norm_sync, &norm, &net->kept[l].elements);
     return status == HC_OK ? hc_device_run(net->device, &norm) : status;
@@ -115,6 +119,8 @@ static enum hc_status layer_forward(struct hc_net *net, int l, bool training)
 enum hc_status hc_net_forward(struct hc_net *net, bool training)
 {
     enum hc_status status = HC_OK;
+    if (net->quant)
+        hc_quant_hold(net->quant, !training);
     for (int l = 0; l < net->plan.layers && status == HC_OK; l++)
         status = layer_forward(net, l, training);
     return status;

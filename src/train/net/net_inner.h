@@ -48,6 +48,8 @@ struct hc_net {
     struct hc_norm_sync *norm_sync; /* NULL without it */
     struct hc_storage *ones;        /* [1, batch]: ones x dy is the bias' gradient */
     struct hc_kept kept[HC_MAX_LAYERS];
+    struct hc_quant *quant;                        /* or NULL */
+    struct hc_tensor quantised[HC_MAX_PARAMETERS]; /* filters: without data, the parameter's own */
     bool holds_statistics;
     struct hc_storage *unread; /* takes new statistics while the old are held; or NULL */
 
@@ -66,6 +68,9 @@ struct hc_net {
 
 /* A value's shape around `data`; the logits are [batch, classes]. */
 struct hc_tensor hc_net_shaped(const struct hc_net *net, int v, enum hc_format format, void *data);
+
+/* Filter p as the quantised convolutions take it. */
+struct hc_tensor hc_net_filter(const struct hc_net *net, int p);
 
 /* From value 0 to the logits, with batch statistics or running ones. */
 enum hc_status hc_net_forward(struct hc_net *net, bool training);

@@ -148,6 +148,7 @@ void hc_net_close(struct hc_net *net)
     hc_storage_drop(net->ones);
     hc_storage_drop(net->unread);
     hc_norm_sync_close(net->norm_sync);
+    hc_quant_close(net->quant);
     free(net);
 }
 

@@ -88,7 +88,9 @@ enum hc_status hc_net_queue_train(struct hc_net *net, const struct hc_tensor *sc
         status = measure(net, net->batch, hc_net_loss(net), hc_net_right(net));
     if (status == HC_OK)
         status = hc_device_run(net->device, &back);
-    return status == HC_OK ? hc_net_backward(net) : status;
+    if (status == HC_OK)
+        status = hc_net_backward(net);
+    return status == HC_OK && net->quant ? hc_quant_update(net->quant) : status;
 }
 
 enum hc_status hc_net_queue_infer(struct hc_net *net, int count, struct hc_tensor loss,

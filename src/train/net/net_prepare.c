@@ -155,6 +155,52 @@ static enum hc_status make_norm_sync(struct hc_net *net)
     return hc_norm_sync_open(&net->norm_sync, net->device, net->comm, &size);
 }
 
+/* The first convolution is not quantised. */
+int hc_net_quant_of(const struct hc_net *net, int l)
+{
+    int before = 0;
+    for (int i = 0; i < l; i++)
+        before += net->plan.layer[i].kind == HC_LAYER_CONV && net->plan.layer[i].in > 0;
+    bool is = net->quant && net->plan.layer[l].kind == HC_LAYER_CONV && net->plan.layer[l].in > 0;
+    return is ? before : -1;
+}
+
+static enum hc_status make_quant(struct hc_net *net)
+{
+    struct hc_quant_shape shapes[HC_MAX_LAYERS];
+    int n = 0;
+    for (int l = 0; l < net->plan.layers; l++) {
+        const struct hc_layer *layer = &net->plan.layer[l];
+        if (layer->kind != HC_LAYER_CONV || layer->in == 0)
+            continue;
+        const struct hc_layer *from = &net->plan.layer[layer->in - 1];
+        shapes[n++] = (struct hc_quant_shape){.images = net->batch,
+                                              .side = from->side,
+                                              .channels = from->channels,
+                                              .filters = layer->channels,
+                                              .kernel = layer->kernel,
+                                              .stride = layer->stride,
+                                              .pad = layer->pad};
+    }
+    return hc_quant_open(&net->quant, net->device, net->numerics.quant, net->numerics.amax_history,
+                         shapes, n, net->numerics.format);
+}
+
+void hc_net_quantise_from(struct hc_net *net, const struct hc_tensor *weights)
+{
+    memcpy(net->quantised, weights, (size_t)net->plan.parameters * sizeof *weights);
+}
+
+struct hc_tensor hc_net_filter(const struct hc_net *net, int p)
+{
+    return net->quantised[p].data ? net->quantised[p] : hc_parameter_tensor(&net->parameter[p]);
+}
+
+struct hc_quant *hc_net_quant(const struct hc_net *net)
+{
+    return net->quant;
+}
+
 enum hc_status hc_net_prepare(struct hc_net *net, struct hc_net_numerics numerics,
                               const struct hc_tensor *gradients)
 {
@@ -171,6 +217,8 @@ enum hc_status hc_net_prepare(struct hc_net *net, struct hc_net_numerics numeric
         status = make_forward(net);
     if (status == HC_OK)
         status = make_backward(net);
+    if (status == HC_OK && numerics.quant)
+        status = make_quant(net);
     if (status == HC_OK && net->comm)
         status = make_norm_sync(net);
     return status == HC_OK ? make_batch(net) : status;

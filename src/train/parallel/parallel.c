@@ -30,6 +30,11 @@ enum hc_status hc_parallel_check(int ranks, const struct hc_recipe *recipe, int 
                        "batch norm that ranks share takes one shard from each of %d ranks, not %d "
                        "shards",
                        ranks, shards);
+    if (shards > 1 && hc_quant_of(recipe)->delayed)
+        return hc_fail(HC_INVALID,
+                       "delayed scaling keeps one history, and takes a batch in one piece, not in "
+                       "%d shards",
+                       shards);
     if (batch % shards != 0)
         return hc_fail(HC_INVALID, "a batch of %d is not divisible into %d shards", batch, shards);
     if (shards > 1 && batch / shards < 2)

@@ -71,5 +71,7 @@ struct hc_state_rows *hc_state_list(const struct hc_net *net, const struct hc_up
         hc_torch_statistic(plan, s, name);
         append(rows, "buffers.", name, hc_parameter_tensor(hc_net_statistics(net)[s]));
     }
+    for (int k = 0; k < HC_QUANT_STATES && hc_net_quant(net); k++)
+        append(rows, "", hc_quant_state_names[k], hc_quant_state(hc_net_quant(net), k));
     return rows;
 }

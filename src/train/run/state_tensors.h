@@ -1,5 +1,5 @@
 /* All tensors of a run that its steps change, under the names that step files and checkpoints have
-   for them: weights.P, masters.P, buffers.P, optimizer.exp_avg.P and so on (docs/step-files.md; P
+   for them: weights.P, masters.P, buffers.P, optimizer.exp_avg.P, quant.forward.scale and so on (docs/step-files.md; P
    is PyTorch's name of the parameter). */
 #ifndef HC_TRAIN_RUN_STATE_TENSORS_H
 #define HC_TRAIN_RUN_STATE_TENSORS_H
@@ -10,7 +10,7 @@
 
 enum {
     HC_STATE_NAME = HC_TORCH_NAME + 32,
-    HC_MAX_STATE_ROWS = 3 * HC_MAX_LAYERS * HC_STATE_COUNT + 2 * HC_MAX_LAYERS
+    HC_MAX_STATE_ROWS = 3 * HC_MAX_LAYERS * HC_STATE_COUNT + 2 * HC_MAX_LAYERS + HC_QUANT_STATES
 };
 
 struct hc_state_row {

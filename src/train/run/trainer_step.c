@@ -62,10 +62,13 @@ static enum hc_status update(struct hc_run *run, int64_t step)
     return hc_update_step(run->update, r.lr, r.beta1);
 }
 
-static enum hc_status forward_and_back(struct hc_run *run)
+/* `piece` counts the pieces of batches that all ranks have passed through, from the run's start. */
+static enum hc_status forward_and_back(struct hc_run *run, int64_t piece)
 {
     struct hc_tensor scale = hc_update_scale(run->update);
     enum hc_status status = hc_feed_make(run->train);
+    if (hc_net_quant(run->net))
+        hc_quant_step(hc_net_quant(run->net), run->options.seed, piece);
     hc_net_feed(run->net, hc_feed_images(run->train), hc_feed_labels(run->train));
     return status == HC_OK ? hc_net_queue_train(run->net, &scale) : status;
 }
@@ -74,11 +77,12 @@ static enum hc_status forward_and_back(struct hc_run *run)
    the running statistics, and only rank 0's are ever read: those of one shard, as where one rank
    has one shard and the others' statistics are overwritten with its own (torch's DDP). Metrics look
    at that shard, too. */
-static enum hc_status passes(struct hc_run *run)
+static enum hc_status passes(struct hc_run *run, int64_t step)
 {
     enum hc_status status = HC_OK;
+    int64_t piece = step * run->parallel.shards + run->parallel.first;
     if (!run->shards)
-        return forward_and_back(run);
+        return forward_and_back(run, piece);
     for (int s = 0; s < run->parallel.own && status == HC_OK; s++) {
         if (s > 0) {
             hc_metrics_watch(run->metrics, false);
@@ -87,7 +91,7 @@ static enum hc_status passes(struct hc_run *run)
         if (status == HC_OK)
             status = hc_net_hold_statistics(run->net, run->parallel.first + s > 0);
         if (status == HC_OK)
-            status = forward_and_back(run);
+            status = forward_and_back(run, piece + s);
         if (status == HC_OK)
             status = hc_shards_add(run, s);
     }
@@ -109,7 +113,7 @@ static struct hc_work work_of(const struct hc_run *run)
 static enum hc_status plain(struct hc_run *run, int64_t step)
 {
     struct hc_work before = work_of(run);
-    enum hc_status status = passes(run);
+    enum hc_status status = passes(run, step);
     if (status == HC_OK)
         status = update(run, step);
     struct hc_work after = work_of(run);
@@ -127,7 +131,7 @@ static enum hc_status observed(struct hc_run *run, int64_t step, bool measures, 
     enum hc_status status = dumps ? hc_dump_before(run) : HC_OK;
     hc_metrics_watch(run->metrics, measures);
     if (status == HC_OK)
-        status = passes(run);
+        status = passes(run, step);
     hc_metrics_watch(run->metrics, false);
     if (status == HC_OK && measures)
         status = hc_metrics_before(run->metrics, &run->totals.histogram);
@@ -152,6 +156,8 @@ static void capture(struct hc_run *run)
         why = "the backend has no graphs";
     else if (run->shards)
         why = "gradients are averaged in host memory";
+    else if (hc_net_quant(run->net) && hc_quant_is_random(hc_quant_of(run->options.recipe)))
+        why = "the random bits of what is quantised take their step from the host";
     else if (!hc_update_is_fixed(run->update))
         why = "the decay of the model's copy takes its factor from the host";
     else if (backend->capture(queue) != HC_OK)

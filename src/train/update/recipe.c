@@ -84,6 +84,22 @@ static const char *wrong_order(const struct hc_recipe *r)
     return NULL;
 }
 
+const struct hc_quant_recipe *hc_quant_of(const struct hc_recipe *recipe)
+{
+    return &hc_quant_recipes[recipe->quant];
+}
+
+static const char *wrong_quant(const struct hc_recipe *r)
+{
+    if (r->quant > 0 && r->model == HC_FP64)
+        return "fp64 is not quantised";
+    if (r->amax_history > 0 && !hc_quant_of(r)->delayed)
+        return "a history of amaxes, but no delayed scaling";
+    if (hc_quant_of(r)->delayed && r->shards > 1)
+        return "delayed scaling keeps one history, and takes a batch in one piece";
+    return NULL;
+}
+
 /* The first contradiction, or NULL. */
 static const char *wrong(const struct hc_recipe *r)
 {
@@ -130,6 +146,7 @@ static const char *wrong(const struct hc_recipe *r)
     why = why ? why : wrong_clip(r);
     why = why ? why : wrong_rounding(r);
     why = why ? why : wrong_order(r);
+    why = why ? why : wrong_quant(r);
     why = why ? why : hc_wrapper_wrong(r);
     return why ? why : wrong_scaler(&r->scaler);
 }
@@ -159,5 +176,7 @@ struct hc_net_numerics hc_recipe_numerics(const struct hc_recipe *recipe)
                                     .loss = recipe->loss,
                                     .statistics_rounded = recipe->norm_rounded,
                                     .tf32 = recipe->tf32,
-                                    .sum_loss = recipe->sum_loss};
+                                    .sum_loss = recipe->sum_loss,
+                                    .quant = recipe->quant > 0 ? hc_quant_of(recipe) : NULL,
+                                    .amax_history = recipe->amax_history};
 }

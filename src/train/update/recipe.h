@@ -106,6 +106,9 @@ struct hc_recipe {
     int bucket;       /* size of buckets, in the wrapper's unit; 0: the wrapper's */
 
     bool norm_sync; /* batch norm is over the batches of all ranks, each of which has one shard */
+
+    enum hc_quant_row quant; /* how convolutions are quantised */
+    int amax_history;        /* of delayed scaling: how many amaxes it keeps; 0: the row's own */
 };
 
 /* The table, fp32 first; by name, or NULL. */
@@ -121,6 +124,9 @@ int hc_recipe_layer_groups(const struct hc_recipe *recipe);
 /* Whether a step that overflows still steps, on the gradients that the masters hold
    (update_stale.c). */
 bool hc_recipe_steps_on_overflow(const struct hc_recipe *recipe);
+
+/* How its convolutions are quantised: row 0 of the table, if they are not. */
+const struct hc_quant_recipe *hc_quant_of(const struct hc_recipe *recipe);
 
 /* What the network has to know of the recipe. */
 struct hc_net_numerics hc_recipe_numerics(const struct hc_recipe *recipe);

@@ -56,6 +56,8 @@ static const struct field fields[] = {
     {"predivide", OWN_FACTOR, offsetof(struct hc_recipe, predivide), NULL},
     {"bucket", OWN_COUNT, offsetof(struct hc_recipe, bucket), NULL},
     {"norm_sync", TRUTH, offsetof(struct hc_recipe, norm_sync), truths},
+    {"quant", CHOICE, offsetof(struct hc_recipe, quant), hc_quant_names},
+    {"amax_history", WHOLE, offsetof(struct hc_recipe, amax_history), NULL},
 };
 
 enum {
@@ -68,7 +70,8 @@ _Static_assert(sizeof(enum hc_format) == sizeof(int) && sizeof(enum hc_masters) 
                    sizeof(enum hc_optimizer) == sizeof(int) &&
                    sizeof(enum hc_decay) == sizeof(int) &&
                    sizeof(enum hc_adam_order) == sizeof(int) &&
-                   sizeof(enum hc_scaler_rule) == sizeof(int),
+                   sizeof(enum hc_scaler_rule) == sizeof(int) &&
+                   sizeof(enum hc_quant_row) == sizeof(int),
                "an enumeration is no int");
 
 int hc_recipe_fields(void)

@@ -107,7 +107,7 @@ Test(recipe_fields, what_came_later_is_quiet_where_a_recipe_lacks_it)
         "group_rates=1/1",  "group_decays=0",   "split_bn_bias=true", "clip=1",
         "clip_groups=true", "clip_scaled=true", "rate_inside=true",   "wrapper=fsdp",
         "algorithm=tree",   "reduce=fp32",      "predivide=1",        "bucket=1",
-        "norm_sync=true"};
+        "norm_sync=true",   "quant=im2col",     "amax_history=4"};
     cr_assert_eq(read_text("amp"), HC_OK);
     for (int f = 0; f < hc_recipe_fields(); f++) {
         const char *key = hc_recipe_field_key(f);

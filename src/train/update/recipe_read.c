@@ -18,7 +18,7 @@ static size_t word(const char *text, size_t length)
 enum hc_status hc_recipe_read(struct hc_recipe *recipe, char name[HC_RECIPE_NAME], const char *text,
                               size_t length)
 {
-    char known[600] = "";
+    char known[1000] = "";
     int count;
     const struct hc_recipe *recipes = hc_recipes(&count);
     const struct hc_recipe *found = NULL;

@@ -126,6 +126,7 @@ static const struct hc_recipe table[] = {
 
 #include "train/update/rows/apex.inc"
 #include "train/update/rows/fastai.inc"
+#include "train/update/rows/quant.inc"
 
     {.name = "amp",
      .title = "autocast to half (batch norm and loss in single), fp32 weights, GradScaler",
