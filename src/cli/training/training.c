@@ -127,13 +127,24 @@ static enum hc_op updated_by(const struct hc_recipe *r)
     return r->decay == HC_DECAY_DECOUPLED || r->decay == HC_DECAY_MODEL ? HC_OP_adamw : HC_OP_adam;
 }
 
+/* What convolutions below half need beside them. */
+static const enum hc_op quantised[] = {HC_OP_im2col, HC_OP_col2im, HC_OP_quantize, HC_OP_gemm_q};
+
+static bool quantises_by(const struct hc_recipe *r, enum hc_op op)
+{
+    bool needed = op == HC_OP_delayed_scale && hc_quant_of(r)->delayed;
+    for (size_t i = 0; i < sizeof quantised / sizeof *quantised; i++)
+        needed |= quantised[i] == op && r->quant != HC_BY_NONE;
+    return needed;
+}
+
 static bool needs(const struct hc_recipe *const *recipes, int n, enum hc_op op)
 {
     for (size_t i = 0; i < sizeof trained / sizeof *trained; i++)
         if (trained[i] == op)
             return true;
     for (int i = 0; i < n; i++)
-        if (updated_by(recipes[i]) == op)
+        if (updated_by(recipes[i]) == op || quantises_by(recipes[i], op))
             return true;
     return false;
 }

@@ -24,7 +24,7 @@ const struct hc_quant_recipe hc_quant_recipes[HC_QUANT_ROWS] = {
                 "e4m3 forward and e5m2 backward, a scale a tensor from the largest of the last "
                 "1024 amaxes",
             .source =
-                "NVIDIA/TransformerEngine @d0067d0 transformer_engine/common/recipe/__init__.py, "
+                "NVIDIA/TransformerEngine @d0067d0d transformer_engine/common/recipe/__init__.py, "
                 "DelayedScaling",
             .product = {[HC_QUANT_Y] = {.a = {HC_E4M3, HC_SCALE_GIVEN, 0, 0},
                                         .b = {HC_E4M3, HC_SCALE_GIVEN, 0, 0}},
@@ -43,7 +43,7 @@ const struct hc_quant_recipe hc_quant_recipes[HC_QUANT_ROWS] = {
             .name = "te-current",
             .title = "e4m3 forward and e5m2 backward, a scale a tensor from its own amax",
             .source =
-                "NVIDIA/TransformerEngine @d0067d0 transformer_engine/common/recipe/__init__.py, "
+                "NVIDIA/TransformerEngine @d0067d0d transformer_engine/common/recipe/__init__.py, "
                 "Float8CurrentScaling",
             .product = {[HC_QUANT_Y] = {.a = {HC_E4M3, HC_SCALE_TE_CURRENT, 0, 0},
                                         .b = {HC_E4M3, HC_SCALE_TE_CURRENT, 0, 0}},
@@ -97,7 +97,7 @@ const struct hc_quant_recipe hc_quant_recipes[HC_QUANT_ROWS] = {
             .title = "e4m3, a scale for 128 numbers of x and dy, and for 128 by 128 of w; sums "
                      "promoted every 128",
             .source =
-                "NVIDIA/TransformerEngine @d0067d0 transformer_engine/common/recipe/__init__.py, "
+                "NVIDIA/TransformerEngine @d0067d0d transformer_engine/common/recipe/__init__.py, "
                 "Float8BlockScaling",
             .product = {[HC_QUANT_Y] = {.a = {HC_E4M3, HC_SCALE_TE_BLOCK, 1, 128},
                                         .b = {HC_E4M3, HC_SCALE_TE_BLOCK, 128, 128},
@@ -115,7 +115,7 @@ const struct hc_quant_recipe hc_quant_recipes[HC_QUANT_ROWS] = {
             .title = "e4m3, a scale for 128 numbers of x and dy, and for 128 by 128 of w; sums "
                      "promoted every 128",
             .source =
-                "deepseek-ai/DeepGEMM @54e2261 deep_gemm/utils/math.py; arXiv 2412.19437v2, 3.3",
+                "deepseek-ai/DeepGEMM @54e22612 deep_gemm/utils/math.py; arXiv 2412.19437v2, 3.3",
             .product = {[HC_QUANT_Y] = {.a = {HC_E4M3, HC_SCALE_DEEPGEMM, 1, 128},
                                         .b = {HC_E4M3, HC_SCALE_DEEPGEMM, 128, 128},
                                         .promote = 128},
@@ -131,7 +131,7 @@ const struct hc_quant_recipe hc_quant_recipes[HC_QUANT_ROWS] = {
             .name = "mxfp8-rp",
             .title = "e4m3, a power of two for 32 numbers",
             .source =
-                "NVIDIA/TransformerEngine @d0067d0 transformer_engine/common/recipe/__init__.py, "
+                "NVIDIA/TransformerEngine @d0067d0d transformer_engine/common/recipe/__init__.py, "
                 "MXFP8BlockScaling",
             .product = {[HC_QUANT_Y] = {.a = {HC_E4M3, HC_SCALE_MX_RP, 1, 32},
                                         .b = {HC_E4M3, HC_SCALE_MX_RP, 1, 32}},
@@ -160,7 +160,7 @@ const struct hc_quant_recipe hc_quant_recipes[HC_QUANT_ROWS] = {
                 "e2m1 in two levels: 16 numbers of x and dy, 16 by 16 of w; dy stochastically; "
                 "Hadamard for dw",
             .source =
-                "NVIDIA/TransformerEngine @d0067d0 transformer_engine/common/recipe/__init__.py, "
+                "NVIDIA/TransformerEngine @d0067d0d transformer_engine/common/recipe/__init__.py, "
                 "NVFP4BlockScaling",
             .product = {[HC_QUANT_Y] = {.a = {HC_E2M1, HC_SCALE_NVFP4_TE, 1, 16},
                                         .b = {HC_E2M1, HC_SCALE_NVFP4_TE, 16, 16}},
@@ -174,7 +174,7 @@ const struct hc_quant_recipe hc_quant_recipes[HC_QUANT_ROWS] = {
             .name = "nvfp4-no-rht",
             .title = "nvfp4 without the Hadamard transform",
             .source =
-                "NVIDIA/TransformerEngine @d0067d0 transformer_engine/common/recipe/__init__.py, "
+                "NVIDIA/TransformerEngine @d0067d0d transformer_engine/common/recipe/__init__.py, "
                 "NVFP4BlockScaling, disable_rht",
             .product = {[HC_QUANT_Y] = {.a = {HC_E2M1, HC_SCALE_NVFP4_TE, 1, 16},
                                         .b = {HC_E2M1, HC_SCALE_NVFP4_TE, 16, 16}},
@@ -188,7 +188,7 @@ const struct hc_quant_recipe hc_quant_recipes[HC_QUANT_ROWS] = {
             .name = "nvfp4-no-sr",
             .title = "nvfp4 with dy rounded to nearest",
             .source =
-                "NVIDIA/TransformerEngine @d0067d0 transformer_engine/common/recipe/__init__.py, "
+                "NVIDIA/TransformerEngine @d0067d0d transformer_engine/common/recipe/__init__.py, "
                 "NVFP4BlockScaling, disable_stochastic_rounding",
             .product = {[HC_QUANT_Y] = {.a = {HC_E2M1, HC_SCALE_NVFP4_TE, 1, 16},
                                         .b = {HC_E2M1, HC_SCALE_NVFP4_TE, 16, 16}},
@@ -202,7 +202,7 @@ const struct hc_quant_recipe hc_quant_recipes[HC_QUANT_ROWS] = {
             .name = "nvfp4-1d",
             .title = "nvfp4 with 16 numbers of w in a block",
             .source =
-                "NVIDIA/TransformerEngine @d0067d0 transformer_engine/common/recipe/__init__.py, "
+                "NVIDIA/TransformerEngine @d0067d0d transformer_engine/common/recipe/__init__.py, "
                 "NVFP4BlockScaling, disable_2d_quantization",
             .product = {[HC_QUANT_Y] = {.a = {HC_E2M1, HC_SCALE_NVFP4_TE, 1, 16},
                                         .b = {HC_E2M1, HC_SCALE_NVFP4_TE, 1, 16}},

@@ -65,7 +65,8 @@ static enum hc_status open_network(struct hc_run *run)
     if (status != HC_OK)
         return status;
     hc_update_seed(run->update, o->seed);
-    return hc_metrics_open(&run->metrics, &run->device, run->net, run->update);
+    status = hc_metrics_open(&run->metrics, &run->device, run->net, run->update);
+    return status == HC_OK ? hc_quant_metrics_open(&run->quant, &run->device, run->net) : status;
 }
 
 static enum hc_status open_feeds(struct hc_run *run)
@@ -149,6 +150,7 @@ static void close_run(struct hc_run *run)
     hc_feed_close(run->test);
     hc_storage_drop(run->results);
     hc_tensor_list_end(&run->dump);
+    hc_quant_metrics_close(run->quant);
     hc_metrics_close(run->metrics);
     hc_update_close(run->update);
     hc_net_close(run->net);

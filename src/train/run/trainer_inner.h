@@ -7,6 +7,7 @@
 #include "train/parallel/parallel.h"
 #include "train/run/feed.h"
 #include "train/run/metrics.h"
+#include "train/run/quant_metrics.h"
 #include "train/run/tensor_list.h"
 #include "train/run/trainer.h"
 
@@ -48,6 +49,7 @@ struct hc_run {
     struct hc_net *net;
     struct hc_update *update;
     struct hc_metrics *metrics;
+    struct hc_quant_metrics *quant; /* or NULL */
     struct hc_feed *train;
     struct hc_feed *test;
     struct hc_storage *results; /* of an evaluation: loss and right of each batch */

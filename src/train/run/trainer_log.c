@@ -22,6 +22,8 @@ static const char *const share_names[] = {"underflow",           "unscaled",
                                           "update_lost",         "activation_underflow",
                                           "activation_unscaled", "gradient_norm"};
 
+static const char *const quant_names[] = {"x", "w", "dy"};
+
 static enum hc_status failed(const struct hc_run *run, int log)
 {
     return hc_fail(HC_IO, "%s/%s: %s", run->options.out, names[log], strerror(errno));
@@ -42,6 +44,9 @@ static enum hc_status begin(const struct hc_run *run, int log)
         if (layer->parameter >= 0)
             for (size_t s = 0; s < sizeof share_names / sizeof share_names[0]; s++)
                 (void)fprintf(file, ",%s.%s", layer->name, share_names[s]);
+        for (int r = 0; r <= HC_QUANT_OF_DY && hc_net_quant_of(run->net, l) >= 0; r++)
+            (void)fprintf(file, ",%s.%s_at_max,%s.%s_flushed,%s.%s_scale", layer->name,
+                          quant_names[r], layer->name, quant_names[r], layer->name, quant_names[r]);
     }
     (void)fputc('\n', file);
     return flush(run, log);
@@ -146,6 +151,15 @@ void hc_log_close(struct hc_run *run)
 static const struct hc_shares unmeasured = {(double)NAN, (double)NAN, (double)NAN,
                                             (double)NAN, (double)NAN, (double)NAN};
 
+static void log_quant(struct hc_run *run, int l, bool measured)
+{
+    for (int r = 0; r <= HC_QUANT_OF_DY; r++) {
+        struct hc_quant_shares s =
+            hc_quant_metrics_of(measured ? run->quant : NULL, l, (enum hc_quant_role)r);
+        hc_print(run->log[0], ",%.6g,%.6g,%.9g", s.at_max, s.flushed, s.scale);
+    }
+}
+
 enum hc_status hc_log_step(struct hc_run *run, const struct hc_step_facts *facts)
 {
     FILE *file = run->log[0];
@@ -163,6 +177,8 @@ enum hc_status hc_log_step(struct hc_run *run, const struct hc_step_facts *facts
         if (plan->layer[l].parameter >= 0)
             hc_print(file, ",%.6g,%.6g,%.6g,%.6g,%.6g,%.6g", s.underflow, s.unscaled, s.update_lost,
                      s.activation_underflow, s.activation_unscaled, s.gradient_norm);
+        if (hc_net_quant_of(run->net, l) >= 0)
+            log_quant(run, l, facts->measured);
     }
     (void)fputc('\n', file);
     return HC_OK;

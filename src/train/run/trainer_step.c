@@ -86,6 +86,7 @@ static enum hc_status passes(struct hc_run *run, int64_t step)
     for (int s = 0; s < run->parallel.own && status == HC_OK; s++) {
         if (s > 0) {
             hc_metrics_watch(run->metrics, false);
+            hc_quant_metrics_watch(run->quant, false);
             status = hc_feed_prepare(run->train);
         }
         if (status == HC_OK)
@@ -130,9 +131,11 @@ static enum hc_status observed(struct hc_run *run, int64_t step, bool measures, 
     struct hc_rates r = rates(run, step);
     enum hc_status status = dumps ? hc_dump_before(run) : HC_OK;
     hc_metrics_watch(run->metrics, measures);
+    hc_quant_metrics_watch(run->quant, measures);
     if (status == HC_OK)
         status = passes(run, step);
     hc_metrics_watch(run->metrics, false);
+    hc_quant_metrics_watch(run->quant, false);
     if (status == HC_OK && measures)
         status = hc_metrics_before(run->metrics, &run->totals.histogram);
     if (status == HC_OK && dumps)
