@@ -37,6 +37,16 @@ static const struct {
     {"bf16-pure", HC_BF16, HC_BF16},
     {"bf16-sr", HC_BF16, HC_BF16},
     {"bf16-kahan", HC_BF16, HC_BF16},
+    {"fp8-te-delayed", HC_FP32, HC_FP32}, /* quantised from fp32 parameters */
+    {"fp8-te-current", HC_FP32, HC_FP32},
+    {"fp8-torchao-tensor", HC_FP32, HC_FP32},
+    {"fp8-torchao-rowwise", HC_FP32, HC_FP32},
+    {"fp8-torchao-rowwise-gw-hp", HC_FP32, HC_FP32},
+    {"fp8-te-block", HC_FP32, HC_FP32},
+    {"fp8-deepgemm", HC_FP32, HC_FP32},
+    {"mxfp8-rp", HC_FP32, HC_FP32},
+    {"mxfp8-floor", HC_FP32, HC_FP32},
+    {"nvfp4", HC_FP32, HC_FP32},
 };
 
 enum { BEGINS = sizeof begins / sizeof begins[0] };

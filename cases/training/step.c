@@ -152,6 +152,26 @@ static const struct hc_case cases[] = {
      .source = "pytorch 2.15.0 torch.autocast(dtype=torch.bfloat16)",
      .run = every_call,
      .data = "amp-bf16"},
+    {.name = "training/step-te-delayed",
+     .title = "every call of a training step whose convolutions are in e4m3 and e5m2 with delayed "
+              "scaling is within its op's bound",
+     .source = "NVIDIA/TransformerEngine @d0067d0d transformer_engine/common/recipe/__init__.py, "
+               "DelayedScaling",
+     .run = every_call,
+     .data = "fp8-te-delayed"},
+    {.name = "training/step-mxfp8-floor",
+     .title = "every call of a training step whose convolutions are in MXFP8 is within its op's "
+              "bound",
+     .source = "OCP Microscaling Formats (MX) 1.0.0, 6.3",
+     .run = every_call,
+     .data = "mxfp8-floor"},
+    {.name = "training/step-nvfp4",
+     .title = "every call of a training step whose convolutions are in NVFP4, with Hadamard's "
+              "matrix and random bits, is within its op's bound",
+     .source = "NVIDIA/TransformerEngine @d0067d0d transformer_engine/common/recipe/__init__.py, "
+               "NVFP4BlockScaling",
+     .run = every_call,
+     .data = "nvfp4"},
 };
 
 HC_CASES(training_step, cases);

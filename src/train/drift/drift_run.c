@@ -139,6 +139,8 @@ static enum hc_status pass_shard(struct hc_drift_run *s, const float *images, co
 {
     int right;
     s->rounder.backward = false;
+    if (hc_net_quant(s->net))
+        hc_quant_step(hc_net_quant(s->net), 0, s->passes++);
     enum hc_status status = hc_net_train(s->net, images, labels, factor, loss, &right);
     if (status == HC_OK)
         status = hc_drift_run_get(s, HC_STATE_GRADIENT, s->g);

@@ -17,6 +17,7 @@ struct hc_drift_run {
     int images; /* of a shard */
     int64_t
         weights;    /* elements of all parameters, which lie one behind the other in what follows */
+    int64_t passes; /* of shards so far: what random bits of codes depend on */
     double *g;      /* gradients of the last pass, unscaled */
     double *sizes;  /* the mean of |g| over the shards of the last pass, scaled; NULL: not wanted */
     double *before; /* the weights that hc_drift_run_set_weights set, as the optimizer holds them */

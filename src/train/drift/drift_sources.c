@@ -173,6 +173,8 @@ struct hc_recipe hc_widened(const struct hc_recipe *recipe)
         r.predivide = 0;
     }
     r.norm_rounded = r.tf32 = r.reciprocal = r.flat = r.stochastic = r.kahan = false;
+    r.quant = HC_BY_NONE;
+    r.amax_history = 0;
     r.apart = true;
     if (r.decay == HC_DECAY_SCALED)
         r.decay = HC_DECAY_L2;

@@ -34,6 +34,8 @@ enum hc_status hc_dump_check(const struct hc_run *run)
         return hc_fail(HC_INVALID,
                        "a dump shows a batch in one piece, and this run cuts it into %d shards",
                        run->parallel.shards);
+    if (o->dump_count > 0 && hc_net_quant(run->net))
+        return hc_fail(HC_INVALID, "a dump shows convolutions that are not quantised");
     for (int i = 0; i < o->dump_count; i++)
         if (o->dumps[i] < run->totals.first || o->dumps[i] >= run->steps)
             return hc_fail(HC_INVALID, "cannot dump step %lld: this run has the steps %lld to %lld",
