@@ -92,7 +92,7 @@ static void integer_power(struct hc_evaluation *e, struct hc_real *y, double *y_
 static bool real_power(struct hc_evaluation *e, const struct hc_node *node, struct hc_value *y,
                        int64_t i, const struct hc_operand *a_and_b)
 {
-    struct hc_operation operation = {node, HC_FN_log, HC_FP64, HC_NEAREST, false};
+    struct hc_operation operation = {node, HC_FN_log, HC_FP64, HC_NEAREST, false, false};
     struct hc_operand x[2] = {a_and_b[0], a_and_b[1]};
     for (int k = 0; k < 2; k++)
         x[k].at += i * x[k].stride;
@@ -136,7 +136,7 @@ static struct hc_value *round_constant(struct hc_evaluation *e, const struct hc_
     bool directed = cast->direction != HC_NEAREST;
     for (int64_t i = 0; y && i < v->n; i++) {
         bool exact;
-        double rounded = hc_round_real(v->real[i], cast->format, cast->direction, &exact);
+        double rounded = hc_round_real(v->real[i], cast, &exact);
         y->want[i] = y->got[i] = rounded;
         y->rad[i] =
             up(v->real_rad[i] + hc_radius_rounding_in(cast->format, hc_real_double(v->real[i]),
@@ -151,7 +151,7 @@ static struct hc_value *round_constant(struct hc_evaluation *e, const struct hc_
 struct hc_value *hc_cast_value(struct hc_evaluation *e, const struct hc_operation *operation,
                                struct hc_value *v)
 {
-    if (!v->constant && v->format == operation->format)
+    if (!v->constant && v->format == operation->format && !operation->saturate)
         return v;
     struct hc_value *y =
         v->constant ? round_constant(e, operation, v) : hc_new_value(e, v->list, v->n);
@@ -165,7 +165,7 @@ struct hc_value *hc_cast_value(struct hc_evaluation *e, const struct hc_operatio
 struct hc_value *hc_meet(struct hc_evaluation *e, const struct hc_node *node, struct hc_value *v,
                          enum hc_format format)
 {
-    struct hc_operation cast = {node, HC_FN_cast, format, HC_NEAREST, true};
+    struct hc_operation cast = {node, HC_FN_cast, format, HC_NEAREST, true, false};
     if (!v->constant && v->format == format_of_value(format))
         return v;
     if (format != HC_FORMAT_COUNT)

@@ -86,14 +86,20 @@ int hc_apply(enum hc_function f, struct hc_real *y, struct hc_real *const *x)
     return hc_real_copy(y, x[choose(f, y, x)]);
 }
 
-double hc_round_real(const struct hc_real *x, enum hc_format format, enum hc_direction direction,
-                     bool *exact)
+static double encoded(const struct hc_operation *o, double hi, double lo)
+{
+    uint64_t bits = o->saturate ? hc_encode_saturated(o->format, hi, lo, o->direction)
+                                : hc_encode(o->format, hi, lo, o->direction);
+    return hc_decode(o->format, bits);
+}
+
+double hc_round_real(const struct hc_real *x, const struct hc_operation *operation, bool *exact)
 {
     struct hc_exact split = hc_real_exact(x);
     /* A finite number beyond fp64 is not infinite where the rounding leads back. */
-    if (isinf(split.hi) && !hc_real_is_inf(x) && direction != HC_NEAREST)
+    if (isinf(split.hi) && !hc_real_is_inf(x) && operation->direction != HC_NEAREST)
         split = (struct hc_exact){copysign(DBL_MAX, split.hi), copysign(1, split.hi), 0};
-    double y = hc_decode(format, hc_encode(format, split.hi, split.lo, direction));
+    double y = encoded(operation, split.hi, split.lo);
     *exact = (y == split.hi && split.lo == 0 && (isinf(y) != 0) == hc_real_is_inf(x)) ||
              (isnan(split.hi) && isnan(y));
     return y;
@@ -112,8 +118,7 @@ struct hc_defined hc_define(struct hc_scratch *scratch, const struct hc_operatio
 {
     struct hc_defined y;
     if (operation->function == HC_FN_cast) {
-        enum hc_format format = operation->format;
-        y.value = hc_decode(format, hc_encode(format, x[0], 0, operation->direction));
+        y.value = encoded(operation, x[0], 0);
         y.before = x[0];
         y.exact = y.value == x[0] || (isnan(x[0]) && isnan(y.value));
         return y;
@@ -125,7 +130,7 @@ struct hc_defined hc_define(struct hc_scratch *scratch, const struct hc_operatio
     }
     struct hc_real *real = result_of(scratch, operation);
     (void)hc_apply(operation->function, real, scratch->operand);
-    y.value = hc_round_real(real, operation->format, operation->direction, &y.exact);
+    y.value = hc_round_real(real, operation, &y.exact);
     y.before = hc_real_double(real);
     if (hc_functions[operation->function].kind == HC_FUNCTION_LIBRARY)
         y.exact = isnan(y.value) || (isinf(y.value) && ends);

@@ -91,7 +91,8 @@ Test(define, every_function_is_mpfr_s_rounded_once)
     for (size_t row = 0; row < sizeof rows / sizeof *rows; row++)
         for (int f = 0; f < 4; f++)
             for (int trial = 0; trial < TRIALS; trial++) {
-                struct hc_operation operation = {NULL, rows[row].f, formats[f], HC_NEAREST, false};
+                struct hc_operation operation = {NULL,       rows[row].f, formats[f],
+                                                 HC_NEAREST, false,       false};
                 double x[3];
                 for (int k = 0; k < 3; k++)
                     x[k] = random_number(formats[f]);
@@ -107,8 +108,9 @@ Test(define, casts_between_all_formats_are_mpfr_s_in_all_directions)
         for (int to = HC_FP64; to <= HC_E5M2; to++)
             for (int direction = 0; direction < HC_DIRECTION_COUNT; direction++)
                 for (int trial = 0; trial < 100; trial++) {
-                    struct hc_operation operation = {NULL, HC_FN_cast, (enum hc_format)to,
-                                                     (enum hc_direction)direction, false};
+                    struct hc_operation operation = {
+                        NULL,  HC_FN_cast, (enum hc_format)to, (enum hc_direction)direction,
+                        false, false};
                     double x[3] = {random_number((enum hc_format)from), 0, 0};
                     check(row, &operation, x);
                 }
@@ -118,8 +120,8 @@ Test(define, casts_between_all_formats_are_mpfr_s_in_all_directions)
 Test(define, a_sum_sees_the_smallest_addend)
 {
     open_scratch();
-    struct hc_operation fma = {NULL, HC_FN_fma, HC_FP32, HC_NEAREST, false};
-    struct hc_operation sub = {NULL, HC_FN_sub, HC_FP64, HC_NEAREST, false};
+    struct hc_operation fma = {NULL, HC_FN_fma, HC_FP32, HC_NEAREST, false, false};
+    struct hc_operation sub = {NULL, HC_FN_sub, HC_FP64, HC_NEAREST, false, false};
     cr_assert_eq(hc_define(&scratch, &fma, (double[3]){0x1.001p+60, 0x1.001p+60, 0x1p-149}).value,
                  0x1.002002p+120);
     cr_assert_eq(hc_define(&scratch, &fma, (double[3]){0x1.001p+60, 0x1.001p+60, -0x1p-149}).value,

@@ -51,7 +51,7 @@ static bool store(struct hc_evaluation *e, const struct hc_node *node, struct hc
     if (v->format == HC_FORMAT_COUNT)
         v = hc_meet(e, node, v, e->arm.arithmetic);
     bool stores = e->arm.storage != e->arm.arithmetic;
-    struct hc_operation cast = {node, HC_FN_cast, e->arm.storage, HC_NEAREST, true};
+    struct hc_operation cast = {node, HC_FN_cast, e->arm.storage, HC_NEAREST, true, false};
     if (v && stores)
         v = hc_cast_value(e, &cast, v);
     struct hc_value *read = v && stores ? hc_meet(e, node, v, e->arm.arithmetic) : v;

@@ -58,7 +58,8 @@ struct hc_operation {
     enum hc_function function;
     enum hc_format format; /* of the rounding */
     enum hc_direction direction;
-    bool implied; /* a cast of what `node` is, since it meets a format or is stored */
+    bool implied;  /* a cast of what `node` is, since it meets a format or is stored */
+    bool saturate; /* a cast */
 };
 
 /* Elements at, at + stride, at + 2 stride, ... of a value. */
@@ -90,9 +91,8 @@ struct hc_defined {
 struct hc_defined hc_define(struct hc_scratch *scratch, const struct hc_operation *operation,
                             const double *x);
 
-/* A real number rounded to a value of the format; *exact: it was one. */
-double hc_round_real(const struct hc_real *x, enum hc_format format, enum hc_direction direction,
-                     bool *exact);
+/* A real number rounded as the operation's result; *exact: it is the same number. */
+double hc_round_real(const struct hc_real *x, const struct hc_operation *operation, bool *exact);
 
 /* constant.c: the value of a number's text, of `step` and of integers. */
 struct hc_value *hc_literal(struct hc_evaluation *e, const struct hc_node *node);

@@ -15,7 +15,7 @@ static struct hc_operation operation_of(const struct hc_node *node, enum hc_func
                                         const struct hc_value *v)
 {
     enum hc_format format = v->format == HC_FORMAT_COUNT ? HC_FP64 : v->format;
-    return (struct hc_operation){node, f, format, HC_NEAREST, false};
+    return (struct hc_operation){node, f, format, HC_NEAREST, false, false};
 }
 
 static struct hc_value *in_order(struct hc_evaluation *e, const struct hc_node *node,

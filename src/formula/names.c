@@ -43,7 +43,7 @@ static bool is_cast(const struct hc_program *program, const char *text, struct h
     return false;
 }
 
-/* A cast may end in the direction of its rounding. */
+/* A cast may end in the direction of its rounding, or in that it saturates. */
 static bool is_directed_cast(const struct hc_program *program, char *text, struct hc_node *node)
 {
     static const char *const endings[HC_DIRECTION_COUNT] = {
@@ -51,6 +51,11 @@ static bool is_directed_cast(const struct hc_program *program, char *text, struc
     if (is_cast(program, text, node))
         return true;
     char *ending = strrchr(text, '_');
+    if (ending && strcmp(ending, "_sat") == 0) {
+        *ending = '\0';
+        node->saturate = true;
+        return is_cast(program, text, node);
+    }
     for (int d = 0; ending && d < HC_DIRECTION_COUNT; d++)
         if (endings[d] && strcmp(ending, endings[d]) == 0) {
             *ending = '\0';

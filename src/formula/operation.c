@@ -31,8 +31,10 @@ static bool call_op(struct hc_evaluation *e, const struct hc_operation *operatio
     if (!make_room(&e->scratch, n))
         return hc_lack(e, hc_fail(HC_NO_MEMORY, "no memory for %lld numbers", (long long)n));
     struct hc_call call = {.op = op_of[f]};
-    if (f == HC_FN_cast)
+    if (f == HC_FN_cast) {
         call.params.cast.direction = operation->direction;
+        call.params.cast.saturate = operation->saturate;
+    }
     for (int k = 0; k < hc_functions[f].most; k++) {
         call.in[k] = hc_tensor1(x[k].value->format, n, e->scratch.memory[k]);
         for (int64_t i = 0; i < n; i++)

@@ -40,6 +40,7 @@ struct hc_node {
     enum hc_function function;
     enum hc_format format;       /* of a cast; HC_FORMAT_COUNT: the arm's cast `cast_name` */
     enum hc_direction direction; /* of a cast */
+    bool saturate;               /* a cast: too large is the largest number */
     char cast_name[HC_LONGEST_CAST + 1];
     int name; /* an index into the program's names */
     int operands;

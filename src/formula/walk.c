@@ -105,7 +105,7 @@ static struct hc_value *compute(struct hc_evaluation *e, const struct hc_node *n
     y->constant = x[0]->constant;
     y->format = truth ? HC_FORMAT_COUNT : format;
     format = format == HC_FORMAT_COUNT ? HC_FP64 : format;
-    struct hc_operation operation = {node, f, format, HC_NEAREST, false};
+    struct hc_operation operation = {node, f, format, HC_NEAREST, false, false};
     struct hc_operand operand[HC_MAX_OPERANDS];
     for (int k = 0; k < node->operands; k++)
         operand[k] = (struct hc_operand){x[k], 0, x[k]->list ? 1 : 0};
@@ -126,7 +126,7 @@ static struct hc_value *walk_cast(struct hc_evaluation *e, const struct hc_node 
     }
     if (e->options.narrow && hc_formats[format].bytes >= hc_formats[e->arm.arithmetic].bytes)
         format = e->arm.arithmetic;
-    struct hc_operation cast = {node, HC_FN_cast, format, node->direction, false};
+    struct hc_operation cast = {node, HC_FN_cast, format, node->direction, false, node->saturate};
     return v ? hc_cast_value(e, &cast, v) : NULL;
 }
 

@@ -193,6 +193,10 @@ Test(told, formats_below_half_have_no_bound_where_they_put_another_number, .init
         {"y = fp32(e3m2(nan))", "y is 28, and the real number is NaN"},
         {"x = -1; y = fp32(e8m0(x))", "y is 2 (1.7e7 ulp) off; its running bound is infinite"},
         {"x = 0; y = fp32(e8m0(x))", "off; its running bound is infinite"},
+        {"x = 465; y = fp32(e4m3_sat(x))", "y is 17 (5.6e5 ulp) off; its running bound is inf"},
+        {"x = 464; y = fp32(e4m3_sat(x))", "y is 16 (5.3e5 ulp) off, within its running bound"},
+        {"x = e5m2(1e9); y = fp32(e5m2_sat(x))",
+         "y is 1e9 (1.6e7 ulp) off; its running bound is inf"},
         {"x = -3; y = fp32(ue4m3(x))", "off; its running bound is infinite"},
     };
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {

@@ -1,6 +1,6 @@
 /* Wrong conversions: the mistakes that are made. Each is a function from an input to the code that
-   a conversion with that mistake gives. Where a mistake makes no difference, as saturation does in a
-   format that always saturates, it gives the right code. */
+   a conversion with that mistake gives. Where a mistake makes no difference, as saturation does in
+   a format that always saturates, it gives the right code. */
 #ifndef HC_CLI_CAST_MISTAKES_H
 #define HC_CLI_CAST_MISTAKES_H
 
