@@ -109,17 +109,18 @@ def count(name, saturate, convert, some=False):
 
 def verified(halfcheck, name, saturate, convert):
     """What `halfcheck verify cast/NAME` says of the conversion of the inputs that it gives."""
-    rule = f"cast/{name}" + ("-sat" if saturate else "")
-    given = subprocess.run([halfcheck, "gen", rule], capture_output=True, text=True, check=False)
+    options = ["--saturate"] if saturate else []
+    given = subprocess.run([halfcheck, "gen", f"cast/{name}", *options], capture_output=True,
+                           text=True, check=False)
     if given.returncode:
         return "not judged: " + given.stderr.strip()
+    heads = [line for line in given.stdout.splitlines() if line.startswith("#")]
     lines = [line for line in given.stdout.splitlines() if not line.startswith("#")]
-    bits = np.array([int(line.split()[0], 16) for line in lines], np.uint32)
+    bits = np.array([int(line, 16) for line in lines], np.uint32)
     codes = np.asarray(convert(bits.view(np.float32))).view(np.uint8)
-    yours = [line for line in given.stdout.splitlines() if line.startswith("#")]
-    yours += [f"{line.split()[0]} {code:02x}" for line, code in zip(lines, codes)]
-    judged = subprocess.run([halfcheck, "verify", rule], input="\n".join(yours) + "\n",
-                            capture_output=True, text=True, check=False)
+    answers = heads + [f"{line} {code:02x}" for line, code in zip(lines, codes)]
+    judged = subprocess.run([halfcheck, "verify", f"cast/{name}"], capture_output=True, text=True,
+                            input="\n".join(answers) + "\n", check=False)
     return (judged.stdout + judged.stderr).strip()
 
 
@@ -128,6 +129,7 @@ def report(package, conversions):
     parser = argparse.ArgumentParser(description=f"{package} against the rule and halfcheck")
     parser.add_argument("halfcheck", nargs="?", help="also let this program judge it")
     parser.add_argument("--only", default="", help="conversions whose name has this in it")
+    parser.add_argument("--judge", action="store_true", help="only let halfcheck judge it")
     parser.add_argument("--some", action="store_true", help="4,177,922 inputs, not all of them")
     options = parser.parse_args()
     print(f"# {package}; NaN is 7fc00000 7f800001 ffc00000 ff800001")
@@ -136,9 +138,11 @@ def report(package, conversions):
     for name, saturate, title, convert in conversions:
         if options.only not in f"{title} {name}":
             continue
-        inputs, total, first, nans = count(name, saturate, convert, options.some)
-        print(title, name, "sat" if saturate else "nosat", inputs, total, first or "-", nans,
-              sep="\t", flush=True)
+        words = title, name, "sat" if saturate else "nosat"
+        if not options.judge:
+            inputs, total, first, nans = count(name, saturate, convert, options.some)
+            print(*words, inputs, total, first or "-", nans, sep="\t", flush=True)
         if options.halfcheck:
-            print("#   " + verified(options.halfcheck, name, saturate, convert)
-                  .replace("\n", "\n#   "), flush=True)
+            judged = verified(options.halfcheck, name, saturate, convert).splitlines()
+            print("# halfcheck of", *words)
+            print(*judged, sep="\n", flush=True)
