@@ -30,7 +30,7 @@ def code(rule, name, amax):
     return np.clip(exponent - 1 - emax + more + 127, 0, 254)
 
 
-def edges(name, width=2048):
+def edges(name, width):
     """fp32 amaxes of every exponent, within `width` ulps of where some rule takes a step, and
     4,096 others each: a log2 of fp32 errs by fewer ulps than that."""
     _, largest, fraction_bits = parts(name)
@@ -47,14 +47,15 @@ def report(package, rows):
     """Prints a line for each (what it is, rule, format, codes of an array of amaxes)."""
     parser = argparse.ArgumentParser(description=f"{package} against the rules of MX")
     parser.add_argument("--only", default="", help="rows whose name has this in it")
-    only = parser.parse_args().only
+    parser.add_argument("--width", type=int, default=2048, help="ulps on either side of a step")
+    options = parser.parse_args()
     print(f"# {package}; amaxes near every step of the rules, and others")
     print("# what\trule\tformat\tamaxes\tdiffer\ttoo low\tfirst\tof 0, inf, NaN", flush=True)
     special = np.array([0, np.inf, np.nan], np.float32)
     for title, rule, name, function in rows:
-        if only not in f"{title} {name}":
+        if options.only not in f"{title} {name}":
             continue
-        amaxes = edges(name)
+        amaxes = edges(name, options.width)
         want, got = code(rule, name, amaxes), np.asarray(function(amaxes)).astype(np.int64)
         wrong = np.flatnonzero(want != got)
         first = "-"
