@@ -68,7 +68,6 @@ enum hc_values {
     HC_VALUES_SHARE, /* how many elements of a batch each rank has */
     HC_VALUES_SCALE, /* what the codes of a block are multiplied by: positive */
     HC_VALUES_AMAX,  /* the largest magnitude in a tensor; 0 if it was idle */
-    HC_VALUES_SCALE, /* what the codes of a block are multiplied by: positive */
     HC_VALUES_COUNT
 };
 
