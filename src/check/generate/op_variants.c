@@ -8,6 +8,7 @@ static const struct hc_variant directions[] = {
     {.name = "-toward-zero", .params.cast = {HC_TOWARD_ZERO}},
     {.name = "-upward", .params.cast = {HC_UPWARD}},
     {.name = "-downward", .params.cast = {HC_DOWNWARD}},
+    {.name = "-saturating", .params.cast = {HC_NEAREST, true}},
     {.name = NULL},
 };
 

@@ -103,9 +103,10 @@ static enum hc_status unit(struct hc_check *check, struct hc_queue *queue, int64
     return HC_OK;
 }
 
-/* Both ends and the middle of every run, and a payload with one bit set at every place: a
-   conversion with a wrong tie, threshold or special, or with a lost bit, is wrong at one of
-   them. */
+/* Both ends of every run with their neighbours in it, its middle, and a payload with one bit set at
+   every place: a conversion with a wrong tie, threshold or special, or with a lost bit, is wrong at
+   one of them. A tie is the end of a run; what adds 1/2 in fp32 is wrong at the number before a
+   tie. */
 static uint32_t gather(const struct sweep *sweep, uint32_t inputs[BLOCK])
 {
     uint32_t n = 0;
@@ -115,7 +116,9 @@ static uint32_t gather(const struct sweep *sweep, uint32_t inputs[BLOCK])
             uint32_t first = runs->first[r];
             uint32_t last = runs->first[r + 1] - 1;
             inputs[n++] = sign << 31 | first;
+            inputs[n++] = sign << 31 | (first < last ? first + 1 : first);
             inputs[n++] = sign << 31 | (first + (last - first) / 2);
+            inputs[n++] = sign << 31 | (first < last ? last - 1 : last);
             inputs[n++] = sign << 31 | last;
         }
         for (uint32_t bit = 0; bit < 23; bit++)
