@@ -6,7 +6,11 @@ import sys
 import numpy as np
 
 from . import dlpack
-from .formats import DTYPES, name_of
+from .formats import DTYPES, SMALL, name_of
+
+# torch's types of one number a byte; its float4_e2m1fn_x2 has two.
+_TORCH_BYTES = {"e4m3": "float8_e4m3fn", "e5m2": "float8_e5m2", "e4m3fnuz": "float8_e4m3fnuz",
+                "e5m2fnuz": "float8_e5m2fnuz", "e8m0": "float8_e8m0fnu"}
 
 KINDS = ("numpy", "torch", "jax", "cupy")
 
@@ -38,8 +42,8 @@ def _of_torch(tensor):
     import torch
 
     tensor = tensor.detach().resolve_conj().resolve_neg()
-    for name, dtype in (("float8_e4m3fn", "e4m3"), ("float8_e5m2", "e5m2")):
-        if tensor.dtype == getattr(torch, name, None):
+    for dtype, name in _TORCH_BYTES.items():
+        if dtype in DTYPES and tensor.dtype == getattr(torch, name, None):
             return dlpack.to_numpy(tensor.view(torch.uint8)).view(DTYPES[dtype])
     return dlpack.to_numpy(tensor)
 
@@ -73,11 +77,11 @@ def maker(kind):
 
 def _torch(torch):
     names = {"fp64": "float64", "fp32": "float32", "tf32": "float32", "bf16": "bfloat16",
-             "fp16": "float16", "e4m3": "float8_e4m3fn", "e5m2": "float8_e5m2", "i32": "int32",
-             "u8": "uint8"}
+             "fp16": "float16", "i32": "int32", "u8": "uint8", **_TORCH_BYTES}
     dtypes = {name: getattr(torch, dtype, None) for name, dtype in names.items()}
-    through = {DTYPES["bf16"]: (np.int16, dtypes["bf16"]), DTYPES["e4m3"]: (np.uint8, dtypes["e4m3"]),
-               DTYPES["e5m2"]: (np.uint8, dtypes["e5m2"])}
+    through = {DTYPES[name]: (np.uint8, dtypes.get(name)) for name in ("e4m3", "e5m2", *SMALL)
+               if name in DTYPES}
+    through[DTYPES["bf16"]] = (np.int16, dtypes["bf16"])
 
     def make(array):
         if array.dtype not in through:

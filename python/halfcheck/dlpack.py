@@ -22,6 +22,10 @@ _TYPES = {
     (10, 8): np.dtype(ml_dtypes.float8_e4m3fn),
     (12, 8): np.dtype(ml_dtypes.float8_e5m2),
 }
+# Codes of dlpack.h 1.1; numbers of 6 and 4 bits come padded to a byte or are refused.
+for _code, _kind in ((11, "float8_e4m3fnuz"), (13, "float8_e5m2fnuz"), (14, "float8_e8m0fnu")):
+    if hasattr(ml_dtypes, _kind):
+        _TYPES[_code, 8] = np.dtype(getattr(ml_dtypes, _kind))
 for _code, _letter in ((_INT, "i"), (_UINT, "u"), (_FLOAT, "f")):
     for _bits in (8, 16, 32, 64):
         if (_code, _bits) != (_FLOAT, 8):

@@ -15,11 +15,18 @@ DTYPES = {
     "u8": np.dtype(np.uint8),
 }
 
+# The formats below half that not every ml_dtypes has. A number of less than 8 bits has a byte of its
+# own here, as there. ue4m3 has no type.
+SMALL = {"e4m3fnuz": "float8_e4m3fnuz", "e5m2fnuz": "float8_e5m2fnuz", "e2m3": "float6_e2m3fn",
+         "e3m2": "float6_e3m2fn", "e2m1": "float4_e2m1fn", "e8m0": "float8_e8m0fnu"}
+DTYPES.update({name: np.dtype(getattr(ml_dtypes, kind)) for name, kind in SMALL.items()
+               if hasattr(ml_dtypes, kind)})
+
 NAMES = {dtype: name for name, dtype in DTYPES.items() if name != "tf32"}
 
 _ALIASES = {"float64": "fp64", "double": "fp64", "float32": "fp32", "float": "fp32",
             "bfloat16": "bf16", "float16": "fp16", "half": "fp16", "float8_e4m3fn": "e4m3",
-            "float8_e5m2": "e5m2"}
+            "float8_e5m2": "e5m2", **{kind: name for name, kind in SMALL.items()}}
 
 
 def name_of(dtype):

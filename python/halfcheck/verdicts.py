@@ -17,7 +17,8 @@ from .program import Error
 
 _MOST_DIMENSIONS = 4
 _TYPES = {"fp64": "F64", "fp32": "F32", "fp16": "F16", "bf16": "BF16", "e4m3": "F8_E4M3",
-          "e5m2": "F8_E5M2", "i32": "I32", "u8": "U8", "int64": "I64"}
+          "e5m2": "F8_E5M2", "e4m3fnuz": "F8_E4M3FNUZ", "e5m2fnuz": "F8_E5M2FNUZ",
+          "e8m0": "F8_E8M0", "i32": "I32", "u8": "U8", "int64": "I64"}
 
 
 class Verdict:

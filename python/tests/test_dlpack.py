@@ -38,6 +38,7 @@ def test_reads_scalars_and_empty_arrays():
 
 @pytest.mark.parametrize("code, bits, dtype", [
     (4, 16, ml_dtypes.bfloat16), (10, 8, ml_dtypes.float8_e4m3fn), (12, 8, ml_dtypes.float8_e5m2),
+    (11, 8, ml_dtypes.float8_e4m3fnuz), (13, 8, ml_dtypes.float8_e5m2fnuz),
     (2, 16, np.float16), (2, 64, np.float64), (0, 32, np.int32), (0, 64, np.int64),
     (1, 8, np.uint8), (6, 8, np.bool_)])
 def test_knows_the_type(code, bits, dtype):

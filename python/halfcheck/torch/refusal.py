@@ -19,7 +19,9 @@ DTYPES = {
     "i32": torch.int32,
     "u8": torch.uint8,
 }
-for _format, _name in (("e4m3", "float8_e4m3fn"), ("e5m2", "float8_e5m2")):
+for _format, _name in (("e4m3", "float8_e4m3fn"), ("e5m2", "float8_e5m2"),
+                       ("e4m3fnuz", "float8_e4m3fnuz"), ("e5m2fnuz", "float8_e5m2fnuz"),
+                       ("e8m0", "float8_e8m0fnu")):
     if hasattr(torch, _name):
         DTYPES[_format] = getattr(torch, _name)
 
