@@ -109,6 +109,7 @@ class Names:
             ask(command, '--help') for command in self.commands) + text_of('portable/gpu-check')))
         self.cases = [line.split('\t')[0] for line in ask('list', 'cases').splitlines()]
         self.components = {case.split('/')[0] for case in self.cases}
+        self.scales = {line.split('\t')[0] for line in ask('list', 'scales').splitlines()}
         self.scalers = {line.split('\t')[0] for line in ask('list', 'scalers').splitlines()}
 
     def wrong(self, word):
@@ -123,6 +124,8 @@ class Names:
             if os.path.lexists(os.path.join(TOP, head)) and head not in self.components:
                 return None if glob.glob(os.path.join(TOP, word)) else 'there is no such file'
             if os.path.lexists(os.path.join(TOP, word)) or glob.glob(os.path.join(TOP, word)):
+                return None
+            if head == 'scale' and word.split('/')[1] in self.scales:
                 return None
             if head == 'scaler' and word.split('/')[1] in self.scalers:
                 return None

@@ -16,8 +16,7 @@ static bool takes(const struct hc_subject *subject, const struct hc_gen *gen)
     } options[] = {{"seed", gen->seed != 0},         {"steps", gen->steps != 0},
                    {"interval", gen->interval != 0}, {"initial", gen->initial != 0},
                    {"kind", gen->kind >= 0},         {"from", gen->from >= 0},
-                   {"round", gen->direction >= 0},   {"saturate", gen->saturate},
-                   {"codes", gen->codes >= 0},       {"input", gen->input >= 0},
+                   {"saturate", gen->saturate},      {"codes", gen->codes >= 0},
                    {"window", gen->window != 0},     {"margin", gen->margin != 0},
                    {"most-recent", gen->most_recent}};
     for (size_t i = 0; i < sizeof options / sizeof options[0]; i++)
@@ -28,12 +27,12 @@ static bool takes(const struct hc_subject *subject, const struct hc_gen *gen)
 
 static int run(int argc, char **argv)
 {
-    struct hc_gen gen = {.kind = -1, .from = -1, .direction = -1, .codes = -1, .input = -1};
+    struct hc_gen gen = {.kind = -1, .from = -1, .direction = -1, .codes = -1};
     const struct hc_option options[] = {
         {.name = "seed",
          .value = "N",
          .seed = &gen.seed,
-         .help = "seed of the random part of the trace (default 0)"},
+         .help = "scaler/: seed of the random part of the trace (default 0)"},
         {.name = "steps",
          .value = "N",
          .count = &gen.steps,
@@ -61,7 +60,7 @@ static int run(int argc, char **argv)
          .value = "FORMAT",
          .choice = &gen.from,
          .choices = hc_cast_sources,
-         .help = "cast/: the format of the inputs, fp32, fp16 or bf16 (default fp32)"},
+         .help = "cast/, scale/: the format of the inputs, fp32, fp16 or bf16 (default fp32)"},
         {.name = "round",
          .value = "DIRECTION",
          .choice = &gen.direction,
@@ -74,27 +73,22 @@ static int run(int argc, char **argv)
          .value = "F",
          .choice = &gen.codes,
          .choices = hc_scale_code_names,
-         .help = "scale/RULE: format of the codes (default e4m3, nvfp4's e2m1)"},
-        {.name = "input",
-         .value = "F",
-         .choice = &gen.input,
-         .choices = hc_scale_input_names,
-         .help = "scale/RULE: format of the elements (default fp32)"},
+         .help = "scale/: format of the codes (default e4m3, nvfp4's e2m1)"},
         {.name = "window",
          .value = "N",
          .count = &gen.window,
          .least = 1,
          .most = HC_SCALE_WINDOW,
-         .help = "scale/RULE: amaxes in the history (default 4)"},
+         .help = "scale/: amaxes in the history (default 4)"},
         {.name = "margin",
          .value = "N",
          .count = &gen.margin,
          .least = 0,
          .most = HC_SCALE_MARGIN,
-         .help = "scale/RULE: powers of two below the largest code (default 0)"},
+         .help = "scale/: powers of two below the largest code (default 0)"},
         {.name = "most-recent",
          .flag = &gen.most_recent,
-         .help = "scale/RULE: the last amax alone, not the largest of the history"},
+         .help = "scale/: the last amax alone, not the largest of the history"},
         {0},
     };
     int words;
@@ -109,8 +103,8 @@ static int run(int argc, char **argv)
 
 const struct hc_command hc_command_gen = {
     .name = "gen",
-    .usage = "scaler/RULE|cast/FORMAT|scale/RULE [options]",
-    .summary = "print test inputs for a scaler, conversion or scale rule of your own",
+    .usage = "scaler/RULE|scale/RULE|cast/FORMAT [options]",
+    .summary = "print test inputs for a scaler, scale rule or conversion of your own (see verify)",
     .text =
         "The first line begins with # and says what is printed; echo it unchanged. What\n"
         "follows is answered by the program under test, and verify judges the answers.\n\n"
@@ -118,10 +112,13 @@ const struct hc_command hc_command_gen = {
         "hexadecimal digits. The program prints it again with the code behind it:\n\n"
         "  halfcheck gen cast/e4m3 --saturate | ./my-cast | halfcheck verify cast/e4m3\n\n"
         "halfcheck help vectors says which inputs these are.\n\n"
-        "scale/RULE: a rule that scales tensors before they are rounded below half; halfcheck\n"
-        "list scales names them. A line is the number of a step, and the bits of an amax or of\n"
-        "a block's elements. The program prints it again with what the rule makes of it:\n\n"
-        "  halfcheck gen scale/mx-rp | ./my-rule | halfcheck verify scale/mx-rp\n\n"
+        "scale/RULE: a rule for the scales of tensors below half (halfcheck list scales). All\n"
+        "numbers are bits, in hexadecimal digits. A line is one of\n\n"
+        "  INDEX AMAX                   rules of one fp32 scale, and steps of a history\n"
+        "  INDEX ELEMENT...             a block of 32, of rules whose scales are e8m0\n"
+        "  INDEX TENSOR ELEMENT...      the tensor's amax and a block of 16, of nvfp4\n\n"
+        "The program prints it again with the scale behind it, and of a block the codes:\n\n"
+        "  halfcheck gen scale/mx-rp --codes e2m1 | ./my-rule | halfcheck verify scale/mx-rp\n\n"
         "scaler/RULE: a loss scaler. One step a line:\n\n"
         "  STEP STEPS FOUND\n\n"
         "STEP counts from 1 to STEPS. FOUND says what the gradients of that step hold: 0 if\n"

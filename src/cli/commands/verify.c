@@ -39,8 +39,8 @@ static int run(int argc, char **argv)
 
 const struct hc_command hc_command_verify = {
     .name = "verify",
-    .usage = "scaler/RULE|cast/FORMAT [options]",
-    .summary = "check the output of a loss scaler or conversion of your own (see gen)",
+    .usage = "scaler/RULE|scale/RULE|cast/FORMAT [options]",
+    .summary = "check the output of a scaler, scale rule or conversion of your own (see gen)",
     .text =
         "Reads from standard input the lines of halfcheck gen, each with an answer behind it.\n\n"
         "cast/FORMAT: a conversion. The answer is the code, in hexadecimal digits:\n\n"
@@ -51,6 +51,14 @@ const struct hc_command hc_command_verify = {
         "taken, too. Without the first line of gen or vectors, any inputs are taken in any\n"
         "order, and --from, --round and --saturate say what is judged; inputs that leave out a\n"
         "mistake are MISTRUSTED.\n\n"
+        "scale/RULE: a rule for scales. The answer is the scale, 8 digits, or for blocks its "
+        "code,\n"
+        "2 digits, and the elements' codes run together:\n\n"
+        "  INDEX AMAX SCALE\n"
+        "  INDEX ELEMENT... SCALE CODES\n\n"
+        "The first wrong line is named, with the state before it, and another rule, an option\n"
+        "or a wrong rounding that explains all answers. Any NaN is as good as another; under a\n"
+        "scale that is NaN no code is wrong. docs/scales.md says which scale each rule shows.\n\n"
         "scaler/RULE: a loss scaler. The answer is the scale after that step:\n\n"
         "  STEP STEPS FOUND SCALE\n\n"
         "SCALE is a decimal number with all its digits, or a hex float (Python's float.hex).\n"

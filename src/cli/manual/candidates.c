@@ -105,6 +105,12 @@ static void offer_benches(struct hc_candidates *c)
             hc_candidate_offer(c, "", tables[t]->benches[b].name, NULL);
 }
 
+static void offer_rules(struct hc_candidates *c)
+{
+    offer_list(c, "scalers", "scaler/");
+    offer_list(c, "scales", "scale/");
+}
+
 static void offer_casts(struct hc_candidates *c)
 {
     for (int f = 0; f < HC_FORMAT_COUNT; f++)
@@ -132,7 +138,7 @@ static const struct meaning {
     {.word = "SLUG", .list = "reports", .prefix = ""},
     {.word = "NAME", .command = "explain", .list = "ops", .prefix = "op/"},
     {.word = "OP", .list = "ops", .prefix = ""},
-    {.word = "RULE", .list = "scalers", .prefix = "scaler/"},
+    {.word = "RULE", .offer = offer_rules},
     {.word = "FORMAT", .command = "vectors", .list = "formats", .prefix = ""},
     {.word = "FORMAT", .offer = offer_casts},
     {.word = "PATTERN", .command = "bench", .offer = offer_benches},
