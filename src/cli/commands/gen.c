@@ -118,7 +118,7 @@ const struct hc_command hc_command_gen = {
         "  INDEX ELEMENT...             a block of 32, of rules whose scales are e8m0\n"
         "  INDEX TENSOR ELEMENT...      the tensor's amax and a block of 16, of nvfp4\n\n"
         "The program prints it again with the scale behind it, and of a block the codes:\n\n"
-        "  halfcheck gen scale/mx-rp --codes e2m1 | ./my-rule | halfcheck verify scale/mx-rp\n\n"
+        "  halfcheck gen scale/mx-rp --codes e2m1 | ./mine | halfcheck verify scale/mx-rp\n\n"
         "scaler/RULE: a loss scaler. One step a line:\n\n"
         "  STEP STEPS FOUND\n\n"
         "STEP counts from 1 to STEPS. FOUND says what the gradients of that step hold: 0 if\n"

@@ -39,8 +39,8 @@ static struct hc_scale_answer roll(struct hc_scale_oracle *oracle)
     return (struct hc_scale_answer){.scale = hc_fp32_bits((float)oracle->scale)};
 }
 
-/* Counts the answers that the guess explains. A different answer ends it before the wrong line; from
-   there on it is only not counted. */
+/* Counts the answers that the guess explains. A different answer up to the wrong line ends it;
+   behind that line it is only not counted. */
 static void try_guess(struct guess *g, const struct hc_scale_plan *asked,
                       const struct hc_scale_trace *trace, const struct hc_scale_answers *a)
 {
