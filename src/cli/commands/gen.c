@@ -104,7 +104,7 @@ static int run(int argc, char **argv)
 const struct hc_command hc_command_gen = {
     .name = "gen",
     .usage = "scaler/RULE|scale/RULE|cast/FORMAT [options]",
-    .summary = "print test inputs for a scaler, scale rule or conversion of your own (see verify)",
+    .summary = "print test inputs for an implementation of your own (see verify)",
     .text =
         "The first line begins with # and says what is printed; echo it unchanged. What\n"
         "follows is answered by the program under test, and verify judges the answers.\n\n"

@@ -40,7 +40,7 @@ static int run(int argc, char **argv)
 const struct hc_command hc_command_verify = {
     .name = "verify",
     .usage = "scaler/RULE|scale/RULE|cast/FORMAT [options]",
-    .summary = "check the output of a scaler, scale rule or conversion of your own (see gen)",
+    .summary = "check the output of an implementation of your own (see gen)",
     .text =
         "Reads from standard input the lines of halfcheck gen, each with an answer behind it.\n\n"
         "cast/FORMAT: a conversion. The answer is the code, in hexadecimal digits:\n\n"
