@@ -30,6 +30,17 @@ static const struct hc_case cases[] = {
                      .prints = "20.48, -13.17, 2.56, 0.02, -0.297"},
            .lesson = "A copy into a scaled tensor updates its largest element, on which the next "
                      "scale depends."),
+    HC_BUG("field/delayed-scale/fp8-meta-clipped-as-gradient",
+           "Training in fp8 converges worse than in int8: scales are clipped with the gradients.",
+           "AI-Hypercomputer/maxtext PR 672, 'FP8 Clipping Fix', "
+           "https://github.com/AI-Hypercomputer/maxtext/pull/672",
+           .formula = "amax = 10; scale = amax / 448 * clip\n"
+                      "x = fp32(e4m3_sat(amax / scale)) * scale",
+           .show = "x", .buggy = {.in = "fp32", .with = "clip := 1/4", .prints = "2.5"},
+           .fixed = {.in = "fp32", .with = "clip := 1", .prints = "10"},
+           .lesson =
+               "Where amax histories and scales travel in the tree of gradients, clip what is "
+               "a gradient alone."),
 };
 
 HC_CASES(field_numbers_delayed_scale, cases);

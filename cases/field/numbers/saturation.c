@@ -25,6 +25,31 @@ static const struct hc_case cases[] = {
            .buggy = {.in = "fp32", .with = "e4 := inf; e5 := inf", .prints = "nan, inf, 436 exact"},
            .fixed = {.in = "fp32", .with = "e4 := 448; e5 := 57344", .prints = "448, 57344, 0"},
            .lesson = "Clamp to the format's largest number before the cast to fp8."),
+    HC_BUG("field/saturation/e4m3fn-overflow-nan-or-448",
+           "What is NaN in one stack is 448 in another.",
+           "jax-ml/ml_dtypes issue 400, 'float8_e4m3fn: float32 cast gives NaN on overflow where "
+           "other stacks saturate to 448', https://github.com/jax-ml/ml_dtypes/issues/400; issues "
+           "260 and 147; ROCm/rocm-systems PR 8800; riscv-isa-sim PR 2284",
+           .formula = "tie = fp32(e4m3(min(464, e4))); beyond = fp32(e4m3(min(465, e4)))\n"
+                      "below = fp32(e5m2(min(61439, e5))); at = fp32(e5m2(min(61440, e5)))",
+           .show = "tie, beyond, below, at",
+           .buggy = {.in = "fp32",
+                     .with = "e4 := inf; e5 := inf",
+                     .prints = "448 exact, nan, 57344 exact, inf"},
+           .fixed = {.in = "fp32",
+                     .with = "e4 := 448; e5 := 57344",
+                     .prints = "448 exact, 448 exact, 57344 exact, 57344 exact"},
+           .lesson = "OFP8 allows both: say which one a conversion does, and clamp where the other "
+                     "side saturates."),
+    HC_BUG("field/saturation/fp8-dynamic-scale-output-overflow",
+           "fp8 outputs with dynamic scales are NaN, and the library's own test lets them pass.",
+           "uxlfoundation/oneDNN PR 5626, 'fp8: saturate the output value after dynamic scaling "
+           "instead of overflowing', https://github.com/uxlfoundation/oneDNN/pull/5626",
+           .formula = "amax = 972; y = fp32(e4m3(min(amax / 2, e4)))", .show = "y",
+           .buggy = {.in = "fp32", .with = "e4 := inf", .prints = "nan"},
+           .fixed = {.in = "fp32", .with = "e4 := 448", .prints = "448 exact"},
+           .lesson = "Saturate after scaling: a scale that is a power of two below amax / 448, 2 "
+                     "here, leaves up to 512."),
 };
 
 HC_CASES(field_numbers_saturation, cases);

@@ -1,0 +1,149 @@
+/* Codes that are taken apart by hand.
+
+   A code of e4m3 or e5m2 is a sign, an exponent and a fraction, and so it is tempting to shift
+   these into the fields of a wider format and to correct the exponent. That is right for normal
+   numbers. Subnormal numbers have no hidden bit; infinity and NaN have an exponent of their own,
+   which becomes that of a number. A conversion into a code has a corner, too: a fraction of all
+   ones that is rounded up is the next power of two, and the carry must reach the exponent. And a
+   scale in e8m0 is an exponent alone: bits of a fraction that go with it end up in its neighbour.
+
+   The rule of thumb: 256 codes are few; try them all. */
+#include "cases/fixture/bug.h"
+
+#include <math.h>
+
+/* The backend's cast of one number. */
+static double cast_of(struct hc_check *check, enum hc_format from, double x, enum hc_format to)
+{
+    struct hc_tensor in = hc_check_vector(check, from, 1);
+    struct hc_tensor out = hc_check_vector(check, to, 1);
+    struct hc_call call = {.op = HC_OP_cast, .in = {[HC_X] = in}, .out = {[HC_OUT] = out}};
+    hc_tensor_set(&in, 0, x);
+    return hc_do(check, &call) == HC_OK ? hc_tensor_get(&out, 0) : (double)NAN;
+}
+
+/* e5m2's fields, or those of e4m3 as AMD's code has them, with another bias: no special codes. */
+static double shifted(uint32_t code, int fraction, int bias)
+{
+    int exponent = (int)(code >> fraction & (0x7fu >> fraction));
+    double size = 1 + ldexp((double)(code & ((1u << fraction) - 1)), -fraction);
+    return ldexp(code & 0x80u ? -size : size, exponent - bias);
+}
+
+static void loses_specials(struct hc_check *check, struct hc_exhibits *shown)
+{
+    double lost[2] = {0};
+    double inf = cast_of(check, HC_E5M2, (double)INFINITY, HC_BF16);
+    double nan = cast_of(check, HC_E4M3, (double)NAN, HC_BF16);
+    for (uint32_t code = 0; code < 256; code++) {
+        double x = hc_decode(HC_E5M2, code);
+        lost[0] += !isfinite(x) && isfinite(shifted(code, 2, 15));
+        lost[1] += !isfinite(x) && isfinite(cast_of(check, HC_E5M2, x, HC_BF16));
+    }
+    hc_exhibits_add(shown, "e5m2's 7c", HC_BF16, shifted(0x7c, 2, 15), inf, (double)INFINITY, 0);
+    hc_exhibits_add(shown, "specials of e5m2 lost", HC_FORMAT_COUNT, lost[0], lost[1], 0, 0);
+    hc_claim_value(check, "buggy: e4m3's NaN, 7f", 480, shifted(0x7f, 3, 7));
+    hc_claim_true(check, "fixed: e4m3's NaN, 7f, stays one", isnan(nan) != 0);
+}
+
+/* Scales of NVFP4 blocks: the 126 positive codes of e4m3. */
+static void decodes_scales(struct hc_check *check, struct hc_exhibits *shown)
+{
+    double wrong[2] = {0};
+    double tiny = hc_decode(HC_E4M3, 1);
+    double cast = cast_of(check, HC_E4M3, tiny, HC_FP32);
+    for (uint32_t code = 1; code < 0x7f; code++) {
+        double x = hc_decode(HC_E4M3, code);
+        wrong[0] += shifted(code, 3, 7) != x;
+        wrong[1] += cast_of(check, HC_E4M3, x, HC_FP32) != x;
+    }
+    hc_exhibits_add(shown, "scale 01", HC_FP32, shifted(1, 3, 7), cast, tiny, 0);
+    hc_exhibits_add(shown, "wrong of 126 scales", HC_FORMAT_COUNT, wrong[0], wrong[1], 0, 0);
+}
+
+/* Into e4m3, a positive normal number: ties away from zero, and no carry into the exponent. */
+static double without_carry(double x)
+{
+    double power = ldexp(1, ilogb(x));
+    double eighths = floor((x / power - 1) * 8 + 0.5);
+    return power * (1 + fmod(eighths, 8) / 8);
+}
+
+static void drops_the_carry(struct hc_check *check, struct hc_exhibits *shown)
+{
+    double wrong[2] = {0};
+    double want = hc_round(HC_E4M3, 126.24);
+    double got = cast_of(check, HC_FP32, 126.24, HC_E4M3);
+    for (int i = 0; i < 1024; i++) {
+        double x = 64 * (1 + i / 1024.0);
+        wrong[0] += without_carry(x) != hc_round(HC_E4M3, x);
+        wrong[1] += cast_of(check, HC_FP32, x, HC_E4M3) != hc_round(HC_E4M3, x);
+    }
+    hc_exhibits_add(shown, "126.24", HC_E4M3, without_carry(126.24), got, want, 0);
+    hc_exhibits_add(shown, "wrong of 1024 in [64, 128)", HC_FORMAT_COUNT, wrong[0], wrong[1], 0, 0);
+}
+
+/* Four fp32 scales in one word, each by its exponent field. `up`: a scale that is no power of two
+   becomes the next one first. */
+static uint32_t packed(const float scale[4], bool up)
+{
+    uint32_t word = 0;
+    for (int i = 0; i < 4; i++) {
+        uint32_t bits = hc_fp32_bits(scale[i]);
+        if (up)
+            bits = (bits + 0x7fffffu) & 0x7f800000u;
+        word |= i < 3 ? bits >> (23 - 8 * i) : bits << 1;
+    }
+    return word;
+}
+
+static void leaks(struct hc_check *check, struct hc_exhibits *shown)
+{
+    static const float scale[4] = {0x1.8p-3F, 0x1.fep-1F, 0x1.fffp0F, 0x1.4p2F};
+    double wrong[2] = {0};
+    double first[2];
+    (void)check;
+    for (int up = 0; up < 2; up++) {
+        uint32_t word = packed(scale, up);
+        first[up] = hc_decode(HC_E8M0, word & 0xffu);
+        for (int i = 0; i < 4; i++)
+            wrong[up] +=
+                (word >> (8 * i) & 0xffu) != hc_encode(HC_E8M0, (double)scale[i], 0, HC_UPWARD);
+    }
+    hc_exhibits_add(shown, "the scale of 0.1875", HC_E8M0, first[0], first[1], 0.25, 0);
+    hc_exhibits_add(shown, "wrong bytes of 4", HC_FORMAT_COUNT, wrong[0], wrong[1], 0, 0);
+}
+
+static const struct hc_case cases[] = {
+    HC_BUG("field/fp8-codes/fp8-widening-loses-specials",
+           "An overflow in fp8 is not seen: infinities and NaNs become numbers in bf16.",
+           "triton-lang/triton PR 11784, 'Preserve special values when widening FP8 to BF16', "
+           "https://github.com/triton-lang/triton/pull/11784; issues 3634 and 2430",
+           .play = loses_specials, .buggy = {.prints = "65536 exact, 8"},
+           .fixed = {.prints = "inf, 0"},
+           .lesson = "Widen by way of fp16 or a table; a shifted exponent makes numbers of "
+                     "infinity and NaN."),
+    HC_BUG("field/fp8-codes/e4m3-subnormal-scale-decode",
+           "Experts with small NVFP4 scales are 4.5 times too large.",
+           "local-inference-lab/b12x PR 388, 'fix(quant): decode E4M3 subnormal scales "
+           "correctly', https://github.com/local-inference-lab/b12x/pull/388",
+           .play = decodes_scales, .buggy = {.prints = "0.0087890625 exact, 7"},
+           .fixed = {.prints = "0.001953125 exact, 0"},
+           .lesson = "An exponent field of 0 has no hidden bit; look at all 256 codes."),
+    HC_BUG("field/fp8-codes/fp8-carry-lost-in-emulation",
+           "The emulator that serves as a reference rounds 126.24 to 64 in e4m3.",
+           "triton-lang/triton PR 11897, '[BACKEND] Support fp8 <=> fp64 casts by going through "
+           "fp32', https://github.com/triton-lang/triton/pull/11897",
+           .play = drops_the_carry, .buggy = {.prints = "64 exact, -"},
+           .fixed = {.prints = "128 exact, 0"},
+           .lesson = "Round the code as one integer, so that the carry runs from the fraction into "
+                     "the exponent; and judge an emulator before it judges others."),
+    HC_BUG("field/fp8-codes/ue8m0-pack-mantissa-leaks",
+           "NaN at batch 1 alone: fp32 scales are packed into bytes with their fractions.",
+           "sgl-project/sglang PR 25733, '[Bug] Fix V4-Pro NaN on Blackwell by converting "
+           "fp8_einsum input scale to ue8m0', https://github.com/sgl-project/sglang/pull/25733",
+           .play = leaks, .arithmetic_only = true, .fixed = {.prints = "0.25 exact, 0"},
+           .lesson = "Round a scale up to a power of two before it is packed as e8m0."),
+};
+
+HC_CASES(field_plays_fp8_codes, cases);
