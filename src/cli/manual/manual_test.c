@@ -108,6 +108,9 @@ Test(complete, offers_what_the_usage_says_at_each_place, .init = enter_folder)
     expect_offered("judge ada", "adam adamw files ");
     expect_offered("judge adam ''", "names ");
     expect_offered("verify scaler/apex", "scaler/apex-fp16utils scaler/apex-amp names ");
+    expect_offered("verify cast/e4", "cast/e4m3 cast/e4m3fnuz names ");
+    expect_offered("vectors --format e2", "e2m3 e2m1 names ");
+    expect_offered("vectors --format e4m3 --kind t", "ties names ");
     expect_offered("gate --baseline ''", "files ");
     expect_offered("gate --baseline=b ''", "files ");
     expect_offered("report a b c", "files ");
