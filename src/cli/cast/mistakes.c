@@ -166,7 +166,25 @@ static uint32_t half_of_tiny(const struct hc_cast_plan *plan, int how, uint32_t 
     return fabs(x) == (how == HALF ? half : below) ? signed_as(plan, x, 1) : right(plan, x, 0);
 }
 
-enum { EARLY, LATE, CLAMPED, UNCLAMPED, CLAMPED_FINITE, CLAMPED_INFINITE, TO_NAN };
+enum {
+    EARLY,
+    LATE,
+    NEXT,
+    CLAMPED,
+    UNCLAMPED,
+    CLAMPED_FINITE,
+    CLAMPED_INFINITE,
+    TO_NAN,
+    NEXT_TO_NAN
+};
+
+/* The finite numbers that overflow because they are rounded up, or that lie a step beyond. */
+static bool is_next_beyond(const struct hc_cast_plan *plan, int how, double size)
+{
+    double step = max_of(plan) + ulp_at_max(plan);
+    return how == NEXT ? size >= step && size < step + ulp_at_max(plan) / 2
+                       : size > max_of(plan) && size < step;
+}
 
 static uint32_t overflow(const struct hc_cast_plan *plan, int how, uint32_t input, double x)
 {
@@ -178,14 +196,15 @@ static uint32_t overflow(const struct hc_cast_plan *plan, int how, uint32_t inpu
     if (how == EARLY)
         return size > max_of(plan) && !isinf(size) ? right(plan, copysign((double)INFINITY, x), 0)
                                                    : right(plan, x, 0);
-    if (how == LATE)
-        return size > max_of(plan) && size < max_of(plan) + ulp_at_max(plan) ? largest(plan, x)
-                                                                             : right(plan, x, 0);
+    if (how == LATE || how == NEXT)
+        return is_next_beyond(plan, how, size) ? largest(plan, x) : right(plan, x, 0);
     uint32_t code = right(&other, x, 0);
-    if (how == TO_NAN && target(plan)->special == HC_SPECIAL_IEEE &&
-        isinf(hc_decode(plan->to, code)))
+    if (how != TO_NAN && how != NEXT_TO_NAN)
+        return code;
+    bool turns = how == TO_NAN || is_next_beyond(plan, how, size);
+    if (turns && target(plan)->special == HC_SPECIAL_IEEE && isinf(hc_decode(plan->to, code)))
         return signed_as(plan, x, (uint32_t)hc_layout_of(target(plan)).nan);
-    return how == TO_NAN ? right(plan, x, 0) : code;
+    return right(plan, x, 0);
 }
 
 enum { TO_MAX, TO_ZERO, TO_INFINITY, TO_PLUS_MAX, TO_PLUS_ZERO };
@@ -278,6 +297,8 @@ const struct hc_cast_mistake hc_cast_mistakes[] = {
     {"it decides about overflow before rounding", overflow, EARLY},
     {"it sees an overflow only from one step beyond the largest number on", overflow, LATE},
     {"it makes NaN of an overflow", overflow, TO_NAN},
+    {"it makes NaN of what rounding up carries beyond the largest number", overflow, NEXT_TO_NAN},
+    {"it makes the largest number of what is one step beyond it", overflow, NEXT},
     {"it makes the largest number of NaN", of_nan, TO_MAX},
     {"it makes 0 of NaN", of_nan, TO_ZERO},
     {"it makes the largest positive number of NaN of either sign", of_nan, TO_PLUS_MAX},
