@@ -79,7 +79,7 @@ static struct range block(int64_t extent, int64_t size, int64_t number)
 static double largest(const struct hc_call *call, struct range rows, struct range columns)
 {
     double amax = 0;
-    double v[16];
+    double v[16] = {0};
     for (int64_t row = rows.from; row < rows.to; row++)
         for (int64_t group = columns.from / 16 * 16; group < columns.to; group += 16) {
             int n = neighbours(call, row, group, v);
@@ -155,7 +155,7 @@ static double code_of(const struct hc_call *call, int64_t index)
     int64_t column = index % codes->shape[1];
     struct hc_stated_scale scale =
         scale_of(call, p->rows == 0 ? 0 : row / p->rows, p->columns == 0 ? 0 : column / p->columns);
-    double v[16];
+    double v[16] = {0};
     neighbours(call, row, column / 16 * 16, v);
     double t = fp32(v[column % 16] * scale.encode);
     uint32_t r = hc_round_random(p->seed, (uint32_t)p->step, (uint64_t)index);

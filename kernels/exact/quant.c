@@ -49,7 +49,7 @@ static int neighbours(const struct hc_call *call, int64_t row, int64_t column, f
 /* The amax of each block; the result is that of all. */
 static float find_amaxes(const struct hc_call *call, const struct matrix *m, float *amax)
 {
-    float v[HC_HADAMARD];
+    float v[HC_HADAMARD] = {0};
     float largest = 0;
     int64_t blocks = hc_tensor_count(&call->out[HC_QUANTIZE_SCALES]);
     for (int64_t b = 0; b < blocks; b++)
@@ -73,8 +73,9 @@ static void find_scales(const struct hc_call *call, float largest, float *amax)
     const struct hc_quantize *p = &call->params.quantize;
     const struct hc_tensor *scales = &call->out[HC_QUANTIZE_SCALES];
     const struct hc_tensor *given = &call->in[HC_QUANTIZE_SCALE];
-    struct hc_scale_formats f = hc_scale_formats_of(
-        &hc_formats[call->out[HC_QUANTIZE_CODES].format], &hc_formats[call->in[0].format]);
+    struct hc_scale_formats f =
+        hc_scale_formats_of(&hc_formats[call->out[HC_QUANTIZE_CODES].format],
+                            &hc_formats[call->in[HC_QUANTIZE_X].format]);
     struct hc_tensor_scale tensor = hc_tensor_scale_of(p->rule, &f, largest);
     for (int64_t b = 0; b < hc_tensor_count(scales); b++) {
         struct hc_scale s = given->data ? hc_scale_of_multiplier(*(const float *)given->data)
@@ -98,7 +99,7 @@ enum hc_status hc_exact_quantize(struct hc_queue *queue, const struct hc_call *c
     struct hc_quant_rounding how = hc_quant_rounding_of(p, &hc_formats[codes->format]);
     struct matrix m = matrix_of(codes, p->rows, p->columns);
     float *encode = call->scratch;
-    float v[HC_HADAMARD];
+    float v[HC_HADAMARD] = {0};
     (void)queue;
     find_scales(call, find_amaxes(call, &m, encode), encode);
     for (int64_t row = 0; row < m.rows; row++)

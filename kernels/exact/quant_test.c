@@ -229,8 +229,8 @@ Test(delayed_scale, every_rule_has_the_references_bits_also_in_place)
             call_exact(&call);
             expect_reference(&call, hc_delayed_rule_names[rule]);
             struct hc_call again = call;
-            again.out[0] = call.in[1];
-            again.out[1] = call.in[2];
+            again.out[HC_DELAYED_NEW_HISTORY] = call.in[HC_DELAYED_HISTORY];
+            again.out[HC_DELAYED_NEW_SCALE] = call.in[HC_DELAYED_SCALE];
             call_exact(&again);
             for (int o = 0; o < 2; o++)
                 for (int64_t i = 0; i < hc_tensor_count(&call.out[o]); i++)

@@ -35,8 +35,8 @@ static struct hc_call quantize(const struct hc_quantize *p, enum hc_format x, en
                 made(hc_tensor1(HC_FP32, 1, NULL)), made(hc_tensor1(HC_FP32, 1, NULL))},
         .params.quantize = *p,
     };
-    for (int64_t i = 0; seed & 1 && i < hc_tensor_count(&call.in[0]); i++)
-        hc_tensor_set(&call.in[0], i,
+    for (int64_t i = 0; seed & 1 && i < hc_tensor_count(&call.in[HC_QUANTIZE_X]); i++)
+        hc_tensor_set(&call.in[HC_QUANTIZE_X], i,
                       hc_random_normal(seed, 1, (uint64_t)i) *
                           (hc_random(seed, 2, (uint64_t)i) & 1 ? 1 : 0.01));
     if (p->rule == HC_SCALE_GIVEN)
@@ -117,10 +117,12 @@ Test(dequantize, numbers_have_the_bits_of_exact)
                 .params.dequantize = {.rows = block[0], .columns = block[1]},
             };
             uint64_t mask = (1u << hc_formats[format].bits) - 1;
-            for (int64_t i = 0; i < hc_tensor_count(&call.in[0]); i++)
-                hc_tensor_set_bits(&call.in[0], i, hc_random(seed, 0, (uint64_t)i) & mask);
-            for (int64_t i = 0; i < hc_tensor_count(&call.in[1]); i++)
-                hc_tensor_set(&call.in[1], i, fabs(hc_random_normal(seed, 1, (uint64_t)i)));
+            for (int64_t i = 0; i < hc_tensor_count(&call.in[HC_DEQUANTIZE_CODES]); i++)
+                hc_tensor_set_bits(&call.in[HC_DEQUANTIZE_CODES], i,
+                                   hc_random(seed, 0, (uint64_t)i) & mask);
+            for (int64_t i = 0; i < hc_tensor_count(&call.in[HC_DEQUANTIZE_SCALES]); i++)
+                hc_tensor_set(&call.in[HC_DEQUANTIZE_SCALES], i,
+                              fabs(hc_random_normal(seed, 1, (uint64_t)i)));
             if (how >= 9)
                 call.in[HC_DEQUANTIZE_TENSOR] = vector_of(HC_FP32, 1, (double[]){0.37});
             assert_exact_bits(&call);
