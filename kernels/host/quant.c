@@ -1,5 +1,5 @@
-/* quantize and dequantize: strips of rows on all threads, in three passes as `exact` makes them. The
-   amaxes of the first pass are kept by row, so that no two strips write the same one. */
+/* quantize and dequantize: strips of rows on all threads, in three passes as `exact` makes them.
+   The amaxes of the first pass are kept by row, so that no two strips write the same one. */
 #include "kernels/element/quant.h"
 
 #include "kernels/element/scale_rule.h"

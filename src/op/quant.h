@@ -18,9 +18,9 @@
                   of the transpose.
      hadamard     before anything else, each 16 neighbours within a row of what is quantised (K, or
                   M with `transpose`, is a multiple of 16) are multiplied by the signs
-                  +++-+------+-+-- and then by Sylvester's 16 x 16 Hadamard matrix / 4, in fp32: four
-                  stages of a + b and a - b at distances 1, 2, 4 and 8, each rounded, then a product
-                  with 1/4. amax is that of the products, then.
+                  +++-+------+-+-- and then by Sylvester's 16 x 16 Hadamard matrix / 4, in fp32:
+                  four stages of a + b and a - b at distances 1, 2, 4 and 8, each rounded, then a
+                  product with 1/4. amax is that of the products, then.
      random_bits  not 0: k-bit stochastic rounding of fl(x * e) in place of to nearest, as in
                   stochastic_cast, with r = the upper k of the 16 bits of hc_round_random(seed,
                   step, i) (num/stochastic.h); i is the element's place in codes.
@@ -101,7 +101,8 @@ enum { HC_HADAMARD = 16 };
 
 enum { HC_QUANTIZE_MAX_RANDOM_BITS = 16, HC_DELAYED_MAX_MARGIN = 100 };
 
-/* The blocks of `size` that an extent is cut into; the last one may be smaller. size 0: all of it. */
+/* The blocks of `size` that an extent is cut into; the last one may be smaller. With size 0 it is one
+   block. */
 int64_t hc_quant_blocks(int64_t extent, int64_t size);
 
 enum { HC_QUANTIZE_X, HC_QUANTIZE_SCALE };
