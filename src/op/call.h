@@ -6,9 +6,9 @@
    - round to a format is to nearest even. "fp32:" says that the arithmetic after it is fp32, each
      operation rounded once and never contracted. "Float" is any of fp32, bf16 and fp16.
    - In the classes ELEMENTWISE, OPTIMIZER, CONTROL, COLLECTIVE and QUANT the stated order is
-     binding: every backend gives the same bits. In the first three an output may be the same tensor as an
-     input of the same shape and format. In the other classes an output may only be an input that it
-     updates, where the contract says so; no other tensors may overlap.
+     binding: every backend gives the same bits. In the first three an output may be the same tensor
+     as an input of the same shape and format. In the other classes an output may only be an input
+     that it updates, where the contract says so; no other tensors may overlap.
    - A NaN that is copied keeps all its bits: in the outputs of an optimizer step that is left out,
      in the override of unscale, in the rows and scalars of step_log. A NaN that is cast to nearest
      between floats, by master_to_model, too, keeps its sign and the upper bits of its payload and

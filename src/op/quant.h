@@ -101,8 +101,8 @@ enum { HC_HADAMARD = 16 };
 
 enum { HC_QUANTIZE_MAX_RANDOM_BITS = 16, HC_DELAYED_MAX_MARGIN = 100 };
 
-/* The blocks of `size` that an extent is cut into; the last one may be smaller. With size 0 it is one
-   block. */
+/* The blocks of `size` that an extent is cut into; the last one may be smaller. With size 0 it is
+   one block. */
 int64_t hc_quant_blocks(int64_t extent, int64_t size);
 
 enum { HC_QUANTIZE_X, HC_QUANTIZE_SCALE };
