@@ -33,6 +33,8 @@ static struct hc_call call_of(const struct row *row, int64_t length)
         shape = (struct hc_op_shape){.d = {RANKS, (length + RANKS - 1) / RANKS}};
     if (hc_is_op_quant(row->op))
         shape = (struct hc_op_shape){.d = {RANKS, (length + RANKS - 1) / RANKS}};
+    else if (hc_ops[row->op].class_ == HC_CLASS_QUANT) /* a filter of one place over a tall image */
+        shape = (struct hc_op_shape){.d = {1, length, 1, 1, 0, 1, 1, 0}};
     return hc_op_call(row->op, row->set, &shape, row->variant);
 }
 
