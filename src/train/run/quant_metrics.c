@@ -31,8 +31,8 @@ static enum hc_status see(void *context, int layer, enum hc_quant_role role,
     struct hc_quant_metrics *metrics = context;
     struct hc_quant_shares *shares = &metrics->shares[layer][role];
     const struct hc_tensor *codes = &call->out[HC_QUANTIZE_CODES];
-    double got[HC_SAMPLE];
-    double was[HC_SAMPLE];
+    double got[HC_SAMPLE] = {0};
+    double was[HC_SAMPLE] = {0};
     double tensor = 1;
     double most = hc_format_max(codes->format);
     int n = 0;

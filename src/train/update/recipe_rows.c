@@ -126,7 +126,6 @@ static const struct hc_recipe table[] = {
 
 #include "train/update/rows/apex.inc"
 #include "train/update/rows/fastai.inc"
-#include "train/update/rows/quant.inc"
 
     {.name = "amp",
      .title = "autocast to half (batch norm and loss in single), fp32 weights, GradScaler",
@@ -188,6 +187,7 @@ static const struct hc_recipe table[] = {
      .eps = 1e-8,
      .norm_rounded = true,
      .kahan = true},
+#include "train/update/rows/quant.inc"
 };
 
 enum { COUNT = sizeof table / sizeof table[0] };
