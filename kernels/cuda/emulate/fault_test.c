@@ -78,6 +78,8 @@ static const struct {
     {"op/leaky_relu_bwd/*", {HC_WRONG_THREAD, "elementwise", 0}},
     {"op/avg_pool/*", {HC_WRONG_THREAD, "avg_pool", 0}},
     {"op/avg_pool_bwd/*", {HC_WRONG_THREAD, "avg_pool_bwd", 0}},
+    {"op/im2col/*", {HC_WRONG_THREAD, "im2col", 0}},
+    {"op/col2im/*", {HC_WRONG_THREAD, "col2im", 0}},
     {"op/gemm/*", {HC_WRONG_THREAD, "broadcast", 0}},
     {"op/sgd/*", {HC_WRONG_BLOCK, "optimizer", 0}},
     {"op/adam/*", {HC_WRONG_BLOCK, "optimizer", 0}},

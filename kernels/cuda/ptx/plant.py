@@ -22,6 +22,7 @@ HERE = Path(__file__).resolve()
 CASES = {
     "broadcast": ["op/gemm/fp*"],
     "pool": ["op/avg_pool/*", "op/avg_pool_bwd/*"],
+    "columns": ["op/im2col/*", "op/col2im/*"],
     "reduction": ["op/sum/*", "op/dot/*", "op/sum_squares/*"],
     "loss": ["op/xent/*", "op/xent_bwd/*"],
     "sweep": ["bits/*/fp16", "bits/*/bf16"],

@@ -105,6 +105,17 @@ static enum hc_status make_groups(struct hc_quant *q)
     return status;
 }
 
+/* Hadamard's matrix takes 16 neighbours along the inner dimension, which of dw are pixels. */
+static enum hc_status check_groups(const struct hc_quant *q)
+{
+    for (int l = 0; l < q->count && q->recipe->product[HC_QUANT_DW].a.hadamard; l++)
+        if (hc_quant_extent(&q->shape[l]).pixels % HC_HADAMARD != 0)
+            return hc_fail(
+                HC_INVALID, "%s multiplies groups of %d pixels, and a layer of this batch has %lld",
+                q->recipe->name, HC_HADAMARD, (long long)hc_quant_extent(&q->shape[l]).pixels);
+    return HC_OK;
+}
+
 enum hc_status hc_quant_open(struct hc_quant **out, struct hc_device *device,
                              const struct hc_quant_recipe *recipe, int64_t history,
                              const struct hc_quant_shape *shapes, int count, enum hc_format format)
@@ -124,7 +135,9 @@ enum hc_status hc_quant_open(struct hc_quant **out, struct hc_device *device,
                            .count = count,
                            .shape = own,
                            .history = history > 0 ? history : recipe->history};
-    enum hc_status status = make_buffers(q);
+    enum hc_status status = check_groups(q);
+    if (status == HC_OK)
+        status = make_buffers(q);
     if (status == HC_OK && recipe->delayed)
         status = make_groups(q);
     if (status == HC_OK)

@@ -190,6 +190,25 @@ Test(quant, names_are_those_of_the_rows)
     cr_expect_not(hc_quant_is_random(&hc_quant_recipes[HC_BY_NVFP4_NO_SR]));
 }
 
+Test(quant, pixels_that_are_no_groups_for_hadamards_matrix_are_refused)
+{
+    struct hc_quant_shape shape = shapes[1];
+    shape.images = 3;
+    shape.side = 2;
+    device = (struct hc_device){.backend = hc_backend_by_name("exact")};
+    cr_assert_eq(device.backend->open(device.backend, &device.queue, 1), HC_OK);
+    for (int row = HC_BY_IM2COL; row < HC_QUANT_ROWS; row++) {
+        enum hc_status status =
+            hc_quant_open(&quant, &device, &hc_quant_recipes[row], 0, &shape, 1, HC_FP32);
+        cr_expect_eq(status, has_hadamard((enum hc_quant_row)row) ? HC_INVALID : HC_OK, "%s",
+                     hc_quant_names[row]);
+        hc_quant_close(quant);
+    }
+    cr_expect_str_eq(hc_message(),
+                     "nvfp4-1d multiplies groups of 16 pixels, and a layer of this batch has 12");
+    device.backend->close(device.queue);
+}
+
 static float state(int which, int64_t i)
 {
     return ((const float *)hc_quant_state(quant, which).data)[i];
