@@ -17,10 +17,10 @@ def graph(kind):
     return ov.Model([opset.result(opset.convert(x, kind))], [x])
 
 
-def unpacked(tensor, size):
+def unpacked(tensor, kind, size):
     """A code a byte. Codes of four bits lie two a byte, the first in the low half."""
     data = np.asarray(tensor.data).view(np.uint8).ravel()
-    if len(data) < size:
+    if kind == ov.Type.f4e2m1:
         data = np.stack([data & 15, data >> 4], 1).ravel()
     return data[:size]
 
@@ -31,7 +31,7 @@ def evaluated(kind):
     def convert(x):
         out = ov.Tensor(kind, ov.Shape([len(x)]))
         assert model.evaluate([out], [ov.Tensor(np.ascontiguousarray(x))])
-        return unpacked(out, len(x))
+        return unpacked(out, kind, len(x))
     return convert
 
 
@@ -42,7 +42,7 @@ def compiled(kind):
     except RuntimeError as error:
         print(f"# compiled {kind}: {str(error).splitlines()[-1]}")
         return None
-    return lambda x: unpacked(_infer(model, x), len(x))
+    return lambda x: unpacked(_infer(model, x), kind, len(x))
 
 
 def _infer(model, x):
