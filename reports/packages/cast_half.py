@@ -1,4 +1,4 @@
-"""torch's and ml_dtypes' conversions of all fp16 and bf16, and of fp64: python cast_half.py HALFCHECK
+"""torch's and ml_dtypes' conversions of the halves and fp64: python cast_half.py HALFCHECK
 
 The 65,536 inputs of each half go through `halfcheck gen | verify`. fp64 has numbers next to ties
 that fp32 has not: tie (1 + 2^-40) must round up, and by way of fp32 it is a tie.

@@ -1,8 +1,8 @@
 """Puts a package's scale rule between `halfcheck gen scale/RULE` and `halfcheck verify scale/RULE`.
 
-A line of gen is an index and numbers in fp32's bits: an amax, the elements of a block, or a tensor's
-amax and the elements of a block. A package's script answers with the scales, and of blocks with the
-elements' codes, and `judge` prints what verify says of them.
+A line of gen is an index and numbers in fp32's bits: an amax, the elements of a block, or a
+tensor's amax and the elements of a block. A package's script answers with the scales, and of blocks
+with the elements' codes, and `judge` prints what verify says of them.
 """
 import ast
 import subprocess
