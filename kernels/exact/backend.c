@@ -31,6 +31,7 @@ static hc_kernel *const any_format[HC_OP_COUNT] = {
     [HC_OP_dequantize] = hc_exact_dequantize,
     [HC_OP_delayed_scale] = hc_exact_delayed_scale,
     [HC_OP_gemm_q] = hc_exact_gemm_q,
+    [HC_OP_stochastic_cast] = hc_exact_stochastic_cast,
 };
 
 enum hc_status hc_exact_run(struct hc_queue *queue, const struct hc_call *call)

@@ -2,6 +2,7 @@
    their definition; what comes before it is faster. */
 #include "kernels/exact/exact.h"
 #include "kernels/element/load.h"
+#include "kernels/element/quant.h"
 #include "num/directed.h"
 #include "num/narrow8.h"
 
@@ -84,5 +85,23 @@ enum hc_status hc_exact_master_to_model(struct hc_queue *queue, const struct hc_
 {
     (void)queue;
     cast_h(&call->in[HC_MODEL_MASTER], &call->out[HC_MODEL_COPY]);
+    return HC_OK;
+}
+
+enum hc_status hc_exact_stochastic_cast(struct hc_queue *queue, const struct hc_call *call)
+{
+    (void)queue;
+    const struct hc_stochastic_cast *p = &call->params.stochastic_cast;
+    const struct hc_tensor *x = &call->in[HC_STOCHASTIC_X];
+    const struct hc_tensor *out = &call->out[HC_STOCHASTIC_OUT];
+    const uint32_t *words = call->in[HC_STOCHASTIC_WORDS].data;
+    int64_t n = hc_tensor_count(out);
+    for (int64_t i = 0; i < n; i++) {
+        uint32_t random = words[i] & ((UINT32_C(1) << p->bits) - 1);
+        hc_tensor_set_bits(out, i,
+                           hc_quant_stochastic(&hc_formats[out->format],
+                                               hc_load(x->format, x->data, i), p->bits, random,
+                                               p->saturate));
+    }
     return HC_OK;
 }

@@ -1,4 +1,5 @@
 #include <math.h>
+#include <stdio.h>
 
 #include "kernels/exact/testing.h"
 #include "num/rng.h"
@@ -112,4 +113,31 @@ Test(cast, a_model_copy_is_the_rounded_master)
     call_exact(&call);
     for (int i = 0; i < 5; i++)
         cr_assert_eq(hc_fp64_bits(hc_tensor_get(&call.out[HC_OUT], i)), hc_fp64_bits(half[i]));
+}
+
+/* "FORMAT K R FP32 CODE", saturating, by gfloat 0.5.2 and by integers. */
+Test(cast, with_random_bits_has_the_golden_codes)
+{
+    FILE *in = fopen(HC_SOURCE "/src/num/golden/stochastic.txt", "r");
+    char line[256], name[16];
+    unsigned bits, random, x, code;
+    int lines = 0;
+    cr_assert(in);
+    while (fgets(line, sizeof line, in)) {
+        if (line[0] == '#')
+            continue;
+        cr_assert_eq(sscanf(line, "%15s %u %x %x %x", name, &bits, &random, &x, &code), 5);
+        struct hc_call call = {.op = HC_OP_stochastic_cast,
+                               .params.stochastic_cast = {(int)bits, true}};
+        call.in[HC_STOCHASTIC_X] = made(hc_tensor1(HC_FP32, 1, NULL));
+        call.in[HC_STOCHASTIC_WORDS] = made(hc_tensor1(HC_I32, 1, NULL));
+        call.out[HC_STOCHASTIC_OUT] = made(hc_tensor1(hc_format_by_name(name), 1, NULL));
+        hc_tensor_set_bits(&call.in[HC_STOCHASTIC_X], 0, x);
+        hc_tensor_set_bits(&call.in[HC_STOCHASTIC_WORDS], 0, random);
+        call_exact(&call);
+        cr_expect_eq(hc_tensor_bits(&call.out[HC_STOCHASTIC_OUT], 0), code, "%s", line);
+        lines++;
+    }
+    (void)fclose(in);
+    cr_expect_eq(lines, 3000);
 }

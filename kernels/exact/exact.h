@@ -24,6 +24,7 @@ hc_kernel hc_exact_bn_leaky_train, hc_exact_bn_leaky_infer, hc_exact_bn_leaky_bw
 hc_kernel hc_exact_scaler_update, hc_exact_overflow_verdict, hc_exact_rates, hc_exact_step_log;
 hc_kernel hc_exact_clip, hc_exact_augment, hc_exact_im2col, hc_exact_col2im;
 hc_kernel hc_exact_quantize, hc_exact_dequantize, hc_exact_delayed_scale;
+hc_kernel hc_exact_stochastic_cast;
 
 /* A number for each block. */
 size_t hc_exact_quantize_scratch(const struct hc_call *call);

@@ -104,6 +104,7 @@ static const struct host_op ops_h[HC_OP_COUNT] = {
     [HC_OP_quantize] = {hc_host_quantize, hc_host_quantize_scratch},
     [HC_OP_dequantize] = {hc_host_dequantize, NULL},
     [HC_OP_gemm_q] = {hc_host_gemm_q, hc_host_gemm_q_scratch},
+    [HC_OP_stochastic_cast] = {hc_host_stochastic_cast, NULL},
 };
 
 /* The kernels for tensors in fp64. The other ops are fast enough as exact runs them. */

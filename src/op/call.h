@@ -63,6 +63,7 @@ union hc_params {
     struct hc_dequantize dequantize;
     struct hc_delayed_scale delayed_scale;
     struct hc_gemm_q gemm_q;
+    struct hc_stochastic_cast stochastic_cast;
 };
 
 /* `scratch` has as many bytes as the backend's scratch query asked for, aligned to 64; NULL when

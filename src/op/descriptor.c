@@ -88,6 +88,8 @@ unsigned hc_slot_formats(enum hc_op op, int slot, bool fp64)
         return FLOAT | FP64;
     case HC_ALLOW_ANY:
         return ANY;
+    case HC_ALLOW_NARROW:
+        return HC_NARROW_FORMATS;
     case HC_ALLOW_FP32:
         return 1u << HC_FP32;
     case HC_ALLOW_I32:

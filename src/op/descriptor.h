@@ -35,6 +35,7 @@ enum hc_allowed {
     HC_ALLOW_CODES,         /* e4m3, e5m2, e4m3fnuz, e5m2fnuz, e2m3, e3m2 or e2m1 */
     HC_ALLOW_SCALES,        /* of codes: fp32, e8m0 or ue4m3 */
     HC_ALLOW_LIKE_CODES,    /* in[like]'s format; of 8 bits, also the other one of its kind */
+    HC_ALLOW_NARROW,        /* every float format of 16 bits or less but e8m0 */
     HC_ALLOW_FP32,
     HC_ALLOW_I32,
     HC_ALLOW_U8
@@ -141,7 +142,8 @@ enum { HC_FP8_FORMATS = 1 << HC_E4M3 | 1 << HC_E5M2 };
 enum {
     HC_CODE_FORMATS = 1 << HC_E4M3 | 1 << HC_E5M2 | 1 << HC_E4M3FNUZ | 1 << HC_E5M2FNUZ |
                       1 << HC_E2M3 | 1 << HC_E3M2 | 1 << HC_E2M1,
-    HC_SCALE_FORMATS = 1 << HC_FP32 | 1 << HC_E8M0 | 1 << HC_UE4M3
+    HC_SCALE_FORMATS = 1 << HC_FP32 | 1 << HC_E8M0 | 1 << HC_UE4M3,
+    HC_NARROW_FORMATS = HC_CODE_FORMATS | 1 << HC_UE4M3 | 1 << HC_FP16 | 1 << HC_BF16
 };
 
 /* AMD's formats of one byte. */

@@ -20,5 +20,6 @@ extern const struct hc_descriptor *const hc_quant_ops[HC_OP_COUNT];
 extern const struct hc_descriptor hc_gemm_q_op;
 /* Rows of hc_quant_ops whose descriptors stand in files of their own. */
 extern const struct hc_descriptor hc_descriptor_im2col, hc_descriptor_col2im;
+extern const struct hc_descriptor hc_descriptor_stochastic_cast;
 
 #endif

@@ -233,6 +233,13 @@ static const struct hc_param gemm_q[] = {
     {0},
 };
 
+static const struct hc_param stochastic_cast[] = {
+    {"bits", HC_PARAM_INTEGER, offsetof(union hc_params, stochastic_cast.bits), .usual = "8"},
+    {"saturate", HC_PARAM_FLAG, offsetof(union hc_params, stochastic_cast.saturate),
+     .usual = "false"},
+    {0},
+};
+
 static const struct hc_param *const by_op[HC_OP_COUNT] = {
     [HC_OP_cast] = cast,
     [HC_OP_axpy] = axpy,
@@ -271,6 +278,7 @@ static const struct hc_param *const by_op[HC_OP_COUNT] = {
     [HC_OP_dequantize] = dequantize,
     [HC_OP_delayed_scale] = delayed_scale,
     [HC_OP_gemm_q] = gemm_q,
+    [HC_OP_stochastic_cast] = stochastic_cast,
 };
 
 const struct hc_param *hc_op_params(enum hc_op op)

@@ -40,6 +40,7 @@ static const struct {
     {{"dequantize"}, 2 * sizeof(int64_t), 16},
     {{"delayed_scale"}, 3 * sizeof(int) + sizeof(bool), 16},
     {{"gemm_q"}, 5 * sizeof(int64_t), 40},
+    {{"stochastic_cast"}, sizeof(int) + sizeof(bool), 8},
 };
 
 static size_t real_size(enum hc_op op)
@@ -69,6 +70,7 @@ static size_t real_size(enum hc_op op)
         SIZE(dequantize, dequantize)
         SIZE(delayed_scale, delayed_scale)
         SIZE(gemm_q, gemm_q)
+        SIZE(stochastic_cast, stochastic_cast)
 #undef SIZE
     default:
         return 0;

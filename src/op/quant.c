@@ -155,7 +155,10 @@ static const struct hc_descriptor delayed_scale = {
 };
 
 const struct hc_descriptor *const hc_quant_ops[HC_OP_COUNT] = {
-    [HC_OP_quantize] = &quantize,           [HC_OP_dequantize] = &dequantize,
-    [HC_OP_delayed_scale] = &delayed_scale, [HC_OP_im2col] = &hc_descriptor_im2col,
+    [HC_OP_quantize] = &quantize,
+    [HC_OP_dequantize] = &dequantize,
+    [HC_OP_delayed_scale] = &delayed_scale,
+    [HC_OP_im2col] = &hc_descriptor_im2col,
     [HC_OP_col2im] = &hc_descriptor_col2im,
+    [HC_OP_stochastic_cast] = &hc_descriptor_stochastic_cast,
 };

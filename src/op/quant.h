@@ -138,6 +138,8 @@ struct hc_delayed_scale {
 enum { HC_STOCHASTIC_X, HC_STOCHASTIC_WORDS };
 enum { HC_STOCHASTIC_OUT };
 
+enum { HC_STOCHASTIC_MAX_BITS = 24 };
+
 struct hc_stochastic_cast {
     int bits; /* k, 1 to 24 */
     bool saturate;

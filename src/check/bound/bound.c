@@ -71,8 +71,10 @@ static uint64_t rounded(const struct hc_call *call, enum hc_format format, doubl
 {
     bool cast = call->op == HC_OP_cast;
     enum hc_direction direction = cast ? call->params.cast.direction : HC_NEAREST;
-    return cast && call->params.cast.saturate ? hc_encode_saturated(format, hi, lo, direction)
-                                              : hc_encode(format, hi, lo, direction);
+    bool saturate = (cast && call->params.cast.saturate) ||
+                    (call->op == HC_OP_stochastic_cast && call->params.stochastic_cast.saturate);
+    return saturate ? hc_encode_saturated(format, hi, lo, direction)
+                    : hc_encode(format, hi, lo, direction);
 }
 
 bool hc_bound_bits(const struct hc_element *e, const struct hc_exact *want, uint64_t *bits)
