@@ -159,7 +159,7 @@ Test(cut, whatever_is_cut_down_fails_as_before, .timeout = 120)
         struct hc_opspace space = hc_opspace((enum hc_op)op);
         const struct hc_format_set *set = space.sets;
         struct hc_call call = hc_op_call((enum hc_op)op, set, space.shapes, space.variants);
-        if (hc_ops[op].class_ == HC_CLASS_CONTROL)
+        if (!set->name) /* it has no generated cases */
             continue;
         give_memory(&call);
         hc_draw_inputs(&call, HC_DRAW_NORMAL, 3);
