@@ -55,6 +55,10 @@ int hc_cast_plan_read(const char *line, struct hc_cast_plan *plan);
 /* Digits of an input and of a code in hexadecimal. */
 int hc_cast_digits(enum hc_format format);
 
+/* Reads a line INPUT CODE. Returns what is wrong with it, or NULL. */
+const char *hc_cast_answer_read(const struct hc_cast_plan *plan, const char *line, uint32_t *input,
+                                uint32_t *code);
+
 /* The inputs, as bits in ascending order, and how many there are. The caller frees them; NULL
    without memory. */
 uint32_t *hc_cast_inputs(const struct hc_cast_plan *plan, size_t *count);

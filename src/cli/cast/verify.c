@@ -62,15 +62,6 @@ static int take_plan(struct reading *r, const char *line, const struct hc_cast_o
     return r->inputs ? HC_AS_CLAIMED : no_memory();
 }
 
-/* Reads a word of up to `digits` hexadecimal digits. */
-static bool read_bits(const char *word, int digits, uint32_t *bits)
-{
-    word += 2 * (word[0] == '0' && (word[1] == 'x' || word[1] == 'X'));
-    size_t length = strspn(word, "0123456789abcdefABCDEF");
-    *bits = (uint32_t)strtoul(word, NULL, 16);
-    return length > 0 && word[length] == '\0' && length <= (size_t)digits;
-}
-
 static void print_number(enum hc_format format, uint32_t bits)
 {
     double x = hc_decode(format, bits);
@@ -122,20 +113,15 @@ static int take_answer(struct reading *r, uint32_t input, uint32_t code)
 
 static int read_line(struct reading *r, const char *line, const struct hc_cast_options *options)
 {
-    char word[2][24];
-    int end = 0;
     uint32_t input;
     uint32_t code;
     if (!r->open && !r->listed && hc_cast_plan_is(line))
         return take_plan(r, line, options);
     if (line[strspn(line, " \t\r\n")] == '\0' || line[0] == '#')
         return HC_AS_CLAIMED;
-    if (sscanf(line, "%23s %23s %n", word[0], word[1], &end) != 2 || line[end] != '\0')
-        return bad_line(r, "the line is not INPUT CODE", line);
-    if (!read_bits(word[0], hc_cast_digits(r->plan.from), &input))
-        return bad_line(r, "INPUT is not the bits of a number in hexadecimal digits", line);
-    if (!read_bits(word[1], 2, &code))
-        return bad_line(r, "CODE is not one byte in hexadecimal digits", line);
+    const char *wrong = hc_cast_answer_read(&r->plan, line, &input, &code);
+    if (wrong)
+        return bad_line(r, wrong, line);
     int status = open_judge(r);
     return status == HC_AS_CLAIMED ? take_answer(r, input, code) : status;
 }
