@@ -20,7 +20,11 @@ const struct hc_subject *hc_subject_of(const char *command, const char *name)
         if (name && strncmp(name, s->folder, strlen(s->folder)) == 0)
             return s;
         size_t at = strlen(all);
-        (void)snprintf(all + at, sizeof all - at, "%s%s%s", i ? " or " : "", s->folder, s->what);
+        (void)snprintf(all + at, sizeof all - at, "%s%s%s",
+                       i == 0              ? ""
+                       : i + 1 == SUBJECTS ? " or "
+                                           : ", ",
+                       s->folder, s->what);
     }
     (void)hc_complain("%s needs %s%s%s%s; see: halfcheck help %s", command, all,
                       name ? ", not '" : "", name ? name : "", name ? "'" : "", command);

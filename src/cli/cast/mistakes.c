@@ -93,6 +93,14 @@ static uint32_t truncated(const struct hc_cast_plan *plan, int how, uint32_t inp
     return (uint32_t)hc_encode(plan->to, x, 0, HC_TOWARD_ZERO);
 }
 
+/* As a test of the fraction does that takes a number without hidden bit for one with it. */
+static uint32_t subnormals_away(const struct hc_cast_plan *plan, int how, uint32_t input, double x)
+{
+    bool subnormal = fabs(x) < ldexp(1, hc_formats[plan->from].emin);
+    (void)how;
+    return subnormal ? directed(plan, HC_DIRECTION_COUNT, input, x) : right(plan, x, 0);
+}
+
 /* `how` bits below the last place are kept, and those behind them forgotten. */
 static uint32_t sticky(const struct hc_cast_plan *plan, int how, uint32_t input, double x)
 {
@@ -308,6 +316,7 @@ const struct hc_cast_mistake hc_cast_mistakes[] = {
     {"it flushes what is below the smallest normal number to 0", flush, TARGET},
     {"it flushes what is below the smallest number to 0", flush, TINY},
     {"it flushes subnormal inputs to 0", flush, SOURCE},
+    {"it rounds subnormal inputs away from zero", subnormals_away, 0},
     {"it makes the smallest number of its half, which is a tie", half_of_tiny, HALF},
     {"it makes the smallest number of what is just below its half", half_of_tiny, BELOW_HALF},
     {"it rounds by floor(x + 1/2) in fp32", floor_of_half_more, 0},

@@ -141,7 +141,7 @@ Test(verify_cast, bad_lines_and_options_are_refused, .init = enter_folder)
     expect_refusal("$hc gen cast/e4m3 --steps 3", "--steps is not for cast/FORMAT");
     expect_refusal("$hc gen scaler/torch --saturate", "--saturate is not for scaler/RULE");
     expect_refusal("$hc verify scaler/torch --from fp16", "--from is not for scaler/RULE");
-    expect_refusal("$hc gen abacus", "scaler/RULE or cast/FORMAT, not 'abacus'");
+    expect_refusal("$hc gen abacus", "scaler/RULE, cast/FORMAT or scale/RULE, not 'abacus'");
     expect_refusal("$hc verify cast/e4m3 </dev/null", "no answer");
     expect_refusal("echo 0 | $hc verify cast/e4m3", "input:1: the line is not INPUT CODE");
     expect_refusal("echo 0 0 0 | $hc verify cast/e4m3", "input:1: the line is not INPUT CODE");
