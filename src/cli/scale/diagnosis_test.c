@@ -59,6 +59,18 @@ static const char *base_of(enum hc_scale_kind kind)
                                       : "nvfp4-te";
 }
 
+/* 0/0 is -NaN on x86 and +NaN on a GPU. */
+Test(diagnosis, one_nan_is_as_good_a_scale_as_another)
+{
+    const struct hc_scale_answer positive = {.scale = 0x7f, .free = UINT32_MAX};
+    const struct hc_scale_answer negative = {.scale = 0xff, .free = UINT32_MAX};
+    const struct hc_scale_answer largest = {.scale = 0x7e, .free = UINT32_MAX};
+    struct hc_scale_plan levels = plan_of("nvfp4-torchao"), power = plan_of("mx-rp");
+    cr_expect_eq(hc_scale_differs(&levels, &positive, &negative), -1);
+    cr_expect_eq(hc_scale_differs(&levels, &positive, &largest), 0);
+    cr_expect_eq(hc_scale_differs(&power, &positive, &negative), 0);
+}
+
 /* Elements are fp32 here, where te-block-fp32 is te-current. */
 Test(diagnosis, every_other_rule_is_told_apart_and_named)
 {
