@@ -27,6 +27,7 @@ static const struct {
     {"products", "sums of products"},
     {"ranks", "data parallel training gives what one rank gives"},
     {"rounding", "conversions and arithmetic, on every input or on samples"},
+    {"scale", "the scales of tensors below half follow every system's rule"},
     {"scaler", "the loss scaler follows every system's rule step by step"},
     {"seeds", "the numbers of five texts on training in half, judged"},
     {"skip", "what a step with an overflow moves, under every recipe"},

@@ -6,7 +6,7 @@
 
 #include "check/record/json.h"
 #include "cli/lists.h"
-#include "cli/scale/amaxes.h"
+#include "cases/fixture/amaxes.h"
 #include "num/bits.h"
 #include "reference_scale.h"
 

@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "cli/scale/amaxes.h"
+#include "cases/fixture/amaxes.h"
 #include "num/bits.h"
 #include "num/rng.h"
 #include "reference_scale.h"
