@@ -16,9 +16,9 @@ static bool takes(const struct hc_subject *subject, const struct hc_gen *gen)
     } options[] = {{"seed", gen->seed != 0},         {"steps", gen->steps != 0},
                    {"interval", gen->interval != 0}, {"initial", gen->initial != 0},
                    {"kind", gen->kind >= 0},         {"from", gen->from >= 0},
-                   {"saturate", gen->saturate},      {"codes", gen->codes >= 0},
-                   {"window", gen->window != 0},     {"margin", gen->margin != 0},
-                   {"most-recent", gen->most_recent}};
+                   {"round", gen->direction >= 0},   {"saturate", gen->saturate},
+                   {"codes", gen->codes >= 0},       {"window", gen->window != 0},
+                   {"margin", gen->margin != 0},     {"most-recent", gen->most_recent}};
     for (size_t i = 0; i < sizeof options / sizeof options[0]; i++)
         if (!hc_subject_takes(subject, "gen", options[i].name, options[i].given))
             return false;
