@@ -22,5 +22,6 @@ extern const struct hc_border hc_cuda_borders[];
 size_t hc_cuda_reduction_scratch(const struct hc_call *call);
 size_t hc_cuda_norm_scratch(const struct hc_call *call);
 size_t hc_cuda_loss_scratch(const struct hc_call *call);
+size_t hc_cuda_quantize_scratch(const struct hc_call *call);
 
 #endif

@@ -18,6 +18,8 @@ size_t hc_cuda_scratch(struct hc_queue *queue, const struct hc_call *call)
         return hc_cuda_norm_scratch(call);
     case HC_OP_xent:
         return hc_cuda_loss_scratch(call);
+    case HC_OP_quantize:
+        return hc_cuda_quantize_scratch(call);
     case HC_OP_gemm:
         return hc_cuda_gemm_scratch(call);
     case HC_OP_conv2d:
