@@ -51,6 +51,7 @@ def integers() -> Dict[str, Instruction]:
         table[f"mad.wide.{narrow}"] = Instruction(
             wide, [narrow, narrow, wide], "(uint64_t)({a} * {b}) + (uint64_t){c}")
     table["popc.b32"] = Instruction("u32", ["b32"], "__builtin_popcountll({a})")
+    table["clz.b32"] = Instruction("u32", ["b32"], "{a} ? __builtin_clzll({a}) - 32 : 32")
     for n in (32, 64):
         table[f"bfi.b{n}"] = Instruction(f"b{n}", [f"b{n}", f"b{n}", "u32", "u32"],
                                          f"hc_ptx_bfi({{a}}, {{b}}, {{c}}, {{d}}, {n})")
