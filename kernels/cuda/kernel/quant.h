@@ -1,5 +1,5 @@
-/* Arguments of the kernels in quant.c. Device code has no table of formats, so that what it needs of
-   them comes along. */
+/* Arguments of the kernels in quant.c. Device code has no table of formats, so that what it needs
+   of them comes along. */
 #ifndef HC_KERNELS_CUDA_KERNEL_QUANT_H
 #define HC_KERNELS_CUDA_KERNEL_QUANT_H
 
