@@ -44,7 +44,7 @@ hc_kernel hc_cuda_bn_train, hc_cuda_bn_infer, hc_cuda_bn_bwd;
 hc_kernel hc_cuda_bn_moments, hc_cuda_bn_combine, hc_cuda_bn_bwd_sums, hc_cuda_bn_bwd_apply;
 hc_kernel hc_cuda_xent, hc_cuda_xent_bwd;
 hc_kernel hc_cuda_optimizer;
-hc_kernel hc_cuda_control, hc_cuda_augment;
+hc_kernel hc_cuda_control, hc_cuda_augment, hc_cuda_gemm_q;
 hc_kernel hc_cuda_quantize, hc_cuda_dequantize, hc_cuda_delayed_scale;
 hc_kernel hc_cuda_gemm, hc_cuda_conv;
 

@@ -9,6 +9,7 @@
 #include "num/bits.h"
 #include "num/format.h"
 #include "num/inline.h"
+#include "op/call.h"
 
 /* The scales of a matrix: those of the blocks of `rows` rows and `columns` columns, `across` of
    which lie side by side. */
@@ -38,6 +39,47 @@ HC_INLINE float hc_ue4m3_value(uint8_t code)
     return hc_fp32_value((magnitude << 20) + 0x3c000000u);
 }
 
+/* How the codes of a format become fp32, as numbers for a loop without branches (num/encode.h has
+   the definition). */
+struct hc_code_decoder {
+    uint32_t mask, sign;     /* of the magnitude, and of the sign */
+    uint32_t first, largest; /* magnitudes: the smallest normal number, the largest number */
+    uint32_t infinity, nan;  /* the magnitude that is infinite, FNUZ's code that is NaN */
+    uint32_t offset;         /* between the exponent fields */
+    int shift;               /* between the fractions */
+    float tiny;              /* the smallest positive number */
+};
+
+HC_INLINE struct hc_code_decoder hc_code_decoder_of(const struct hc_format_info *f)
+{
+    int fraction = f->precision - 1;
+    uint32_t all = (1u << (f->bits - 1)) - 1;
+    int ieee = f->special == HC_SPECIAL_IEEE;
+    struct hc_code_decoder d;
+    d.mask = all;
+    d.sign = all + 1;
+    d.first = 1u << fraction;
+    d.infinity = ieee ? all >> fraction << fraction : all + 1;
+    d.largest = ieee ? d.infinity - 1 : f->special == HC_SPECIAL_FN ? all - 1 : all;
+    d.nan = f->special == HC_SPECIAL_FNUZ ? all + 1 : ~0u;
+    d.offset = (uint32_t)(126 + f->emin) << 23;
+    d.shift = 23 - fraction;
+    d.tiny = hc_fp32_value((uint32_t)(127 + f->emin - fraction) << 23);
+    return d;
+}
+
+/* Bits above the code's are not looked at. */
+HC_INLINE float hc_code_value(const struct hc_code_decoder *d, uint8_t byte)
+{
+    uint32_t code = byte & (d->mask | d->sign);
+    uint32_t m = code & d->mask;
+    uint32_t bits =
+        m < d->first ? hc_fp32_bits((float)(int32_t)m * d->tiny) : (m << d->shift) + d->offset;
+    bits = m > d->largest ? (m == d->infinity ? 0x7f800000u : 0x7fc00000u) : bits;
+    bits = code == d->nan ? 0x7fc00000u : bits;
+    return hc_fp32_value(bits | (code & d->sign ? 0x80000000u : 0));
+}
+
 /* Scale i of a tensor of scales. */
 HC_INLINE float hc_scale_at(enum hc_format format, const void *data, int64_t i)
 {
@@ -55,6 +97,32 @@ HC_INLINE float hc_scale_at(enum hc_format format, const void *data, int64_t i)
 HC_INLINE float hc_block_scale(const struct hc_block_scales *s, int64_t row, int64_t column)
 {
     return hc_scale_at(s->format, s->data, row / s->rows * s->across + column / s->columns);
+}
+
+/* Those of gemm_q's factors, of whose tensors this reads the shapes. */
+HC_INLINE struct hc_block_scales hc_block_scales_of(const struct hc_tensor *codes,
+                                                    const struct hc_tensor *scales, int64_t rows,
+                                                    int64_t columns)
+{
+    struct hc_block_scales s;
+    s.format = scales->format;
+    s.data = scales->data;
+    s.rows = rows > 0 ? rows : codes->shape[0];
+    s.columns = columns > 0 ? columns : codes->shape[1];
+    s.across = scales->shape[1];
+    return s;
+}
+
+HC_INLINE struct hc_block_scales hc_gemm_q_a_scales(const struct hc_call *call)
+{
+    return hc_block_scales_of(&call->in[HC_GEMM_Q_A], &call->in[HC_GEMM_Q_A_SCALES],
+                              call->params.gemm_q.a_rows, call->params.gemm_q.a_columns);
+}
+
+HC_INLINE struct hc_block_scales hc_gemm_q_b_scales(const struct hc_call *call)
+{
+    return hc_block_scales_of(&call->in[HC_GEMM_Q_B], &call->in[HC_GEMM_Q_B_SCALES],
+                              call->params.gemm_q.b_rows, call->params.gemm_q.b_columns);
 }
 
 /* acc and a piece's sum. The first product is rounded; so is the second, together with the sum

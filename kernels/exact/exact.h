@@ -32,10 +32,8 @@ size_t hc_exact_quantize_scratch(const struct hc_call *call);
 /* gemm with sums in fp16 (half_accumulator); needs no scratch. */
 enum hc_status hc_exact_gemm_half(const struct hc_call *call);
 
-/* gemm_q, what it packs, and how the scales of its factors lie (kernels/element/quant_gemm.h). */
+/* gemm_q, and what it packs. */
 hc_kernel hc_exact_gemm_q;
 size_t hc_exact_gemm_q_scratch(const struct hc_call *call);
-struct hc_block_scales hc_gemm_q_a_scales(const struct hc_call *call);
-struct hc_block_scales hc_gemm_q_b_scales(const struct hc_call *call);
 
 #endif

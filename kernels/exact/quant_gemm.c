@@ -40,30 +40,6 @@ static void decode(const struct hc_tensor *t, float *to)
         to[i] = value[codes[i]];
 }
 
-static struct hc_block_scales blocks(const struct hc_tensor *codes, const struct hc_tensor *scales,
-                                     int64_t rows, int64_t columns)
-{
-    return (struct hc_block_scales){
-        .format = scales->format,
-        .data = scales->data,
-        .rows = rows > 0 ? rows : codes->shape[0],
-        .columns = columns > 0 ? columns : codes->shape[1],
-        .across = scales->shape[1],
-    };
-}
-
-struct hc_block_scales hc_gemm_q_a_scales(const struct hc_call *call)
-{
-    const struct hc_gemm_q *p = &call->params.gemm_q;
-    return blocks(&call->in[HC_GEMM_Q_A], &call->in[HC_GEMM_Q_A_SCALES], p->a_rows, p->a_columns);
-}
-
-struct hc_block_scales hc_gemm_q_b_scales(const struct hc_call *call)
-{
-    const struct hc_gemm_q *p = &call->params.gemm_q;
-    return blocks(&call->in[HC_GEMM_Q_B], &call->in[HC_GEMM_Q_B_SCALES], p->b_rows, p->b_columns);
-}
-
 /* sum[j] += a[i] b[i * HC_TILE + j] for each of the terms, in their order. */
 HC_TILE_LOOP static void add_terms(const float *a, const float *b, int64_t terms, float *sum)
 {

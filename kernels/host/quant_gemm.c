@@ -15,48 +15,13 @@
 
 enum { ROWS = 48, COLUMNS = HC_CODES_WIDTH, SLAB_FLOATS = 1 << 21 };
 
-/* How the codes of a format become fp32 (num/encode.h), as numbers for a loop without branches. */
-struct decoder {
-    uint32_t mask, sign, first, largest, infinity, offset, nan; /* nan: FNUZ's code */
-    int shift;
-    float tiny;
-};
-
-static struct decoder decoder_of(enum hc_format format)
+HC_CLONES static void decode(const struct hc_code_decoder *d, const uint8_t *codes, int64_t n,
+                             float *to)
 {
-    const struct hc_format_info *f = &hc_formats[format];
-    int fraction = f->precision - 1;
-    uint32_t all = (1u << (f->bits - 1)) - 1;
-    bool ieee = f->special == HC_SPECIAL_IEEE;
-    uint32_t infinity = ieee ? all >> fraction << fraction : all + 1;
-    return (struct decoder){
-        .mask = all,
-        .sign = all + 1,
-        .first = 1u << fraction,
-        .largest = ieee                          ? infinity - 1
-                   : f->special == HC_SPECIAL_FN ? all - 1
-                                                 : all,
-        .infinity = infinity,
-        .offset = (uint32_t)(126 + f->emin) << 23,
-        .nan = f->special == HC_SPECIAL_FNUZ ? all + 1 : ~0u,
-        .shift = 23 - fraction,
-        .tiny = (float)hc_format_tiny(format),
-    };
-}
-
-HC_CLONES static void decode(const struct decoder *d, const uint8_t *codes, int64_t n, float *to)
-{
-    const struct decoder f = *d;
+    const struct hc_code_decoder f = *d;
 #pragma omp simd
-    for (int64_t i = 0; i < n; i++) {
-        uint32_t code = codes[i] & (f.mask | f.sign);
-        uint32_t m = code & f.mask;
-        uint32_t bits =
-            m < f.first ? hc_fp32_bits((float)(int32_t)m * f.tiny) : (m << f.shift) + f.offset;
-        bits = m > f.largest ? (m == f.infinity ? 0x7f800000u : 0x7fc00000u) : bits;
-        bits = code == f.nan ? 0x7fc00000u : bits;
-        to[i] = hc_fp32_value(bits | (code & f.sign ? 0x80000000u : 0));
-    }
+    for (int64_t i = 0; i < n; i++)
+        to[i] = hc_code_value(&f, codes[i]);
 }
 
 /* acc and a piece's sums, row by row: hc_add_piece. */
@@ -148,8 +113,8 @@ static void spread_scales(const struct work *w, const struct hc_block_scales *s,
 
 /* One panel of b's slab, decoded: so many terms at a time that what is turned stays in the
    first-level cache. */
-static void pack_panel(const struct work *w, const struct decoder *d, int64_t panel, int64_t from,
-                       int64_t terms)
+static void pack_panel(const struct work *w, const struct hc_code_decoder *d, int64_t panel,
+                       int64_t from, int64_t terms)
 {
     enum { TURNED = 64 };
     const uint8_t *codes = w->call->in[HC_GEMM_Q_B].data;
@@ -206,8 +171,8 @@ static void add_segment(const struct work *w, const struct segment *s, int64_t i
 
 /* The block's terms of a slab, HC_CODES_TERMS of a's rows at a time. `piece` counts the pieces that
    ended before the slab. */
-static void add_slab(const struct work *w, const struct decoder *d, int64_t at, int64_t from,
-                     int64_t terms, int64_t piece)
+static void add_slab(const struct work *w, const struct hc_code_decoder *d, int64_t at,
+                     int64_t from, int64_t terms, int64_t piece)
 {
     const struct hc_gemm_q *p = &w->call->params.gemm_q;
     const uint8_t *codes = w->call->in[HC_GEMM_Q_A].data;
@@ -270,8 +235,8 @@ enum hc_status hc_host_gemm_q(struct hc_queue *queue, const struct hc_call *call
     struct work w = lay_out(call);
     struct hc_block_scales of_a = hc_gemm_q_a_scales(call);
     struct hc_block_scales of_b = hc_gemm_q_b_scales(call);
-    struct decoder a = decoder_of(call->in[HC_GEMM_Q_A].format);
-    struct decoder b = decoder_of(call->in[HC_GEMM_Q_B].format);
+    struct hc_code_decoder a = hc_code_decoder_of(&hc_formats[call->in[HC_GEMM_Q_A].format]);
+    struct hc_code_decoder b = hc_code_decoder_of(&hc_formats[call->in[HC_GEMM_Q_B].format]);
     w.tile = hc_codes_tile_with(queue->loops);
     if (w.m == 0 || w.n == 0 || w.k == 0)
         return hc_exact_gemm_q(queue, call);

@@ -94,6 +94,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "num/inline.h"
 #include "op/scale_rule.h"
 
 /* Neighbours that a Hadamard matrix takes together. */
@@ -164,7 +165,7 @@ struct hc_gemm_q {
 };
 
 /* Where the piece of gemm_q's sum that begins at term `from` of k ends. */
-static inline int64_t hc_gemm_q_piece_end(const struct hc_gemm_q *p, int64_t from, int64_t k)
+HC_INLINE int64_t hc_gemm_q_piece_end(const struct hc_gemm_q *p, int64_t from, int64_t k)
 {
     const int64_t sizes[] = {p->a_columns, p->b_columns, p->promote};
     int64_t end = k;
