@@ -68,16 +68,23 @@ HC_INLINE struct hc_code_decoder hc_code_decoder_of(const struct hc_format_info 
     return d;
 }
 
+/* x or y, without a branch. */
+HC_INLINE uint32_t hc_chosen(int is_x, uint32_t x, uint32_t y)
+{
+    return y ^ ((x ^ y) & (0u - (uint32_t)is_x));
+}
+
 /* Bits above the code's are not looked at. */
 HC_INLINE float hc_code_value(const struct hc_code_decoder *d, uint8_t byte)
 {
     uint32_t code = byte & (d->mask | d->sign);
     uint32_t m = code & d->mask;
-    uint32_t bits =
-        m < d->first ? hc_fp32_bits((float)(int32_t)m * d->tiny) : (m << d->shift) + d->offset;
-    bits = m > d->largest ? (m == d->infinity ? 0x7f800000u : 0x7fc00000u) : bits;
-    bits = code == d->nan ? 0x7fc00000u : bits;
-    return hc_fp32_value(bits | (code & d->sign ? 0x80000000u : 0));
+    uint32_t subnormal = hc_fp32_bits((float)(int32_t)m * d->tiny);
+    uint32_t normal = (m << d->shift) + d->offset;
+    uint32_t bits = hc_chosen(m < d->first, subnormal, normal);
+    uint32_t special = hc_chosen(m == d->infinity, 0x7f800000u, 0x7fc00000u);
+    bits = hc_chosen((m > d->largest) | (code == d->nan), special, bits);
+    return hc_fp32_value(bits | (uint32_t)(code >= d->sign) << 31);
 }
 
 /* Scale i of a tensor of scales. */
