@@ -6,8 +6,7 @@
 static const struct hc_subject subjects[] = {
     {"scaler/", "RULE", "seed steps interval initial ", hc_scaler_gen, hc_scaler_verify},
     {"cast/", "FORMAT", "kind from round saturate ", hc_cast_gen, hc_cast_verify},
-    {"scale/", "RULE", "seed codes input window margin most-recent ", hc_scale_gen,
-     hc_scale_verify},
+    {"scale/", "RULE", "seed codes from window margin most-recent ", hc_scale_gen, hc_scale_verify},
 };
 
 enum { SUBJECTS = sizeof subjects / sizeof subjects[0] };

@@ -19,7 +19,6 @@ struct hc_gen {
     int direction;
     bool saturate;
     int codes;
-    int input;
     int window;
     int margin;
     bool most_recent;

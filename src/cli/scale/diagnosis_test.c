@@ -12,7 +12,7 @@
 static struct hc_scale_plan plan_of(const char *rule)
 {
     struct hc_scale_plan plan;
-    struct hc_gen options = {.codes = -1, .input = -1};
+    struct hc_gen options = {.codes = -1, .from = -1};
     char name[64];
     (void)snprintf(name, sizeof name, "scale/%s", rule);
     cr_assert_eq(hc_scale_plan_for("gen", name, &options, &plan), HC_AS_CLAIMED);

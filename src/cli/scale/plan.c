@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cli/cast/plan.h"
 #include "op/typed.h"
 
 static const char folder[] = "scale/";
@@ -12,7 +13,6 @@ static const char beginning[] = "# halfcheck gen scale/";
 
 const char *const hc_scale_code_names[] = {"e4m3", "e5m2",     "e2m1",     "e2m3",
                                            "e3m2", "e4m3fnuz", "e5m2fnuz", NULL};
-const char *const hc_scale_input_names[] = {"fp32", "bf16", "fp16", NULL};
 
 static int no_rule(const char *command, const char *name)
 {
@@ -39,8 +39,8 @@ int hc_scale_plan_for(const char *command, const char *name, const struct hc_gen
         return hc_complain("%s: scale/%s keeps no history: --window, --margin and --most-recent "
                            "are for those that do",
                            command, name);
-    if (plan->has_history && options->input > 0)
-        return hc_complain("%s: the amaxes of scale/%s are fp32: --input is for the other rules",
+    if (plan->has_history && options->from > 0)
+        return hc_complain("%s: the amaxes of scale/%s are fp32: --from is for the other rules",
                            command, name);
     bool has_levels = !plan->has_history && hc_scale_rules[plan->rule].kind == HC_SCALE_OF_LEVELS;
     const char *codes = options->codes >= 0 ? hc_scale_code_names[options->codes]
@@ -49,7 +49,7 @@ int hc_scale_plan_for(const char *command, const char *name, const struct hc_gen
     plan->codes = hc_format_by_name(codes);
     if (has_levels && plan->codes != HC_E2M1)
         return hc_complain("%s: scale/%s is for e2m1, not for %s", command, name, codes);
-    plan->input = hc_format_by_name(hc_scale_input_names[options->input >= 0 ? options->input : 0]);
+    plan->input = hc_format_by_name(hc_cast_sources[options->from >= 0 ? options->from : 0]);
     plan->window = options->window ? options->window : 4;
     plan->delayed.codes = plan->codes;
     plan->delayed.margin = options->margin;
@@ -72,7 +72,7 @@ void hc_scale_plan_line(const struct hc_scale_plan *plan, char line[HC_SCALE_LIN
                        plan->window, plan->delayed.margin,
                        plan->delayed.most_recent ? " --most-recent" : "");
     else
-        (void)snprintf(line + at, (size_t)(HC_SCALE_LINE - at), " --input %s",
+        (void)snprintf(line + at, (size_t)(HC_SCALE_LINE - at), " --from %s",
                        hc_formats[plan->input].name);
 }
 
@@ -98,8 +98,8 @@ static void set_option(struct hc_gen *options, const char *option, const char *v
         options->seed = strtoull(value, NULL, 10);
     else if (strcmp(option, "--codes") == 0)
         options->codes = place_of(value, hc_scale_code_names);
-    else if (strcmp(option, "--input") == 0)
-        options->input = place_of(value, hc_scale_input_names);
+    else if (strcmp(option, "--from") == 0)
+        options->from = place_of(value, hc_cast_sources);
     else if (strcmp(option, "--window") == 0)
         options->window = atoi(value) <= HC_SCALE_WINDOW ? abs(atoi(value)) : 0;
     else if (strcmp(option, "--margin") == 0)
@@ -112,7 +112,7 @@ int hc_scale_plan_read(const char *line, struct hc_scale_plan *plan)
     char copy[HC_SCALE_LINE];
     char again[HC_SCALE_LINE];
     char name[64] = "";
-    struct hc_gen options = {.codes = -1, .input = -1};
+    struct hc_gen options = {.codes = -1, .from = -1};
     size_t length = strcspn(line, "\r\n");
     (void)snprintf(copy, sizeof copy, "%.*s", (int)length, line);
     (void)snprintf(name, sizeof name, "%s%.*s", folder,

@@ -21,9 +21,8 @@ struct hc_scale_plan {
 
 enum { HC_SCALE_WINDOW = 4096, HC_SCALE_MARGIN = 32 };
 
-/* What the options --codes and --input choose from. They end with NULL. */
+/* What the option --codes chooses from. It ends with NULL. */
 extern const char *const hc_scale_code_names[];
-extern const char *const hc_scale_input_names[];
 
 /* Sets the plan from "scale/RULE" and gen's options. HC_AS_CLAIMED; or HC_WRONG, with a line. */
 int hc_scale_plan_for(const char *command, const char *name, const struct hc_gen *options,

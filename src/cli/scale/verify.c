@@ -166,7 +166,7 @@ int hc_scale_verify(const char *name, const struct hc_verify *options)
     (void)options;
     static struct reading r;
     struct hc_scale_plan plan;
-    struct hc_gen none = {.codes = -1, .input = -1};
+    struct hc_gen none = {.codes = -1, .from = -1};
     memset(&r, 0, sizeof r);
     r.name = name;
     r.answers.wrong = -1;

@@ -27,8 +27,8 @@ Test(verify_scale, passes_the_rules_in_plain_python, .init = with_python)
         {"torchao", "--seed 2", "all 5506 scales follow the rule"},
         {"deepgemm", "", "all 5506 scales follow the rule"},
         {"mx-floor", "--codes e5m2", "blocks, scales and codes, follow the rule"},
-        {"mx-rp", "--codes e2m1\n--input\nbf16", "blocks, scales and codes, follow the rule"},
-        {"mx-ceil", "--input fp16", "blocks, scales and codes, follow the rule"},
+        {"mx-rp", "--codes e2m1\n--from\nbf16", "blocks, scales and codes, follow the rule"},
+        {"mx-ceil", "--from fp16", "blocks, scales and codes, follow the rule"},
         {"nvfp4-te", "--seed 7", "blocks, scales and codes, follow the rule"},
         {"te-delayed", "--seed 3", "steps follow the rule"},
         {"te-delayed", "--window 16\n--margin 1\n--codes e5m2", "steps follow the rule"},
@@ -125,7 +125,7 @@ Test(verify_scale, refuses_what_it_cannot_read, .init = enter_folder)
     expect_line(JUDGE " </dev/null", 2, "standard input has no answer");
     expect_line("printf '%01000d\n' 1 | " JUDGE, 2, "this line is too long");
     expect_line("$hc gen scale/mx-rp --window 4", 2, "scale/mx-rp keeps no history");
-    expect_line("$hc gen scale/te-delayed --input bf16", 2, "are fp32: --input is for the other");
+    expect_line("$hc gen scale/te-delayed --from bf16", 2, "are fp32: --from is for the other");
     expect_line("$hc gen scale/nvfp4-te --codes e4m3", 2, "is for e2m1, not for e4m3");
     expect_line("$hc gen scale/given", 2, "there is no rule 'given'");
     expect_line("$hc gen scale/mx-rp --interval 20", 2, "--interval is not for scale/RULE");
