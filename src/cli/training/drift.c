@@ -79,8 +79,9 @@ static void print_attribution(const struct hc_drift_report *r, int recipe, FILE 
                      d->without_free[k]);
     hc_print(out, "  %-*s %-6s %12.2e %12s %14.2e\n", width, hc_drift_source(HC_SOURCE_COUNT), "-",
              d->alone_gradient[HC_SOURCE_COUNT], "", d->alone_free[HC_SOURCE_COUNT]);
-    hc_print(out, "  %-*s %-6s %12.2e %12s %14.2e\n", width, "left over", "-", d->residual_gradient,
-             "", d->residual_free);
+    hc_print(out, "  %-*s %-6s %12.2e %12s %14.2e\n", width,
+             d->recipe->quant == HC_BY_NONE ? "left over" : "quantisation", "-",
+             d->residual_gradient, "", d->residual_free);
 }
 
 /* What each unit does, beside what training on its backend changes: its recipe against itself on

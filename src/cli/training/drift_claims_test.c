@@ -5,7 +5,7 @@
 
 #include "cli/training/drift_record.h"
 
-enum { RECIPES = 4 };
+enum { RECIPES = 5 };
 
 static const struct hc_backend backend = {.name = "host"};
 static struct hc_training training = {
@@ -17,8 +17,8 @@ static struct hc_drift_report report = {
 
 static void setup(void)
 {
-    static const char *const names[RECIPES] = {"fp64", "fastai-004b", "fastai-004b-flat",
-                                               "bf16-sr"};
+    static const char *const names[RECIPES] = {"fp64", "fastai-004b", "fastai-004b-flat", "bf16-sr",
+                                               "nvfp4"};
     hc_plan_make(&hc_darknet_tiny, 2, &report.plan);
     for (int i = 0; i < RECIPES; i++) {
         comparison.recipe[i] = hc_recipe_by_name(names[i]);
@@ -72,6 +72,14 @@ Test(drift_claims, nothing_is_said_of_weights_that_are_not_rounded_to_nearest, .
     drift[3].residual_free = 1;
     cr_assert_str_eq(verdict("drift/bf16-sr-weights-explained"), "SKIPPED");
     cr_assert_str_eq(verdict("drift/bf16-sr-gradients-explained"), "PASS");
+}
+
+Test(drift_claims, nothing_is_said_of_what_quantisation_leaves_over, .init = setup)
+{
+    drift[4].residual_gradient = 1;
+    cr_assert_str_eq(verdict("drift/nvfp4-weights-explained"), "SKIPPED");
+    cr_assert_str_eq(verdict("drift/nvfp4-gradients-explained"), "SKIPPED");
+    cr_assert_eq(hc_drift_failures(&report), 0);
 }
 
 Test(drift_claims, fp64_does_not_drift_from_itself_at_all, .init = setup)

@@ -24,6 +24,9 @@
    fp64, as a tree; the recipe adds with its wrapper's order, formats and divisions. Averages are
    stored as gradients of weights are, and are rounded by that source.
 
+   Convolutions below half are no source yet: what their quantisation does, and their sums, is what
+   is left between such a recipe and all sources.
+
    With all sources the recipe itself should come out again. What is left between the two is
    measured as well, as the residual: it says how much of the drift the sources explain. It is not
    the scaler's part, because every run has the recipe's scales and leaves out the update that its

@@ -258,7 +258,8 @@ enum hc_status hc_drift_measure(struct hc_drift_study *study, const struct hc_re
     *drift = (struct hc_drift){.recipe = recipe,
                                .ranks = ranks,
                                .shards = hc_drift_shards(ranks, recipe),
-                               .unit = hc_recipe_meets_unit(recipe, study->options.backend)};
+                               .unit = recipe->quant == HC_BY_NONE &&
+                                       hc_recipe_meets_unit(recipe, study->options.backend)};
     if (ranks > 0 && recipe->norm_sync)
         return hc_fail(HC_INVALID,
                        "%s: drift over ranks has batch norm local to each shard, and "
