@@ -8,6 +8,7 @@
 
 #include "check/bound/bound.h"
 #include "check/generate/distribution.h"
+#include "check/generate/op_quant.h"
 #include "check/generate/op_space.h"
 #include "check/check_inner.h"
 #include "op/descriptor.h"
@@ -204,12 +205,14 @@ static void release(void)
     free(rows);
 }
 
-/* Quick: fp16 and fp32 with normal numbers in the first parameters. */
+/* Quick: fp16 and fp32, or the first formats of codes, with normal numbers in the first
+   parameters. */
 static enum hc_level level_of(const struct row *row)
 {
     bool first = row->variant->name[0] == '\0' && row->distribution == HC_DRAW_NORMAL;
     bool plain = strcmp(row->set->name, "fp32") == 0 || strcmp(row->set->name, "fp16") == 0 ||
-                 strcmp(row->set->name, "fp32-fp16") == 0;
+                 strcmp(row->set->name, "fp32-fp16") == 0 ||
+                 (hc_is_op_quant(row->op) && row->set == hc_opspace(row->op).sets);
     if (row->shape->level == HC_QUICK && !(first && plain))
         return HC_STANDARD;
     return row->shape->level;
