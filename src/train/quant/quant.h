@@ -36,8 +36,8 @@ void hc_quant_step(struct hc_quant *quant, uint64_t seed, int64_t step);
 /* While scales are held, as in an evaluation, passes note no amaxes. */
 void hc_quant_hold(struct hc_quant *quant, bool holds);
 
-/* The products of convolution `layer`, in order of the shapes. Tensors have the shapes of conv2d and
-   its gradients; w may be in another format than the rest: that of the masters. */
+/* The products of convolution `layer`, in order of the shapes. Tensors have the shapes of conv2d
+   and its gradients; w may be in another format than the rest: that of the masters. */
 enum hc_status hc_quant_forward(struct hc_quant *quant, int layer, struct hc_tensor x,
                                 struct hc_tensor w, struct hc_tensor y);
 enum hc_status hc_quant_to_input(struct hc_quant *quant, int layer, struct hc_tensor dy,

@@ -1,6 +1,6 @@
 /* What a step's quantisation loses, tensor by tensor: of x and w as they are quantised for the
-   forward product, and of dy as it is for the gradient of x. Shares are of a sample of the codes, at
-   most 1024 in 8 blocks that are spread evenly.
+   forward product, and of dy as it is for the gradient of x. Shares are of a sample of the codes,
+   at most 1024 in 8 blocks that are spread evenly.
 
      at_max   the share of codes of the largest magnitude, those that were saturated among them
      flushed  the share of codes that are 0 although the number is not

@@ -1,6 +1,6 @@
 /* All tensors of a run that its steps change, under the names that step files and checkpoints have
-   for them: weights.P, masters.P, buffers.P, optimizer.exp_avg.P, quant.forward.scale and so on (docs/step-files.md; P
-   is PyTorch's name of the parameter). */
+   for them: weights.P, masters.P, buffers.P, optimizer.exp_avg.P, quant.forward.scale and so on
+   (docs/step-files.md; P is PyTorch's name of the parameter). */
 #ifndef HC_TRAIN_RUN_STATE_TENSORS_H
 #define HC_TRAIN_RUN_STATE_TENSORS_H
 
