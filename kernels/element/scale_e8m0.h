@@ -115,7 +115,8 @@ HC_INLINE uint32_t hc_e8m0_of_infinity(enum hc_scale_rule rule, const struct hc_
 HC_INLINE uint32_t hc_e8m0_deepgemm(float sf)
 {
     uint32_t code = hc_e8m0_round_up(sf);
-    return code < 1 ? 1 : code > HC_E8M0_MAX ? HC_E8M0_MAX : code;
+    uint32_t most = HC_E8M0_MAX;
+    return code < 1 ? 1 : code > most ? most : code;
 }
 
 /* The code of a block whose amax is 0, positive or NaN. 0 gets the smallest scale. */
