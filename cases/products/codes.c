@@ -211,7 +211,7 @@ static void positive_terms(struct hc_check *check)
         promoted = mean_error(check, &parts, false);
         if (isnan(in_one) || isnan(promoted))
             return;
-        hc_say(check, "%d positive terms: mean relative error %.2e, promoted every %d %.2e",
+        hc_say(check, "%5d terms: mean relative error %.2e; promoted every %d: %.2e",
                (int)lengths[l], in_one, PROMOTED, promoted);
         if (most > 0)
             hc_claim_true(check, "promotion keeps most of what one accumulator loses",
