@@ -1,4 +1,5 @@
 /* The functions of NCCL that src/comm/nccl calls, as nccl.h declares them. */
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -75,18 +76,18 @@ static ncclResult_t queue(const struct group *group)
     all_queued = q;
     for (int i = 0; i < group->n; i++) {
         struct hc_standin_call *call = &q->group.call[i];
-        ncclComm_t comm = group->call[i].comm;
+        assert(call->comm); /* each call was looked at before it came into a group */
         bool message = call->kind == HC_STANDIN_SEND || call->kind == HC_STANDIN_RECEIVE;
         call->place = i;
         call->group = group->n;
-        call->number = !message                        ? comm->collectives++
-                       : call->kind == HC_STANDIN_SEND ? comm->sent[call->peer]++
-                                                       : comm->received[call->peer]++;
+        call->number = !message                        ? call->comm->collectives++
+                       : call->kind == HC_STANDIN_SEND ? call->comm->sent[call->peer]++
+                                                       : call->comm->received[call->peer]++;
         if (call->stream != group->call[0].stream ||
-            (comm->queued > 0 && comm->stream != call->stream))
-            hc_standin_nccl_find("rank %d queues on two streams at once", comm->rank);
-        comm->stream = call->stream;
-        comm->queued++;
+            (call->comm->queued > 0 && call->comm->stream != call->stream))
+            hc_standin_nccl_find("rank %d queues on two streams at once", call->comm->rank);
+        call->comm->stream = call->stream;
+        call->comm->queued++;
     }
     (void)pthread_mutex_unlock(&hc_standin_lock);
     return hc_emulated_stream_delay((struct hc_emulated_stream *)group->call[0].stream, run, &q,
