@@ -120,7 +120,7 @@ static const struct hc_case cases[] = {
            "triton-lang/triton PR 11784, 'Preserve special values when widening FP8 to BF16', "
            "https://github.com/triton-lang/triton/pull/11784; issues 3634 and 2430",
            .play = loses_specials, .buggy = {.prints = "65536 exact, 8"},
-           .fixed = {.prints = "inf, 0"},
+           .fixed = {.prints = "inf, 0"}, .fault = "cast-e4m3-nan-read-as-480",
            .lesson = "Widen by way of fp16 or a table; a shifted exponent makes numbers of "
                      "infinity and NaN."),
     HC_BUG("field/fp8-codes/e4m3-subnormal-scale-decode",
@@ -128,14 +128,14 @@ static const struct hc_case cases[] = {
            "local-inference-lab/b12x PR 388, 'fix(quant): decode E4M3 subnormal scales "
            "correctly', https://github.com/local-inference-lab/b12x/pull/388",
            .play = decodes_scales, .buggy = {.prints = "0.0087890625 exact, 7"},
-           .fixed = {.prints = "0.001953125 exact, 0"},
+           .fixed = {.prints = "0.001953125 exact, 0"}, .fault = "cast-e4m3-subnormals-read-as-0",
            .lesson = "An exponent field of 0 has no hidden bit; look at all 256 codes."),
     HC_BUG("field/fp8-codes/fp8-carry-lost-in-emulation",
            "The emulator that serves as a reference rounds 126.24 to 64 in e4m3.",
            "triton-lang/triton PR 11897, '[BACKEND] Support fp8 <=> fp64 casts by going through "
            "fp32', https://github.com/triton-lang/triton/pull/11897",
            .play = drops_the_carry, .buggy = {.prints = "64 exact, -"},
-           .fixed = {.prints = "128 exact, 0"},
+           .fixed = {.prints = "128 exact, 0"}, .fault = "cast-e4m3-carry-lost",
            .lesson = "Round the code as one integer, so that the carry runs from the fraction into "
                      "the exponent; and judge an emulator before it judges others."),
     HC_BUG("field/fp8-codes/ue8m0-pack-mantissa-leaks",
