@@ -6,6 +6,7 @@
 #include "kernels/cuda/kernel/conv_direct.h"
 #include "kernels/cuda/kernel/norm.h"
 #include "kernels/cuda/kernel/optimizer.h"
+#include "kernels/cuda/kernel/quant.h"
 
 static double bytes_of(const struct hc_tensor *t)
 {
@@ -63,6 +64,24 @@ static double conv_direct(const struct hc_dk_conv_direct *a)
     return bytes_of(&a->x) + bytes_of(&a->w) + bytes_of(&a->y);
 }
 
+/* Of the four launches two read x, one writes the codes and one the scales. A number of scratch for
+   each block is set, raised, replaced and read. What holds one number is left out. */
+static double quantize(const struct hc_dk_quantize *a, enum hc_device_kernel which)
+{
+    double blocks = (double)a->matrix.blocks * sizeof(float);
+    double x = bytes_of(&a->call.in[HC_QUANTIZE_X]);
+    switch (which) {
+    case HC_DK_quant_amax:
+        return x + 2 * blocks;
+    case HC_DK_quant_scales:
+        return 2 * blocks + bytes_of(&a->call.out[HC_QUANTIZE_SCALES]);
+    case HC_DK_quant_codes:
+        return x + blocks + bytes_of(&a->call.out[HC_QUANTIZE_CODES]);
+    default:
+        return blocks;
+    }
+}
+
 static double bytes_of_launch(enum hc_device_kernel which, const void *args)
 {
     const struct hc_dk_broadcast *broadcast = args;
@@ -81,6 +100,11 @@ static double bytes_of_launch(enum hc_device_kernel which, const void *args)
         return conv_direct(args);
     case HC_DK_augment:
         return augment(args);
+    case HC_DK_quant_begin:
+    case HC_DK_quant_amax:
+    case HC_DK_quant_scales:
+    case HC_DK_quant_codes:
+        return quantize(args, which);
     default:
         return operands(args); /* the call comes first in the arguments */
     }
