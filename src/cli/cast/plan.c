@@ -31,6 +31,15 @@ static int no_format(const char *command, const char *name)
                        name, hc_nearest_hint(&nearest));
 }
 
+/* Refuses a plan that has more inputs than can be listed. */
+static int check_kind(const char *command, const struct hc_cast_plan *plan)
+{
+    if (plan->kind == HC_CAST_EVERY && plan->from == HC_FP32)
+        return hc_complain("%s: --kind every is for --from fp16 and bf16: fp32 has 2^32 inputs",
+                           command);
+    return HC_AS_CLAIMED;
+}
+
 int hc_cast_plan_for(const char *command, const char *format, const struct hc_cast_options *options,
                      struct hc_cast_plan *plan)
 {
@@ -43,10 +52,7 @@ int hc_cast_plan_for(const char *command, const char *format, const struct hc_ca
         .saturate = options->saturate};
     if (plan->to == HC_FORMAT_COUNT || !is_target((int)plan->to))
         return no_format(command, format);
-    if (plan->kind == HC_CAST_EVERY && plan->from == HC_FP32)
-        return hc_complain("%s: --kind every is for --from fp16 and bf16: fp32 has 2^32 inputs",
-                           command);
-    return HC_AS_CLAIMED;
+    return check_kind(command, plan);
 }
 
 void hc_cast_plan_line(const struct hc_cast_plan *plan, bool vectors, char line[HC_CAST_LINE])
@@ -89,7 +95,7 @@ int hc_cast_plan_read(const char *line, struct hc_cast_plan *plan)
                     .saturate = rest / HC_CAST_KIND_COUNT / HC_DIRECTION_COUNT != 0};
                 hc_cast_plan_line(plan, vectors, again);
                 if (strlen(again) == length && strncmp(line, again, length) == 0)
-                    return HC_AS_CLAIMED;
+                    return check_kind("verify", plan);
             }
     return hc_complain("verify: this is not a first line of gen or vectors: '%.*s'", (int)length,
                        line);

@@ -153,4 +153,7 @@ Test(verify_cast, bad_lines_and_options_are_refused, .init = enter_folder)
     expect_refusal("$hc gen cast/e4m3 | $hc verify cast/e5m2", "inputs are of cast/e4m3");
     expect_refusal("$hc gen cast/e4m3 | sed '1s/all/some/' | $hc verify cast/e4m3",
                    "not a first line");
+    expect_refusal("printf '# halfcheck gen cast/e4m3 --from fp32 --kind every\\n' |"
+                   " $hc verify cast/e4m3",
+                   "--kind every is for --from fp16 and bf16: fp32 has 2^32 inputs");
 }
