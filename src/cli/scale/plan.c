@@ -90,8 +90,15 @@ static int place_of(const char *word, const char *const *list)
     return -1;
 }
 
-/* Sets one option. Numbers that are none or too large come out as others, and the line made again
-   from the plan differs. */
+/* A whole number from 0 to `most`. What is none comes out as 0. */
+static int number_up_to(int most, const char *value)
+{
+    long number = strtol(value, NULL, 10);
+    return number >= 0 && number <= most ? (int)number : 0;
+}
+
+/* Sets one option. Numbers that are none or out of gen's limits come out as others, and the line
+   made again from the plan differs. */
 static void set_option(struct hc_gen *options, const char *option, const char *value)
 {
     if (strcmp(option, "--seed") == 0)
@@ -101,9 +108,9 @@ static void set_option(struct hc_gen *options, const char *option, const char *v
     else if (strcmp(option, "--from") == 0)
         options->from = place_of(value, hc_cast_sources);
     else if (strcmp(option, "--window") == 0)
-        options->window = atoi(value) <= HC_SCALE_WINDOW ? abs(atoi(value)) : 0;
+        options->window = number_up_to(HC_SCALE_WINDOW, value);
     else if (strcmp(option, "--margin") == 0)
-        options->margin = abs(atoi(value)) <= HC_SCALE_MARGIN ? abs(atoi(value)) : 0;
+        options->margin = number_up_to(HC_SCALE_MARGIN, value);
 }
 
 /* The plan that was read must give the same line again: then nothing in it was ignored. */

@@ -132,6 +132,32 @@ Test(verify_scale, refuses_what_it_cannot_read, .init = enter_folder)
     expect_line("$hc gen scaler/torch --window 4", 2, "--window is not for scaler/RULE");
 }
 
+/* Each would be taken over, or taken for another number, by a reader that looks less closely. */
+Test(verify_scale, refuses_a_first_line_beyond_the_limits_of_gen, .init = enter_folder)
+{
+    static const char *const numbers[] = {"--window 0 --margin 0",
+                                          "--window 4097 --margin 0",
+                                          "--window -1 --margin 0",
+                                          "--window -2147483648 --margin 0",
+                                          "--window 4 --margin 33",
+                                          "--window 4 --margin -2147483648",
+                                          "--window 4 --margin -1",
+                                          "--window 4294967300 --margin 0",
+                                          "--window +4 --margin 0",
+                                          "--window 4x --margin 0",
+                                          "--window 4 --margin 0x",
+                                          "--window 4 --margin 4294967296",
+                                          "--window 18446744073709551620 --margin 0"};
+    for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++) {
+        char line[256];
+        (void)snprintf(line, sizeof line,
+                       "printf '# halfcheck gen scale/te-delayed --seed 0 --codes e4m3 %s\\n' |"
+                       " $hc verify scale/te-delayed",
+                       numbers[i]);
+        expect_line(line, 2, "this is not a first line of gen");
+    }
+}
+
 Test(verify_scale, fails_answers_that_end_early, .init = with_python)
 {
     expect_line("$hc gen scale/te-delayed | " SCALES "te-delayed | head -30 | $hc verify "
