@@ -190,6 +190,8 @@ int hc_cast_verify(const char *name, const struct hc_verify *verify)
     hc_subject_drain();
     if (status != HC_WRONG)
         status = conclude(&r, verify->strict);
+    else if (r.failed)
+        (void)conclude(&r, verify->strict);
     hc_cast_judge_close(&r.judge);
     free(r.inputs);
     return status;

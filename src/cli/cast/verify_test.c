@@ -130,6 +130,15 @@ Test(vectors, of_a_kind_are_among_all, .init = enter_folder)
         run_shell("test $($hc gen cast/e4m3 --kind every --from fp16 | wc -l) = 65537")->status, 0);
 }
 
+Test(verify_cast, tells_of_a_wrong_answer_before_a_line_it_cannot_read, .init = enter_folder)
+{
+    const char *line = "printf '3f800000 39\\n40000000 41\\nx\\n' | $hc verify cast/e4m3";
+    expect_refusal(line, "input:3: the line is not INPUT CODE: 'x'");
+    const struct ran *ran = run_shell(line);
+    cr_expect_not_null(strstr(ran->out, "want 38 (1), got 39 (1.125)\n     wrong: 2 of 2 answers"),
+                       "%s", ran->out);
+}
+
 Test(verify_cast, bad_lines_and_options_are_refused, .init = enter_folder)
 {
     expect_refusal("$hc vectors", "--format is missing");

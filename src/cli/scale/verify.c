@@ -79,7 +79,7 @@ static int read_answer(struct reading *r, char *line)
     return HC_AS_CLAIMED;
 }
 
-/* Reads to the end. After a wrong answer, what cannot be read ends it, too. */
+/* Reads to the end, or to a line that cannot be read. */
 static int read_all(struct reading *r)
 {
     char line[LINE];
@@ -175,6 +175,8 @@ int hc_scale_verify(const char *name, const struct hc_verify *options)
     int status = read_all(&r);
     if (status == HC_AS_CLAIMED)
         status = conclude(&r);
+    else if (r.answers.wrong >= 0)
+        (void)fail(&r);
     hc_subject_drain();
     free(r.trace.words);
     free(r.answers.got);

@@ -158,6 +158,18 @@ Test(verify_scale, refuses_a_first_line_beyond_the_limits_of_gen, .init = enter_
     }
 }
 
+Test(verify_scale, tells_of_a_wrong_answer_before_a_line_it_cannot_read, .init = with_python)
+{
+    const char *line = "$hc gen scale/te-current | " SCALES "torchao | sed '9s/.*/x/' |"
+                       " $hc verify scale/te-current";
+    const struct ran *ran = run_shell(line);
+    cr_expect_eq(strncmp(ran->out, "FAIL scale/te-current: line 1 of 5506: want ", 44), 0, "%s",
+                 ran->out);
+    cr_expect_not_null(strstr(ran->out, "this is scale/torchao, which explains 7 of the 7"), "%s",
+                       ran->out);
+    expect_line(line, 2, "input:9: this is not gen's line with an answer behind it: 'x'");
+}
+
 Test(verify_scale, fails_answers_that_end_early, .init = with_python)
 {
     expect_line("$hc gen scale/te-delayed | " SCALES "te-delayed | head -30 | $hc verify "
