@@ -44,6 +44,19 @@ bool hc_subject_takes(const struct hc_subject *subject, const char *command, con
     return !given;
 }
 
+bool hc_subject_line(char *line, int size, bool *has_nul)
+{
+    int length = 0;
+    int c = 0;
+    *has_nul = false;
+    while (c != '\n' && length < size - 1 && (c = getc_unlocked(stdin)) != EOF) {
+        *has_nul |= c == '\0';
+        line[length++] = (char)c;
+    }
+    line[length] = '\0';
+    return length > 0;
+}
+
 void hc_subject_drain(void)
 {
     char rest[4096];

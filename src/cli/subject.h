@@ -48,6 +48,10 @@ const struct hc_subject *hc_subject_of(const char *command, const char *name);
 bool hc_subject_takes(const struct hc_subject *subject, const char *command, const char *option,
                       bool given);
 
+/* Reads a line of standard input as fgets does, and says whether it has a NUL byte: that would hide
+   what comes behind it from those who read the line. False at the end. */
+bool hc_subject_line(char *line, int size, bool *has_nul);
+
 /* Reads what is left of standard input, so that whoever writes there is not killed. */
 void hc_subject_drain(void);
 

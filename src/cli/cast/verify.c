@@ -129,10 +129,12 @@ static int read_line(struct reading *r, const char *line, const struct hc_cast_o
 static int read_all(struct reading *r, const struct hc_cast_options *options)
 {
     char line[LINE];
+    bool has_nul;
     int status = HC_AS_CLAIMED;
-    while (status == HC_AS_CLAIMED && fgets(line, sizeof line, stdin)) {
+    while (status == HC_AS_CLAIMED && hc_subject_line(line, sizeof line, &has_nul)) {
         r->line++;
-        status = strlen(line) == LINE - 1
+        status = has_nul ? bad_line(r, "a line has a NUL byte", line)
+                 : strlen(line) == LINE - 1
                      ? bad_line(r, "a line is longer than 254 characters", line)
                      : read_line(r, line, options);
     }

@@ -159,6 +159,9 @@ Test(verify_cast, bad_lines_and_options_are_refused, .init = enter_folder)
     expect_refusal("echo 0 0x100 | $hc verify cast/e4m3", "CODE is not one byte");
     expect_refusal("printf '\\033[1m 0\\n' | $hc verify cast/e4m3", "INPUT is not the bits");
     expect_refusal("printf '%0300d\\n' 0 | $hc verify cast/e4m3", "input:1: a line is longer");
+    expect_refusal("printf '0 0\\n0 0\\0garbage\\n' | $hc verify cast/e4m3",
+                   "input:2: a line has a NUL byte: '0 0'");
+    expect_refusal("printf '0 0\\n\\0001\\n' | $hc verify cast/e4m3", "input:2: a line has a NUL");
     expect_refusal("$hc gen cast/e4m3 | $hc verify cast/e5m2", "inputs are of cast/e4m3");
     expect_refusal("$hc gen cast/e4m3 | sed '1s/all/some/' | $hc verify cast/e4m3",
                    "not a first line");

@@ -83,9 +83,12 @@ static int read_answer(struct reading *r, char *line)
 static int read_all(struct reading *r)
 {
     char line[LINE];
+    bool has_nul;
     int status = HC_AS_CLAIMED;
-    while (status == HC_AS_CLAIMED && fgets(line, sizeof line, stdin)) {
+    while (status == HC_AS_CLAIMED && hc_subject_line(line, sizeof line, &has_nul)) {
         r->line++;
+        if (has_nul)
+            return bad_line(r, "this line has a NUL byte", line);
         if (strlen(line) == LINE - 1)
             return bad_line(r, "this line is too long", line);
         line[strcspn(line, "\r\n")] = '\0';

@@ -124,6 +124,8 @@ Test(verify_scale, refuses_what_it_cannot_read, .init = enter_folder)
     expect_line(TRACE "head -1 t | " JUDGE, 2, "standard input has no answer");
     expect_line(JUDGE " </dev/null", 2, "standard input has no answer");
     expect_line("printf '%01000d\n' 1 | " JUDGE, 2, "this line is too long");
+    expect_line(TRACE "sed '2s/$/ 7f \\x00/' t | " JUDGE, 2, "input:2: this line has a NUL byte");
+    expect_line("printf '\\0\\n' | " JUDGE, 2, "input:1: this line has a NUL byte");
     expect_line("$hc gen scale/mx-rp --window 4", 2, "scale/mx-rp keeps no history");
     expect_line("$hc gen scale/te-delayed --from bf16", 2, "are fp32: --from is for the other");
     expect_line("$hc gen scale/nvfp4-te --codes e4m3", 2, "is for e2m1, not for e4m3");

@@ -47,9 +47,10 @@ static void diagnose(struct reading *r)
 {
     char line[LINE];
     char text[HC_DIAGNOSIS];
+    bool has_nul;
     if (!r->answers.scale)
         return;
-    while (fgets(line, sizeof line, stdin) && strlen(line) < LINE - 1 &&
+    while (hc_subject_line(line, sizeof line, &has_nul) && !has_nul && strlen(line) < LINE - 1 &&
            hc_scaler_answers_add(&r->answers, line)) {
     }
     hc_scaler_diagnose(&r->answers, text);
@@ -133,11 +134,13 @@ static int read_line(struct reading *r, const char *line, bool *right)
 static int read_all(struct reading *r, bool *right)
 {
     char line[LINE];
+    bool has_nul;
     int status = HC_AS_CLAIMED;
     *right = true;
-    while (status == HC_AS_CLAIMED && *right && fgets(line, sizeof line, stdin)) {
+    while (status == HC_AS_CLAIMED && *right && hc_subject_line(line, sizeof line, &has_nul)) {
         r->line++;
-        status = strlen(line) == LINE - 1
+        status = has_nul ? bad_line(r, "a line has a NUL byte", line)
+                 : strlen(line) == LINE - 1
                      ? bad_line(r, "a line is longer than 254 characters", line)
                      : read_line(r, line, right);
     }

@@ -179,6 +179,8 @@ Test(verify, takes_an_interval_and_a_first_scale_of_ones_own, .init = write_righ
                        " $hc verify scaler/torch --strict";
     const struct ran *ran = run_shell(line);
     cr_expect_eq(ran->status, 0, "%s%s", ran->out, ran->err);
+    expect_refusal("printf '# a comment\\n#\\0hidden\\n' | $hc verify scaler/torch",
+                   "input:2: a line has a NUL byte: '#'");
     expect_refusal("$hc gen scaler/torch --initial 12", "power of two");
     expect_refusal("$hc gen scaler/apex-amp --initial 0x1p25", "cannot start");
     expect_refusal("$hc gen scaler/deepspeed-0.17.0 --initial 0.5", "cannot start");
