@@ -4,9 +4,11 @@
 #include <string.h>
 
 static const struct hc_subject subjects[] = {
-    {"scaler/", "RULE", "seed steps interval initial ", hc_scaler_gen, hc_scaler_verify},
-    {"cast/", "FORMAT", "kind from round saturate ", hc_cast_gen, hc_cast_verify},
-    {"scale/", "RULE", "seed codes from window margin most-recent ", hc_scale_gen, hc_scale_verify},
+    {"scaler/", "RULE", "seed steps interval initial ", "strict ", hc_scaler_gen, hc_scaler_verify},
+    {"cast/", "FORMAT", "kind from round saturate ", "strict from round saturate ", hc_cast_gen,
+     hc_cast_verify},
+    {"scale/", "RULE", "seed codes from window margin most-recent ", "", hc_scale_gen,
+     hc_scale_verify},
 };
 
 enum { SUBJECTS = sizeof subjects / sizeof subjects[0] };
@@ -35,7 +37,9 @@ bool hc_subject_takes(const struct hc_subject *subject, const char *command, con
 {
     char word[32];
     (void)snprintf(word, sizeof word, "%s ", option);
-    for (const char *at = subject->options; given && *at; at += strcspn(at, " ") + 1)
+    bool is_gen = strcmp(command, "gen") == 0;
+    const char *at = is_gen ? subject->gen_options : subject->verify_options;
+    for (; given && *at; at += strcspn(at, " ") + 1)
         if (strncmp(at, word, strlen(word)) == 0)
             return true;
     if (given)

@@ -34,9 +34,10 @@ struct hc_verify {
 
 /* Both functions get the whole name and return one of enum hc_exit. */
 struct hc_subject {
-    const char *folder;  /* "scaler/" */
-    const char *what;    /* "RULE" */
-    const char *options; /* of both commands, apart from --strict, each with a blank behind it */
+    const char *folder;      /* "scaler/" */
+    const char *what;        /* "RULE" */
+    const char *gen_options; /* those it takes, each with a blank behind it */
+    const char *verify_options;
     int (*gen)(const char *name, const struct hc_gen *options);
     int (*verify)(const char *name, const struct hc_verify *options);
 };

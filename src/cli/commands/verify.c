@@ -7,7 +7,9 @@ static int run(int argc, char **argv)
 {
     struct hc_verify verify = {.from = -1, .direction = -1};
     const struct hc_option options[] = {
-        {.name = "strict", .flag = &verify.strict, .help = "count MISTRUSTED as a failure"},
+        {.name = "strict",
+         .flag = &verify.strict,
+         .help = "cast/, scaler/: count MISTRUSTED as a failure"},
         {.name = "from",
          .value = "FORMAT",
          .choice = &verify.from,
@@ -30,7 +32,8 @@ static int run(int argc, char **argv)
     if (words > 1)
         return hc_complain("verify takes one name, not also '%s'", argv[2]);
     const struct hc_subject *subject = hc_subject_of("verify", words ? argv[1] : NULL);
-    if (!subject || !hc_subject_takes(subject, "verify", "from", verify.from >= 0) ||
+    if (!subject || !hc_subject_takes(subject, "verify", "strict", verify.strict) ||
+        !hc_subject_takes(subject, "verify", "from", verify.from >= 0) ||
         !hc_subject_takes(subject, "verify", "round", verify.direction >= 0) ||
         !hc_subject_takes(subject, "verify", "saturate", verify.saturate))
         return HC_WRONG;

@@ -130,6 +130,10 @@ Test(verify_scale, refuses_what_it_cannot_read, .init = enter_folder)
     expect_line("$hc gen scale/te-delayed --from bf16", 2, "are fp32: --from is for the other");
     expect_line("$hc gen scale/nvfp4-te --codes e4m3", 2, "is for e2m1, not for e4m3");
     expect_line("$hc gen scale/given", 2, "there is no rule 'given'");
+    expect_line(TRACE JUDGE " --from bf16 <t", 2, "--from is not for scale/RULE; see");
+    expect_line(TRACE JUDGE " --strict <t", 2, "--strict is not for scale/RULE; see");
+    expect_line(TRACE JUDGE " --round upward <t", 2, "--round is not for scale/RULE; see");
+    expect_line(TRACE JUDGE " --saturate <t", 2, "--saturate is not for scale/RULE; see");
     expect_line("$hc gen scale/mx-rp --interval 20", 2, "--interval is not for scale/RULE");
     expect_line("$hc gen scaler/torch --window 4", 2, "--window is not for scaler/RULE");
 }
