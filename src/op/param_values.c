@@ -164,6 +164,17 @@ static bool read_value(const struct hc_param *p, const char *text, union value *
     return good && end != text && *end == '\0';
 }
 
+/* Adds a name to a list in a text of so many bytes, or "..." in place of the first that leaves no
+   room for that: whether it was the name. */
+static bool add_name(char *text, size_t size, const char *between, const char *name)
+{
+    static const char rest[] = ", ...";
+    size_t used = strlen(text);
+    bool fits = used + strlen(between) + strlen(name) + sizeof rest <= size;
+    (void)snprintf(text + used, size - used, "%s%s", fits ? between : "", fits ? name : rest);
+    return fits;
+}
+
 /* "true or false", "one of ours, torch-fused", "a whole number". */
 static void expected(const struct hc_param *p, char text[HC_PARAM_TEXT])
 {
@@ -173,24 +184,24 @@ static void expected(const struct hc_param *p, char text[HC_PARAM_TEXT])
         [HC_PARAM_FLAG] = "true or false",     [HC_PARAM_SEED] = "a number from 0 to 2^64 - 1",
     };
     const char *choice;
-    int used = snprintf(text, HC_PARAM_TEXT, "%s", kinds[p->kind] ? kinds[p->kind] : "one of");
+    (void)snprintf(text, HC_PARAM_TEXT, "%s", kinds[p->kind] ? kinds[p->kind] : "one of");
     if (p->count)
         (void)snprintf(text, HC_PARAM_TEXT, "%d numbers with commas between", p->count);
     for (int i = 0; (choice = hc_param_choice(p, i)) != NULL; i++)
-        used += snprintf(text + used, HC_PARAM_TEXT - (size_t)used, "%s %s", i ? "," : "", choice);
+        if (!add_name(text, HC_PARAM_TEXT, i ? ", " : " ", choice))
+            return;
 }
 
 static enum hc_status no_param(enum hc_op op, const char *name)
 {
     char known[256] = "";
-    size_t used = 0;
+    bool room = true;
     struct hc_nearest nearest = hc_nearest_to(name, strlen(name));
     for (const struct hc_param *p = hc_op_params(op); p->name; p++) {
-        used +=
-            (size_t)snprintf(known + used, sizeof known - used, "%s%s", used ? ", " : "", p->name);
+        room = room && add_name(known, sizeof known, known[0] ? ", " : "", p->name);
         hc_nearest_try(&nearest, p->name);
     }
-    if (!used)
+    if (!known[0])
         return hc_fail(HC_INVALID, "%s has no parameters, so no '%s'", hc_ops[op].name, name);
     const char *hint = hc_nearest_hint(&nearest);
     return hc_fail(HC_INVALID, "%s has no parameter '%s'%s it has %s", hc_ops[op].name, name,

@@ -190,6 +190,10 @@ Test(params, what_is_no_value_is_refused_with_what_is_expected)
         {HC_OP_adam, "seed", "-1", "adam: seed is a number from 0 to 2^64 - 1, not '-1'"},
         {HC_OP_adam, "order", "torch",
          "adam: order is one of ours, torch-fused, torch-loop, apex, not 'torch'"},
+        {HC_OP_quantize, "rule", "foo",
+         "quantize: rule is one of given, te-current, te-current-pow2, te-reference, "
+         "te-reference-pow2, te-block, te-block-fp32, torchao, torchao-pow2, deepgemm, "
+         "deepseek-v3-ue8m0, ..., not 'foo'"},
         {HC_OP_augment, "mean", "1,2", "augment: mean is 3 numbers with commas between, not '1,2'"},
         {HC_OP_augment, "mean", "1,2,3,4",
          "augment: mean is 3 numbers with commas between, not '1,2,3,4'"},
