@@ -1,4 +1,6 @@
 /* The shapes of a call fit together as its op's rule says: products, images, batches, tables. */
+#include <limits.h>
+
 #include "op/testing.h"
 
 Test(call, gemm_shapes_fit_together)
@@ -126,6 +128,20 @@ Test(call, batches_losses_and_windows)
     refused(&call, "im2col: kernel 3, stride 0, pad 1");
     call.params.columns = (struct hc_columns){6, 1, 0};
     refused(&call, "im2col: the filter does not fit into the padded image");
+}
+
+/* Each wraps around to the shape that the tensor has, if it is computed in 64 bits. */
+Test(call, columns_of_more_elements_than_64_bits_count_are_refused)
+{
+    struct hc_call call = {.op = HC_OP_col2im, .params.columns = {1, 1, INT_MAX}};
+    call.in[HC_COL2IM_COLUMNS] = hc_tensor2(HC_FP16, 1, 1, NULL);
+    call.out[HC_COL2IM_DX] = hc_tensor4(HC_FP16, 1, 3, 3, 1, NULL);
+    refused(&call, "col2im: kernel 1, stride 1, pad 2147483647 make too many columns");
+    call.params.columns = (struct hc_columns){INT_MAX, 1, INT_MAX};
+    call.out[HC_COL2IM_DX] = hc_tensor4(HC_FP16, 1, 1, 1, 3, NULL);
+    refused(&call, "col2im: kernel 2147483647, stride 1, pad 2147483647 make too many columns");
+    call.out[HC_COL2IM_DX] = hc_tensor4(HC_FP16, 1, INT64_MAX, 1, 1, NULL);
+    refused(&call, "col2im: kernel 2147483647, stride 1, pad 2147483647 make too many columns");
 }
 
 Test(call, tables_of_the_engine_have_rows_of_two_and_four_and_eight_counts)
