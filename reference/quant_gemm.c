@@ -7,7 +7,7 @@ static double scale_of(const struct hc_tensor *scales, const struct hc_tensor *c
 {
     int64_t down = rows > 0 ? row / rows : 0;
     int64_t across = columns > 0 ? column / columns : 0;
-    int64_t blocks = columns > 0 ? (codes->shape[1] + columns - 1) / columns : 1;
+    int64_t blocks = columns > 0 ? (codes->shape[1] - 1) / columns + 1 : 1;
     return hc_tensor_get(scales, down * blocks + across);
 }
 

@@ -114,8 +114,8 @@ HC_INLINE struct hc_block_scales hc_block_scales_of(const struct hc_tensor *code
     struct hc_block_scales s;
     s.format = scales->format;
     s.data = scales->data;
-    s.rows = rows > 0 ? rows : codes->shape[0];
-    s.columns = columns > 0 ? columns : codes->shape[1];
+    s.rows = hc_quant_block(codes->shape[0], rows);
+    s.columns = hc_quant_block(codes->shape[1], columns);
     s.across = scales->shape[1];
     return s;
 }

@@ -17,8 +17,8 @@ struct matrix {
 static struct matrix matrix_of(const struct hc_tensor *codes, int64_t rows, int64_t columns)
 {
     struct matrix m = {codes->shape[0], codes->shape[1], rows, columns, 0};
-    m.block_rows = rows > 0 ? rows : m.rows;
-    m.block_columns = columns > 0 ? columns : m.columns;
+    m.block_rows = hc_quant_block(m.rows, rows);
+    m.block_columns = hc_quant_block(m.columns, columns);
     m.across = hc_quant_blocks(m.columns, columns);
     return m;
 }

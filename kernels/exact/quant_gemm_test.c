@@ -65,7 +65,7 @@ Test(quant_gemm, the_tensors_factors_come_after_the_sum_and_c_last)
 
 Test(quant_gemm, pieces_end_at_every_block_and_at_every_promotion)
 {
-    const struct hc_gemm_q p = {1, 32, 128, 48, 40};
+    struct hc_gemm_q p = {1, 32, 128, 48, 40};
     static const int64_t ends[] = {32, 40, 48, 64, 80, 96, 100};
     int64_t at = 0;
     for (int i = 0; i < 7; i++) {
@@ -73,4 +73,7 @@ Test(quant_gemm, pieces_end_at_every_block_and_at_every_promotion)
         cr_expect_eq(at, ends[i], "%lld", (long long)at);
     }
     cr_expect_eq(hc_gemm_q_piece_end(&(struct hc_gemm_q){0}, 0, 100), 100);
+    p = (struct hc_gemm_q){.a_columns = (INT64_MAX >> 1) + 2, .promote = INT64_MAX};
+    cr_expect_eq(hc_gemm_q_piece_end(&p, 0, 100), 100);
+    cr_expect_eq(hc_gemm_q_piece_end(&p, p.a_columns, INT64_MAX - 1), INT64_MAX - 1);
 }

@@ -40,8 +40,8 @@ static struct plan plan_of(const struct hc_queue *queue, const struct hc_call *c
                            const struct hc_tensor *codes, int64_t rows, int64_t columns)
 {
     struct plan p = {queue, call, .rows = codes->shape[0], .columns = codes->shape[1]};
-    p.block_rows = rows > 0 ? rows : p.rows;
-    p.block_columns = columns > 0 ? columns : p.columns;
+    p.block_rows = hc_quant_block(p.rows, rows);
+    p.block_columns = hc_quant_block(p.columns, columns);
     p.down = hc_quant_blocks(p.rows, rows);
     p.across = hc_quant_blocks(p.columns, columns);
     return p;

@@ -8,9 +8,8 @@
 
 int64_t hc_quant_blocks(int64_t extent, int64_t size)
 {
-    if (extent == 0)
-        return 0;
-    return size == 0 ? 1 : (extent + size - 1) / size;
+    int64_t own = hc_quant_block(extent, size);
+    return extent == 0 ? 0 : extent / own + (extent % own != 0);
 }
 
 /* The scales of codes of this shape, and block sizes that are none. */

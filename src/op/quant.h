@@ -102,6 +102,12 @@ enum { HC_HADAMARD = 16 };
 
 enum { HC_QUANTIZE_MAX_RANDOM_BITS = 16, HC_DELAYED_MAX_MARGIN = 100 };
 
+/* The extent of a block of `size` of a matrix: no more than the matrix has, and all with size 0. */
+HC_INLINE int64_t hc_quant_block(int64_t extent, int64_t size)
+{
+    return size > 0 && size < extent ? size : extent;
+}
+
 /* The blocks of `size` that an extent is cut into; the last one may be smaller. With size 0 it is
    one block. */
 int64_t hc_quant_blocks(int64_t extent, int64_t size);
@@ -170,8 +176,8 @@ HC_INLINE int64_t hc_gemm_q_piece_end(const struct hc_gemm_q *p, int64_t from, i
     const int64_t sizes[] = {p->a_columns, p->b_columns, p->promote};
     int64_t end = k;
     for (int i = 0; i < 3; i++)
-        if (sizes[i] > 0 && (from / sizes[i] + 1) * sizes[i] < end)
-            end = (from / sizes[i] + 1) * sizes[i];
+        if (sizes[i] > 0 && sizes[i] - from % sizes[i] < end - from)
+            end = from + (sizes[i] - from % sizes[i]);
     return end;
 }
 enum { HC_IM2COL_X };

@@ -33,6 +33,31 @@ Test(quant, blocks_that_do_not_divide_are_smaller_at_the_end_and_no_block_is_neg
     refused(&call, "quantize: codes has shape [20, 48], not [48, 20]");
 }
 
+Test(quant, a_block_may_be_larger_than_any_matrix)
+{
+    struct hc_call call = quantize();
+    struct hc_quantize *p = &call.params.quantize;
+    call.out[HC_QUANTIZE_SCALES].shape[1] = 1;
+    p->columns = INT64_MAX;
+    accepted(&call);
+    p->rows = INT64_MAX - 18;
+    call.out[HC_QUANTIZE_SCALES].shape[0] = 1;
+    accepted(&call);
+    p->rows = INT64_MIN;
+    refused(&call, "quantize: no block has -9223372036854775808 rows and 9223372036854775807 "
+                   "columns");
+}
+
+Test(quant, blocks_are_counted_where_extents_and_sizes_are_the_largest)
+{
+    cr_expect_eq(hc_quant_blocks(0, INT64_MAX), 0);
+    cr_expect_eq(hc_quant_blocks(1, INT64_MAX), 1);
+    cr_expect_eq(hc_quant_blocks(INT64_MAX, INT64_MAX), 1);
+    cr_expect_eq(hc_quant_blocks(INT64_MAX, INT64_MAX - 1), 2);
+    cr_expect_eq(hc_quant_blocks(INT64_MAX, 2), INT64_MAX / 2 + 1);
+    cr_expect_eq(hc_quant_blocks(INT64_MAX, 0), 1);
+}
+
 Test(quant, scales_have_the_rules_format_and_rules_of_two_levels_are_for_e2m1)
 {
     struct hc_call call = quantize();

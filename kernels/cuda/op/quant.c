@@ -8,8 +8,8 @@
 static struct hc_dk_matrix matrix_of(const struct hc_tensor *codes, int64_t rows, int64_t columns)
 {
     struct hc_dk_matrix m = {.rows = codes->shape[0], .columns = codes->shape[1]};
-    m.block_rows = rows > 0 ? rows : m.rows;
-    m.block_columns = columns > 0 ? columns : m.columns;
+    m.block_rows = hc_quant_block(m.rows, rows);
+    m.block_columns = hc_quant_block(m.columns, columns);
     m.across = hc_quant_blocks(m.columns, columns);
     m.blocks = hc_quant_blocks(m.rows, rows) * m.across;
     return m;
