@@ -81,7 +81,7 @@ Test(quantize, every_rule_into_every_format_has_the_references_bits)
                 p.hadamard = how & 2;
                 p.random_bits = how & 4 ? 1 + (int)(seed >> 8 & 15) : 0;
                 p.seed = seed;
-                p.step = (int64_t)(seed >> 16 & 255);
+                p.step = (int64_t)(seed >> 16 & 0x7fffffff);
                 int64_t inner = p.hadamard ? 32 : 21;
                 struct hc_call call = quantize(&p, inputs[seed >> 32 & 1 ? 0 : 1 + (how & 1)],
                                                levels ? HC_E2M1 : code_formats[c],

@@ -60,7 +60,7 @@ static void check_rules(int first, int last)
                                             seed >> 16 & 1 && shapes[s][how & 1 ? 0 : 1] % 16 == 0,
                                         .random_bits = how & 2 ? 1 + (int)(seed >> 20 & 15) : 0,
                                         .seed = seed,
-                                        .step = 7};
+                                        .step = (int64_t)(seed >> 33)};
                 struct hc_call call = quantize(
                     &p, h[(seed >> 32) % 3], levels ? HC_E2M1 : code_formats[(seed >> 36) % CODES],
                     shapes[s], seed >> 40);
