@@ -91,6 +91,7 @@ static enum hc_status make_groups(struct hc_quant *q)
         struct hc_quant_group *group = &q->group[g];
         group->tensors = g == 0 ? 2 * q->count : q->count;
         make(q, &status, &group->amax, HC_FP32, group->tensors);
+        make(q, &status, &group->zero, HC_FP32, group->tensors);
         make(q, &status, &group->history, HC_FP32, q->history * group->tensors);
         make(q, &status, &group->scale, HC_FP32, group->tensors);
         float *ones = status == HC_OK ? malloc((size_t)group->tensors * sizeof *ones) : NULL;
@@ -161,6 +162,7 @@ void hc_quant_close(struct hc_quant *q)
     }
     for (int g = 0; g < HC_QUANT_GROUPS; g++) {
         hc_storage_drop(q->group[g].amax);
+        hc_storage_drop(q->group[g].zero);
         hc_storage_drop(q->group[g].history);
         hc_storage_drop(q->group[g].scale);
     }
@@ -195,7 +197,8 @@ struct hc_tensor hc_quant_state(const struct hc_quant *q, int which)
                           : hc_tensor1(HC_FP32, group->tensors, storage->data);
 }
 
-/* A layer that no pass ran through was idle: its amax stays 0, as the op's rule expects. */
+/* A layer that no pass of the next step runs through is idle: its amax is 0, as the op's rule
+   expects. */
 enum hc_status hc_quant_update(struct hc_quant *q)
 {
     static const enum hc_quant_product of_group[HC_QUANT_GROUPS] = {HC_QUANT_Y, HC_QUANT_DX};
@@ -213,6 +216,9 @@ enum hc_status hc_quant_update(struct hc_quant *q)
                                      .codes = q->recipe->product[of_group[g]].a.codes,
                                      .most_recent = q->recipe->most_recent}};
         status = hc_device_run(q->device, &call);
+        if (status == HC_OK)
+            status = hc_device_cast(q->device, hc_storage_tensor(q->group[g].zero),
+                                    hc_storage_tensor(q->group[g].amax));
     }
     return status;
 }

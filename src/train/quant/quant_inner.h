@@ -16,6 +16,7 @@ struct hc_quant_buffers {
 struct hc_quant_group {
     int64_t tensors;
     struct hc_storage *amax;
+    struct hc_storage *zero; /* what amax is before a step */
     struct hc_storage *history;
     struct hc_storage *scale;
 };

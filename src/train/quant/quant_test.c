@@ -244,6 +244,19 @@ Test(quant, delayed_scales_come_from_the_steps_before_and_idle_layers_keep_their
     close_all();
 }
 
+Test(quant, a_layer_that_ran_in_an_earlier_step_is_idle_in_one_that_passes_it_by)
+{
+    open_as(HC_BY_TE_DELAYED, 2);
+    step(7);
+    cr_assert_eq(hc_quant_update(quant), HC_OK);
+    step(3.5F);
+    for (int i = 0; i < 3; i++) {
+        cr_assert_eq(hc_quant_update(quant), HC_OK);
+        cr_expect_eq(state(1, 0), 64, "%d idle steps: %g", i, (double)state(1, 0));
+    }
+    close_all();
+}
+
 Test(quant, an_evaluation_leaves_histories_scales_and_amaxes_as_they_are)
 {
     open_as(HC_BY_TE_DELAYED, 4);
