@@ -33,6 +33,10 @@ Test(event, a_constant_may_become_0_1_or_infinite)
     assert_tells("bf16", "x = 1 + 2^-8 + 2^-20; y = 1 - 2^-9 - 2^-20", "");
     assert_tells("fp32", "x = 0.99999999",
                  "0.99999999 is 1 in fp32: all from 1 - 2^-25 to 1 + 2^-24 is");
+    assert_tells("fp32", "x = e8m0(1.2)",
+                 "1.2 is 1 in e8m0: all from 1 - 2^-2 to below 1 + 2^-1 is");
+    assert_tells("fp32", "x = e8m0(0.75)",
+                 "0.75 is 1 in e8m0: all from 1 - 2^-2 to below 1 + 2^-1 is");
     assert_tells("fp16", "x = 1e5", "1e5 is infinite in fp16, which ends at 65504");
     assert_tells("fp16", "x = 65519.99", "");
     assert_tells("fp16", "x = 65520", "65520 is infinite in fp16, which ends at 65504");

@@ -144,6 +144,7 @@ static int vanished(const struct hc_event *event, int most, char *text, size_t s
     return snprintf(text, size, "%s is 0 in %s: everything up to %s is", what, name, least);
 }
 
+/* With one bit, as in e8m0, a tie goes up: that above 1 is 2. */
 static int became_one(const struct hc_event *event, int most, char *text, size_t size)
 {
     char what[TEXT_ROOM];
@@ -152,8 +153,8 @@ static int became_one(const struct hc_event *event, int most, char *text, size_t
     if (event->direction != HC_NEAREST)
         return snprintf(text, size, "%s is 1 in %s, rounded %s", what, f->name,
                         hc_direction_names[event->direction]);
-    return snprintf(text, size, "%s is 1 in %s: all from 1 - 2^%d to 1 + 2^%d is", what, f->name,
-                    -f->precision - 1, -f->precision);
+    return snprintf(text, size, "%s is 1 in %s: all from 1 - 2^%d to %s1 + 2^%d is", what, f->name,
+                    -f->precision - 1, f->precision == 1 ? "below " : "", -f->precision);
 }
 
 static int overflowed(const struct hc_event *event, int most, char *text, size_t size)
