@@ -170,6 +170,7 @@ static const struct hc_case cases[] = {
               "matrix and random bits, is within its op's bound",
      .source = "NVIDIA/TransformerEngine @d0067d0d transformer_engine/common/recipe/__init__.py, "
                "NVFP4BlockScaling",
+     .level = HC_EXHAUSTIVE, /* the reference of Hadamard's products takes ten seconds */
      .run = every_call,
      .data = "nvfp4"},
 };

@@ -92,7 +92,7 @@ enum hc_status hc_avx512fp16_cast(struct hc_queue *queue, const struct hc_call *
     int64_t n = hc_tensor_count(&call->out[HC_OUT]);
     const void *x = call->in[HC_X].data;
     void *y = call->out[HC_OUT].data;
-    if (call->params.cast.saturate && to == HC_FP16)
+    if (call->params.cast.saturate)
         return hc_fail(HC_UNSUPPORTED, "avx512fp16: no cast that saturates");
     if (from == HC_FP32 && to == HC_FP16)
         from_fp32(x, y, n, direction);
