@@ -78,11 +78,15 @@ def functions_at(place, lines):
     return {place.function} | set(re.findall(r'(\w+)\s*\(', text))
 
 
+ROOT = Path(__file__).resolve().parents[3]
+
+
 def read_lines(cache={}):
-    """A function that gives the lines of a file, none where it is not there."""
+    """A function that gives the lines of a file, none where it is not there. In the portable build
+    slashes stand for the path of the repository."""
     def lines(path):
         if path not in cache:
-            file = Path(path)
+            file = ROOT / path.lstrip('/') if path.startswith('//') else Path(path)
             cache[path] = file.read_text(errors='replace').splitlines() if file.is_file() else []
         return cache[path]
     return lines
