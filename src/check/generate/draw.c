@@ -174,8 +174,9 @@ static bool is_special_of_batch(const struct hc_draw_site *p, int slot)
 }
 
 /* One in eight elementwise; in sums so rarely that some of them stay finite, the more so where many
-   sums share an element. Of a filter or a matrix's column the middle one has one and no other, as
-   it takes a whole channel or column with it. */
+   sums share an element. Of a filter or a matrix's column one element has one and no other, as it
+   takes a whole channel or column with it. It stands at a quarter, since the scale in the middle of
+   a quantised matrix is NaN, which would hide it. */
 static double special(const struct hc_draw_site *p, int slot)
 {
     const struct hc_tensor *t = &p->call->in[slot];
