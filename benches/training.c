@@ -170,6 +170,22 @@ static void all(struct hc_bench_run *run)
     images_a_second(run, 64, 1, n, racers);
 }
 
+/* fp32, and all that multiplies codes. They have no claim on a device, where nobody measured. */
+static void below_half(struct hc_bench_run *run)
+{
+    enum { BELOW_HALF_TURNS = 2 };
+    struct racer racers[MOST] = {{hc_recipe_by_name("fp32"), 0, 0, {0}}};
+    int all;
+    int n = 1;
+    const struct hc_recipe *recipes = hc_recipes(&all);
+    for (int r = 0; r < all; r++)
+        if (recipes[r].quant != HC_BY_NONE) {
+            assert(n < MOST);
+            racers[n++] = (struct racer){&recipes[r], 0, 0.25, {0}};
+        }
+    images_a_second(run, 64, BELOW_HALF_TURNS, n, racers);
+}
+
 static const struct hc_bench benches[] = {
     {.name = "training/darknet16",
      .title = "trainings of Darknet-16, batch 64, in images a second: recipes against fp32",
@@ -178,6 +194,10 @@ static const struct hc_bench benches[] = {
     {.name = "training/darknet16-1024",
      .title = "the same with batch 1024",
      .run = large,
+     .on_any = true},
+    {.name = "training/below-half",
+     .title = "the same with the recipes that multiply codes below half",
+     .run = below_half,
      .on_any = true},
     {.name = "training/recipes",
      .title = "the same with every recipe, once",

@@ -9,7 +9,10 @@ if(BUILD_TESTING AND CMAKE_SYSTEM_NAME STREQUAL Linux AND CMAKE_SYSTEM_PROCESSOR
   target_link_libraries(inject PRIVATE ${CMAKE_DL_LIBS})
   add_test(NAME faults COMMAND ${CMAKE_SOURCE_DIR}/fuzz/faults.py $<TARGET_FILE:halfcheck>
                                $<TARGET_FILE:inject> --most 2 --kinds memory,write
-                               --commands run,worse,merge,report,train,calc,keep,verify,recipes)
+                               --commands run,worse,merge,report,train,calc,keep,verify,recipes,vectors,miscast,misscale)
+  add_test(NAME faults-read COMMAND ${CMAKE_SOURCE_DIR}/fuzz/faults.py $<TARGET_FILE:halfcheck>
+                                    $<TARGET_FILE:inject> --most 4 --kinds read
+                                    --commands cast,scale)
 endif()
 
 # What takes text from outside, as targets of fuzzing. fuzz-replay runs them over the corpus; with

@@ -27,6 +27,7 @@ HARMLESS = {"alarm": "alarm:300", "short": "short:0"}
 LIMIT_S = 60
 # A child of the program: its own failures are not looked at.
 QUIET_PATH = "/nonexistent"
+SCALES = pathlib.Path(__file__).resolve().parent.parent / "cases" / "scale" / "scales.py"
 TINY = ["--network", "darknet-tiny", "--classes", "airplane,dog", "--images", "4", "--epochs", "1",
         "--batch", "4", "--threads", "1"]
 
@@ -69,8 +70,28 @@ COMMANDS = {
                      "--keep", "kept.safetensors"]),
     "gen": Command(["gen", "scaler/torch", "--steps", "200", "--interval", "20"]),
     "verify": Command(["verify", "scaler/torch"], stdin="in/trace"),
+    "vectors": Command(["vectors", "--format", "e4m3", "--kind", "specials"]),
+    "inputs": Command(["gen", "cast/e5m2", "--kind", "ties"]),
+    "cast": Command(["verify", "cast/e2m1"], stdin="in/codes"),
+    "miscast": Command(["verify", "cast/e2m1"], stdin="in/wrong-codes"),
+    "amaxes": Command(["gen", "scale/te-delayed"]),
+    "blocks": Command(["gen", "scale/nvfp4-te"]),
+    "scale": Command(["verify", "scale/te-delayed"], stdin="in/scales"),
+    "misscale": Command(["verify", "scale/te-delayed"], stdin="in/wrong-scales"),
     "version": Command(["--version"]),
 }
+
+
+def aligned(text, size=4096):
+    """The lines, with comments so that none crosses a multiple of `size`: where a read fails, what
+    came before it ends with a whole line, and only the failure tells that more was to come."""
+    made = ""
+    for line in text.splitlines():
+        room = size - len(made) % size
+        if room < len(line) + 1 or room == len(line) + 2:
+            made += "#" * (room - 1) + "\n"
+        made += line + "\n"
+    return made
 
 
 def npy(path, values):
@@ -122,6 +143,18 @@ class Walk:
                 stdin.close()
         return here, ran.returncode, ran.stdout.decode(), ran.stderr.decode(errors="replace")
 
+    def prepare_pipes(self):
+        """Makes the answers of programs to `gen`, right ones and wrong ones."""
+        _, _, codes, _ = self.run(Command(["vectors", "--format", "e2m1", "--from", "bf16"]))
+        wrong = re.sub(" 07$", " 06", codes, flags=re.MULTILINE)
+        (self.inputs / "codes").write_text(aligned(codes))
+        (self.inputs / "wrong-codes").write_text(aligned(wrong))
+        _, _, amaxes, _ = self.run(COMMANDS["amaxes"])
+        for name, mistake in [("scales", []), ("wrong-scales", ["uses-this-step"])]:
+            answers = subprocess.run([sys.executable, SCALES, "te-delayed", *mistake], input=amaxes,
+                                     capture_output=True, text=True, check=True).stdout
+            (self.inputs / name).write_text(aligned(answers))
+
     def prepare(self):
         """Makes what the commands read."""
         self.inputs.mkdir()
@@ -139,7 +172,8 @@ class Walk:
             shutil.copy(here / "r.json", self.inputs / f"{name}.json")
         here, _, trace, _ = self.run(COMMANDS["gen"])
         lines = [f"{line} 65536.0" if line[0] != "#" else line for line in trace.splitlines()]
-        (self.inputs / "trace").write_text("\n".join(lines) + "\n")
+        (self.inputs / "trace").write_text(aligned("\n".join(lines)))
+        self.prepare_pipes()
 
 
 # Times; and the processor's name, which is null where /proc/cpuinfo cannot be read.

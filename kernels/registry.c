@@ -81,6 +81,13 @@ bool hc_accumulator_possible(const struct hc_accumulator *a)
            a->extra_bits >= 0 && a->extra_bits <= 64;
 }
 
+bool hc_accumulator_same(const struct hc_accumulator *a, const struct hc_accumulator *b)
+{
+    return a->precision == b->precision && a->block == b->block && a->extra_bits == b->extra_bits &&
+           a->truncates == b->truncates && a->flushes == b->flushes &&
+           a->aligns_subnormals == b->aligns_subnormals && a->takes_scales == b->takes_scales;
+}
+
 struct hc_accumulator hc_backend_accumulator(const struct hc_backend *backend,
                                              const struct hc_call *call)
 {

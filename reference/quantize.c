@@ -11,6 +11,7 @@
 
 #include "num/stochastic.h"
 #include "reference.h"
+#include "reference/amax.h"
 #include "reference/memory.h"
 #include "reference_scale.h"
 
@@ -67,27 +68,33 @@ struct range {
     int64_t from, to;
 };
 
-/* Block `number` of an extent. */
+/* Block `number` of an extent. A size may be as large as 64 bits hold. */
 static struct range block(int64_t extent, int64_t size, int64_t number)
 {
     int64_t from = number * size;
-    int64_t to = size == 0 || from + size > extent ? extent : from + size;
+    int64_t to = size == 0 || size > extent - from ? extent : from + size;
     return (struct range){from, to};
 }
 
 /* The largest magnitude of a part of what is quantised. */
-static double largest(const struct hc_call *call, struct range rows, struct range columns)
+static double largest_in(const struct hc_call *call, const struct hc_amax_part *part)
 {
     double amax = 0;
     double v[16] = {0};
-    for (int64_t row = rows.from; row < rows.to; row++)
-        for (int64_t group = columns.from / 16 * 16; group < columns.to; group += 16) {
+    for (int64_t row = part->top; row < part->bottom; row++)
+        for (int64_t group = part->left / 16 * 16; group < part->right; group += 16) {
             int n = neighbours(call, row, group, v);
             for (int i = 0; i < n; i++)
-                if (group + i >= columns.from && group + i < columns.to && fabs(v[i]) > amax)
+                if (group + i >= part->left && group + i < part->right && fabs(v[i]) > amax)
                     amax = fabs(v[i]);
         }
     return amax;
+}
+
+static double largest(const struct hc_call *call, struct range rows, struct range columns)
+{
+    const struct hc_amax_part part = {rows.from, rows.to, columns.from, columns.to};
+    return hc_amax(call, &part, largest_in);
 }
 
 static double largest_of_all(const struct hc_call *call)

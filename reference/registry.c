@@ -2,6 +2,7 @@
 
 #include <mpfr.h>
 
+#include "reference/amax.h"
 #include "reference/unit/rules.h"
 
 #define HC_OP(name, class, inputs, outputs, title) hc_reference hc_reference_##name;
@@ -14,8 +15,14 @@ hc_reference *const hc_references[HC_OP_COUNT] = {
 #undef HC_OP
 };
 
+void hc_reference_begin(const struct hc_call *call)
+{
+    hc_amax_begin(call);
+}
+
 void hc_reference_end(void)
 {
+    hc_amax_begin(NULL);
     mpfr_free_cache();
     hc_definition_end();
 }

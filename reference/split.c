@@ -74,6 +74,13 @@ static uint16_t half_of(const struct hc_tensor *t, int64_t i)
                                 : hc_fp16_bits((float)hc_tensor_get(t, i));
 }
 
+/* The product of two numbers of at most 24 bits is one of fp64: it has 48 bits at most, and lies
+   between 2^-298 and 2^256. */
+static bool is_single(enum hc_format format)
+{
+    return hc_formats[format].precision <= 24 && hc_formats[format].special != HC_SPECIAL_INTEGER;
+}
+
 void hc_terms_product(struct hc_terms *s, const struct hc_tensor *x, int64_t i,
                       const struct hc_tensor *y, int64_t j)
 {
@@ -82,9 +89,13 @@ void hc_terms_product(struct hc_terms *s, const struct hc_tensor *x, int64_t i,
         hc_exact_dot_add(&s->halves, half_of(x, i), half_of(y, j));
         return;
     }
-    hc_load_real(s->term, x, i);
-    hc_load_real(s->factor, y, j);
-    mpfr_mul(s->term, s->term, s->factor, MPFR_RNDN);
+    if (is_single(x->format) && is_single(y->format)) {
+        mpfr_set_d(s->term, hc_tensor_get(x, i) * hc_tensor_get(y, j), MPFR_RNDN);
+    } else {
+        hc_load_real(s->term, x, i);
+        hc_load_real(s->factor, y, j);
+        mpfr_mul(s->term, s->term, s->factor, MPFR_RNDN);
+    }
     if (s->tf32)
         add_tf32(s, hc_tensor_get(x, i), hc_tensor_get(y, j));
     else

@@ -1,9 +1,10 @@
 # Draws what the sources of rounding do, as svg and png, from attribution.csv and layers.csv of the folder
 # that it runs in. Given: the number many of recipes with the arrays recipe_name and recipe_tic; steps;
-# sources, how many there are; per_layer, how many rows layers.csv has of a recipe; synthetic (0 or 1).
+# sources, how many there are; operands, whether any recipe quantises (0 or 1); per_layer, how many rows
+# layers.csv has of a recipe; synthetic (0 or 1).
 # attribution.csv: recipe, source, format, gradient_alone, gradient_without, free_alone, free_without,
 # gradient_measured, free_measured, ..., `sources` rows and one for all of them per recipe; layers.csv:
-# recipe, layer, error, cosine, underflow, lost.
+# recipe, layer, error, cosine, underflow, lost, and with operands five columns for each of x, w and dy.
 
 note = synthetic ? " (synthetic images, not CIFAR-10)" : ""
 longest = 0
@@ -86,4 +87,34 @@ do for [type in "svg png"] {
     if (!exists("L_records")) { set xrange [0:per_layer]; set yrange [1e-3:1] }
     plot for [i = 1:many] "layers.csv" using (int($0) % per_layer):(of(i, 3)):xtic(2) every ::1 \
         with linespoints pointtype shapes[nth(i)] linecolor rgb palette[nth(i)] dashtype dashes[nth(i)] linewidth 2 title recipe_name[i]
+
+    if (operands) {
+        reset
+        set datafile separator comma
+        width = 1240
+        height = 900
+        if (type eq "svg") { @open_svg } else { @open_png }
+        set output drawing . "operands." . type
+        @begin_style
+        set xtics rotate by -45 nomirror noenhanced font ",10"
+        set ytics nomirror
+        set multiplot layout 3, 3 margins 0.055, 0.86, 0.1, 0.92 spacing 0.045, 0.09 \
+            title "what codes keep of the operands of quantised convolutions, layer by layer" . note
+        do for [measure = 1:3] {
+            do for [operand = 1:3] {
+                # Columns 7 to 21 are error, at_max, flushed and two scales of x, then of w, then of dy.
+                at = 5 * operand + 1 + measure
+                of(i, y) = int($0) / per_layer == i - 1 ? column(y) : NaN
+                if (measure == 1) { set logscale y; set format y "10^{%T}" } else { unset logscale; set format y "%g" }
+                set yrange [measure == 1 ? 1e-2 : 0:*]
+                set xrange [-0.5:per_layer - 1.5]
+                set title sprintf("%s: %s", word("x w dy", operand), measure == 1 ? "|decoded - x| / |x|" : measure == 2 ? "codes at the largest number, %" : "numbers whose code is 0, %")
+                if (measure == 1 && operand == 3) { set key at screen 0.87, screen 0.92 left top samplen 1.5 noenhanced font ",10" } else { unset key }
+                factor = measure == 1 ? 1 : 100
+                plot for [i = 1:many] "layers.csv" using (int($0) % per_layer):(factor * of(i, at)):xtic(2) every ::1 \
+                    with linespoints pointtype shapes[nth(i)] linecolor rgb palette[nth(i)] dashtype dashes[nth(i)] linewidth 1.5 title recipe_name[i]
+            }
+        }
+        unset multiplot
+    }
 }

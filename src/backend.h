@@ -47,6 +47,10 @@ struct hc_accumulator {
     /* Where terms are aligned, a subnormal factor counts as the smallest normal number of its
        format. What lies far enough below that is cut off, though the factor itself is smaller. */
     bool aligns_subnormals;
+
+    /* Of gemm_q: the unit multiplies each product by the scales of its blocks, and so sums blocks
+       whose scales differ in one accumulator (op/quant.h). */
+    bool takes_scales;
 };
 
 /* Extents of a call that may decide how a kernel works. */
@@ -271,6 +275,9 @@ enum hc_status hc_backend_has(const struct hc_backend *backend, const struct hc_
 
 /* Whether a bound can be derived from it. */
 bool hc_accumulator_possible(const struct hc_accumulator *accumulator);
+
+/* Whether the two sum alike. */
+bool hc_accumulator_same(const struct hc_accumulator *a, const struct hc_accumulator *b);
 
 /* How the backend sums the products of the call. Whoever needs a bound asks this. What was found
    out (hc_backend_found) holds in gemm, then what the backend states. If `accumulates` gives an

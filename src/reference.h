@@ -46,7 +46,13 @@ struct hc_unit_scales;
 uint32_t hc_unit_by_definition(const struct hc_unit *unit, const uint32_t *a, const uint32_t *b,
                                const struct hc_unit_scales *scales, int64_t n, uint32_t c);
 
-/* Frees what MPFR caches, and what hc_unit_by_definition keeps, for this thread. */
+/* Says that nobody changes the call, or what its inputs hold, until hc_reference_end or the next
+   hc_reference_begin. This thread may then look once for what many of its elements have in common:
+   an amax of quantize. */
+void hc_reference_begin(const struct hc_call *call);
+
+/* Frees what MPFR caches, and what hc_unit_by_definition keeps, for this thread, and ends what
+   hc_reference_begin began. */
 void hc_reference_end(void);
 
 /* Where GMP or MPFR gets no memory from `reallocate` (realloc), `no_memory` is called, which must

@@ -45,7 +45,7 @@ static double decoded(const struct layout *l, int byte)
 static bool goes_with(const struct layout *a, const struct layout *b)
 {
     bool fp8 = hc_is_fp8(a->format) && hc_is_fp8(b->format);
-    return a == b || fp8 || (a->specials == FNUZ && b->specials == FNUZ);
+    return a == b || (fp8 && (a->specials == FNUZ) == (b->specials == FNUZ));
 }
 
 /* Factors of all bytes, of which only the low bits count. */

@@ -1,5 +1,5 @@
 /* Products of fp8 by their codes: all of them, decoded here from the tables of OCP's specification
-   (OCP 8-bit floating point, OFP8, revision 1.0, 2023). */
+   (OCP 8-bit floating point, OFP8, revision 1.0, 2023) and of AMD's (CDNA3 ISA, 7.1). */
 #include <math.h>
 
 #include "case.h"
@@ -7,17 +7,20 @@
 enum { CODES = 256 };
 
 /* A code is a sign, an exponent field and a fraction field. */
-struct ofp8 {
+struct fp8 {
     enum hc_format format;
     int fraction;
     int bias;
-    bool infinities; /* If not, NaN is all ones alone, and the other codes are numbers. */
+    bool infinities; /* If not, NaN is one code alone, and the other codes are numbers. */
+    int nan;
 };
 
-static const struct ofp8 e4m3 = {HC_E4M3, 3, 7, false};
-static const struct ofp8 e5m2 = {HC_E5M2, 2, 15, true};
+static const struct fp8 e4m3 = {HC_E4M3, 3, 7, false, 0x7f};
+static const struct fp8 e5m2 = {HC_E5M2, 2, 15, true, 0};
+static const struct fp8 e4m3fnuz = {HC_E4M3FNUZ, 3, 8, false, 0x80};
+static const struct fp8 e5m2fnuz = {HC_E5M2FNUZ, 2, 16, false, 0x80};
 
-static double decoded(const struct ofp8 *f, int code)
+static double decoded(const struct fp8 *f, int code)
 {
     int ones = (1 << f->fraction) - 1;
     int fraction = code & ones;
@@ -27,20 +30,20 @@ static double decoded(const struct ofp8 *f, int code)
         ldexp(field ? ones + 1 + fraction : fraction, (field ? field : 1) - f->bias - f->fraction);
     if (top && f->infinities)
         value = fraction ? (double)NAN : (double)INFINITY;
-    else if (top && fraction == ones)
+    else if (!f->infinities && (code == f->nan || code - CODES / 2 == f->nan))
         value = (double)NAN;
     return code < CODES / 2 ? value : -value;
 }
 
 /* A backend that flushes says so, and reads subnormal numbers as zeros. */
-static double as_read(const struct ofp8 *f, int code, bool flushes)
+static double as_read(const struct fp8 *f, int code, bool flushes)
 {
     double x = decoded(f, code);
     return flushes && fabs(x) < ldexp(1, 1 - f->bias) ? 0 : x;
 }
 
 /* Factors of all codes in a column and a row, whose product has every pair of them. */
-static bool compare_all(struct hc_check *check, const struct ofp8 *first, const struct ofp8 *second,
+static bool compare_all(struct hc_check *check, const struct fp8 *first, const struct fp8 *second,
                         struct hc_comparisons *all)
 {
     struct hc_call call = {.op = HC_OP_gemm, .params.gemm = {.alpha = 1}};
@@ -70,17 +73,17 @@ static bool compare_all(struct hc_check *check, const struct ofp8 *first, const 
 
 static void every_product(struct hc_check *check)
 {
-    static const struct ofp8 *const formats[] = {&e4m3, &e5m2};
+    static const struct fp8 *const formats[] = {&e4m3, &e5m2, &e4m3fnuz, &e5m2fnuz};
     struct hc_comparisons all = {.what = "products of two codes"};
-    for (int i = 0; i < 4; i++)
-        if (!compare_all(check, formats[i / 2], formats[i % 2], &all))
+    for (int i = 0; i < 8; i++)
+        if (!compare_all(check, formats[i / 2], formats[i / 4 * 2 + i % 2], &all))
             return;
     hc_claim_comparisons(check, &all);
 }
 
 /* Two products, codes of which are infinite or NaN, or the largest numbers. */
 static const struct ends {
-    const struct ofp8 *first, *second;
+    const struct fp8 *first, *second;
     int a[2], b[2];
     double want;
 } ends[] = {
@@ -95,6 +98,11 @@ static const struct ends {
     {&e5m2, &e4m3, {0x7c, 0x3c}, {0x00, 0x38}, (double)NAN},
     {&e4m3, &e5m2, {0x38, 0x38}, {0xfc, 0x3c}, -(double)INFINITY},
     {&e4m3, &e5m2, {0x38, 0x38}, {0x7d, 0x3c}, (double)NAN},
+    {&e4m3fnuz, &e4m3fnuz, {0x7f, 0x7f}, {0x7f, 0x7f}, 2 * 240.0 * 240},
+    {&e5m2fnuz, &e5m2fnuz, {0x7f, 0x7f}, {0x7f, 0x7f}, 2 * 57344.0 * 57344},
+    {&e4m3fnuz, &e5m2fnuz, {0x80, 0x40}, {0x00, 0x40}, (double)NAN},
+    {&e5m2fnuz, &e4m3fnuz, {0x40, 0x00}, {0x40, 0x80}, (double)NAN},
+    {&e4m3fnuz, &e4m3fnuz, {0x40, 0xc0}, {0x40, 0x00}, 1},
 };
 
 static void claim_ends(struct hc_check *check)
@@ -116,17 +124,22 @@ static void claim_ends(struct hc_check *check)
     }
 }
 
-#define SOURCE "OCP 8-bit floating point specification (OFP8), revision 1.0; src/op/gemm.h"
+#define SOURCE                                                                                     \
+    "OCP 8-bit floating point specification (OFP8), revision 1.0; AMD's FNUZ formats (CDNA3 ISA, " \
+    "7.1); src/op/gemm.h"
 
 static const struct hc_case cases[] = {
     {.name = "products/every-product-of-fp8",
-     .title = "each of the 65,536 products of two codes of e4m3 or e5m2 is exact",
+     .title =
+         "each of the 65,536 products of two codes of e4m3 or e5m2, or of their FNUZ formats, is "
+         "exact",
      .source = SOURCE,
      .level = HC_QUICK,
      .run = every_product},
     {.name = "products/fp8-ends",
      .title =
-         "e4m3 has one NaN, no infinity and a largest number of 448; e5m2 is as IEEE's formats",
+         "e4m3 has one NaN, no infinity and a largest number of 448; e5m2 is as IEEE's formats; "
+         "FNUZ's have one NaN, the code of -0",
      .source = SOURCE,
      .level = HC_QUICK,
      .run = claim_ends},

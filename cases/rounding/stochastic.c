@@ -7,6 +7,7 @@
 enum { INPUTS = 4096 };
 
 struct setting {
+    enum hc_format from;
     enum hc_format to;
     int bits;
     bool saturate;
@@ -37,7 +38,7 @@ static double input(const struct setting *s, uint64_t seed, uint64_t i)
     x = i % 7 == 0 ? number : i % 7 == 1 ? number + step : i % 7 == 2 ? number - step : x;
     float narrow = (float)fabs(x);
     narrow = i % 7 == 1 && i % 2 ? nextafterf(narrow, 0) : narrow;
-    return i % 3 ? (double)narrow : -(double)narrow;
+    return hc_round(s->from, i % 3 ? (double)narrow : -(double)narrow);
 }
 
 /* Random bits: none, all, those that just reach the next number, one less, and any. The bits above
@@ -60,7 +61,7 @@ static void stochastic(struct hc_check *check)
     uint64_t seed = hc_check_seed(check);
     struct hc_call call = {.op = HC_OP_stochastic_cast,
                            .params.stochastic_cast = {s->bits, s->saturate}};
-    call.in[HC_STOCHASTIC_X] = hc_check_vector(check, HC_FP32, INPUTS);
+    call.in[HC_STOCHASTIC_X] = hc_check_vector(check, s->from, INPUTS);
     call.in[HC_STOCHASTIC_WORDS] = hc_check_vector(check, HC_I32, INPUTS);
     call.out[HC_STOCHASTIC_OUT] = hc_check_vector(check, s->to, INPUTS);
     uint32_t *want = hc_check_memory(check, INPUTS * sizeof *want);
@@ -82,15 +83,16 @@ static void stochastic(struct hc_check *check)
 static const char source[] = "gfloat 0.5.2, RoundMode.StochasticFastest; NVIDIA TransformerEngine "
                              "@d0067d0 common/util/ptx.cuh";
 
-#define ROW(id, name, k, saturates, how)                                                           \
+#define ROW_FROM(in, from, id, name, k, saturates, how)                                            \
     {                                                                                              \
         "rounding/stochastic/" name "-" #k how,                                                    \
-            "fp32 goes up into " name " where what is cut off and " #k " random bits say so",      \
+            from " goes up into " name " where what is cut off and " #k " random bits say so",     \
             source, .run = stochastic, .data = &(const struct setting)                             \
         {                                                                                          \
-            (id), (k), (saturates)                                                                 \
+            (in), (id), (k), (saturates)                                                           \
         }                                                                                          \
     }
+#define ROW(id, name, k, saturates, how) ROW_FROM(HC_FP32, "fp32", id, name, k, saturates, how)
 
 static const struct hc_case cases[] = {
     ROW(HC_E4M3, "e4m3", 4, false, ""),
@@ -107,6 +109,9 @@ static const struct hc_case cases[] = {
     ROW(HC_UE4M3, "ue4m3", 8, true, ""),
     ROW(HC_FP16, "fp16", 8, false, ""),
     ROW(HC_BF16, "bf16", 16, false, ""),
+    ROW_FROM(HC_BF16, "bf16", HC_E4M3, "e4m3", 4, true, "-saturating-from-bf16"),
+    ROW_FROM(HC_FP16, "fp16", HC_E5M2, "e5m2", 7, false, "-from-fp16"),
+    ROW_FROM(HC_FP16, "fp16", HC_BF16, "bf16", 3, false, "-from-fp16"),
 };
 
 HC_CASES(rounding_stochastic, cases);

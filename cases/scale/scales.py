@@ -14,7 +14,7 @@ FM = struct.unpack("f", b"\xff\xff\x7f\x7f")[0]
 LARGEST = {"e4m3": 448.0, "e5m2": 57344.0, "e2m1": 6.0}
 EMAX = {"e4m3": 8, "e5m2": 15, "e2m1": 2}
 MISTAKES = ("idle-rolls", "uses-this-step", "reciprocal", "no-limit", "leaks-fraction", "ties-away",
-            "short-block", "through-bf16")
+            "short-block", "through-bf16", "zero-code", "keeps-nan", "shorter", "longer")
 
 
 def bits(x: float) -> int:
@@ -133,7 +133,7 @@ def mx_block(rule: str, elements: list, codes: str, wrong: str) -> str:
         code = min(max(exponent(rule, amax, codes) + 127, 0), 254)
     if code == 255:
         return nothing
-    factor = math.ldexp(1, 127 - code)
+    factor = 0.0 if wrong == "zero-code" and code == 0 else math.ldexp(1, 127 - code)
     if wrong == "leaks-fraction" and 0 < code < 254:
         factor = number(f"{(254 - code) << 23 | 1:08x}")
     packed = "".join(f"{encode(multiply(x, factor), codes, wrong):0{digits}x}" for x in elements)
@@ -177,6 +177,7 @@ class Delayed:
     def __init__(self, rule: str, top: float, window: int, margin: int, recent: bool, wrong: str):
         self.unfused = rule == "te-delayed-unfused"
         self.top, self.margin, self.recent, self.wrong = top, margin, recent, wrong
+        window += {"shorter": -1, "longer": 1}.get(wrong, 0)
         self.history, self.scale = [0.0] * window, 1.0
 
     def step(self, amax: float) -> float:
@@ -184,7 +185,8 @@ class Delayed:
         before = self.scale
         idle = amax == 0
         window = [amax] + self.history[1:]
-        found = amax if self.recent else largest(window, self.unfused)
+        keeps_nan = self.unfused or self.wrong == "keeps-nan"
+        found = amax if self.recent else largest(window, keeps_nan)
         if self.unfused or not idle or self.wrong == "idle-rolls":
             self.history = [0.0] + (self.history[2:] + [amax] if len(self.history) > 1 else [])
         skips = idle and not self.unfused and self.wrong != "idle-rolls"

@@ -40,14 +40,15 @@ static const struct {
     {"h100wgmma-e4m3* h100wgmma-e5m2* b200-e4m3* b200-e5m2*", 32},
     {"mi100-* bfmmla-*", 1},
     {"mi250x-bf16-* avx512bf16-*", 2},
+    {"mi300x-fp8-* mi300x-bf8-* mi300x-fp8xbf8-*", 16},
     {"v100-* a100-tf32-* ada-tf32-* mi300x-xf32-* mi250x-*", 4},
     {"t4-* a100-* ada-* *-tf32-* mi300x-*", 8},
     {"h100*-* b200*-* rtxblackwell-*", 16},
     {"amx-*", 32},
 };
 
-#define LARGE 0x1p8
-#define SMALL 0x1p-5
+#define LARGE 0x1p7
+#define SMALL 0x1p-6
 
 /* -1 if a call failed. */
 static int first_that_counts(struct hc_check *check, const struct hc_unit *unit)
@@ -107,7 +108,8 @@ static const struct hc_case cases[] = {
      .source = "the units' models (docs/matrix-units.md)",
      .level = HC_QUICK,
      .run = claim_pieces,
-     .units = WIDE " *-e4m3-fp32* *-e4m3xe5m2-fp32* *-e5m2xe4m3-fp32* *-e5m2-fp32*"},
+     .units =
+         WIDE " *-e4m3-fp32* *-e4m3xe5m2-fp32* *-e5m2xe4m3-fp32* *-e5m2-fp32* mi300x-*8-fp32*"},
     {.name = "units/sliver/quarter",
      .title = "a sum that rounds to the smallest normal number is not flushed",
      .source = "measured on x86 with AVX512_BF16 and AMX; Arm A64 BFMMLA",

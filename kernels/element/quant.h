@@ -52,7 +52,7 @@ HC_INLINE uint32_t hc_quant_nearest(const struct hc_format_info *f, float t)
 /* t rounded with k random bits r, 0 <= r < 2^k, k <= 24. t is m 2^(e - 23), m < 2^24; in units of
    the format's last place at t it is m 2^-cut. The units of 2^-k of what is cut off come to less
    than 2^24, so that nothing here overflows. The kept part has at most one bit more than the
-   format, and as an fp32 number it is encoded again, which saturates and changes nothing else. */
+   format, and as an fp64 number it is encoded again, which saturates and changes nothing else. */
 HC_INLINE uint32_t hc_quant_stochastic(const struct hc_format_info *f, float t, int k, uint32_t r,
                                        int saturate)
 {
@@ -65,7 +65,7 @@ HC_INLINE uint32_t hc_quant_stochastic(const struct hc_format_info *f, float t, 
     uint32_t rest = cut < 32 ? s.m - (kept << cut) : s.m;
     uint32_t units = cut < k ? rest << (k - cut) : cut - k < 32 ? rest >> (cut - k) : 0;
     kept += (units + r) >> k;
-    double value = ldexp((double)kept, last);
+    double value = (double)kept * hc_fp64_value((uint64_t)(last + 1023) << 52);
     return (uint32_t)hc_encode_as(f, signbit(t) ? -value : value, 0, HC_NEAREST, saturate);
 }
 

@@ -12,6 +12,7 @@
 
 #include "kernels/element/adam.h"
 #include "kernels/element/maps.h"
+#include "kernels/element/scale_rule.h"
 #include "kernels/element/sgd.h"
 #include "num/format.h"
 #include "num/narrow8.h"
@@ -19,6 +20,10 @@
 #include "op/quant.h"
 
 enum { HC_LANES = 64, HC_TILE_ROWS = 6, HC_TILE_COLUMNS = 16 };
+
+/* What is quantised is cut into strips of rows, and these into segments of columns, which lie in
+   the first-level cache while they are transposed and multiplied. */
+enum { HC_STRIP = 16, HC_SEGMENT = 256 };
 
 /* What a batch norm knows of each column. */
 struct hc_host_norm {
@@ -115,10 +120,10 @@ struct hc_host_loops {
     void (*gradient)(struct hc_host_rows rows, const struct hc_host_flow *flow,
                      const struct hc_host_norm *norm, const struct hc_tensor *dx);
 
-    /* Codes below half. x is a part of a row, which begins with its element `first`; each `block`
-       neighbours in the row have one amax, one encoding factor and one scale.
-       amaxes: the larger of amax so far and the block's; quantize: to nearest, or with random bits,
-       where x[0] is element `index` of all; hadamard: each 16 in place. */
+    /* Codes below half. x is a part of a row, which begins with its element `first` and has at most
+       HC_SEGMENT; each `block` neighbours in the row have one amax, one encoding factor and one
+       scale. amaxes: the larger of amax so far and the block's; quantize: to nearest, or with
+       random bits, where x[0] is element `index` of all; hadamard: each 16 in place. */
     void (*amaxes)(const float *x, int64_t first, int64_t n, int64_t block, float *amax);
     void (*quantize)(const struct hc_narrow8 *f, const float *encode, int64_t first, int64_t n,
                      int64_t block, const float *x, uint8_t *to);
@@ -126,6 +131,19 @@ struct hc_host_loops {
                             const float *encode, int64_t first, int64_t n, int64_t block,
                             const float *x, uint8_t *to);
     void (*hadamard)(float *x, int64_t n);
+
+    /* Of n amaxes the encoding factors in their place, and what is stored of the scales. */
+    void (*scales)(enum hc_scale_rule rule, const struct hc_scale_formats *f,
+                   const struct hc_tensor_scale *t, int64_t n, float *amax, void *stored);
+
+    /* The same of parts of HC_STRIP rows at once, of which x has one element after the other:
+       x[i * HC_STRIP + row]. The amaxes of `rows` of them are `step` apart. turn: HC_STRIP
+       neighbours in each of n rows that are x_step apart, into n in each of HC_STRIP rows. */
+    void (*amaxes_down)(const float *x, int64_t rows, int64_t first, int64_t n, int64_t block,
+                        float *amax, int64_t step);
+    void (*hadamard_down)(float *x, int64_t n);
+    void (*turn)(const float *x, int64_t x_step, int64_t n, float *to, int64_t step);
+
     void (*dequantize)(const float value[256], const float *scale, float tensor, int64_t first,
                        int64_t n, int64_t block, const uint8_t *codes, float *to);
 };

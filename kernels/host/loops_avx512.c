@@ -5,6 +5,7 @@
 
 #include "kernels/element/adam.h"
 #include "num/directed.h"
+#include "num/narrow8.h"
 
 /* The first n lanes, for the last vector. */
 static __mmask16 first_lanes(int64_t n)
@@ -159,6 +160,80 @@ static void adam_half(const struct hc_adam_step *s, float *w, const float *g, fl
         _mm512_mask_storeu_ps(m + i, lanes, mean);
         _mm512_mask_storeu_ps(v + i, lanes, square);
     }
+}
+
+#define HAS_NARROW8
+/* hc_narrow8 but for e8m0, of 64 numbers, in half of its operations: what is too large is cut to
+   the number whose code it has, and where that is rounded is one sum with a power of two for the
+   subnormal numbers, too. */
+struct narrow8_vectors {
+    __m512i top;    /* the pattern to which magnitudes are cut */
+    __m512i normal; /* the pattern of the smallest normal number */
+    __m512i gap;    /* between the exponent fields of a number and of what is added to it */
+    __m512i first;  /* subtracted from a code */
+    __m512i sign, zero_sign;
+    __m128i cut, down; /* places: fp32's fraction to the format's; the sign bit to the code's */
+};
+
+static struct narrow8_vectors narrow8_vectors_of(const struct hc_narrow8 *f)
+{
+    uint32_t top = (f->largest + f->rebias + (f->beyond != f->largest)) << f->cut;
+    int down = 0;
+    while (f->sign && 0x80u >> down != f->sign)
+        down++;
+    return (struct narrow8_vectors){
+        .top = _mm512_set1_epi32((int)top),
+        .normal = _mm512_set1_epi32((int)f->normal),
+        .gap = _mm512_set1_epi32((int)(f->cut << 23)),
+        .first = _mm512_set1_epi32((int)(f->normal >> f->cut)),
+        .sign = _mm512_set1_epi8((char)f->sign),
+        .zero_sign = _mm512_set1_epi8((char)f->zero_sign),
+        .cut = _mm_cvtsi32_si128((int)f->cut),
+        .down = _mm_cvtsi32_si128(down),
+    };
+}
+
+/* The codes of 16 numbers without their signs. The power of two is 2^cut times that of the number,
+   or of the smallest normal one if that is larger, so that the sum's last place is the format's.
+   What the sum has above the power is the significand, whose hidden bit is the first step of the
+   exponent field. */
+static inline __attribute__((always_inline)) __m512i narrow8_codes(const struct narrow8_vectors *f,
+                                                                   __m512 x)
+{
+    enum { SMALLER_MAGNITUDE = 2, WITHOUT_SIGN = 8 };
+    __m512 cut = _mm512_range_ps(x, _mm512_castsi512_ps(f->top), SMALLER_MAGNITUDE | WITHOUT_SIGN);
+    __m512i power = _mm512_and_si512(_mm512_castps_si512(cut), _mm512_set1_epi32(0x7f800000));
+    power = _mm512_max_epu32(power, f->normal);
+    __m512i far = _mm512_add_epi32(power, f->gap);
+    __m512i sum = _mm512_castps_si512(_mm512_add_ps(cut, _mm512_castsi512_ps(far)));
+    __m512i steps = _mm512_sub_epi32(_mm512_srl_epi32(power, f->cut), f->first);
+    return _mm512_add_epi32(_mm512_sub_epi32(sum, far), steps);
+}
+
+/* False, without a result, if there is a NaN among them. Packed words keep their sign as the sign
+   of a byte. */
+static inline __attribute__((always_inline)) bool narrow8_lanes(const struct narrow8_vectors *f,
+                                                                const float *from, uint8_t *to)
+{
+    __m512 x[4];
+    __m512i code[4];
+    for (int k = 0; k < 4; k++) {
+        x[k] = _mm512_loadu_ps(from + 16 * k);
+        code[k] = narrow8_codes(f, x[k]);
+    }
+    if (_mm512_cmp_ps_mask(x[0], x[1], _CMP_UNORD_Q) | _mm512_cmp_ps_mask(x[2], x[3], _CMP_UNORD_Q))
+        return false;
+    __m512i codes = _mm512_packus_epi16(_mm512_packus_epi32(code[0], code[1]),
+                                        _mm512_packus_epi32(code[2], code[3]));
+    __m512i signs = _mm512_packs_epi16(
+        _mm512_packs_epi32(_mm512_castps_si512(x[0]), _mm512_castps_si512(x[1])),
+        _mm512_packs_epi32(_mm512_castps_si512(x[2]), _mm512_castps_si512(x[3])));
+    __m512i sign =
+        _mm512_mask_blend_epi8(_mm512_testn_epi8_mask(codes, codes), f->sign, f->zero_sign);
+    codes = _mm512_or_si512(codes, _mm512_and_si512(_mm512_srl_epi16(signs, f->down), sign));
+    const __m512i order = _mm512_setr_epi32(0, 4, 8, 12, 1, 5, 9, 13, 2, 6, 10, 14, 3, 7, 11, 15);
+    _mm512_storeu_si512(to, _mm512_permutexvar_epi32(order, codes));
+    return true;
 }
 
 #define LOOPS      hc_host_loops_avx512

@@ -29,8 +29,13 @@ static const struct {
                {HC_E2M1, HC_E2M1, HC_UE4M3, HC_FP16}, {HC_E4M3FNUZ, HC_E5M2FNUZ, HC_FP32, HC_FP32},
                {HC_E2M3, HC_E2M3, HC_E8M0, HC_FP32},  {HC_E3M2, HC_E3M2, HC_E8M0, HC_BF16}};
 
-static const struct hc_gemm_q blocks[] = {
-    {0}, {.promote = 128}, {1, 32, 1, 32, 0}, {1, 128, 128, 128, 0}, {3, 7, 5, 11, 13}};
+static const struct hc_gemm_q blocks[] = {{0},
+                                          {.promote = 128},
+                                          {1, 32, 1, 32, 0},
+                                          {1, 128, 128, 128, 0},
+                                          {3, 7, 5, 11, 13},
+                                          {1, 16, 16, 16, 0}};
+enum { BLOCKS = sizeof blocks / sizeof *blocks };
 
 static struct hc_call call_of(int f, const struct hc_gemm_q *p, const int64_t size[3], bool whole)
 {
@@ -60,7 +65,7 @@ Test(quant_gemm, gives_the_bits_of_exact_in_every_format_and_block)
     static const int64_t sizes[][3] = {{1, 1, 1},    {7, 65, 33}, {50, 300, 70},
                                        {49, 3, 520}, {5, 3, 0},   {0, 4, 9}};
     for (int f = 0; f < 6; f++)
-        for (int p = 0; p < 5; p++)
+        for (int p = 0; p < BLOCKS; p++)
             for (int s = 0; s < 6; s++) {
                 struct hc_call call = call_of(f, &blocks[p], sizes[s], (f + p + s) % 2);
                 assert_exact_bits(&call);
@@ -73,6 +78,22 @@ Test(quant_gemm, gives_the_bits_of_exact_where_a_slab_ends_within_the_sum)
         struct hc_call call = call_of(p, &blocks[p], (int64_t[]){3, 8200, 600}, false);
         assert_exact_bits(&call);
     }
+    struct hc_call bytes = call_of(2, &blocks[1], (int64_t[]){3, 8200, 2090}, false);
+    assert_exact_bits(&bytes);
+}
+
+/* Beyond 2^22 fp32 loses a quarter, which an integer would keep. */
+Test(quant_gemm, sums_that_fp32_rounds_have_the_bits_of_exact)
+{
+    enum { SIXES = 116512, TERMS = SIXES + 8 };
+    struct hc_call call = call_of(2, &blocks[0], (int64_t[]){1, 1, TERMS}, false);
+    call.out[HC_GEMM_Q_OUT] = made(hc_tensor2(HC_FP32, 1, 1, NULL));
+    for (int i = 0; i < 2; i++) {
+        for (int64_t k = 0; k < TERMS; k++)
+            hc_tensor_set(&call.in[i ? HC_GEMM_Q_B : HC_GEMM_Q_A], k, k < SIXES ? 6 : 0.5);
+        hc_tensor_set(&call.in[i ? HC_GEMM_Q_B_SCALES : HC_GEMM_Q_A_SCALES], 0, 1);
+    }
+    assert_exact_bits(&call);
 }
 
 /* Codes of every byte, through the loop that decodes without branches. */

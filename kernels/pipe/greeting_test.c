@@ -1,6 +1,7 @@
 #include "kernels/pipe/greeting.h"
 
 #include <criterion/criterion.h>
+#include <stdio.h>
 #include <string.h>
 
 static struct hc_greeting g;
@@ -79,94 +80,97 @@ Test(greeting, fp64_and_fp8_of_gemm_must_be_named)
                  HC_INVALID);
 }
 
-Test(greeting, what_is_wrong_is_told)
+/* A line that is refused, with ' for each ", and a part of the message. */
+struct refused {
+    const char *line;
+    const char *why;
+};
+
+/* The rows' lines stand between `begin` and `end`. The last row has no line. */
+static void are_refused(const char *begin, const struct refused *rows, const char *end)
 {
-    static const struct {
-        const char *line, *why;
-    } rows[] = {
+    char line[256];
+    for (; rows->line; rows++) {
+        (void)snprintf(line, sizeof line, "%s%s%s", begin, rows->line, end);
+        for (char *quote; (quote = strchr(line, '\'')) != NULL;)
+            *quote = '"';
+        cr_expect_eq(reads(line), HC_INVALID, "%s", line);
+        cr_expect(strncmp(hc_message(), "pipe:x greets wrongly: ", 23) == 0, "%s", hc_message());
+        cr_expect_not_null(strstr(hc_message(), rows->why), "%s: %s", line, hc_message());
+    }
+}
+
+Test(greeting, what_is_no_greeting_is_told)
+{
+    static const struct refused rows[] = {
         {"", "it is no JSON"},
         {"ok", "it is no JSON"},
         {"[]", "it is no object"},
         {"{}", "it lacks \"pipe\""},
-        {"{\"pipe\": 1, \"pipe\": 1}", "it is no JSON: duplicate object key"},
-        {"{\"pipe\": 2}", "\"pipe\" is not 1, the version that halfcheck speaks"},
-        {"{\"pipe\": \"1\"}", "\"pipe\" is not 1"},
-        {"{\"pipe\": 1, \"name\": \"\"}", "\"name\" is not 1 to 40"},
-        {"{\"pipe\": 1, \"name\": \"A\"}", "\"name\" is not 1 to 40"},
-        {"{\"pipe\": 1, \"name\": \"../etc\"}", "\"name\" is not 1 to 40"},
-        {"{\"pipe\": 1, \"name\": \"a\"}", "it lacks \"ops\""},
-        {"{\"pipe\": 1, \"name\": \"a\", \"ops\": {}}", "\"ops\" is no object of ops"},
-        {"{\"pipe\": 1, \"name\": \"a\", \"ops\": [\"add\"]}", "\"ops\" is no object of ops"},
-        {"{\"pipe\": 1, \"name\": \"a\", \"ops\": {\"ad\": {}}}",
-         "there is no op 'ad'; did you mean 'add'?; see: halfcheck list ops"},
-        {"{\"pipe\": 1, \"name\": \"a\", \"ops\": {\"add\": 1}}", "in \"ops\", add is no object"},
-        {"{\"pipe\": 1, \"name\": \"a\", \"ops\": {\"add\": {\"format\": []}}}",
-         "add has no 'format'; it has \"formats\""},
-        {"{\"pipe\": 1, \"name\": \"a\", \"ops\": {\"add\": {\"formats\": []}}}",
-         "the \"formats\" of add are no array of words"},
-        {"{\"pipe\": 1, \"name\": \"a\", \"ops\": {\"add\": {\"formats\": [\"float\"]}}}",
-         "'float' is none of the \"formats\" of add"},
-        {"{\"pipe\": 1, \"name\": \"a\", \"ops\": {\"add\": {\"formats\": [7]}}}",
-         "'something' is none of the \"formats\" of add"},
-        {"{\"pipe\": 1, \"name\": \"a\", \"ops\": {\"add\": {\"formats\": [\"i32\"]}}}",
-         "the first input of add is never i32"},
-        {"{\"pipe\": 1, \"name\": \"a\", \"ops\": {\"add\": {\"orders\": [\"apex\"]}}}",
-         "add has no 'orders'; it has \"formats\""},
-        {"{\"pipe\": 1, \"name\": \"a\", \"ops\": {\"adam\": {\"orders\": [\"torch\"]}}}",
-         "'torch' is none of the \"orders\" of adam"},
-        {"{\"pipe\": 1, \"name\": \"a\", \"ops\": {\"add\": {}}, \"layout\": \"nhcw\"}",
-         "\"layout\" is neither"},
-        {"{\"pipe\": 1, \"name\": \"a\", \"ops\": {\"add\": {}}, \"parallel\": 1}",
-         "\"parallel\" is neither true nor false"},
-        {"{\"pipe\": 1, \"name\": \"a\", \"ops\": {\"add\": {}}, \"paralel\": true}",
-         "there is no key 'paralel'; did you mean 'parallel'?"},
-        {"{\"pipe\": 1, \"name\": \"a\", \"ops\": {\"add\": {}}, \"title\": 3}",
-         "\"title\" is no string"},
-        {"{\"pipe\": 1, \"name\": \"a\", \"ops\": {\"add\": {}}, \"accumulator\": {}}",
-         "\"accumulator\": "},
-        {"{\"pipe\": 1, \"name\": \"a\", \"ops\": {\"add\": {}}, \"accumulator\": "
-         "{\"precision\": 24, \"blocks\": 1}}",
-         "\"accumulator\": "},
-        {"{\"pipe\": 1, \"name\": \"a\", \"ops\": {\"add\": {}}, \"accumulator\": "
-         "{\"precision\": 24, \"flushes\": 1}}",
-         "\"flushes\" is neither true nor false nor an array of formats"},
-        {"{\"pipe\": 1, \"name\": \"a\", \"ops\": {\"add\": {}}, \"accumulator\": "
-         "{\"precision\": 24, \"flushes\": [\"half\"]}}",
-         "\"accumulator\": 'half' in \"flushes\" is no format, such as bf16 or tf32"},
-        {"{\"pipe\": 1, \"name\": \"a\", \"ops\": {\"add\": {}}, \"accumulator\": "
-         "{\"precision\": 24, \"flushes\": [\"BF16\"]}}",
-         "'BF16' in \"flushes\" is no format"},
-        {"{\"pipe\": 1, \"name\": \"a\", \"ops\": {\"add\": {}}, \"accumulator\": "
-         "{\"precision\": 24, \"flushes\": [\"bf16\", 7]}}",
-         "'something' in \"flushes\" is no format"},
-        {"{\"pipe\": 1, \"name\": \"a\", \"ops\": {\"add\": {}}, \"accumulator\": "
-         "{\"precision\": 7}}",
-         "\"accumulator\" is impossible"},
-        {"{\"pipe\": 1, \"name\": \"a\", \"ops\": {\"add\": {}}, \"accumulator\": "
-         "{\"precision\": 4294967320}}",
-         "\"accumulator\" is impossible"},
-        {"{\"pipe\": 1, \"name\": \"a\", \"ops\": {\"add\": {}}, \"accumulator\": "
-         "{\"precision\": -4294967272}}",
-         "\"accumulator\" is impossible"},
-        {"{\"pipe\": 1, \"name\": \"a\", \"ops\": {\"add\": {}}, \"accumulator\": "
-         "{\"precision\": 24, \"block\": 4294967297}}",
-         "\"accumulator\" is impossible"},
-        {"{\"pipe\": 1, \"name\": \"a\", \"ops\": {\"add\": {}}, \"accumulator\": "
-         "{\"precision\": 24, \"extra_bits\": -4294967294}}",
-         "\"accumulator\" is impossible"},
-        {"{\"pipe\": 1, \"name\": \"a\", \"ops\": {\"add\": {}}, \"accumulator\": "
-         "{\"precision\": 9223372036854775807}}",
-         "\"accumulator\" is impossible"},
-        {"{\"pipe\": 1, \"name\": \"a\", \"ops\": {\"add\": {}}, \"borders\": {\"vektor\": [1]}}",
-         "there is no extent 'vektor'; did you mean 'vector'?"},
-        {"{\"pipe\": 1, \"name\": \"a\", \"ops\": {\"add\": {}}, \"borders\": {\"vector\": [0]}}",
-         "a size of vector is not 1 to 16777216"},
-        {"{\"pipe\": 1, \"name\": \"a\", \"ops\": {\"add\": {}}, \"facts\": {\"a\": 1}}",
-         "in \"facts\", 'a' is no string"},
+        {"{'pipe': 1, 'pipe': 1}", "it is no JSON: duplicate object key"},
+        {"{'pipe': 2}", "\"pipe\" is not 1, the version that halfcheck speaks"},
+        {"{'pipe': '1'}", "\"pipe\" is not 1"},
+        {"{'pipe': 1, 'name': ''}", "\"name\" is not 1 to 40"},
+        {"{'pipe': 1, 'name': 'A'}", "\"name\" is not 1 to 40"},
+        {"{'pipe': 1, 'name': '../etc'}", "\"name\" is not 1 to 40"},
+        {"{'pipe': 1, 'name': 'a'}", "it lacks \"ops\""},
+        {NULL, NULL},
     };
-    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
-        cr_expect_eq(reads(rows[i].line), HC_INVALID, "%s", rows[i].line);
-        cr_expect(strncmp(hc_message(), "pipe:x greets wrongly: ", 23) == 0, "%s", hc_message());
-        cr_expect_not_null(strstr(hc_message(), rows[i].why), "%s: %s", rows[i].line, hc_message());
-    }
+    are_refused("", rows, "");
+}
+
+Test(greeting, what_is_wrong_with_its_ops_is_told)
+{
+    static const struct refused rows[] = {
+        {"{}", "\"ops\" is no object of ops"},
+        {"['add']", "\"ops\" is no object of ops"},
+        {"{'ad': {}}", "there is no op 'ad'; did you mean 'add'?; see: halfcheck list ops"},
+        {"{'add': 1}", "in \"ops\", add is no object"},
+        {"{'add': {'format': []}}", "add has no 'format'; it has \"formats\""},
+        {"{'add': {'formats': []}}", "the \"formats\" of add are no array of words"},
+        {"{'add': {'formats': ['float']}}", "'float' is none of the \"formats\" of add"},
+        {"{'add': {'formats': [7]}}", "'something' is none of the \"formats\" of add"},
+        {"{'add': {'formats': ['i32']}}", "the first input of add is never i32"},
+        {"{'add': {'orders': ['apex']}}", "add has no 'orders'; it has \"formats\""},
+        {"{'adam': {'orders': ['torch']}}", "'torch' is none of the \"orders\" of adam"},
+        {NULL, NULL},
+    };
+    are_refused("{'pipe': 1, 'name': 'a', 'ops': ", rows, "}");
+}
+
+Test(greeting, an_accumulator_that_cannot_be_is_told)
+{
+    static const struct refused rows[] = {
+        {"{}", "\"accumulator\": "},
+        {"{'precision': 24, 'blocks': 1}", "\"accumulator\": "},
+        {"{'precision': 24, 'flushes': 1}",
+         "\"flushes\" is neither true nor false nor an array of formats"},
+        {"{'precision': 24, 'flushes': ['half']}",
+         "\"accumulator\": 'half' in \"flushes\" is no format, such as bf16 or tf32"},
+        {"{'precision': 24, 'flushes': ['BF16']}", "'BF16' in \"flushes\" is no format"},
+        {"{'precision': 24, 'flushes': ['bf16', 7]}", "'something' in \"flushes\" is no format"},
+        {"{'precision': 7}", "\"accumulator\" is impossible"},
+        {"{'precision': 4294967320}", "\"accumulator\" is impossible"},
+        {"{'precision': -4294967272}", "\"accumulator\" is impossible"},
+        {"{'precision': 24, 'block': 4294967297}", "\"accumulator\" is impossible"},
+        {"{'precision': 24, 'extra_bits': -4294967294}", "\"accumulator\" is impossible"},
+        {"{'precision': 9223372036854775807}", "\"accumulator\" is impossible"},
+        {NULL, NULL},
+    };
+    are_refused("{'pipe': 1, 'name': 'a', 'ops': {'add': {}}, 'accumulator': ", rows, "}");
+}
+
+Test(greeting, what_is_wrong_with_its_other_keys_is_told)
+{
+    static const struct refused rows[] = {
+        {"'layout': 'nhcw'", "\"layout\" is neither"},
+        {"'parallel': 1", "\"parallel\" is neither true nor false"},
+        {"'paralel': true", "there is no key 'paralel'; did you mean 'parallel'?"},
+        {"'title': 3", "\"title\" is no string"},
+        {"'borders': {'vektor': [1]}", "there is no extent 'vektor'; did you mean 'vector'?"},
+        {"'borders': {'vector': [0]}", "a size of vector is not 1 to 16777216"},
+        {"'facts': {'a': 1}", "in \"facts\", 'a' is no string"},
+        {NULL, NULL},
+    };
+    are_refused("{'pipe': 1, 'name': 'a', 'ops': {'add': {}}, ", rows, "}");
 }

@@ -14,6 +14,7 @@ struct hc_accumulator hc_sim_accumulator(const struct hc_unit *u)
     blocks.extra_bits = u->fraction - u->output_fraction;
     blocks.truncates = true;
     blocks.aligns_subnormals = true;
+    blocks.takes_scales = u->scale != HC_OPERAND_NONE;
     switch (u->rule) {
     /* The largest term loses nothing, since a product has at most 22 bits and F >= 23, and one of
        fp8 at most 8 and F >= 13; nor does a largest C that is D of another piece, or of fp32 where
@@ -24,6 +25,11 @@ struct hc_accumulator hc_sim_accumulator(const struct hc_unit *u)
        that the bound has for each term; where F is 13, products of fp8 that are not 0 are far above
        it, and C has what gemm.c says. */
     case HC_UNIT_FUSED:
+        blocks.truncates = u->output == HC_ROUND_CUT;
+        return blocks;
+    /* A group's exponent is that of its scales, subnormal ones raised, and a product of e2m1's
+       magnitudes, raised to 1 or more, is no smaller. So each group and C lose less than 2^-35 of
+       the largest group's magnitude, and there are fewer of these than L. */
     case HC_UNIT_GROUPED:
         blocks.truncates = u->output == HC_ROUND_CUT;
         return blocks;

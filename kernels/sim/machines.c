@@ -121,13 +121,17 @@ static void describe(struct hc_queue *queue, hc_tell *tell, void *context)
         const struct hc_unit *u = hc_unit_by_name(*name);
         facts.own_bf16 |= u->a == HC_OPERAND_BF16 && u->d == HC_OPERAND_FP32;
         facts.own_fp16 |= u->a == HC_OPERAND_FP16 && u->d == HC_OPERAND_FP32;
-        char fact[32];
+        char fact[48];
+        bool scales = u->scale != HC_OPERAND_NONE;
         char text[256];
-        (void)snprintf(fact, sizeof fact, "unit %s%s%s%s", hc_operands[u->a].name,
+        (void)snprintf(fact, sizeof fact, "unit %s%s%s%s%s", hc_operands[u->a].name,
                        u->b == u->a ? "" : "x", u->b == u->a ? "" : hc_operands[u->b].name,
-                       u->d == HC_OPERAND_FP16 ? " into fp16" : "");
+                       scales                    ? " by "
+                       : u->d == HC_OPERAND_FP16 ? " into fp16"
+                                                 : "",
+                       scales ? hc_operands[u->scale].name : "");
         (void)snprintf(text, sizeof text, "%s, published model (%s), %s", u->name, u->source,
-                       hc_sim_engine_for(u)->name);
+                       scales ? "portable" : hc_sim_engine_for(u)->name);
         tell(fact, text, context);
     }
     if (hc_backend_host.describe)
@@ -143,6 +147,16 @@ static enum hc_operand factor_of(const struct hc_call *call, int slot)
     return hc_operand_of(format);
 }
 
+/* Whether the unit takes the call's scales as its own, and the call promotes between two
+   instructions if at all. */
+static bool takes_scales(const struct hc_unit *u, const struct hc_call *call)
+{
+    const struct hc_gemm_q *p = &call->params.gemm_q;
+    return call->op == HC_OP_gemm_q && p->a_columns == u->block && p->b_columns == u->block &&
+           hc_operand_of(call->in[HC_GEMM_Q_A_SCALES].format) == u->scale &&
+           hc_operand_of(call->in[HC_GEMM_Q_B_SCALES].format) == u->scale && p->promote % u->k == 0;
+}
+
 const struct hc_unit *hc_sim_unit_of(const struct hc_sim_machine *machine,
                                      const struct hc_call *call)
 {
@@ -155,12 +169,17 @@ const struct hc_unit *hc_sim_unit_of(const struct hc_sim_machine *machine,
     enum hc_operand b = factor_of(call, HC_FIRST + 1);
     bool half = call->op == HC_OP_gemm && call->params.gemm.half_accumulator;
     enum hc_operand sum = half ? HC_OPERAND_FP16 : HC_OPERAND_FP32;
+    const struct hc_unit *plain = NULL;
     for (const char *const *name = machine->units; *name; name++) {
         const struct hc_unit *u = hc_unit_by_name(*name);
-        if (u->a == a && u->b == b && u->d == sum)
+        if (u->a != a || u->b != b || u->d != sum)
+            continue;
+        if (u->scale != HC_OPERAND_NONE && takes_scales(u, call))
             return u;
+        if (u->scale == HC_OPERAND_NONE && !plain)
+            plain = u;
     }
-    return NULL;
+    return plain;
 }
 
 static const struct hc_sim_machine *const machines[HC_SIM_MACHINES] = {

@@ -1,5 +1,6 @@
 /* gemm_q on a unit: each piece is a product of its own, from C = 0, whose end in fp32 is scaled and
-   added outside the unit, as kernels that promote do. */
+   added outside the unit, as kernels that promote do. A unit that takes the scales itself is
+   scaled.c's. */
 #include "kernels/element/load.h"
 #include "kernels/element/quant_gemm.h"
 #include "kernels/exact/exact.h"
@@ -52,31 +53,40 @@ static size_t acc_bytes(const struct hc_call *call)
 
 size_t hc_sim_gemm_q_scratch(const struct hc_unit *u, const struct hc_call *call, int threads)
 {
+    if (u->scale != HC_OPERAND_NONE)
+        return acc_bytes(call) + hc_sim_scaled_scratch(u, call, threads);
     struct hc_sim_product p = product_of(u, call, 0, call->in[HC_GEMM_Q_A].shape[1], threads);
     return acc_bytes(call) + hc_sim_product_scratch(&p);
 }
 
-void hc_sim_gemm_q(const struct hc_unit *u, const struct hc_call *call, int threads)
+/* Piece by piece, with the scales outside the unit. */
+static void sum_pieces(const struct hc_unit *u, const struct hc_call *call, int threads, float *acc,
+                       void *scratch)
 {
-    const struct hc_gemm_q *p = &call->params.gemm_q;
-    const struct hc_tensor *c = &call->in[HC_GEMM_Q_C];
-    const struct hc_tensor *out = &call->out[HC_GEMM_Q_OUT];
     int64_t k = call->in[HC_GEMM_Q_A].shape[1];
-    struct hc_gemm_q_end ends =
-        hc_gemm_q_end_of(call->in[HC_GEMM_Q_A_TENSOR].data, call->in[HC_GEMM_Q_B_TENSOR].data);
-    struct piece piece = {
-        *call, hc_gemm_q_a_scales(call), hc_gemm_q_b_scales(call), 0, false, call->scratch};
-    for (int64_t i = 0; i < hc_tensor_count(out); i++)
-        piece.acc[i] = 0;
+    struct piece piece = {*call, hc_gemm_q_a_scales(call), hc_gemm_q_b_scales(call), 0, false, acc};
+    for (int64_t i = 0; i < hc_tensor_count(&call->out[HC_GEMM_Q_OUT]); i++)
+        acc[i] = 0;
     for (int64_t end; piece.from < k; piece.from = end) {
-        end = hc_gemm_q_piece_end(p, piece.from, k);
+        end = hc_gemm_q_piece_end(&call->params.gemm_q, piece.from, k);
         piece.only = piece.from == 0 && end == k;
         struct hc_sim_product product = product_of(u, call, piece.from, end, threads);
         product.call = &piece.call;
-        hc_sim_product_run(&product, (char *)call->scratch + acc_bytes(call));
+        hc_sim_product_run(&product, scratch);
     }
+}
+
+void hc_sim_gemm_q(const struct hc_unit *u, const struct hc_call *call, int threads)
+{
+    const struct hc_tensor *c = &call->in[HC_GEMM_Q_C];
+    const struct hc_tensor *out = &call->out[HC_GEMM_Q_OUT];
+    struct hc_gemm_q_end ends =
+        hc_gemm_q_end_of(call->in[HC_GEMM_Q_A_TENSOR].data, call->in[HC_GEMM_Q_B_TENSOR].data);
+    float *acc = call->scratch;
+    (u->scale == HC_OPERAND_NONE ? sum_pieces : hc_sim_scaled)(
+        u, call, threads, acc, (char *)call->scratch + acc_bytes(call));
     for (int64_t i = 0; i < hc_tensor_count(out); i++) {
-        float value = hc_gemm_q_scaled(&ends, piece.acc[i], k);
+        float value = hc_gemm_q_scaled(&ends, acc[i], call->in[HC_GEMM_Q_A].shape[1]);
         if (c->data)
             value += hc_load(c->format, c->data, i);
         hc_store(out->format, out->data, i, value);

@@ -7,7 +7,7 @@
 #include "kernels/sim/product.h"
 
 /* Machines, and units that one may have. */
-enum { HC_SIM_MACHINES = 12, HC_SIM_MAX_UNITS = 12 };
+enum { HC_SIM_MACHINES = 12, HC_SIM_MAX_UNITS = 24 };
 
 /* One machine: its name as a backend, and its units, those that are taken first before others of
    the same formats. NULL-ended. */
@@ -28,9 +28,14 @@ const struct hc_unit *hc_sim_unit_of(const struct hc_sim_machine *machine,
 struct hc_sim_product hc_sim_product_of(const struct hc_unit *u, const struct hc_call *call,
                                         int threads);
 
-/* gemm_q on the unit, and the scratch that it needs (quant_gemm.c). */
+/* gemm_q on the unit, and the scratch that it needs. */
 size_t hc_sim_gemm_q_scratch(const struct hc_unit *u, const struct hc_call *call, int threads);
 void hc_sim_gemm_q(const struct hc_unit *u, const struct hc_call *call, int threads);
+
+/* The sums of gemm_q on a unit that takes scales: acc [M, N], before the tensors' factors. */
+size_t hc_sim_scaled_scratch(const struct hc_unit *u, const struct hc_call *call, int threads);
+void hc_sim_scaled(const struct hc_unit *u, const struct hc_call *call, int threads, float *acc,
+                   void *scratch);
 
 /* How the unit sums products, such that bounds cover its error. */
 struct hc_accumulator hc_sim_accumulator(const struct hc_unit *u);

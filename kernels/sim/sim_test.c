@@ -129,6 +129,10 @@ Test(sim, gemm_of_fp8_is_the_chain_of_its_own_unit)
         (void)snprintf(unit, sizeof unit, "%s-%s-fp32", rows[i / 4].machine, names[i % 4]);
         check_mixed(rows[i / 4].backend, unit, formats[i % 4], i * 7 % 4);
     }
+    check_gemm("sim-mi300", "mi300x-fp8-fp32", HC_E4M3FNUZ, 1);
+    check_gemm("sim-mi300", "mi300x-bf8-fp32", HC_E5M2FNUZ, 2);
+    check_mixed("sim-mi300", "mi300x-fp8xbf8-fp32", (enum hc_format[2]){HC_E4M3FNUZ, HC_E5M2FNUZ},
+                3);
 }
 
 /* alpha and beta C follow in fp32, unless both are 1 and C is fp32. */

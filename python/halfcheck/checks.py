@@ -290,7 +290,8 @@ def _formats_of_first_input(op, patterns):
     """All that the op takes; of fp8, which few functions that multiply take, what is asked for."""
     slot = _program.op_named(op)["slots"][0]
     formats = list(dict.fromkeys(slot["formats"] + (slot["formats_fp64"] or [])))
-    return [name for name in formats if name not in ("e4m3", "e5m2") or op == "cast" or
+    fp8 = ("e4m3", "e5m2") + (("e4m3fnuz", "e5m2fnuz") if op == "gemm" else ())
+    return [name for name in formats if name not in fp8 or op == "cast" or
             any(f"/{name}" in pattern for pattern in patterns)]
 
 

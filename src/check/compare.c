@@ -25,6 +25,7 @@
 
 #include "check/bound/bound.h"
 #include "check/flushed.h"
+#include "check/known.h"
 #include "check/raised.h"
 #include "check/run_call.h"
 #include "op/descriptor.h"
@@ -151,6 +152,7 @@ static enum hc_status claim_call(struct hc_check *check, const struct hc_call *c
         claim.length = hc_call_length(call);
         claim.ordered = hc_bound_ordered(call);
         claim.free = check->backend->free_order;
+        claim.known = hc_known_call(check->known, &claim);
         status = run_exact(&claim);
     }
     /* These claims hold in any order already, so that one which fails is a failure. */

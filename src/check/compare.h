@@ -26,6 +26,7 @@ struct hc_claim {
     bool all_flushed;                 /* so that no term is left */
     bool raised; /* `with_raised` is there, and magnitudes are its (raised.h) */
     struct hc_call with_raised;
+    struct hc_known_call *known; /* what is known of this call (known.h), or NULL */
 };
 
 /* Gives the tensor of the claim's call memory of its own, with the same numbers. False if there is

@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "check/float_state.h"
+#include "num/clones.h"
 #include "op/descriptor.h"
 
 enum { ALIGNMENT = 64 };
@@ -17,24 +18,32 @@ enum { ALIGNMENT = 64 };
 const unsigned char hc_prefill_of_outputs[] = {
     [HC_PREFILL_FIRST] = 0x5a, [HC_PREFILL_SECOND] = 0xa5};
 
+enum { WORDS = 64 };
+
+/* The salt makes n words of the block from word `first` on. */
+HC_CLONES static void salted(uint64_t salt, size_t first, size_t n, uint64_t *words)
+{
+#pragma omp simd
+    for (size_t i = 0; i < n; i++) {
+        uint64_t word = (salt + first + i) * UINT64_C(0x9e3779b97f4a7c15); /* 2^64 / golden ratio */
+        words[i] = word ^ word >> 32;
+    }
+}
+
 /* Part of a NaN in the first run. In the second run it is part of whatever this call's salt makes,
    so that no kernel can tell by the bytes around its tensors that it is being tested. A call of one
-   element spends most of its time here, so eight bytes are made at once. */
+   element spends most of its time here, so many bytes are made at once. */
 void hc_prefill_outside(const struct hc_guarded *g, enum hc_prefill prefill, size_t from, size_t to,
                         unsigned char *bytes)
 {
+    uint64_t words[WORDS];
     if (prefill == HC_PREFILL_FIRST)
         memset(bytes, 0xff, to - from);
     for (size_t at = from, n; at < to && prefill == HC_PREFILL_SECOND; at += n) {
-        uint64_t word = (g->salt + at / 8) * UINT64_C(0x9e3779b97f4a7c15); /* 2^64 / golden ratio */
-        word ^= word >> 32;
-        n = 8 - at % 8;
-        if (n == 8 && to - at >= 8) {
-            memcpy(bytes + (at - from), &word, 8);
-        } else {
-            n = n < to - at ? n : to - at;
-            memcpy(bytes + (at - from), (const unsigned char *)&word + at % 8, n);
-        }
+        size_t skipped = at % 8;
+        n = to - at < sizeof words - skipped ? to - at : sizeof words - skipped;
+        salted(g->salt, at / 8, (skipped + n + 7) / 8, words);
+        memcpy(bytes + (at - from), (const unsigned char *)words + skipped, n);
     }
 }
 

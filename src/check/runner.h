@@ -39,6 +39,7 @@ struct hc_run_options {
     /* How long a case is likely to take on a backend ("-" if it runs once), by which shards are
        balanced; NULL: all take as long. */
     double (*seconds)(const struct hc_case *what, const char *backend, void *context);
+    struct hc_known *known; /* kept by one worker over several runs (check/known.h); NULL: anew */
     struct hc_story *story; /* what is told of the cases (check/story/story.h), or NULL */
 
     /* Called before each case on each backend ("-" if it runs once), or, with several workers,

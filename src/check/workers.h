@@ -2,13 +2,7 @@
 #ifndef HC_CHECK_WORKERS_H
 #define HC_CHECK_WORKERS_H
 
-#include "check/runner.h"
-
-/* A unit: a case on the backend of that number, or a case that runs once (-1). */
-struct hc_case_run {
-    const struct hc_case *what;
-    int backend;
-};
+#include "check/case_run.h"
 
 /* Runs the units on as many workers as the options and the backends allow, and reports them in
    their order. What a backend's open returned, or HC_NO_MEMORY. */

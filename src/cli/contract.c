@@ -54,9 +54,7 @@ static void say_formats(struct line *line, enum hc_op op, int number)
     bool codes = slot->format == HC_ALLOW_LIKE_CODES;
     if (slot->format == HC_ALLOW_LIKE || either || codes) {
         say(line, "%s's format%s", d->in[slot->like].name,
-            either  ? ", or the other one of e4m3 and e5m2"
-            : codes ? ", or the other one of e4m3 and e5m2, or of their FNUZ formats"
-                    : "");
+            either || codes ? ", or the other one of e4m3 and e5m2, or of their FNUZ formats" : "");
         return;
     }
     say(line, "%s", hc_formats_text(formats, text));

@@ -135,7 +135,8 @@ Test(contract, list_ops_as_json_tells_calls_in_fp64_from_others, .init = enter_f
     cr_expect_str_eq(json_string_value(json_object_get(adam, "contract")), "src/op/optimizer.h");
     json_t *gemm = op_named(ops, "gemm");
     cr_expect_str_eq(value(gemm, "b", "formats"),
-                     "[\"fp32\", \"bf16\", \"fp16\", \"e4m3\", \"e5m2\"]");
+                     "[\"fp32\", \"bf16\", \"fp16\", \"e4m3\", \"e5m2\", \"e4m3fnuz\", "
+                     "\"e5m2fnuz\"]");
     cr_expect_str_eq(value(gemm, "c", "formats"), "[\"fp32\", \"bf16\", \"fp16\"]");
     cr_expect_str_eq(value(gemm, "b", "formats_fp64"), "[\"fp64\"]");
     cr_expect(json_is_false(json_object_get(gemm, "same_bits")));
@@ -173,8 +174,8 @@ Test(contract, rules_between_operands_are_told, .init = enter_folder)
         {"bn_leaky_train", " [N, H, W, C]; any rank from 2 on\n"},
         {"bn_leaky_bwd", " [N, H, W, C]; any rank from 2 on\n"},
         {"bn_infer", "\n  x                 fp32, bf16, fp16 or fp64; any shape\n"},
-        {"gemm", "e5m2 or fp64 [M, K]; [K, M] with\n                    transpose_a\n"},
-        {"gemm", "a's format, or the other one of e4m3 and e5m2 [K, N]"},
+        {"gemm", "e5m2fnuz or fp64\n                    [M, K]; [K, M] with transpose_a\n"},
+        {"gemm", "or of their\n                    FNUZ formats [K, N]"},
         {"gemm", "; optional\n                    if beta is 0\n"},
         {"unscale", "fp32 with an override"},
     };

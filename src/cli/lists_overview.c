@@ -99,7 +99,7 @@ static void print_others(FILE *out)
         const char *what;
     } others[] = {
         {"ops", "operations on tensors, each with a contract"},
-        {"recipes", "ways to place fp16 and bf16 in a training"},
+        {"recipes", "ways to place formats in a training"},
         {"scalers", "rules of loss scalers"},
         {"scales", "rules that scale tensors below half"},
         {"wrappers", "ways to average gradients over ranks"},

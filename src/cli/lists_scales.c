@@ -62,7 +62,8 @@ static bool same(double x, double y)
     return x == y || (isnan(x) && isnan(y));
 }
 
-enum { TENSOR = 0x45400000 }; /* 3072, the tensor's amax for rules of two levels */
+/* The tensor's amax for rules of two levels is 3072. */
+enum { TENSOR = 0x45400000, TIE_NEIGHBOURS = 2 };
 
 /* What saturation takes from the block's largest element, as a part of it. */
 static double loss_of(enum hc_scale_rule rule, enum hc_format codes,
@@ -132,6 +133,20 @@ static void add_difference(json_t *rows, enum hc_scale_rule rule, enum hc_format
     put_number(o, "worst loss", "%.1f %%", 100 * d.loss, true);
 }
 
+/* Amaxes whose scale in ue4m3, under this tensor's, lies about the tie behind a power of two, where
+   rounding takes the largest part of a scale. Returns how many there are now. */
+static int add_ties(enum hc_scale_rule rule, enum hc_format codes, uint32_t *amaxes, int count)
+{
+    double tensor = hc_stated_tensor_scale(rule, codes, (double)hc_fp32_value(TENSOR));
+    for (int k = hc_formats[HC_UE4M3].emin; k < hc_formats[HC_UE4M3].emax; k++) {
+        double tie = ldexp(1 + ldexp(1, -hc_formats[HC_UE4M3].precision), k);
+        uint32_t bits = hc_fp32_bits((float)(tie * tensor * hc_format_max(codes)));
+        for (int i = -TIE_NEIGHBOURS; i <= TIE_NEIGHBOURS && count < HC_MOST_AMAXES; i++)
+            amaxes[count++] = bits + (uint32_t)i;
+    }
+    return count;
+}
+
 void hc_list_scale_differences(json_t *rows)
 {
     static const enum hc_format codes_of[] = {HC_E4M3, HC_E5M2, HC_E2M1};
@@ -144,7 +159,8 @@ void hc_list_scale_differences(json_t *rows)
             bool levels = hc_scale_rules[r].kind == HC_SCALE_OF_LEVELS;
             if (rule != base_of(rule) && (codes_of[c] == HC_E2M1 || !levels) &&
                 (codes_of[c] == HC_E4M3 || hc_scale_rules[r].kind != HC_SCALE_OF_FP32))
-                add_difference(rows, rule, codes_of[c], amaxes, count);
+                add_difference(rows, rule, codes_of[c], amaxes,
+                               levels ? add_ties(rule, codes_of[c], amaxes, count) : count);
         }
     }
 }

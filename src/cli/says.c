@@ -6,7 +6,8 @@
 #include "op/text.h"
 #include "op/wrap.h"
 
-enum { INDENT = 10 };
+/* More facts than these, as of a GPU with units for all formats, would fill the screen. */
+enum { INDENT = 10, MOST = 16 };
 
 /* What a backend tells without a queue is of the machine. It comes first with one, too. The texts
    may be another program's. */
@@ -29,7 +30,7 @@ static void print(const char *name, const char *text, void *context)
     char safe[512] = "";
     char character[5];
     const char *at = line;
-    if (facts->told++ < facts->of_machine)
+    if (facts->told++ < facts->of_machine || facts->told - facts->of_machine > MOST)
         return;
     (void)snprintf(line, sizeof line, "%s: %s", name, text);
     for (size_t length = 0, more; (more = hc_text_next(&at, character)) > 0; length += more)
@@ -46,4 +47,7 @@ void hc_print_facts(const struct hc_backend *backend, struct hc_queue *queue, vo
         return;
     backend->describe(NULL, count, &facts);
     backend->describe(queue, print, &facts);
+    if (facts.told - facts.of_machine > MOST)
+        printf("  says    and %d more, which a record of `halfcheck run` has\n",
+               facts.told - facts.of_machine - MOST);
 }

@@ -130,6 +130,9 @@ struct hc_value *hc_list_at(struct hc_evaluation *e, const struct hc_node *node)
 struct hc_value *hc_over(struct hc_evaluation *e, const struct hc_node *node);
 struct hc_value *hc_of_list(struct hc_evaluation *e, const struct hc_node *node);
 
+/* scale.c: a function of kind SCALE. */
+struct hc_value *hc_scale_value(struct hc_evaluation *e, const struct hc_node *node);
+
 /* A new temporary value; NULL after hc_lack. */
 struct hc_value *hc_new_value(struct hc_evaluation *e, bool list, int64_t n);
 

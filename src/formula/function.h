@@ -8,7 +8,8 @@ enum hc_function_kind {
     HC_FUNCTION_EXACT,    /* needs no rounding */
     HC_FUNCTION_TRUTH,    /* 0 or 1 */
     HC_FUNCTION_CONSTANT, /* between constants alone */
-    HC_FUNCTION_LIST      /* takes a list, or a number of terms and a term */
+    HC_FUNCTION_LIST,     /* takes a list, or a number of terms and a term */
+    HC_FUNCTION_SCALE     /* takes a scale rule and a format of codes, and then numbers */
 };
 
 enum hc_function {

@@ -56,7 +56,7 @@ struct hc_value *hc_list_at(struct hc_evaluation *e, const struct hc_node *node)
 static bool folds_list(const struct hc_node *node)
 {
     enum hc_function f = node->function;
-    return hc_functions[f].kind == HC_FUNCTION_LIST ||
+    return hc_functions[f].kind == HC_FUNCTION_LIST || hc_functions[f].kind == HC_FUNCTION_SCALE ||
            ((f == HC_FN_min || f == HC_FN_max) && node->operands == 1);
 }
 

@@ -16,7 +16,7 @@ static const struct {
     {"double", HC_WORD_CAST, HC_FP64},        {"float64", HC_WORD_CAST, HC_FP64},
     {"float", HC_WORD_CAST, HC_FP32},         {"float32", HC_WORD_CAST, HC_FP32},
     {"half", HC_WORD_CAST, HC_FP16},          {"float16", HC_WORD_CAST, HC_FP16},
-    {"bfloat16", HC_WORD_CAST, HC_BF16},
+    {"bfloat16", HC_WORD_CAST, HC_BF16},      {"e4m3fn", HC_WORD_CAST, HC_E4M3},
 };
 enum { WORDS = sizeof words / sizeof words[0] };
 
@@ -145,8 +145,12 @@ bool hc_parser_add_name(struct hc_parser *p, const struct hc_token *token,
     if (token->length > HC_LONGEST_NAME_IN_FORMULA)
         return hc_parser_wrong(p, place->at, place->length, "a name has at most %d characters",
                                HC_LONGEST_NAME_IN_FORMULA);
-    enum hc_word_kind word = hc_program_word(program, token).kind;
-    if (word != HC_WORD_FREE)
+    struct hc_word meaning = hc_program_word(program, token);
+    enum hc_word_kind word = meaning.kind;
+    /* `scale` is what everybody calls his scale. A function of that kind is known by its "(". */
+    bool is_scale =
+        word == HC_WORD_FUNCTION && hc_functions[meaning.node.function].kind == HC_FUNCTION_SCALE;
+    if (word != HC_WORD_FREE && !is_scale)
         return hc_parser_wrong(p, place->at, place->length, "%s is %s and can be no name",
                                hc_parser_quote(token->at, token->length).text,
                                word == HC_WORD_FUNCTION ? "a function"

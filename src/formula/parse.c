@@ -6,9 +6,11 @@
      operand     = "-" expression | item { "[" expression "]" }
      item        = NUMBER | NAME | "(" expression ")" | "[" expression { "," expression } "]"
                  | FUNCTION "(" [ NAME ":" ] expression { "," expression } ")"
+                 | FUNCTION "(" RULE "," FORMAT "," expression { "," expression } ")"
 
-   The statements are in statement.c. The depth of recursion and the depth of the tree are
-   both limited, since ((((1)))) has no depth as a tree, and 1+1+1+1 needs no recursion to read. */
+   The statements are in statement.c, RULE and FORMAT in parse_scale.c. The depth of recursion and
+   the depth of the tree are both limited, since ((((1)))) has no depth as a tree, and 1+1+1+1 needs
+   no recursion to read. */
 #include "formula/parser.h"
 
 enum { LARGEST_EXPONENT = 5000 };
@@ -75,10 +77,14 @@ static bool call(struct hc_parser *p, const struct hc_token *name, struct hc_nod
     struct hc_token open = p->token;
     int operands = 0;
     hc_parser_next(p);
+    if (info->kind == HC_FUNCTION_SCALE && !hc_parser_rule(p, &node))
+        return false;
     bool read = hc_parser_is(p, ")")             ? closing(p, &open, ")")
                 : info->kind == HC_FUNCTION_LIST ? terms(p, &open, &node, &operands)
                                                  : expressions(p, &open, ")", &operands);
     if (!read)
+        return false;
+    if (info->kind == HC_FUNCTION_SCALE && !hc_parser_fits_rule(p, name, &node, operands))
         return false;
     if (operands < info->least || operands > info->most)
         return hc_parser_wrong(p, name->at, p->end - name->at, "%s takes %d%s operand%s, not %d",
@@ -108,10 +114,12 @@ bool hc_parser_word(struct hc_parser *p)
         return hc_parser_reduce(p, node, token.at, 0);
     }
     if (meaning.kind >= HC_WORD_FUNCTION)
-        return hc_parser_wrong(p, token.at, token.length, "%s is a %s: write %.*s(x)",
-                               hc_parser_quote(token.at, token.length).text,
-                               meaning.kind == HC_WORD_CAST ? "format" : "function", token.length,
-                               token.at);
+        return hc_parser_wrong(
+            p, token.at, token.length, "%s is a %s: write %.*s(%sx)",
+            hc_parser_quote(token.at, token.length).text,
+            meaning.kind == HC_WORD_CAST ? "format" : "function", token.length, token.at,
+            hc_functions[meaning.node.function].kind == HC_FUNCTION_SCALE ? "te-current, e4m3, "
+                                                                          : "");
     if (meaning.kind != HC_WORD_FREE) {
         struct hc_node node = {.kind = meaning.kind == HC_WORD_STEP ? HC_NODE_STEP : HC_NODE_NUMBER,
                                .constant = true};

@@ -98,7 +98,8 @@ static bool keeps_constants(const struct hc_node *node)
 {
     if (node->kind != HC_NODE_APPLY && node->kind != HC_NODE_OVER)
         return true;
-    return node->function != HC_FN_cast &&
+    return node->function != HC_FN_cast && node->function != HC_FN_quantize &&
+           node->function != HC_FN_fake_quantize &&
            (hc_functions[node->function].kind != HC_FUNCTION_LIST || node->function == HC_FN_list);
 }
 

@@ -72,4 +72,12 @@ bool hc_parser_expression(struct hc_parser *p, int level);
 /* The rule for a name, a word of a fixed meaning, or a call. */
 bool hc_parser_word(struct hc_parser *p);
 
+/* parse_scale.c: reads what stands before the numbers of a function of kind SCALE, "te-current,
+   e4m3, ", into the node. */
+bool hc_parser_rule(struct hc_parser *p, struct hc_node *node);
+
+/* Whether the function takes its rule, and the rule so many operands and these codes. */
+bool hc_parser_fits_rule(struct hc_parser *p, const struct hc_token *name,
+                         const struct hc_node *node, int operands);
+
 #endif

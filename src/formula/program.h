@@ -11,6 +11,7 @@
 
 #include "formula/arm.h"
 #include "formula/function.h"
+#include "op/scale_rule.h"
 
 /* Limits of a program; a text beyond one of them is refused with a line. */
 enum {
@@ -38,9 +39,12 @@ struct hc_node {
     bool constant;  /* made of numbers, constants, step and indices alone; len(x) counts as one */
     int depth;      /* of the tree: 1 without operands, at most HC_DEEPEST_FORMULA */
     enum hc_function function;
-    enum hc_format format;       /* of a cast; HC_FORMAT_COUNT: the arm's cast `cast_name` */
+    enum hc_format format;       /* of a cast; HC_FORMAT_COUNT: the arm's cast `cast_name`; and
+                                    of the codes that a scale is for */
     enum hc_direction direction; /* of a cast */
     bool saturate;               /* a cast: too large is the largest number */
+    enum hc_scale_rule rule;     /* of a function of kind SCALE; HC_SCALE_RULE_COUNT: `delayed` */
+    enum hc_delayed_rule delayed;
     char cast_name[HC_LONGEST_CAST + 1];
     int name; /* an index into the program's names */
     int operands;

@@ -83,7 +83,10 @@ Test(program, every_operator_and_function_has_its_own_node)
             char text[64];
             char want[64];
             bool over = info->kind == HC_FUNCTION_LIST && n == 2;
-            (void)snprintf(text, sizeof text, "%s(%s", info->spelling, over ? "n" : "w");
+            const char *rule = info->kind != HC_FUNCTION_SCALE               ? ""
+                               : n == info->least && f != HC_FN_tensor_scale ? "mx-rp, e4m3, "
+                                                                             : "nvfp4-te, e2m1, ";
+            (void)snprintf(text, sizeof text, "%s(%s%s", info->spelling, rule, over ? "n" : "w");
             (void)snprintf(want, sizeof want, "(%s%s %s", info->name, over ? " i:" : "",
                            over ? "n" : "w");
             for (int i = 1; i < n; i++) {
@@ -108,6 +111,7 @@ Test(program, casts_have_a_format_and_a_direction)
 {
     expect_tree("bf16(w)", "(bf16-nearest w)");
     expect_tree("bf16_rz(w)", "(bf16-toward-zero w)");
+    expect_tree("e4m3fn(w)", "(e4m3-nearest w)");
     expect_tree("e4m3_ru(w)", "(e4m3-upward w)");
     expect_tree("tf32_rd(w)", "(tf32-downward w)");
     expect_tree("double(float(half(bfloat16(w))))",

@@ -140,6 +140,8 @@ static struct hc_value *walk_apply(struct hc_evaluation *e, const struct hc_node
         return hc_of_list(e, node);
     if (f == HC_FN_cast)
         return walk_cast(e, node);
+    if (hc_functions[f].kind == HC_FUNCTION_SCALE)
+        return hc_scale_value(e, node);
     assert(node->operands >= 1);
     for (int k = 0; k < node->operands; k++) {
         x[k] = hc_walk(e, node->operand[k]);

@@ -42,20 +42,54 @@ enum hc_format hc_format_by_name(const char *name)
     return (enum hc_format)f;
 }
 
+/* The definition is compiled once for each of the formats that nearly every number has, since the
+   compiler then knows the layout. It is the same text for all formats. */
+static inline uint64_t encode(enum hc_format format, double hi, double lo,
+                              enum hc_direction direction, int saturate)
+{
+    switch (format) {
+    case HC_FP32:
+        return hc_encode_as(&hc_formats[HC_FP32], hi, lo, direction, saturate);
+    case HC_BF16:
+        return hc_encode_as(&hc_formats[HC_BF16], hi, lo, direction, saturate);
+    case HC_FP16:
+        return hc_encode_as(&hc_formats[HC_FP16], hi, lo, direction, saturate);
+    default:
+        return hc_encode_as(&hc_formats[format], hi, lo, direction, saturate);
+    }
+}
+
 uint64_t hc_encode(enum hc_format format, double hi, double lo, enum hc_direction direction)
 {
-    return hc_encode_as(&hc_formats[format], hi, lo, direction, 0);
+    return encode(format, hi, lo, direction, 0);
 }
 
 uint64_t hc_encode_saturated(enum hc_format format, double hi, double lo,
                              enum hc_direction direction)
 {
-    return hc_encode_as(&hc_formats[format], hi, lo, direction, 1);
+    return encode(format, hi, lo, direction, 1);
 }
 
 double hc_decode(enum hc_format format, uint64_t bits)
 {
-    return hc_decode_as(&hc_formats[format], bits);
+    switch (format) {
+    case HC_FP32:
+        return hc_decode_as(&hc_formats[HC_FP32], bits);
+    case HC_BF16:
+        return hc_decode_as(&hc_formats[HC_BF16], bits);
+    case HC_FP16:
+        return hc_decode_as(&hc_formats[HC_FP16], bits);
+    case HC_E4M3:
+        return hc_decode_as(&hc_formats[HC_E4M3], bits);
+    case HC_E5M2:
+        return hc_decode_as(&hc_formats[HC_E5M2], bits);
+    case HC_E2M1:
+        return hc_decode_as(&hc_formats[HC_E2M1], bits);
+    case HC_E8M0:
+        return hc_decode_as(&hc_formats[HC_E8M0], bits);
+    default:
+        return hc_decode_as(&hc_formats[format], bits);
+    }
 }
 
 double hc_round(enum hc_format format, double value)

@@ -77,10 +77,17 @@ HC_INLINE int hc_format_shift(const struct hc_format_info *f)
     return f->bytes == 4 ? 32 - f->bits : 0;
 }
 
-/* Whether it is e4m3 or e5m2, the formats of one byte that matrix products take as they are. */
+/* Whether it is one of AMD's formats of one byte. */
+HC_INLINE int hc_is_fnuz(enum hc_format format)
+{
+    return format == HC_E4M3FNUZ || format == HC_E5M2FNUZ;
+}
+
+/* Whether it is e4m3 or e5m2, OCP's or AMD's: the formats of one byte that matrix products take as
+   they are. */
 HC_INLINE int hc_is_fp8(enum hc_format format)
 {
-    return format == HC_E4M3 || format == HC_E5M2;
+    return format == HC_E4M3 || format == HC_E5M2 || hc_is_fnuz(format);
 }
 
 extern const char *const hc_direction_names[HC_DIRECTION_COUNT];

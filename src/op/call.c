@@ -25,9 +25,7 @@ static unsigned formats_of(const struct hc_call *call, const struct operand *o)
     enum hc_format other = call->in[like].format;
     bool codes = slot->format == HC_ALLOW_LIKE_CODES;
     if ((slot->format == HC_ALLOW_LIKE_OR_FP8 || codes) && hc_is_fp8(other))
-        return HC_FP8_FORMATS;
-    if (codes && HC_FNUZ_FORMATS >> other & 1)
-        return HC_FNUZ_FORMATS;
+        return hc_is_fnuz(other) ? HC_FNUZ_FORMATS : HC_OCP_FORMATS;
     if (slot->format == HC_ALLOW_LIKE || slot->format == HC_ALLOW_LIKE_OR_FP8 || codes)
         return 1u << other;
     return hc_slot_formats(call->op, o->number, o->fp64);

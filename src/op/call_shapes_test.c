@@ -43,6 +43,13 @@ Test(call, factors_of_fp8_may_be_of_two_formats_and_others_are_of_one)
     call.out[HC_GEMM_OUT].format = HC_FP32;
     call.params.gemm.half_accumulator = true;
     refused(&call, "gemm: sums in fp16 of inputs that are e4m3");
+    call.params.gemm.half_accumulator = false;
+    call.in[HC_GEMM_A].format = HC_E4M3FNUZ;
+    refused(&call, "gemm: b is e4m3, not e4m3fnuz or e5m2fnuz");
+    call.in[HC_GEMM_B].format = HC_E5M2FNUZ;
+    accepted(&call);
+    call.in[HC_GEMM_A].format = HC_E5M2;
+    refused(&call, "gemm: b is e5m2fnuz, not e4m3 or e5m2");
     call = (struct hc_call){.op = HC_OP_dot, .params.reduce = {HC_FP32}};
     call.in[HC_REDUCE_X] = call.in[HC_DOT_Y] = vector(HC_E4M3, 3);
     call.out[HC_REDUCE_OUT] = vector(HC_FP32, 1);

@@ -28,8 +28,8 @@ enum hc_allowed {
     HC_ALLOW_FLOAT,         /* fp32, bf16 or fp16; fp64 in a call in fp64 */
     HC_ALLOW_WIDE,          /* fp32; fp64 in a call in fp64 */
     HC_ALLOW_LIKE,          /* the format of in[like] */
-    HC_ALLOW_FLOAT_OR_FP8,  /* as HC_ALLOW_FLOAT, or e4m3 or e5m2 */
-    HC_ALLOW_LIKE_OR_FP8,   /* the format of in[like]; if that is e4m3 or e5m2, either of these */
+    HC_ALLOW_FLOAT_OR_FP8,  /* as HC_ALLOW_FLOAT, or fp8: e4m3, e5m2, or one of FNUZ's */
+    HC_ALLOW_LIKE_OR_FP8,   /* the format of in[like]; of fp8 also the other one of its kind */
     HC_ALLOW_FLOAT_OR_FP64, /* fp32, bf16, fp16 or fp64 */
     HC_ALLOW_ANY,           /* every format but u8 */
     HC_ALLOW_CODES,         /* e4m3, e5m2, e4m3fnuz, e5m2fnuz, e2m3, e3m2 or e2m1 */
@@ -135,19 +135,20 @@ const struct hc_tensor *hc_slot_tensor_const(const struct hc_call *call, int slo
    it), or in all others. The first input, by which the two are told apart, takes those of both. */
 unsigned hc_slot_formats(enum hc_op op, int slot, bool fp64);
 
-/* The formats of one byte, as such bits. */
-enum { HC_FP8_FORMATS = 1 << HC_E4M3 | 1 << HC_E5M2 };
+/* OCP's and AMD's formats of one byte, as such bits. The factors of a product are both of one
+   kind. */
+enum {
+    HC_OCP_FORMATS = 1 << HC_E4M3 | 1 << HC_E5M2,
+    HC_FNUZ_FORMATS = 1 << HC_E4M3FNUZ | 1 << HC_E5M2FNUZ,
+    HC_FP8_FORMATS = HC_OCP_FORMATS | HC_FNUZ_FORMATS
+};
 
 /* The formats of codes, and of their scales. */
 enum {
-    HC_CODE_FORMATS = 1 << HC_E4M3 | 1 << HC_E5M2 | 1 << HC_E4M3FNUZ | 1 << HC_E5M2FNUZ |
-                      1 << HC_E2M3 | 1 << HC_E3M2 | 1 << HC_E2M1,
+    HC_CODE_FORMATS = HC_FP8_FORMATS | 1 << HC_E2M3 | 1 << HC_E3M2 | 1 << HC_E2M1,
     HC_SCALE_FORMATS = 1 << HC_FP32 | 1 << HC_E8M0 | 1 << HC_UE4M3,
     HC_NARROW_FORMATS = HC_CODE_FORMATS | 1 << HC_UE4M3 | 1 << HC_FP16 | 1 << HC_BF16
 };
-
-/* AMD's formats of one byte. */
-enum { HC_FNUZ_FORMATS = 1 << HC_E4M3FNUZ | 1 << HC_E5M2FNUZ };
 
 /* Whether output `o` of the call may be input `i` itself: they have one format and size, and the op
    is elementwise, or else the output updates that input. */

@@ -22,8 +22,10 @@ enum { HC_OUT };
 /* cast: out = x rounded in `direction`.
      x, out    any two formats but u8
    NaN becomes NaN. A number too large for e4m3, which has no infinity, becomes NaN, and so do
-   infinities: this is OCP's non-saturating mode. In e5m2, fp16 and bf16 it becomes infinite, or the
-   largest number where `direction` leads towards zero. With `saturate` what is too large, and
+   infinities: this is OCP's non-saturating mode. In e5m2, fp16 and bf16 it becomes infinite. Toward
+   zero, and for a negative number upward or a positive one downward, a finite number that is too
+   large becomes the largest number with its sign, in every format, as in IEEE 754; an infinity
+   becomes what it becomes by rounding to nearest. With `saturate` what is too large, and
    infinity, become the largest number with their sign, in every direction, and NaN stays NaN: OCP's
    saturating mode, which is CUDA's __NV_SATFINITE. What is too large is decided after rounding.
    Formats without NaN, without a sign or without a zero take them as enum hc_special

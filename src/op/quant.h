@@ -70,6 +70,10 @@
    from +0; with one piece, acc = fl(fl(P * dA) * dB). Then out = round(fl(fl(ta * tb) * acc) + C)
    in fp32, where the first product is left out if both are absent, and the sum if C is. If K is 0,
    acc and its product are +0 whatever the tensors' factors are.
+     A unit that takes the scales itself, as those for MX and NVFP4 do, multiplies each product by
+   its two scales before anything is summed. Where the backend states such an accumulator
+   (takes_scales) for the call, K is cut at multiples of `promote` alone, the scales are in P, and
+   acc = fl(acc + P).
      Scales are taken as they are: one of 0 makes its piece a zero, one that is NaN makes NaN of
    each element that takes part in it, an infinite one makes them infinite, or NaN where P is 0. No
    format of codes below 8 bits holds a NaN or an infinity; those of 8 bits go into P as IEEE's do.

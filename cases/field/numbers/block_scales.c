@@ -11,51 +11,11 @@
 #include "cases/fixture/bug.h"
 
 static const struct hc_case cases[] = {
-    HC_BUG("field/block-scale/e8m0-scale-nearest-saturates",
-           "The largest number of an MXFP8 block is off by up to 29 %.",
-           "ml-explore/mlx PR 4353, 'Round mxfp8 block scales up to avoid saturation', "
-           "https://github.com/ml-explore/mlx/pull/4353: 243 of 512 blocks lose more than 1/16; "
-           "Pushkinist/rMLX issue 463; ROCm/aiter issue 3212",
-           .formula = "x = fp32(e4m3_sat(633 / scale)) * scale", .show = "x",
-           .buggy = {.in = "fp32",
-                     .with = "scale := 2^floor(log(633 / 448) / log(2) + 1/2)",
-                     .prints = "448 exact"},
-           .fixed = {.in = "fp32",
-                     .with = "scale := 2^(-floor(-log(633 / 448) / log(2)))",
-                     .prints = "640 exact"},
-           .lesson = "Round amax / 448 up to a power of two: to nearest it may be too small by a "
-                     "factor of the root of 2."),
-    HC_BUG("field/block-scale/mx-floor-scale-clips",
-           "957 becomes 896 in MXFP8, although its elements have three bits after the first.",
-           "microsoft/microxcaling issue 4, '957 is quantized as 896', "
-           "https://github.com/microsoft/microxcaling/issues/4; ROCm/aiter issue 3212; OCP MX "
-           "1.0, section 6.3",
-           .formula = "x = fp32(e4m3_sat(957 / scale)) * scale", .show = "x",
-           .buggy = {.in = "fp32",
-                     .with = "scale := 2^(floor(log(960) / log(2)) - 8)",
-                     .prints = "896 exact"},
-           .fixed = {.in = "fp32",
-                     .with = "scale := 2^(-floor(-log(960 / 448) / log(2)))",
-                     .prints = "960 exact"},
-           .lesson = "OCP's rule cuts what lies above 7/8 of the next power of two; round "
-                     "amax / 448 up in its place."),
-    HC_BUG("field/block-scale/e2m1-scale-exponent-after-division",
-           "MXFP4 activations of a mixture of experts are severely wrong.",
-           "vllm-project/vllm PR 43557, 'Fix the E8M0 scale computation in the MXFP4 (W4A4) MOE "
-           "CUTLASS kernel', https://github.com/vllm-project/vllm/pull/43557",
-           .formula = "scaled = 2.7 / scale; x = fp32(e2m1(scaled)) * scale", .show = "scaled, x",
-           .buggy = {.in = "fp32",
-                     .with = "scale := 2^floor(log(2.7 / 6) / log(2))",
-                     .prints = "10.8, 1.5 exact"},
-           .fixed = {.in = "fp32",
-                     .with = "scale := 2^(floor(log(2.7) / log(2)) - 2)",
-                     .prints = "5.4, 3 exact"},
-           .lesson = "Take the exponent of the amax first, and subtract the format's then: "
-                     "floor(log2(a / 6)) is one less than floor(log2 a) - 2 for most a."),
     HC_BUG("field/block-scale/fp8-zero-row-scale-nan",
            "fp8 training with LoRA is NaN from the first step: a row of zeros has the scale 0.",
            "pytorch/ao issue 3356, 'Float8Tensor NaN's for LoRA + FP8 training', "
-           "https://github.com/pytorch/ao/issues/3356; huggingface/kernels-community PR 680; "
+           "https://github.com/pytorch/ao/issues/3356; pytorch/ao issue 4713; "
+           "huggingface/kernels-community PR 680; "
            "NVIDIA/Model-Optimizer PR 381",
            .formula = "row = [0, 0]; scale = max(max(abs(row)), least) / 448\n"
                       "x = fp32(e4m3(row / scale)) * scale",

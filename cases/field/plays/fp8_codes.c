@@ -114,6 +114,47 @@ static void leaks(struct hc_check *check, struct hc_exhibits *shown)
     hc_exhibits_add(shown, "wrong bytes of 4", HC_FORMAT_COUNT, wrong[0], wrong[1], 0, 0);
 }
 
+/* The midpoints of a format that are rounded to another number than the even one: all by the
+   backend's cast, and where they are pulled toward zero first. */
+static void count_ties(struct hc_check *check, struct hc_exhibits *shown, const char *name,
+                       enum hc_format format, uint32_t codes)
+{
+    double wrong[2] = {0};
+    for (uint32_t code = 0; code + 1 < codes; code++) {
+        double tie = (hc_decode(format, code) + hc_decode(format, code + 1)) / 2;
+        double even = hc_decode(format, code + (code & 1));
+        wrong[0] += cast_of(check, HC_FP32, tie * (1 - 0x1p-20), format) != even;
+        wrong[1] += cast_of(check, HC_FP32, tie, format) != even;
+    }
+    hc_exhibits_add(shown, name, HC_FORMAT_COUNT, wrong[0], wrong[1], 0, 0);
+}
+
+static void rounds_ties_down(struct hc_check *check, struct hc_exhibits *shown)
+{
+    count_ties(check, shown, "wrong of 7 midpoints of e2m1", HC_E2M1, 8);
+    count_ties(check, shown, "wrong of 31 midpoints of e2m3", HC_E2M3, 32);
+}
+
+/* ONNX Runtime's conversion without saturation: 480, which would have NaN's code, becomes 448. */
+static double without_nans_code(struct hc_check *check, double x)
+{
+    return x >= 480 && x < 496 ? 448 : cast_of(check, HC_FP32, x, HC_E4M3);
+}
+
+static void ends_at_480(struct hc_check *check, struct hc_exhibits *shown)
+{
+    static const double beyond[] = {464.5, 470, 480, 496, 1000};
+    double numbers[2] = {0};
+    for (int i = 0; i < 5; i++) {
+        numbers[0] += !isnan(without_nans_code(check, beyond[i]));
+        numbers[1] += !isnan(cast_of(check, HC_FP32, beyond[i], HC_E4M3));
+    }
+    hc_exhibits_add(shown, "no NaN of 5 numbers above 464", HC_FORMAT_COUNT, numbers[0], numbers[1],
+                    0, 0);
+    hc_claim_value(check, "fixed: 464", 448, cast_of(check, HC_FP32, 464, HC_E4M3));
+    hc_claim_value(check, "buggy: 480", 448, without_nans_code(check, 480));
+}
+
 static const struct hc_case cases[] = {
     HC_BUG("field/fp8-codes/fp8-widening-loses-specials",
            "An overflow in fp8 is not seen: infinities and NaNs become numbers in bf16.",
@@ -144,6 +185,22 @@ static const struct hc_case cases[] = {
            "fp8_einsum input scale to ue8m0', https://github.com/sgl-project/sglang/pull/25733",
            .play = leaks, .arithmetic_only = true, .fixed = {.prints = "0.25 exact, 0"},
            .lesson = "Round a scale up to a power of two before it is packed as e8m0."),
+    HC_BUG(
+        "field/fp8-codes/fp4-ties-toward-zero",
+        "Three of the seven ties of e2m1 go to the wrong neighbour.",
+        "found by halfcheck in DeepGEMM 54e2261, _quantize_to_fp4_e2m1, and in MLX 0.32.4, mxfp4 "
+        "(reports/packages/cast_fp4.py, cast_mlx.py): 0.75, 1.75 and 3.5, and their negatives; "
+        "no report of it was found",
+        .play = rounds_ties_down, .buggy = {.prints = "3 exact, -"}, .fixed = {.prints = "0, 0"},
+        .fault = "cast-e2m3-ties-to-zero",
+        .lesson = "Eight magnitudes have seven midpoints: put them all to a conversion."),
+    HC_BUG("field/fp8-codes/onnxruntime-fp8-nosat-480",
+           "480 is 448 in a conversion that promises NaN beyond the range.",
+           "found by halfcheck in ONNX Runtime 1.32.0, Cast to FLOAT8E4M3FN with saturate=0 "
+           "(reports/packages/cast_onnxruntime.py): 1,048,576 inputs; no report of it was found",
+           .play = ends_at_480, .buggy = {.prints = "1 exact"}, .fixed = {.prints = "0"},
+           .fault = "cast-e4m3-saturates",
+           .lesson = "What would have the code of NaN after its rounding is NaN."),
 };
 
 HC_CASES(field_plays_fp8_codes, cases);

@@ -133,6 +133,26 @@ HC_ON_DEVICE void hc_dk_dequantize_body(const struct hc_dk_dequantize *a)
 }
 HC_LAUNCHABLE(dequantize, struct hc_dk_dequantize)
 
+/* Formats of one byte or of two. */
+HC_ON_DEVICE void hc_dk_stochastic_cast_body(const struct hc_dk_stochastic_cast *a)
+{
+    const struct hc_stochastic_cast *p = &a->call.params.stochastic_cast;
+    const struct hc_tensor *out = &a->call.out[HC_STOCHASTIC_OUT];
+    const uint32_t *words = (const uint32_t *)a->call.in[HC_STOCHASTIC_WORDS].data;
+    uint32_t mask = ((uint32_t)1 << p->bits) - 1;
+    for (int64_t i = hc_dk_first(); i < hc_dk_count(out); i += hc_dk_stride()) {
+        float x = hc_dk_load(&a->call.in[HC_STOCHASTIC_X], i);
+        uint32_t r = words[i] & mask;
+        uint32_t bits = a->is_narrow ? hc_narrow8_random(&a->narrow, hc_fp32_bits(x), p->bits, r)
+                                     : hc_quant_stochastic(&a->to, x, p->bits, r, p->saturate);
+        if (a->to.bytes == 1)
+            ((uint8_t *)out->data)[i] = (uint8_t)bits;
+        else
+            ((uint16_t *)out->data)[i] = (uint16_t)bits;
+    }
+}
+HC_LAUNCHABLE(stochastic_cast, struct hc_dk_stochastic_cast)
+
 /* A thread for each tensor. */
 HC_ON_DEVICE void hc_dk_delayed_scale_body(const struct hc_dk_delayed *a)
 {

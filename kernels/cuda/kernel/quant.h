@@ -32,6 +32,14 @@ struct hc_dk_dequantize {
     struct hc_format_info scales;
 };
 
+/* 1-byte formats and up to 16 random bits go by `narrow`, which takes few operations. */
+struct hc_dk_stochastic_cast {
+    struct hc_call call;
+    struct hc_format_info to;
+    struct hc_narrow8 narrow;
+    bool is_narrow;
+};
+
 struct hc_dk_delayed {
     struct hc_call call;
     float max; /* M of the codes */

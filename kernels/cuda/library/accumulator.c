@@ -9,11 +9,11 @@ static const struct {
     int minor;
     struct hc_accumulator accumulator;
 } known[] = {
-    {7, 0, {24, 4, 0, true, false, true}},   /* V100 */
-    {8, 0, {24, 8, 1, true, false, true}},   /* A100 */
-    {8, 9, {24, 8, 1, true, false, true}},   /* L40S */
-    {9, 0, {24, 16, 2, true, false, true}},  /* H100, H200 */
-    {10, 0, {24, 16, 2, true, false, true}}, /* B200 */
+    {7, 0, {24, 4, 0, true, false, true, false}},   /* V100 */
+    {8, 0, {24, 8, 1, true, false, true, false}},   /* A100 */
+    {8, 9, {24, 8, 1, true, false, true, false}},   /* L40S */
+    {9, 0, {24, 16, 2, true, false, true, false}},  /* H100, H200 */
+    {10, 0, {24, 16, 2, true, false, true, false}}, /* B200 */
 };
 
 struct hc_accumulator hc_cuda_accumulator(int major, int minor)

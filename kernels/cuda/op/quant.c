@@ -1,4 +1,4 @@
-/* Codes below half and their scales. */
+/* Codes below half and their scales, and casts with random bits. */
 #include "kernels/cuda/kernel/quant.h"
 
 #include "kernels/cuda/cuda.h"
@@ -54,6 +54,17 @@ enum hc_status hc_cuda_dequantize(struct hc_queue *queue, const struct hc_call *
     };
     return hc_launch_elements(queue, HC_DK_dequantize, a.matrix.rows * a.matrix.columns, &a,
                               sizeof a);
+}
+
+enum hc_status hc_cuda_stochastic_cast(struct hc_queue *queue, const struct hc_call *call)
+{
+    const struct hc_stochastic_cast *p = &call->params.stochastic_cast;
+    const struct hc_tensor *out = &call->out[HC_STOCHASTIC_OUT];
+    struct hc_dk_stochastic_cast a = {.call = *call, .to = hc_formats[out->format]};
+    a.is_narrow = hc_is_narrow8(&a.to) && p->bits <= 16;
+    if (a.is_narrow)
+        a.narrow = hc_narrow8_of(&a.to, p->saturate);
+    return hc_launch_elements(queue, HC_DK_stochastic_cast, hc_tensor_count(out), &a, sizeof a);
 }
 
 enum hc_status hc_cuda_delayed_scale(struct hc_queue *queue, const struct hc_call *call)

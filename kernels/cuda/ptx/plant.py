@@ -36,6 +36,9 @@ CASES = {
     "norm": ["op/bn_train/*", "op/bn_infer/*", "op/bn_leaky_train/*", "op/bn_leaky_infer/*"],
     "norm_bwd": ["op/bn_bwd/*", "op/bn_leaky_bwd/*"],
     "norm_ranks": ["op/bn_combine/*"],
+    "quant": ["op/quantize/*", "op/dequantize/*", "op/delayed_scale/*", "rounding/stochastic/*"],
+    "quant_gemm": ["op/gemm_q/*"],
+    "collective": ["op/all_reduce/*"],
     "optimizer": ["op/sgd/*", "op/adam/*", "op/adamw/*", "stochastic/*"],
 }
 
@@ -60,6 +63,8 @@ PLANTED = [
     Fault(r"cvt\.sat\.f32\.f32", "mov.f32"),
     Fault(r"add\.rn\.f32", "add.rn.ftz.f32"),
     Fault(r"add\.rn\.f32", "sub.rn.f32", module="pool"),
+    Fault(r"add\.rn\.f32", "sub.rn.f32", 1, "quant_gemm"),
+    Fault(r"mul\.rn\.f32", "add.rn.f32", module="quant"),
     Fault(r"sqrt\.rn\.f32", "sqrt.approx.f32"),
     Fault(r"@(%p\d+ bra)", r"@!\1", 1, "reduction"),
     Fault(r"cvt\.rn\.f16\.f32", "cvt.rz.f16.f32"),

@@ -140,6 +140,26 @@ static inline void add_control(void)
     add(&augment, 0, false);
 }
 
+/* Into one byte and into two, by few random bits and by many. */
+static inline void add_stochastic_casts(void)
+{
+    static const struct {
+        enum hc_format from, to;
+        int bits;
+    } rows[] = {{HC_FP32, HC_E4M3, 8},
+                {HC_BF16, HC_E2M1, 24},
+                {HC_FP16, HC_E5M2, 16},
+                {HC_FP32, HC_BF16, 16}};
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        struct hc_call call = {.op = HC_OP_stochastic_cast,
+                               .in = {on_host(hc_tensor1(rows[i].from, 257, NULL)),
+                                      on_host(hc_tensor1(HC_I32, 257, NULL))},
+                               .out = {on_host(hc_tensor1(rows[i].to, 257, NULL))},
+                               .params.stochastic_cast = {rows[i].bits, true}};
+        add(&call, 0, false);
+    }
+}
+
 static inline void add_sweeps(void)
 {
     static const struct {
@@ -166,6 +186,7 @@ static inline void begin(void)
     for (int op = 0; op < HC_OP_COUNT; op++)
         add_generated((enum hc_op)op);
     add_control();
+    add_stochastic_casts();
     add_sweeps();
 }
 

@@ -213,6 +213,13 @@ double hc_bound_shared(const struct hc_element *e, const int64_t *rows, int rank
     return with_last_rounding(e, true, hc_bound_bn_shared(e, rows, ranks), want);
 }
 
+/* Whether the definition says every rounding on the way: an implementation of scaled codes that
+   takes others decodes to other numbers. (Products of them have a rule of their own.) */
+static bool states_roundings(const struct hc_call *call)
+{
+    return hc_ops[call->op].class_ == HC_CLASS_QUANT;
+}
+
 static double error_in_any_order(const struct hc_element *e,
                                  const struct hc_accumulator *accumulator,
                                  const struct hc_exact *want)
@@ -227,7 +234,7 @@ static double error_in_any_order(const struct hc_element *e,
 bool hc_bound_any_order_ordered(const struct hc_call *call, int out)
 {
     bool twice = hc_descriptor(call->op)->through_fp32 && !hc_call_fp64(call) &&
-                 call->out[out].format != HC_FP32;
+                 call->out[out].format != HC_FP32 && !states_roundings(call);
     return hc_bound_ordered(call) && !rules[call->op] && !any_order[call->op] && !twice;
 }
 
@@ -251,6 +258,8 @@ bool hc_bound_any_order_bits(const struct hc_element *e, const struct hc_exact *
 {
     const struct hc_call *call = e->call;
     enum hc_format format = call->out[e->out].format;
+    if (states_roundings(call))
+        return hc_bound_bits(e, want, bits);
     if (rules[call->op]) {
         *bits = 0; /* the sum over nothing is +0 */
         return hc_call_length(call) == 0 && want->hi == 0;

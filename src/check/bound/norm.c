@@ -47,7 +47,7 @@ struct hc_bound_moments hc_bound_channel(enum hc_format f, const struct hc_tenso
     return m;
 }
 
-struct hc_ball hc_bound_inverse_root(enum hc_format f, struct hc_ball variance, double eps)
+static struct hc_ball inverse_root(enum hc_format f, struct hc_ball variance, double eps)
 {
     struct hc_ball root = hc_ball_sqrt(f, hc_ball_add(f, variance, hc_ball_exact(eps)));
     return hc_ball_div(f, hc_ball_exact(1), root);
@@ -103,8 +103,8 @@ double hc_bound_leaked(const struct hc_call *call, struct hc_ball z)
 
 /* r + m (batch - r), or (1 - m) r + m batch: the larger bound of both orders. If r is infinite, the
    first order gives NaN and the second keeps it, so nothing is promised. */
-double hc_bound_blended(enum hc_format f, const struct hc_tensor *running, int64_t c,
-                        struct hc_ball batch, double momentum)
+static double blended(enum hc_format f, const struct hc_tensor *running, int64_t c,
+                      struct hc_ball batch, double momentum)
 {
     struct hc_ball r = hc_ball_element(running, c);
     if (isinf(r.mid))
@@ -124,37 +124,53 @@ static struct hc_ball count_of(enum hc_format f, int64_t m)
 }
 
 /* M / (M - 1) is a division, and a multiplication by it another rounding. */
-struct hc_ball hc_bound_unbiased(enum hc_format f, struct hc_ball variance, int64_t m)
+static struct hc_ball unbiased(enum hc_format f, struct hc_ball variance, int64_t m)
 {
     if (m <= 1)
         return variance;
     return hc_ball_mul(f, variance, hc_ball_div(f, count_of(f, m), count_of(f, m - 1)));
 }
 
-double hc_bound_of_moments(const struct hc_element *e, struct hc_bound_moments m, int64_t elements)
+const struct hc_bound_norm hc_bound_norm_stated = {inverse_root, normalized, blended, unbiased};
+
+double hc_bound_of_moments(const struct hc_element *e, const struct hc_bound_norm *by,
+                           struct hc_bound_moments m, int64_t elements)
 {
     const struct hc_call *call = e->call;
     enum hc_format f = hc_bound_work(call);
     const struct hc_bn *p = &call->params.bn;
     const struct hc_tensor *x = &call->in[HC_BN_X];
     int64_t c = e->index % x->shape[x->rank - 1];
-    struct hc_ball invstd = hc_bound_inverse_root(f, m.variance, hc_bn_number(p, p->eps));
+    double momentum = hc_bn_number(p, p->momentum);
+    struct hc_ball invstd = by->inverse_root(f, m.variance, hc_bn_number(p, p->eps));
     struct hc_ball z;
     switch (e->out) {
     case HC_BN_Y:
-        z = normalized(e, c, m.mean, invstd);
+        z = by->normalized(e, c, m.mean, invstd);
         return call->op == HC_OP_bn_leaky_train ? hc_bound_leaked(call, z) : z.rad;
     case HC_BN_SAVED_MEAN:
         return m.mean.rad;
     case HC_BN_SAVED_INVSTD:
         return invstd.rad;
     case HC_BN_NEW_MEAN:
-        return hc_bound_blended(f, &call->in[HC_BN_MEAN], c, m.mean, hc_bn_number(p, p->momentum));
+        return by->blended(f, &call->in[HC_BN_MEAN], c, m.mean, momentum);
     default:
-        return hc_bound_blended(f, &call->in[HC_BN_VARIANCE], c,
-                                hc_bound_unbiased(f, m.variance, elements),
-                                hc_bn_number(p, p->momentum));
+        return by->blended(f, &call->in[HC_BN_VARIANCE], c, by->unbiased(f, m.variance, elements),
+                           momentum);
     }
+}
+
+double hc_bound_of_infer(const struct hc_element *e, const struct hc_bound_norm *by)
+{
+    const struct hc_call *call = e->call;
+    const struct hc_bn *p = &call->params.bn;
+    const struct hc_tensor *x = &call->in[HC_BN_X];
+    int64_t c = e->index % x->shape[x->rank - 1];
+    struct hc_ball variance = hc_ball_element(&call->in[HC_BN_VARIANCE], c);
+    struct hc_ball invstd =
+        by->inverse_root(hc_bound_work(call), variance, hc_bn_number(p, p->eps));
+    struct hc_ball z = by->normalized(e, c, hc_ball_element(&call->in[HC_BN_MEAN], c), invstd);
+    return call->op == HC_OP_bn_leaky_infer ? hc_bound_leaked(call, z) : z.rad;
 }
 
 double hc_bound_bn_train(const struct hc_element *e, const struct hc_accumulator *accumulator,
@@ -164,7 +180,8 @@ double hc_bound_bn_train(const struct hc_element *e, const struct hc_accumulator
     (void)want;
     const struct hc_tensor *x = &e->call->in[HC_BN_X];
     int64_t channels = x->shape[x->rank - 1];
-    return hc_bound_of_moments(e, hc_bound_channel(hc_bound_work(e->call), x, e->index % channels),
+    return hc_bound_of_moments(e, &hc_bound_norm_stated,
+                               hc_bound_channel(hc_bound_work(e->call), x, e->index % channels),
                                hc_tensor_count(x) / channels);
 }
 
@@ -173,14 +190,7 @@ double hc_bound_bn_infer(const struct hc_element *e, const struct hc_accumulator
 {
     (void)accumulator;
     (void)want;
-    const struct hc_call *call = e->call;
-    const struct hc_tensor *x = &call->in[HC_BN_X];
-    int64_t c = e->index % x->shape[x->rank - 1];
-    struct hc_ball invstd =
-        hc_bound_inverse_root(hc_bound_work(call), hc_ball_element(&call->in[HC_BN_VARIANCE], c),
-                              hc_bn_number(&call->params.bn, call->params.bn.eps));
-    struct hc_ball z = normalized(e, c, hc_ball_element(&call->in[HC_BN_MEAN], c), invstd);
-    return call->op == HC_OP_bn_leaky_infer ? hc_bound_leaked(call, z) : z.rad;
+    return hc_bound_of_infer(e, &hc_bound_norm_stated);
 }
 
 double hc_bound_bn_moments(const struct hc_element *e, const struct hc_accumulator *accumulator,

@@ -7,8 +7,8 @@
 /* The same in any order: with x gamma invstd + (beta - mean gamma invstd), say, each of the three
    monomials errs by itself. At most six roundings lie between an operand and z: invstd gamma, the
    product with x or mean, a fold of beta, two sums; and a difference. */
-static struct hc_ball any_normalized(const struct hc_element *e, int64_t c, struct hc_ball mean,
-                                     struct hc_ball invstd)
+static struct hc_ball normalized(const struct hc_element *e, int64_t c, struct hc_ball mean,
+                                 struct hc_ball invstd)
 {
     const struct hc_call *call = e->call;
     struct hc_ball x = hc_ball_element(&call->in[HC_BN_X], e->index);
@@ -28,15 +28,15 @@ static struct hc_ball any_normalized(const struct hc_element *e, int64_t c, stru
 
 /* sqrt may come after the division, eps may be fp64's, and a reciprocal root may be one step: no
    more roundings than five. */
-struct hc_ball hc_bound_any_inverse_root(enum hc_format f, struct hc_ball variance, double eps)
+static struct hc_ball inverse_root(enum hc_format f, struct hc_ball variance, double eps)
 {
-    struct hc_ball invstd = hc_bound_inverse_root(HC_FP64, variance, eps);
+    struct hc_ball invstd = hc_bound_norm_stated.inverse_root(HC_FP64, variance, eps);
     return hc_ball_any_order(f, invstd, fabs(invstd.mid) + invstd.rad, 5, 1);
 }
 
 /* A running average whose coefficients may be fp64's 1 - m, or m as it was given. */
-double hc_bound_any_blended(enum hc_format f, const struct hc_tensor *running, int64_t c,
-                            struct hc_ball batch, double momentum)
+static double blended(enum hc_format f, const struct hc_tensor *running, int64_t c,
+                      struct hc_ball batch, double momentum)
 {
     double r = hc_tensor_get(running, c);
     double m = momentum;
@@ -54,7 +54,7 @@ static struct hc_ball any_mean(enum hc_format f, struct hc_ball x)
     return hc_ball_any_order(f, x, fabs(x.mid) + x.rad, 2, 1);
 }
 
-struct hc_ball hc_bound_any_unbiased(enum hc_format f, struct hc_ball variance, int64_t m)
+static struct hc_ball unbiased(enum hc_format f, struct hc_ball variance, int64_t m)
 {
     if (m <= 1)
         return variance;
@@ -62,39 +62,20 @@ struct hc_ball hc_bound_any_unbiased(enum hc_format f, struct hc_ball variance, 
     return any_mean(f, hc_ball_mul(HC_FP64, variance, by));
 }
 
+const struct hc_bound_norm hc_bound_norm_any = {inverse_root, normalized, blended, unbiased};
+
 double hc_bound_any_bn_train(const struct hc_element *e, const struct hc_accumulator *accumulator,
                              const struct hc_exact *want)
 {
     (void)accumulator;
     (void)want;
-    const struct hc_call *call = e->call;
-    const struct hc_bn *p = &call->params.bn;
-    enum hc_format f = hc_bound_work(call);
-    const struct hc_tensor *x = &call->in[HC_BN_X];
+    enum hc_format f = hc_bound_work(e->call);
+    const struct hc_tensor *x = &e->call->in[HC_BN_X];
     int64_t channels = x->shape[x->rank - 1];
-    int64_t c = e->index % channels;
-    int64_t elements = hc_tensor_count(x) / channels;
-    struct hc_bound_moments m = hc_bound_channel(f, x, c);
+    struct hc_bound_moments m = hc_bound_channel(f, x, e->index % channels);
     m.mean = any_mean(f, m.mean);
     m.variance = any_mean(f, m.variance);
-    struct hc_ball invstd = hc_bound_any_inverse_root(f, m.variance, hc_bn_number(p, p->eps));
-    struct hc_ball z;
-    switch (e->out) {
-    case HC_BN_Y:
-        z = any_normalized(e, c, m.mean, invstd);
-        return call->op == HC_OP_bn_leaky_train ? hc_bound_leaked(call, z) : z.rad;
-    case HC_BN_SAVED_MEAN:
-        return m.mean.rad;
-    case HC_BN_SAVED_INVSTD:
-        return invstd.rad;
-    case HC_BN_NEW_MEAN:
-        return hc_bound_any_blended(f, &call->in[HC_BN_MEAN], c, m.mean,
-                                    hc_bn_number(p, p->momentum));
-    default:
-        return hc_bound_any_blended(f, &call->in[HC_BN_VARIANCE], c,
-                                    hc_bound_any_unbiased(f, m.variance, elements),
-                                    hc_bn_number(p, p->momentum));
-    }
+    return hc_bound_of_moments(e, &hc_bound_norm_any, m, hc_tensor_count(x) / channels);
 }
 
 double hc_bound_any_bn_infer(const struct hc_element *e, const struct hc_accumulator *accumulator,
@@ -102,14 +83,7 @@ double hc_bound_any_bn_infer(const struct hc_element *e, const struct hc_accumul
 {
     (void)accumulator;
     (void)want;
-    const struct hc_call *call = e->call;
-    const struct hc_tensor *x = &call->in[HC_BN_X];
-    int64_t c = e->index % x->shape[x->rank - 1];
-    struct hc_ball variance = hc_ball_element(&call->in[HC_BN_VARIANCE], c);
-    struct hc_ball invstd = hc_bound_any_inverse_root(
-        hc_bound_work(call), variance, hc_bn_number(&call->params.bn, call->params.bn.eps));
-    struct hc_ball z = any_normalized(e, c, hc_ball_element(&call->in[HC_BN_MEAN], c), invstd);
-    return call->op == HC_OP_bn_leaky_infer ? hc_bound_leaked(call, z) : z.rad;
+    return hc_bound_of_infer(e, &hc_bound_norm_any);
 }
 
 double hc_bound_any_bn_moments(const struct hc_element *e, const struct hc_accumulator *accumulator,

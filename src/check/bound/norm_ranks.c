@@ -177,7 +177,30 @@ double hc_bound_bn_shared(const struct hc_element *e, const int64_t *rows, int r
     struct hc_bound_moments m = in_order(f, &k);
     real.mean.rad = m.mean.rad + off.mean;
     real.variance.rad = m.variance.rad + off.variance;
-    return hc_bound_of_moments(e, real, k.all);
+    return hc_bound_of_moments(e, &hc_bound_norm_stated, real, k.all);
+}
+
+/* `m` are the moments of all ranks, rounded as `by` says. */
+static double combined(const struct hc_element *e, const struct hc_bound_norm *by,
+                       const struct hc_bound_moments *m, int64_t elements)
+{
+    const struct hc_call *call = e->call;
+    const struct hc_bn *p = &call->params.bn;
+    enum hc_format f = hc_bound_work(call);
+    double momentum = hc_bn_number(p, p->momentum);
+    switch (e->out) {
+    case HC_BN_COMBINE_SAVED_MEAN:
+        return m->mean.rad;
+    case HC_BN_COMBINE_SAVED_VARIANCE:
+        return m->variance.rad;
+    case HC_BN_COMBINE_SAVED_INVSTD:
+        return by->inverse_root(f, m->variance, hc_bn_number(p, p->eps)).rad;
+    case HC_BN_COMBINE_NEW_MEAN:
+        return by->blended(f, &call->in[HC_BN_COMBINE_MEAN], e->index, m->mean, momentum);
+    default:
+        return by->blended(f, &call->in[HC_BN_COMBINE_VARIANCE], e->index,
+                           by->unbiased(f, m->variance, elements), momentum);
+    }
 }
 
 double hc_bound_bn_combine(const struct hc_element *e, const struct hc_accumulator *accumulator,
@@ -185,26 +208,9 @@ double hc_bound_bn_combine(const struct hc_element *e, const struct hc_accumulat
 {
     (void)accumulator;
     (void)want;
-    const struct hc_call *call = e->call;
-    const struct hc_bn *p = &call->params.bn;
-    enum hc_format f = hc_bound_work(call);
-    struct ranks k = ranks_of(call, e->index);
-    struct hc_bound_moments m = in_order(f, &k);
-    switch (e->out) {
-    case HC_BN_COMBINE_SAVED_MEAN:
-        return m.mean.rad;
-    case HC_BN_COMBINE_SAVED_VARIANCE:
-        return m.variance.rad;
-    case HC_BN_COMBINE_SAVED_INVSTD:
-        return hc_bound_inverse_root(f, m.variance, hc_bn_number(p, p->eps)).rad;
-    case HC_BN_COMBINE_NEW_MEAN:
-        return hc_bound_blended(f, &call->in[HC_BN_COMBINE_MEAN], e->index, m.mean,
-                                hc_bn_number(p, p->momentum));
-    default:
-        return hc_bound_blended(f, &call->in[HC_BN_COMBINE_VARIANCE], e->index,
-                                hc_bound_unbiased(f, m.variance, k.all),
-                                hc_bn_number(p, p->momentum));
-    }
+    struct ranks k = ranks_of(e->call, e->index);
+    struct hc_bound_moments m = in_order(hc_bound_work(e->call), &k);
+    return combined(e, &hc_bound_norm_stated, &m, k.all);
 }
 
 double hc_bound_any_bn_combine(const struct hc_element *e, const struct hc_accumulator *accumulator,
@@ -212,24 +218,7 @@ double hc_bound_any_bn_combine(const struct hc_element *e, const struct hc_accum
 {
     (void)accumulator;
     (void)want;
-    const struct hc_call *call = e->call;
-    const struct hc_bn *p = &call->params.bn;
-    enum hc_format f = hc_bound_work(call);
-    struct ranks k = ranks_of(call, e->index);
-    struct hc_bound_moments m = in_any_order(f, &k);
-    switch (e->out) {
-    case HC_BN_COMBINE_SAVED_MEAN:
-        return m.mean.rad;
-    case HC_BN_COMBINE_SAVED_VARIANCE:
-        return m.variance.rad;
-    case HC_BN_COMBINE_SAVED_INVSTD:
-        return hc_bound_any_inverse_root(f, m.variance, hc_bn_number(p, p->eps)).rad;
-    case HC_BN_COMBINE_NEW_MEAN:
-        return hc_bound_any_blended(f, &call->in[HC_BN_COMBINE_MEAN], e->index, m.mean,
-                                    hc_bn_number(p, p->momentum));
-    default:
-        return hc_bound_any_blended(f, &call->in[HC_BN_COMBINE_VARIANCE], e->index,
-                                    hc_bound_any_unbiased(f, m.variance, k.all),
-                                    hc_bn_number(p, p->momentum));
-    }
+    struct ranks k = ranks_of(e->call, e->index);
+    struct hc_bound_moments m = in_any_order(hc_bound_work(e->call), &k);
+    return combined(e, &hc_bound_norm_any, &m, k.all);
 }

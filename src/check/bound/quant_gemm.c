@@ -9,6 +9,12 @@
    Below fp32's normal numbers each rounding may lose 2^-150 on top, the first one times |y|; what
    is lost so meets the later roundings, too, for which (1 + 2 q u) stands.
 
+   A unit that takes the scales itself sums products with their scales: T is the sum of their
+   magnitudes with these, the piece ends at `promote` alone, and its sum P is added as it is, so
+   that it meets (q - p) + 1 roundings, and none where it is the only one. At the bottom of fp32 the
+   unit cuts each instruction's result below 2^-149, and its aligned terms, where there is a zero,
+   far below (its `block` of terms at 2^-158): 1.25 times 2^-149 for each block.
+
    Then come ta tb, which is rounded once, or loses 2^-150 of the accumulator; its product, and C's
    sum: one rounding each.
 
@@ -22,14 +28,6 @@
 /* What a piece's rounding loses at the bottom of fp32. */
 #define LEAST 0x1p-150
 
-static double scale_of(const struct hc_tensor *scales, int64_t row, int64_t column,
-                       const int64_t block[2])
-{
-    int64_t down = block[0] > 0 ? row / block[0] : 0;
-    int64_t across = block[1] > 0 ? column / block[1] : 0;
-    return fabs(hc_tensor_get(scales, down * scales->shape[1] + across));
-}
-
 /* The size of a factor. A unit that aligns products by their exponents takes a subnormal number's
    for that of the smallest normal one (check/raised.h), and so cuts as if it were that. */
 static double size_of(const struct hc_tensor *t, int64_t i, bool raises)
@@ -39,18 +37,48 @@ static double size_of(const struct hc_tensor *t, int64_t i, bool raises)
     return size > 0 && size < least ? least : size;
 }
 
-/* The magnitudes of an element's products from term `from` on to `end`: infinite or NaN where one
-   of them is. */
-static double products_of(const struct hc_element *e, bool raises, int64_t from, int64_t end)
+/* The size of the scale of a factor's block. */
+static double scale_of(const struct hc_element *e, int factor, int64_t term, bool raises)
 {
+    const struct hc_gemm_q *p = &e->call->params.gemm_q;
+    bool first = factor == HC_GEMM_Q_A;
+    const struct hc_tensor *t = &e->call->in[first ? HC_GEMM_Q_A_SCALES : HC_GEMM_Q_B_SCALES];
+    int64_t n = e->call->in[HC_GEMM_Q_B].shape[0];
+    int64_t row = first ? e->index / n : e->index % n;
+    int64_t rows = first ? p->a_rows : p->b_rows;
+    int64_t columns = first ? p->a_columns : p->b_columns;
+    int64_t down = rows > 0 ? row / rows : 0;
+    int64_t across = columns > 0 ? term / columns : 0;
+    return size_of(t, down * t->shape[1] + across, raises);
+}
+
+/* The magnitudes of an element's products from term `from` on to `end`, with their scales where the
+   unit takes them: infinite or NaN where one of them is. */
+static double products_of(const struct hc_element *e, const struct hc_accumulator *accumulator,
+                          int64_t from, int64_t end)
+{
+    bool raises = accumulator->aligns_subnormals;
     const struct hc_tensor *a = &e->call->in[HC_GEMM_Q_A];
     const struct hc_tensor *b = &e->call->in[HC_GEMM_Q_B];
     int64_t m = e->index / b->shape[0] * a->shape[1];
     int64_t n = e->index % b->shape[0] * a->shape[1];
     double sum = 0;
-    for (int64_t i = from; i < end; i++)
-        sum += size_of(a, m + i, raises) * size_of(b, n + i, raises);
+    for (int64_t i = from; i < end; i++) {
+        double product = size_of(a, m + i, raises) * size_of(b, n + i, raises);
+        if (accumulator->takes_scales)
+            product *= scale_of(e, HC_GEMM_Q_A, i, raises) * scale_of(e, HC_GEMM_Q_B, i, raises);
+        sum += product;
+    }
     return sum;
+}
+
+/* Where the piece that begins at `from` ends. */
+static int64_t end_of(const struct hc_call *call, const struct hc_accumulator *accumulator,
+                      int64_t from)
+{
+    const struct hc_gemm_q whole = {.promote = call->params.gemm_q.promote};
+    return hc_gemm_q_piece_end(accumulator->takes_scales ? &whole : &call->params.gemm_q, from,
+                               call->in[HC_GEMM_Q_A].shape[1]);
 }
 
 /* What has been added up. */
@@ -60,43 +88,61 @@ struct sums {
     bool leaves;      /* fp32 may be left on the way */
 };
 
-static void add_piece(struct sums *s, double magnitude, const double scale[2], double growth,
-                      double later)
+struct piece {
+    double magnitude;
+    double scale[2]; /* outside the sum */
+    double growth;
+    double roundings; /* that it meets */
+    double lost;      /* at the bottom of fp32 */
+};
+
+static void add_piece(struct sums *s, const struct piece *p)
 {
     double u = hc_format_unit(HC_FP32);
     double most = hc_format_max(HC_FP32);
-    double term = magnitude * scale[0] * scale[1];
-    if (!isfinite(magnitude) || !isfinite(scale[0]) || !isfinite(scale[1]))
+    double term = p->magnitude * p->scale[0] * p->scale[1];
+    if (!isfinite(p->magnitude) || !isfinite(p->scale[0]) || !isfinite(p->scale[1]))
         return;
-    double relative = expm1(log1p(growth) + (later + 2) * log1p(u));
-    s->leaves |= magnitude * scale[0] * (1 + growth) * (1 + u) > most;
-    s->error += relative * term + LEAST * (scale[1] + 1) * (1 + 2 * (later + 1) * u);
-    s->magnitude += term * (1 + relative) + LEAST * (scale[1] + 1);
+    double relative = expm1(log1p(p->growth) + p->roundings * log1p(u));
+    s->leaves |= p->magnitude * p->scale[0] * (1 + p->growth) * (1 + u) > most;
+    s->error += relative * term + p->lost * (1 + 2 * p->roundings * u);
+    s->magnitude += term * (1 + relative) + p->lost;
     s->leaves |= s->magnitude > most;
+}
+
+/* `later` pieces follow this one. */
+static struct piece piece_of(const struct hc_element *e, const struct hc_accumulator *accumulator,
+                             int64_t from, double later)
+{
+    double additions;
+    int64_t end = end_of(e->call, accumulator, from);
+    (void)hc_bound_products(e->call, accumulator, (double)(end - from), &additions);
+    struct piece p = {.magnitude = products_of(e, accumulator, from, end),
+                      .scale = {1, 1},
+                      .growth = hc_bound_growth_of(e->call, accumulator, additions),
+                      .roundings = later + 2};
+    if (accumulator->takes_scales) {
+        bool only = from == 0 && later == 0;
+        p.roundings = only ? 0 : later + 1;
+        p.lost = 2.5 * LEAST * ceil((double)(end - from) / accumulator->block);
+        return p;
+    }
+    p.scale[0] = scale_of(e, HC_GEMM_Q_A, from, false);
+    p.scale[1] = scale_of(e, HC_GEMM_Q_B, from, false);
+    p.lost = LEAST * (p.scale[1] + 1);
+    return p;
 }
 
 static struct sums sum_of(const struct hc_element *e, const struct hc_accumulator *accumulator)
 {
-    const struct hc_call *call = e->call;
-    const struct hc_gemm_q *p = &call->params.gemm_q;
-    const struct hc_tensor *a = &call->in[HC_GEMM_Q_A];
-    const struct hc_tensor *b = &call->in[HC_GEMM_Q_B];
-    int64_t m = e->index / b->shape[0];
-    int64_t n = e->index % b->shape[0];
-    int64_t k = a->shape[1];
+    int64_t k = e->call->in[HC_GEMM_Q_A].shape[1];
     struct sums s = {0};
     int64_t pieces = 0;
-    for (int64_t from = 0; from < k; from = hc_gemm_q_piece_end(p, from, k))
+    for (int64_t from = 0; from < k; from = end_of(e->call, accumulator, from))
         pieces++;
-    for (int64_t from = 0, end; from < k; from = end) {
-        double additions;
-        end = hc_gemm_q_piece_end(p, from, k);
-        (void)hc_bound_products(call, accumulator, (double)(end - from), &additions);
-        const double scale[] = {
-            scale_of(&call->in[HC_GEMM_Q_A_SCALES], m, from, (int64_t[]){p->a_rows, p->a_columns}),
-            scale_of(&call->in[HC_GEMM_Q_B_SCALES], n, from, (int64_t[]){p->b_rows, p->b_columns})};
-        add_piece(&s, products_of(e, accumulator->aligns_subnormals, from, end), scale,
-                  hc_bound_growth_of(call, accumulator, additions), (double)--pieces);
+    for (int64_t from = 0; from < k; from = end_of(e->call, accumulator, from)) {
+        struct piece p = piece_of(e, accumulator, from, (double)--pieces);
+        add_piece(&s, &p);
     }
     return s;
 }

@@ -48,6 +48,14 @@ static double bound_of(const struct hc_call *call, const struct hc_accumulator *
 }
 
 /* All terms are positive, and each operation errs upwards by all that it may. */
+static double ends(const struct hc_call *call, double acc, bool whole)
+{
+    double up = 1 + hc_format_unit(HC_FP32);
+    (void)call;
+    return whole ? (acc * (double)factors[0] * (double)factors[1] * up * up + (double)c[0]) * up
+                 : acc;
+}
+
 static double worst(const struct hc_call *call, const struct hc_accumulator *sums, bool whole)
 {
     const struct hc_gemm_q *p = &call->params.gemm_q;
@@ -63,9 +71,27 @@ static double worst(const struct hc_call *call, const struct hc_accumulator *sum
         double y = (double)b_scales[p->b_columns > 0 ? from / p->b_columns : 0];
         acc = (acc + sum * x * up * y) * up;
     }
-    if (whole)
-        acc = (acc * (double)factors[0] * (double)factors[1] * up * up + (double)c[0]) * up;
-    return acc;
+    return ends(call, acc, whole);
+}
+
+/* The same where the unit takes the scales, and pieces end at `promote` alone. */
+static double worst_scaled(const struct hc_call *call, const struct hc_accumulator *sums,
+                           bool whole)
+{
+    const struct hc_gemm_q *p = &call->params.gemm_q;
+    double up = 1 + hc_format_unit(HC_FP32);
+    double acc = 0;
+    int64_t length = p->promote > 0 ? p->promote : K;
+    for (int64_t from = 0; from < K; from += length) {
+        double sum = 0;
+        int64_t end = from + length < K ? from + length : K;
+        for (int64_t k = from; k < end; k++)
+            sum += hc_decode(HC_E4M3, a[k]) * hc_decode(HC_E4M3, b[k]) *
+                   (double)a_scales[k / p->a_columns] * (double)b_scales[k / p->b_columns];
+        sum *= 1 + hc_bound_growth(sums, (double)(end - from - 1));
+        acc = p->promote > 0 ? (acc + sum) * up : sum;
+    }
+    return ends(call, acc, whole);
 }
 
 static const struct hc_accumulator accumulators[] = {
@@ -87,6 +113,26 @@ Test(quant_gemm, the_bound_is_what_the_worst_roundings_come_to)
             cr_expect(error <= bound && error > 0.98 * bound, "%d, %d: error %g, bound %g", s, i,
                       error, bound);
         }
+}
+
+Test(quant_gemm, the_bound_of_a_unit_that_takes_the_scales_is_what_its_worst_roundings_come_to)
+{
+    static const struct hc_accumulator unit = {.precision = 24,
+                                               .block = 32,
+                                               .extra_bits = 2,
+                                               .truncates = true,
+                                               .aligns_subnormals = true,
+                                               .takes_scales = true};
+    static const struct hc_gemm_q blocks[] = {
+        {1, 32, 1, 32, 0}, {1, 32, 1, 32, 64}, {1, 16, 1, 16, 0}};
+    for (int i = 0; i < 6; i++) {
+        struct hc_call call = call_of(&blocks[i / 2], i % 2);
+        double want = hc_reference_value(&call, HC_GEMM_Q_OUT, 0).hi;
+        double error = worst_scaled(&call, &unit, i % 2) - want;
+        double bound = bound_of(&call, &unit);
+        cr_expect(error <= bound && error > 0.98 * bound, "%d: error %g, bound %g", i, error,
+                  bound);
+    }
 }
 
 /* P x leaves fp32, though P x y does not: the contract allows anything. */

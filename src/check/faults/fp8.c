@@ -97,6 +97,14 @@ static double unsigned_code(enum hc_format format, uint64_t code)
     return hc_decode(format, code & 0x7f);
 }
 
+static void ocp_codes(struct hc_call *call, double number)
+{
+    (void)number;
+    for (int slot = HC_GEMM_A; slot <= HC_GEMM_B; slot++)
+        if (hc_is_fnuz(call->in[slot].format))
+            call->in[slot].format = call->in[slot].format == HC_E4M3FNUZ ? HC_E4M3 : HC_E5M2;
+}
+
 /* Both factors are read as the first one is. */
 static void one_format(struct hc_call *call, double number)
 {
@@ -132,6 +140,13 @@ static const struct hc_fault faults[] = {
          "op/gemm/e4m3-fp32/*/subnormals op/gemm/e5m2-fp32/*/subnormals", subnormals_lost),
     READ("sign-lost", "the sign of fp8 is not read", "op/gemm/e4m3xe5m2-fp32/*/normal",
          unsigned_code),
+    {.name = "fp8-ocp-for-fnuz",
+     .title = "AMD's fp8 is taken for OCP's, whose numbers are twice as large",
+     .class_ = HC_FAULT_SPECIALS,
+     .ops = "gemm",
+     .patterns = "products/every-product-of-fp8 products/fp8-ends op/gemm/e4m3fnuz-fp32/*/normal "
+                 "op/gemm/e5m2fnuz-bf16/*/normal",
+     .change = ocp_codes},
     {.name = "fp8-one-format",
      .title = "the second factor is taken for the first one's fp8",
      .class_ = HC_FAULT_SPECIALS,

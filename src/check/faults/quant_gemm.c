@@ -66,7 +66,8 @@ static double one_block_on(const struct place *p, int codes)
     const struct hc_gemm_q *q = &p->call->params.gemm_q;
     int64_t columns = codes == HC_GEMM_Q_A ? q->a_columns : q->b_columns;
     int64_t row = codes == HC_GEMM_Q_A ? p->row : p->column;
-    return scale_of(p->call, codes, row, p->from + columns);
+    int64_t room = INT64_MAX - p->from;
+    return scale_of(p->call, codes, row, p->from + (columns < room ? columns : room));
 }
 
 static double first_of_all(const struct place *p, int codes)
@@ -200,6 +201,11 @@ static void never_promoted(struct hc_call *call, double number)
     call->params.gemm_q.promote = 0;
 }
 
+static void promoted_early(struct hc_call *call, double number)
+{
+    call->params.gemm_q.promote = (int64_t)number;
+}
+
 #define WAY(name_, title_, class__, patterns_, ...)                                                \
     {                                                                                              \
         .name = "codes-" name_, .title = (title_), .class_ = (class__), .ops = "gemm_q",           \
@@ -265,9 +271,17 @@ static const struct hc_fault faults[] = {
      .title = "a unit of 14 bits sums all terms in its own accumulator, whatever `promote` says",
      .class_ = HC_FAULT_ACCUMULATOR,
      .ops = "gemm_q",
-     .patterns = "products/fp8-accumulator-13-bits",
+     .patterns = "products/fp8-accumulator-13-bits units/codes-fp8-te-current",
      .backend = "sim-h100",
      .change = never_promoted},
+    {.name = "codes-promoted-early",
+     .title = "a unit that takes the scales of blocks promotes its sums every 64 products",
+     .class_ = HC_FAULT_ACCUMULATOR,
+     .ops = "gemm_q",
+     .patterns = "units/codes-mxfp8-rp units/codes-nvfp4",
+     .backend = "sim-b200",
+     .change = promoted_early,
+     .number = 64},
 };
 
 HC_FAULTS(quant_gemm, faults);

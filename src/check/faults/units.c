@@ -174,6 +174,7 @@ static const struct unit_fault b200_fp8_13 = {"b200-e4m3-fp32", as_on_hopper, fa
 static const struct unit_fault mi100_pairs = {"mi100-fp16-fp32", in_pairs, false};
 static const struct unit_fault mi250_keeps = {"mi250x-fp16-fp32", keeps_subnormals, false};
 static const struct unit_fault mi300_cuts = {"mi300x-fp16-fp32", cuts_c, false};
+static const struct unit_fault mi300_fp8_half = {"mi300x-fp8-fp32", half_a_piece, false};
 static const struct unit_fault x86_order = {"avx512bf16-bf16-fp32", first_first, false};
 static const struct unit_fault x86_sliver = {"avx512bf16-bf16-fp32", flushes_what_is_rounded,
                                              false};
@@ -227,6 +228,8 @@ static const struct hc_fault faults[] = {
         mi250_keeps),
     ROW("mi300-cuts", "MI300X cuts C where it should floor it", "sim-mi300", "fttn/rounds-c-down",
         mi300_cuts),
+    ROW("mi300-fp8-half-piece", "MI300X adds eight products of fp8 at once", "sim-mi300", "pieces",
+        mi300_fp8_half),
     ROW("vdpbf16ps-in-order", "VDPBF16PS adds the first product of a pair first", "sim-avx512bf16",
         "order", x86_order),
     ROW("vdpbf16ps-flushes-late", "VDPBF16PS is fmaf, and flushes", "sim-avx512bf16",

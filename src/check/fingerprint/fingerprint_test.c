@@ -41,15 +41,15 @@ static bool was_tried(const struct hc_unit *units, int i)
 static const struct {
     const char *name;
     struct hc_accumulator want;
-} accumulators[] = {{"v100-fp16-fp32", {24, 4, 0, true, false, true}},
-                    {"t4-fp16-fp32", {24, 8, 1, true, false, true}},
-                    {"h100mma-fp16-fp32", {24, 16, 2, true, false, true}},
-                    {"mi100-fp16-fp32", {24, 1, 0, false, false, false}},
-                    {"mi250x-fp16-fp32", {24, 1, 0, false, true, false}},
-                    {"mi300x-fp16-fp32", {24, 8, 1, true, false, true}},
-                    {"amx-bf16-fp32", {24, 1, 0, false, true, false}},
-                    {"avx512bf16-bf16-fp32", {24, 1, 0, false, true, false}},
-                    {"bfmmla-bf16-fp32", {24, 1, 24, true, true, false}}};
+} accumulators[] = {{"v100-fp16-fp32", {24, 4, 0, true, false, true, false}},
+                    {"t4-fp16-fp32", {24, 8, 1, true, false, true, false}},
+                    {"h100mma-fp16-fp32", {24, 16, 2, true, false, true, false}},
+                    {"mi100-fp16-fp32", {24, 1, 0, false, false, false, false}},
+                    {"mi250x-fp16-fp32", {24, 1, 0, false, true, false, false}},
+                    {"mi300x-fp16-fp32", {24, 8, 1, true, false, true, false}},
+                    {"amx-bf16-fp32", {24, 1, 0, false, true, false, false}},
+                    {"avx512bf16-bf16-fp32", {24, 1, 0, false, true, false, false}},
+                    {"bfmmla-bf16-fp32", {24, 1, 24, true, true, false, false}}};
 enum { ACCUMULATORS = sizeof accumulators / sizeof accumulators[0] };
 
 static int compare_accumulator(const struct hc_unit *u, const struct hc_fingerprint *f)

@@ -28,7 +28,7 @@ static void scales(enum hc_format format, int *huge, int *one)
     const struct hc_format_info *f = &hc_formats[format];
     bool wide = f->emax > 100;
     *huge = wide ? 60 : 2 * f->emax;
-    *one = wide ? -40 : format == HC_E4M3 ? 2 * (f->emin - 3) : 2 * f->emin;
+    *one = wide ? -40 : f->emax < 10 ? 2 * (f->emin - 3) : 2 * f->emin;
 }
 
 /* A unit keeps up to 25 bits below the huge one; one more, so that a sum of ones is no tie. */

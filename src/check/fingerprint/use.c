@@ -8,15 +8,15 @@
 
 static const struct hc_accumulator plain = {.precision = 24, .block = 1};
 
-const enum hc_format hc_fingerprint_formats[] = {HC_FP16, HC_BF16, HC_TF32,
-                                                 HC_E4M3, HC_E5M2, HC_FORMAT_COUNT};
+const enum hc_format hc_fingerprint_formats[] = {
+    HC_FP16, HC_BF16, HC_TF32, HC_E4M3, HC_E5M2, HC_E4M3FNUZ, HC_E5M2FNUZ, HC_FORMAT_COUNT};
 
 bool hc_fingerprint_usual(const struct hc_backend *backend, enum hc_format format)
 {
     bool names_it = false;
     for (int i = 0; backend->units && backend->units[i]; i++)
         names_it |= hc_model_fits(backend->units[i], format);
-    return !hc_is_fp8(format) || names_it || backend->free_order;
+    return !hc_is_fp8(format) || names_it || (backend->free_order && !hc_is_fnuz(format));
 }
 
 /* A call of gemm as the fingerprint makes it. */

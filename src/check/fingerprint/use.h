@@ -6,7 +6,7 @@
 
 /* The formats whose sums are probed where nobody names any, ended by HC_FORMAT_COUNT; and whether
    that one is, on this backend: fp8 only where it names a unit for it, or is somebody's own, which
-   may have one. */
+   may have one for OCP's. */
 extern const enum hc_format hc_fingerprint_formats[];
 bool hc_fingerprint_usual(const struct hc_backend *backend, enum hc_format format);
 

@@ -101,11 +101,13 @@ static void draw_data(const struct hc_call *call, int number, uint64_t seed)
         if (number == PAIRS && slot == 1)
             hc_boundary_codes(t->format, codes);
         for (int64_t i = 0; i < hc_tensor_count(t); i++) {
-            uint64_t bits = random_bits(t, seed, slot, i);
+            uint64_t bits;
             if (number == ALL_CODES && slot == 0)
                 bits = (uint64_t)i % 65536;
-            if (number == PAIRS && slot < 2)
+            else if (number == PAIRS && slot < 2)
                 bits = codes[(slot ? i : i / HC_BOUNDARY_CODES) % HC_BOUNDARY_CODES];
+            else
+                bits = random_bits(t, seed, slot, i);
             hc_tensor_set_bits(t, i, bits);
         }
     }

@@ -42,7 +42,7 @@ Test(calc, the_examples_of_the_help_run, .init = enter_folder)
         run_shell("$hc calc --help | sed -n '/^  halfcheck/,/^$/p' | "
                   "sed 's/^  halfcheck/\"$hc\"/' >examples; grep -c calc examples; sh -e examples");
     cr_expect_eq(ran->status, 0, "%s", ran->err);
-    cr_expect_eq(strncmp(ran->out, "3\n", 2), 0, "%s", ran->out);
+    cr_expect_eq(strncmp(ran->out, "4\n", 2), 0, "%s", ran->out);
 }
 
 Test(calc, bad_formulas_are_shown_with_a_caret, .init = enter_folder)

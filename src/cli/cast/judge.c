@@ -3,6 +3,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "op/wrap.h"
+
 /* The mistakes that give something else than the definition. */
 static uint64_t shows(const struct hc_cast_plan *plan, uint32_t input, uint32_t want)
 {
@@ -97,19 +99,29 @@ static int next(const struct hc_cast_judge *j, uint64_t used, long long *most)
     return best;
 }
 
+static void print_line(const char *text)
+{
+    printf("     ");
+    hc_print_wrapped(stdout, 5, 9, text);
+}
+
 void hc_cast_judge_explain(const struct hc_cast_judge *j)
 {
     uint64_t used = 0;
     long long explained;
+    char text[256];
     if (j->alone) {
-        printf("     %s, which explains all %lld answers\n",
-               hc_cast_mistakes[first_of(j->alone)].what, j->answers);
+        (void)snprintf(text, sizeof text, "%s, which explains all %lld answers",
+                       hc_cast_mistakes[first_of(j->alone)].what, j->answers);
+        print_line(text);
         return;
     }
     for (int m = next(j, used, &explained), times = 0; m >= 0 && times < 3; times++) {
-        printf("     %s%s, which explains %lld %s%s\n", times ? "and " : "",
-               hc_cast_mistakes[m].what, explained, times ? "more" : "of the wrong answers",
-               j->within >> m & 1 ? "" : "; but other answers are right and speak against it");
+        (void)snprintf(text, sizeof text, "%s%s, which explains %lld %s%s", times ? "and " : "",
+                       hc_cast_mistakes[m].what, explained, times ? "more" : "of the wrong answers",
+                       j->within >> m & 1 ? ""
+                                          : "; but other answers are right and speak against it");
+        print_line(text);
         used |= (uint64_t)1 << m;
         m = next(j, used, &explained);
     }

@@ -3,48 +3,16 @@
 #include <float.h>
 #include <math.h>
 
-#include "num/encode.h"
-
-static const struct hc_format_info *target(const struct hc_cast_plan *plan)
-{
-    return &hc_formats[plan->to];
-}
-
-/* The definition, of a number that lies lo's sign beside x. */
-static uint32_t right(const struct hc_cast_plan *plan, double x, double lo)
-{
-    return (uint32_t)hc_encode_as(target(plan), x, lo, plan->direction, plan->saturate);
-}
-
-static uint32_t sign_bit(const struct hc_cast_plan *plan)
-{
-    return target(plan)->sign ? (uint32_t)1 << (target(plan)->bits - 1) : 0;
-}
+#include "cli/cast/mistakes_inner.h"
 
 static uint32_t magnitude_of(const struct hc_cast_plan *plan, uint32_t code)
 {
     return code & ~sign_bit(plan);
 }
 
-/* A magnitude's code with the sign of x. */
-static uint32_t signed_as(const struct hc_cast_plan *plan, double x, uint32_t magnitude)
+static bool is_normal_finite(double x)
 {
-    return magnitude | (signbit(x) ? sign_bit(plan) : 0);
-}
-
-static uint32_t largest(const struct hc_cast_plan *plan, double x)
-{
-    return signed_as(plan, x, (uint32_t)hc_layout_of(target(plan)).largest);
-}
-
-static double max_of(const struct hc_cast_plan *plan)
-{
-    return hc_format_max(plan->to);
-}
-
-static double ulp_at_max(const struct hc_cast_plan *plan)
-{
-    return ldexp(1, target(plan)->emax - target(plan)->precision + 1);
+    return isfinite(x) && x != 0;
 }
 
 /* The format's ulp at x. */
@@ -53,11 +21,6 @@ static double ulp_at(const struct hc_cast_plan *plan, double x)
     int e = x == 0 ? target(plan)->emin : ilogb(x);
     e = e < target(plan)->emin ? target(plan)->emin : e;
     return ldexp(1, e - target(plan)->precision + 1);
-}
-
-static bool is_normal_finite(double x)
-{
-    return isfinite(x) && x != 0;
 }
 
 enum { AWAY, ZERO, UP };
@@ -79,18 +42,6 @@ static uint32_t directed(const struct hc_cast_plan *plan, int how, uint32_t inpu
     if (how == HC_DIRECTION_COUNT)
         other.direction = signbit(x) ? HC_DOWNWARD : HC_UPWARD;
     return right(&other, x, 0);
-}
-
-/* What is beyond the largest number by a step or more overflows. */
-static uint32_t truncated(const struct hc_cast_plan *plan, int how, uint32_t input, double x)
-{
-    (void)how;
-    (void)input;
-    if (!is_normal_finite(x))
-        return right(plan, x, 0);
-    if (fabs(x) >= max_of(plan) + ulp_at_max(plan))
-        return right(plan, copysign((double)INFINITY, x), 0);
-    return (uint32_t)hc_encode(plan->to, x, 0, HC_TOWARD_ZERO);
 }
 
 /* As a test of the fraction does that takes a number without hidden bit for one with it. */
@@ -174,55 +125,14 @@ static uint32_t half_of_tiny(const struct hc_cast_plan *plan, int how, uint32_t 
     return fabs(x) == (how == HALF ? half : below) ? signed_as(plan, x, 1) : right(plan, x, 0);
 }
 
-enum {
-    EARLY,
-    LATE,
-    NEXT,
-    CLAMPED,
-    UNCLAMPED,
-    CLAMPED_FINITE,
-    CLAMPED_INFINITE,
-    TO_NAN,
-    NEXT_TO_NAN
-};
-
-/* The finite numbers that overflow because they are rounded up, or that lie a step beyond. */
-static bool is_next_beyond(const struct hc_cast_plan *plan, int how, double size)
-{
-    double step = max_of(plan) + ulp_at_max(plan);
-    return how == NEXT ? size >= step && size < step + ulp_at_max(plan) / 2
-                       : size > max_of(plan) && size < step;
-}
-
-static uint32_t overflow(const struct hc_cast_plan *plan, int how, uint32_t input, double x)
-{
-    struct hc_cast_plan other = *plan;
-    double size = fabs(x);
-    (void)input;
-    other.saturate = how == CLAMPED || (how == CLAMPED_FINITE && !isinf(size)) ||
-                     (how == CLAMPED_INFINITE && isinf(size));
-    if (how == EARLY)
-        return size > max_of(plan) && !isinf(size) ? right(plan, copysign((double)INFINITY, x), 0)
-                                                   : right(plan, x, 0);
-    if (how == LATE || how == NEXT)
-        return is_next_beyond(plan, how, size) ? largest(plan, x) : right(plan, x, 0);
-    uint32_t code = right(&other, x, 0);
-    if (how != TO_NAN && how != NEXT_TO_NAN)
-        return code;
-    bool turns = how == TO_NAN || is_next_beyond(plan, how, size);
-    if (turns && target(plan)->special == HC_SPECIAL_IEEE && isinf(hc_decode(plan->to, code)))
-        return signed_as(plan, x, (uint32_t)hc_layout_of(target(plan)).nan);
-    return right(plan, x, 0);
-}
-
 enum { TO_MAX, TO_ZERO, TO_INFINITY, TO_PLUS_MAX, TO_PLUS_ZERO };
 
 static uint32_t of_nan(const struct hc_cast_plan *plan, int how, uint32_t input, double x)
 {
-    double numbers[] = {[TO_MAX] = max_of(plan),
+    double numbers[] = {[TO_MAX] = hc_format_max(plan->to),
                         [TO_ZERO] = 0,
                         [TO_INFINITY] = (double)INFINITY,
-                        [TO_PLUS_MAX] = max_of(plan),
+                        [TO_PLUS_MAX] = hc_format_max(plan->to),
                         [TO_PLUS_ZERO] = 0};
     (void)input;
     if (!isnan(x))
@@ -292,21 +202,27 @@ const struct hc_cast_mistake hc_cast_mistakes[] = {
     {"it rounds ties away from zero", ties, AWAY},
     {"it rounds ties toward zero", ties, ZERO},
     {"it rounds ties up", ties, UP},
-    {"it truncates", truncated, 0},
+    {"it truncates", hc_cast_truncated, 0},
     {"it rounds by way of fp16", by_way_of, HC_FP16},
     {"it rounds by way of bf16", by_way_of, HC_BF16},
     {"it rounds by way of tf32", by_way_of, HC_TF32},
     {"it cuts the input to bf16 first", cut_to, HC_BF16},
     {"it cuts the input to fp16 first", cut_to, HC_FP16},
-    {"it does not saturate", overflow, UNCLAMPED},
-    {"it saturates", overflow, CLAMPED},
-    {"it saturates what is finite and not infinity", overflow, CLAMPED_FINITE},
-    {"it saturates infinity and not what is finite", overflow, CLAMPED_INFINITE},
-    {"it decides about overflow before rounding", overflow, EARLY},
-    {"it sees an overflow only from one step beyond the largest number on", overflow, LATE},
-    {"it makes NaN of an overflow", overflow, TO_NAN},
-    {"it makes NaN of what rounding up carries beyond the largest number", overflow, NEXT_TO_NAN},
-    {"it makes the largest number of what is one step beyond it", overflow, NEXT},
+    {"it does not saturate", hc_cast_overflow, UNCLAMPED},
+    {"it saturates", hc_cast_overflow, CLAMPED},
+    {"it saturates what is finite and not infinity", hc_cast_overflow, CLAMPED_FINITE},
+    {"it saturates infinity and not what is finite", hc_cast_overflow, CLAMPED_INFINITE},
+    {"it decides about overflow before rounding", hc_cast_overflow, EARLY},
+    {"it sees an overflow only from one step beyond the largest number on", hc_cast_overflow, LATE},
+    {"it makes infinity or NaN of an overflow whatever the direction", hc_cast_undirected, 0},
+    {"it makes an overflow of the tie between the largest number and overflow", hc_cast_overflow,
+     TIE_BEYOND},
+    {"it makes the largest number of the tie between that and overflow", hc_cast_overflow,
+     TIE_WITHIN},
+    {"it makes NaN of an overflow", hc_cast_overflow, TO_NAN},
+    {"it makes NaN of what rounding up carries beyond the largest number", hc_cast_overflow,
+     NEXT_TO_NAN},
+    {"it makes the largest number of what is one step beyond it", hc_cast_overflow, NEXT},
     {"it makes the largest number of NaN", of_nan, TO_MAX},
     {"it makes 0 of NaN", of_nan, TO_ZERO},
     {"it makes the largest positive number of NaN of either sign", of_nan, TO_PLUS_MAX},

@@ -47,10 +47,12 @@ static void expect_all_shown(const struct hc_cast_plan *plan, uint64_t anywhere)
 
 Test(cast_inputs, of_16_bits_show_what_all_65536_show)
 {
-    for (int t = 0; t < 2 * TARGETS; t++)
+    for (int t = 0; t < 8 * TARGETS; t++)
         for (int from = HC_BF16; from <= HC_FP16; from++) {
-            struct hc_cast_plan plan = {
-                .to = targets[t / 2], .from = (enum hc_format)from, .saturate = t % 2 == 1};
+            struct hc_cast_plan plan = {.to = targets[t / 8],
+                                        .from = (enum hc_format)from,
+                                        .direction = (enum hc_direction)(t / 2 % 4),
+                                        .saturate = t % 2 == 1};
             uint64_t anywhere = 0;
             for (uint32_t i = 0; i < 65536; i++)
                 anywhere |= mistakes_that_show(&plan, i);
@@ -83,6 +85,7 @@ Test(cast_inputs, show_the_mistakes_that_are_known)
         "it forgets the bits behind the first one cut off",
         "it decides about overflow before rounding",
         "it sees an overflow only from one step beyond the largest number on",
+        "it makes an overflow of the tie between the largest number and overflow",
         "it rounds by way of fp16",
         "it rounds by way of bf16",
         "it loses the carry: a fraction of all ones becomes 0, and the exponent stays",
@@ -117,9 +120,15 @@ static bool alike(const struct hc_cast_plan *plan, const uint32_t *inputs, size_
 Test(cast_judge, names_each_mistake_from_its_answers)
 {
     static const struct hc_cast_plan plans[] = {
-        {.to = HC_E4M3, .from = HC_FP32},     {.to = HC_E5M2, .from = HC_FP16, .saturate = true},
-        {.to = HC_E5M2FNUZ, .from = HC_BF16}, {.to = HC_E2M1, .from = HC_FP32},
+        {.to = HC_E4M3, .from = HC_FP32},
+        {.to = HC_E5M2, .from = HC_FP16, .saturate = true},
+        {.to = HC_E5M2FNUZ, .from = HC_BF16},
+        {.to = HC_E2M1, .from = HC_FP32},
         {.to = HC_E8M0, .from = HC_BF16},
+        {.to = HC_E4M3, .from = HC_FP32, .direction = HC_TOWARD_ZERO},
+        {.to = HC_E4M3, .from = HC_BF16, .direction = HC_UPWARD, .saturate = true},
+        {.to = HC_E5M2, .from = HC_FP32, .direction = HC_DOWNWARD},
+        {.to = HC_UE4M3, .from = HC_FP16, .direction = HC_DOWNWARD},
     };
     int named = 0;
     for (size_t t = 0; t < sizeof plans / sizeof plans[0]; t++) {

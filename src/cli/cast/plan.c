@@ -23,7 +23,10 @@ static bool is_target(int format)
 
 static int no_format(const char *command, const char *name)
 {
-    struct hc_nearest nearest = hc_nearest_to(name, strlen(name));
+    /* PyTorch and ml_dtypes say float8_e4m3fn for OCP's e4m3, where AMD's is nearer by letters. */
+    const char *said = strncmp(name, "float8_", 7) == 0 ? name + 7 : name;
+    said = strcmp(said, "e4m3fn") == 0 ? hc_formats[HC_E4M3].name : said;
+    struct hc_nearest nearest = hc_nearest_to(said, strlen(said));
     for (int f = 0; f < HC_FORMAT_COUNT; f++)
         if (is_target(f))
             hc_nearest_try(&nearest, hc_formats[f].name);

@@ -47,7 +47,7 @@ Test(verify_cast, names_the_mistake_of_a_wrong_conversion, .init = need_python)
         {"via-fp16", "", "it rounds by way of fp16, which explains all"},
         {"via-bf16", "", "it rounds by way of bf16, which explains all"},
         {"early-overflow", "", "it decides about overflow before rounding, which explains all"},
-        {"late-overflow", "", "only from one step beyond the largest number on, which explains"},
+        {"late-overflow", "", "only from one step beyond the largest number on, which"},
         {"nan-to-max", "", "it makes the largest positive number of NaN of either sign, which"},
         {"flush", "", "it flushes subnormal results to 0, which explains all"},
         {"no-carry", "", "it loses the carry: a fraction of all ones becomes 0, and"},
@@ -66,6 +66,72 @@ Test(verify_cast, names_the_mistake_of_a_wrong_conversion, .init = need_python)
         cr_expect_eq(strncmp(ran->out, "FAIL cast/e4m3: answer ", 23), 0, "%s", ran->out);
         cr_expect_not_null(strstr(ran->out, rows[i].says), "%s: %s", rows[i].mistakes, ran->out);
     }
+}
+
+/* The words of a text with one blank between any two. */
+static void join_lines(const char *text, char *words, size_t room)
+{
+    size_t n = 0;
+    for (; *text && n + 2 < room; text++)
+        if (*text != ' ' && *text != '\n')
+            words[n++] = *text;
+        else if (n > 0 && words[n - 1] != ' ')
+            words[n++] = ' ';
+    words[n] = '\0';
+}
+
+/* Of the right answers to `cast`, edited by an awk program. */
+static const struct ran *run_edited(const char *cast, const char *edit)
+{
+    char line[512];
+    (void)snprintf(line, sizeof line,
+                   "$hc vectors --format %s | awk '{ %s; print }' | $hc verify cast/%.4s --strict",
+                   cast, edit, cast);
+    return run_shell(line);
+}
+
+Test(verify_cast, names_what_goes_wrong_at_the_brink_of_overflow, .init = enter_folder)
+{
+    static const struct {
+        const char *cast;
+        const char *edit;
+        const char *says;
+    } rows[] = {
+        /* 480 and more, of either sign, are NaN though 448 is what lies toward zero. */
+        {"e4m3 --round toward-zero",
+         "if ($1 ~ /^[4c]/ && substr($1, 2) >= \"3f00000\" || $1 ~ /^[5-7d-f]/) $2 = \"7f\"",
+         "it makes infinity or NaN of an overflow whatever the direction, which explains"},
+        {"e5m2 --round downward", "if ($1 >= \"47800000\" && $1 <= \"7f800000\") $2 = \"7c\"",
+         "it makes infinity or NaN of an overflow whatever the direction, which explains"},
+        {"e4m3", "if ($1 ~ /^[4c]3e80000/) $2 = \"7f\"",
+         "it makes an overflow of the tie between the largest number and overflow, which"},
+        {"e5m2", "if ($1 ~ /^[4c]7700000/) sub(\"c$\", \"b\")",
+         "it makes the largest number of the tie between that and overflow, which explains"},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        const struct ran *ran = run_edited(rows[i].cast, rows[i].edit);
+        char words[4096] = "";
+        cr_expect_eq(ran->status, 1, "%s: %s%s", rows[i].cast, ran->out, ran->err);
+        join_lines(ran->out, words, sizeof words);
+        cr_expect_not_null(strstr(words, rows[i].says), "%s: %s", rows[i].cast, ran->out);
+        cr_expect_not_null(strstr(words, "explains all"), "%s: %s", rows[i].cast, words);
+        cr_expect_null(strstr(words, "truncates"), "%s: %s", rows[i].cast, words);
+    }
+}
+
+/* The first line is one, for those who read it by program. */
+Test(verify_cast, says_what_went_wrong_in_lines_of_80_columns, .init = need_python)
+{
+    const struct ran *ran = run_conversion("e4m3", "", "no-carry nan-to-max");
+    const char *line = strchr(ran->out, '\n');
+    cr_assert(line && ran->status == 1, "%s%s", ran->out, ran->err);
+    for (; line[1]; line = strchr(line + 1, '\n'))
+        cr_expect_leq(strcspn(line + 1, "\n"), 80, "%s", ran->out);
+    cr_expect_not_null(
+        strstr(ran->out,
+               "     it loses the carry: a fraction of all ones becomes 0, and the exponent\n"
+               "         stays, which explains 540 of the wrong answers\n"),
+        "%s", ran->out);
 }
 
 Test(verify_cast, takes_vectors_and_lines_of_ones_own, .init = enter_folder)
@@ -103,6 +169,22 @@ Test(verify_cast, wants_every_answer_in_its_place, .init = enter_folder)
         const struct ran *ran = run_shell(line);
         cr_expect_eq(ran->status, 1, "%s", ran->out);
         cr_expect_not_null(strstr(ran->out, rows[i].says), "%s: %s", rows[i].edit, ran->out);
+    }
+}
+
+/* A code of 7 bits has no sign: ff is e4m3's NaN, and no code of ue4m3. */
+Test(verify_cast, refuses_a_byte_that_is_no_code_of_the_format, .init = enter_folder)
+{
+    static const char *const rows[][3] = {{"ue4m3", "7f$/ff", "want 7f (nan), got ff (no code)"},
+                                          {"e2m1", " 07$/ 17", "want 07 (6), got 17 (no code)"}};
+    for (int i = 0; i < 2; i++) {
+        char line[256];
+        (void)snprintf(line, sizeof line,
+                       "$hc vectors --format %s --from bf16 | sed 's/%s/' | $hc verify cast/%s",
+                       rows[i][0], rows[i][1], rows[i][0]);
+        const struct ran *ran = run_shell(line);
+        cr_expect_eq(ran->status, 1, "%s%s", ran->out, ran->err);
+        cr_expect_not_null(strstr(ran->out, rows[i][2]), "%s", ran->out);
     }
 }
 
@@ -147,6 +229,9 @@ Test(verify_cast, bad_lines_and_options_are_refused, .init = enter_folder)
     expect_refusal("$hc vectors --format e4m3 --kind every", "2^32");
     expect_refusal("$hc vectors e4m3", "options alone");
     expect_refusal("$hc gen cast/u8", "no format of one byte");
+    expect_refusal("$hc gen cast/e4m3fn", "did you mean 'e4m3'?");
+    expect_refusal("$hc vectors --format float8_e5m2", "did you mean 'e5m2'?");
+    expect_refusal("$hc vectors --format float8_e4m3fnuz", "did you mean 'e4m3fnuz'?");
     expect_refusal("$hc gen cast/e4m3 --steps 3", "--steps is not for cast/FORMAT");
     expect_refusal("$hc gen scaler/torch --saturate", "--saturate is not for scaler/RULE");
     expect_refusal("$hc verify scaler/torch --from fp16", "--from is not for scaler/RULE");

@@ -35,6 +35,17 @@ static int list_reports(FILE *out, const struct hc_inquiry *inquiry, enum fate f
     return count;
 }
 
+/* Of bugs that halfcheck found itself the source says so in its first words. */
+static int found_here(void)
+{
+    int n;
+    int count = 0;
+    const struct hc_report *reports = hc_reports(&n);
+    for (int i = 0; i < n; i++)
+        count += strncmp(reports[i].source, "found by halfcheck", 18) == 0;
+    return count;
+}
+
 static void print_wrong(FILE *out, const struct hc_inquiry *inquiry)
 {
     int count = 0;
@@ -67,6 +78,8 @@ static void print_reports(FILE *out, const struct hc_inquiry *inquiry)
                   list_reports(NULL, inquiry, JUDGED) + list_reports(NULL, inquiry, ELSEWHERE) +
                       list_reports(NULL, inquiry, LEFT_OUT),
                   list_reports(NULL, inquiry, JUDGED), inquiry->count);
+    (void)fprintf(out, " %d of them halfcheck found itself; no report of these was found.",
+                  found_here());
 }
 
 static void print_elsewhere(FILE *out, const struct hc_inquiry *inquiry)

@@ -99,59 +99,79 @@ static int calculate(struct hc_calc *calc, struct outputs *outputs,
     return status;
 }
 
+/* What is computed, in which formats, and which numbers are shown. */
+static int add_formula_options(struct hc_calc *calc, struct hc_calc_typed *typed,
+                               struct hc_option *options)
+{
+    const struct hc_option rows[] = {
+        {.name = "each",
+         .value = "FORMULA",
+         .text = &typed->each,
+         .help = "what every step does; it may read step, the number of the step"},
+        {.name = "steps",
+         .value = "N",
+         .text = &typed->steps,
+         .help = "steps of --each, up to 1e12 (default 100)"},
+        {.name = "in",
+         .value = "ARM,...",
+         .list = &typed->in,
+         .help = "FORMAT, FORMAT/STORAGE, or one of these and NAME=FORMAT for the formula's casts\n"
+                 "(default fp16,bf16,fp32)"},
+        {.name = "show",
+         .value = "EXPR,...",
+         .text = &typed->show,
+         .help = "expressions to show (default: what --each assigns, or else all names)"},
+        {.name = "every",
+         .value = "N",
+         .text = &typed->every,
+         .help = "show every Nth step (default: about twenty that tell most)"},
+        {.name = "hex", .flag = &calc->hex, .help = "print the bits of each number behind it"},
+        {.name = "digits",
+         .value = "N",
+         .count = &calc->digits,
+         .least = 1,
+         .most = HC_MAX_DIGITS,
+         .help = "significant digits (default: as many as tell numbers apart)"},
+    };
+    memcpy(options, rows, sizeof rows);
+    return sizeof rows / sizeof *rows;
+}
+
+/* Files, and a backend that computes, too. */
+static int add_output_options(struct hc_calc_typed *typed, struct outputs *outputs,
+                              struct hc_backend_options *backends, struct hc_option *options)
+{
+    const struct hc_option rows[] = {
+        {.include =
+             hc_backend_options(backends, HC_ONE_BACKEND,
+                                "compute on this backend, too, and compare each operation's bits")},
+        {.name = "plot",
+         .value = "FILE",
+         .text = &outputs->plot,
+         .help = "draw the numbers over the steps: FILE.png or FILE.svg"},
+        {.name = "json",
+         .value = "FILE",
+         .text = &outputs->json,
+         .help = "write all that is printed, with bits; with -, it goes to standard output and\n"
+                 "the table to standard error"},
+        {.name = "file",
+         .value = "FILE",
+         .text = &typed->file,
+         .help = "read FORMULA from a file, or with - from standard input"},
+    };
+    memcpy(options, rows, sizeof rows);
+    return sizeof rows / sizeof *rows;
+}
+
 static int run(int argc, char **argv)
 {
     struct hc_calc calc = {0};
     struct hc_calc_typed typed = {0};
     struct outputs outputs = {0};
     struct hc_backend_options backends;
-    const struct hc_option options[] = {
-        {.name = "each",
-         .value = "FORMULA",
-         .text = &typed.each,
-         .help = "what every step does; it may read step, the number of the step"},
-        {.name = "steps",
-         .value = "N",
-         .text = &typed.steps,
-         .help = "steps of --each, up to 1e12 (default 100)"},
-        {.name = "in",
-         .value = "ARM,...",
-         .list = &typed.in,
-         .help = "FORMAT, FORMAT/STORAGE, or one of these and NAME=FORMAT for the formula's casts\n"
-                 "(default fp16,bf16,fp32)"},
-        {.name = "show",
-         .value = "EXPR,...",
-         .text = &typed.show,
-         .help = "expressions to show (default: what --each assigns, or else all names)"},
-        {.name = "every",
-         .value = "N",
-         .text = &typed.every,
-         .help = "show every Nth step (default: about twenty that tell most)"},
-        {.name = "hex", .flag = &calc.hex, .help = "print the bits of each number behind it"},
-        {.name = "digits",
-         .value = "N",
-         .count = &calc.digits,
-         .least = 1,
-         .most = HC_MAX_DIGITS,
-         .help = "significant digits (default: as many as tell numbers apart)"},
-        {.include =
-             hc_backend_options(&backends, HC_ONE_BACKEND,
-                                "compute on this backend, too, and compare each operation's bits")},
-        {.name = "plot",
-         .value = "FILE",
-         .text = &outputs.plot,
-         .help = "draw the numbers over the steps: FILE.png or FILE.svg"},
-        {.name = "json",
-         .value = "FILE",
-         .text = &outputs.json,
-         .help = "write all that is printed, with bits; with -, it goes to standard output and\n"
-                 "the table to standard error"},
-        {.name = "file",
-         .value = "FILE",
-         .text = &typed.file,
-         .help = "read FORMULA from a file, or with - from standard input"},
-        {0},
-    };
+    struct hc_option options[HC_MAX_OPTIONS + 1] = {0};
+    int n = add_formula_options(&calc, &typed, options);
+    (void)add_output_options(&typed, &outputs, &backends, options + n);
     int words;
     int status;
     if (!hc_read_options(&hc_command_calc, options, argc, argv, &words, &status))
@@ -176,7 +196,8 @@ const struct hc_command hc_command_calc = {
         "  halfcheck calc 'bf16(1/3)' '1 + 1e-4'\n"
         "  halfcheck calc 'w = 1' --each 'w -= 1e-4' --steps 1000\n"
         "  halfcheck calc 'v = 1e-6; g = 1e-4' --each 'v = 0.999*v + 0.001*g*g' \\\n"
-        "      --steps 2000 --in bf16,fp32/bf16,fp32\n\n"
+        "      --steps 2000 --in bf16,fp32/bf16,fp32\n"
+        "  halfcheck calc 'fake_quantize(mx-floor, e4m3, [957, 1])' --in fp32\n\n"
         "A literal takes the format of what it meets. fp32/bf16 computes in fp32 and rounds\n"
         "to bf16 what is assigned, as op math does on devices. Several FORMULAs are lines of\n"
         "one; - reads it from standard input. docs/formulas.md describes the language.\n\n"

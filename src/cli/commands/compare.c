@@ -1,4 +1,3 @@
-#include <ctype.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -12,122 +11,10 @@
 #include "cli/training/folder.h"
 #include "cli/training/training_run.h"
 #include "op/text.h"
-#include "op/typed.h"
-#include "train/parallel/parallel.h"
-#include "train/update/recipe_fields.h"
 
 const struct hc_command hc_command_compare;
 
 static const char default_folder[] = "out/compare";
-
-/* The training on each of several backends. */
-static struct hc_training one_of_several[HC_MAX_BACKENDS];
-
-/* Once the data and the backends are there. */
-static void part(const struct hc_training *t)
-{
-    for (int b = 0; b < t->backend_count; b++) {
-        one_of_several[b] = *t;
-        one_of_several[b].backend = t->several[b];
-        one_of_several[b].backend_count = 0;
-        one_of_several[b].among_several = true;
-    }
-}
-
-/* The number of the backend that the base runs on: host, or the first. */
-static int base_backend(const struct hc_training *t)
-{
-    for (int b = 0; b < t->backend_count; b++)
-        if (strcmp(t->several[b]->name, "host") == 0)
-            return b;
-    return 0;
-}
-
-static bool chosen(const struct hc_comparison *c, const char *name)
-{
-    for (int i = 0; i < c->recipes; i++)
-        if (strcmp(c->recipe[i]->name, name) == 0)
-            return true;
-    return false;
-}
-
-/* `name` is `length` bytes long. */
-static enum hc_status choose(struct hc_comparison *c, const char *name, size_t length, int seeds)
-{
-    const struct hc_recipe *recipe = hc_training_recipe(c->training, name, length);
-    if (recipe == NULL)
-        return HC_INVALID;
-    /* hc_drift_check_ranks does this for the batches that drift cuts. */
-    if (!c->drift && hc_parallel_check(c->training->ranks > 1 ? c->training->ranks : 1, recipe,
-                                       c->training->batch) != HC_OK)
-        return HC_INVALID;
-    if (chosen(c, recipe->name))
-        return hc_fail(HC_INVALID, "recipe %s is named twice", recipe->name);
-    int backends = c->training->backend_count > 1 ? c->training->backend_count : 1;
-    if (c->recipes + backends > HC_MAX_COMPARED)
-        return hc_fail(HC_INVALID, "compare takes at most %d recipes%s", HC_MAX_COMPARED,
-                       backends > 1 ? " on all backends together" : "");
-    if (c->recipes == 0 || strcmp(recipe->name, "fp32") == 0)
-        c->base = c->recipes + base_backend(c->training);
-    for (int b = 0; b < backends; b++) {
-        c->on[c->recipes] = backends > 1 ? &one_of_several[b] : NULL;
-        c->recipe[c->recipes] = recipe;
-        c->seeds_of[c->recipes++] = seeds;
-    }
-    if (c->seeds < seeds)
-        c->seeds = seeds;
-    return HC_OK;
-}
-
-/* Chooses all that are not named yet, except tf32's on the CPU, where they are fp32's again. */
-static enum hc_status choose_all(struct hc_comparison *c, int seeds)
-{
-    int count;
-    enum hc_status status = HC_OK;
-    const struct hc_recipe *recipes = hc_recipes(&count);
-    bool host = c->training->backend->host_memory;
-    for (int i = 0; i < count && status == HC_OK; i++)
-        if (!chosen(c, recipes[i].name) && !(host && recipes[i].tf32))
-            status = choose(c, recipes[i].name, strlen(recipes[i].name), seeds);
-    return status;
-}
-
-/* `word` is R or R:N, and `length` bytes long; `seeds` stands for N where there is none. */
-static enum hc_status choose_word(struct hc_comparison *c, const char *word, size_t length,
-                                  int seeds)
-{
-    const char *colon = memchr(word, ':', length);
-    size_t name = colon == NULL ? length : (size_t)(colon - word);
-    if (colon != NULL) {
-        char *end;
-        long n = isdigit((unsigned char)colon[1]) ? strtol(colon + 1, &end, 10) : 0;
-        if (n < 1 || n > HC_MAX_SEEDS || end != word + length)
-            return hc_fail(HC_INVALID,
-                           "--recipes takes R or R:SEEDS, with 1 to %d seeds, not '%.*s'",
-                           HC_MAX_SEEDS, (int)length, word);
-        seeds = (int)n;
-    }
-    return name == 3 && memcmp(word, "all", 3) == 0 ? choose_all(c, seeds)
-                                                    : choose(c, word, name, seeds);
-}
-
-static enum hc_status choose_recipes(const char *list, struct hc_comparison *c, int seeds)
-{
-    if (list == NULL)
-        return hc_fail(HC_INVALID, "compare needs --recipes; see: halfcheck list recipes");
-    for (const char *at = list; at != NULL;) {
-        const char *word;
-        size_t length;
-        enum hc_status status = hc_list_next("--recipes", list, &at, &word, &length);
-        if (status == HC_OK)
-            status = choose_word(c, word, length, seeds);
-        if (status != HC_OK)
-            return status;
-    }
-    if (c->recipes < 2 && !c->drift)
-        return hc_fail(HC_INVALID, "compare needs two recipes or more");
-    return HC_OK;
-}
 
 /* The run resumes from its checkpoint, if there is one and --resume was given. Without --resume
    an old checkpoint is removed: a --resume after an interruption would take it for this
@@ -197,12 +84,11 @@ static int conclude(const struct hc_comparison *c, const char *folder)
     return hc_comparison_failures(c) == 0 ? HC_AS_CLAIMED : HC_CLAIM_FAILED;
 }
 
-static bool read_settings(struct hc_training *training, struct hc_comparison *c,
-                          const char **recipes, const char **ranks, int *seeds, int argc,
-                          char **argv, int *status)
+/* Which recipes are compared, and over how many seeds. */
+static int add_recipe_options(struct hc_comparison *c, const char **recipes, int *seeds,
+                              struct hc_option *options)
 {
-    int words;
-    struct hc_option options[HC_TRAINING_OPTIONS + 8] = {
+    const struct hc_option rows[] = {
         {.name = "recipes",
          .value = "R,R:N,...",
          .list = recipes,
@@ -221,37 +107,56 @@ static bool read_settings(struct hc_training *training, struct hc_comparison *c,
          .real = &c->margin,
          .least = 1e-6,
          .most = 100,
-         .help = "difference of accuracy up to which two recipes are equivalent (default 1)"}};
-    hc_training_options(training, options + 3);
+         .help = "difference of accuracy up to which two recipes are equivalent (default 1)"},
+    };
+    memcpy(options, rows, sizeof rows);
+    return sizeof rows / sizeof *rows;
+}
+
+/* Where the results go, and what is measured instead of accuracy. */
+static int add_drift_options(struct hc_training *training, struct hc_comparison *c,
+                             const char **ranks, struct hc_option *options)
+{
+    const struct hc_option rows[] = {
+        {.name = "out",
+         .value = "DIR",
+         .text = &training->out,
+         .help = "folder of the results; old ones are replaced (default out/compare)"},
+        {.name = "drift",
+         .flag = &c->drift,
+         .help = "instead of training to the end, measure how far each recipe drifts from\n"
+                 "fp64, and which of its roundings cause that"},
+        {.name = "steps",
+         .value = "N",
+         .count = &c->steps,
+         .least = 1,
+         .most = 1000,
+         .help = "steps of --drift, each with a tenth of --lr (default 10)"},
+        {.name = "ranks",
+         .value = "N,N,...",
+         .list = ranks,
+         .help = "of --drift: the same with each batch shared by so many ranks, such as 1,2,4,8;\n"
+                 "their average is a source of its own"},
+    };
+    memcpy(options, rows, sizeof rows);
+    return sizeof rows / sizeof *rows;
+}
+
+static bool read_settings(struct hc_training *training, struct hc_comparison *c,
+                          const char **recipes, const char **ranks, int *seeds, int argc,
+                          char **argv, int *status)
+{
+    int words;
+    struct hc_option options[HC_MAX_OPTIONS + 1] = {0};
+    int n = add_recipe_options(c, recipes, seeds, options);
+    hc_training_options(training, options + n);
     training->takes_several = true;
     (void)hc_backend_options(
         &training->backends, HC_TAKES_FALLBACK | HC_SEVERAL_BACKENDS | HC_HAS_ITS_OWN_SET,
         "the backends that train (default host; see halfcheck list backends).\n"
         "With several, each recipe runs on each, and the base on host or else\n"
         "on the first");
-    options[HC_TRAINING_OPTIONS + 3] = (struct hc_option){
-        .name = "out",
-        .value = "DIR",
-        .text = &training->out,
-        .help = "folder of the results; old ones are replaced (default out/compare)"};
-    options[HC_TRAINING_OPTIONS + 4] = (struct hc_option){
-        .name = "drift",
-        .flag = &c->drift,
-        .help = "instead of training to the end, measure how far each recipe drifts from\n"
-                "fp64, and which of its roundings cause that"};
-    options[HC_TRAINING_OPTIONS + 5] =
-        (struct hc_option){.name = "steps",
-                           .value = "N",
-                           .count = &c->steps,
-                           .least = 1,
-                           .most = 1000,
-                           .help = "steps of --drift, each with a tenth of --lr (default 10)"};
-    options[HC_TRAINING_OPTIONS + 6] = (struct hc_option){
-        .name = "ranks",
-        .value = "N,N,...",
-        .list = ranks,
-        .help = "of --drift: the same with each batch shared by so many ranks, such as 1,2,4,8;\n"
-                "their average is a source of its own"};
+    (void)add_drift_options(training, c, ranks, options + n + HC_TRAINING_OPTIONS);
     if (!hc_read_options(&hc_command_compare, options, argc, argv, &words, status))
         return false;
     if (words > 0)
@@ -272,13 +177,13 @@ static int run(int argc, char **argv)
         return status;
     const char *folder = training.out == NULL ? default_folder : training.out;
     if (hc_training_choose(&training) != HC_OK || hc_training_ranks(&training) != HC_OK ||
-        choose_recipes(recipes, &c, seeds) != HC_OK || hc_drift_read_ranks(ranks, &c) != HC_OK ||
-        hc_drift_check_ranks(&c) != HC_OK)
+        hc_comparison_choose(&c, recipes, seeds) != HC_OK ||
+        hc_drift_read_ranks(ranks, &c) != HC_OK || hc_drift_check_ranks(&c) != HC_OK)
         return hc_complain_message();
     training.ranks = c.drift ? 0 : training.ranks; /* those of a job do not share its steps */
     int lock = -1;
     enum hc_status opened = hc_training_open(&training, c.recipe, c.recipes);
-    part(&training);
+    hc_comparison_part(&training);
     if (opened != HC_OK || (hc_ranks_speaks() && hc_folder_lock(folder, &lock) != HC_OK))
         status = hc_complain_message();
     else if (c.drift)

@@ -17,10 +17,11 @@
 
 const struct hc_command hc_command_fingerprint;
 
-enum { INDENT = 17, FORMATS = 6, REASON = 512 };
+enum { INDENT = 17, FORMATS = 8, REASON = 512 };
 
-static const char usual[] = "fp16,bf16,tf32,e4m3,e5m2";
-static const enum hc_format taken[FORMATS] = {HC_FP16, HC_BF16, HC_TF32, HC_E4M3, HC_E5M2, HC_FP32};
+static const char usual[] = "fp16,bf16,tf32,e4m3,e5m2,e4m3fnuz,e5m2fnuz";
+static const enum hc_format taken[FORMATS] = {HC_FP16, HC_BF16,     HC_TF32,     HC_E4M3,
+                                              HC_E5M2, HC_E4M3FNUZ, HC_E5M2FNUZ, HC_FP32};
 
 struct work {
     struct hc_backend_options backends;
@@ -151,7 +152,7 @@ static enum hc_status read_formats(struct work *w)
         if (n == FORMATS)
             return hc_fail(HC_INVALID,
                            "--formats: '%.*s' is no format that gemm takes; there are: fp16, "
-                           "bf16, tf32, e4m3, e5m2, fp32",
+                           "bf16, tf32, e4m3, e5m2, e4m3fnuz, e5m2fnuz, fp32",
                            (int)length, name);
         for (int i = 0; i < w->format_count; i++)
             if (w->formats[i] == format)
@@ -195,9 +196,10 @@ static int run(int argc, char **argv)
         {.name = "formats",
          .value = "LIST",
          .text = &w.list,
-         .help = "the formats of the products' factors: fp16, bf16, tf32, e4m3, e5m2, fp32; tf32\n"
-                 "is fp32 that may be taken as such (default: fp16,bf16,tf32, and e4m3,e5m2 of a\n"
-                 "backend that names a unit for it, a program or a plug-in)"},
+         .help = "the formats of the products' factors: fp16, bf16, tf32, e4m3, e5m2, e4m3fnuz,\n"
+                 "e5m2fnuz, fp32; tf32 is fp32 that may be taken as such (default:\n"
+                 "fp16,bf16,tf32, and fp8 of a backend that names a unit for it; e4m3,e5m2 of a\n"
+                 "program or a plug-in, too)"},
         {.name = "json",
          .value = "FILE",
          .text = &w.json,

@@ -1,75 +1,106 @@
+#include <string.h>
+
 #include "cli/command.h"
 #include "cli/gate/gate_do.h"
 
 const struct hc_command hc_command_gate;
 
-static int run(int argc, char **argv)
+/* The options that say what is compared, and how. */
+static int add_comparison_options(struct hc_gate_wishes *w, struct hc_gate *gate,
+                                  struct hc_option *options)
 {
-    struct hc_gate_wishes w = {0};
-    struct hc_gate gate = {.growth = HC_GATE_GROWTH};
-    const struct hc_option options[] = {
+    const struct hc_option rows[] = {
         {.name = "baseline",
          .value = "FILE",
-         .text = &w.baseline,
+         .text = &w->baseline,
          .help = "the record to compare with"},
         {.name = "growth",
          .value = "X",
-         .real = &gate.growth,
+         .real = &gate->growth,
          .least = 1,
          .most = 1e6,
          .help = "let the error of a passing result be up to X times the baseline's\n"
                  "(default 2, which is one bit of the headroom)"},
         {.name = "margin",
          .value = "POINTS",
-         .real = &gate.margin,
+         .real = &gate->margin,
          .least = 1e-6,
          .most = 100,
          .help = "of trainings: the loss of accuracy that does not matter (default 0.5)"},
         {.name = "target",
          .value = "PERCENT",
-         .real = &gate.target,
+         .real = &gate->target,
          .least = 1e-6,
          .most = 100,
          .help = "of trainings: the accuracy to which epochs are counted (default: the\n"
                  "median of the baseline's, less the margin)"},
+    };
+    memcpy(options, rows, sizeof rows);
+    return sizeof rows / sizeof *rows;
+}
+
+/* The options that say what is accepted. */
+static int add_allowance_options(struct hc_gate_wishes *w, struct hc_option *options)
+{
+    const struct hc_option rows[] = {
         {.name = "allow",
          .value = "KIND",
-         .words = &w.allow,
+         .words = &w->allow,
          .help = "accept findings of this kind, one of those that could not be compared;\n"
                  "may be given more than once"},
         {.name = "allowances",
          .value = "FILE",
-         .text = &w.allowances,
+         .text = &w->allowances,
          .help = "what is accepted for a while; see below (default: the baseline's name\n"
                  "and .allow, if there is such a file)"},
         {.name = "today",
          .value = "DATE",
-         .text = &w.today,
+         .text = &w->today,
          .help = "the date for which allowances are judged, YYYY-MM-DD (default: the\n"
                  "date in UTC); a later one shows what will expire"},
+    };
+    memcpy(options, rows, sizeof rows);
+    return sizeof rows / sizeof *rows;
+}
+
+/* The options that say what is printed and written. */
+static int add_output_options(struct hc_gate_wishes *w, struct hc_option *options)
+{
+    const struct hc_option rows[] = {
         {.name = "update",
-         .flag = &w.update,
+         .flag = &w->update,
          .help = "show what is another, then make RECORD the new baseline FILE, which need\n"
                  "not exist yet"},
         {.name = "json",
          .value = "FILE",
-         .text = &w.json,
+         .text = &w->json,
          .help = "write the findings as JSON; - is standard output"},
         {.name = "junit",
          .value = "FILE",
-         .text = &w.junit,
+         .text = &w->junit,
          .help = "write them as JUnit's XML, a test case a family; - is standard output"},
         {.name = "github",
-         .flag = &w.github,
+         .flag = &w->github,
          .help = "print annotations for GitHub, and append a summary in Markdown to the\n"
                  "file that $GITHUB_STEP_SUMMARY names"},
         {.name = "github-summary",
          .value = "FILE",
-         .text = &w.summary,
+         .text = &w->summary,
          .help = "the file for that summary, with --github"},
-        {.name = "all", .flag = &w.every, .help = "list every finding, even if many are alike"},
-        {0},
+        {.name = "all", .flag = &w->every, .help = "list every finding, even if many are alike"},
     };
+    memcpy(options, rows, sizeof rows);
+    return sizeof rows / sizeof *rows;
+}
+
+static int run(int argc, char **argv)
+{
+    struct hc_gate_wishes w = {0};
+    struct hc_gate gate = {.growth = HC_GATE_GROWTH};
+    struct hc_option options[HC_MAX_OPTIONS + 1] = {0};
+    int n = add_comparison_options(&w, &gate, options);
+    n += add_allowance_options(&w, options + n);
+    (void)add_output_options(&w, options + n);
     int words;
     int status;
     if (!hc_read_options(&hc_command_gate, options, argc, argv, &words, &status))

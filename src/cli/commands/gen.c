@@ -1,4 +1,4 @@
-#include <stddef.h>
+#include <string.h>
 
 #include "cli/cast/plan.h"
 #include "cli/scale/plan.h"
@@ -25,72 +25,100 @@ static bool takes(const struct hc_subject *subject, const struct hc_gen *gen)
     return true;
 }
 
-static int run(int argc, char **argv)
+/* The options of scaler/RULE. --seed is scale/RULE's, too. */
+static int add_scaler_options(struct hc_gen *gen, struct hc_option *options)
 {
-    struct hc_gen gen = {.kind = -1, .from = -1, .direction = -1, .codes = -1};
-    const struct hc_option options[] = {
+    const struct hc_option rows[] = {
         {.name = "seed",
          .value = "N",
-         .seed = &gen.seed,
-         .help = "scaler/: seed of the random part of the trace (default 0)"},
+         .seed = &gen->seed,
+         .help = "scale/, scaler/: seed of the random part of the trace (default 0)"},
         {.name = "steps",
          .value = "N",
-         .count = &gen.steps,
+         .count = &gen->steps,
          .least = 1,
          .most = HC_PLAN_STEPS,
          .help = "scaler/: length of the trace (default: as long as it takes)"},
         {.name = "interval",
          .value = "N",
-         .count = &gen.interval,
+         .count = &gen->interval,
          .least = 0,
          .most = HC_PLAN_INTERVAL,
          .help = "scaler/: clean steps before growth (default 0: the rule's own number)"},
         {.name = "initial",
          .value = "X",
-         .real = &gen.initial,
+         .real = &gen->initial,
          .least = 0x1p-1074,
          .most = 0x1p1023,
          .help = "scaler/: the first scale, a power of two (default: the rule's own)"},
+    };
+    memcpy(options, rows, sizeof rows);
+    return sizeof rows / sizeof *rows;
+}
+
+/* The options of cast/FORMAT. --from is scale/RULE's, too. */
+static int add_cast_options(struct hc_gen *gen, struct hc_option *options)
+{
+    const struct hc_option rows[] = {
         {.name = "kind",
          .value = "K",
-         .choice = &gen.kind,
+         .choice = &gen->kind,
          .choices = hc_cast_kinds,
          .help = "cast/: which inputs, all, ties, specials or every (default all)"},
         {.name = "from",
          .value = "FORMAT",
-         .choice = &gen.from,
+         .choice = &gen->from,
          .choices = hc_cast_sources,
          .help = "cast/, scale/: the format of the inputs, fp32, fp16 or bf16 (default fp32)"},
         {.name = "round",
          .value = "DIRECTION",
-         .choice = &gen.direction,
+         .choice = &gen->direction,
          .choices = hc_cast_directions,
          .help = "cast/: nearest, toward-zero, upward or downward (default nearest)"},
         {.name = "saturate",
-         .flag = &gen.saturate,
+         .flag = &gen->saturate,
          .help = "cast/: overflow and infinity become the largest number"},
+    };
+    memcpy(options, rows, sizeof rows);
+    return sizeof rows / sizeof *rows;
+}
+
+/* The options that scale/RULE alone has. */
+static int add_scale_options(struct hc_gen *gen, struct hc_option *options)
+{
+    const struct hc_option rows[] = {
         {.name = "codes",
          .value = "F",
-         .choice = &gen.codes,
+         .choice = &gen->codes,
          .choices = hc_scale_code_names,
          .help = "scale/: format of the codes (default e4m3, nvfp4's e2m1)"},
         {.name = "window",
          .value = "N",
-         .count = &gen.window,
+         .count = &gen->window,
          .least = 1,
          .most = HC_SCALE_WINDOW,
          .help = "scale/: amaxes in the history (default 4)"},
         {.name = "margin",
          .value = "N",
-         .count = &gen.margin,
+         .count = &gen->margin,
          .least = 0,
          .most = HC_SCALE_MARGIN,
          .help = "scale/: powers of two below the largest code (default 0)"},
         {.name = "most-recent",
-         .flag = &gen.most_recent,
+         .flag = &gen->most_recent,
          .help = "scale/: the last amax alone, not the largest of the history"},
-        {0},
     };
+    memcpy(options, rows, sizeof rows);
+    return sizeof rows / sizeof *rows;
+}
+
+static int run(int argc, char **argv)
+{
+    struct hc_gen gen = {.kind = -1, .from = -1, .direction = -1, .codes = -1};
+    struct hc_option options[HC_MAX_OPTIONS + 1] = {0};
+    int n = add_scaler_options(&gen, options);
+    n += add_cast_options(&gen, options + n);
+    (void)add_scale_options(&gen, options + n);
     int words;
     int status;
     if (!hc_read_options(&hc_command_gen, options, argc, argv, &words, &status))
@@ -111,7 +139,10 @@ const struct hc_command hc_command_gen = {
         "cast/FORMAT: a conversion to a format of one byte. A line is the bits of an input in\n"
         "hexadecimal digits. The program prints it again with the code behind it:\n\n"
         "  halfcheck gen cast/e4m3 --saturate | ./my-cast | halfcheck verify cast/e4m3\n\n"
-        "halfcheck help vectors says which inputs these are.\n\n"
+        "halfcheck help vectors says which inputs these are. With --round toward-zero, and for\n"
+        "a negative number upward or a positive one downward, what is finite and beyond the\n"
+        "largest number becomes the largest number, as in IEEE 754; an infinity becomes what\n"
+        "it becomes by rounding to nearest.\n\n"
         "scale/RULE: a rule for the scales of tensors below half (halfcheck list scales). All\n"
         "numbers are bits, in hexadecimal digits. A line is one of\n\n"
         "  INDEX AMAX                   rules of one fp32 scale, and steps of a history\n"

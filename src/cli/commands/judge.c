@@ -221,7 +221,8 @@ static int run(int argc, char **argv)
         {.name = "set",
          .value = "NAME=VALUE",
          .words = &words.set,
-         .help = "a parameter (pad=1), or an element of a small input (lr=1e-3)"},
+         .help = "a parameter (pad=1), an element of a small input (lr=1e-3), or what the "
+                 "bytes of an input or output are (codes=e2m1)"},
         {.name = "layout",
          .value = "LAYOUT",
          .choice = &words.layout,

@@ -1,3 +1,5 @@
+#include <string.h>
+
 #include "cli/command.h"
 #include "cli/ranks/ranks.h"
 #include "cli/run/fingerprints.h"
@@ -8,10 +10,11 @@
 
 const struct hc_command hc_command_run;
 
-static bool read_settings(struct hc_run_command *s, int argc, char **argv, int *status)
+/* The options that say which cases run, and how. */
+static int add_case_options(struct hc_run_command *s, struct hc_option *options)
 {
     struct hc_run_settings *set = &s->settings;
-    const struct hc_option options[] = {
+    const struct hc_option rows[] = {
         {.include = hc_backend_options(
              &set->backends, HC_SEVERAL_BACKENDS | HC_TAKES_ORDER | HC_TAKES_FALLBACK,
              "run on these backends (default: all that can run here, except\n"
@@ -55,6 +58,15 @@ static bool read_settings(struct hc_run_command *s, int argc, char **argv, int *
          .text = &set->times,
          .help = "part the cases by the seconds that this record says, the same for all shards\n"
                  "or ranks"},
+    };
+    memcpy(options, rows, sizeof rows);
+    return sizeof rows / sizeof *rows;
+}
+
+/* The options that say what is written and printed, and which fault is planted. */
+static int add_output_options(struct hc_run_settings *set, struct hc_option *options)
+{
+    const struct hc_option rows[] = {
         {.name = "json",
          .value = "FILE",
          .text = &set->json,
@@ -77,8 +89,16 @@ static bool read_settings(struct hc_run_command *s, int argc, char **argv, int *
          .text = &set->fault,
          .help = "plant this defect in the backend that it belongs to, and run only there\n"
                  "(see halfcheck list faults)"},
-        {0},
     };
+    memcpy(options, rows, sizeof rows);
+    return sizeof rows / sizeof *rows;
+}
+
+static bool read_settings(struct hc_run_command *s, int argc, char **argv, int *status)
+{
+    struct hc_option options[HC_MAX_OPTIONS + 1] = {0};
+    int n = add_case_options(s, options);
+    (void)add_output_options(&s->settings, options + n);
     s->options.patterns = (const char *const *)argv + 1;
     return hc_read_options(&hc_command_run, options, argc, argv, &s->options.pattern_count, status);
 }

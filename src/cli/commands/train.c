@@ -95,56 +95,62 @@ static enum hc_status read_dumps(const char *text, struct hc_training *t)
     return HC_OK;
 }
 
+static bool read_settings(struct hc_training *training, const char **recipe, const char **dumps,
+                          int argc, char **argv, int *status)
+{
+    int words;
+    struct hc_option options[HC_MAX_OPTIONS + 1] = {
+        {.name = "recipe",
+         .value = "R",
+         .text = recipe,
+         .help = "the precision recipe (see halfcheck list recipes); overrides may follow it:\n"
+                 "fastai-004b+loss_scale=65536"}};
+    const struct hc_option own[] = {
+        {.name = "out",
+         .value = "DIR",
+         .text = &training->out,
+         .help = "folder of the results; old ones are replaced (default out/RECIPE-seedN)"},
+        {.name = "lr-find",
+         .flag = &training->lr_find,
+         .help = "instead of training, draw the loss while the learning rate grows from\n"
+                 "1e-7 to 10 in 100 steps or until the loss diverges, and suggest one"},
+        {.name = "dump",
+         .value = "STEPS",
+         .list = dumps,
+         .help = "write step-STEP.safetensors of these steps, counted from 0: weights, batch,\n"
+                 "activations, gradients, optimizer state and scale, under PyTorch's names"},
+        {.name = "load",
+         .value = "FILE",
+         .text = &training->load,
+         .help = "begin with the weights, optimizer state, scale and step in this file of\n"
+                 "safetensors: a step file, a state_dict of PyTorch or a checkpoint"},
+        {.name = "ranks",
+         .value = "N",
+         .count = &training->ranks,
+         .least = 1,
+         .most = HC_MAX_THREAD_RANKS,
+         .help = "data parallel: so many ranks, threads of this process, share "
+                 "each batch\n(default 1); under mpirun or srun there are as many "
+                 "as those start"},
+    };
+    hc_training_options(training, options + 1);
+    memcpy(options + 1 + HC_TRAINING_OPTIONS, own, sizeof own);
+    if (!hc_read_options(&hc_command_train, options, argc, argv, &words, status))
+        return false;
+    if (words > 0)
+        *status = hc_complain("train takes no argument '%s'; see: halfcheck train --help", argv[1]);
+    return words == 0;
+}
+
 static int run(int argc, char **argv)
 {
     int status;
-    int words;
     const char *recipe = NULL;
     const char *dumps = "";
     struct hc_training training;
     struct hc_training_run one = {0};
-    struct hc_option options[HC_TRAINING_OPTIONS + 7] = {
-        {.name = "recipe",
-         .value = "R",
-         .text = &recipe,
-         .help = "the precision recipe (see halfcheck list recipes); overrides may follow it:\n"
-                 "fastai-004b+loss_scale=65536"}};
-    hc_training_options(&training, options + 1);
-    options[HC_TRAINING_OPTIONS + 1] = (struct hc_option){
-        .name = "out",
-        .value = "DIR",
-        .text = &training.out,
-        .help = "folder of the results; old ones are replaced (default out/RECIPE-seedN)"};
-    options[HC_TRAINING_OPTIONS + 2] = (struct hc_option){
-        .name = "lr-find",
-        .flag = &training.lr_find,
-        .help = "instead of training, draw the loss while the learning rate grows from\n"
-                "1e-7 to 10 in 100 steps or until the loss diverges, and suggest one"};
-    options[HC_TRAINING_OPTIONS + 3] = (struct hc_option){
-        .name = "dump",
-        .value = "STEPS",
-        .list = &dumps,
-        .help = "write step-STEP.safetensors of these steps, counted from 0: weights, batch,\n"
-                "activations, gradients, optimizer state and scale, under PyTorch's names"};
-    options[HC_TRAINING_OPTIONS + 4] = (struct hc_option){
-        .name = "load",
-        .value = "FILE",
-        .text = &training.load,
-        .help = "begin with the weights, optimizer state, scale and step in this file of\n"
-                "safetensors: a step file, a state_dict of PyTorch or a checkpoint"};
-    options[HC_TRAINING_OPTIONS + 5] = (struct hc_option){
-        .name = "ranks",
-        .value = "N",
-        .count = &training.ranks,
-        .least = 1,
-        .most = HC_MAX_THREAD_RANKS,
-        .help = "data parallel: so many ranks, threads of this process, share "
-                "each batch\n(default 1); under mpirun or srun there are as many "
-                "as those start"};
-    if (!hc_read_options(&hc_command_train, options, argc, argv, &words, &status))
+    if (!read_settings(&training, &recipe, &dumps, argc, argv, &status))
         return status;
-    if (words > 0)
-        return hc_complain("train takes no argument '%s'; see: halfcheck train --help", argv[1]);
     if (read_dumps(dumps, &training) != HC_OK || prepare(&training, recipe, &one) != HC_OK)
         return hc_complain_message();
     if (hc_training_open(&training, &one.recipe, 1) != HC_OK)

@@ -106,7 +106,10 @@ const struct hc_command hc_command_vectors = {
         "negative number in a format without a sign, and 0 in e8m0.\n\n"
         "Without --saturate, overflow and infinity become infinity, or NaN if the format has\n"
         "no infinity, or the largest number if it has neither. Overflow is what is beyond the\n"
-        "largest number after rounding.\n\n"
+        "largest number after rounding. With --round toward-zero, and for a negative number\n"
+        "upward or a positive one downward, what is finite and beyond the largest number\n"
+        "becomes the largest number, as in IEEE 754; an infinity becomes what it becomes by\n"
+        "rounding to nearest.\n\n"
         "To have a conversion judged, and its mistake named, use halfcheck gen and verify.",
     .run = run,
 };

@@ -41,6 +41,25 @@ static void add_numbers(struct texts *texts, const struct hc_question *q)
     }
 }
 
+/* Inputs are kept, the judged output, and outputs whose shape says what is computed. */
+static bool is_kept(const struct hc_cut *cut, int slot)
+{
+    const struct hc_call *call = &cut->call;
+    int out = slot - hc_ops[call->op].inputs;
+    return hc_slot_tensor_const(call, slot)->data &&
+           (out < 0 || out == cut->out || hc_slot(call->op, slot)->size == HC_SIZE_RULE);
+}
+
+/* Formats of less than 8 bits, which a file holds as bytes. */
+static void add_formats(struct texts *texts, const struct hc_cut *cut)
+{
+    for (int s = 0; s < hc_slot_count(cut->call.op); s++) {
+        const struct hc_format_info *f = &hc_formats[hc_slot_tensor_const(&cut->call, s)->format];
+        if (is_kept(cut, s) && f->bytes == 1 && f->bits < 8)
+            add_text(texts, HC_CASE_SET, hc_slot(cut->call.op, s)->name, f->name);
+    }
+}
+
 static void add_texts(struct texts *texts, const struct hc_answer *answer, const struct hc_cut *cut)
 {
     const struct hc_question *q = answer->question;
@@ -64,6 +83,7 @@ static void add_texts(struct texts *texts, const struct hc_answer *answer, const
         add_text(texts, HC_CASE_SET, p->name, text);
     }
     add_numbers(texts, q);
+    add_formats(texts, cut);
 }
 
 /* The tensor in the files' layout; false if there is no memory. The caller frees *block. */
@@ -81,7 +101,6 @@ static bool in_layout(const struct hc_call *call, bool nchw, struct hc_tensor *t
     return to.data != NULL;
 }
 
-/* Inputs, and the judged output alone. */
 static enum hc_status write_case(const struct hc_answer *answer, const struct hc_cut *cut,
                                  const char *path)
 {
@@ -90,10 +109,9 @@ static enum hc_status write_case(const struct hc_answer *answer, const struct hc
     int count = 0;
     bool good = true;
     for (int s = 0; s < hc_slot_count(cut->call.op); s++) {
-        bool judged = s == hc_ops[cut->call.op].inputs + cut->out;
         struct hc_named_tensor one = {.name = hc_slot(cut->call.op, s)->name,
                                       .tensor = *hc_slot_tensor_const(&cut->call, s)};
-        if (!one.tensor.data || (s >= hc_ops[cut->call.op].inputs && !judged))
+        if (!is_kept(cut, s))
             continue;
         good = in_layout(&cut->call, answer->question->nchw, &one.tensor, &blocks[count]) && good;
         tensors[count++] = one;

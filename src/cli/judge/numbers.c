@@ -77,6 +77,9 @@ enum hc_status hc_question_set(struct hc_question *q, const char *name, const ch
     bool parameter = false;
     for (const struct hc_param *p = hc_op_params(q->call.op); p->name; p++)
         parameter = parameter || strcmp(p->name, name) == 0;
+    int codes = parameter || slot >= 0 ? -1 : hc_question_slot(q->call.op, name);
+    if (codes >= 0)
+        return hc_question_format(q, codes, value);
     if (parameter || slot < 0)
         return hc_param_read(q->call.op, &q->call.params, name, value);
     double number = strtod(value, &end);

@@ -184,8 +184,11 @@ static enum hc_status ask(struct hc_question *q, const struct hc_question_words 
     if (status == HC_OK && hc_call_check(&q->call) != HC_OK) {
         char line[256];
         (void)snprintf(line, sizeof line, "%s", hc_message());
-        status = hc_fail(HC_INVALID, "%s%s", line,
-                         q->nchw && strchr(line, '[') ? " (with channels last)" : "");
+        const char *bytes = hc_question_bytes(&q->call);
+        status = hc_fail(HC_INVALID, "%s%s%s%s%s", line,
+                         q->nchw && strchr(line, '[') ? " (with channels last)" : "",
+                         bytes ? "; say what the bytes are: --set " : "", bytes ? bytes : "",
+                         bytes ? "=FORMAT" : "");
     }
     return status == HC_OK && file ? hc_kept_element(q, file) : status;
 }

@@ -71,7 +71,15 @@ enum hc_status hc_kept_op(struct hc_question *q, const struct hc_tensor_file *fi
 enum hc_status hc_kept_layout(struct hc_question *q, const struct hc_tensor_file *file, int layout);
 enum hc_status hc_kept_element(struct hc_question *q, const struct hc_tensor_file *file);
 
-/* Sets a parameter, or an element of a small input: "lr", "s" (numbers.c). */
+/* The slot of this name, -1: none. A slot that takes codes and was given bytes, or NULL. And what
+   says that the bytes are codes of the format that `value` names; HC_INVALID where they cannot be
+   (all in codes.c). */
+int hc_question_slot(enum hc_op op, const char *name);
+const char *hc_question_bytes(const struct hc_call *call);
+enum hc_status hc_question_format(struct hc_question *q, int slot, const char *value);
+
+/* Sets a parameter, or an element of a small input: "lr", "s" (numbers.c), or the format of a
+   tensor of codes: "codes". */
 enum hc_status hc_question_set(struct hc_question *q, const char *name, const char *value);
 
 /* Whether a tensor of the call is an image, or filters, whose channels come first in files. */

@@ -136,15 +136,18 @@ static enum hc_status fill(struct hc_question *q, const struct hc_words *words, 
 }
 
 /* Takes the tensors of one file that are named as slots. Others are left alone. */
-static void fill_by_name(struct hc_question *q, const struct hc_tensor_file *file)
+static enum hc_status fill_by_name(struct hc_question *q, const struct hc_tensor_file *file,
+                                   const char *path)
 {
+    enum hc_status status = HC_OK;
     for (int s = 0; s < hc_slot_count(q->call.op); s++) {
-        const struct hc_tensor *t = hc_tensor_file_find(file, hc_slot(q->call.op, s)->name);
+        const char *slot = hc_slot(q->call.op, s)->name;
         struct hc_tensor *to = hc_slot_tensor(&q->call, s);
-        if (!t || to->data)
-            continue;
-        *to = t->rank ? *t : hc_tensor1(t->format, 1, t->data);
+        for (int i = 0; i < file->count && !to->data && status == HC_OK; i++)
+            if (strcmp(file->tensors[i].name, slot) == 0)
+                status = take(file, path, slot, slot, to);
     }
+    return status;
 }
 
 /* Gives an output memory of its own where the same tensor was given for another slot, too. */
@@ -176,7 +179,7 @@ enum hc_status hc_question_fill(struct hc_question *q, const struct hc_question_
     if (status == HC_OK && words->tensors) {
         status = hc_question_file(q, words->tensors, &file);
         if (status == HC_OK)
-            fill_by_name(q, file);
+            status = fill_by_name(q, file, words->tensors);
     }
     for (int o = 0; o < all - inputs; o++)
         q->given[o] = q->call.out[o].data != NULL;

@@ -5,143 +5,9 @@
 #include <string.h>
 
 #include "cli/judge_step/passes.h"
+#include "cli/judge_step/step_optimizer.h"
 
 static const char stage[] = "update";
-
-/* A step's optimizer, as the metadata say. */
-struct optimizer {
-    enum hc_op op;
-    double hyper[HC_HYPER_COUNT];
-    bool decay_norm;
-    struct hc_call call; /* parameters, and hyper in `in` */
-};
-
-static enum hc_format arithmetic(const struct hc_step *step, enum hc_format weight)
-{
-    const char *name = hc_tensor_file_metadata(&step->file, "arithmetic");
-    enum hc_format f = name ? hc_format_by_name(name) : HC_FORMAT_COUNT;
-    if (weight == HC_FP64 || weight == HC_FP32)
-        return weight;
-    return f == HC_FP16 || f == HC_BF16 ? f : HC_FP32;
-}
-
-static enum hc_adam_order order(const struct hc_step *step)
-{
-    const char *name = hc_tensor_file_metadata(&step->file, "order");
-    for (int i = 0; name && i < HC_ORDER_COUNT; i++)
-        if (strcmp(hc_adam_order_names[i], name) == 0)
-            return (enum hc_adam_order)i;
-    return HC_ORDER_OURS;
-}
-
-/* False if the file does not say which optimizer it was. */
-static bool read_optimizer(struct hc_step_court *court, struct optimizer *o)
-{
-    struct hc_step *step = court->step;
-    const char *name = hc_tensor_file_metadata(&step->file, "optimizer");
-    const char *decay = hc_tensor_file_metadata(&step->file, "decay");
-    *o = (struct optimizer){.op = name ? hc_op_by_name(name) : HC_OP_COUNT};
-    if (o->op != HC_OP_adamw && o->op != HC_OP_adam && o->op != HC_OP_sgd)
-        return false;
-    bool decoupled = decay ? strcmp(decay, "decoupled") == 0 : o->op == HC_OP_adamw;
-    if (decay && strcmp(decay, "decoupled") != 0 && strcmp(decay, "l2") != 0)
-        return false;
-    if (o->op != HC_OP_sgd)
-        o->op = decoupled ? HC_OP_adamw : HC_OP_adam;
-    o->hyper[HC_HYPER_LR] = hc_step_number(step, "lr", 0);
-    o->hyper[HC_HYPER_BETA1] = hc_step_number(step, "beta1", 0);
-    /* halfcheck's optimizers take both as fp32. */
-    for (int i = 0; hc_step_is_own(step) && i < HC_HYPER_STEP; i++)
-        o->hyper[i] = hc_round(HC_FP32, o->hyper[i]);
-    o->hyper[HC_HYPER_STEP] = hc_step_scalar(step, "optimizer.step", 0) + 1;
-    o->decay_norm = !hc_step_says(step, "decay_norm", "0");
-    const struct hc_recipe *recipe = hc_step_recipe(step);
-    double weight_decay = hc_step_number(step, "weight_decay", 0);
-    o->call.op = o->op;
-    if (o->op == HC_OP_sgd)
-        o->call.params.sgd = (struct hc_sgd){.weight_decay = weight_decay,
-                                             .decoupled = decoupled,
-                                             .nesterov = hc_step_says(step, "nesterov", "1"),
-                                             .rate_inside = recipe && recipe->rate_inside};
-    else
-        o->call.params.adam = (struct hc_adam){.beta2 = hc_step_number(step, "beta2", 0),
-                                               .eps = hc_step_number(step, "eps", 0),
-                                               .weight_decay = weight_decay,
-                                               .eps_inside = hc_step_says(step, "eps_inside", "1"),
-                                               .order = order(step)};
-    return true;
-}
-
-static double *weight_decay(struct hc_call *call)
-{
-    return call->op == HC_OP_sgd ? &call->params.sgd.weight_decay : &call->params.adam.weight_decay;
-}
-
-static void eps_inside(struct hc_call *call)
-{
-    if (call->op != HC_OP_sgd)
-        call->params.adam.eps_inside = !call->params.adam.eps_inside;
-}
-
-static void other_decay(struct hc_call *call)
-{
-    if (call->op == HC_OP_sgd)
-        call->params.sgd.decoupled = !call->params.sgd.decoupled;
-    else
-        call->op = call->op == HC_OP_adam ? HC_OP_adamw : HC_OP_adam;
-}
-
-static void no_decay(struct hc_call *call)
-{
-    *weight_decay(call) = 0;
-}
-
-static void other_nesterov(struct hc_call *call)
-{
-    if (call->op == HC_OP_sgd)
-        call->params.sgd.nesterov = !call->params.sgd.nesterov;
-}
-
-static void later(struct hc_call *call)
-{
-    ((double *)call->in[hc_optimizer_slots(call->op)->hyper].data)[HC_HYPER_STEP]++;
-}
-
-static void earlier(struct hc_call *call)
-{
-    ((double *)call->in[hc_optimizer_slots(call->op)->hyper].data)[HC_HYPER_STEP]--;
-}
-
-/* What may have been done instead; each is tried alone. */
-static const struct {
-    void (*change)(struct hc_call *call);
-    const char *note;
-} mistakes[] = {
-    {eps_inside, "eps stands under the root, or not, other than the file says"},
-    {other_decay,
-     "the decay is coupled with the gradient where it is to be apart, or the other way"},
-    {no_decay, "there is no weight decay"},
-    {other_nesterov, "Nesterov's momentum is used, or not, other than the file says"},
-    {later, "the bias correction counts a step too many"},
-    {earlier, "the bias correction counts a step too few"},
-};
-
-static void explain(struct hc_step_court *court, const struct hc_step_claim *claim, char *note,
-                    size_t size)
-{
-    const struct hc_optimizer_slots *s = hc_optimizer_slots(claim->call.op);
-    for (size_t i = 0; i < sizeof mistakes / sizeof mistakes[0]; i++) {
-        double hyper[HC_HYPER_COUNT];
-        struct hc_step_claim other = *claim;
-        memcpy(hyper, claim->call.in[s->hyper].data, sizeof hyper);
-        other.call.in[s->hyper].data = hyper;
-        mistakes[i].change(&other.call);
-        if (hyper[HC_HYPER_STEP] >= 1 && hc_step_fits(court, &other)) {
-            (void)snprintf(note, size, "%s", mistakes[i].note);
-            return;
-        }
-    }
-}
 
 /* The tensors of the optimizer's state that a claim is about: how the file calls them. */
 struct moment {
@@ -178,8 +44,17 @@ static bool is_norm_or_bias(const struct hc_plan *plan, int p)
     return p != plan->layer[l].parameter;
 }
 
+static enum hc_format arithmetic(const struct hc_step *step, enum hc_format weight)
+{
+    const char *name = hc_tensor_file_metadata(&step->file, "arithmetic");
+    enum hc_format f = name ? hc_format_by_name(name) : HC_FORMAT_COUNT;
+    if (weight == HC_FP64 || weight == HC_FP32)
+        return weight;
+    return f == HC_FP16 || f == HC_BF16 ? f : HC_FP32;
+}
+
 /* The call of parameter p: absent tensors have no data. */
-static struct hc_call call_of(struct hc_step_court *court, struct optimizer *o, int p,
+static struct hc_call call_of(struct hc_step_court *court, struct hc_step_optimizer *o, int p,
                               const struct moment *rows, bool master)
 {
     struct hc_step *step = court->step;
@@ -195,7 +70,7 @@ static struct hc_call call_of(struct hc_step_court *court, struct optimizer *o, 
         call.in[rows->in] = call.out[rows->out] = hc_step_parameter(step, p, rows->before);
     call.in[s->hyper] = hc_tensor1(HC_FP64, HC_HYPER_COUNT, o->hyper);
     if (!o->decay_norm && is_norm_or_bias(&step->plan, p))
-        *weight_decay(&call) = 0;
+        *hc_step_weight_decay(&call) = 0;
     *hc_optimizer_arithmetic(call.op, &call.params) = arithmetic(step, w.format);
     /* Which neighbour a weight is rounded to depends on random bits: either is right. */
     const struct hc_recipe *recipe = hc_step_recipe(step);
@@ -207,7 +82,7 @@ static struct hc_call call_of(struct hc_step_court *court, struct optimizer *o, 
     return call;
 }
 
-static void judge_optimizer(struct hc_step_court *court, struct optimizer *o, int p)
+static void judge_optimizer(struct hc_step_court *court, struct hc_step_optimizer *o, int p)
 {
     struct hc_step *step = court->step;
     struct moment rows[3];
@@ -233,7 +108,7 @@ static void judge_optimizer(struct hc_step_court *court, struct optimizer *o, in
             claim.expected = claim.got.format;
         struct hc_step_verdict *v = hc_step_judge(court, &claim);
         if (v && v->judgement == HC_STEP_WRONG && !v->note[0])
-            explain(court, &claim, v->note, sizeof v->note);
+            hc_step_optimizer_explain(court, &claim, v->note, sizeof v->note);
         if (weight || step->status != HC_OK)
             return;
     }
@@ -291,10 +166,10 @@ static void judge_copy(struct hc_step_court *court, int p)
 
 void hc_step_judge_update(struct hc_step_court *court)
 {
-    struct optimizer o;
+    struct hc_step_optimizer o;
     struct hc_step *step = court->step;
     bool left_out = hc_step_left_out(court);
-    if (!read_optimizer(court, &o)) {
+    if (!hc_step_optimizer_read(step, &o)) {
         struct hc_step_verdict *v = hc_step_add_verdict(court, stage, "optimizer", "all");
         if (!v)
             return;

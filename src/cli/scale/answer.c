@@ -43,7 +43,8 @@ static bool is_nan_code(enum hc_format format, uint32_t code)
     return isnan(hc_decode(format, code));
 }
 
-/* A code is claimed unless the block decodes to NaN, or a NaN goes into a format without one. */
+/* A code is claimed unless the block decodes to NaN, or a NaN goes into a format without one. Of -0
+   under TransformerEngine's rule of two levels its kernel makes -0 and its reference 0. */
 static void round_block(const struct hc_scale_oracle *o, const struct hc_stated_scale *s,
                         const uint32_t *words, int n, struct hc_scale_answer *a)
 {
@@ -55,6 +56,7 @@ static void round_block(const struct hc_scale_oracle *o, const struct hc_stated_
                                : hc_encode_saturated(plan->codes, (double)t, 0, HC_NEAREST));
         bool is_free = isnan(s->decode) || (isnan(t) && !is_nan_code(plan->codes, a->code[i]));
         a->free |= (uint32_t)is_free << i;
+        a->zero |= (uint32_t)(plan->rule == HC_SCALE_NVFP4_TE && t == 0 && signbit(t)) << i;
     }
 }
 
@@ -100,6 +102,15 @@ static bool is_nan_scale(const struct hc_scale_plan *plan, uint32_t scale)
     return is_nan_code(format == HC_UE4M3 ? HC_E4M3 : format, scale);
 }
 
+static bool is_same_code(const struct hc_scale_plan *plan, const struct hc_scale_answer *want,
+                         const struct hc_scale_answer *got, int i)
+{
+    bool is_zero = want->zero >> i & 1;
+    bool both_nan =
+        is_nan_code(plan->codes, want->code[i]) && is_nan_code(plan->codes, got->code[i]);
+    return want->code[i] == got->code[i] || both_nan || (is_zero && got->code[i] == 0);
+}
+
 int hc_scale_differs(const struct hc_scale_plan *plan, const struct hc_scale_answer *want,
                      const struct hc_scale_answer *got)
 {
@@ -107,30 +118,40 @@ int hc_scale_differs(const struct hc_scale_plan *plan, const struct hc_scale_ans
     if (want->scale != got->scale && !both_nan)
         return 0;
     for (int i = 0; i < hc_scale_block(plan); i++)
-        if (!(want->free >> i & 1) && want->code[i] != got->code[i] &&
-            !(is_nan_code(plan->codes, want->code[i]) && is_nan_code(plan->codes, got->code[i])))
+        if (!(want->free >> i & 1) && !is_same_code(plan, want, got, i))
             return 1 + i;
     return -1;
 }
 
-/* Hexadecimal digits of a scale and of a code. */
+/* Hexadecimal digits of a scale. */
 static int scale_digits(const struct hc_scale_plan *plan)
 {
     return is_fp32(plan) ? 8 : 2;
 }
 
-static int code_digits(const struct hc_scale_plan *plan)
+int hc_scale_code_digits(const struct hc_scale_plan *plan)
 {
     return (hc_formats[plan->codes].bits + 3) / 4;
 }
 
-void hc_scale_answer_text(const struct hc_scale_plan *plan, const struct hc_scale_answer *answer,
-                          char text[HC_SCALE_ANSWER])
+void hc_scale_answer_excerpt(const struct hc_scale_plan *plan, const struct hc_scale_answer *answer,
+                             int place, char text[HC_SCALE_EXCERPT])
 {
-    int at = snprintf(text, HC_SCALE_ANSWER, "%0*x", scale_digits(plan), (unsigned)answer->scale);
-    for (int i = 0; i < hc_scale_block(plan); i++)
-        at += snprintf(text + at, (size_t)(HC_SCALE_ANSWER - at), "%s%0*x", i ? "" : " ",
-                       code_digits(plan), (unsigned)answer->code[i]);
+    int n = hc_scale_block(plan);
+    int digits = hc_scale_code_digits(plan);
+    int count = 16 / digits < n ? 16 / digits : n;
+    int first = place - 1 - count / 2;
+    if (first > n - count)
+        first = n - count;
+    if (first < 0)
+        first = 0;
+    int at = snprintf(text, HC_SCALE_EXCERPT, "%0*x%s%s", scale_digits(plan),
+                      (unsigned)answer->scale, n ? " " : "", first > 0 ? "..." : "");
+    for (int i = first; i < first + count; i++)
+        at += snprintf(text + at, (size_t)(HC_SCALE_EXCERPT - at), "%0*x", digits,
+                       (unsigned)answer->code[i]);
+    (void)snprintf(text + at, (size_t)(HC_SCALE_EXCERPT - at), "%s",
+                   first + count < n ? "..." : "");
 }
 
 /* Reads `digits` hexadecimal digits; -1 if there are none. */
@@ -161,11 +182,11 @@ const char *hc_scale_answer_read(const struct hc_scale_plan *plan, const char *t
     int n = hc_scale_block(plan);
     if (n > 0 && *text++ != ' ')
         return "no codes come after the scale";
-    for (int i = 0; i < n; i++, text += code_digits(plan)) {
-        value = digits_at(text, code_digits(plan));
+    for (int i = 0; i < n; i++, text += hc_scale_code_digits(plan)) {
+        value = digits_at(text, hc_scale_code_digits(plan));
         if (value < 0)
-            return code_digits(plan) == 1 ? "there is not one digit a code"
-                                          : "there are not two digits a code";
+            return hc_scale_code_digits(plan) == 1 ? "there is not one digit a code"
+                                                   : "there are not two digits a code";
         answer->code[i] = (uint8_t)value;
     }
     return *text ? "something comes after the answer" : NULL;

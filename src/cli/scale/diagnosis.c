@@ -2,95 +2,31 @@
 
 #include <stddef.h>
 #include <stdio.h>
-#include <string.h>
 
-#include "cli/scale/rounding.h"
-#include "num/bits.h"
-
-/* How a rule's answer is changed before it is compared. */
-enum twist { AS_IT_IS, RECIPROCAL, A_STEP_LATE, ROLLS_WHEN_IDLE, TWISTS };
-
-struct guess {
-    struct hc_scale_plan plan;
-    enum twist twist;
-    const struct hc_wrong_rounding *rounding; /* NULL: the right one */
-    int right;                                /* how many answers from the first on it gives */
-};
-
-static bool is_fp32(const struct hc_scale_plan *plan)
-{
-    return plan->has_history || hc_scale_format(plan->rule) == HC_FP32;
-}
-
-/* An idle step that rolls the history all the same: as one with the smallest amax, which is then
-   taken out again. */
-static struct hc_scale_answer roll(struct hc_scale_oracle *oracle)
-{
-    static const uint32_t smallest = 1;
-    double before = oracle->scale;
-    (void)hc_scale_next(oracle, &smallest);
-    double *history = oracle->history[oracle->current];
-    int window = oracle->plan.window;
-    bool is_empty = true;
-    history[window - 1] = 0;
-    for (int i = 0; i < window; i++)
-        is_empty &= history[i] == 0;
-    oracle->scale = is_empty || oracle->plan.delayed.most_recent ? before : oracle->scale;
-    return (struct hc_scale_answer){.scale = hc_fp32_bits((float)oracle->scale)};
-}
-
-/* Counts the answers that the guess explains. A different answer up to the wrong line ends it;
-   behind that line it is only not counted. */
-static void try_guess(struct guess *g, const struct hc_scale_plan *asked,
-                      const struct hc_scale_trace *trace, const struct hc_scale_answers *a)
-{
-    static struct hc_scale_oracle oracle;
-    uint32_t before = 0x3f800000u; /* the scale at first */
-    hc_scale_begin(&oracle, &g->plan);
-    oracle.round = g->rounding ? g->rounding->round : NULL;
-    g->right = 0;
-    for (int i = 0; i < a->count; i++) {
-        const uint32_t *words = trace->words + (ptrdiff_t)i * trace->width;
-        bool rolls = g->twist == ROLLS_WHEN_IDLE && words[0] == 0;
-        struct hc_scale_answer want = rolls ? roll(&oracle) : hc_scale_next(&oracle, words);
-        uint32_t scale = want.scale;
-        if (g->twist == RECIPROCAL)
-            want.scale = hc_fp32_bits(1 / hc_fp32_value(scale));
-        else if (g->twist == A_STEP_LATE)
-            want.scale = before;
-        before = scale;
-        bool equal = hc_scale_differs(asked, &want, &a->got[i]) < 0;
-        if (!equal && i <= a->wrong) {
-            g->right = 0;
-            return;
-        }
-        g->right += equal;
-    }
-}
+#include "cli/scale/guess.h"
 
 /* The best guesses so far, which all explain as many answers. */
 struct best {
-    struct guess guess[3];
+    struct hc_scale_guess guess[3];
     int count, more;
 };
 
-static bool is_same(const struct guess *x, const struct guess *y)
-{
-    return x->twist == y->twist && x->rounding == y->rounding && x->plan.rule == y->plan.rule &&
-           x->plan.codes == y->plan.codes && x->plan.window == y->plan.window &&
-           x->plan.delayed.rule == y->plan.delayed.rule &&
-           x->plan.delayed.margin == y->plan.delayed.margin &&
-           x->plan.delayed.most_recent == y->plan.delayed.most_recent;
-}
+struct search {
+    const struct hc_scale_plan *asked;
+    const struct hc_scale_trace *trace;
+    const struct hc_scale_answers *answers;
+    int right; /* answers that the asked rule gives; what explains no more is no explanation */
+    struct best best;
+};
 
-static void keep(struct best *b, const struct guess *g)
+static void keep(struct best *b, const struct hc_scale_guess *g)
 {
-    if (g->right == 0 || (b->count && g->right < b->guess[0].right))
+    if (b->count && g->explained < b->guess[0].explained)
         return;
     for (int i = 0; i < b->count; i++)
-        if (is_same(&b->guess[i], g))
+        if (hc_scale_guess_is_same(&b->guess[i], g))
             return;
-    if (b->count && g->right > b->guess[0].right)
+    if (b->count && g->explained > b->guess[0].explained)
         b->count = b->more = 0;
     if (b->count < 3)
         b->guess[b->count++] = *g;
@@ -98,54 +34,60 @@ static void keep(struct best *b, const struct guess *g)
         b->more++;
 }
 
-struct search {
-    const struct hc_scale_plan *asked;
-    const struct hc_scale_trace *trace;
-    const struct hc_scale_answers *answers;
-    struct best best;
-};
+static void try_guess(struct search *s, struct hc_scale_guess *g)
+{
+    hc_scale_guess_try(g, s->asked, s->trace, s->answers);
+    if (g->explained > s->right)
+        keep(&s->best, g);
+}
 
 static void try_plan(struct search *s, const struct hc_scale_plan *plan)
 {
-    for (int t = AS_IT_IS; t < TWISTS; t++) {
-        struct guess g = {.plan = *plan, .twist = (enum twist)t};
-        if ((t == RECIPROCAL && !is_fp32(plan)) || (t == A_STEP_LATE && !plan->has_history) ||
-            (t == ROLLS_WHEN_IDLE && (!plan->has_history || plan->delayed.rule != HC_DELAYED_TE)))
-            continue;
-        try_guess(&g, s->asked, s->trace, s->answers);
-        keep(&s->best, &g);
+    for (int t = HC_SCALE_AS_IT_IS; t < HC_SCALE_TWISTS; t++) {
+        struct hc_scale_guess g = {.plan = *plan, .twist = (enum hc_scale_twist)t};
+        if (hc_scale_twist_is_for(plan, g.twist))
+            try_guess(s, &g);
     }
 }
 
 /* The same rule with elements rounded wrongly. */
 static void try_roundings(struct search *s)
 {
-    for (int i = 0; hc_wrong_roundings[i].name; i++) {
-        struct guess g = {.plan = *s->asked, .rounding = &hc_wrong_roundings[i]};
-        if (hc_scale_block(s->asked) > 0) {
-            try_guess(&g, s->asked, s->trace, s->answers);
-            keep(&s->best, &g);
-        }
+    for (int i = 0; hc_wrong_roundings[i].name && hc_scale_block(s->asked) > 0; i++) {
+        struct hc_scale_guess g = {.plan = *s->asked, .rounding = &hc_wrong_roundings[i]};
+        try_guess(s, &g);
     }
+}
+
+/* Histories of other lengths: those of a power of two, and one less and one more than asked. */
+static void try_windows(struct search *s)
+{
+    struct hc_scale_plan plan = *s->asked;
+    for (int more = -1; more <= 1; more += 2) {
+        plan.window = s->asked->window + more;
+        if (plan.window >= 1 && plan.window <= HC_SCALE_WINDOW)
+            try_plan(s, &plan);
+    }
+    for (plan.window = 1; plan.window <= HC_SCALE_WINDOW; plan.window *= 2)
+        try_plan(s, &plan);
 }
 
 /* The same rule with one other option. */
 static void try_options(struct search *s)
 {
-    static const int windows[] = {1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024};
     struct hc_scale_plan plan = *s->asked;
     for (int c = 0; hc_scale_code_names[c] && hc_scale_block(&plan) == 0; c++) {
         plan.codes = plan.delayed.codes = hc_format_by_name(hc_scale_code_names[c]);
         try_plan(s, &plan);
     }
+    if (!s->asked->has_history)
+        return;
     plan = *s->asked;
     plan.delayed.most_recent = !plan.delayed.most_recent;
-    for (int i = -1; i < 11 && plan.has_history; i++, plan = *s->asked) {
-        if (i >= 0)
-            plan.window = windows[i];
-        try_plan(s, &plan);
-    }
-    for (int margin = 0; margin < 4 && plan.has_history; margin++) {
+    try_plan(s, &plan);
+    try_windows(s);
+    plan = *s->asked;
+    for (int margin = 0; margin < 4; margin++) {
         plan.delayed.margin = margin;
         try_plan(s, &plan);
     }
@@ -166,13 +108,14 @@ static void try_rules(struct search *s)
     }
 }
 
-static int name(const struct guess *g, const struct hc_scale_plan *asked, char *text, size_t room)
+static int name(const struct hc_scale_guess *g, const struct hc_scale_plan *asked, char *text,
+                size_t room)
 {
-    static const char *const twists[TWISTS] = {
-        [AS_IT_IS] = "",
-        [RECIPROCAL] = "the reciprocal of ",
-        [A_STEP_LATE] = "the scale before the step of ",
-        [ROLLS_WHEN_IDLE] = "a history that rolls on idle steps, too, under ",
+    static const char *const twists[HC_SCALE_TWISTS] = {
+        [HC_SCALE_AS_IT_IS] = "",
+        [HC_SCALE_RECIPROCAL] = "the reciprocal of ",
+        [HC_SCALE_A_STEP_LATE] = "the scale before the step of ",
+        [HC_SCALE_ROLLS_WHEN_IDLE] = "a history that rolls on idle steps, too, under ",
     };
     int at = snprintf(text, room, "%sscale/%s", twists[g->twist], hc_scale_plan_rule(&g->plan));
     const struct hc_scale_plan *p = &g->plan;
@@ -191,23 +134,52 @@ static int name(const struct guess *g, const struct hc_scale_plan *asked, char *
     return at + snprintf(text + at, room - (size_t)at, "%s", option);
 }
 
+static int count_right(const struct search *s)
+{
+    static struct hc_scale_oracle oracle;
+    int right = 0;
+    hc_scale_begin(&oracle, s->asked);
+    for (int i = 0; i < s->answers->count; i++) {
+        const uint32_t *words = s->trace->words + (ptrdiff_t)i * s->trace->width;
+        struct hc_scale_answer want = hc_scale_next(&oracle, words);
+        right += hc_scale_differs(s->asked, &want, &s->answers->got[i]) < 0;
+    }
+    return right;
+}
+
+/* Only what explains everything is said to be so. */
+static void say(const struct search *s, char text[HC_SCALE_DIAGNOSIS])
+{
+    const struct best *b = &s->best;
+    int answers = s->answers->count;
+    bool is_all = b->guess[0].explained == answers;
+    bool is_denied = true;
+    int at = snprintf(text, HC_SCALE_DIAGNOSIS, "this %s ", is_all ? "is" : "may be");
+    for (int i = 0; i < b->count; i++) {
+        at += snprintf(text + at, (size_t)(HC_SCALE_DIAGNOSIS - at), "%s", i ? " or " : "");
+        at += name(&b->guess[i], s->asked, text + at, (size_t)(HC_SCALE_DIAGNOSIS - at));
+        is_denied &= b->guess[i].denied > 0;
+    }
+    at += snprintf(text + at, (size_t)(HC_SCALE_DIAGNOSIS - at), "%s, which explains ",
+                   b->more ? " (and others)" : "");
+    if (is_all)
+        (void)snprintf(text + at, (size_t)(HC_SCALE_DIAGNOSIS - at), "all %d answers read",
+                       answers);
+    else
+        (void)snprintf(text + at, (size_t)(HC_SCALE_DIAGNOSIS - at), "%d of the %d answers read%s",
+                       b->guess[0].explained, answers,
+                       is_denied ? "; but other answers are right and speak against it" : "");
+}
+
 void hc_scale_diagnose(const struct hc_scale_plan *plan, const struct hc_scale_trace *trace,
                        const struct hc_scale_answers *answers, char text[HC_SCALE_DIAGNOSIS])
 {
-    struct search s = {plan, trace, answers, {.count = 0}};
+    struct search s = {.asked = plan, .trace = trace, .answers = answers};
     text[0] = '\0';
+    s.right = count_right(&s);
     try_rules(&s);
     try_options(&s);
     try_roundings(&s);
-    const struct best *b = &s.best;
-    if (b->count == 0)
-        return;
-    int at = snprintf(text, HC_SCALE_DIAGNOSIS, "this is ");
-    for (int i = 0; i < b->count; i++) {
-        at += snprintf(text + at, (size_t)(HC_SCALE_DIAGNOSIS - at), "%s", i ? " or " : "");
-        at += name(&b->guess[i], plan, text + at, (size_t)(HC_SCALE_DIAGNOSIS - at));
-    }
-    (void)snprintf(text + at, (size_t)(HC_SCALE_DIAGNOSIS - at),
-                   "%s, which explains %d of the %d answers read", b->more ? " (and others)" : "",
-                   b->guess[0].right, answers->count);
+    if (s.best.count > 0)
+        say(&s, text);
 }

@@ -5,15 +5,8 @@
 
 #include "cli/scale/answer.h"
 
-/* Answers from the first line on; the one behind them would be line `count` + 1. */
-struct hc_scale_answers {
-    struct hc_scale_answer *got;
-    int count;
-    int wrong; /* the first wrong one, counted from 0 */
-};
-
-/* Writes the explanation into `text`: "" if there is none. */
-enum { HC_SCALE_DIAGNOSIS = 400 };
+/* Writes the explanation into `text`: "" if nothing explains more answers than the asked rule. */
+enum { HC_SCALE_DIAGNOSIS = 600 };
 void hc_scale_diagnose(const struct hc_scale_plan *plan, const struct hc_scale_trace *trace,
                        const struct hc_scale_answers *answers, char text[HC_SCALE_DIAGNOSIS]);
 

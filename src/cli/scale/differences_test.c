@@ -33,6 +33,14 @@ Test(differences, worst_losses_are_those_that_follow_from_the_rules, .init = ent
     expect_row("mx-floor-div", "e2m1", -1, "01400001", "50.0 %");
 }
 
+/* A scale in ue4m3 with three bits of fraction is rounded down most, as a part of itself, from a
+   little below 17/16 of a power of two: 1 - 16/17. (Its clamp to 2^-6 keeps it normal.) */
+Test(differences, rounding_scales_of_blocks_to_ue4m3_saturates_a_seventeenth_at_most,
+     .init = enter_folder)
+{
+    expect_row("nvfp4-torchao", "e2m1", -1, "0087c3b6", "5.9 %");
+}
+
 /* Measured over all amaxes of CUDA's host conversion: one a format. */
 Test(differences, rounding_a_quotient_up_misses_one_amax_of_a_format, .init = enter_folder)
 {

@@ -104,29 +104,47 @@ static uint32_t element(const struct hc_scale_plan *plan, double encode, uint32_
     if (plan->input == HC_FP32 && random % 8 == 0 && bits > 0)
         bits += (uint32_t)(random >> 8 & 2) - 1;
     bool is_zero = bits == 0 || random % 64 == 1;
-    bool has_minus_zero = hc_scale_rules[plan->rule].kind == HC_SCALE_OF_E8M0;
-    return is_zero ? (has_minus_zero ? sign : 0) : sign | bits;
+    return is_zero ? sign : sign | bits;
 }
 
-/* Whether a block may have this amax: the tensor's is finite, and holds every block's. */
-static bool is_of_levels(uint32_t amax)
+static bool is_nan(uint32_t amax)
 {
-    return amax < 0x7f800000u;
+    return amax > 0x7f800000u;
+}
+
+/* TransformerEngine's kernel drops a NaN from its maxima, and its reference keeps it: there is
+   nothing that a block with one, or a tensor with one, would have to become. */
+static bool has_nan(const struct hc_scale_plan *plan)
+{
+    return plan->rule != HC_SCALE_NVFP4_TE;
+}
+
+/* The amax of the tensor that a block of this amax lies in: no smaller; some are infinite, and some
+   are NaN. */
+static uint32_t tensor_of(const struct hc_scale_plan *plan, int line, uint32_t amax,
+                          uint64_t random)
+{
+    static const double over[] = {1, 1.5, 3, 100, 5e4, 1e-30};
+    double block = (double)hc_fp32_value(amax);
+    if (amax >= 0x7f800000u || (line % 50 == 3 && has_nan(plan)))
+        return amax == 0x7f800000u ? amax : 0x7fc00000u;
+    if (line % 50 == 2)
+        return 0x7f800000u;
+    double tensor = fmax(block * over[random % 5], line % 50 == 1 ? over[5] : 0);
+    tensor = fmin(hc_round(plan->input, tensor), hc_format_max(plan->input));
+    return hc_fp32_bits((float)tensor);
 }
 
 static void fill_block(const struct hc_scale_plan *plan, int line, uint32_t amax, uint32_t *word)
 {
     int n = hc_scale_block(plan);
     uint64_t random = hc_random(plan->seed, 4, (uint64_t)line);
-    double tensor = (double)hc_fp32_value(amax);
-    if (n == HC_SCALE_BLOCK / 2) {
-        static const double over[] = {1, 1.5, 3, 100, 5e4, 1e-30};
-        tensor = fmax(tensor * over[random % 5], line % 50 == 1 ? over[5] : 0);
-        tensor = fmin(hc_round(plan->input, tensor), hc_format_max(plan->input));
-        *word++ = hc_fp32_bits((float)tensor);
-    }
+    uint32_t tensor = amax;
+    if (n == HC_SCALE_BLOCK / 2)
+        *word++ = tensor = tensor_of(plan, line, amax, random);
     struct hc_stated_scale s =
-        hc_stated_scale(plan->rule, plan->codes, plan->input, tensor, (double)hc_fp32_value(amax));
+        hc_stated_scale(plan->rule, plan->codes, plan->input, (double)hc_fp32_value(tensor),
+                        (double)hc_fp32_value(amax));
     bool is_finite = amax < 0x7f800000u;
     for (int i = 0; i < n; i++)
         word[i] = element(plan, s.encode, is_finite ? amax : 0x3f800000u,
@@ -144,7 +162,7 @@ static bool make_blocks(const struct hc_scale_plan *plan, struct hc_scale_trace 
     if (!trace->words)
         return false;
     for (int i = 0; i < count; i++)
-        if (!has_levels || is_of_levels(amax[i])) {
+        if (!is_nan(amax[i]) || has_nan(plan)) {
             fill_block(plan, i, amax[i], trace->words + (ptrdiff_t)trace->lines * trace->width);
             trace->lines++;
         }

@@ -2,8 +2,8 @@
    some at random. A rule with a history gets steps: amaxes of all sizes, idle steps, and each of
    infinity, NaN, a tiny and a huge amax followed by a whole window. A rule of blocks gets blocks,
    whose largest elements are amaxes as above, and whose other elements lie on ties between codes,
-   next to ties, and at random. Blocks of two levels have no infinity, NaN or -0, on which systems
-   disagree there. */
+   next to ties, and at random. Blocks under TransformerEngine's rule of two levels have no NaN, on
+   which its kernel and its reference disagree. */
 #ifndef HC_CLI_SCALE_TRACE_H
 #define HC_CLI_SCALE_TRACE_H
 

@@ -1,27 +1,18 @@
 /* What the traces hold: a trace that lost a part would still be answered, judged and passed. */
 #include "cli/scale/trace.h"
 
-#include <criterion/criterion.h>
 #include <math.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "cli/scale/testing.h"
 #include "num/bits.h"
 
-static struct hc_scale_plan plan_of(const char *rule, int window)
-{
-    struct hc_scale_plan plan;
-    struct hc_gen options = {.codes = -1, .from = -1, .window = window};
-    char name[64];
-    (void)snprintf(name, sizeof name, "scale/%s", rule);
-    cr_assert_eq(hc_scale_plan_for("gen", name, &options, &plan), HC_AS_CLAIMED);
-    return plan;
-}
-
 struct held {
-    int nan, infinite, minus_zero; /* words */
-    int subnormal, zero, largest;  /* lines with such an amax; largest: fp32's largest number */
+    int nan, infinite, minus_zero;     /* elements, or amaxes */
+    int nan_tensors, infinite_tensors; /* lines that begin with such an amax */
+    int subnormal, zero, largest;      /* lines with such an amax; largest: fp32's largest number */
 };
 
 /* The largest magnitude in a line, NaNs dropped. */
@@ -40,7 +31,9 @@ static struct held count(const struct hc_scale_trace *t, int first)
     for (int line = 0; line < t->lines; line++) {
         const uint32_t *words = t->words + (ptrdiff_t)line * t->width;
         int nan = 0;
-        for (int i = 0; i < t->width; i++) {
+        h.nan_tensors += first && words[0] > 0x7f800000u;
+        h.infinite_tensors += first && words[0] == 0x7f800000u;
+        for (int i = first; i < t->width; i++) {
             nan += (words[i] & 0x7fffffffu) > 0x7f800000u;
             h.infinite += (words[i] & 0x7fffffffu) == 0x7f800000u;
             h.minus_zero += words[i] == 0x80000000u;
@@ -77,23 +70,27 @@ static void expect_edges(const struct hc_scale_plan *plan, const struct hc_scale
     }
 }
 
-/* docs/scales.md says that blocks of two levels have no NaN, no infinity and no -0. */
+/* docs/scales.md says that TransformerEngine's blocks of two levels have no NaN, and why. */
 Test(scale_trace, of_every_rule_without_a_history_has_the_edges_and_specials)
 {
     for (int r = HC_SCALE_GIVEN + 1; r < HC_SCALE_RULE_COUNT; r++) {
         const char *rule = hc_scale_rules[r].name;
         enum hc_scale_kind kind = hc_scale_rules[r].kind;
         bool has_levels = kind == HC_SCALE_OF_LEVELS;
-        struct hc_scale_plan plan = plan_of(rule, 0);
+        bool has_nan = r != HC_SCALE_NVFP4_TE;
+        struct hc_scale_plan plan = scale_plan(rule, NULL, 0);
         struct hc_scale_trace trace;
         cr_assert(hc_scale_trace_make(&plan, &trace));
         struct held h = count(&trace, has_levels);
-        cr_expect_eq(h.nan, !has_levels, "%s: %d NaNs", rule, h.nan);
-        cr_expect_eq(h.infinite, !has_levels, "%s: %d infinities", rule, h.infinite);
+        cr_expect_eq(h.nan, has_nan, "%s: %d NaNs", rule, h.nan);
+        cr_expect_eq(h.infinite, 1, "%s: %d infinities", rule, h.infinite);
+        cr_expect(!has_levels || h.infinite_tensors >= 30, "%s: %d", rule, h.infinite_tensors);
+        cr_expect(has_levels && has_nan ? h.nan_tensors >= 30 : h.nan_tensors == 0, "%s: %d", rule,
+                  h.nan_tensors);
         cr_expect_eq(h.zero, 1, "%s: %d lines of zeros", rule, h.zero);
         cr_expect_geq(h.subnormal, 7, "%s: %d subnormal amaxes", rule, h.subnormal);
         cr_expect_geq(h.largest, 1, "%s: no amax is fp32's largest number", rule);
-        if (kind == HC_SCALE_OF_E8M0)
+        if (kind != HC_SCALE_OF_FP32)
             cr_expect_geq(h.minus_zero, 100, "%s: %d times -0", rule, h.minus_zero);
         else
             cr_expect_eq(h.minus_zero, 0, "%s: %d times -0", rule, h.minus_zero);
@@ -140,7 +137,7 @@ Test(scale_trace, of_a_history_has_each_event_and_a_window_after_it)
     for (int r = 0; r < HC_DELAYED_RULE_COUNT; r++)
         for (int w = 0; w < 3; w++) {
             const char *rule = hc_delayed_rules[r].name;
-            struct hc_scale_plan plan = plan_of(rule, windows[w]);
+            struct hc_scale_plan plan = scale_plan(rule, NULL, windows[w]);
             struct hc_scale_trace trace;
             cr_assert(hc_scale_trace_make(&plan, &trace));
             struct held h = count(&trace, 0);

@@ -7,8 +7,9 @@
 
 #include "cli/scale/diagnosis.h"
 #include "num/bits.h"
+#include "op/wrap.h"
 
-enum { LINE = HC_SCALE_TEXT + HC_SCALE_ANSWER + 8 };
+enum { LINE = HC_SCALE_TEXT + HC_SCALE_ANSWER + 8, INDENT = 5 };
 
 /* The trace, and the answers that have been read. */
 struct reading {
@@ -109,41 +110,71 @@ static int read_all(struct reading *r)
     return status;
 }
 
+static void print_below(const char *text)
+{
+    hc_print_wrapped(stdout, printf("%*s", INDENT, ""), INDENT, text);
+}
+
 /* What the state was: the scale and the history before the wrong step. */
 static void print_state(const struct reading *r)
 {
+    enum { SHOWN = 16, ROOM = 32 * (SHOWN + 2) };
     const double *history = r->oracle.history[!r->oracle.current];
-    printf("     before it: scale %a, history", r->scale_before);
-    for (int i = 0; i < r->plan.window && i < 16; i++)
-        printf(" %a", history[i]);
-    printf("%s\n", r->plan.window > 16 ? " ..." : "");
+    char text[ROOM];
+    int at = snprintf(text, ROOM, "before it: scale %a, history", r->scale_before);
+    for (int i = 0; i < r->plan.window && i < SHOWN; i++)
+        at += snprintf(text + at, (size_t)(ROOM - at), " %a", history[i]);
+    (void)snprintf(text + at, (size_t)(ROOM - at), "%s", r->plan.window > SHOWN ? " ..." : "");
+    print_below(text);
+}
+
+/* The wrong answer to an amax. */
+static void print_scale(const struct reading *r, uint32_t amax, const struct hc_scale_answer *got)
+{
+    printf("want %08x, got %08x\n", (unsigned)r->want.scale, (unsigned)got->scale);
+    if (r->plan.has_history)
+        print_state(r);
+    printf("     amax %08x (%a)\n", (unsigned)amax, (double)hc_fp32_value(amax));
+}
+
+/* The wrong answer to a block: its scale, or the first wrong code with those around it. */
+static void print_block(const struct reading *r, const uint32_t *elements,
+                        const struct hc_scale_answer *got)
+{
+    int place = hc_scale_differs(&r->plan, &r->want, got);
+    int digits = hc_scale_code_digits(&r->plan);
+    unsigned scale = (unsigned)r->want.scale;
+    char want[HC_SCALE_EXCERPT];
+    char is[HC_SCALE_EXCERPT];
+    if (place == 0) {
+        printf("want the scale %02x, got %02x\n", scale, (unsigned)got->scale);
+    } else {
+        uint32_t element = elements[place - 1];
+        printf("want %0*x for element %d, got %0*x\n", digits, r->want.code[place - 1], place,
+               digits, got->code[place - 1]);
+        printf("     element %d, %08x (%a), under the scale %02x\n", place, (unsigned)element,
+               (double)hc_fp32_value(element), scale);
+    }
+    hc_scale_answer_excerpt(&r->plan, &r->want, place, want);
+    hc_scale_answer_excerpt(&r->plan, got, place, is);
+    printf("     want %s\n     got  %s\n", want, is);
 }
 
 static int fail(const struct reading *r)
 {
     int wrong = r->answers.wrong;
+    int block = hc_scale_block(&r->plan);
     const struct hc_scale_answer *got = &r->answers.got[wrong];
     const uint32_t *words = r->trace.words + (ptrdiff_t)wrong * r->trace.width;
-    char want[HC_SCALE_ANSWER];
-    char is[HC_SCALE_ANSWER];
     char text[HC_SCALE_DIAGNOSIS];
-    hc_scale_answer_text(&r->plan, &r->want, want);
-    hc_scale_answer_text(&r->plan, got, is);
-    int place = hc_scale_differs(&r->plan, &r->want, got);
-    printf("FAIL %s: line %d of %d: want %s, got %s\n", r->name, wrong + 1, r->trace.lines, want,
-           is);
-    if (r->plan.has_history)
-        print_state(r);
-    if (hc_scale_block(&r->plan) == 0)
-        printf("     amax %08x (%a)\n", (unsigned)words[0], (double)hc_fp32_value(words[0]));
-    else if (place > 0)
-        printf("     element %d, %08x (%a), under the scale %02x: want code %02x, got %02x\n",
-               place, (unsigned)words[r->trace.width - hc_scale_block(&r->plan) + place - 1],
-               (double)hc_fp32_value(words[r->trace.width - hc_scale_block(&r->plan) + place - 1]),
-               (unsigned)r->want.scale, r->want.code[place - 1], got->code[place - 1]);
+    printf("FAIL %s: line %d of %d: ", r->name, wrong + 1, r->trace.lines);
+    if (block == 0)
+        print_scale(r, words[0], got);
+    else
+        print_block(r, words + r->trace.width - block, got);
     hc_scale_diagnose(&r->plan, &r->trace, &r->answers, text);
     if (text[0])
-        printf("     %s\n", text);
+        print_below(text);
     return HC_CLAIM_FAILED;
 }
 

@@ -1,23 +1,5 @@
 /* halfcheck gen scale/RULE | an implementation | halfcheck verify scale/RULE. */
-#include "cli/testing.h"
-
-#define SCALES "python3 '" HC_SOURCE "/cases/scale/scales.py' "
-
-static void with_python(void)
-{
-    enter_folder();
-    if (run_shell("command -v python3")->status != 0)
-        cr_skip_test("no python3");
-}
-
-/* The rule's trace, answered by scales.py's rule with that mistake. */
-static const struct ran *judge(const char *rule, const char *options, const char *answers)
-{
-    char line[512];
-    (void)snprintf(line, sizeof line, "$hc gen scale/%s %s | " SCALES "%s | $hc verify scale/%s",
-                   rule, options, answers, rule);
-    return run_shell(line);
-}
+#include "cli/scale/testing_pipe.h"
 
 Test(verify_scale, passes_the_rules_in_plain_python, .init = with_python)
 {
@@ -46,60 +28,6 @@ Test(verify_scale, passes_the_rules_in_plain_python, .init = with_python)
     }
 }
 
-/* Each is a mistake that somebody made, or whose like is in the field. */
-Test(verify_scale, names_the_first_wrong_line_and_the_mistake, .init = with_python)
-{
-    static const struct {
-        const char *rule, *options, *answers, *says;
-    } rows[] = {
-        {"te-delayed", "", "te-delayed idle-rolls", "a history that rolls on idle steps, too"},
-        {"te-delayed", "", "te-delayed uses-this-step", "the scale before the step of"},
-        {"te-delayed", "", "te-delayed no-limit", "want 7f7fffff, got 7f800000"},
-        {"te-delayed", "", "te-delayed-unfused", "this is scale/te-delayed-unfused, which"},
-        {"te-current", "", "te-current reciprocal", "want 7f7ffffe, got 7f7ffffd"},
-        {"te-current", "", "te-current no-limit", "want 7f7fffff, got 7f800000"},
-        {"te-current", "", "te-current-pow2", "this is scale/te-current-pow2 or scale/te-block"},
-        {"te-current", "", "torchao", "this is scale/torchao, which explains 5506 of the 5506"},
-        {"mx-rp", "", "mx-rp leaks-fraction", "element 11, 002a0000 (0x1.5p-128)"},
-        {"mx-rp", "", "mx-rp short-block", "FAIL scale/mx-rp: line "},
-        {"mx-rp", "", "mx-rp ties-away", "with ties away from zero, which explains 1916 of"},
-        {"mx-rp", "", "mx-rp through-bf16", "with rounding by way of bf16, which explains"},
-        {"mx-rp", "", "mx-floor", "this is scale/mx-floor, which explains 1916 of the 1916"},
-        {"mx-rp", "--codes e2m1", "mx-ceil", "this is scale/mx-ceil"},
-        {"nvfp4-te", "", "nvfp4-te reciprocal", "FAIL scale/nvfp4-te: line "},
-        {"nvfp4-te", "", "nvfp4-te ties-away", "with ties away from zero"},
-    };
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
-        const struct ran *ran = judge(rows[i].rule, rows[i].options, rows[i].answers);
-        cr_expect_eq(ran->status, 1, "%s: %s%s", rows[i].answers, ran->out, ran->err);
-        cr_expect_not_null(strstr(ran->out, rows[i].says), "%s: %s", rows[i].answers, ran->out);
-    }
-}
-
-/* Options of the trace that the program under test did not take over. */
-Test(verify_scale, names_an_option_that_was_not_taken_over, .init = with_python)
-{
-    static const char *const rows[][2] = {
-        {"--margin 1", "s/margin 1/margin 0/"},
-        {"--window 16", "s/window 16/window 4/"},
-        {"--most-recent", "s/ --most-recent//"},
-        {"--codes e5m2", "s/e5m2/e4m3/"},
-    };
-    static const char *const says[] = {"with --margin 0,", "with --window 4,",
-                                       "without --most-recent,", "with --codes e4m3,"};
-    for (int i = 0; i < 4; i++) {
-        char line[1024];
-        (void)snprintf(
-            line, sizeof line,
-            "$hc gen scale/te-delayed %s >trace; { head -1 trace; sed '%s' trace | " SCALES
-            "te-delayed | tail -n +2; } | $hc verify scale/te-delayed",
-            rows[i][0], rows[i][1]);
-        const struct ran *ran = run_shell(line);
-        cr_expect_eq(ran->status, 1, "%s%s", ran->out, ran->err);
-        cr_expect_not_null(strstr(ran->out, says[i]), "%s: %s%s", rows[i][0], ran->out, ran->err);
-    }
-}
-
 static void expect_line(const char *line, int status, const char *says)
 {
     const struct ran *ran = run_shell(line);
@@ -118,6 +46,10 @@ Test(verify_scale, refuses_what_it_cannot_read, .init = enter_folder)
     expect_line(TRACE "sed '2,$s/$/ 7x/' t | " JUDGE, 2, "the scale is not 2 hexadecimal digits");
     expect_line(TRACE "sed '2,$s/$/ 7f 0123/' t | " JUDGE, 2, "there are not two digits a code");
     expect_line(TRACE "sed -n '2,$s/$/ 7f 0123/p' t | " JUDGE, 2, "comes before the first line");
+    expect_line(TRACE "sed \"2,\\$s/$/ 7f $(printf '%064d' 0)1/\" t | " JUDGE, 2,
+                "something comes after the answer");
+    expect_line("$hc gen scale/torchao | sed '2,$s/$/ 7f8000000/' | $hc verify scale/torchao", 2,
+                "something comes after the answer");
     expect_line(TRACE "sed '1s/seed 0/seed 00/' t | " JUDGE, 2, "this is not a first line of gen");
     expect_line(TRACE "sed '1s/mx-rp/mx-floor/' t | " JUDGE, 2, "the trace is of scale/mx-floor");
     expect_line(TRACE "sed '1s/mx-rp/mx-rq/' t | " JUDGE, 2, "there is no rule 'mx-rq'; did you");
@@ -171,8 +103,8 @@ Test(verify_scale, tells_of_a_wrong_answer_before_a_line_it_cannot_read, .init =
     const struct ran *ran = run_shell(line);
     cr_expect_eq(strncmp(ran->out, "FAIL scale/te-current: line 1 of 5506: want ", 44), 0, "%s",
                  ran->out);
-    cr_expect_not_null(strstr(ran->out, "this is scale/torchao, which explains 7 of the 7"), "%s",
-                       ran->out);
+    cr_expect_not_null(strstr(ran->out, "this is scale/torchao, which explains all 7 answers"),
+                       "%s", ran->out);
     expect_line(line, 2, "input:9: this is not gen's line with an answer behind it: 'x'");
 }
 
@@ -181,4 +113,12 @@ Test(verify_scale, fails_answers_that_end_early, .init = with_python)
     expect_line("$hc gen scale/te-delayed | " SCALES "te-delayed | head -30 | $hc verify "
                 "scale/te-delayed",
                 1, "line 30 of 349: no answer came back");
+}
+
+Test(verify_scale, help_says_that_scale_rules_have_a_seed, .init = enter_folder)
+{
+    const struct ran *ran = run_shell("$hc gen --help");
+    const char *seed = strstr(ran->out, "--seed");
+    cr_assert_not_null(seed, "%s", ran->out);
+    cr_expect_not_null(strstr(seed, "scale/, scaler/: seed of"), "%s", ran->out);
 }

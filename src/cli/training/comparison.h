@@ -41,6 +41,13 @@ struct hc_comparison {
     struct hc_training_run *run;
 };
 
+/* Chooses the recipes of "R,R:SEEDS,..."; R alone gets `seeds`. HC_INVALID, with a line, where a
+   recipe is not known, named twice, or one too many. */
+enum hc_status hc_comparison_choose(struct hc_comparison *comparison, const char *list, int seeds);
+
+/* Gives each of several backends this training, which has its data and backends by now. */
+void hc_comparison_part(const struct hc_training *training);
+
 /* The training of a recipe, on its backend. */
 const struct hc_training *hc_comparison_training(const struct hc_comparison *comparison,
                                                  int recipe);

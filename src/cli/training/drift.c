@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cli/training/drift_operands.h"
 #include "cli/training/drift_ranks.h"
 #include "cli/report/script.h"
 #include "op/text.h"
@@ -79,9 +80,8 @@ static void print_attribution(const struct hc_drift_report *r, int recipe, FILE 
                      d->without_free[k]);
     hc_print(out, "  %-*s %-6s %12.2e %12s %14.2e\n", width, hc_drift_source(HC_SOURCE_COUNT), "-",
              d->alone_gradient[HC_SOURCE_COUNT], "", d->alone_free[HC_SOURCE_COUNT]);
-    hc_print(out, "  %-*s %-6s %12.2e %12s %14.2e\n", width,
-             d->recipe->quant == HC_BY_NONE ? "left over" : "quantisation", "-",
-             d->residual_gradient, "", d->residual_free);
+    hc_print(out, "  %-*s %-6s %12.2e %12s %14.2e\n", width, "left over", "-", d->residual_gradient,
+             "", d->residual_free);
 }
 
 /* What each unit does, beside what training on its backend changes: its recipe against itself on
@@ -116,6 +116,7 @@ static void print(FILE *out, const void *report)
         print_summary(&one, out);
         for (int i = 0; i < r->c->recipes; i++)
             print_attribution(&one, i, out);
+        hc_drift_print_operands(&one, out);
         if (r->c->training->backend_count > 1)
             print_units(&one, out);
     }
@@ -183,6 +184,7 @@ static void draw(const struct hc_drift_report *r)
         sources += hc_drift_has_source(r, k);
     hc_plot_integer(values, "sources", 0, sources);
     hc_plot_integer(values, "many", 0, many);
+    hc_plot_integer(values, "operands", 0, hc_drift_has_operands(r));
     hc_plot_array(values, "recipe_name", many);
     hc_plot_array(values, "recipe_tic", many);
     for (int i = 0; i < many; i++) {
@@ -195,7 +197,8 @@ static void draw(const struct hc_drift_report *r)
         hc_plot_tic(values, "recipe_tic", i + 1, label, LONGEST_LABEL);
     }
     if (hc_plot(hc_script("drift.gp"), values, r->folder) == HC_OK)
-        hc_print_line(stdout, "pictures: %s/{attribution,layers}.{svg,png}", r->folder);
+        hc_print_line(stdout, "pictures: %s/{attribution,layers%s}.{svg,png}", r->folder,
+                      hc_drift_has_operands(r) ? ",operands" : "");
     else
         hc_print_line(stdout, "no pictures: %s", hc_message());
 }

@@ -65,13 +65,6 @@ static void explained(const struct hc_drift_report *r, int recipe, bool free, ta
             "its weights are not rounded to nearest: %.3g of a drift of %.3g is unexplained",
             claim.error, claim.bound);
     }
-    if (d->recipe->quant != HC_BY_NONE) {
-        claim.verdict = HC_SKIPPED;
-        (void)hc_text_write(
-            claim.note, sizeof claim.note,
-            "quantisation is no source: %.3g of a drift of %.3g is its, or unexplained",
-            claim.error, claim.bound);
-    }
     take(r, &claim, context);
 }
 

@@ -7,20 +7,36 @@
 
 #include "check/record/facts.h"
 #include "check/record/json.h"
+#include "cli/training/drift_operands.h"
 #include "cli/training/training_record.h"
 #include "op/output.h"
 #include "op/text.h"
+
+static bool is_codes(int k)
+{
+    return k >= HC_SOURCE_CODES && k < HC_SOURCE_ACCUMULATION;
+}
+
+/* Whether the source is an operand that the recipe quantises. */
+static bool is_coded(const struct hc_drift *d, int k)
+{
+    return is_codes(k) && hc_rounding_of(d->recipe).format[k][0] != HC_FP64;
+}
 
 bool hc_drift_has_source(const struct hc_drift_report *r, int k)
 {
     bool unit = false;
     bool shards = false;
+    bool codes = false;
     for (int part = 0; part < r->parts; part++)
         for (int i = 0; i < r->c->recipes; i++) {
             const struct hc_drift *d = &r->drift[i + (ptrdiff_t)part * r->seeds * r->c->recipes];
             unit |= d->unit;
             shards |= d->shards > 1;
+            codes |= is_coded(d, k);
         }
+    if (is_codes(k))
+        return codes;
     return k == HC_SOURCE_UNIT ? unit : k != HC_SOURCE_REDUCTION || shards;
 }
 
@@ -35,6 +51,8 @@ const char *hc_drift_format(const struct hc_drift *d, int k)
     if (k == HC_SOURCE_MASTER && hc_rounds_otherwise(d->recipe))
         return "-";
     if (k == HC_SOURCE_REDUCTION && d->shards <= 1)
+        return "-";
+    if (is_codes(k) && !is_coded(d, k))
         return "-";
     if (k == HC_SOURCE_UNIT)
         return d->unit ? hc_formats[d->recipe->model].name : "-";
@@ -94,22 +112,24 @@ static void end_heading(FILE *file, const struct hc_drift_report *r)
              r->ranks > 0 ? ",ranks" : "");
 }
 
-static void write_row(FILE *file, const struct hc_drift_report *r, int recipe, const char *what,
-                      const struct hc_drift_layer *l)
+/* Layer l; -1: the network. */
+static void write_row(FILE *file, const struct hc_drift_report *r, int recipe, int l)
 {
-    hc_print(file, "%s,%s,%.9g,%.17g,%.9g,%.9g", r->c->recipe[recipe]->name, what, l->error,
-             l->cosine, l->underflow, l->lost);
+    const struct hc_drift *d = &r->drift[recipe];
+    const struct hc_drift_layer *of = l < 0 ? &d->all : &d->layer[l];
+    hc_print(file, "%s,%s,%.9g,%.17g,%.9g,%.9g", r->c->recipe[recipe]->name,
+             l < 0 ? "all" : r->plan.layer[l].name, of->error, of->cosine, of->underflow, of->lost);
+    hc_drift_operands_row(file, r, d, l);
     end_row(file, r, recipe);
 }
 
 static void print_layers_of(FILE *file, const struct hc_drift_report *r)
 {
     for (int i = 0; i < r->c->recipes; i++) {
-        const struct hc_drift *d = &r->drift[i];
         for (int l = 0; l < r->plan.layers; l++)
             if (r->plan.layer[l].parameter >= 0)
-                write_row(file, r, i, r->plan.layer[l].name, &d->layer[l]);
-        write_row(file, r, i, "all", &d->all);
+                write_row(file, r, i, l);
+        write_row(file, r, i, -1);
     }
 }
 
@@ -117,6 +137,7 @@ static void print_layers(FILE *file, const void *report)
 {
     const struct hc_drift_report *r = report;
     (void)fputs("recipe,layer,error,cosine,underflow,lost", file);
+    hc_drift_operands_heading(file, r);
     end_heading(file, r);
     for (int part = 0; part < r->parts; part++) {
         const struct hc_drift_report one = hc_drift_of_ranks(r, part);
@@ -156,6 +177,8 @@ static void print_attribution(FILE *file, const void *report)
 
 static bool has_row(const struct hc_drift *d, int k)
 {
+    if (is_codes(k))
+        return is_coded(d, k);
     return k == HC_SOURCE_UNIT ? d->unit : k != HC_SOURCE_REDUCTION || d->shards > 1;
 }
 
@@ -164,6 +187,16 @@ static json_t *layer_json(const char *name, const struct hc_drift_layer *l)
     return json_pack("{s:s, s:o, s:o, s:o, s:o}", "layer", name, "error", hc_json_real(l->error),
                      "cosine", hc_json_real(l->cosine), "underflow", hc_json_real(l->underflow),
                      "lost", hc_json_real(l->lost));
+}
+
+/* A layer with what its operands lose, if it is quantised. */
+static json_t *layer_of(const struct hc_drift_report *r, const struct hc_drift *d, int l)
+{
+    json_t *layer = layer_json(r->plan.layer[l].name, &d->layer[l]);
+    json_t *operands = hc_drift_operands_json(d, l);
+    if (operands)
+        (void)json_object_set_new(layer, "operands", operands);
+    return layer;
 }
 
 static json_t *drift_json(const struct hc_drift_report *r, int recipe)
@@ -177,7 +210,7 @@ static json_t *drift_json(const struct hc_drift_report *r, int recipe)
     json_t *sources = json_array();
     for (int l = 0; l < r->plan.layers; l++)
         if (r->plan.layer[l].parameter >= 0)
-            (void)json_array_append_new(layers, layer_json(r->plan.layer[l].name, &d->layer[l]));
+            (void)json_array_append_new(layers, layer_of(r, d, l));
     for (int k = 0; k <= HC_SOURCE_COUNT; k++)
         if (has_row(d, k))
             (void)json_array_append_new(

@@ -20,7 +20,7 @@ struct hc_drift_report {
 };
 
 /* Whether tables have this source: a matrix unit's row is there if any recipe meets one, that of
-   ranks if any batch is cut into shards. */
+   ranks if any batch is cut into shards, and those of operands if any recipe quantises them. */
 bool hc_drift_has_source(const struct hc_drift_report *report, int source);
 
 /* The same of one number of ranks, or of one seed of such a part; the first one being 0. */
@@ -37,8 +37,9 @@ const char *hc_drift_source(int source);
 const char *hc_drift_format(const struct hc_drift *drift, int source);
 
 /* Writes three files, the csv files of the first seed and the record of all:
-   - layers.csv: recipe, layer, error, cosine, underflow, lost, and with several backends backend,
-     and where ranks were asked for ranks;
+   - layers.csv: recipe, layer, error, cosine, underflow, lost; where a recipe quantises, of each
+     of x, w and dy x_error, x_at_max, x_flushed, x_least_scale, x_most_scale; and with several
+     backends backend, and where ranks were asked for ranks;
    - attribution.csv: recipe, source, format, gradient_alone, gradient_without, free_alone,
      free_without, gradient_measured, free_measured, gradient_residual, free_residual, and the
      same;

@@ -49,6 +49,12 @@ static void paint(uint64_t seed, uint64_t stream, const struct pattern *p, const
                   const double *deviation, uint8_t *pixels)
 {
     uint64_t noise = 0;
+    double clean[HC_IMAGE_SIDE][HC_IMAGE_CHANNELS]; /* without noise, along the side */
+    for (unsigned along = 0; along < HC_IMAGE_SIDE; along++)
+        for (unsigned c = 0; c < HC_IMAGE_CHANNELS; c++)
+            clean[along][c] =
+                p->offset[c] +
+                p->amplitude[c] * triangle(p->phase + p->waves * along / HC_IMAGE_SIDE);
     for (unsigned i = 0; i < HC_IMAGE_BYTES; i++) {
         unsigned pixel = i / HC_IMAGE_CHANNELS;
         unsigned c = i % HC_IMAGE_CHANNELS;
@@ -58,9 +64,7 @@ static void paint(uint64_t seed, uint64_t stream, const struct pattern *p, const
         /* The sum of two bytes: a triangular distribution with deviation 1.04 after scaling. */
         double n = ((double)((noise & 0xff) + (noise >> 8 & 0xff)) - 255) / 100;
         noise >>= 16;
-        double wave = triangle(p->phase + p->waves * along / HC_IMAGE_SIDE);
-        double value = p->offset[c] + p->amplitude[c] * wave + n;
-        pixels[i] = to_byte(mean[c] + deviation[c] * value);
+        pixels[i] = to_byte(mean[c] + deviation[c] * (clean[along][c] + n));
     }
 }
 

@@ -24,8 +24,12 @@
    fp64, as a tree; the recipe adds with its wrapper's order, formats and divisions. Averages are
    stored as gradients of weights are, and are rounded by that source.
 
-   Convolutions below half are no source yet: what their quantisation does, and their sums, is what
-   is left between such a recipe and all sources.
+   Of convolutions below half (train/quant/quant.h), each operand's quantisation is a source: x's,
+   w's and dy's. Alone, that operand is quantised as the recipe does it, with its scales, random
+   bits and transposes, decoded in fp64 and multiplied by the others in fp64. Where both operands of
+   a product are codes, and the sums are put in as well, it is the recipe's own product of codes; so
+   the source "accumulation" has the scales' factors and promoted sums in it. Where one of them is
+   not, sums are in fp32 over the decoded numbers.
 
    With all sources the recipe itself should come out again. What is left between the two is
    measured as well, as the residual: it says how much of the drift the sources explain. It is not
@@ -43,11 +47,12 @@ enum hc_source {
     HC_SOURCE_ACTIVATIONS,      /* every value of the forward pass, images included */
     HC_SOURCE_GRADIENTS,        /* every value of the backward pass */
     HC_SOURCE_WEIGHT_GRADIENTS, /* still scaled */
-    HC_SOURCE_NORM,         /* gamma, beta and their gradients; arithmetic and statistics in fp32 */
-    HC_SOURCE_ACCUMULATION, /* gemm, convolutions and pooling: inputs, products, sums */
-    HC_SOURCE_UNIT,         /* gemm and convolutions: what the backend's matrix unit does to sums */
-    HC_SOURCE_LOSS,         /* softmax, cross-entropy and their gradient, with the logits */
-    HC_SOURCE_REDUCTION,    /* sums and divisions of the average over ranks */
+    HC_SOURCE_NORM,  /* gamma, beta and their gradients; arithmetic and statistics in fp32 */
+    HC_SOURCE_CODES, /* of quantised convolutions: three, in order of enum hc_quant_role */
+    HC_SOURCE_ACCUMULATION = HC_SOURCE_CODES + 3, /* products and pooling: inputs, products, sums */
+    HC_SOURCE_UNIT,      /* products: what the backend's matrix unit does to sums */
+    HC_SOURCE_LOSS,      /* softmax, cross-entropy and their gradient, with the logits */
+    HC_SOURCE_REDUCTION, /* sums and divisions of the average over ranks */
     HC_SOURCE_OPTIMIZER, /* what it gets, unscaled, and its arithmetic, the weight's last sum too */
     HC_SOURCE_STATE,     /* the optimizer's momenta, after each update */
     HC_SOURCE_MASTER,    /* what the optimizer works on, at the start and after each update */
@@ -69,11 +74,20 @@ struct hc_averaging {
     enum hc_format held[2];
 };
 
+/* How convolutions are quantised. Zeros: not at all, and filters in fp64. */
+struct hc_coding {
+    int row;               /* enum hc_quant_row */
+    enum hc_format filter; /* in which those filters are that it quantises: as weights, or as
+                               masters */
+    int64_t history;       /* amax_history */
+};
+
 /* The format of each source, [1] for norm parameters and [0] for all else; HC_FP64 stands for no
    rounding. */
 struct hc_rounding {
     enum hc_format format[HC_SOURCE_COUNT][2];
     struct hc_averaging average; /* of HC_SOURCE_REDUCTION */
+    struct hc_coding coding;     /* of HC_SOURCE_CODES and, of filters, HC_SOURCE_WEIGHTS */
     enum hc_format unscaled[2];  /* of HC_SOURCE_OPTIMIZER: the gradient that it gets */
     enum hc_format start[2];     /* of HC_SOURCE_MASTER: through which masters come at the start */
 };
@@ -93,9 +107,21 @@ struct hc_drift_layer {
     double lost;      /* share of weights that the fp64 update moves and this one does not */
 };
 
+/* What quantising an operand of a layer's convolution does to it, over all of its numbers in all
+   steps at the weights of fp64; NaN where none is quantised. Where products quantise it in several
+   ways, this is the first one's that has it as it lies: y's of x and w, dx's of dy. */
+struct hc_drift_operand {
+    double error;       /* |decoded - x| / |x|, Euclidean norms */
+    double at_max;      /* share of codes at the format's largest number */
+    double flushed;     /* share of numbers that are not 0 and whose code is */
+    double least_scale; /* by which codes are multiplied, of blocks that are not all 0 */
+    double most_scale;
+};
+
 struct hc_drift {
     const struct hc_recipe *recipe;
     struct hc_drift_layer layer[HC_MAX_LAYERS];
+    struct hc_drift_operand operand[HC_MAX_LAYERS][HC_QUANT_OF_DY + 1];
     struct hc_drift_layer all;
     int finite;    /* steps with finite gradients at the weights of fp64 */
     double free;   /* |w - w64| / |w64 - w at the start|, after the last step of the free run */

@@ -17,7 +17,8 @@ struct hc_drift_memo {
 static bool same_pass(const struct hc_rounding *a, const struct hc_rounding *b)
 {
     return memcmp(a->format, b->format, HC_SOURCE_UPDATE * sizeof a->format[0]) == 0 &&
-           memcmp(&a->average, &b->average, sizeof a->average) == 0;
+           memcmp(&a->average, &b->average, sizeof a->average) == 0 &&
+           memcmp(&a->coding, &b->coding, sizeof a->coding) == 0;
 }
 
 static bool rounds_passes(const struct hc_rounding *r)
@@ -41,7 +42,7 @@ static enum hc_status pass(struct hc_drift_baseline *base, int step, float scale
 {
     const struct hc_drift_batches *b = base->batches;
     base->passes += base->run.rounds;
-    return hc_drift_run_pass(&base->run, b->images + step * b->floats,
+    return hc_drift_run_pass(&base->run, step, b->images + step * b->floats,
                              b->labels + (int64_t)step * b->batch, scale, loss);
 }
 
@@ -158,12 +159,13 @@ static bool starts_alike(const struct hc_rounding *r)
            (r->start[1] <= HC_FP32 || r->start[1] == r->format[HC_SOURCE_NORM][1]);
 }
 
-/* The first pass of a free run begins at the fp64 weights, so it may be one that is known. */
+/* The first pass of a free run begins at the fp64 weights, so it may be one that is known: not
+   where it leaves amaxes to the next pass. */
 static enum hc_status first_pass(struct hc_drift_baseline *base, const struct hc_drift_memo *k,
                                  float scale, float *loss)
 {
     struct hc_drift_run *run = &base->run;
-    bool there = starts_alike(&k->rounding);
+    bool there = starts_alike(&k->rounding) && !hc_quant_recipes[k->rounding.coding.row].delayed;
     const double *g = NULL;
     if (there && !rounds_passes(&k->rounding))
         g = base->g;

@@ -2,10 +2,7 @@
 
 #include "op/descriptor.h"
 
-enum { NARROW, SPLIT }; /* what the two buffers are for */
-
-/* At least so many bytes, kept for the next call. */
-static void *buffer(struct hc_rounder *r, int which, size_t bytes)
+void *hc_rounder_buffer(struct hc_rounder *r, int which, size_t bytes)
 {
     if (r->buffer[which].bytes < bytes) {
         hc_device_release(r->device, r->buffer[which].data, r->buffer[which].bytes);
@@ -21,7 +18,7 @@ enum hc_status hc_rounded(struct hc_rounder *r, enum hc_format format, double *x
         return HC_OK;
     struct hc_tensor wide = hc_tensor1(HC_FP64, n, x);
     struct hc_tensor narrow = hc_tensor1(format, n, NULL);
-    narrow.data = buffer(r, NARROW, hc_tensor_bytes(&narrow));
+    narrow.data = hc_rounder_buffer(r, HC_ROUNDER_NARROW, hc_tensor_bytes(&narrow));
     enum hc_status status = narrow.data ? hc_device_cast(r->device, wide, narrow) : HC_NO_MEMORY;
     return status == HC_OK ? hc_device_cast(r->device, narrow, wide) : status;
 }
@@ -70,7 +67,7 @@ static enum hc_status carry_out_with(struct hc_rounder *r, enum hc_format factor
             slot[i]->format = i < inputs ? factors : HC_FP32;
         bytes += padded(slot[i]);
     }
-    unsigned char *at = buffer(r, NARROW, bytes);
+    unsigned char *at = hc_rounder_buffer(r, HC_ROUNDER_NARROW, bytes);
     enum hc_status status = at ? HC_OK : HC_NO_MEMORY;
     for (int i = 0; i < slots && status == HC_OK; i++) {
         if (!wide[i].data || wide[i].format != HC_FP64)
@@ -88,8 +85,8 @@ static enum hc_status carry_out_with(struct hc_rounder *r, enum hc_format factor
     return status;
 }
 
-static enum hc_status carry_out(struct hc_rounder *r, enum hc_format format,
-                                const struct hc_call *call)
+enum hc_status hc_carried_out(struct hc_rounder *r, enum hc_format format,
+                              const struct hc_call *call)
 {
     return carry_out_with(r, HC_FP32, format, call);
 }
@@ -106,10 +103,10 @@ static enum hc_status norm_forward(struct hc_rounder *r, const struct hc_call *c
                             .out = {[HC_LEAKY_Y] = *y},
                             .params.leaky = {call->params.bn.slope}};
     norm.op = HC_OP_bn_train;
-    enum hc_status status = carry_out(r, format, &norm);
+    enum hc_status status = hc_carried_out(r, format, &norm);
     if (status == HC_OK)
         status = round_tensor(r, HC_SOURCE_ACTIVATIONS, y);
-    return status == HC_OK ? carry_out(r, format, &leaky) : status;
+    return status == HC_OK ? hc_carried_out(r, format, &leaky) : status;
 }
 
 /* dz gets memory of its own: dy must stay as it is, since the gradient of a sum is also that of the
@@ -119,7 +116,7 @@ static enum hc_status norm_backward(struct hc_rounder *r, const struct hc_call *
     enum hc_format format = r->rounding.format[HC_SOURCE_NORM][0];
     struct hc_tensor dy = call->in[HC_BN_LEAKY_BWD_DY];
     struct hc_tensor dz = dy;
-    dz.data = buffer(r, SPLIT, hc_tensor_bytes(&dz));
+    dz.data = hc_rounder_buffer(r, HC_ROUNDER_SPLIT, hc_tensor_bytes(&dz));
     struct hc_call leaky = {
         .op = HC_OP_leaky_relu_bwd,
         .in = {[HC_LEAKY_BWD_Y] = call->in[HC_BN_LEAKY_BWD_Y], [HC_LEAKY_BWD_DY] = dy},
@@ -135,10 +132,10 @@ static enum hc_status norm_backward(struct hc_rounder *r, const struct hc_call *
                                    [HC_BN_BWD_DGAMMA] = call->out[HC_BN_BWD_DGAMMA],
                                    [HC_BN_BWD_DBETA] = call->out[HC_BN_BWD_DBETA]},
                            .params = call->params};
-    enum hc_status status = dz.data ? carry_out(r, format, &leaky) : HC_NO_MEMORY;
+    enum hc_status status = dz.data ? hc_carried_out(r, format, &leaky) : HC_NO_MEMORY;
     if (status == HC_OK)
         status = round_tensor(r, HC_SOURCE_GRADIENTS, &dz);
-    return status == HC_OK ? carry_out(r, format, &norm) : status;
+    return status == HC_OK ? hc_carried_out(r, format, &norm) : status;
 }
 
 /* One parameter's update. */
@@ -151,7 +148,7 @@ static enum hc_status optimize(struct hc_rounder *r, const struct hc_call *call)
         p++;
     int norm = r->parameters[p]->role == HC_ROLE_NORM;
     enum hc_status status = hc_rounded(r, r->rounding.unscaled[norm], g->data, hc_tensor_count(g));
-    return status == HC_OK ? carry_out(r, r->rounding.format[HC_SOURCE_OPTIMIZER][norm], call)
+    return status == HC_OK ? hc_carried_out(r, r->rounding.format[HC_SOURCE_OPTIMIZER][norm], call)
                            : status;
 }
 
@@ -213,7 +210,7 @@ static enum hc_status override(struct hc_device *device, const struct hc_call *c
     enum hc_format unit = r->rounding.format[HC_SOURCE_UNIT][0];
     if (unit != HC_FP64 && (class_ == HC_CLASS_GEMM || class_ == HC_CLASS_CONV))
         return carry_out_with(r, unit, HC_FP32, call);
-    return carry_out(r, arithmetic_of(r, class_), call);
+    return hc_carried_out(r, arithmetic_of(r, class_), call);
 }
 
 void hc_rounder_attach(struct hc_rounder *r)
@@ -224,6 +221,6 @@ void hc_rounder_attach(struct hc_rounder *r)
 
 void hc_rounder_end(struct hc_rounder *r)
 {
-    for (int i = 0; i < 2; i++)
+    for (int i = 0; i < HC_ROUNDER_BUFFERS; i++)
         hc_device_release(r->device, r->buffer[i].data, r->buffer[i].bytes);
 }

@@ -9,6 +9,14 @@
 #include "train/drift/drift.h"
 #include "train/update/update.h"
 
+/* What its buffers are for. */
+enum {
+    HC_ROUNDER_NARROW,  /* the tensors of a call in fp32 */
+    HC_ROUNDER_SPLIT,   /* what passes between batch norm and leaky ReLU */
+    HC_ROUNDER_OPERAND, /* A and B of a product that is not one of codes */
+    HC_ROUNDER_BUFFERS = HC_ROUNDER_OPERAND + 2
+};
+
 struct hc_rounder {
     struct hc_device *device;
     struct hc_rounding rounding;
@@ -22,7 +30,13 @@ struct hc_rounder {
     struct {
         void *data;
         size_t bytes;
-    } buffer[2];
+    } buffer[HC_ROUNDER_BUFFERS];
+
+    /* The latest operands of a product of codes. One that is not `coded` goes into it as it is. */
+    struct {
+        struct hc_call quantize;
+        bool coded;
+    } operand[2];
 };
 
 /* Makes rounder->device round as the rounder says. Before each pass, set backward to false.
@@ -30,8 +44,19 @@ struct hc_rounder {
 void hc_rounder_attach(struct hc_rounder *rounder);
 void hc_rounder_end(struct hc_rounder *rounder);
 
+/* From the next pass on, the net in fp64 quantises its convolutions as the rounding says. */
+enum hc_status hc_rounder_quantise(struct hc_rounder *rounder, struct hc_net *net);
+
 /* Rounds n numbers to nearest in place, by the backend's cast there and back. HC_FP64 rounds
    nothing. */
 enum hc_status hc_rounded(struct hc_rounder *rounder, enum hc_format format, double *x, int64_t n);
+
+/* Carries the call out with tensors in fp32 in place of those in fp64, and casts its results back.
+   `format` is that of its arithmetic; HC_FP64: the call runs as it is. */
+enum hc_status hc_carried_out(struct hc_rounder *rounder, enum hc_format format,
+                              const struct hc_call *call);
+
+/* A buffer of at least so many bytes, kept for the next call; NULL: no memory. */
+void *hc_rounder_buffer(struct hc_rounder *rounder, int which, size_t bytes);
 
 #endif

@@ -17,7 +17,7 @@ struct hc_drift_run {
     int images; /* of a shard */
     int64_t
         weights;    /* elements of all parameters, which lie one behind the other in what follows */
-    int64_t passes; /* of shards so far: what random bits of codes depend on */
+    int64_t passes; /* of shards before the next one: what random bits of codes depend on */
     double *g;      /* gradients of the last pass, unscaled */
     double *sizes;  /* the mean of |g| over the shards of the last pass, scaled; NULL: not wanted */
     double *before; /* the weights that hc_drift_run_set_weights set, as the optimizer holds them */
@@ -32,6 +32,10 @@ void hc_drift_run_close(struct hc_drift_run *run);
 enum hc_status hc_drift_run_get(struct hc_drift_run *run, enum hc_state_tensor state, double *to);
 enum hc_status hc_drift_run_set(struct hc_drift_run *run, enum hc_state_tensor state, double *from);
 
+/* Rounds such numbers in place, each parameter's to the format of its kind. */
+enum hc_status hc_drift_run_round(struct hc_drift_run *run, const enum hc_format format[2],
+                                  double *x);
+
 /* What the optimizer works on becomes w, rounded through fp32 unless the training is in fp64, and
    the model's copy follows it. */
 enum hc_status hc_drift_run_set_weights(struct hc_drift_run *run, const double *w);
@@ -41,9 +45,9 @@ enum hc_status hc_drift_run_set_weights(struct hc_drift_run *run, const double *
 enum hc_status hc_drift_run_restart(struct hc_drift_run *run, const struct hc_rounding *rounding,
                                     const double *w, bool rounded_start);
 
-/* Forward and backward pass of one batch, shard by shard, with the gradients of loss * scale: gives
-   run->g, averaged over shards, and the loss. Rounded weights are used in this pass alone. */
-enum hc_status hc_drift_run_pass(struct hc_drift_run *run, const float *images,
+/* Forward and backward pass of a step's batch, shard by shard, with the gradients of loss * scale:
+   gives run->g, averaged over shards, and the loss. Rounded weights are used in this pass alone. */
+enum hc_status hc_drift_run_pass(struct hc_drift_run *run, int step, const float *images,
                                  const int32_t *labels, float scale, float *loss);
 
 /* The update with the gradients of the pass; where roundings are made, with those in run->g. */

@@ -12,6 +12,9 @@ const char *const hc_source_names[HC_SOURCE_COUNT] = {
     [HC_SOURCE_GRADIENTS] = "gradients",
     [HC_SOURCE_WEIGHT_GRADIENTS] = "weight gradients",
     [HC_SOURCE_NORM] = "batch norm",
+    [HC_SOURCE_CODES + HC_QUANT_OF_X] = "quantisation of x",
+    [HC_SOURCE_CODES + HC_QUANT_OF_W] = "quantisation of w",
+    [HC_SOURCE_CODES + HC_QUANT_OF_DY] = "quantisation of dy",
     [HC_SOURCE_ACCUMULATION] = "accumulation",
     [HC_SOURCE_UNIT] = "accumulation: this unit",
     [HC_SOURCE_LOSS] = "loss",
@@ -50,6 +53,40 @@ static void average_exactly(struct hc_rounding *r)
     r->format[HC_SOURCE_REDUCTION][0] = r->format[HC_SOURCE_REDUCTION][1] = HC_FP64;
 }
 
+/* The format of a tensor's codes: that of the first product which has any of it; HC_FP64 where none
+   has. */
+static enum hc_format codes_of(const struct hc_quant_recipe *q, enum hc_quant_role role)
+{
+    static const struct {
+        enum hc_quant_product product;
+        bool b;
+    } places[][2] = {[HC_QUANT_OF_X] = {{HC_QUANT_Y, false}, {HC_QUANT_DW, true}},
+                     [HC_QUANT_OF_W] = {{HC_QUANT_Y, true}, {HC_QUANT_DX, true}},
+                     [HC_QUANT_OF_DY] = {{HC_QUANT_DX, false}, {HC_QUANT_DW, false}}};
+    for (int i = 0; i < 2; i++) {
+        const struct hc_quant_products *p = &q->product[places[role][i].product];
+        if (!p->plain)
+            return places[role][i].b ? p->b.codes : p->a.codes;
+    }
+    return HC_FP64;
+}
+
+/* Filters are quantised from the masters. Where a row multiplies plainly, they are weights as all
+   others; no row does so in one of y and dx alone. */
+static void quantise_as(const struct hc_recipe *r, struct hc_rounding *of)
+{
+    const struct hc_quant_recipe *q = &hc_quant_recipes[r->quant];
+    of->coding =
+        (struct hc_coding){.row = r->quant, .filter = r->model, .history = r->amax_history};
+    if (r->quant == HC_BY_NONE)
+        return;
+    for (int role = 0; role <= HC_QUANT_OF_DY; role++)
+        for (int norm = 0; norm < 2; norm++)
+            of->format[HC_SOURCE_CODES + role][norm] = codes_of(q, (enum hc_quant_role)role);
+    if (!q->product[HC_QUANT_Y].plain && r->masters != HC_MASTERS_NONE)
+        of->coding.filter = HC_FP32;
+}
+
 /* Roundings are compared byte by byte, so what lies between their members is 0 as well. */
 struct hc_rounding hc_rounding_of(const struct hc_recipe *r)
 {
@@ -76,6 +113,7 @@ struct hc_rounding hc_rounding_of(const struct hc_recipe *r)
         of.unscaled[norm] = plan.format[HC_STATE_MASTER_GRADIENT];
         of.start[norm] = r->masters == HC_MASTERS_FROM_FP32 ? HC_FP32 : own;
     }
+    quantise_as(r, &of);
     if (wide)
         average_exactly(&of);
     else
@@ -83,13 +121,32 @@ struct hc_rounding hc_rounding_of(const struct hc_recipe *r)
     return of;
 }
 
+static bool rounds(const struct hc_rounding *r, int source)
+{
+    return r->format[source][0] != HC_FP64;
+}
+
+/* Products are those of the row as soon as an operand, or the sums, are. */
+static void quantise_nothing_more(struct hc_rounding *r)
+{
+    bool quantised = rounds(r, HC_SOURCE_ACCUMULATION);
+    for (int role = 0; role <= HC_QUANT_OF_DY; role++)
+        quantised |= rounds(r, HC_SOURCE_CODES + role);
+    if (!quantised) {
+        r->coding.row = HC_BY_NONE;
+        r->coding.history = 0;
+    }
+    if (!rounds(r, HC_SOURCE_WEIGHTS))
+        r->coding.filter = HC_FP64;
+}
+
 /* A unit takes numbers that are rounded, and sums them. */
 static bool feeds_unit(const struct hc_rounding *r)
 {
     for (int s = HC_SOURCE_WEIGHTS; s <= HC_SOURCE_GRADIENTS; s++)
-        if (r->format[s][0] == HC_FP64)
+        if (!rounds(r, s))
             return false;
-    return r->format[HC_SOURCE_ACCUMULATION][0] != HC_FP64;
+    return rounds(r, HC_SOURCE_ACCUMULATION);
 }
 
 struct hc_rounding hc_rounding_chosen(const struct hc_recipe *recipe, int k, bool alone, bool unit,
@@ -109,49 +166,12 @@ struct hc_rounding hc_rounding_chosen(const struct hc_recipe *recipe, int k, boo
                 r.start[norm] = HC_FP64;
         }
     }
-    if (!shards || r.format[HC_SOURCE_REDUCTION][0] == HC_FP64)
+    if (!shards || !rounds(&r, HC_SOURCE_REDUCTION))
         average_exactly(&r);
+    quantise_nothing_more(&r);
     if (!feeds_unit(&r))
         r.format[HC_SOURCE_UNIT][0] = r.format[HC_SOURCE_UNIT][1] = HC_FP64;
     return r;
-}
-
-static bool same_accumulator(const struct hc_accumulator *a, const struct hc_accumulator *b)
-{
-    return a->precision == b->precision && a->block == b->block && a->extra_bits == b->extra_bits &&
-           a->truncates == b->truncates && a->flushes == b->flushes &&
-           a->aligns_subnormals == b->aligns_subnormals;
-}
-
-/* Calls of an ordinary size, which the backend is asked about and which are not run. */
-static struct hc_accumulator accumulator_of(const struct hc_backend *backend, enum hc_op op,
-                                            enum hc_format format)
-{
-    struct hc_tensor x = op == HC_OP_gemm ? hc_tensor2(format, 64, 64, NULL)
-                                          : hc_tensor4(format, 16, 16, 16, 64, NULL);
-    struct hc_tensor w = op == HC_OP_gemm ? x : hc_tensor4(format, 64, 3, 3, 64, NULL);
-    bool filter = op == HC_OP_conv2d_bwd_filter;
-    struct hc_call call = {.op = op, .in = {x, filter ? x : w}, .out = {filter ? w : x}};
-    if (op == HC_OP_gemm)
-        call.params.gemm = (struct hc_gemm){.alpha = 1};
-    else
-        call.params.conv = (struct hc_conv){.stride = 1, .pad = 1};
-    return hc_backend_accumulator(backend, &call);
-}
-
-bool hc_recipe_meets_unit(const struct hc_recipe *recipe, const struct hc_backend *backend)
-{
-    static const enum hc_op products[] = {HC_OP_gemm, HC_OP_conv2d, HC_OP_conv2d_bwd_data,
-                                          HC_OP_conv2d_bwd_filter};
-    if (recipe->model != HC_FP16 && recipe->model != HC_BF16)
-        return false;
-    for (size_t i = 0; i < sizeof products / sizeof products[0]; i++) {
-        struct hc_accumulator narrow = accumulator_of(backend, products[i], recipe->model);
-        struct hc_accumulator ordinary = accumulator_of(backend, products[i], HC_FP32);
-        if (!same_accumulator(&narrow, &ordinary))
-            return true;
-    }
-    return false;
 }
 
 struct hc_recipe hc_unclipped(const struct hc_recipe *recipe)

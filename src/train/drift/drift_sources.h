@@ -9,10 +9,6 @@
 struct hc_rounding hc_rounding_chosen(const struct hc_recipe *recipe, int k, bool alone, bool unit,
                                       bool shards);
 
-/* Whether the backend sums products of the recipe's 16-bit numbers otherwise than products in
-   fp32. */
-bool hc_recipe_meets_unit(const struct hc_recipe *recipe, const struct hc_backend *backend);
-
 /* The recipe without clipping. hc_widened is what it stands for, in fp64 alone: parameter by
    parameter, without a scaler or a wrapper. */
 struct hc_recipe hc_unclipped(const struct hc_recipe *recipe);

@@ -5,7 +5,10 @@
 #include <string.h>
 
 #include "train/drift/drift_sources.h"
+#include "train/drift/drift_attribute.h"
 #include "train/drift/drift_average.h"
+#include "train/drift/drift_operands.h"
+#include "train/drift/drift_unit.h"
 #include "train/data/loader.h"
 #include "train/parallel/parallel.h"
 
@@ -124,7 +127,7 @@ static enum hc_status pass(const struct hc_drift_study *study, struct hc_drift_r
 {
     const struct hc_drift_batches *b = &study->batches;
     *scale = *(const float *)hc_update_scale(run->update).data;
-    return hc_drift_run_pass(run, b->images + step * b->floats,
+    return hc_drift_run_pass(run, step, b->images + step * b->floats,
                              b->labels + (int64_t)step * b->batch, *scale, loss);
 }
 
@@ -134,7 +137,9 @@ static enum hc_status forced(struct hc_drift_study *study, const struct hc_drift
 {
     float loss;
     hc_drift_layer_sums sums = {0};
+    struct hc_drift_operands operands;
     enum hc_status status = HC_OK;
+    hc_drift_operands_watch(run, &operands);
     for (int step = 0; step < study->options.steps && status == HC_OK; step++) {
         const double *at = base->w + step * base->weights;
         status = hc_drift_run_set_weights(run, at);
@@ -154,6 +159,12 @@ static enum hc_status forced(struct hc_drift_study *study, const struct hc_drift
     }
     for (int l = 0; l < HC_MAX_LAYERS; l++)
         drift->layer[l] = hc_drift_sum_layer(&sums[l]);
+    for (int l = 0; l < HC_MAX_LAYERS; l++)
+        for (int role = 0; role <= HC_QUANT_OF_DY; role++) {
+            int layer = l < hc_net_plan(run->net)->layers ? hc_net_quant_of(run->net, l) : -1;
+            drift->operand[l][role] =
+                hc_drift_operand_of(&operands, layer, (enum hc_quant_role)role);
+        }
     drift->all = hc_drift_sum_layer(&sums[HC_MAX_LAYERS]);
     return status;
 }
@@ -195,59 +206,6 @@ static enum hc_status train(struct hc_drift_study *study, const struct hc_drift_
     return status;
 }
 
-/* Whether products go where nobody says how they are summed. Those in fp64 do not. */
-static bool unit_is_unknown(const struct hc_drift_study *study, const struct hc_drift *drift)
-{
-    return !drift->unit && study->options.backend->free_order && drift->recipe->model != HC_FP64;
-}
-
-/* Measures each source alone and all but each. All sources come first, since what differs from that
-   in the update alone has the same gradients and finds them in the memo. What a unit does is the
-   distance between the recipe's own run and that with all sources but the unit. */
-static enum hc_status attribute(struct hc_drift_study *study, struct hc_drift_baseline *base,
-                                bool skips, struct hc_drift *drift)
-{
-    struct hc_drift_scales scales = {study->scale, study->scale + study->options.steps, skips};
-    struct hc_native_run native = {study->g, study->end};
-    enum hc_status status = HC_OK;
-    for (int i = 2 * HC_SOURCE_COUNT + 1; i > 0 && status == HC_OK; i--) {
-        struct hc_drift_effect effect;
-        bool alone = i <= HC_SOURCE_COUNT;
-        int k = alone ? i - 1 : i - 1 - HC_SOURCE_COUNT;
-        bool unit = k == HC_SOURCE_UNIT;
-        if ((unit && (alone || !drift->unit)) || (k == HC_SOURCE_REDUCTION && drift->shards == 1))
-            continue;
-        struct hc_rounding rounding =
-            hc_rounding_chosen(drift->recipe, k, alone, drift->unit, drift->shards > 1);
-        bool all = k == HC_SOURCE_COUNT;
-        status =
-            hc_baseline_measure(base, &rounding, &scales, all || unit ? &native : NULL, &effect);
-        (alone ? drift->alone_gradient : drift->without_gradient)[k] = effect.gradient;
-        (alone ? drift->alone_free : drift->without_free)[k] = effect.distance;
-        if (all) {
-            drift->alone_gradient[k] = effect.gradient;
-            drift->alone_free[k] = effect.distance;
-            drift->residual_gradient = effect.residual_gradient;
-            drift->residual_free = effect.residual_distance;
-        }
-        if (unit) {
-            drift->alone_gradient[k] = effect.residual_gradient;
-            drift->alone_free[k] = effect.residual_distance;
-        }
-    }
-    if (drift->shards == 1) {
-        drift->without_gradient[HC_SOURCE_REDUCTION] = drift->alone_gradient[HC_SOURCE_COUNT];
-        drift->without_free[HC_SOURCE_REDUCTION] = drift->alone_free[HC_SOURCE_COUNT];
-    }
-    if (!drift->unit) {
-        drift->without_gradient[HC_SOURCE_UNIT] = drift->alone_gradient[HC_SOURCE_COUNT];
-        drift->without_free[HC_SOURCE_UNIT] = drift->alone_free[HC_SOURCE_COUNT];
-        if (unit_is_unknown(study, drift))
-            drift->alone_gradient[HC_SOURCE_UNIT] = drift->alone_free[HC_SOURCE_UNIT] = (double)NAN;
-    }
-    return status;
-}
-
 enum hc_status hc_drift_measure(struct hc_drift_study *study, const struct hc_recipe *recipe,
                                 struct hc_drift *drift)
 {
@@ -258,8 +216,7 @@ enum hc_status hc_drift_measure(struct hc_drift_study *study, const struct hc_re
     *drift = (struct hc_drift){.recipe = recipe,
                                .ranks = ranks,
                                .shards = hc_drift_shards(ranks, recipe),
-                               .unit = recipe->quant == HC_BY_NONE &&
-                                       hc_recipe_meets_unit(recipe, study->options.backend)};
+                               .unit = hc_recipe_meets_unit(recipe, study->options.backend)};
     if (ranks > 0 && recipe->norm_sync)
         return hc_fail(HC_INVALID,
                        "%s: drift over ranks has batch norm local to each shard, and "
@@ -275,8 +232,11 @@ enum hc_status hc_drift_measure(struct hc_drift_study *study, const struct hc_re
     status = train(study, base, &own, forced, drift, &skips);
     if (status == HC_OK)
         status = train(study, base, &own, go_free, drift, &skips);
+    const struct hc_drift_scales scales = {study->scale, study->scale + study->options.steps,
+                                           skips};
+    const struct hc_native_run native = {study->g, study->end};
     if (status == HC_OK)
-        status = attribute(study, base, skips, drift);
+        status = hc_drift_attribute(base, &scales, &native, drift);
     drift->average_bound = hc_average_bound(base, recipe, study->scale);
     drift->passes = base->passes - before;
     return status;

@@ -120,6 +120,10 @@ void hc_net_quantise_from(struct hc_net *net, const struct hc_tensor *weights);
 /* The quantised convolutions, or NULL if none are. */
 struct hc_quant *hc_net_quant(const struct hc_net *net);
 
+/* From the next pass on, convolutions are quantised so, with fresh states; NULL: not at all. */
+enum hc_status hc_net_requantise(struct hc_net *net, const struct hc_quant_recipe *recipe,
+                                 int64_t amax_history);
+
 /* The convolution that layer l is among those, in their order; -1: none. */
 int hc_net_quant_of(const struct hc_net *net, int l);
 

@@ -186,6 +186,16 @@ static enum hc_status make_quant(struct hc_net *net)
                          shapes, n, net->numerics.format);
 }
 
+enum hc_status hc_net_requantise(struct hc_net *net, const struct hc_quant_recipe *recipe,
+                                 int64_t amax_history)
+{
+    hc_quant_close(net->quant);
+    net->quant = NULL;
+    net->numerics.quant = recipe;
+    net->numerics.amax_history = amax_history;
+    return recipe ? make_quant(net) : HC_OK;
+}
+
 void hc_net_quantise_from(struct hc_net *net, const struct hc_tensor *weights)
 {
     memcpy(net->quantised, weights, (size_t)net->plan.parameters * sizeof *weights);

@@ -77,7 +77,7 @@ static enum hc_status make_buffers(struct hc_quant *q)
         weight = larger(weight, q->shape[l].filters * e.taps);
     }
     make(q, &status, &q->columns, q->format, columns);
-    make(q, &status, &q->back, HC_FP32, columns);
+    make(q, &status, &q->back, q->format == HC_FP64 ? HC_FP64 : HC_FP32, columns);
     make(q, &status, &q->weight, q->format, weight);
     for (int i = 0; i < 2 && status == HC_OK; i++)
         status = make_operand(q, i);
@@ -185,6 +185,12 @@ void hc_quant_watch_with(struct hc_quant *q, hc_quant_watch *watch, void *contex
 {
     q->watch = watch;
     q->watch_context = context;
+}
+
+void hc_quant_run_with(struct hc_quant *q, hc_quant_run *run, void *context)
+{
+    q->run = run;
+    q->run_context = context;
 }
 
 struct hc_tensor hc_quant_state(const struct hc_quant *q, int which)

@@ -60,4 +60,10 @@ typedef enum hc_status hc_quant_watch(void *context, int layer, enum hc_quant_ro
                                       const struct hc_call *quantize);
 void hc_quant_watch_with(struct hc_quant *quant, hc_quant_watch *watch, void *context);
 
+/* Runs each call of the products in the device's place, also such as no kernel takes, when the
+   tensors are in fp64. `role` is that of the first input; of products it says nothing. NULL: the
+   device runs them. */
+typedef enum hc_status hc_quant_run(void *context, enum hc_quant_role role, struct hc_call *call);
+void hc_quant_run_with(struct hc_quant *quant, hc_quant_run *run, void *context);
+
 #endif

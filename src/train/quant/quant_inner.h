@@ -31,7 +31,7 @@ struct hc_quant {
     struct hc_quant_shape *shape;
     int64_t history;
     struct hc_storage *columns;         /* im2col of x, in the model's format */
-    struct hc_storage *back;            /* gradient of the columns, in fp32 */
+    struct hc_storage *back;            /* gradient of the columns, in fp32, or fp64 as the model */
     struct hc_storage *weight;          /* masters in the model's format, for a plain product */
     struct hc_quant_buffers operand[2]; /* A and B */
     struct hc_quant_group group[HC_QUANT_GROUPS];
@@ -40,6 +40,8 @@ struct hc_quant {
     bool holds;
     hc_quant_watch *watch; /* or NULL */
     void *watch_context;
+    hc_quant_run *run; /* or NULL */
+    void *run_context;
 };
 
 /* Rows of the columns, and numbers in a row. */

@@ -20,6 +20,11 @@ static int64_t blocks(int64_t extent, int size)
     return hc_quant_blocks(extent, size);
 }
 
+static enum hc_status run(struct hc_quant *q, enum hc_quant_role role, struct hc_call *call)
+{
+    return q->run ? q->run(q->run_context, role, call) : hc_device_run(q->device, call);
+}
+
 /* Where delayed scaling keeps the scale and the amax of a tensor. */
 static int64_t place_of(const struct hc_quant *q, int layer, enum hc_quant_role role,
                         const struct hc_quant_group **group)
@@ -74,7 +79,7 @@ static enum hc_status quantise(struct hc_quant *q, int layer, enum hc_quant_role
         call.in[HC_QUANTIZE_SCALE] = hc_storage_element(group->scale, place);
     if (delayed && !q->holds)
         call.out[HC_QUANTIZE_AMAX] = hc_storage_element(group->amax, place);
-    enum hc_status status = hc_device_run(q->device, &call);
+    enum hc_status status = run(q, role, &call);
     return status == HC_OK && q->watch ? q->watch(q->watch_context, layer, role, &call) : status;
 }
 
@@ -95,7 +100,7 @@ static enum hc_status multiply(struct hc_quant *q, const struct quantised *a,
                                              .b_rows = b->as->rows,
                                              .b_columns = b->as->columns,
                                              .promote = promote}};
-    return hc_device_run(q->device, &call);
+    return run(q, HC_QUANT_OF_X, &call);
 }
 
 /* out = op(A) op(B) in the model's format. */
@@ -107,7 +112,7 @@ static enum hc_status multiply_plainly(struct hc_quant *q, struct hc_tensor a, b
         .in = {[HC_GEMM_A] = a, [HC_GEMM_B] = b},
         .out = {[HC_GEMM_OUT] = out},
         .params.gemm = {.transpose_a = transpose_a, .transpose_b = transpose_b, .alpha = 1}};
-    return hc_device_run(q->device, &call);
+    return run(q, HC_QUANT_OF_X, &call);
 }
 
 /* The tensor as a matrix of so many columns. */
@@ -139,7 +144,7 @@ static enum hc_status gather(struct hc_quant *q, int layer, struct hc_tensor x,
                            .in = {[HC_IM2COL_X] = x},
                            .out = {[HC_IM2COL_COLUMNS] = *columns},
                            .params.columns = columns_of(&q->shape[layer])};
-    return hc_device_run(q->device, &call);
+    return run(q, HC_QUANT_OF_X, &call);
 }
 
 /* w in the model's format, for a product that is not quantised. */
@@ -184,8 +189,9 @@ enum hc_status hc_quant_to_input(struct hc_quant *q, int layer, struct hc_tensor
     const struct hc_quant_products *p = &q->recipe->product[HC_QUANT_DX];
     const struct hc_quant_shape *shape = &q->shape[layer];
     struct hc_quant_extent e = hc_quant_extent(shape);
-    struct hc_tensor back = is_itself(shape) ? matrix(dx, e.taps)
-                                             : hc_tensor2(HC_FP32, e.pixels, e.taps, q->back->data);
+    struct hc_tensor back = is_itself(shape)
+                                ? matrix(dx, e.taps)
+                                : hc_tensor2(q->back->format, e.pixels, e.taps, q->back->data);
     struct quantised a;
     struct quantised b;
     enum hc_status status = HC_OK;
@@ -208,7 +214,7 @@ enum hc_status hc_quant_to_input(struct hc_quant *q, int layer, struct hc_tensor
                            .in = {[HC_COL2IM_COLUMNS] = back},
                            .out = {[HC_COL2IM_DX] = dx},
                            .params.columns = columns_of(shape)};
-    return hc_device_run(q->device, &call);
+    return run(q, HC_QUANT_OF_DY, &call);
 }
 
 enum hc_status hc_quant_to_filter(struct hc_quant *q, int layer, struct hc_tensor x,

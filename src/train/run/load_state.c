@@ -1,4 +1,5 @@
 /* The tensors that a training begins with. */
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -61,12 +62,38 @@ static enum hc_status check_shape(const struct hc_load *load, const char *name,
     return HC_OK;
 }
 
+/* The state of delayed scaling is what its rule can leave behind (kernels/element/scale_delayed.h):
+   amaxes are magnitudes whose NaNs are dropped, so that one is infinite at worst, and a scale is
+   M / amax of a positive and finite amax, at most fp32's largest number. Under any other scale
+   codes would be zeros, NaNs or of the wrong sign, and a NaN or a negative amax in the history
+   would be taken for an idle step's or a maximum. */
+static enum hc_status check_delayed(const struct hc_load *load, const struct hc_state_row *row,
+                                    const struct hc_tensor *t)
+{
+    const char *word = strrchr(row->name, '.');
+    bool is_scale = strcmp(word, ".scale") == 0;
+    if (!begins(row->name, "quant."))
+        return HC_OK;
+    for (int64_t i = 0; i < hc_tensor_count(t); i++) {
+        double value = hc_tensor_get(t, i);
+        if (is_scale && !(value > 0 && isfinite(value)))
+            return hc_fail(HC_INVALID, "%s: %s has %g at %lld, and a scale is positive and finite",
+                           load->path, row->name, value, (long long)i);
+        if (!is_scale && !(value >= 0))
+            return hc_fail(HC_INVALID, "%s: %s has %g at %lld, and an amax is 0 or more",
+                           load->path, row->name, value, (long long)i);
+    }
+    return HC_OK;
+}
+
 /* Into the backend's memory, rounded to nearest where the formats differ. */
 static enum hc_status set(struct hc_load *load, const struct hc_state_row *row,
                           const struct hc_tensor *from)
 {
     struct hc_tensor here = hc_torch_shape(row->tensor);
     enum hc_status status = check_shape(load, row->name, from, &here);
+    if (status == HC_OK && from->format == here.format)
+        status = check_delayed(load, row, from);
     if (status != HC_OK || from->format == here.format)
         return status == HC_OK ? hc_torch_upload(&load->run->device, from, &row->tensor) : status;
     here.data = malloc(hc_tensor_bytes(&here) + 1);
@@ -75,7 +102,9 @@ static enum hc_status set(struct hc_load *load, const struct hc_state_row *row,
     for (int64_t i = 0; i < hc_tensor_count(&here); i++)
         hc_tensor_set(&here, i, hc_tensor_get(from, i));
     load->rounded++;
-    status = hc_torch_upload(&load->run->device, &here, &row->tensor);
+    status = check_delayed(load, row, &here);
+    if (status == HC_OK)
+        status = hc_torch_upload(&load->run->device, &here, &row->tensor);
     free(here.data);
     return status;
 }

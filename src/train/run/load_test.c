@@ -40,6 +40,7 @@ static void keep_note(const char *line, void *context)
 }
 
 static int epochs = 2;
+static bool dumps_none;
 
 /* 5 steps an epoch. With a file, or as a run that dumps its step 3. */
 static enum hc_status train(const char *text, const char *file)
@@ -57,7 +58,7 @@ static enum hc_status train(const char *text, const char *file)
     o.progress = listen;
     o.note = keep_note;
     o.dumps = dumps;
-    o.dump_count = file ? 0 : 1;
+    o.dump_count = file || dumps_none ? 0 : 1;
     return hc_train(&o, &result);
 }
 
@@ -224,8 +225,8 @@ Test(load, fp32_takes_the_masters_of_amp_and_not_its_scale)
     hc_tensor_file_close(&end);
 }
 
-static void refused(struct hc_tensor_file *dump, const char *name, struct hc_named_tensor other,
-                    const char *want)
+/* The file with another tensor in place of one of its own. */
+static void write_other(struct hc_tensor_file *dump, const char *name, struct hc_named_tensor other)
 {
     struct hc_named_tensor *tensors = calloc((size_t)dump->count + 1, sizeof *tensors);
     int count = 0;
@@ -239,9 +240,20 @@ static void refused(struct hc_tensor_file *dump, const char *name, struct hc_nam
     cr_assert_eq(hc_safetensors_write(path, tensors, count, dump->metadata, dump->metadata_count),
                  HC_OK);
     free(tensors);
-    cr_expect_eq(train("amp", path), HC_INVALID, "%s", want);
+}
+
+static void expect_refusal(const char *recipe, const char *want)
+{
+    cr_expect_eq(train(recipe, path), HC_INVALID, "%s", want);
     cr_expect_not_null(strstr(hc_message(), want), "%s", hc_message());
     cr_expect_null(strchr(hc_message(), '\n'));
+}
+
+static void refused(struct hc_tensor_file *dump, const char *name, struct hc_named_tensor other,
+                    const char *want)
+{
+    write_other(dump, name, other);
+    expect_refusal("amp", want);
 }
 
 Test(load, what_cannot_be_begun_with_is_refused_in_a_line)
@@ -270,6 +282,58 @@ Test(load, what_cannot_be_begun_with_is_refused_in_a_line)
             "is of step 10, and this run has 10 steps");
     hc_tensor_file_close(&dump);
     cr_expect_eq(train("amp", "/nonexistent/file"), HC_IO);
+}
+
+/* What delayed scaling never leaves behind: one such number in a tensor of its state, in the
+   checkpoint's fp32 or in another format. */
+Test(load, a_state_of_delayed_scaling_that_no_rule_leaves_is_refused_in_a_line)
+{
+    static const struct {
+        const char *name;
+        enum hc_format format;
+        double value;
+        const char *says; /* NULL: it is taken */
+    } rows[] = {
+        {"quant.forward.scale", HC_FP32, (double)NAN,
+         "scale has nan at 1, and a scale is positive"},
+        {"quant.forward.scale", HC_FP32, -1, "quant.forward.scale has -1 at 1"},
+        {"quant.forward.scale", HC_FP32, 0, "quant.forward.scale has 0 at 1"},
+        {"quant.backward.scale", HC_FP32, (double)INFINITY, "quant.backward.scale has inf at 1"},
+        {"quant.backward.scale", HC_FP64, 1e300, "quant.backward.scale has inf at 1"},
+        {"quant.backward.scale", HC_FP64, 1e-60, "quant.backward.scale has 0 at 1"},
+        {"quant.forward.scale", HC_BF16, (double)NAN, "quant.forward.scale has nan at 1"},
+        {"quant.forward.amax_history", HC_FP32, (double)NAN,
+         "history has nan at 1, and an amax is"},
+        {"quant.backward.amax_history", HC_FP32, -0x1p-149, "amax_history has -1.4013e-45 at 1"},
+        {"quant.forward.amax_history", HC_FP32, -(double)INFINITY, "amax_history has -inf at 1"},
+        {"quant.forward.amax_history", HC_FP32, (double)INFINITY, NULL},
+        {"quant.backward.amax_history", HC_FP32, 0, NULL},
+        {"quant.forward.scale", HC_FP32, 0x1.fffffep127, NULL},
+        {"quant.backward.scale", HC_FP32, 0x1p-149, NULL},
+    };
+    static double numbers[MOST / 8];
+    struct hc_tensor_file end;
+    epochs = 1;
+    dumps_none = true;
+    cr_assert_eq(train("fp8-te-delayed", NULL), HC_OK, "%s", hc_message());
+    open_file(&end, "checkpoint");
+    epochs = 2;
+    for (size_t r = 0; r < sizeof rows / sizeof rows[0]; r++) {
+        const struct hc_tensor *own = hc_tensor_file_find(&end, rows[r].name);
+        cr_assert_not_null(own);
+        struct hc_tensor other = *own;
+        other.format = rows[r].format;
+        other.data = numbers;
+        cr_assert_leq(hc_tensor_bytes(&other), sizeof numbers);
+        for (int64_t i = 0; i < hc_tensor_count(own); i++)
+            hc_tensor_set(&other, i, i == 1 ? rows[r].value : hc_tensor_get(own, i));
+        write_other(&end, rows[r].name, (struct hc_named_tensor){rows[r].name, other, NULL});
+        if (rows[r].says)
+            expect_refusal("fp8-te-delayed", rows[r].says);
+        else
+            cr_expect_eq(train("fp8-te-delayed", path), HC_OK, "%s", hc_message());
+    }
+    hc_tensor_file_close(&end);
 }
 
 /* A seed's worth of cuts and changed bytes: whatever they do, it is a line or a training. */

@@ -89,12 +89,18 @@ const struct hc_quant_recipe *hc_quant_of(const struct hc_recipe *recipe)
     return &hc_quant_recipes[recipe->quant];
 }
 
+/* 64 times TransformerEngine's own. Every step moves the history of each tensor, and a slip of the
+   finger would take a machine's memory. */
+enum { MOST_HISTORY = 65536 };
+
 static const char *wrong_quant(const struct hc_recipe *r)
 {
     if (r->quant > 0 && r->model == HC_FP64)
         return "fp64 is not quantised";
     if (r->amax_history > 0 && !hc_quant_of(r)->delayed)
         return "a history of amaxes, but no delayed scaling";
+    if (r->amax_history > MOST_HISTORY)
+        return "a history of more than 65536 amaxes";
     if (hc_quant_of(r)->delayed && r->shards > 1)
         return "delayed scaling keeps one history, and takes a batch in one piece";
     return NULL;

@@ -1,0 +1,139 @@
+#include "check/case_run.h"
+
+#include <assert.h>
+#include <math.h>
+#include <omp.h>
+#include <stdio.h>
+
+#include "check/check_inner.h"
+#include "check/digest.h"
+#include "check/float_state.h"
+#include "check/free_order.h"
+#include "check/known.h"
+#include "check/omissions.h"
+#include "check/timing.h"
+#include "own_calls.h"
+
+const struct hc_backend *hc_run_exact(const struct hc_run_options *options)
+{
+    return options->exact ? options->exact : hc_backend_by_name("exact");
+}
+
+enum hc_status hc_run_queues_open(const struct hc_run_options *options,
+                                  struct hc_run_queues *queues)
+{
+    assert(options->backend_count <= HC_MAX_BACKENDS);
+    if (options->threads > 0)
+        omp_set_num_threads(options->threads);
+    queues->known = options->known ? options->known : hc_known_new();
+    enum hc_status status =
+        hc_run_exact(options)->open(hc_run_exact(options), &queues->exact, options->threads);
+    if (status != HC_OK)
+        queues->exact = NULL; /* whatever a failed open has left there */
+    for (int b = 0; b < options->backend_count && status == HC_OK; b++) {
+        const struct hc_backend *backend = options->backends[b];
+        if (!backend->unavailable || !backend->unavailable())
+            status = backend->open(backend, &queues->by_backend[b], options->threads);
+        if (status != HC_OK)
+            queues->by_backend[b] = NULL;
+    }
+    return status;
+}
+
+void hc_run_queues_close(const struct hc_run_options *options, struct hc_run_queues *queues)
+{
+    for (int b = 0; b < options->backend_count; b++)
+        if (queues->by_backend[b])
+            options->backends[b]->close(queues->by_backend[b]);
+    if (queues->exact)
+        hc_run_exact(options)->close(queues->exact);
+    if (!options->known)
+        hc_known_free(queues->known);
+}
+
+void hc_run_queues_tell(const struct hc_run_options *options, const struct hc_run_queues *queues)
+{
+    for (int b = 0; b < options->backend_count && options->closing; b++)
+        if (queues->by_backend[b])
+            options->closing(options->backends[b], queues->by_backend[b], options->context);
+}
+
+void hc_case_run_begin(const struct hc_run_options *options, const struct hc_case_run *unit)
+{
+    if (options->starting)
+        options->starting(unit->what,
+                          unit->backend < 0 ? "-" : options->backends[unit->backend]->name,
+                          options->context);
+}
+
+/* After each guarded call the thread is looked at (check/guarded.c); calls of a training are not
+   guarded, and neither are the threads that a kernel started. */
+static void check_threads(struct hc_check *check)
+{
+    char line[128];
+    const char *left = hc_float_state_reset_all();
+    if (!left)
+        return;
+    (void)snprintf(line, sizeof line, "some kernel leaves %s in a thread", left);
+    hc_check_breach(check, check->result.backend, line);
+}
+
+void hc_case_run_do(const struct hc_run_options *options, const struct hc_case_run *unit,
+                    const struct hc_run_queues *queues, struct hc_check *check)
+{
+    const struct hc_backend *backend = unit->backend < 0 ? NULL : options->backends[unit->backend];
+    *check = (struct hc_check){.what = unit->what,
+                               .backend = backend,
+                               .queue = backend ? queues->by_backend[unit->backend] : NULL,
+                               .exact = hc_run_exact(options),
+                               .exact_queue = queues->exact,
+                               .backends = options->backends,
+                               .backend_count = options->backend_count,
+                               .seed = options->seed,
+                               .level = options->level,
+                               .bits_only = options->bits_only,
+                               .order = options->order,
+                               .omissions = options->omissions,
+                               .known = queues->known,
+                               .story = options->story};
+    check->result = (struct hc_result){.what = unit->what,
+                                       .backend = backend ? backend->name : "-",
+                                       .seed = options->seed,
+                                       .implementation = (double)NAN,
+                                       .line = (double)NAN,
+                                       .format = (double)NAN};
+    double start = hc_clock();
+    int64_t own_calls = hc_own_calls();
+    if (backend && !check->queue)
+        hc_skip(check, "%s", backend->unavailable());
+    else if (!backend && check->bits_only)
+        hc_skip(check, "it runs no kernel of a backend");
+    else
+        hc_check_run(check);
+    check_threads(check);
+    hc_order_conclude(check);
+    if (hc_own_calls() == own_calls)
+        hc_omit_unasked(check);
+    if (check->result.verdict == HC_PASS && check->result.checked == 0 && !check->bits_only)
+        hc_mistrust(check, "no comparison was made");
+    if (!check->result.unit)
+        check->result.unit = "claims";
+    hc_check_digest_conclude(check);
+    check->result.seconds = hc_clock() - start;
+}
+
+bool hc_case_run_report(const struct hc_run_options *options, struct hc_check *check)
+{
+    bool lacks = check->backend && (check->backend->partial || check->lacks_fp64);
+    bool left_out = (lacks || check->order_stated || check->unasked) &&
+                    check->result.verdict == HC_UNIMPLEMENTED;
+    enum hc_omitted why = check->order_stated ? HC_OMITTED_ORDER
+                          : check->unasked    ? HC_OMITTED_UNASKED
+                          : check->refused    ? HC_OMITTED_REFUSED
+                                              : HC_OMITTED_ABSENT;
+    if (left_out && options->omissions)
+        hc_omissions_add(options->omissions, &check->result, why);
+    bool more = left_out || options->report(&check->result, options->context);
+    hc_check_end(check);
+    return more;
+}

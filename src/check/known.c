@@ -1,0 +1,195 @@
+#include "check/known.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "op/digest.h"
+
+/* Of so many calls, and in so many bytes of inputs and results; of none that has more inputs. */
+enum { CALLS = 256, ROOM = 32 << 20, LARGEST_CALL = 4 << 20 };
+
+struct hc_known_call {
+    uint64_t digest;     /* of the inputs */
+    struct hc_call call; /* with copies of the inputs, one behind the other */
+    unsigned char *data;
+    struct hc_accumulator sums;
+    bool free;
+    enum hc_inputs inputs;
+    size_t bytes; /* of all that it has */
+    struct {
+        int64_t n;
+        int64_t *index;
+        struct hc_expected *expected;
+    } out[HC_MAX_OUT];
+};
+
+struct hc_known {
+    struct hc_known_call *calls[CALLS]; /* the oldest first */
+    int count;
+    size_t bytes;
+};
+
+struct hc_known *hc_known_new(void)
+{
+    return calloc(1, sizeof(struct hc_known));
+}
+
+static void free_call(struct hc_known_call *c)
+{
+    for (int o = 0; o < HC_MAX_OUT; o++) {
+        free(c->out[o].index);
+        free(c->out[o].expected);
+    }
+    free(c->data);
+    free(c);
+}
+
+void hc_known_free(struct hc_known *known)
+{
+    for (int i = 0; known && i < known->count; i++)
+        free_call(known->calls[i]);
+    free(known);
+}
+
+static void forget_oldest(struct hc_known *known)
+{
+    known->bytes -= known->calls[0]->bytes;
+    free_call(known->calls[0]);
+    known->count--;
+    memmove(&known->calls[0], &known->calls[1],
+            (size_t)known->count * sizeof(struct hc_known_call *));
+}
+
+static bool same_shape(const struct hc_tensor *a, const struct hc_tensor *b)
+{
+    bool same = a->format == b->format && a->rank == b->rank && !a->data == !b->data;
+    for (int d = 0; d < a->rank && same; d++)
+        same = a->shape[d] == b->shape[d];
+    return same;
+}
+
+static size_t bytes_of(const struct hc_tensor *t)
+{
+    return t->data ? hc_tensor_bytes(t) : 0;
+}
+
+static bool same_call(const struct hc_call *a, const struct hc_call *b)
+{
+    const struct hc_op_info *op = &hc_ops[a->op];
+    const unsigned char *params = (const unsigned char *)&b->params;
+    bool same = a->op == b->op && memcmp(&a->params, params, sizeof a->params) == 0;
+    for (int o = 0; o < op->outputs && same; o++)
+        same = same_shape(&a->out[o], &b->out[o]);
+    for (int i = 0; i < op->inputs && same; i++) {
+        size_t bytes = bytes_of(&a->in[i]);
+        same = same_shape(&a->in[i], &b->in[i]) &&
+               (bytes == 0 || memcmp(a->in[i].data, b->in[i].data, bytes) == 0);
+    }
+    return same;
+}
+
+/* Bytes are compared, so that no member is forgotten that may be added. */
+static bool same_sums(const struct hc_accumulator *a, const struct hc_accumulator *b)
+{
+    return memcmp((const unsigned char *)a, (const unsigned char *)b, sizeof *a) == 0;
+}
+
+/* Copies the call, with its inputs. False if there is no memory. */
+static bool copy_call(struct hc_known_call *c, const struct hc_call *from, size_t bytes)
+{
+    c->call = *from;
+    c->data = malloc(bytes ? bytes : 1);
+    if (!c->data)
+        return false;
+    size_t at = 0;
+    for (int i = 0; i < hc_ops[from->op].inputs; i++) {
+        size_t n = bytes_of(&from->in[i]);
+        if (n)
+            memcpy(c->data + at, from->in[i].data, n);
+        if (from->in[i].data)
+            c->call.in[i].data = c->data + at;
+        at += n;
+    }
+    return true;
+}
+
+static struct hc_known_call *add(struct hc_known *known, const struct hc_claim *claim,
+                                 uint64_t digest)
+{
+    size_t bytes = 0;
+    for (int i = 0; i < hc_ops[claim->call.op].inputs; i++)
+        bytes += bytes_of(&claim->call.in[i]);
+    struct hc_known_call *c = bytes > LARGEST_CALL ? NULL : calloc(1, sizeof *c);
+    if (!c)
+        return NULL;
+    if (!copy_call(c, &claim->call, bytes)) {
+        free(c);
+        return NULL;
+    }
+    c->digest = digest;
+    c->sums = claim->sums;
+    c->free = claim->free;
+    c->inputs = claim->inputs;
+    c->bytes = bytes + sizeof *c;
+    if (known->count == CALLS)
+        forget_oldest(known);
+    known->bytes += c->bytes;
+    while (known->count > 0 && known->bytes > ROOM)
+        forget_oldest(known);
+    known->calls[known->count++] = c;
+    return c;
+}
+
+struct hc_known_call *hc_known_call(struct hc_known *known, const struct hc_claim *claim)
+{
+    if (!known || claim->raised)
+        return NULL;
+    uint64_t digest = hc_digest_inputs(&claim->call);
+    for (int i = known->count - 1; i >= 0; i--) {
+        struct hc_known_call *c = known->calls[i];
+        if (c->digest == digest && c->free == claim->free && c->inputs == claim->inputs &&
+            same_sums(&c->sums, &claim->sums) && same_call(&c->call, &claim->call))
+            return c;
+    }
+    return add(known, claim, digest);
+}
+
+static int by_number(const void *a, const void *b)
+{
+    const int64_t *x = a;
+    const int64_t *y = b;
+    return (*x > *y) - (*x < *y);
+}
+
+bool hc_known_read(const struct hc_known_call *call, int out, int64_t index, struct hc_expected *to)
+{
+    if (!call || call->out[out].n == 0)
+        return false;
+    const int64_t *all = call->out[out].index;
+    const int64_t *found = bsearch(&index, all, (size_t)call->out[out].n, sizeof index, by_number);
+    if (found)
+        *to = call->out[out].expected[found - all];
+    return found;
+}
+
+void hc_known_keep(struct hc_known *known, struct hc_known_call *call, int out, int64_t n,
+                   const int64_t *index, const struct hc_expected *expected)
+{
+    if (!call || call->out[out].n > 0 || n == 0)
+        return;
+    size_t bytes = (size_t)n * (sizeof *index + sizeof *expected);
+    int64_t *indices = malloc((size_t)n * sizeof *indices);
+    struct hc_expected *copy = malloc((size_t)n * sizeof *copy);
+    if (!indices || !copy) {
+        free(indices);
+        free(copy);
+        return;
+    }
+    memcpy(indices, index, (size_t)n * sizeof *indices);
+    memcpy(copy, expected, (size_t)n * sizeof *copy);
+    call->out[out].n = n;
+    call->out[out].index = indices;
+    call->out[out].expected = copy;
+    call->bytes += bytes;
+    known->bytes += bytes;
+}

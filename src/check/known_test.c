@@ -1,0 +1,218 @@
+/* What is known of a call is given again for that call alone. */
+#include "check/known.h"
+
+#include <string.h>
+
+#include "check/testing.h"
+
+static float x[64], y[64], z[64];
+
+static struct hc_claim claim_of_axpy(void)
+{
+    struct hc_claim claim = {.call = {.op = HC_OP_axpy, .params.axpy.alpha = 2},
+                             .inputs = HC_INPUTS_RANDOM};
+    claim.sums = (struct hc_accumulator){.precision = 24, .block = 1};
+    claim.call.in[HC_X] = hc_tensor1(HC_FP32, 64, x);
+    claim.call.in[HC_Y] = hc_tensor1(HC_FP32, 64, y);
+    claim.call.out[HC_OUT] = hc_tensor1(HC_FP32, 64, z);
+    return claim;
+}
+
+static bool is_known(struct hc_known *known, const struct hc_claim *claim)
+{
+    struct hc_expected e;
+    return hc_known_read(hc_known_call(known, claim), HC_OUT, 7, &e) && e.want.hi == 3;
+}
+
+static void learn(struct hc_known *known, const struct hc_claim *claim)
+{
+    static const int64_t index[] = {1, 7, 9};
+    static const struct hc_expected right[] = {{.want.hi = 1}, {.want.hi = 3}, {.want.hi = 5}};
+    hc_known_keep(known, hc_known_call(known, claim), HC_OUT, 3, index, right);
+}
+
+Test(known, an_element_is_known_once_it_is_kept_and_no_other_is)
+{
+    struct hc_known *known = hc_known_new();
+    struct hc_claim claim = claim_of_axpy();
+    struct hc_expected e;
+    cr_assert(!is_known(known, &claim));
+    learn(known, &claim);
+    cr_assert(is_known(known, &claim));
+    cr_assert(!hc_known_read(hc_known_call(known, &claim), HC_OUT, 8, &e));
+    cr_assert(!hc_known_read(hc_known_call(known, &claim), HC_OUT + 1, 7, &e));
+    float elsewhere[64];
+    memcpy(elsewhere, x, sizeof x);
+    claim.call.in[HC_X].data = elsewhere;
+    cr_assert(is_known(known, &claim), "the same numbers elsewhere");
+    hc_known_free(known);
+}
+
+/* Each changes something that references or bounds may read. */
+static void change(struct hc_claim *claim, int what)
+{
+    static float other[64];
+    other[63] = -0.0F;
+    struct hc_call *call = &claim->call;
+    switch (what) {
+    case 0:
+        call->in[HC_Y].data = other;
+        return;
+    case 1:
+        call->params.axpy.alpha = 3;
+        return;
+    case 2:
+        call->in[HC_X] = call->in[HC_Y] = call->out[HC_OUT] = hc_tensor1(HC_FP32, 32, x);
+        return;
+    case 3:
+        call->in[HC_X].format = HC_I32;
+        return;
+    case 4:
+        call->out[HC_OUT].format = HC_BF16;
+        return;
+    case 5:
+        call->out[HC_OUT] = hc_tensor2(HC_FP32, 8, 8, z);
+        return;
+    case 6:
+        call->in[HC_Y].data = NULL;
+        return;
+    case 7:
+        call->op = HC_OP_fma;
+        return;
+    case 8:
+        claim->free = true;
+        return;
+    case 9:
+        claim->inputs = HC_INPUTS_WHOLE;
+        return;
+    case 10:
+        claim->sums.precision = 11;
+        return;
+    case 11:
+        claim->sums.block = 4;
+        return;
+    case 12:
+        claim->sums.extra_bits = 1;
+        return;
+    case 13:
+        claim->sums.truncates = true;
+        return;
+    case 14:
+        claim->sums.flushes = true;
+        return;
+    case 15:
+        claim->sums.aligns_subnormals = true;
+        return;
+    case 16:
+        claim->sums.takes_scales = true;
+        return;
+    default:
+        claim->raised = true;
+    }
+}
+
+enum { CHANGES = 18 };
+
+Test(known, a_call_that_differs_in_anything_is_another)
+{
+    struct hc_known *known = hc_known_new();
+    struct hc_claim claim = claim_of_axpy();
+    learn(known, &claim);
+    for (int i = 0; i < CHANGES; i++) {
+        struct hc_claim other = claim;
+        change(&other, i);
+        cr_expect(!is_known(known, &other), "change %d", i);
+    }
+    cr_assert(is_known(known, &claim));
+    hc_known_free(known);
+}
+
+Test(known, the_oldest_calls_are_forgotten_and_large_ones_are_not_kept)
+{
+    static float large[(4 << 20) / 4 + 1];
+    struct hc_known *known = hc_known_new();
+    struct hc_claim claim = claim_of_axpy();
+    learn(known, &claim);
+    struct hc_claim huge = claim_of_axpy();
+    huge.call.in[HC_X] = hc_tensor1(HC_FP32, sizeof large / sizeof *large, large);
+    cr_assert_null(hc_known_call(known, &huge));
+    for (int i = 0; i < 255; i++) {
+        struct hc_claim other = claim;
+        other.call.params.axpy.alpha = 10 + i;
+        learn(known, &other);
+    }
+    cr_assert(is_known(known, &claim));
+    struct hc_claim last = claim;
+    last.call.params.axpy.alpha = 9;
+    learn(known, &last);
+    cr_assert(is_known(known, &last));
+    cr_assert(!is_known(known, &claim));
+    hc_known_free(known);
+    cr_assert_null(hc_known_call(NULL, &claim));
+}
+
+static struct hc_known *shared;
+
+static bool keep_result(const struct hc_result *got, void *to)
+{
+    *(struct hc_result *)to = *got;
+    return true;
+}
+
+static void claim_squares(struct hc_check *check)
+{
+    product(check, 40, 0, 1);
+}
+
+static struct hc_result run_shared(hc_kernel *kernel)
+{
+    static const struct hc_case what = {
+        .name = "test/known", .title = "", .source = "", .run = claim_squares};
+    static const struct hc_case *const cases[] = {&what};
+    struct hc_backend backend = *hc_backend_by_name("exact");
+    const struct hc_backend *backends[] = {&backend};
+    struct hc_result got;
+    if (kernel)
+        backend.kernel[HC_OP_gemm] = kernel;
+    struct hc_run_options options = {.cases = cases,
+                                     .case_count = 1,
+                                     .backends = backends,
+                                     .backend_count = 1,
+                                     .level = HC_STANDARD,
+                                     .threads = 1,
+                                     .known = shared,
+                                     .report = keep_result,
+                                     .context = &got};
+    cr_assert_eq(hc_run_cases(&options), HC_OK, "%s", hc_message());
+    got.seconds = 0;
+    return got;
+}
+
+static enum hc_status wrong(struct hc_queue *queue, const struct hc_call *call)
+{
+    enum hc_status status = right(HC_OP_gemm)(queue, call);
+    hc_tensor_set(&call->out[HC_GEMM_OUT], 3, hc_tensor_get(&call->out[HC_GEMM_OUT], 3) + 1);
+    return status;
+}
+
+Test(known, results_are_the_same_and_a_wrong_kernel_is_found_as_before)
+{
+    struct hc_result alone = run_shared(NULL);
+    shared = hc_known_new();
+    struct hc_result first = run_shared(NULL);
+    struct hc_result second = run_shared(NULL);
+    struct hc_result faulty = run_shared(wrong);
+    cr_assert_eq(alone.verdict, HC_PASS);
+    cr_assert_gt(alone.error, 0);
+    const struct hc_result *both[] = {&first, &second};
+    for (int i = 0; i < 2; i++) {
+        cr_expect_eq(both[i]->verdict, alone.verdict);
+        cr_expect_eq(both[i]->checked, alone.checked);
+        cr_expect_eq(both[i]->error, alone.error);
+        cr_expect_eq(both[i]->bound, alone.bound);
+        cr_expect_eq(both[i]->looked_at, alone.looked_at);
+        cr_expect_eq(both[i]->format, alone.format);
+    }
+    cr_assert_eq(faulty.verdict, HC_FAIL);
+    hc_known_free(shared);
+}
