@@ -1,12 +1,6 @@
 /* What halfcheck verify scale/RULE says of wrong answers. */
 #include "cli/scale/testing_pipe.h"
-
-/* No line is longer than a terminal's. */
-static void expect_narrow(const char *text)
-{
-    for (const char *end; (end = strchr(text, '\n')); text = end + 1)
-        cr_expect(end - text <= 80, "%d columns: %.*s", (int)(end - text), (int)(end - text), text);
-}
+#include "cli/testing_lines.h"
 
 /* Each is a mistake that somebody made, or whose like is in the field. */
 Test(mistakes, are_named_with_the_first_wrong_line, .init = with_python)
@@ -59,20 +53,6 @@ Test(mistakes, that_explain_fewer_answers_than_the_rule_are_not_named, .init = w
         cr_expect_null(strstr(ran->out, "explains"), "%s: %s", rows[i][1], ran->out);
         expect_narrow(ran->out);
     }
-}
-
-/* The text with its lines joined. */
-static const char *unwrapped(const char *text)
-{
-    static char joined[4096];
-    size_t n = 0;
-    while (*text && n + 1 < sizeof joined) {
-        bool breaks = strncmp(text, "\n     ", 6) == 0;
-        joined[n++] = breaks ? ' ' : *text;
-        text += breaks ? 6 : 1;
-    }
-    joined[n] = '\0';
-    return joined;
 }
 
 /* torchao 0.18 has a mistake of its own under the same scale, 2^-127. */

@@ -215,7 +215,7 @@ void hc_scaler_diagnose(const struct hc_scaler_answers *a, char text[HC_DIAGNOSI
             "never updated%s",
             a->scale[0], a->count,
             a->plan->rule == HC_SCALER_TORCH && a->scale[0] == 1
-                ? "\n     (torch.cuda.amp.GradScaler disables itself without a GPU; "
+                ? " (torch.cuda.amp.GradScaler disables itself without a GPU; "
                   "torch.amp.GradScaler(\"cpu\") does not)"
                 : "");
         return;

@@ -1,5 +1,6 @@
 #include <errno.h>
 #include <math.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -7,8 +8,9 @@
 #include "cli/scaler/diagnosis.h"
 #include "cli/subject.h"
 #include "op/memory_stream.h"
+#include "op/wrap.h"
 
-enum { LINE = 256 };
+enum { LINE = 256, INDENT = 5, SCALE = 64 };
 
 /* The trace, and the answers that have been read. */
 struct reading {
@@ -28,18 +30,27 @@ static int bad_line(const struct reading *r, const char *what, const char *line)
                        (int)strcspn(line, "\n"), line);
 }
 
-static void print_scale(const char *what, double scale, bool raises)
+static const char *scale_text(char text[SCALE], double scale, bool raises)
 {
-    if (raises)
-        printf("%s raises", what);
-    else
-        printf("%s %.17g (%a)", what, scale, scale);
+    (void)snprintf(text, SCALE, raises ? "raises" : "%.17g (%a)", scale, scale);
+    return text;
 }
 
-static bool fail(const struct reading *r, int step)
+__attribute__((format(printf, 3, 4))) static void fail(const struct reading *r, int step,
+                                                       const char *format, ...)
 {
-    printf("FAIL %s: step %d of %d:", r->name, step, r->coverage.length);
-    return false;
+    char text[2 * LINE];
+    va_list list;
+    va_start(list, format);
+    int at = snprintf(text, LINE, "FAIL %s: step %d of %d: ", r->name, step, r->coverage.length);
+    (void)vsnprintf(text + at, sizeof text - (size_t)at, format, list);
+    va_end(list);
+    hc_print_wrapped(stdout, 0, INDENT, text);
+}
+
+static void print_below(const char *text)
+{
+    hc_print_wrapped(stdout, printf("%*s", INDENT, ""), INDENT, text);
 }
 
 /* Prints what explains the wrong answer, with the help of the answers after it. */
@@ -55,7 +66,7 @@ static void diagnose(struct reading *r)
     }
     hc_scaler_diagnose(&r->answers, text);
     if (text[0])
-        printf("     %s\n", text);
+        print_below(text);
     hc_scaler_answers_close(&r->answers);
 }
 
@@ -64,15 +75,13 @@ static bool is_right(struct reading *r, const struct hc_scaler_answer *a)
 {
     char sent[HC_STEP_LINE];
     if (r->step == r->coverage.length) {
-        (void)fail(r, r->step);
-        printf(" after this last step came '%s'\n", a->echo);
+        fail(r, r->step, "after this last step came '%s'", a->echo);
         return false;
     }
     enum hc_gradients what = (enum hc_gradients)r->sent[r->step++];
     hc_scaler_step_line(sent, r->step, r->coverage.length, what);
     if (strcmp(a->echo, sent) != 0) {
-        (void)fail(r, r->step);
-        printf(" sent '%s', got back '%s'\n", sent, a->echo);
+        fail(r, r->step, "sent '%s', got back '%s'", sent, a->echo);
         return false;
     }
     int before = hc_oracle_log2(&r->oracle);
@@ -81,10 +90,10 @@ static bool is_right(struct reading *r, const struct hc_scaler_answer *a)
     double want = hc_oracle_scale(&r->oracle);
     if (a->raises == r->oracle.gave_up && (a->raises || a->scale == want))
         return true;
-    (void)fail(r, r->step);
-    print_scale(" want", want, r->oracle.gave_up);
-    print_scale(", got", a->scale, a->raises);
-    printf("\n     %s after %lld clean step%s",
+    char texts[2][SCALE];
+    fail(r, r->step, "want %s, got %s", scale_text(texts[0], want, r->oracle.gave_up),
+         scale_text(texts[1], a->scale, a->raises));
+    printf("     %s after %lld clean step%s",
            what == HC_GRADIENTS_FINITE ? "one more clean step" : hc_gradients_words[what],
            (long long)clean, clean == 1 ? "" : "s");
     if (before == HC_LOG2_ZERO || before == HC_LOG2_INFINITE)
@@ -151,34 +160,37 @@ static int read_all(struct reading *r, bool *right)
     if (r->step == 0)
         return hc_complain("verify: standard input has no step");
     if (r->step < r->coverage.length) {
-        *right = fail(r, r->step + 1);
-        printf(" no answer came back\n");
+        *right = false;
+        fail(r, r->step + 1, "no answer came back");
     }
     return HC_AS_CLAIMED;
 }
 
-static void print_log2(int log2)
+static const char *log2_text(char text[SCALE], int log2)
 {
     if (log2 == HC_LOG2_ZERO || log2 == HC_LOG2_INFINITE)
-        printf("%s", log2 == HC_LOG2_ZERO ? "0" : "infinity");
-    else
-        printf("2^%d", log2);
+        return log2 == HC_LOG2_ZERO ? "0" : "infinity";
+    (void)snprintf(text, SCALE, "2^%d", log2);
+    return text;
 }
 
 /* A trace that does not reach all limits of the rule has not tested the rule. */
 static int conclude(const struct reading *r, bool strict)
 {
     const struct hc_trace_coverage *t = &r->coverage;
-    printf("%s %s: all %d steps follow the rule; %d overflows, %d growths, scale ",
-           t->missing ? "MISTRUSTED" : "PASS", r->name, t->length, t->overflows, t->growths);
-    print_log2(t->lowest);
-    if (t->lowest != t->highest) {
-        printf(" to ");
-        print_log2(t->highest);
+    char text[2 * LINE], low[SCALE], high[SCALE];
+    bool moves = t->lowest != t->highest;
+    (void)snprintf(text, sizeof text,
+                   "%s %s: all %d steps follow the rule; %d overflows, %d growths, scale %s%s%s%s",
+                   t->missing ? "MISTRUSTED" : "PASS", r->name, t->length, t->overflows, t->growths,
+                   log2_text(low, t->lowest), moves ? " to " : "",
+                   moves ? log2_text(high, t->highest) : "",
+                   r->oracle.gave_up ? ", ended in the error" : "");
+    hc_print_wrapped(stdout, 0, INDENT, text);
+    if (t->missing) {
+        (void)snprintf(text, sizeof text, "%s: use more steps, or another first scale", t->missing);
+        print_below(text);
     }
-    printf("%s\n", r->oracle.gave_up ? ", ended in the error" : "");
-    if (t->missing)
-        printf("     %s: use more steps, or another first scale\n", t->missing);
     return t->missing && strict ? HC_CLAIM_FAILED : HC_AS_CLAIMED;
 }
 

@@ -1,5 +1,6 @@
 /* halfcheck gen | an implementation | halfcheck verify. */
 #include "cli/testing.h"
+#include "cli/testing_lines.h"
 #include "train/update/scaler.h"
 
 /* GradScaler's rule in awk, whose numbers are fp64. In fp32 those below 2^-149 are 0, and 2^127
@@ -28,8 +29,9 @@ static void expect_first(const char *program, const char *step, const char *want
     cr_expect_eq(ran->status, 1, "%s: %d %s", program, ran->status, ran->err);
     const char *words[] = {"FAIL scaler/torch: ", step, want, got};
     for (size_t i = 0; i < sizeof words / sizeof words[0]; i++)
-        cr_expect_not_null(strstr(ran->out, words[i]), "%s: no '%s' in %s", program, words[i],
-                           ran->out);
+        cr_expect_not_null(strstr(unwrapped(ran->out), words[i]), "%s: no '%s' in %s", program,
+                           words[i], ran->out);
+    expect_narrow(ran->out);
 }
 
 Test(verify, passes_an_implementation_of_the_rule, .init = write_right)
@@ -76,7 +78,9 @@ static void expect_diagnosis(const char *interval, const char *program, const ch
                    interval, program);
     const struct ran *ran = run_shell(line);
     cr_expect_eq(ran->status, 1, "%s: %d %s", program, ran->status, ran->err);
-    cr_expect_not_null(strstr(ran->out, said), "%s: no '%s' in %s", program, said, ran->out);
+    cr_expect_not_null(strstr(unwrapped(ran->out), said), "%s: no '%s' in %s", program, said,
+                       ran->out);
+    expect_narrow(ran->out);
 }
 
 Test(verify, names_what_explains_the_wrong_answers, .init = write_right)
@@ -206,7 +210,8 @@ Test(verify, a_trace_that_leaves_out_a_limit_is_mistrusted, .init = write_right)
             const struct ran *ran = run_shell(line);
             cr_expect_eq(ran->status, strict, "%s%s", ran->out, ran->err);
             cr_expect_eq(strncmp(ran->out, "MISTRUSTED", 10), 0, "%s", ran->out);
-            cr_expect_not_null(strstr(ran->out, rows[i].lacks), "%s", ran->out);
+            cr_expect_not_null(strstr(unwrapped(ran->out), rows[i].lacks), "%s", ran->out);
+            expect_narrow(ran->out);
         }
 }
 

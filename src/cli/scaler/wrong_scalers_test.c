@@ -5,6 +5,7 @@
 
 #include "cli/scaler/trace.h"
 #include "cli/testing.h"
+#include "cli/testing_lines.h"
 
 enum { INTERVAL = 5 };
 
@@ -227,8 +228,10 @@ static void expect_verdict(enum hc_scaler_rule rule, uint64_t seed, enum fault f
     cr_expect_eq(strncmp(ran->out, verdict, strlen(verdict)), 0, "%s, fault %d: '%s', not %s", name,
                  (int)fault, verdict, ran->out);
     const char *said = diagnosis(rule, fault);
-    cr_expect(said ? strstr(ran->out, said) != NULL : strstr(ran->out, "this is") == NULL,
+    const char *joined = unwrapped(ran->out);
+    cr_expect(said ? strstr(joined, said) != NULL : strstr(joined, "this is") == NULL,
               "%s, fault %d: no '%s' in %s", name, (int)fault, said ? said : "", ran->out);
+    expect_narrow(ran->out);
 }
 
 /* With both seeds, where the trace ends in two ways: each fault with the one that can show it. */
