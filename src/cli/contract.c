@@ -7,6 +7,8 @@
 #include "op/descriptor.h"
 #include "op/params.h"
 
+enum { INDENT = 20 };
+
 static const char *shape_of(enum hc_op op, int number, char text[64])
 {
     const struct hc_slot *slot = hc_slot(op, number);
@@ -78,7 +80,6 @@ static void say_shape(struct line *line, enum hc_op op, int number)
 
 static void print_slot(FILE *out, enum hc_op op, int number)
 {
-    enum { INDENT = 20 };
     const struct hc_slot *slot = hc_slot(op, number);
     struct line line = {0};
     say_formats(&line, op, number);
@@ -90,6 +91,31 @@ static void print_slot(FILE *out, enum hc_op op, int number)
     if (slot->note)
         say(&line, "; %s", slot->note);
     hc_print_wrapped(out, fprintf(out, "  %-*s", INDENT - 2, slot->name), INDENT, line.text);
+}
+
+/* "one of a, b and c", "an integer", "3 real numbers", and what it is where nobody says it. */
+static void print_param(FILE *out, const struct hc_param *p)
+{
+    static const char *const kinds[HC_PARAM_KIND_COUNT] = {
+        [HC_PARAM_REAL] = "a real number", [HC_PARAM_SINGLE] = "a real number",
+        [HC_PARAM_INTEGER] = "an integer", [HC_PARAM_LONG] = "an integer",
+        [HC_PARAM_FLAG] = "true or false", [HC_PARAM_WORD] = "",
+        [HC_PARAM_FORMAT] = "a format",    [HC_PARAM_SEED] = "a seed",
+    };
+    char text[1024];
+    int used = snprintf(text, sizeof text, "%s", kinds[p->kind]);
+    if (p->count)
+        used = snprintf(text, sizeof text, "%d numbers", p->count);
+    for (int i = 0; p->kind == HC_PARAM_WORD && i < p->word_count; i++)
+        used += snprintf(text + used, sizeof text - (size_t)used, "%s%s",
+                         i == 0                   ? ""
+                         : i == p->word_count - 1 ? " or "
+                                                  : ", ",
+                         p->words[i]);
+    assert((size_t)used < sizeof text - 160);
+    (void)snprintf(text + used, sizeof text - (size_t)used, "%s%s; default %s",
+                   p->note ? ": " : "", p->note ? p->note : "", p->usual);
+    hc_print_wrapped(out, fprintf(out, "  %-*s", INDENT - 2, p->name), INDENT, text);
 }
 
 void hc_contract_print(FILE *out, enum hc_op op)
@@ -110,6 +136,11 @@ void hc_contract_print(FILE *out, enum hc_op op)
             (void)fputs("\noutputs\n", out);
         print_slot(out, op, i);
     }
+    const struct hc_param *params = hc_op_params(op);
+    if (params->name)
+        (void)fputs("\nparameters (judge --set NAME=VALUE)\n", out);
+    for (const struct hc_param *p = params; p->name; p++)
+        print_param(out, p);
 }
 
 static json_t *name_or_null(bool is, const struct hc_slot *slot)

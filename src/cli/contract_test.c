@@ -4,6 +4,7 @@
 #include <jansson.h>
 
 #include "op/op.h"
+#include "op/params.h"
 
 static json_t *op_named(json_t *ops, const char *name)
 {
@@ -104,7 +105,7 @@ Test(contract, explain_of_an_op_refuses_a_backend_that_is_none, .init = enter_fo
     cr_expect_eq(run_shell("$hc explain op/adam --backend exact")->status, 0);
 }
 
-Test(contract, explain_has_a_line_for_every_slot_of_every_op, .init = enter_folder)
+Test(contract, explain_has_a_line_for_every_slot_and_parameter_of_every_op, .init = enter_folder)
 {
     for (int op = 0; op < HC_OP_COUNT; op++) {
         char line[128];
@@ -115,7 +116,10 @@ Test(contract, explain_has_a_line_for_every_slot_of_every_op, .init = enter_fold
         const char *at = strstr(ran->out, "\ninputs\n");
         for (; at && (at = strstr(at, "\n  ")) != NULL; at++)
             lines += at[3] != ' ';
-        cr_expect_eq(lines, hc_ops[op].inputs + hc_ops[op].outputs, "%s", ran->out);
+        int params = 0;
+        for (const struct hc_param *p = hc_op_params((enum hc_op)op); p->name; p++)
+            params++;
+        cr_expect_eq(lines, hc_ops[op].inputs + hc_ops[op].outputs + params, "%s", ran->out);
     }
 }
 
@@ -178,6 +182,11 @@ Test(contract, rules_between_operands_are_told, .init = enter_folder)
         {"gemm", "or of their\n                    FNUZ formats [K, N]"},
         {"gemm", "; optional\n                    if beta is 0\n"},
         {"unscale", "fp32 with an override"},
+        {"conv2d", "\n  stride            an integer; default 1\n"},
+        {"quantize",
+         "\n  rows              an integer: the rows of a block, 0 for all; default 0\n"},
+        {"quantize", "mx-floor"},
+        {"cast", "nearest, toward-zero, upward or downward; default"},
     };
     for (size_t i = 0; i < sizeof rules / sizeof rules[0]; i++) {
         char line[64];

@@ -31,6 +31,7 @@ struct hc_param {
     int count;                /* elements of an array; 0: a single number */
     const char *const *words; /* of HC_PARAM_WORD, */
     int word_count;           /* so many */
+    const char *note;         /* what the name and the kind leave open, or NULL */
 };
 
 /* What the op reads of its parameters; ends with a NULL name. */

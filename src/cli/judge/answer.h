@@ -2,6 +2,7 @@
 #ifndef HC_CLI_JUDGE_ANSWER_H
 #define HC_CLI_JUDGE_ANSWER_H
 
+#include <jansson.h>
 #include <stdio.h>
 
 #include "check/check.h"
@@ -28,14 +29,26 @@ struct hc_answer {
 /* A report of 76 columns. */
 void hc_answer_print(FILE *out, const struct hc_answer *answer);
 
-/* Writes the document: {"op", "verdict", "layout", "backend", "accumulator", "flushed",
-   "numbers", "outputs":
+/* Writes the document: {"op", "verdict", "layout", "backend", "accumulator", "params",
+   "flushed", "numbers", "outputs":
    [{"slot", "format", "shape", "elements", "judged", "wrong", "unbounded", "as_exact", "where",
    "implementation", "format_error", "worst": {"index", "real", "want", "got", "exact", "error",
    "bound", "ratio", "ulps", "implementation", "format", "inputs"}, "histogram": {"edges",
    "counts"}}], "whose", "kept", "repro"}. Numbers that JSON lacks are the strings "inf",
    "-inf" and "nan". */
 enum hc_status hc_answer_write(const char *path, const struct hc_answer *answer);
+
+/* "rule=mx-rp, columns=32". */
+enum { HC_PARAMETERS_TEXT = 1024 };
+void hc_answer_parameters(const struct hc_call *call, char text[HC_PARAMETERS_TEXT]);
+
+/* All parameters of the call, by name. */
+json_t *hc_answer_parameters_json(const struct hc_call *call);
+
+/* Prints a command, behind `indent` columns that are printed, on lines of up to 80 columns where its
+   words are so short: each but the last ends with a backslash, and all can be pasted at once. Words
+   in quotes stay whole. */
+void hc_answer_command(FILE *out, size_t indent, const char *command);
 
 /* Cuts the worst element's call down and keeps it. */
 enum hc_status hc_answer_keep(struct hc_answer *answer, const char *path);

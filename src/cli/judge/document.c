@@ -103,11 +103,12 @@ enum hc_status hc_answer_write(const char *path, const struct hc_answer *answer)
         if (answer->judged[o])
             (void)json_array_append_new(outputs, output(answer, o));
     json_t *document = json_pack(
-        "{s:s, s:s, s:s, s:o, s:s, s:I, s:s?, s:o, s:s, s:o, s:o}", "op", hc_ops[call->op].name,
-        "verdict", hc_verdict_names[answer->verdict], "layout", hc_layout_names[q->nchw ? 0 : 1],
-        "backend", answer->backend ? hc_json_text(answer->backend) : json_null(), "accumulator",
-        sums, "flushed", (json_int_t)answer->flushed, "numbers", answer->numbers, "outputs",
-        outputs, "whose", hc_answer_whose(answer), "kept",
+        "{s:s, s:s, s:s, s:o, s:s, s:o, s:I, s:s?, s:o, s:s, s:o, s:o}", "op",
+        hc_ops[call->op].name, "verdict", hc_verdict_names[answer->verdict], "layout",
+        hc_layout_names[q->nchw ? 0 : 1], "backend",
+        answer->backend ? hc_json_text(answer->backend) : json_null(), "accumulator", sums,
+        "params", hc_answer_parameters_json(call), "flushed", (json_int_t)answer->flushed,
+        "numbers", answer->numbers, "outputs", outputs, "whose", hc_answer_whose(answer), "kept",
         answer->kept ? hc_json_text(answer->kept) : json_null(), "repro",
         hc_json_text(answer->repro));
     enum hc_status status = hc_json_status();

@@ -54,6 +54,30 @@ Test(judge_codes, a_wrong_amax_is_kept_with_the_codes_that_it_belongs_to)
     prints("$hc judge kept", 1, fails);
 }
 
+/* A report says by which rule it judged, and that nobody has named it. */
+Test(judge_codes, the_rule_is_told_whether_it_was_named_or_not)
+{
+    const unsigned char codes[16] = {0}, scales[4] = {0, 0, 0x80, 0x3f};
+    const float x[16] = {0};
+    const char *const usual[] = {"PASS  quantize\n  with      rule=te-current (default)\n",
+                                 NULL};
+    const char *const named[] = {"FAIL  quantize\n  with      rule=torchao, columns=16\n", NULL};
+    const char *const json[] = {"\"params\": {", "\"rule\": \"te-current\"", "\"columns\": 0",
+                                NULL};
+    write_npy("x.npy", "<f4", "(1, 16)", x, sizeof x);
+    write_npy("codes.npy", "|u1", "(1, 16)", codes, sizeof codes);
+    write_npy("scales.npy", "<f4", "(1, 1)", scales, sizeof scales);
+#define QUANTIZE "$hc judge quantize --in x=x.npy --out codes=codes.npy --out scales=scales.npy"
+    prints(QUANTIZE " --set codes=e4m3", 0, usual);
+    prints(QUANTIZE " --set codes=e4m3 --json -", 0, json);
+    prints(QUANTIZE " --set codes=e4m3 --set rule=torchao --set columns=16", 1, named);
+    write_npy("scales.npy", "|u1", "(1, 1)", scales, 1);
+    expect_refusal(QUANTIZE " --set codes=e4m3 --set scales=e8m0",
+                   "te-current is the rule where none is named: --set rule=RULE");
+    expect_refusal(QUANTIZE " --set codes=e4m3 --set scales=e8m0 --set rule=torchao",
+                   "scales is e8m0, not fp32 as torchao stores them\n");
+}
+
 Test(judge_codes, what_is_no_code_of_the_format_is_refused_in_one_line)
 {
     write_block(0x1f, 0x3c, -9);

@@ -38,7 +38,7 @@ Test(judge_numbers, beta1_may_be_as_it_was_given_or_as_fp32)
     }
     const struct ran *ran = run_shell("grep -q '\"numbers\": \"as' judged.json");
     cr_expect_eq(ran->status, 0);
-    const char *const none[] = {"PASS  adam\n\nnew_m", NULL};
+    const char *const none[] = {"arithmetic=fp32 (default)\n\nnew_m", NULL};
     prints("$hc judge adam --in zero.npy --in zero.npy --in zero.npy --in zero.npy --set lr=0.5 "
            "--set beta1=0.5 --out new_m=zero.npy",
            0, none);

@@ -213,37 +213,19 @@ static void print_reading(FILE *out, const struct hc_answer *answer)
                  answer->verdict == HC_FAIL ? "; it fails under the other reading, too" : "");
 }
 
-/* A command on lines of up to 80 columns, where its words are so short: each but the last ends with
-   a backslash, and all can be pasted at once. Words in quotes stay whole. */
-static void print_command(FILE *out, const char *command)
-{
-    size_t column = LABEL;
-    for (const char *next; *command; command = next) {
-        bool quoted = false;
-        for (next = command; *next && (quoted || *next != ' '); next++)
-            quoted ^= *next == '\'' && (quoted || next == command || next[-1] != '\\');
-        size_t length = (size_t)(next - command);
-        if (column > LABEL && column + 1 + length + (*next ? 2 : 0) > HC_COLUMNS) {
-            (void)fprintf(out, " \\\n%*s", LABEL, "");
-            column = LABEL;
-        }
-        char word[4352];
-        (void)snprintf(word, sizeof word, "%s%.*s", column > LABEL ? " " : "", (int)length,
-                       command);
-        hc_text_line(out, word);
-        column += strlen(word);
-        next += *next == ' ';
-    }
-    (void)putc('\n', out);
-}
-
 void hc_answer_print(FILE *out, const struct hc_answer *answer)
 {
     const struct hc_call *call = answer->judge->call;
+    char text[HC_PARAMETERS_TEXT];
     hc_print(out, "%s  %s", hc_verdict_names[answer->verdict], hc_ops[call->op].name);
     if (answer->backend)
         hc_print(out, " on %s", answer->backend);
     (void)putc('\n', out);
+    hc_answer_parameters(call, text);
+    if (text[0]) {
+        label(out, "with");
+        hc_print_narrow(out, COLUMNS, LABEL, LABEL, text);
+    }
     if (answer->flushed)
         hc_print(out, "\n%lld subnormal factor%s as 0: the backend declares that it flushes\n",
                  (long long)answer->flushed, answer->flushed == 1 ? " counts" : "s count");
@@ -260,6 +242,6 @@ void hc_answer_print(FILE *out, const struct hc_answer *answer)
     }
     if (answer->repro[0]) {
         label(out, "again");
-        print_command(out, answer->repro);
+        hc_answer_command(out, LABEL, answer->repro);
     }
 }

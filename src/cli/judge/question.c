@@ -167,6 +167,31 @@ static enum hc_status read_parameters(struct hc_question *q, const struct hc_ten
     return status;
 }
 
+/* A call that the usual rule refuses, where nobody has named one. */
+static bool lacks_rule(enum hc_op op, const struct hc_words *set, const struct hc_tensor_file *file)
+{
+    bool named = !hc_op_param(op, "rule") || file;
+    for (int i = 0; i < set->count; i++)
+        named = named || strncmp(set->word[i], "rule=", strlen("rule=")) == 0;
+    return !named;
+}
+
+static enum hc_status refuse(const struct hc_question *q, const struct hc_words *set,
+                             const struct hc_tensor_file *file)
+{
+    char line[256];
+    char rule[128] = "";
+    (void)snprintf(line, sizeof line, "%s", hc_message());
+    const char *bytes = hc_question_bytes(&q->call);
+    if (!bytes && lacks_rule(q->call.op, set, file))
+        (void)snprintf(rule, sizeof rule, "; %s is the rule where none is named: --set rule=RULE",
+                       hc_op_param(q->call.op, "rule")->usual);
+    return hc_fail(HC_INVALID, "%s%s%s%s%s%s", line,
+                   q->nchw && strchr(line, '[') ? " (with channels last)" : "",
+                   bytes ? "; say what the bytes are: --set " : "", bytes ? bytes : "",
+                   bytes ? "=FORMAT" : "", rule);
+}
+
 static enum hc_status ask(struct hc_question *q, const struct hc_question_words *words,
                           const struct hc_tensor_file *file, bool computed)
 {
@@ -181,15 +206,8 @@ static enum hc_status ask(struct hc_question *q, const struct hc_question_words 
         status = check_inputs(&q->call);
     if (status == HC_OK)
         status = add_outputs(q, computed);
-    if (status == HC_OK && hc_call_check(&q->call) != HC_OK) {
-        char line[256];
-        (void)snprintf(line, sizeof line, "%s", hc_message());
-        const char *bytes = hc_question_bytes(&q->call);
-        status = hc_fail(HC_INVALID, "%s%s%s%s%s", line,
-                         q->nchw && strchr(line, '[') ? " (with channels last)" : "",
-                         bytes ? "; say what the bytes are: --set " : "", bytes ? bytes : "",
-                         bytes ? "=FORMAT" : "");
-    }
+    if (status == HC_OK && hc_call_check(&q->call) != HC_OK)
+        status = refuse(q, &words->set, file);
     return status == HC_OK && file ? hc_kept_element(q, file) : status;
 }
 
