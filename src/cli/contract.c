@@ -113,8 +113,8 @@ static void print_param(FILE *out, const struct hc_param *p)
                                                   : ", ",
                          p->words[i]);
     assert((size_t)used < sizeof text - 160);
-    (void)snprintf(text + used, sizeof text - (size_t)used, "%s%s; default %s",
-                   p->note ? ": " : "", p->note ? p->note : "", p->usual);
+    (void)snprintf(text + used, sizeof text - (size_t)used, "%s%s; default %s", p->note ? ": " : "",
+                   p->note ? p->note : "", p->usual);
     hc_print_wrapped(out, fprintf(out, "  %-*s", INDENT - 2, p->name), INDENT, text);
 }
 

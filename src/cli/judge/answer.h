@@ -39,15 +39,15 @@ void hc_answer_print(FILE *out, const struct hc_answer *answer);
 enum hc_status hc_answer_write(const char *path, const struct hc_answer *answer);
 
 /* "rule=mx-rp, columns=32". */
-enum { HC_PARAMETERS_TEXT = 1024 };
+enum { HC_PARAMETERS_TEXT = 2048 };
 void hc_answer_parameters(const struct hc_call *call, char text[HC_PARAMETERS_TEXT]);
 
 /* All parameters of the call, by name. */
 json_t *hc_answer_parameters_json(const struct hc_call *call);
 
-/* Prints a command, behind `indent` columns that are printed, on lines of up to 80 columns where its
-   words are so short: each but the last ends with a backslash, and all can be pasted at once. Words
-   in quotes stay whole. */
+/* Prints a command, behind `indent` columns that are printed, on lines of up to 80 columns where
+   its words are so short: each but the last ends with a backslash, and all can be pasted at once.
+   Words in quotes stay whole. */
 void hc_answer_command(FILE *out, size_t indent, const char *command);
 
 /* Cuts the worst element's call down and keeps it. */

@@ -59,8 +59,7 @@ Test(judge_codes, the_rule_is_told_whether_it_was_named_or_not)
 {
     const unsigned char codes[16] = {0}, scales[4] = {0, 0, 0x80, 0x3f};
     const float x[16] = {0};
-    const char *const usual[] = {"PASS  quantize\n  with      rule=te-current (default)\n",
-                                 NULL};
+    const char *const usual[] = {"PASS  quantize\n  with      rule=te-current (default)\n", NULL};
     const char *const named[] = {"FAIL  quantize\n  with      rule=torchao, columns=16\n", NULL};
     const char *const json[] = {"\"params\": {", "\"rule\": \"te-current\"", "\"columns\": 0",
                                 NULL};

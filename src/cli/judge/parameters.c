@@ -30,9 +30,9 @@ void hc_answer_parameters(const struct hc_call *call, char text[HC_PARAMETERS_TE
         value_text(p, &usual, otherwise);
         bool same = strcmp(value, otherwise) == 0;
         if (!same || p->kind == HC_PARAM_WORD || p->kind == HC_PARAM_FORMAT)
-            used += (size_t)hc_text_write(text + used, HC_PARAMETERS_TEXT - used, "%s%s=%s%s",
-                                          used ? ", " : "", p->name, value,
-                                          same ? " (default)" : "");
+            used +=
+                (size_t)hc_text_write(text + used, HC_PARAMETERS_TEXT - used, "%s%s=%s%s",
+                                      used ? ", " : "", p->name, value, same ? " (default)" : "");
     }
 }
 
