@@ -14,7 +14,8 @@ FM = struct.unpack("f", b"\xff\xff\x7f\x7f")[0]
 LARGEST = {"e4m3": 448.0, "e5m2": 57344.0, "e2m1": 6.0}
 EMAX = {"e4m3": 8, "e5m2": 15, "e2m1": 2}
 MISTAKES = ("idle-rolls", "uses-this-step", "reciprocal", "no-limit", "leaks-fraction", "ties-away",
-            "short-block", "through-bf16", "zero-code", "keeps-nan", "shorter", "longer")
+            "short-block", "through-bf16", "zero-code", "keeps-nan", "shorter", "longer",
+            "margin-elsewhere")
 
 
 def bits(x: float) -> int:
@@ -191,11 +192,11 @@ class Delayed:
             self.history = [0.0] + (self.history[2:] + [amax] if len(self.history) > 1 else [])
         skips = idle and not self.unfused and self.wrong != "idle-rolls"
         if found > 0 and math.isfinite(found) and not skips:
-            if self.unfused:
-                scale = multiply(self.top, divide(1.0, found))
-                self.scale = multiply(scale, 0.5 ** self.margin)
-            else:
-                self.scale = divide(self.top * 0.5 ** self.margin, found)
+            factor = 0.5 ** self.margin
+            late = self.unfused != (self.wrong == "margin-elsewhere")
+            top = self.top if late else self.top * factor
+            scale = multiply(top, divide(1.0, found)) if self.unfused else divide(top, found)
+            self.scale = multiply(scale, factor) if late else scale
         if self.scale == math.inf and self.wrong != "no-limit":
             self.scale = FM
         return before if self.wrong == "uses-this-step" else self.scale

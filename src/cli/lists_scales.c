@@ -6,6 +6,7 @@
 
 #include "check/record/json.h"
 #include "cli/lists.h"
+#include "cli/scale/answer.h"
 #include "cases/fixture/amaxes.h"
 #include "num/bits.h"
 #include "reference_scale.h"
@@ -23,6 +24,38 @@ static json_t *row(json_t *rows, const char *name)
     return o;
 }
 
+/* "0 00, inf fe, nan ff": the scales, as programs answer verify, of blocks of zeros, and of such
+   with one infinity or one NaN; of tensors with such an amax. */
+static void put_specials(json_t *o, int rule)
+{
+    static const char *const names[] = {"0", "inf", "nan"};
+    static const uint32_t special[] = {0, 0x7f800000, 0x7fc00000};
+    static struct hc_scale_oracle oracle;
+    const struct hc_gen options = {.codes = -1, .from = -1};
+    struct hc_scale_plan plan;
+    char name[64], text[96];
+    int at = 0;
+    (void)snprintf(name, sizeof name, "scale/%s", hc_scale_rules[rule].name);
+    if (hc_scale_plan_for("list", name, &options, &plan) != HC_AS_CLAIMED)
+        return;
+    hc_scale_begin(&oracle, &plan);
+    bool has_levels = hc_scale_rules[rule].kind == HC_SCALE_OF_LEVELS;
+    for (int i = 0; i < 3; i++) {
+        uint32_t words[1 + HC_SCALE_BLOCK] = {special[i], has_levels ? special[i] : 0};
+        uint32_t scale = hc_scale_next(&oracle, words).scale;
+        bool is_fp32 = hc_scale_format((enum hc_scale_rule)rule) == HC_FP32;
+        if (is_fp32 && isnan(hc_fp32_value(scale)))
+            scale = 0x7fc00000;
+        at += snprintf(text + at, sizeof text - (size_t)at, "%s%s ", i ? ", " : "", names[i]);
+        if (i == 2 && rule == HC_SCALE_NVFP4_TE) /* its kernel and its reference differ there */
+            at += snprintf(text + at, sizeof text - (size_t)at, "-");
+        else
+            at += snprintf(text + at, sizeof text - (size_t)at, "%0*x", is_fp32 ? 8 : 2,
+                           (unsigned)scale);
+    }
+    put(o, "specials", text);
+}
+
 void hc_list_scales(json_t *rows)
 {
     static const char *const kinds[] = {
@@ -37,6 +70,7 @@ void hc_list_scales(json_t *rows)
         put(o, "title", rule->title);
         put(o, "source", rule->source);
         put(o, "defects", rule->defects);
+        put_specials(o, r);
     }
     for (int r = 0; r < HC_DELAYED_RULE_COUNT; r++) {
         const struct hc_delayed_rule_info *rule = &hc_delayed_rules[r];
@@ -45,6 +79,7 @@ void hc_list_scales(json_t *rows)
         put(o, "title", rule->title);
         put(o, "source", rule->source);
         put(o, "defects", rule->defects);
+        put(o, "specials", NULL); /* its history matters, too */
     }
 }
 

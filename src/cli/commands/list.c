@@ -127,7 +127,7 @@ const struct hc_command hc_command_list = {
         "            becomes of a step in which it finds an infinity, how it finds one,\n"
         "            title, source, known defects\n"
         "  scales    name of a rule for the scales of e4m3 and smaller formats, what it\n"
-        "            scales, title, source, known defects\n"
+        "            scales, title, source, known defects, the scales of 0, inf and NaN\n"
         "  scale-differences\n"
         "            rule, the rule it is compared with, format of the codes, number of\n"
         "            amaxes, how many get another scale, how many only other codes, the\n"

@@ -22,7 +22,8 @@ bool hc_scale_shows_decode(const struct hc_scale_plan *plan)
            hc_scale_rules[plan->rule].kind != HC_SCALE_OF_FP32;
 }
 
-/* Where TransformerEngine and cuBLAS take a maximum, a NaN drops out of it; elsewhere it is the
+/* Where TransformerEngine takes a maximum of a block, a NaN drops out of it, as fmaxf has it;
+   cuBLAS is taken to do the same, which its documentation leaves open. Elsewhere the NaN is the
    maximum. */
 static double amax_of(enum hc_scale_rule rule, const uint32_t *words, int n)
 {

@@ -55,3 +55,29 @@ Test(differences, tests_of_transformer_engine_differ_from_its_kernel_at_inf_and_
 {
     expect_row("te-reference", "e4m3", 2, "7f800000", "0.0 %");
 }
+
+/* The answers to 0, infinity and NaN as the systems' sources have them: TransformerEngine
+   takes the scale 1, or of blocks the largest below NaN; torchao's newest makes NaN of infinity,
+   and its 0.18.0 the exponent field of fp32 less emax, 255 - 8. */
+Test(differences, specials_are_listed_of_every_rule_without_a_history, .init = enter_folder)
+{
+    static const char *const rows[][2] = {
+        {"te-current", "0 3f800000, inf 3f800000, nan 3f800000\n"},
+        {"te-reference", "0 3f800000, inf 00000000, nan 7fc00000\n"},
+        {"torchao", "0 57cbba10, inf 00000000, nan 7fc00000\n"},
+        {"mx-te", "0 00, inf fe, nan 00\n"},
+        {"mx-rp", "0 00, inf fe, nan ff\n"},
+        {"mx-floor", "0 00, inf ff, nan ff\n"},
+        {"torchao-rceil", "0 00, inf ff, nan ff\n"},
+        {"torchao-0.18-floor", "0 00, inf f7, nan ff\n"},
+        {"torchao-0.18-rceil", "0 00, inf fe, nan ff\n"},
+        {"te-delayed", "-\n"},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        char line[128];
+        (void)snprintf(line, sizeof line,
+                       "$hc list scales | awk -F'\\t' '$1 == \"%s\" { print $6 }'", rows[i][0]);
+        cr_expect_str_eq(run_shell(line)->out, rows[i][1], "%s: %s", rows[i][0],
+                         run_shell(line)->out);
+    }
+}

@@ -9,10 +9,10 @@ Test(mistakes, are_named_with_the_first_wrong_line, .init = with_python)
         const char *rule, *options, *answers, *says;
     } rows[] = {
         {"te-delayed", "", "te-delayed idle-rolls", "this is a history that rolls on idle steps"},
-        {"te-delayed", "--window 16", "te-delayed idle-rolls", "which explains all 433"},
+        {"te-delayed", "--window 16", "te-delayed idle-rolls", "which explains all 467"},
         {"te-delayed", "--window 1", "te-delayed longer", "with --window 2, which explains all"},
-        {"te-delayed", "", "te-delayed shorter", "with --window 3, which explains all 349"},
-        {"te-delayed", "", "te-delayed longer", "with --window 5, which explains all 349"},
+        {"te-delayed", "", "te-delayed shorter", "with --window 3, which explains all 359"},
+        {"te-delayed", "", "te-delayed longer", "with --window 5, which explains all 359"},
         {"te-delayed", "--window 16", "te-delayed shorter", "with --window 15, which explains all"},
         {"te-delayed", "", "te-delayed uses-this-step", "the scale before the step of"},
         {"te-delayed", "", "te-delayed no-limit", "want 7f7fffff, got 7f800000"},
@@ -37,6 +37,23 @@ Test(mistakes, are_named_with_the_first_wrong_line, .init = with_python)
         cr_expect_not_null(strstr(ran->out, rows[i].says), "%s: %s", rows[i].answers, ran->out);
         expect_narrow(ran->out);
     }
+}
+
+/* A margin that is multiplied into the quotient, and not into the largest number, or the other way
+   round, shows only where one of the two quotients overflows. */
+Test(mistakes, in_the_place_of_the_margin_show_for_every_margin, .init = with_python)
+{
+    static const char *const rules[] = {"te-delayed", "te-delayed-unfused"};
+    for (int margin = 0; margin <= 9; margin++)
+        for (int r = 0; r < 2; r++) {
+            char options[32], answers[64];
+            (void)snprintf(options, sizeof options, "--margin %d", margin);
+            (void)snprintf(answers, sizeof answers, "%s margin-elsewhere", rules[r]);
+            const struct ran *ran = judge(rules[r], options, answers);
+            cr_expect_eq(ran->status, margin > 0, "%s %s: %s%s", options, answers, ran->out,
+                         ran->err);
+            expect_narrow(ran->out);
+        }
 }
 
 /* What is wrong with these is none of the guesses, and some guesses explain a good part. */

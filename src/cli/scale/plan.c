@@ -39,6 +39,11 @@ int hc_scale_plan_for(const char *command, const char *name, const struct hc_gen
         return hc_complain("%s: scale/%s keeps no history: --window, --margin and --most-recent "
                            "are for those that do",
                            command, name);
+    bool has_choice = plan->has_history && plan->delayed.rule != HC_DELAYED_FLAX &&
+                      plan->delayed.rule != HC_DELAYED_MS_AMP;
+    if (plan->has_history && !has_choice && options->most_recent)
+        return hc_complain("%s: scale/%s has no --most-recent: that is TransformerEngine's",
+                           command, name);
     if (plan->has_history && options->from > 0)
         return hc_complain("%s: the amaxes of scale/%s are fp32: --from is for the other rules",
                            command, name);

@@ -62,6 +62,19 @@ static uint32_t drawn_step(uint64_t random)
     }
 }
 
+/* Windows of an amax beside which a quotient overflows: M / a, and M 2^-margin / a. Between the two
+   it matters which of them a rule computes. */
+static int edges_of(const struct hc_scale_plan *plan, uint32_t *amax, int n)
+{
+    double edge = hc_format_max(plan->codes) / hc_format_max(HC_FP32);
+    double low = fmax(ldexp(edge, -plan->delayed.margin), 0x1p-149);
+    const double edges[] = {edge * (1 - 0x1p-16), low * (1 + 0x1p-16)};
+    for (int e = 0; e < 2; e++)
+        for (int i = 0; i <= plan->window; i++)
+            amax[n++] = hc_fp32_bits((float)edges[e]);
+    return n;
+}
+
 static int steps_of(const struct hc_scale_plan *plan, uint32_t *amax)
 {
     /* 3, 1.5, 7, 0.1, 448, nothing; and what is followed by a window of usual numbers. */
@@ -80,7 +93,7 @@ static int steps_of(const struct hc_scale_plan *plan, uint32_t *amax)
     }
     for (int i = 0; i < RANDOM_STEPS; i++, n++)
         amax[n] = drawn_step(hc_random(plan->seed, 2, (uint64_t)n));
-    return n;
+    return edges_of(plan, amax, n);
 }
 
 /* The middle between two neighbouring codes' values, counted from the smallest. */

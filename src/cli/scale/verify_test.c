@@ -59,6 +59,11 @@ Test(verify_scale, refuses_what_it_cannot_read, .init = enter_folder)
     expect_line(TRACE "sed '2s/$/ 7f \\x00/' t | " JUDGE, 2, "input:2: this line has a NUL byte");
     expect_line("printf '\\0\\n' | " JUDGE, 2, "input:1: this line has a NUL byte");
     expect_line("$hc gen scale/mx-rp --window 4", 2, "scale/mx-rp keeps no history");
+    expect_line("$hc gen scale/flax-delayed --most-recent", 2, "flax-delayed has no --most-recent");
+    expect_line("$hc gen scale/ms-amp --most-recent", 2, "ms-amp has no --most-recent");
+    expect_line("$hc gen scale/flax-delayed | sed '1s/$/ --most-recent/' | "
+                "$hc verify scale/flax-delayed",
+                2, "flax-delayed has no --most-recent");
     expect_line("$hc gen scale/te-delayed --from bf16", 2, "are fp32: --from is for the other");
     expect_line("$hc gen scale/nvfp4-te --codes e4m3", 2, "is for e2m1, not for e4m3");
     expect_line("$hc gen scale/given", 2, "there is no rule 'given'");
@@ -112,7 +117,7 @@ Test(verify_scale, fails_answers_that_end_early, .init = with_python)
 {
     expect_line("$hc gen scale/te-delayed | " SCALES "te-delayed | head -30 | $hc verify "
                 "scale/te-delayed",
-                1, "line 30 of 349: no answer came back");
+                1, "line 30 of 359: no answer came back");
 }
 
 Test(verify_scale, help_says_that_scale_rules_have_a_seed, .init = enter_folder)
