@@ -6,6 +6,7 @@
 #include <stdlib.h>
 
 #include "formula/evaluation.h"
+#include "num/ulp.h"
 #include "op/memory_stream.h"
 
 /* Infinity out of numbers, by definition and not by rounding. */
@@ -21,6 +22,18 @@ static bool is_absorbed(enum hc_function f, const double *x, const struct hc_def
     double second = f == HC_FN_sub ? -x[1] : x[1];
     return (f == HC_FN_add || f == HC_FN_sub) &&
            ((y->value == x[0] && x[1] != 0) || (y->value == second && x[0] != 0));
+}
+
+/* What a cast makes of numbers that its format lacks, where it makes a number of them. A number
+   within half an ulp of the largest is only rounded, and so is a tie. */
+static enum hc_event_kind kind_of_cast(enum hc_format format, double x, double result)
+{
+    double most = hc_format_max(format);
+    if (x < 0 && result > 0)
+        return HC_EVENT_SIGN_LOST;
+    if (fabs(result) == most && fabs(x) - most > hc_ulp(format, most) / 2)
+        return HC_EVENT_SATURATED;
+    return HC_EVENT_KIND_COUNT;
 }
 
 static enum hc_event_kind kind_of(const struct hc_operation *operation, const double *x,
@@ -42,6 +55,8 @@ static enum hc_event_kind kind_of(const struct hc_operation *operation, const do
         return is_pole(f, x) ? HC_EVENT_DIVIDED_BY_0 : HC_EVENT_OVERFLOWED;
     if (y->value == 0 && !y->exact && (rounds || f == HC_FN_exp))
         return HC_EVENT_VANISHED;
+    if (f == HC_FN_cast)
+        return kind_of_cast(operation->format, x[0], y->value);
     return finite && is_absorbed(f, x, y) ? HC_EVENT_ABSORBED : HC_EVENT_KIND_COUNT;
 }
 
@@ -96,13 +111,15 @@ void hc_note(struct hc_evaluation *e, const struct hc_operation *operation, cons
 void hc_note_constant(struct hc_evaluation *e, const struct hc_operation *cast,
                       const struct hc_real *x, double result)
 {
-    enum hc_event_kind kind = HC_EVENT_KIND_COUNT;
     double exact = hc_real_double(x);
+    bool is_number = !hc_real_is_nan(x) && !hc_real_is_inf(x);
+    enum hc_event_kind kind =
+        hc_real_is_nan(x) ? HC_EVENT_KIND_COUNT : kind_of_cast(cast->format, exact, result);
     if (result == 0 && hc_real_compare(x, e->scratch.zero) != 0)
         kind = HC_EVENT_LITERAL_ZERO;
-    else if (!isfinite(result) && !hc_real_is_nan(x) && !hc_real_is_inf(x))
+    else if (!isfinite(result) && is_number)
         kind = HC_EVENT_LITERAL_INF;
-    else if (result == 1 && hc_real_compare(x, e->scratch.one) != 0)
+    else if (result == 1 && exact > 0 && hc_real_compare(x, e->scratch.one) != 0)
         kind = HC_EVENT_LITERAL_ONE;
     struct hc_event *event = kind == HC_EVENT_KIND_COUNT ? NULL : first_time(e, cast, kind);
     if (!event)

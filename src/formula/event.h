@@ -14,6 +14,8 @@ enum hc_event_kind {
     HC_EVENT_OVERFLOWED,   /* a finite result was rounded to infinity (to NaN in e4m3) */
     HC_EVENT_NAN,          /* NaN out of operands that were none */
     HC_EVENT_DIVIDED_BY_0, /* infinity out of a division by 0, or of a logarithm of 0 */
+    HC_EVENT_SATURATED,    /* what is too large became the format's largest number */
+    HC_EVENT_SIGN_LOST,    /* a negative number became a positive one of a format without a sign */
     HC_EVENT_KIND_COUNT
 };
 

@@ -19,6 +19,24 @@ static void assert_tells(const char *in, const char *text, const char *want)
     finish(&t);
 }
 
+/* The thresholds are half a step above the largest number: 30 of e3m2, 7.75 of e2m3, 464 of
+   e4m3. */
+Test(event, a_format_without_the_number_or_its_sign_has_another_one_for_it)
+{
+    assert_tells("fp32", "x = e3m2(100)", "100 saturates to 28 in e3m2");
+    assert_tells("fp32", "x = e3m2(-30.1)", "-30.1 saturates to -28 in e3m2");
+    assert_tells("fp32", "x = e3m2(30)", "");
+    assert_tells("fp32", "x = e2m3(7.75); y = e4m3_sat(464)", "");
+    assert_tells("fp32", "x = e4m3_sat(465)", "465 saturates to 448 in e4m3");
+    assert_tells("fp32", "x = fp16_rz(70000)", "70000 is 65504 in fp16, rounded toward-zero");
+    assert_tells("fp32", "x = e2m1(inf)", "inf saturates to 6 in e2m1");
+    assert_tells("fp32", "x = ue4m3(-1)", "-1 is 1 in ue4m3, which has no sign");
+    assert_tells("fp32", "x = ue4m3(-0.5)", "-0.5 is 0.5 in ue4m3, which has no sign");
+    assert_tells("fp32", "x = fp32(-3); y = e8m0(x)", "x = -3 is 4 in e8m0, which has no sign");
+    assert_tells("fp32", "x = fp32(70); y = e2m1(x)", "x = 70 saturates to 6 in e2m1");
+    assert_tells("fp32", "x = e4m3fnuz(-0); y = ue4m3(0); z = e8m0(1)", "");
+}
+
 Test(event, a_constant_may_become_0_1_or_infinite)
 {
     assert_tells("fp16", "x = 1e-8", "1e-8 is 0 in fp16: everything up to 2^-25 is");

@@ -166,6 +166,21 @@ static int overflowed(const struct hc_event *event, int most, char *text, size_t
                     hc_format_max(event->format));
 }
 
+/* "100 saturates to 28 in e3m2", "-1 is 1 in ue4m3, which has no sign". */
+static int replaced(const struct hc_event *event, int most, char *text, size_t size)
+{
+    char what[TEXT_ROOM];
+    const char *name = hc_formats[event->format].name;
+    write_result(event, most, what);
+    if (event->kind == HC_EVENT_SIGN_LOST)
+        return snprintf(text, size, "%s is %.6g in %s, which has no sign", what, event->result,
+                        name);
+    if (event->direction != HC_NEAREST)
+        return snprintf(text, size, "%s is %.6g in %s, rounded %s", what, event->result, name,
+                        hc_direction_names[event->direction]);
+    return snprintf(text, size, "%s saturates to %.6g in %s", what, event->result, name);
+}
+
 /* "0 / 0 is NaN: g / sqrt(v)". */
 static int undefined(const struct hc_event *event, int most, char *text, size_t size)
 {
@@ -193,6 +208,7 @@ static sentence *const sentences[HC_EVENT_KIND_COUNT] = {
     [HC_EVENT_LITERAL_INF] = overflowed, [HC_EVENT_ABSORBED] = absorbed,
     [HC_EVENT_VANISHED] = vanished,      [HC_EVENT_OVERFLOWED] = overflowed,
     [HC_EVENT_NAN] = undefined,          [HC_EVENT_DIVIDED_BY_0] = undefined,
+    [HC_EVENT_SATURATED] = replaced,     [HC_EVENT_SIGN_LOST] = replaced,
 };
 
 void hc_event_text(const struct hc_event *event, char *buffer, size_t size)

@@ -5,6 +5,9 @@
    that is nearest to the number is read back; the first that comes back is taken. Seventeen digits
    always suffice, since every number of every format is one of fp64.
 
+   A format without infinity and NaN makes its largest number of all that is larger, and 8 comes
+   back as e2m3's 7.5. A decimal half an ulp or more beyond the largest number is not taken.
+
    In rare places, at powers of two, a decimal with a digit less would come back that is not the
    nearest of its length. The longer one is printed there, which is right, too.
 
@@ -19,6 +22,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include "num/ulp.h"
 
 enum { EXACT_DIGITS = 17, SMALLEST_PLAIN = -4, LARGEST_PLAIN = 8, LARGEST_DISTANCE = 4 };
 
@@ -77,9 +82,12 @@ void hc_number_text(char text[HC_NUMBER_TEXT], enum hc_format format, double val
     }
     if (format == HC_FORMAT_COUNT)
         format = HC_FP64;
+    double most = hc_format_max(format);
+    double limit = most + hc_ulp(format, most) / 2;
     for (int n = from; n <= to; n++) {
         (void)snprintf(scientific, sizeof scientific, "%.*e", n - 1, value);
-        if (hc_round(format, strtod(scientific, NULL)) == value)
+        double decimal = strtod(scientific, NULL);
+        if (hc_round(format, decimal) == value && fabs(decimal) < limit)
             break;
     }
     tidy(text, scientific, LARGEST_PLAIN);

@@ -32,6 +32,26 @@ Test(number, every_16_bit_number_is_read_back_and_two_never_read_alike)
     }
 }
 
+/* What is printed lies nearer to the number than half the step to either neighbour, and beyond the
+   largest number by less than half a step. */
+Test(number, of_a_small_format_lies_within_half_a_step_of_its_decimal)
+{
+    enum hc_format formats[] = {HC_E4M3, HC_E5M2, HC_E4M3FNUZ, HC_E5M2FNUZ,
+                                HC_E2M3, HC_E3M2, HC_E2M1,     HC_UE4M3};
+    for (int f = 0; f < 8; f++)
+        for (uint64_t bits = 0; bits < UINT64_C(1) << hc_formats[formats[f]].bits; bits++) {
+            double value = hc_decode(formats[f], bits);
+            if (!isfinite(value))
+                continue;
+            int e = value == 0 ? hc_formats[formats[f]].emin : ilogb(value);
+            e = e < hc_formats[formats[f]].emin ? hc_formats[formats[f]].emin : e;
+            double step = ldexp(1, e - hc_formats[formats[f]].precision + 1);
+            double off = fabs(strtod(text_of(formats[f], value), NULL) - value);
+            cr_expect_lt(off, step / 2, "%s: %a is printed as %s", hc_formats[formats[f]].name,
+                         value, text_of(formats[f], value));
+        }
+}
+
 /* By hand: half an ulp is larger than what the digits leave out, and smaller than what one digit
    less would. */
 Test(number, has_the_fewest_digits_that_are_read_back)
@@ -42,6 +62,8 @@ Test(number, has_the_fewest_digits_that_are_read_back)
         const char *text;
     } rows[] = {
         {HC_FP16, 0x1.554p-2, "0.3333"},
+        {HC_E2M3, 7.5, "7.5"},
+        {HC_E2M3, -7.5, "-7.5"},
         {HC_BF16, 0x1.56p-2, "0.334"},
         {HC_FP32, 0x1.555556p-2, "0.33333334"},
         {HC_FP64, 1.0 / 3, "0.3333333333333333"},

@@ -79,7 +79,8 @@ static int first_of(uint64_t mask)
 }
 
 /* The mistake that explains most of the wrong answers which the others in `used` do not; -1 if
-   there is none. Those that contradict a right answer come after all that do not. */
+   there is none. Those that contradict a right answer come after all that do not, and only where
+   they explain half of the wrong answers, and more than one: anything explains one of a few. */
 static int next(const struct hc_cast_judge *j, uint64_t used, long long *most)
 {
     long long kept = j->wrong < HC_CAST_KEPT ? j->wrong : HC_CAST_KEPT;
@@ -91,6 +92,8 @@ static int next(const struct hc_cast_judge *j, uint64_t used, long long *most)
             bool allowed = pass == 1 || (j->within >> m & 1);
             for (long long i = 0; allowed && i < kept; i++)
                 explained += !(j->kept[i] & used) && (j->kept[i] >> m & 1);
+            if (pass == 1 && (explained < 2 || 2 * explained < kept))
+                continue;
             if (explained > *most) {
                 *most = explained;
                 best = m;

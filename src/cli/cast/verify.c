@@ -7,6 +7,7 @@
 
 #include "cli/cast/judge.h"
 #include "cli/subject.h"
+#include "op/wrap.h"
 
 enum { LINE = 256 };
 
@@ -170,14 +171,20 @@ static int conclude(const struct reading *r, bool strict)
         }
         return HC_CLAIM_FAILED;
     }
-    printf("%s %s: all %lld answers are right; %d of %d wrong conversions would have shown\n",
-           unseen ? "MISTRUSTED" : "PASS", r->name, j->answers, count_bits(j->possible & j->shown),
-           count_bits(j->possible));
+    char text[256], answers[64] = "the answer is";
+    if (j->answers != 1)
+        (void)snprintf(answers, sizeof answers, "all %lld answers are", j->answers);
+    (void)snprintf(text, sizeof text,
+                   "%s %s: %s right; %d of %d wrong conversions would have shown",
+                   unseen ? "MISTRUSTED" : "PASS", r->name, answers,
+                   count_bits(j->possible & j->shown), count_bits(j->possible));
+    hc_print_wrapped(stdout, 0, 5, text);
     if (j->unjudged)
         printf("     not judged: %lld, because tools do not agree on such inputs\n", j->unjudged);
     for (int m = 0; m < hc_cast_mistake_count; m++)
         if (unseen >> m & 1)
-            printf("     no input shows whether %s\n", hc_cast_mistakes[m].what);
+            hc_print_wrapped(stdout, printf("     no input shows whether "), 9,
+                             hc_cast_mistakes[m].what);
     return unseen && strict ? HC_CLAIM_FAILED : HC_AS_CLAIMED;
 }
 

@@ -1,5 +1,6 @@
 /* halfcheck gen cast/FORMAT, verify cast/FORMAT and vectors, with conversions in Python. */
 #include "cli/testing.h"
+#include "cli/testing_lines.h"
 
 #define PYTHON "python3 '" HC_SOURCE "/cases/rounding/conversion.py' "
 
@@ -143,6 +144,15 @@ Test(verify_cast, takes_vectors_and_lines_of_ones_own, .init = enter_folder)
     cr_expect_eq(ran->status, 0, "%s%s", ran->out, ran->err);
     cr_expect_eq(strncmp(ran->out, "MISTRUSTED cast/e4m3: all 3 answers are right; ", 47), 0);
     cr_expect_not_null(strstr(ran->out, "no input shows whether it rounds by way of fp16\n"));
+    ran = run_shell("printf '00000000 0\n' | $hc verify cast/e4m3");
+    cr_expect_eq(strncmp(ran->out, "MISTRUSTED cast/e4m3: the answer is right; ", 43), 0, "%s",
+                 ran->out);
+    expect_narrow(ran->out);
+    ran = run_shell("$hc gen cast/e4m3 --saturate | python3 '" HC_SOURCE
+                    "/cases/rounding/conversion.py' | sed 's/^43e80001 7e/43e80001 7d/' |"
+                    " $hc verify cast/e4m3");
+    cr_expect_not_null(strstr(ran->out, "wrong: 1 of 12978 answers\n"), "%s", ran->out);
+    cr_expect_null(strstr(ran->out, "explains"), "%s", ran->out);
     ran = run_shell("echo 7fc00000 8 | $hc verify cast/e2m1 --strict");
     cr_expect_eq(ran->status, 1);
     cr_expect_not_null(strstr(ran->out, "     not judged: 1, because"), "%s", ran->out);
