@@ -6,7 +6,9 @@
    always suffice, since every number of every format is one of fp64.
 
    A format without infinity and NaN makes its largest number of all that is larger, and 8 comes
-   back as e2m3's 7.5. A decimal half an ulp or more beyond the largest number is not taken.
+   back as e2m3's 7.5; 2e38 comes back as e8m0's 2^127. Of a format without infinity no decimal
+   beyond the largest number is taken. Those with one keep the usual 3.4028235e38 of fp32, which is
+   a little beyond.
 
    In rare places, at powers of two, a decimal with a digit less would come back that is not the
    nearest of its length. The longer one is printed there, which is right, too.
@@ -22,8 +24,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include "num/ulp.h"
 
 enum { EXACT_DIGITS = 17, SMALLEST_PLAIN = -4, LARGEST_PLAIN = 8, LARGEST_DISTANCE = 4 };
 
@@ -82,12 +82,12 @@ void hc_number_text(char text[HC_NUMBER_TEXT], enum hc_format format, double val
     }
     if (format == HC_FORMAT_COUNT)
         format = HC_FP64;
-    double most = hc_format_max(format);
-    double limit = most + hc_ulp(format, most) / 2;
+    bool has_inf = hc_formats[format].special == HC_SPECIAL_IEEE;
+    double most = has_inf ? (double)INFINITY : hc_format_max(format);
     for (int n = from; n <= to; n++) {
         (void)snprintf(scientific, sizeof scientific, "%.*e", n - 1, value);
         double decimal = strtod(scientific, NULL);
-        if (hc_round(format, decimal) == value && fabs(decimal) < limit)
+        if (hc_round(format, decimal) == value && fabs(decimal) <= most)
             break;
     }
     tidy(text, scientific, LARGEST_PLAIN);
