@@ -117,7 +117,7 @@ void hc_note_constant(struct hc_evaluation *e, const struct hc_operation *cast,
         hc_real_is_nan(x) ? HC_EVENT_KIND_COUNT : kind_of_cast(cast->format, exact, result);
     if (result == 0 && hc_real_compare(x, e->scratch.zero) != 0)
         kind = HC_EVENT_LITERAL_ZERO;
-    else if (!isfinite(result) && is_number)
+    else if (isnan(result) ? !hc_real_is_nan(x) : isinf(result) && is_number)
         kind = HC_EVENT_LITERAL_INF;
     else if (result == 1 && exact > 0 && hc_real_compare(x, e->scratch.one) != 0)
         kind = HC_EVENT_LITERAL_ONE;

@@ -8,7 +8,7 @@
 enum hc_event_kind {
     HC_EVENT_LITERAL_ZERO, /* a constant that is not 0 is 0 in the format */
     HC_EVENT_LITERAL_ONE,  /* a constant that is not 1 is 1 in the format */
-    HC_EVENT_LITERAL_INF,  /* a finite constant is infinite in the format */
+    HC_EVENT_LITERAL_INF,  /* a finite constant is infinite in the format, or an infinite one NaN */
     HC_EVENT_ABSORBED,     /* x + y or x - y is x, and y is not 0 */
     HC_EVENT_VANISHED,     /* a result that is not 0 was rounded to 0 */
     HC_EVENT_OVERFLOWED,   /* a finite result was rounded to infinity (to NaN in e4m3) */

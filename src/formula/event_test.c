@@ -35,6 +35,7 @@ Test(event, a_format_without_the_number_or_its_sign_has_another_one_for_it)
     assert_tells("fp32", "x = fp32(-3); y = e8m0(x)", "x = -3 is 4 in e8m0, which has no sign");
     assert_tells("fp32", "x = fp32(70); y = e2m1(x)", "x = 70 saturates to 6 in e2m1");
     assert_tells("fp32", "x = e4m3fnuz(-0); y = ue4m3(0); z = e8m0(1)", "");
+    assert_tells("fp32", "x = e8m0(0); y = e8m0(-0); z = ue4m3(-0)", "");
 }
 
 Test(event, a_constant_may_become_0_1_or_infinite)
@@ -59,6 +60,10 @@ Test(event, a_constant_may_become_0_1_or_infinite)
     assert_tells("fp16", "x = 65519.99", "");
     assert_tells("fp16", "x = 65520", "65520 is infinite in fp16, which ends at 65504");
     assert_tells("fp32", "x = e4m3(500)", "500 is NaN in e4m3, which ends at 448");
+    assert_tells("fp32", "x = e4m3(inf)", "inf is NaN in e4m3, which ends at 448");
+    assert_tells("fp32", "x = ue4m3(-inf)", "-inf is NaN in ue4m3, which ends at 448");
+    assert_tells("fp32", "x = e4m3fnuz(inf)", "inf is NaN in e4m3fnuz, which ends at 240");
+    assert_tells("fp32", "x = e5m2(inf); y = e4m3(nan); z = e8m0(nan)", "");
     assert_tells("fp32", "x = fp16_rz(1e-8)", "1e-8 is 0 in fp16, rounded toward-zero");
     assert_tells("fp32", "x = bf16_rd(1.001)", "1.001 is 1 in bf16, rounded downward");
     assert_tells("fp16", "eps := 1e-8; x = 1; y = x + eps",

@@ -193,10 +193,26 @@ static void tell_number(const struct hc_calc_run *run, int item, int arm, char *
                    isnan(real) ? "NaN" : "infinite");
 }
 
+/* Nothing was lost. NaN is near to nothing, and where it stands the real number is NaN, too. */
+static void tell_nearest(const struct hc_calc_run *run, char *sentence)
+{
+    char name[HC_CALC_NAME];
+    const char *steps = run->calc->loop ? " at every step" : "";
+    bool nan = false;
+    for (int i = 0; i < run->items; i++)
+        nan = nan || isnan(run->last.real[i].value.hi);
+    hc_calc_name(run, 0, HC_CALC_NAME - 1, name);
+    if (nan && run->items == 1)
+        (void)snprintf(sentence, HC_CALC_SENTENCE, "%s is NaN, and so is the real number", name);
+    else
+        (void)snprintf(sentence, HC_CALC_SENTENCE,
+                       "%s is %sthe nearest of its format to the real number%s",
+                       run->items > 1 ? "each number" : name, nan ? "NaN or " : "", steps);
+}
+
 int hc_calc_sentences(const struct hc_calc_run *run, int arm,
                       char sentence[HC_CALC_TOLD][HC_CALC_SENTENCE])
 {
-    char name[HC_CALC_NAME];
     int told = tell_births(run, arm, sentence[0]);
     bool births = told > 0;
     for (int i = 0; i < run->items && told < HC_CALC_TOLD; i++) {
@@ -211,9 +227,6 @@ int hc_calc_sentences(const struct hc_calc_run *run, int arm,
     }
     if (told > 0)
         return told;
-    hc_calc_name(run, 0, HC_CALC_NAME - 1, name);
-    (void)snprintf(sentence[0], HC_CALC_SENTENCE,
-                   "%s is the nearest of its format to the real number%s",
-                   run->items > 1 ? "each number" : name, run->calc->loop ? " at every step" : "");
+    tell_nearest(run, sentence[0]);
     return 1;
 }

@@ -207,3 +207,26 @@ Test(told, formats_below_half_have_no_bound_where_they_put_another_number, .init
         cr_expect_not_null(strstr(ran->out, rows[i].says), "%s: %s", line, ran->out);
     }
 }
+
+/* NaN is near to nothing, and an infinity that becomes NaN has no nearest number. */
+Test(told, nan_is_not_called_near_to_a_number, .init = enter_folder)
+{
+    static const struct {
+        const char *formulas;
+        const char *says;
+    } rows[] = {
+        {"'e4m3(nan)'", "fp32: e4m3(nan) is NaN, and so is the real number\n"},
+        {"'w = nan' --each 'w = w + 1' --steps 3 --show w", "fp32: w is NaN, and so is the real"},
+        {"'[nan, 1]'", "fp32: each number is NaN or the nearest of its format to the real number"},
+        {"'e8m0(-inf)'", "fp32: -inf is NaN in e8m0, which ends at 1.70141e+38\n"},
+        {"'e5m2(inf)'", "fp32: e5m2(inf) is the nearest of its format to the real number\n"},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        char line[160];
+        (void)snprintf(line, sizeof line, "$hc calc %s --in fp32", rows[i].formulas);
+        const struct ran *ran = run_shell(line);
+        cr_expect_eq(ran->status, 0, "%s", ran->err);
+        cr_expect_not_null(strstr(ran->out, rows[i].says), "%s: %s", line, ran->out);
+        cr_expect(!strstr(ran->out, "nan is the nearest"), "%s: %s", line, ran->out);
+    }
+}
