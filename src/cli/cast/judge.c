@@ -113,9 +113,12 @@ void hc_cast_judge_explain(const struct hc_cast_judge *j)
     uint64_t used = 0;
     long long explained;
     char text[256];
+    char answers[64] = "the answer";
     if (j->alone) {
-        (void)snprintf(text, sizeof text, "%s, which explains all %lld answers",
-                       hc_cast_mistakes[first_of(j->alone)].what, j->answers);
+        if (j->answers != 1)
+            (void)snprintf(answers, sizeof answers, "all %lld answers", j->answers);
+        (void)snprintf(text, sizeof text, "%s, which explains %s",
+                       hc_cast_mistakes[first_of(j->alone)].what, answers);
         print_line(text);
         return;
     }

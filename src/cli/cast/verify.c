@@ -166,7 +166,10 @@ static int conclude(const struct reading *r, bool strict)
     uint64_t unseen = j->possible & ~j->shown;
     if (r->failed) {
         if (j->wrong > 0) {
-            printf("     wrong: %lld of %lld answers\n", j->wrong, j->answers);
+            if (j->answers == 1)
+                printf("     wrong: the only answer\n");
+            else
+                printf("     wrong: %lld of %lld answers\n", j->wrong, j->answers);
             hc_cast_judge_explain(j);
         }
         return HC_CLAIM_FAILED;

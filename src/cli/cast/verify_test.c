@@ -148,6 +148,9 @@ Test(verify_cast, takes_vectors_and_lines_of_ones_own, .init = enter_folder)
     cr_expect_eq(strncmp(ran->out, "MISTRUSTED cast/e4m3: the answer is right; ", 43), 0, "%s",
                  ran->out);
     expect_narrow(ran->out);
+    ran = run_shell("echo 3f880001 38 | $hc verify cast/e4m3");
+    cr_expect_not_null(strstr(ran->out, "\n     wrong: the only answer\n"), "%s", ran->out);
+    cr_expect_not_null(strstr(ran->out, ", which explains the answer\n"), "%s", ran->out);
     ran = run_shell("$hc gen cast/e4m3 --saturate | python3 '" HC_SOURCE
                     "/cases/rounding/conversion.py' | sed 's/^43e80001 7e/43e80001 7d/' |"
                     " $hc verify cast/e4m3");
