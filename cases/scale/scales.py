@@ -173,10 +173,10 @@ def largest(amaxes: list, keeps_nan: bool) -> float:
 
 
 class Delayed:
-    """TransformerEngine's delayed scaling: the fused kernel, or the functions in Python."""
+    """TransformerEngine's delayed scaling: the fused kernel, the functions in Python, or JAX."""
 
     def __init__(self, rule: str, top: float, window: int, margin: int, recent: bool, wrong: str):
-        self.unfused = rule == "te-delayed-unfused"
+        self.fused, self.jax = rule == "te-delayed", rule == "te-jax"
         self.top, self.margin, self.recent, self.wrong = top, margin, recent, wrong
         window += {"shorter": -1, "longer": 1}.get(wrong, 0)
         self.history, self.scale = [0.0] * window, 1.0
@@ -186,18 +186,19 @@ class Delayed:
         before = self.scale
         idle = amax == 0
         window = [amax] + self.history[1:]
-        keeps_nan = self.unfused or self.wrong == "keeps-nan"
+        keeps_nan = not self.fused or self.wrong == "keeps-nan"
         found = amax if self.recent else largest(window, keeps_nan)
-        if self.unfused or not idle or self.wrong == "idle-rolls":
+        if not self.fused or not idle or self.wrong == "idle-rolls":
             self.history = [0.0] + (self.history[2:] + [amax] if len(self.history) > 1 else [])
-        skips = idle and not self.unfused and self.wrong != "idle-rolls"
+        skips = idle and self.fused and self.wrong != "idle-rolls"
         if found > 0 and math.isfinite(found) and not skips:
             factor = 0.5 ** self.margin
-            late = self.unfused != (self.wrong == "margin-elsewhere")
+            late = self.fused == (self.wrong == "margin-elsewhere")
             top = self.top if late else self.top * factor
-            scale = multiply(top, divide(1.0, found)) if self.unfused else divide(top, found)
+            divides = self.fused or self.jax  # Python's 448 / tensor is 448 times the reciprocal
+            scale = divide(top, found) if divides else multiply(top, divide(1.0, found))
             self.scale = multiply(scale, factor) if late else scale
-        if self.scale == math.inf and self.wrong != "no-limit":
+        if self.scale == math.inf and self.wrong != "no-limit" and not self.jax:
             self.scale = FM
         return before if self.wrong == "uses-this-step" else self.scale
 

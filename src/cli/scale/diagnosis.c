@@ -19,14 +19,26 @@ struct search {
     struct best best;
 };
 
-static void keep(struct best *b, const struct hc_scale_guess *g)
+/* Whether x is a twist of a rule with the options that were asked for, and g the same twist of that
+   rule with another. */
+static bool is_simpler(const struct hc_scale_plan *asked, const struct hc_scale_guess *x,
+                       const struct hc_scale_guess *g)
+{
+    struct hc_scale_guess plain = {.plan = *asked, .twist = g->twist};
+    plain.plan.rule = g->plan.rule;
+    plain.plan.delayed.rule = g->plan.delayed.rule;
+    return g->twist != HC_SCALE_AS_IT_IS && hc_scale_guess_is_same(x, &plain);
+}
+
+static void keep(struct best *b, const struct hc_scale_plan *asked, const struct hc_scale_guess *g)
 {
     if (b->count && g->explained < b->guess[0].explained)
         return;
-    for (int i = 0; i < b->count; i++)
-        if (hc_scale_guess_is_same(&b->guess[i], g))
+    bool is_more = b->count && g->explained > b->guess[0].explained;
+    for (int i = 0; i < b->count && !is_more; i++)
+        if (hc_scale_guess_is_same(&b->guess[i], g) || is_simpler(asked, &b->guess[i], g))
             return;
-    if (b->count && g->explained > b->guess[0].explained)
+    if (is_more)
         b->count = b->more = 0;
     if (b->count < 3)
         b->guess[b->count++] = *g;
@@ -38,7 +50,7 @@ static void try_guess(struct search *s, struct hc_scale_guess *g)
 {
     hc_scale_guess_try(g, s->asked, s->trace, s->answers);
     if (g->explained > s->right)
-        keep(&s->best, g);
+        keep(&s->best, s->asked, g);
 }
 
 static void try_plan(struct search *s, const struct hc_scale_plan *plan)
@@ -116,6 +128,7 @@ static int name(const struct hc_scale_guess *g, const struct hc_scale_plan *aske
         [HC_SCALE_RECIPROCAL] = "the reciprocal of ",
         [HC_SCALE_A_STEP_LATE] = "the scale before the step of ",
         [HC_SCALE_ROLLS_WHEN_IDLE] = "a history that rolls on idle steps, too, under ",
+        [HC_SCALE_MARGIN_OF_QUOTIENT] = "a margin that is multiplied into the quotient under ",
     };
     int at = snprintf(text, room, "%sscale/%s", twists[g->twist], hc_scale_plan_rule(&g->plan));
     const struct hc_scale_plan *p = &g->plan;

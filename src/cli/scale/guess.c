@@ -1,5 +1,6 @@
 #include "cli/scale/guess.h"
 
+#include <math.h>
 #include <stddef.h>
 
 #include "num/bits.h"
@@ -13,6 +14,8 @@ bool hc_scale_twist_is_for(const struct hc_scale_plan *plan, enum hc_scale_twist
         return plan->has_history;
     case HC_SCALE_ROLLS_WHEN_IDLE:
         return plan->has_history && plan->delayed.rule == HC_DELAYED_TE;
+    case HC_SCALE_MARGIN_OF_QUOTIENT:
+        return plan->has_history && plan->delayed.rule == HC_DELAYED_TE && plan->delayed.margin > 0;
     default:
         return true;
     }
@@ -35,12 +38,37 @@ static struct hc_scale_answer roll(struct hc_scale_oracle *oracle)
     return (struct hc_scale_answer){.scale = hc_fp32_bits((float)oracle->scale)};
 }
 
+/* The margin multiplied into M / a, and only then the limit. The rule without a margin gives M / a,
+   or FM where that is infinite, and infinite it stays. The first amax of a trace moves the scale:
+   no answer is the 1 that it begins with. */
+static struct hc_scale_answer margin_of_quotient(struct hc_scale_oracle *oracle, int margin,
+                                                 const uint32_t *words)
+{
+    static const uint32_t limit = 0x7f7fffff;
+    oracle->plan.delayed.margin = 0;
+    uint32_t scale = hc_scale_next(oracle, words).scale;
+    float quotient = hc_fp32_value(scale);
+    if (scale != limit)
+        scale = hc_fp32_bits(ldexpf(quotient, -margin));
+    return (struct hc_scale_answer){.scale = scale};
+}
+
+/* The step of the guess's state. */
+static struct hc_scale_answer step(const struct hc_scale_guess *g, struct hc_scale_oracle *oracle,
+                                   const uint32_t *words)
+{
+    if (g->twist == HC_SCALE_ROLLS_WHEN_IDLE && words[0] == 0)
+        return roll(oracle);
+    if (g->twist == HC_SCALE_MARGIN_OF_QUOTIENT)
+        return margin_of_quotient(oracle, g->plan.delayed.margin, words);
+    return hc_scale_next(oracle, words);
+}
+
 /* The guess's answer to the next line. `before` is the scale before the step, and then after it. */
 static struct hc_scale_answer next(const struct hc_scale_guess *g, struct hc_scale_oracle *oracle,
                                    const uint32_t *words, uint32_t *before)
 {
-    bool rolls = g->twist == HC_SCALE_ROLLS_WHEN_IDLE && words[0] == 0;
-    struct hc_scale_answer answer = rolls ? roll(oracle) : hc_scale_next(oracle, words);
+    struct hc_scale_answer answer = step(g, oracle, words);
     uint32_t scale = answer.scale;
     if (g->twist == HC_SCALE_RECIPROCAL)
         answer.scale = hc_fp32_bits(1 / hc_fp32_value(scale));

@@ -40,20 +40,40 @@ Test(mistakes, are_named_with_the_first_wrong_line, .init = with_python)
 }
 
 /* A margin that is multiplied into the quotient, and not into the largest number, or the other way
-   round, shows only where one of the two quotients overflows. */
+   round, shows only where one of the two quotients overflows, which a history must hold alone. */
 Test(mistakes, in_the_place_of_the_margin_show_for_every_margin, .init = with_python)
 {
-    static const char *const rules[] = {"te-delayed", "te-delayed-unfused"};
+    static const char *const rules[] = {"te-delayed", "te-delayed-unfused", "te-jax"};
+    static const int windows[] = {4, 1, 16};
     for (int margin = 0; margin <= 9; margin++)
-        for (int r = 0; r < 2; r++) {
-            char options[32], answers[64];
-            (void)snprintf(options, sizeof options, "--margin %d", margin);
+        for (int r = 0; r < 3; r++) {
+            char options[48], answers[64];
+            (void)snprintf(options, sizeof options, "--margin %d --window %d", margin,
+                           windows[(margin + r) % 3]);
             (void)snprintf(answers, sizeof answers, "%s margin-elsewhere", rules[r]);
             const struct ran *ran = judge(rules[r], options, answers);
             cr_expect_eq(ran->status, margin > 0, "%s %s: %s%s", options, answers, ran->out,
                          ran->err);
             expect_narrow(ran->out);
         }
+}
+
+/* TransformerEngine multiplies the margin into the largest number; its functions in Python and JAX,
+   and those who copied them, into the quotient. */
+Test(mistakes, in_the_place_of_the_margin_are_named_under_te_delayed, .init = with_python)
+{
+    static const char *const options[] = {"--margin 1", "--margin 2 --window 16",
+                                          "--margin 3 --window 1", "--margin 4 --codes e5m2",
+                                          "--margin 8 --most-recent"};
+    for (int i = 0; i < 5; i++) {
+        const struct ran *ran = judge("te-delayed", options[i], "te-delayed margin-elsewhere");
+        cr_expect_eq(ran->status, 1, "%s: %s%s", options[i], ran->out, ran->err);
+        cr_expect_not_null(strstr(unwrapped(ran->out), " this is a margin that is multiplied into "
+                                                       "the quotient under scale/te-delayed, which "
+                                                       "explains all "),
+                           "%s: %s%s", options[i], ran->out, ran->err);
+        expect_narrow(ran->out);
+    }
 }
 
 /* What is wrong with these is none of the guesses, and some guesses explain a good part. */
