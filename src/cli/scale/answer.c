@@ -170,10 +170,17 @@ static int64_t digits_at(const char *text, int digits)
     return value;
 }
 
+/* Behind a 0x, if there is one. */
+static const char *behind_prefix(const char *text)
+{
+    return text + 2 * (text[0] == '0' && (text[1] == 'x' || text[1] == 'X'));
+}
+
 const char *hc_scale_answer_read(const struct hc_scale_plan *plan, const char *text,
                                  struct hc_scale_answer *answer)
 {
     memset(answer, 0, sizeof *answer);
+    text = behind_prefix(text);
     int64_t value = digits_at(text, scale_digits(plan));
     if (value < 0)
         return is_fp32(plan) ? "the scale is not 8 hexadecimal digits"
@@ -183,6 +190,8 @@ const char *hc_scale_answer_read(const struct hc_scale_plan *plan, const char *t
     int n = hc_scale_block(plan);
     if (n > 0 && *text++ != ' ')
         return "no codes come after the scale";
+    if (n > 0)
+        text = behind_prefix(text);
     for (int i = 0; i < n; i++, text += hc_scale_code_digits(plan)) {
         value = digits_at(text, hc_scale_code_digits(plan));
         if (value < 0)

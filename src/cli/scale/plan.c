@@ -118,6 +118,14 @@ static void set_option(struct hc_gen *options, const char *option, const char *v
         options->margin = number_up_to(HC_SCALE_MARGIN, value);
 }
 
+void hc_scale_echo(const char *line, char echo[HC_SCALE_ECHO])
+{
+    size_t length = strcspn(line, "\r\n");
+    bool is_long = length >= HC_SCALE_ECHO;
+    (void)snprintf(echo, HC_SCALE_ECHO, "%.*s%s", is_long ? HC_SCALE_ECHO - 4 : (int)length, line,
+                   is_long ? "..." : "");
+}
+
 /* The plan that was read must give the same line again: then nothing in it was ignored. */
 int hc_scale_plan_read(const char *line, struct hc_scale_plan *plan)
 {
@@ -142,5 +150,7 @@ int hc_scale_plan_read(const char *line, struct hc_scale_plan *plan)
     hc_scale_plan_line(plan, again);
     if (strlen(again) == length && strncmp(line, again, length) == 0)
         return HC_AS_CLAIMED;
-    return hc_complain("verify: this is not a first line of gen: '%.*s'", (int)length, line);
+    char echo[HC_SCALE_ECHO];
+    hc_scale_echo(line, echo);
+    return hc_complain("verify: this is not a first line of gen: '%s'", echo);
 }

@@ -39,4 +39,8 @@ void hc_scale_plan_line(const struct hc_scale_plan *plan, char line[HC_SCALE_LIN
 bool hc_scale_plan_is(const char *line);
 int hc_scale_plan_read(const char *line, struct hc_scale_plan *plan);
 
+/* A line as messages quote it: up to its end, of which "..." stands for what is beyond 60 bytes. */
+enum { HC_SCALE_ECHO = 64 };
+void hc_scale_echo(const char *line, char echo[HC_SCALE_ECHO]);
+
 #endif

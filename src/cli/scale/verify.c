@@ -21,12 +21,14 @@ struct reading {
     struct hc_scale_answer want; /* to the wrong answer */
     double scale_before;
     long long line;
+    char after[HC_SCALE_ECHO]; /* the line that comes after the last one of the trace, or "" */
 };
 
 static int bad_line(const struct reading *r, const char *what, const char *line)
 {
-    return hc_complain("verify: standard input:%lld: %s: '%.*s'", r->line, what,
-                       (int)strcspn(line, "\n"), line);
+    char echo[HC_SCALE_ECHO];
+    hc_scale_echo(line, echo);
+    return hc_complain("verify: standard input:%lld: %s: '%s'", r->line, what, echo);
 }
 
 /* Reads the first line of gen, and makes the trace again. */
@@ -58,8 +60,10 @@ static char *behind_echo(const struct reading *r, char *line)
 static int read_answer(struct reading *r, char *line)
 {
     struct hc_scale_answers *a = &r->answers;
-    if (a->count == r->trace.lines)
-        return bad_line(r, "this comes after the last line of the trace", line);
+    if (a->count == r->trace.lines) {
+        hc_scale_echo(line, r->after);
+        return HC_CLAIM_FAILED;
+    }
     char *answer = behind_echo(r, line);
     if (!answer)
         return bad_line(r, "this is not gen's line with an answer behind it", line);
@@ -80,7 +84,7 @@ static int read_answer(struct reading *r, char *line)
     return HC_AS_CLAIMED;
 }
 
-/* Reads to the end, or to a line that cannot be read. */
+/* Reads to the end, to a line that cannot be read, or to one after the last of the trace. */
 static int read_all(struct reading *r)
 {
     char line[LINE];
@@ -188,6 +192,13 @@ static int conclude(const struct reading *r)
                r->trace.lines);
         return HC_CLAIM_FAILED;
     }
+    if (r->after[0]) {
+        char text[LINE];
+        (void)snprintf(text, sizeof text, "FAIL %s: line %d of %d: after this last line came '%s'",
+                       r->name, r->trace.lines, r->trace.lines, r->after);
+        hc_print_wrapped(stdout, 0, INDENT, text);
+        return HC_CLAIM_FAILED;
+    }
     printf("PASS %s: all %d %s follow the rule\n", r->name, a->count,
            r->plan.has_history        ? "steps"
            : hc_scale_block(&r->plan) ? "blocks, scales and codes,"
@@ -207,7 +218,7 @@ int hc_scale_verify(const char *name, const struct hc_verify *options)
     if (hc_scale_plan_for("verify", name, &none, &plan) != HC_AS_CLAIMED)
         return HC_WRONG;
     int status = read_all(&r);
-    if (status == HC_AS_CLAIMED)
+    if (status != HC_WRONG)
         status = conclude(&r);
     else if (r.answers.wrong >= 0)
         (void)fail(&r);

@@ -1,5 +1,6 @@
 /* halfcheck gen scale/RULE | an implementation | halfcheck verify scale/RULE. */
 #include "cli/scale/testing_pipe.h"
+#include "cli/testing_lines.h"
 
 Test(verify_scale, passes_the_rules_in_plain_python, .init = with_python)
 {
@@ -16,6 +17,8 @@ Test(verify_scale, passes_the_rules_in_plain_python, .init = with_python)
         {"te-delayed", "--window 16\n--margin 1\n--codes e5m2", "steps follow the rule"},
         {"te-delayed", "--window 1\n--most-recent", "steps follow the rule"},
         {"te-delayed-unfused", "--window 4", "steps follow the rule"},
+        {"te-jax", "--margin 2", "steps follow the rule"},
+        {"te-jax", "--window 1\n--most-recent", "steps follow the rule"},
     };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         char options[64];
@@ -118,6 +121,64 @@ Test(verify_scale, fails_answers_that_end_early, .init = with_python)
     expect_line("$hc gen scale/te-delayed | " SCALES "te-delayed | head -30 | $hc verify "
                 "scale/te-delayed",
                 1, "line 30 of 359: no answer came back");
+}
+
+/* verify cast/F and verify scaler/RULE do so, too. */
+Test(verify_scale, fails_lines_after_the_last_one, .init = with_python)
+{
+#define ANSWERS "$hc gen scale/te-delayed | " SCALES "te-delayed >t; "
+#define AFTER   "{ cat t; echo '360 3f800000 43e00000'; } | "
+    const char *judge_it = "$hc verify scale/te-delayed";
+    char line[512];
+    (void)snprintf(line, sizeof line, ANSWERS AFTER "%s", judge_it);
+    expect_line(line, 1,
+                "FAIL scale/te-delayed: line 359 of 359: after this last line came '360 3f800000\n"
+                "     43e00000'\n");
+    (void)snprintf(line, sizeof line, ANSWERS "{ cat t; printf '%%0300d\\n' 7; } | %s", judge_it);
+    const struct ran *ran = run_shell(line);
+    cr_expect_eq(ran->status, 1, "%s%s", ran->out, ran->err);
+    cr_expect_not_null(strstr(ran->out, "000...'\n"), "%s", ran->out);
+    expect_narrow(ran->out);
+    (void)snprintf(line, sizeof line, ANSWERS "{ cat t; echo; echo '# the end'; } | %s", judge_it);
+    cr_expect_eq(run_shell(line)->status, 0, "blank lines and comments are no answers");
+    (void)snprintf(line, sizeof line, ANSWERS "sed -i '2s/ [^ ]*$/ 00000001/' t; " AFTER "%s",
+                   judge_it);
+    expect_line(line, 1, "FAIL scale/te-delayed: line 1 of 359: want 43155555, got 00000001\n");
+}
+
+Test(verify_scale, takes_0x_and_upper_case, .init = with_python)
+{
+    static const char *const rules[] = {"te-delayed", "te-current", "mx-rp", "nvfp4-te"};
+    static const char *const edits[] = {"s/[^ ]*$/0x&/", "s/[^ ]*$/0X\\U&/",
+                                        "s/ \\([^ ]*\\) \\([^ ]*\\)$/ 0x\\U\\1 0X\\L\\2/"};
+    for (int r = 0; r < 4; r++)
+        for (int e = 0; e < 3; e++) {
+            if (e == 2 && r < 2)
+                continue; /* they have no codes */
+            char line[512];
+            (void)snprintf(line, sizeof line,
+                           "$hc gen scale/%s | " SCALES "%s | sed '2,$%s' | $hc verify scale/%s",
+                           rules[r], rules[r], edits[e], rules[r]);
+            const struct ran *ran = run_shell(line);
+            cr_expect_eq(ran->status, 0, "%s: %s%s", line, ran->out, ran->err);
+        }
+}
+
+/* An echo of a whole block would fill four lines of a terminal. */
+Test(verify_scale, cuts_long_lines_that_it_cannot_read, .init = enter_folder)
+{
+    static const char *const lines[] = {
+        "$hc gen scale/mx-rp | $hc verify scale/mx-rp",
+        "printf '# halfcheck gen scale/mx-rp --seed %0250d\n' 0 | $hc verify scale/mx-rp",
+    };
+    for (int i = 0; i < 2; i++) {
+        const struct ran *ran = run_shell(lines[i]);
+        size_t length = strlen(ran->err);
+        cr_expect_eq(ran->status, 2, "%s", ran->err);
+        cr_expect_leq(length, 160, "%s", ran->err);
+        cr_assert_gt(length, 5, "%s", ran->err);
+        cr_expect_str_eq(ran->err + length - 5, "...'\n", "%s", ran->err);
+    }
 }
 
 Test(verify_scale, help_says_that_scale_rules_have_a_seed, .init = enter_folder)
