@@ -166,6 +166,15 @@ bool hc_text_shell(char *word, size_t size, const char *text)
     return used < size;
 }
 
+void hc_text_plain(char *line, size_t size, const char *text)
+{
+    char character[5];
+    size_t used = 0;
+    for (size_t n; (n = hc_text_next(&text, character)) > 0 && used + n < size; used += n)
+        memcpy(line + used, character, n);
+    line[used] = '\0';
+}
+
 void hc_text_line(FILE *out, const char *text)
 {
     char character[5];

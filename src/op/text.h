@@ -50,6 +50,9 @@ void hc_vprint_text(FILE *out, const char *format, va_list arguments);
    otherwise in single quotes. Returns false if it was cut to `size` bytes. */
 bool hc_text_shell(char *word, size_t size, const char *text);
 
+/* Writes the text as one line, cut to `size` bytes between two characters. */
+void hc_text_plain(char *line, size_t size, const char *text);
+
 /* Prints the text as one line, without a newline. */
 void hc_text_line(FILE *out, const char *text);
 

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "cli/cast/plan.h"
+#include "op/text.h"
 #include "op/typed.h"
 
 static const char folder[] = "scale/";
@@ -120,10 +121,12 @@ static void set_option(struct hc_gen *options, const char *option, const char *v
 
 void hc_scale_echo(const char *line, char echo[HC_SCALE_ECHO])
 {
+    char quoted[HC_SCALE_ECHO];
     size_t length = strcspn(line, "\r\n");
     bool is_long = length >= HC_SCALE_ECHO;
-    (void)snprintf(echo, HC_SCALE_ECHO, "%.*s%s", is_long ? HC_SCALE_ECHO - 4 : (int)length, line,
+    (void)snprintf(quoted, sizeof quoted, "%.*s%s", is_long ? HC_SCALE_ECHO - 4 : (int)length, line,
                    is_long ? "..." : "");
+    hc_text_plain(echo, HC_SCALE_ECHO, quoted);
 }
 
 /* The plan that was read must give the same line again: then nothing in it was ignored. */

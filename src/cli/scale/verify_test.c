@@ -188,3 +188,14 @@ Test(verify_scale, help_says_that_scale_rules_have_a_seed, .init = enter_folder)
     cr_assert_not_null(seed, "%s", ran->out);
     cr_expect_not_null(strstr(seed, "scale/, scaler/: seed of"), "%s", ran->out);
 }
+
+/* What a program answers never reaches a terminal as orders to it. */
+Test(verify_scale, control_characters_of_a_line_after_the_last_are_blanks, .init = with_python)
+{
+    const struct ran *ran =
+        run_shell("{ $hc gen scale/te-current | " SCALES "te-current;"
+                  " printf '1 \\033[31mred\n'; } | $hc verify scale/te-current");
+    cr_expect_eq(ran->status, 1, "%s%s", ran->out, ran->err);
+    cr_expect_not_null(strchr(ran->out, '['), "%s", ran->out);
+    cr_expect_null(strchr(ran->out, '\033'), "%s", ran->out);
+}

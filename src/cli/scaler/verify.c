@@ -8,6 +8,7 @@
 #include "cli/scaler/diagnosis.h"
 #include "cli/subject.h"
 #include "op/memory_stream.h"
+#include "op/text.h"
 #include "op/wrap.h"
 
 enum { LINE = 256, INDENT = 5, SCALE = 64 };
@@ -39,13 +40,14 @@ static const char *scale_text(char text[SCALE], double scale, bool raises)
 __attribute__((format(printf, 3, 4))) static void fail(const struct reading *r, int step,
                                                        const char *format, ...)
 {
-    char text[2 * LINE];
+    char text[2 * LINE], plain[2 * LINE];
     va_list list;
     va_start(list, format);
     int at = snprintf(text, LINE, "FAIL %s: step %d of %d: ", r->name, step, r->coverage.length);
     (void)vsnprintf(text + at, sizeof text - (size_t)at, format, list);
     va_end(list);
-    hc_print_wrapped(stdout, 0, INDENT, text);
+    hc_text_plain(plain, sizeof plain, text);
+    hc_print_wrapped(stdout, 0, INDENT, plain);
 }
 
 static void print_below(const char *text)

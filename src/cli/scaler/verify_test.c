@@ -260,3 +260,14 @@ Test(gen, the_trace_is_the_seeds_and_goes_around_growth, .init = write_right)
         cr_expect(step == steps && step > 5000 && strcmp(found, "0") != 0, "%s", ran->out);
     }
 }
+
+/* What a program answers never reaches a terminal as orders to it. */
+Test(verify, control_characters_of_a_line_after_the_last_are_blanks, .init = write_right)
+{
+    const struct ran *ran = run_shell("{ $hc gen scaler/torch --interval 20 | " RIGHT
+                                      "; printf '1 2 \\033[31mred 0x1p4\n'; }"
+                                      " | $hc verify scaler/torch");
+    cr_expect_eq(ran->status, 1, "%s%s", ran->out, ran->err);
+    cr_expect_not_null(strstr(unwrapped(ran->out), "came '1 2 [31mred'"), "%s", ran->out);
+    cr_expect_null(strchr(ran->out, '\033'), "%s", ran->out);
+}
