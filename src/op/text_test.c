@@ -128,3 +128,20 @@ Test(text, a_line_has_no_newline_but_its_own)
     cr_expect_eq(strlen(all), 12 + strlen(word) + 2);
     cr_expect_null(strchr(all, '\033'));
 }
+
+/* U+20AC has three bytes, which are kept or left out together; a byte that is no UTF-8 becomes
+   U+FFFD. */
+Test(text, a_plain_line_is_cut_between_two_characters)
+{
+    char line[6];
+    hc_text_plain(line, sizeof line, "");
+    cr_expect_str_eq(line, "");
+    hc_text_plain(line, sizeof line, "a\033b\xff");
+    cr_expect_str_eq(line, "a b");
+    hc_text_plain(line, sizeof line, "\xe2\x82\xacxyz");
+    cr_expect_str_eq(line, "\xe2\x82\xacxy");
+    hc_text_plain(line, sizeof line, "xyz\xe2\x82\xac");
+    cr_expect_str_eq(line, "xyz");
+    hc_text_plain(line, sizeof line, "x\xff");
+    cr_expect_str_eq(line, "x\xef\xbf\xbd");
+}

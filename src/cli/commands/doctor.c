@@ -44,10 +44,7 @@ static const char *text_of(const json_t *finding, const char *key)
 static void print_text(int column, const char *text)
 {
     char line[4096];
-    char character[5];
-    size_t used = 0;
-    while (hc_text_next(&text, character) > 0 && used + sizeof character < sizeof line)
-        used += (size_t)snprintf(line + used, sizeof line - used, "%s", character);
+    hc_text_plain(line, sizeof line, text);
     hc_print_wrapped(stdout, column, INDENT, line);
 }
 

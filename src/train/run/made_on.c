@@ -93,8 +93,6 @@ static char escaped(const char *from)
 void hc_made_on_show(const char *word, int length, char text[HC_MADE_ON_SHOWN])
 {
     char plain[HC_MADE_ON_SHOWN];
-    char character[5];
-    const char *at = plain;
     bool escapes = hc_made_on_is(word);
     size_t used = 0;
     for (int i = 0; i < length && used + 1 < sizeof plain; i++) {
@@ -103,8 +101,5 @@ void hc_made_on_show(const char *word, int length, char text[HC_MADE_ON_SHOWN])
         i += byte ? 2 : 0;
     }
     plain[used] = '\0';
-    used = 0;
-    for (size_t n; (n = hc_text_next(&at, character)) > 0 && used + n < HC_MADE_ON_SHOWN; used += n)
-        memcpy(text + used, character, n);
-    text[used] = '\0';
+    hc_text_plain(text, HC_MADE_ON_SHOWN, plain);
 }
