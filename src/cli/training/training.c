@@ -209,7 +209,8 @@ enum hc_status hc_training_open(struct hc_training *t, const struct hc_recipe *c
                                    .classes = t->classes,
                                    .seed = t->data_seed,
                                    .train_per_class = t->images,
-                                   .test_per_class = (t->images + 4) / 5};
+                                   .test_per_class = (t->images + 4) / 5,
+                                   .hold_out_per_class = t->hold_out};
     /* A file that may not grow is then an error, like a full disk. */
     (void)signal(SIGXFSZ, SIG_IGN);
     t->network = hc_training_networks[t->network_choice];

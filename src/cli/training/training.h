@@ -23,7 +23,8 @@ struct hc_training {
     int epochs;
     int batch;
     int threads;
-    int images; /* training images of each class in the synthetic set */
+    int images;   /* training images of each class in the synthetic set */
+    int hold_out; /* training images of each class that are tested on instead; 0: none */
     int network_choice;
     int checkpoint_every;
     int measure_every;
@@ -56,7 +57,7 @@ struct hc_training_run {
     struct hc_train_result result;
 };
 
-enum { HC_TRAINING_OPTIONS = 15 };
+enum { HC_TRAINING_OPTIONS = 16 };
 
 /* Indexed by network_choice. */
 extern const struct hc_network *const hc_training_networks[];

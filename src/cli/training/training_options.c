@@ -32,6 +32,13 @@ static int add_data_options(struct hc_training *t, struct hc_option *options)
          .most = 5000,
          .help = "training images of each class in the synthetic set (default 500); a fifth as\n"
                  "many are made to test on"},
+        {.name = "hold-out",
+         .value = "N",
+         .count = &t->hold_out,
+         .least = 1,
+         .most = 4999,
+         .help = "do not train on the last N training images of each class, and test on them\n"
+                 "instead of the test images: to choose a schedule, say (default: none)"},
         {.name = "network",
          .value = "NET",
          .choice = &t->network_choice,

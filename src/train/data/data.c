@@ -73,24 +73,61 @@ static enum hc_status synthesise(const struct hc_data_options *options, const in
     return HC_OK;
 }
 
-enum hc_status hc_dataset_open(const struct hc_data_options *options, struct hc_dataset *set)
+/* Parts the last `share` training images of each class from the others, both in their order. */
+static enum hc_status hold_out(int64_t share, struct hc_dataset *set)
 {
-    int kind[HC_CLASSES] = {0};
+    struct hc_images *train = &set->train;
+    int64_t left[HC_CLASSES] = {0};
+    for (int64_t i = 0; i < train->count; i++)
+        left[train->labels[i]]++;
+    if (share >= left[0])
+        return hc_fail(HC_INVALID, "holding out %lld images of each class leaves none of %lld",
+                       (long long)share, (long long)left[0]);
+    hc_images_close(&set->test);
+    enum hc_status status = hc_images_open(&set->test, share * set->classes);
+    int64_t kept = 0;
+    int64_t held = 0;
+    for (int64_t i = 0; status == HC_OK && i < train->count; i++) {
+        int32_t label = train->labels[i];
+        bool holds = left[label]-- <= share;
+        struct hc_images *to = holds ? &set->test : train;
+        int64_t at = holds ? held++ : kept++;
+        memmove(to->pixels + at * HC_IMAGE_BYTES, train->pixels + i * HC_IMAGE_BYTES,
+                HC_IMAGE_BYTES);
+        to->labels[at] = label;
+    }
+    train->count = status == HC_OK ? kept : train->count;
+    size_t used = strlen(set->origin);
+    (void)snprintf(set->origin + used, sizeof set->origin - used,
+                   "; tested on %lld held-out training images of each class", (long long)share);
+    return status;
+}
+
+static enum hc_status read_official(const struct hc_data_options *options, const int *kind,
+                                    struct hc_dataset *set)
+{
     int label[HC_CLASSES];
-    *set = (struct hc_dataset){.synthetic = options->directory == NULL};
-    memcpy(set->mean, cifar_mean, sizeof set->mean);
-    memcpy(set->deviation, cifar_deviation, sizeof set->deviation);
-    enum hc_status status = choose(options->classes, set, kind);
-    if (status != HC_OK)
-        return status;
-    if (set->synthetic)
-        return synthesise(options, kind, set);
     for (int i = 0; i < HC_CLASSES; i++)
         label[i] = -1;
     for (int i = 0; i < set->classes; i++)
         label[kind[i]] = i;
     (void)snprintf(set->origin, sizeof set->origin, "CIFAR-10 from %s", options->directory);
     return hc_cifar_read(options->directory, OFFICIAL_RECORDS, label, &set->train, &set->test);
+}
+
+enum hc_status hc_dataset_open(const struct hc_data_options *options, struct hc_dataset *set)
+{
+    int kind[HC_CLASSES] = {0};
+    *set = (struct hc_dataset){.synthetic = options->directory == NULL};
+    memcpy(set->mean, cifar_mean, sizeof set->mean);
+    memcpy(set->deviation, cifar_deviation, sizeof set->deviation);
+    enum hc_status status = choose(options->classes, set, kind);
+    if (status != HC_OK)
+        return status;
+    status = set->synthetic ? synthesise(options, kind, set) : read_official(options, kind, set);
+    if (status == HC_OK && options->hold_out_per_class > 0)
+        status = hold_out(options->hold_out_per_class, set);
+    return status;
 }
 
 void hc_dataset_close(struct hc_dataset *set)

@@ -29,6 +29,9 @@ struct hc_data_options {
     uint64_t seed; /* of the synthetic set */
     int train_per_class; /* of the synthetic set; 0: 500 */
     int test_per_class;  /* of the synthetic set; 0: 100 */
+    /* If positive, the last so many training images of each class are not trained on, and are the
+       test images: what is chosen by looking at them has not seen the test set. */
+    int hold_out_per_class;
 };
 
 /* HC_IO if a file cannot be read, HC_INVALID if its content, or a class, is not what it should be;

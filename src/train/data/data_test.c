@@ -35,6 +35,36 @@ Test(data, unknown_doubled_single_and_empty_classes_are_refused)
     }
 }
 
+Test(data, held_out_images_are_the_last_of_each_class_and_are_not_trained_on)
+{
+    struct hc_dataset whole;
+    struct hc_dataset parted;
+    struct hc_data_options options = {.seed = 5, .train_per_class = 7, .test_per_class = 2};
+    cr_assert_eq(hc_dataset_open(&options, &whole), HC_OK);
+    options.hold_out_per_class = 3;
+    cr_assert_eq(hc_dataset_open(&options, &parted), HC_OK);
+    cr_assert_eq(parted.train.count, 40);
+    cr_assert_eq(parted.test.count, 30);
+    cr_assert_not_null(strstr(parted.origin, "held-out"));
+    int seen[HC_CLASSES] = {0};
+    int64_t at[2] = {0};
+    for (int64_t i = 0; i < whole.train.count; i++) {
+        int32_t label = whole.train.labels[i];
+        int held = seen[label]++ >= 4;
+        const struct hc_images *part = held ? &parted.test : &parted.train;
+        cr_assert_eq(part->labels[at[held]], label);
+        cr_assert_eq(memcmp(part->pixels + at[held]++ * HC_IMAGE_BYTES,
+                            whole.train.pixels + i * HC_IMAGE_BYTES, HC_IMAGE_BYTES),
+                     0);
+    }
+    hc_dataset_close(&parted);
+    options.hold_out_per_class = 7;
+    cr_assert_eq(hc_dataset_open(&options, &parted), HC_INVALID);
+    cr_assert_not_null(strstr(hc_message(), "leaves none of 7"), "%s", hc_message());
+    hc_dataset_close(&parted);
+    hc_dataset_close(&whole);
+}
+
 Test(data, a_synthetic_set_says_so_and_is_its_seeds)
 {
     struct hc_dataset one;

@@ -35,6 +35,9 @@
    sampled gradients; zero has the exponent -150, what is infinite or NaN 128:
      epoch, exponent, scaled, unscaled (how many gradients of weights, before and after division by
      the scale), activations_scaled, activations_unscaled (gradients of layers' outputs)
+   predictions.csv, of the last evaluation, a row for each 100 test images:
+     first (number of its first image), labels, predicted (a digit for each image: its class, and
+     the one with the largest logit, as the op xent counts it; - where all logits are NaN)
    checkpoint: all state (checkpoint.h).
    step-STEP.safetensors: of each dumped step. */
 
