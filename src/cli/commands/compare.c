@@ -4,6 +4,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "cli/protocol/command.h"
 #include "cli/ranks/ranks.h"
 #include "cli/training/comparison.h"
 #include "cli/training/drift_ranks.h"
@@ -142,9 +143,31 @@ static int add_drift_options(struct hc_training *training, struct hc_comparison 
     return sizeof rows / sizeof *rows;
 }
 
+/* A comparison that a file describes. */
+static int add_protocol_options(struct hc_protocol_request *request, struct hc_option *options)
+{
+    const struct hc_option rows[] = {
+        {.name = "protocol",
+         .value = "FILE",
+         .text = &request->path,
+         .help = "train what this file asks for until it is decided, and answer its question;\n"
+                 "docs/does-it-cost-accuracy.md has an example. Goes on where it was; several\n"
+                 "processes with one --out share the work"},
+        {.name = "shard",
+         .value = "K/N",
+         .text = &request->shard,
+         .help = "of --protocol: train part K of N of the pairs, up to the last look"},
+        {.name = "conclude",
+         .flag = &request->conclude,
+         .help = "of --protocol: train nothing; say what the runs that are there show"},
+    };
+    memcpy(options, rows, sizeof rows);
+    return sizeof rows / sizeof *rows;
+}
+
 static bool read_settings(struct hc_training *training, struct hc_comparison *c,
-                          const char **recipes, const char **ranks, int *seeds, int argc,
-                          char **argv, int *status)
+                          struct hc_protocol_request *request, const char **recipes,
+                          const char **ranks, int *seeds, int argc, char **argv, int *status)
 {
     int words;
     struct hc_option options[HC_MAX_OPTIONS + 1] = {0};
@@ -156,7 +179,9 @@ static bool read_settings(struct hc_training *training, struct hc_comparison *c,
         "the backends that train (default host; see halfcheck list backends).\n"
         "With several, each recipe runs on each, and the base on host or else\n"
         "on the first");
-    (void)add_drift_options(training, c, ranks, options + n + HC_TRAINING_OPTIONS);
+    n += HC_TRAINING_OPTIONS;
+    n += add_drift_options(training, c, ranks, options + n);
+    (void)add_protocol_options(request, options + n);
     if (!hc_read_options(&hc_command_compare, options, argc, argv, &words, status))
         return false;
     if (words > 0)
@@ -172,9 +197,18 @@ static int run(int argc, char **argv)
     const char *ranks = NULL;
     struct hc_training training;
     struct hc_comparison c = {.training = &training, .margin = 1, .steps = 10};
+    struct hc_protocol_request request = {0};
     int seeds = 1;
-    if (!read_settings(&training, &c, &recipes, &ranks, &seeds, argc, argv, &status))
+    if (!read_settings(&training, &c, &request, &recipes, &ranks, &seeds, argc, argv, &status))
         return status;
+    if (request.path) {
+        if (recipes || seeds != 1 || c.margin != 1 || c.drift)
+            return hc_complain("the protocol decides that; leave out --recipes, --seeds, --margin "
+                               "and --drift");
+        return hc_protocol_command(&training, &request);
+    }
+    if (request.shard || request.conclude)
+        return hc_complain("--shard and --conclude go with --protocol");
     const char *folder = training.out == NULL ? default_folder : training.out;
     if (hc_training_choose(&training) != HC_OK || hc_training_ranks(&training) != HC_OK ||
         hc_comparison_choose(&c, recipes, seeds) != HC_OK ||

@@ -6,6 +6,7 @@
 
 #include "cli/ranks/ranks.h"
 #include "cli/training/lr_find.h"
+#include "cli/training/machine_load.h"
 #include "cli/training/training_run.h"
 #include "op/text.h"
 #include "train/parallel/parallel.h"
@@ -28,12 +29,13 @@ static int conclude(const struct hc_training *t, const struct hc_training_run *r
              100 * r->underflow, 100 * r->unscaled, 100 * r->activation_underflow,
              100 * r->activation_unscaled, 100 * r->update_lost);
     if (isfinite(r->images_per_second))
-        printf("%.0f images/s, %.0f s, %.0f MiB\n", r->images_per_second, r->seconds,
+        printf("%.0f images/s%s, %.0f s, %.0f MiB\n", r->images_per_second,
+               hc_cpu_shared(run->others) ? " beside other work on this machine" : "", r->seconds,
                (double)r->memory / 1048576);
     if (!t->backend->host_memory)
         printf("device graph of a step: %s\n", r->captured);
     hc_training_print_fallback(t);
-    hc_print_line(stdout, "%s/: run.json, epochs.csv, steps.csv, gradients.csv, checkpoint%s",
+    hc_print_line(stdout, "%s/: run.json, epochs.csv, steps.csv, gradients.csv, predictions.csv, checkpoint%s",
                   run->folder, t->dump_count > 0 ? ", step-*.safetensors" : "");
     if (t->set.synthetic)
         printf("%s\n", t->set.origin);

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "cli/training/comparison.h"
+#include "cli/training/machine_load.h"
 #include "op/text.h"
 
 /* A column of the table: a member of hc_train_result, times `factor`. */
@@ -75,6 +76,15 @@ static int spread_of(const struct hc_comparison *c, int recipe, const struct col
     return n;
 }
 
+/* Whether one of the recipe's speeds was measured beside other work. */
+static bool shared(const struct hc_comparison *c, int recipe)
+{
+    bool any = false;
+    for (int s = 0; s < c->seeds_of[recipe]; s++)
+        any |= hc_cpu_shared(hc_comparison_run(c, recipe, s)->others);
+    return any;
+}
+
 static bool all_learnt(const struct hc_comparison *c, int recipe)
 {
     bool learnt = true;
@@ -104,6 +114,8 @@ static void print_cell(const struct hc_comparison *c, int recipe, const struct c
     }
     if (isnan(mean) && column >= &columns[MEMORY])
         (void)snprintf(text, sizeof text, "-");
+    else if (column == &columns[SPEED] && shared(c, recipe))
+        (void)snprintf(text, sizeof text, "%.0f*", mean);
     hc_print(out, " %*s", width_of(c, column), text);
 }
 
@@ -134,7 +146,7 @@ static void print_recipe(const struct hc_comparison *c, int recipe, double base,
     hc_print(out, "%-*s %4d", hc_comparison_width(c), label, c->seeds_of[recipe]);
     print_cells(c, recipe, out);
     (void)spread_of(c, recipe, &columns[SPEED], &speed, &deviation);
-    if (isnan(speed / base))
+    if (isnan(speed / base) || shared(c, recipe) || shared(c, c->base))
         hc_print(out, "  %*s", width, "-");
     else
         hc_print(out, "  %*.2f", width, speed / base);
@@ -158,6 +170,12 @@ static void print_recipes(const struct hc_comparison *c, FILE *out)
     if (c->seeds > 1)
         hc_print(out, "Numbers are means over the runs; in parentheses is the standard deviation "
                       "across seeds.\n");
+    bool any = false;
+    for (int r = 0; r < c->recipes; r++)
+        any |= shared(c, r);
+    if (any)
+        hc_print(out, "* was measured beside other work on this machine, so that no ratio is made "
+                      "of it.\n");
     for (int r = 0; r < c->recipes; r++) {
         int n = hc_comparison_nan(c, r, lost);
         hc_comparison_label(c, r, label);

@@ -219,6 +219,18 @@ Test(comparison, the_table_shows_means_deviations_and_the_ratio_of_speeds)
     cr_assert_not_null(strstr(text, "; about 13 pairs could decide\n"), "%s", text);
 }
 
+Test(comparison, no_ratio_is_made_of_a_speed_that_was_measured_beside_other_work)
+{
+    struct hc_comparison c = make(SEEDS);
+    runs[3].others = 1e6; /* CPUs; the first recipe's second run */
+    const char *text = printed(&c);
+    cr_assert_not_null(strstr(text, "      300*       -  PASS\n"), "%s", text);
+    cr_assert_not_null(strstr(text, "       400     1.00  PASS\n"), "%s", text);
+    cr_assert_not_null(strstr(text, "\n* was measured beside other work"), "%s", text);
+    runs[3].others = 0;
+    cr_assert_null(strstr(printed(&c), "beside other work"));
+}
+
 Test(comparison, the_record_holds_every_run_and_every_pair)
 {
     struct hc_comparison c = make(SEEDS);

@@ -224,7 +224,8 @@ enum hc_status hc_training_open(struct hc_training *t, const struct hc_recipe *c
     if (status == HC_OK && t->set.train.count < t->batch)
         status = hc_fail(HC_INVALID, "a batch of %d is more than the %lld training images",
                          t->batch, (long long)t->set.train.count);
-    status = hc_training_agree(t, status, recipes, n);
+    if (!t->alone)
+        status = hc_training_agree(t, status, recipes, n);
     if (status == HC_OK)
         print_heading(t, recipes, n);
     return status;

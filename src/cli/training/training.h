@@ -31,6 +31,7 @@ struct hc_training {
     int ranks; /* that share a run: threads of this process, or those of the job; 0: one */
     struct hc_words overrides; /* added to every recipe */
     bool resume;
+    bool alone;                  /* each process of a job trains runs of its own */
     bool lr_find;                /* of `train`: look for a learning rate instead */
     int64_t dumps[HC_MAX_DUMPS]; /* of `train`: steps of which step files are written */
     int dump_count;
@@ -54,6 +55,7 @@ struct hc_training_run {
     uint64_t seed;
     char folder[1024];
     bool resume;
+    double others; /* CPUs that other processes used meanwhile (machine_load.h); NaN: not known */
     struct hc_train_result result;
 };
 

@@ -137,14 +137,17 @@ void hc_training_recall(struct hc_training_run *run)
     double seconds;
     json_int_t memory;
     const char *captured = "";
+    json_t *others = NULL;
+    run->others = (double)NAN;
     (void)snprintf(path, sizeof path, "%s/run.json", run->folder);
     json_t *record = json_load_file(path, 0, NULL);
-    if (json_unpack(record, "{s:[{s:f}], s:{s:f, s:I, s?s}}", "results", "seconds", &seconds,
+    if (json_unpack(record, "{s:[{s:f}], s:{s:f, s:I, s?s, s?o}}", "results", "seconds", &seconds,
                     "training", "images_per_second", &speed, "memory_bytes", &memory, "graph",
-                    &captured) == 0) {
+                    &captured, "others_cpus", &others) == 0) {
         r->images_per_second = speed;
         r->seconds = seconds;
         r->memory = (int64_t)memory;
+        run->others = json_is_number(others) ? json_number_value(others) : (double)NAN;
         (void)snprintf(r->captured, sizeof r->captured, "%s", captured);
     } else {
         r->images_per_second = last_speed(run->folder);
@@ -183,7 +186,7 @@ enum hc_status hc_training_write(const struct hc_training *t, const struct hc_tr
         training,
         json_pack(
             "{s:s, s:s, s:s, s:b, s:b, s:o, s:o, s:o, s:o, s:I, s:I, s:o, s:o, s:o, s:o, s:o, "
-            "s:o, s:o, s:I, "
+            "s:o, s:o, s:o, s:o, s:I, "
             "s:I, s:I}",
             "recipe", run->recipe->name, "recipe_title", run->recipe->title, "graph", r->captured,
             "finished", r->finished, "learned", r->learned, "nan_from",
@@ -194,7 +197,9 @@ enum hc_status hc_training_write(const struct hc_training *t, const struct hc_tr
             "underflow_without_scale", real(r->unscaled), "activation_underflow",
             real(r->activation_underflow), "activation_underflow_without_scale",
             real(r->activation_unscaled), "updates_lost", real(r->update_lost), "images_per_second",
-            real(r->images_per_second), "memory_bytes", (json_int_t)r->memory, "parameters",
+            real(r->images_per_second), "threads",
+            t->threads > 0 ? json_integer(t->threads) : json_null(), "others_cpus",
+            real(run->others), "memory_bytes", (json_int_t)r->memory, "parameters",
             (json_int_t)r->parameters, "macs", (json_int_t)r->macs));
     (void)json_object_set_new(record, "training", training);
     (void)snprintf(path, sizeof path, "%s/run.json", run->folder);

@@ -9,6 +9,7 @@
 #include "cli/ranks/ranks.h"
 #include "cli/stop.h"
 #include "cli/training/folder.h"
+#include "cli/training/machine_load.h"
 #include "cli/training/progress.h"
 #include "cli/training/training_record.h"
 #include "op/text.h"
@@ -71,19 +72,23 @@ enum hc_status hc_training_run(const struct hc_training *t, struct hc_training_r
         .keep_when_stopped = true,
         .tell = hc_facts_add,
         .told = json_object(),
-        .comm = hc_ranks()->comm};
+        .comm = t->alone ? NULL : hc_ranks()->comm};
     int lock = -1;
+    bool writes = t->alone || hc_ranks_speaks();
     hc_stop_on_request();
-    enum hc_status status = hc_ranks_speaks() ? hc_folder_lock(run->folder, &lock) : HC_OK;
-    status = hc_ranks_agree("folder", status, NULL, 0);
+    enum hc_status status = writes ? hc_folder_lock(run->folder, &lock) : HC_OK;
+    status = t->alone ? status : hc_ranks_agree("folder", status, NULL, 0);
+    struct hc_cpu_time begun = hc_cpu_time();
     if (status == HC_OK)
         status = t->ranks > 1 && !hc_ranks_several()
                      ? hc_train_ranks(&options, t->ranks, &run->result)
                      : hc_train(&options, &run->result);
+    /* Ranks that are processes of their own look like others to each other. */
+    run->others = hc_ranks_several() ? (double)NAN : hc_cpu_others(begun, hc_cpu_time());
     hc_progress_end(&bar);
-    if (hc_ranks_speaks())
+    if (writes)
         status = keep(t, run, options.told, status);
-    status = hc_ranks_agree("results", status, NULL, 0);
+    status = t->alone ? status : hc_ranks_agree("results", status, NULL, 0);
     hc_folder_unlock(lock);
     json_decref(options.told);
     return status;

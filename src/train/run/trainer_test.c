@@ -70,6 +70,46 @@ Test(trainer, a_run_that_learns_says_so_and_one_that_does_not_says_why)
     cr_assert(result.reason[0]);
 }
 
+/* Rows "first,labels,predicted": which of the digits are equal must be the accuracy. */
+Test(trainer, the_class_of_each_test_image_is_written_at_the_end_and_agrees_with_the_accuracy)
+{
+    static unsigned char rows[1 << 12];
+    static const char *const recipes[] = {"fp32", "amp-bf16"};
+    for (int r = 0; r < 2; r++) {
+        struct hc_train_result result;
+        struct hc_train_options o = options(recipes[r]);
+        o.epochs = 3;
+        cr_assert_eq(hc_train(&o, &result), HC_OK, "%s", hc_message());
+        rows[read_file("predictions.csv", rows, sizeof rows - 1)] = '\0';
+        char labels[101];
+        char predicted[101];
+        int right = 0;
+        cr_assert_eq(sscanf((const char *)rows, "first,labels,predicted 0,%100[0-9],%100[0-9-]",
+                            labels, predicted),
+                     2, "%s", rows);
+        cr_assert_eq(strlen(labels), 40);
+        cr_assert_eq(strlen(predicted), 40);
+        for (int i = 0; i < 40; i++) {
+            cr_assert_eq(labels[i] - '0', data.test.labels[i]);
+            right += labels[i] == predicted[i];
+        }
+        cr_assert_float_eq((double)right / 40, result.accuracy, 1e-12);
+    }
+}
+
+/* The loss is not finite from the first step on, and so are all logits. */
+Test(trainer, an_image_whose_logits_are_nan_has_no_class)
+{
+    static unsigned char rows[1 << 12];
+    struct hc_train_result result;
+    struct hc_train_options o = options("fp16-pure");
+    o.epochs = 3;
+    cr_assert_eq(hc_train(&o, &result), HC_OK, "%s", hc_message());
+    rows[read_file("predictions.csv", rows, sizeof rows - 1)] = '\0';
+    cr_assert_not_null(strstr((const char *)rows, ",----------------------------------------\n"),
+                       "%s", rows);
+}
+
 /* 2^40 + 2^20 is an fp32 number whose nine first digits are another one's in fp64. */
 Test(trainer, steps_have_their_scales_exactly)
 {
