@@ -15,9 +15,17 @@ most = 1.3 * margin
 stats "pairs.csv" using (column("difference")) name "D" nooutput
 if (exists("D_min") && D_min < least) { least = D_min - 0.1 * margin }
 if (exists("D_max") && D_max > most) { most = D_max + 0.1 * margin }
-# A single arm that is far away must not make the margin a line; its marks end at the edge.
-if (least < -6 * margin) { least = -6 * margin }
-if (most > 6 * margin) { most = 6 * margin }
+# An arm that is far away must not make the margin a line: its marks stand at the edge.
+if (least < -3 * margin) { least = -3 * margin }
+if (most > 3 * margin) { most = 3 * margin }
+beyond = exists("D_min") && (D_min < least || D_max > most)
+stats "curves.csv" using "epoch":"most" name "C" nooutput
+epochs = exists("C_max_x") ? C_max_x : 1
+top = exists("C_max_y") ? C_max_y : 100
+bottom = exists("C_min_y") ? C_min_y : 0
+stats "curves.csv" using "epoch":"least" name "C" nooutput
+bottom = exists("C_min_y") ? C_min_y : bottom
+room = 0.04 * (top - bottom + 1)
 inside(x) = x < least ? least : x > most ? most : x
 do for [kind = 1:2] {
     if (kind == 1) { @open_svg } else { @open_png }
@@ -29,10 +37,10 @@ do for [kind = 1:2] {
     set tmargin at screen 1 - 60.0 / height
     set bmargin at screen 60.0 / height
     set title "Accuracy against the base, of pairs with one seed" . note noenhanced
-    set xlabel "points of accuracy" noenhanced
+    set xlabel "points of accuracy" . (beyond ? "; marks at the edge lie beyond it" : "") noenhanced
     set xrange [least:most]
     set yrange [n + 0.6:0.4]
-    unset ytics
+    set ytics ()
     set for [a = 1:n] ytics add (arm_tic[a] a)
     unset key
     set object 1 rectangle from first -margin, graph 0 to first margin, graph 1 behind fillcolor rgb mild fillstyle solid noborder
@@ -46,11 +54,11 @@ do for [kind = 1:2] {
     set title "Test accuracy after each epoch" noenhanced
     set xlabel "epoch" noenhanced
     set ylabel "%" offset 1, 0
-    set autoscale x
-    set autoscale y
-    set offsets graph 0.02, graph 0.02, graph 0.03, graph 0.03
+    set xrange [1 - 0.02 * epochs:epochs + 0.02 * epochs]
+    set yrange [bottom - room:(top + room < 100 ? top + room : 100)]
+    set xtics (epochs < 12 ? 1 : int(epochs / 10))
     set ytics autofreq
-    set key bottom right
+    set key below maxrows 2
     set style fill transparent solid 0.25 noborder
     plot "curves.csv" using (strcol("arm") eq "base" ? column("epoch") : NaN):"least":"most" with filledcurves linecolor rgb ink notitle, \
         for [a = 1:n] "curves.csv" using (strcol("arm") eq arm_name[a] ? column("epoch") : NaN):"least":"most" with filledcurves linecolor rgb c(a) notitle, \

@@ -35,8 +35,10 @@ static int conclude(const struct hc_training *t, const struct hc_training_run *r
     if (!t->backend->host_memory)
         printf("device graph of a step: %s\n", r->captured);
     hc_training_print_fallback(t);
-    hc_print_line(stdout, "%s/: run.json, epochs.csv, steps.csv, gradients.csv, predictions.csv, checkpoint%s",
-                  run->folder, t->dump_count > 0 ? ", step-*.safetensors" : "");
+    hc_print_line(
+        stdout,
+        "%s/: run.json, epochs.csv, steps.csv, gradients.csv, predictions.csv, checkpoint%s",
+        run->folder, t->dump_count > 0 ? ", step-*.safetensors" : "");
     if (t->set.synthetic)
         printf("%s\n", t->set.origin);
     if (r->learned)

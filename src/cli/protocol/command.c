@@ -116,8 +116,8 @@ static enum hc_status open_study(struct hc_training *t, const struct hc_protocol
     if (status == HC_OK)
         status = find_recipes(t);
     if (status == HC_OK)
-        status = request->conclude ? know_data(t)
-                                   : hc_training_open(t, study.recipe, protocol.arms + 1);
+        status =
+            request->conclude ? know_data(t) : hc_training_open(t, study.recipe, protocol.arms + 1);
     study.test_images = t->set.test.count;
     return status;
 }
@@ -137,9 +137,10 @@ static int conclude(const struct hc_training *t, const struct hc_protocol_reques
         return HC_AS_CLAIMED;
     enum hc_status status = hc_conclusion_write(&conclusion);
     if (status == HC_OK) {
-        hc_print_line(stdout, "\nrecord: %s/record.json; table.txt, runs.csv, pairs.csv and a "
-                              "folder for each run beside it",
-                      study.folder);
+        (void)putchar('\n');
+        hc_print_line(
+            stdout, "record: %s/record.json; table.txt, runs.csv, pairs.csv and the runs beside it",
+            study.folder);
         hc_conclusion_draw(&conclusion);
     }
     hc_folder_unlock(lock);

@@ -105,10 +105,9 @@ static void answer(const struct hc_study *study, int arm, struct hc_arm_answer *
     a->plan = hc_protocol_plan(study->protocol, arm);
     a->test = hc_sequential_paired(&a->plan, a->pairs.subject, a->pairs.base, a->pairs.n, margin,
                                    grain, &a->look);
-    a->over = a->plan.looks == 0
-                  ? runs_over(study, arm) >= study->protocol->arm[arm].pairs
-                  : hc_sequential_next(&a->plan, a->pairs.subject, a->pairs.base, a->pairs.n,
-                                       margin, grain) == 0;
+    a->over = a->plan.looks == 0 ? runs_over(study, arm) >= study->protocol->arm[arm].pairs
+                                 : hc_sequential_next(&a->plan, a->pairs.subject, a->pairs.base,
+                                                      a->pairs.n, margin, grain) == 0;
     for (int i = 0; i < a->pairs.n; i++) {
         a->images[i] = compare_images(study, arm, a->pairs.seed[i]);
         a->known += a->images[i].known;
@@ -143,8 +142,8 @@ int hc_conclusion_undecided(const struct hc_conclusion *c)
 {
     int undecided = 0;
     for (int a = 0; a < c->study->protocol->arms; a++)
-        undecided += c->arm[a].verdict == HC_SKIPPED &&
-                     c->study->protocol->arm[a].claim != HC_CLAIM_OPEN;
+        undecided +=
+            c->arm[a].verdict == HC_SKIPPED && c->study->protocol->arm[a].claim != HC_CLAIM_OPEN;
     return undecided;
 }
 
@@ -152,7 +151,7 @@ int hc_conclusion_undecided(const struct hc_conclusion *c)
 
 static const char *count_of(int n, char text[32])
 {
-    static const char *const words[] = {"no",   "one", "two",   "three", "four",   "five",  "six",
+    static const char *const words[] = {"none",  "one",   "two",  "three", "four",   "five",  "six",
                                         "seven", "eight", "nine", "ten",   "eleven", "twelve"};
     if (n < (int)(sizeof words / sizeof *words))
         return words[n];
@@ -167,7 +166,9 @@ static void lost_sentence(const struct hc_conclusion *c, int arm, const char *wo
     int runs = runs_over(c->study, arm);
     bool all = a->pairs.lost == runs;
     (void)snprintf(text, HC_CONCLUSION_SENTENCE, "%s %s%s: %s of %s run%s learned.", words,
-                   runs == 0 ? "has not been trained yet" : all ? "does not learn" : "learns",
+                   runs == 0 ? "has not been trained yet"
+                   : all     ? "does not learn"
+                             : "learns",
                    c->study->protocol->arm[arm].claim == HC_CLAIM_LOST && runs > 0
                        ? all ? ", as it is to" : ", which it is not to"
                        : "",
@@ -204,7 +205,7 @@ void hc_conclusion_sentence(const struct hc_conclusion *c, int arm,
                    "%s the margin of %g.",
                    words, says, a->test.mean, p->base, count_of(a->test.n, number),
                    100 * (1 - 2 * a->plan.level), a->test.low, a->test.high,
-                   a->test.verdict == HC_EQUIVALENT ? "within"
+                   a->test.verdict == HC_EQUIVALENT  ? "within"
                    : a->test.verdict == HC_DIFFERENT ? "beyond"
                                                      : "across",
                    p->margin);

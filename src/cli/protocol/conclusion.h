@@ -54,8 +54,8 @@ enum { HC_CONCLUSION_SENTENCE = 640 };
 void hc_conclusion_sentence(const struct hc_conclusion *conclusion, int arm,
                             char text[HC_CONCLUSION_SENTENCE]);
 
-/* Writes into the study's folder table.txt, runs.csv, pairs.csv and curves.csv (test accuracy at the
-   end of each epoch: mean, least and most over the runs), and record.json with a result
+/* Writes into the study's folder table.txt, runs.csv, pairs.csv and curves.csv (test accuracy at
+   the end of each epoch: mean, least and most over the runs), and record.json with a result
    "protocol/ARM" for each arm that claims something: its error is the mean difference without its
    sign, its bound the margin, both in points. */
 enum hc_status hc_conclusion_write(const struct hc_conclusion *conclusion);

@@ -28,8 +28,9 @@ static void print_runs(FILE *out, const void *context)
             if (r->state != HC_STUDY_OVER)
                 continue;
             hc_print(out, "%s,%s,%llu,%d,%.9g,%.9g,%.9g,%lld,%.17g,%.6g,%.3g,", name_of(study, a),
-                     study->recipe[a]->name, (unsigned long long)study->protocol->seed + (unsigned)s,
-                     r->learned, r->accuracy, r->test_loss, r->train_loss, (long long)r->skipped,
+                     study->recipe[a]->name,
+                     (unsigned long long)study->protocol->seed + (unsigned)s, r->learned,
+                     r->accuracy, r->test_loss, r->train_loss, (long long)r->skipped,
                      r->final_scale, r->images_per_second, r->others);
             (void)fputc('"', out);
             for (const char *at = r->cpu; *at; at++)
@@ -101,9 +102,8 @@ static void print_curves(FILE *out, const void *context)
         }
         for (int e = 0; e < MAX_EPOCHS; e++)
             if (curve.runs[e] > 0)
-                hc_print(out, "%s,%d,%d,%.4f,%.4f,%.4f\n", name_of(study, a), e + 1,
-                         curve.runs[e], curve.sum[e] / curve.runs[e], curve.least[e],
-                         curve.most[e]);
+                hc_print(out, "%s,%d,%d,%.4f,%.4f,%.4f\n", name_of(study, a), e + 1, curve.runs[e],
+                         curve.sum[e] / curve.runs[e], curve.least[e], curve.most[e]);
     }
 }
 

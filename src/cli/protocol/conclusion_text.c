@@ -6,48 +6,62 @@
 #include "op/text.h"
 #include "op/wrap.h"
 
-static void print_base(const struct hc_conclusion *c, FILE *out)
+/* The widths of the first two columns. */
+struct widths {
+    int arm;
+    int recipe;
+};
+
+static struct widths widths_of(const struct hc_protocol *p)
 {
-    const struct hc_protocol *p = c->study->protocol;
-    hc_print(out, "%-10s %-34s %5d  ", "base", p->base, c->runs);
-    if (c->runs > 1)
-        hc_print(out, "%6.2f (%.2f)", c->accuracy, c->deviation);
-    else if (c->runs == 1)
-        hc_print(out, "%6.2f", c->accuracy);
-    hc_print(out, "\n");
+    struct widths w = {.arm = (int)strlen("base"), .recipe = (int)strlen(p->base)};
+    for (int a = 0; a < p->arms; a++) {
+        int arm = (int)strlen(p->arm[a].name);
+        int recipe = (int)strlen(p->arm[a].recipe);
+        w.arm = arm > w.arm ? arm : w.arm;
+        w.recipe = recipe > w.recipe ? recipe : w.recipe;
+    }
+    return w;
 }
 
-static void print_arm(const struct hc_conclusion *c, int arm, FILE *out)
+static void print_arm(const struct hc_conclusion *c, int arm, struct widths w, FILE *out)
 {
-    static const char *const verdicts[] = {[HC_EQUIVALENT] = "equivalent",
-                                           [HC_DIFFERENT] = "different",
-                                           [HC_UNDECIDED] = "undecided"};
     const struct hc_arm_answer *a = &c->arm[arm];
     const struct hc_protocol_arm *asked = &c->study->protocol->arm[arm];
+    char points[24] = "";
     char interval[40] = "";
-    char told[24] = "";
-    hc_print(out, "%-10s %-34s %5d  ", asked->name, asked->recipe, a->pairs.n);
-    if (a->look >= 0)
-        (void)hc_text_write(interval, sizeof interval, "%+.2f .. %+.2f", a->test.low,
-                            a->test.high);
-    if (a->known > 0)
-        (void)snprintf(told, sizeof told, "%d of %d", a->told_apart, a->known);
+    char apart[24] = "";
     if (a->pairs.n > 0)
-        hc_print(out, "%+6.2f", a->test.mean);
-    else
-        hc_print(out, "%6s", "");
-    hc_print(out, " %5s", "");
-    hc_print(out, "%-16s %-8s %s", interval, told,
-             a->look >= 0 ? verdicts[a->test.verdict] : "");
-    if (a->pairs.lost > 0)
-        hc_print(out, "%d did not learn", a->pairs.lost);
-    if (asked->claim != HC_CLAIM_OPEN)
-        hc_print(out, "%s%s", a->look >= 0 || a->pairs.lost > 0 ? ": " : "",
-                 hc_verdict_names[a->verdict]);
-    hc_print(out, "\n");
+        (void)hc_text_write(points, sizeof points, "%+.2f", a->test.mean);
+    if (a->look >= 0)
+        (void)hc_text_write(interval, sizeof interval, "%+.2f .. %+.2f", a->test.low, a->test.high);
+    if (a->known > 0)
+        (void)snprintf(apart, sizeof apart, "%d of %d", a->told_apart, a->known);
+    hc_print(out, "%-*s %-*s %5d %7s  %-16s %s\n", w.arm, asked->name, w.recipe, asked->recipe,
+             a->pairs.n, points, interval, apart);
     if (a->pairs.mixed > 0)
-        hc_print(out, "           %d pair%s made on two kinds of processor, and does not count\n",
-                 a->pairs.mixed, a->pairs.mixed == 1 ? " was" : "s were");
+        hc_print(out, "%-*s %d pair%s made on two kinds of processor, and do not count\n", w.arm,
+                 "", a->pairs.mixed, a->pairs.mixed == 1 ? " was" : "s were");
+}
+
+static void print_table(const struct hc_conclusion *c, FILE *out)
+{
+    const struct hc_protocol *p = c->study->protocol;
+    struct widths w = widths_of(p);
+    hc_print(out, "\n%-*s %-*s %5s %7s  %-16s %s\n", w.arm, "arm", w.recipe, "recipe", "pairs",
+             "points", "interval", "apart");
+    for (int a = 0; a < p->arms; a++)
+        print_arm(c, a, w, out);
+    hc_print_wrapped(
+        out, 0, 0,
+        "points: accuracy of the arm minus that of the base, mean over pairs. interval: "
+        "of that mean, over all looks. apart: pairs whose two networks the test images "
+        "alone tell apart, by McNemar's test at 5 %.");
+    if (c->runs > 1)
+        hc_print(out, "\nThe base, %s, reaches %.2f %% (deviation %.2f over %d runs).\n", p->base,
+                 c->accuracy, c->deviation, c->runs);
+    else if (c->runs == 1)
+        hc_print(out, "\nThe base, %s, reaches %.2f %% in one run.\n", p->base, c->accuracy);
 }
 
 /* The odds that the protocol was made with, before there were data. */
@@ -57,13 +71,12 @@ static void print_plan(const struct hc_conclusion *c, FILE *out)
     const struct hc_protocol *p = c->study->protocol;
     struct hc_sequential_odds odds =
         hc_sequential_simulate(&p->plan, 0, p->spread, p->margin, EXPERIMENTS, 1);
-    hc_print(out, "planned   margin %g points, two one-sided tests at %g %% over looks at", p->margin,
-             100 * p->plan.level);
+    hc_print(out, "planned   margin %g points, two one-sided tests at %g %% over looks at",
+             p->margin, 100 * p->plan.level);
     for (int k = 0; k < p->plan.looks; k++)
         hc_print(out, " %d", p->plan.pairs[k]);
-    hc_print(out, " pairs\n          power %.2f with %.1f pairs on average, if the spread of a "
-                  "pair is %g (asked: %g)\n",
-             odds.equivalent, odds.pairs, p->spread, p->power);
+    hc_print(out, " pairs\n          power %.2f with %.1f pairs on average, if the spread is %g\n",
+             odds.equivalent, odds.pairs, p->spread);
 }
 
 /* The spread that the pairs have, against the planned one. */
@@ -85,7 +98,7 @@ static void print_spread(const struct hc_conclusion *c, FILE *out)
         freedom += pairs->n - 1;
     }
     if (freedom > 0)
-        hc_print(out, "\nThe difference of a pair has a deviation of %.2f points (planned: %g).\n",
+        hc_print(out, "The difference of a pair has a spread of %.2f points (planned: %g).\n",
                  sqrt(squares / freedom), c->study->protocol->spread);
 }
 
@@ -94,23 +107,17 @@ void hc_conclusion_print(const struct hc_conclusion *c, FILE *out)
     const struct hc_protocol *p = c->study->protocol;
     hc_print(out, "question  %s\n", p->question);
     print_plan(c, out);
-    hc_print(out, "\n%-10s %-34s %5s  %6s %5s%-16s %-8s %s\n", "arm", "recipe", "pairs", "points",
-             "", "interval", "McNemar", "answer");
-    print_base(c, out);
-    for (int a = 0; a < p->arms; a++)
-        print_arm(c, a, out);
-    hc_print(out, "\npoints: accuracy of the arm minus that of the base, mean over pairs; base: "
-                  "accuracy in %%\n(deviation). McNemar: pairs whose test images alone tell the two "
-                  "networks apart at 5 %%.\n");
+    print_table(c, out);
     print_spread(c, out);
     hc_print(out, "\n");
     for (int a = 0; a < p->arms; a++) {
         char sentence[HC_CONCLUSION_SENTENCE];
         hc_conclusion_sentence(c, a, sentence);
-        hc_print_wrapped(out, 0, 0, sentence);
+        hc_print(out, "%-6s",
+                 p->arm[a].claim == HC_CLAIM_OPEN ? "" : hc_verdict_names[c->arm[a].verdict]);
+        hc_print_wrapped(out, 6, 6, sentence);
     }
     if (c->runs > 0 && !c->reached)
-        hc_print(out, "%s reaches %.2f %%, which is less than the %g %% that the protocol asks "
-                      "for.\n",
+        hc_print(out, "FAIL  %s reaches %.2f %%, which is less than the %g %% that is asked for.\n",
                  p->base, c->accuracy, p->reach);
 }

@@ -3,7 +3,8 @@
    Who looks at results and then chooses the margin, the number of seeds or what to compare can show
    anything. So the question, the network, the schedule, the margin, the stopping rule and what each
    recipe is expected to do stand in a file that is committed first. `halfcheck compare --protocol`
-   trains what the file asks for, and no more, and `halfcheck gate --protocol` judges a record by it.
+   trains what the file asks for, and no more, and `halfcheck gate --protocol` judges a record by
+   it.
 
    The file has a line for each setting, its name first; # begins a comment.
 
@@ -66,7 +67,7 @@ struct hc_protocol_arm {
 struct hc_protocol {
     char question[HC_PROTOCOL_TEXT];
     bool synthetic;
-    int images; /* of the synthetic set, of each class */
+    int images;                     /* of the synthetic set, of each class */
     char classes[HC_PROTOCOL_TEXT]; /* "": all */
     char network[HC_PROTOCOL_TEXT];
     int epochs;

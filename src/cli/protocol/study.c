@@ -145,9 +145,9 @@ static enum hc_status wait_for_others(void)
     struct timespec while_ = {.tv_nsec = 200000000};
     for (int i = 0; i < 10 && !hc_stop_signal(); i++)
         (void)nanosleep(&while_, NULL);
-    return hc_stop_signal() ? hc_fail(HC_INVALID, "stopped by signal %d while others train",
-                                      hc_stop_signal())
-                            : HC_OK;
+    return hc_stop_signal()
+               ? hc_fail(HC_INVALID, "stopped by signal %d while others train", hc_stop_signal())
+               : HC_OK;
 }
 
 enum hc_status hc_study_train(struct hc_study *study)

@@ -20,9 +20,9 @@
 enum { HC_STUDY_SEEDS = 64, HC_STUDY_CPU = 128 };
 
 enum hc_study_state {
-    HC_STUDY_ABSENT,  /* not begun */
-    HC_STUDY_BEGUN,   /* interrupted, or another process is at it */
-    HC_STUDY_OVER,    /* the numbers below are there */
+    HC_STUDY_ABSENT, /* not begun */
+    HC_STUDY_BEGUN,  /* interrupted, or another process is at it */
+    HC_STUDY_OVER,   /* the numbers below are there */
 };
 
 /* One run, as its run.json has it. */

@@ -45,8 +45,9 @@ static enum hc_status take(const struct hc_study *study, int subject, int seed, 
         return hc_fail(HC_INVALID, "%s: is no record of a training under %s", path,
                        study->recipe[subject]->name);
     if (strcmp(got, want) != 0)
-        return hc_fail(HC_INVALID, "%s: was trained with other settings (%s) than the protocol's "
-                                   "(%s)",
+        return hc_fail(HC_INVALID,
+                       "%s: was trained with other settings (%s) than the protocol's "
+                       "(%s)",
                        path, got, want);
     char made[32];
     char asked[32];

@@ -9,7 +9,8 @@
 
 /* A walk after n steps has the deviation sqrt(n). Below REACH deviations lies less than 1e-15 of
    its probability, and is left out. The density of the walks that have not crossed is kept at
-   points that are equally far from each other, from there up to the boundary, for Simpson's rule. */
+   points that are equally far from each other, from there up to the boundary, for Simpson's
+   rule. */
 enum { REACH = 8, MOST_INTERVALS = 4096 };
 
 struct walk {

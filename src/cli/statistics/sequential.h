@@ -24,8 +24,8 @@ enum { HC_MAX_LOOKS = 16, HC_MAX_LOOK_PAIRS = 1000 };
 
 struct hc_sequential {
     int looks;
-    int pairs[HC_MAX_LOOKS]; /* at each look, growing, from 2 to HC_MAX_LOOK_PAIRS */
-    double level;            /* of each of the two tests, over all looks together */
+    int pairs[HC_MAX_LOOKS];      /* at each look, growing, from 2 to HC_MAX_LOOK_PAIRS */
+    double level;                 /* of each of the two tests, over all looks together */
     double nominal[HC_MAX_LOOKS]; /* of each look's tests; hc_sequential_plan sets it */
 };
 

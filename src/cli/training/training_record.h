@@ -8,8 +8,8 @@
 
 /* Writes run.json into the run's folder: the result of hc_training_add, and a member "training"
    with the settings and what was measured; "others_cpus" says how many CPUs other processes used
-   meanwhile (machine_load.h), null where that is not known. `facts` is an object of the backend's facts
-   (check/record/facts.h). */
+   meanwhile (machine_load.h), null where that is not known. `facts` is an object of the backend's
+   facts (check/record/facts.h). */
 enum hc_status hc_training_write(const struct hc_training *training,
                                  const struct hc_training_run *run, json_t *facts);
 

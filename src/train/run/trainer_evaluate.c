@@ -110,8 +110,8 @@ static enum hc_status infer(struct hc_run *run, struct evaluation *e)
         status = hc_storage_read(run->results, result);
     status = hc_parallel_agree(&run->parallel, status, NULL);
     if (status == HC_OK)
-        status = hc_comm_all_gather(p->comm, result, (size_t)e->batches * sizeof *result,
-                                    e->result);
+        status =
+            hc_comm_all_gather(p->comm, result, (size_t)e->batches * sizeof *result, e->result);
     return status == HC_OK && e->images > 0
                ? hc_comm_all_gather(p->comm, classes, (size_t)e->images, e->classes)
                : status;
