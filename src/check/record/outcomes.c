@@ -89,11 +89,13 @@ static void read_training(struct reader *r, const json_t *o, struct hc_outcome *
 {
     const json_t *learned = json_object_get(o, "learned");
     const json_t *images = json_object_get(o, "test_images");
+    bool says_cpu = json_object_get(o, "cpu") != NULL;
     *outcome =
         (struct hc_outcome){.recipe = text_of(r, o, "recipe"),
                             .backend = text_of(r, o, "backend"),
                             .seed = seed_of(r, o),
                             .settings = text_of(r, o, "settings"),
+                            .cpu = says_cpu ? text_of(r, o, "cpu") : "",
                             .test_images = json_integer_value(images),
                             .learned = json_is_true(learned),
                             .reason = text_of(r, o, "reason"),

@@ -9,6 +9,8 @@
       "learned": true, "reason": "", "accuracy": "0.9435", "test_loss": "...",
       "train_loss": "...", "accuracy_by_epoch": ["0.8905", ...]}
 
+   A training may say on which processor it was made ("cpu"), where a record has those of several.
+
    A baseline has them as lines: "training {...}" and "drift {...}". Of a drift such a line has
    only the numbers that are compared, as "measures". */
 #ifndef HC_CHECK_RECORD_OUTCOMES_H
@@ -26,6 +28,7 @@ struct hc_outcome {
     const char *backend;
     uint64_t seed;
     const char *settings;
+    const char *cpu; /* "" if the record's environment has it, or nothing */
     int64_t test_images;
     bool learned;
     const char *reason; /* why not, or "" */

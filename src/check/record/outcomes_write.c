@@ -39,13 +39,16 @@ static json_t *training_json(const struct hc_outcome *o)
     json_t *by_epoch = json_array();
     for (int i = 0; i < o->epochs; i++)
         (void)json_array_append_new(by_epoch, hc_json_decimal(o->accuracy_by_epoch[i]));
-    return json_pack("{s:o, s:o, s:o, s:o, s:I, s:b, s:o, s:o, s:o, s:o, s:o}", "recipe",
-                     hc_json_text(o->recipe), "backend", hc_json_text(o->backend), "seed",
-                     seed_json(o->seed), "settings", hc_json_text(o->settings), "test_images",
-                     (json_int_t)o->test_images, "learned", o->learned, "reason",
-                     hc_json_text(o->reason), "accuracy", hc_json_decimal(o->accuracy), "test_loss",
-                     hc_json_decimal(o->test_loss), "train_loss", hc_json_decimal(o->train_loss),
-                     "accuracy_by_epoch", by_epoch);
+    json_t *training = json_pack(
+        "{s:o, s:o, s:o, s:o, s:I, s:b, s:o, s:o, s:o, s:o, s:o}", "recipe",
+        hc_json_text(o->recipe), "backend", hc_json_text(o->backend), "seed", seed_json(o->seed),
+        "settings", hc_json_text(o->settings), "test_images", (json_int_t)o->test_images, "learned",
+        o->learned, "reason", hc_json_text(o->reason), "accuracy", hc_json_decimal(o->accuracy),
+        "test_loss", hc_json_decimal(o->test_loss), "train_loss", hc_json_decimal(o->train_loss),
+        "accuracy_by_epoch", by_epoch);
+    if (o->cpu && o->cpu[0])
+        (void)json_object_set_new(training, "cpu", hc_json_text(o->cpu));
+    return training;
 }
 
 void hc_outcomes_add(json_t *document, const struct hc_outcome *outcome)

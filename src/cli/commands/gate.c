@@ -27,6 +27,11 @@ static int add_comparison_options(struct hc_gate_wishes *w, struct hc_gate *gate
          .least = 1e-6,
          .most = 100,
          .help = "of trainings: the loss of accuracy that does not matter (default 0.5)"},
+        {.name = "protocol",
+         .value = "FILE",
+         .text = &gate->protocol,
+         .help = "of trainings: judge them by the file that compare --protocol made them\n"
+                 "by: its margin, its level, its settings, and what its arms claim"},
         {.name = "target",
          .value = "PERCENT",
          .real = &gate->target,
@@ -107,6 +112,8 @@ static int run(int argc, char **argv)
         return status;
     if (!w.baseline || words < 1)
         return hc_complain("gate needs --baseline FILE and one record; see: halfcheck gate --help");
+    if (gate.protocol && gate.margin > 0)
+        return hc_complain("the protocol decides that; leave out --margin");
     w.record = argv[1];
     gate.patterns = (const char *const *)argv + 2;
     gate.pattern_count = words - 1;

@@ -2,9 +2,12 @@
 
 Test(list, alone_says_what_there_is_and_what_to_type_next, .init = enter_folder)
 {
-    const struct ran *ran = run_shell("$hc list");
-    cr_expect_eq(ran->status, 0);
+    /* Where a backend cannot run, a line below it says why, and how many there are is the machine's
+       affair. */
+    const struct ran *ran = run_shell("$hc list | grep -v '^ \\{16\\}'");
     cr_expect_leq(lines_of(ran->out), 64, "%d lines", lines_of(ran->out));
+    ran = run_shell("$hc list");
+    cr_expect_eq(ran->status, 0);
     static const char *const there[] = {" cases in 28 components\n", "\n  eps ", "\n  exact ",
                                         "\n  recipes ", "halfcheck explain eps"};
     for (size_t i = 0; i < sizeof there / sizeof *there; i++)

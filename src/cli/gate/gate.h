@@ -35,6 +35,8 @@ struct hc_gate {
     int pattern_count;           /* 0: all */
     double growth;               /* how many times the baseline's error an error may be */
     double margin;               /* of trainings, in points of accuracy; 0: HC_GATE_MARGIN */
+    double level;                /* of each of the two tests of trainings; 0: 5 % */
+    const char *protocol;        /* the file by which trainings are judged, or NULL */
     double target; /* the accuracy to which epochs are counted, in percent; 0: the baseline's */
     struct hc_allowances allowances;
 

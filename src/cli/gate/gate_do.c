@@ -8,6 +8,7 @@
 #include "cli/gate/conclusion.h"
 #include "cli/gate/gate_files.h"
 #include "cli/gate/gate_text.h"
+#include "cli/gate/gate_training.h"
 #include "cli/gate/gate_update.h"
 #include "op/output.h"
 
@@ -104,6 +105,8 @@ static int compare(const struct hc_gate_wishes *w, struct hc_gate *gate)
 {
     char reason[HC_MAX_PATH + 1024];
     FILE *out = output_of(w);
+    if (gate->protocol && !hc_gate_training.applies(gate))
+        return hc_complain("gate: --protocol judges trainings, and %s has none", w->baseline);
     if (hc_gate_check_whole(w->baseline, gate->baseline) != HC_OK ||
         hc_gate_check_whole(w->record, gate->record) != HC_OK ||
         (w->update && hc_gate_check_update(w->record, gate->record) != HC_OK) ||

@@ -11,6 +11,16 @@
    that were trained otherwise (data, network, epochs, batch, rate) cannot be compared. */
 extern const struct hc_gate_way hc_gate_training;
 
+/* Of gate --protocol: sets the gate's margin and level to the protocol's, and judges the record's
+   trainings by it: whether they were made as it asks, and what each of its arms claims, by its
+   looks. A claim that is wrong is the finding "protocol/ARM", and so is one that is not decided.
+   The rows "protocol/..." of the record, in which it judges itself, are not believed.
+   HC_IO, HC_INVALID: the file is no protocol. */
+enum hc_status hc_gate_by_protocol(struct hc_gate *gate, const struct hc_outcomes *trainings);
+
+/* Whether that protocol's claim is that the run does not learn. */
+bool hc_gate_is_to_fail(const struct hc_gate *gate, const struct hc_outcome *run);
+
 /* Claims whose numbers are compared otherwise, whose names begin so: those that fail now, and did
    not, are worse. */
 void hc_gate_find_failures(struct hc_gate *gate, const char *prefix);

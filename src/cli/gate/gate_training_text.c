@@ -30,8 +30,9 @@ void hc_training_say(const struct hc_training_question *q, const struct hc_train
     (void)snprintf(sets, sizeof sets, d->paired ? "%d pairs" : "%d runs, were %d",
                    d->paired ? d->n : v->is, v->was);
     (void)hc_text_write(text, HC_TRAINING_TEXT,
-                        "accuracy %+.2f points, 90 %% interval %+.2f .. %+.2f (%s), margin %g",
-                        d->mean, d->low, d->high, sets, q->margin);
+                        "accuracy %+.2f points, %g %% interval %+.2f .. %+.2f (%s), margin %g",
+                        d->mean, 100 - 200 * (q->level > 0 ? q->level : 0.05), d->low, d->high,
+                        sets, q->margin);
 }
 
 void hc_training_say_plan(double margin, const struct hc_training_plan *plan,

@@ -167,7 +167,8 @@ enum hc_status hc_training_judge(const struct hc_training_question *q,
                                  struct hc_training_verdict *v)
 {
     struct numbers n = {0};
-    const struct hc_equivalence_question question = {.margin = q->margin, .grain = grain(q)};
+    const struct hc_equivalence_question question = {
+        .margin = q->margin, .grain = grain(q), .level = q->level};
     enum hc_status status = take(q, points, 0, &n);
     if (status != HC_OK)
         return status;
@@ -209,7 +210,7 @@ void hc_training_plan_runs(double margin, double grain, struct hc_training_plan 
     struct hc_plan_of_runs runs = {.margin = margin,
                                    .deviation = fmax(plan->deviation, grain / 2),
                                    .power = 0.8,
-                                   .level = 0.05,
+                                   .level = plan->level > 0 ? plan->level : 0.05,
                                    .paired = plan->paired};
     plan->needed = hc_runs_needed(&runs);
     hc_deviation_range(plan->deviation, plan->freedom, 0.05, range);
@@ -224,7 +225,7 @@ enum hc_status hc_training_plan(const struct hc_training_question *q, struct hc_
     struct numbers n = {0};
     const struct hc_equivalence_question question = {.margin = q->margin, .grain = grain(q)};
     enum hc_status status = take(q, points, 0, &n);
-    *plan = (struct hc_training_plan){.deviation = (double)NAN};
+    *plan = (struct hc_training_plan){.level = q->level, .deviation = (double)NAN};
     if (status != HC_OK)
         return status;
     bool identical = are_identical(q);

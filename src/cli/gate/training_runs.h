@@ -46,6 +46,7 @@ struct hc_training_question {
     struct hc_training_set was;
     struct hc_training_set is;
     double margin;       /* in points of accuracy */
+    double level;        /* of each of the two tests; 0: 5 % */
     double target;       /* accuracy in percent; 0: the median of the old final ones, less margin */
     double epochs_level; /* of the test for epochs; 0: 5 % */
 };
@@ -74,6 +75,7 @@ struct hc_training_plan {
     int needed;   /* 0: not known, because no two runs of a set learned */
     int range[2]; /* the same at the ends of the spread's 90 % interval */
     bool paired;
+    double level;     /* of each of the two tests; 0: 5 % */
     double deviation; /* of one difference if paired, otherwise of one run; NaN: not known */
     double freedom;   /* of that */
 };

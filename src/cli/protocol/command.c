@@ -42,83 +42,23 @@ static enum hc_status refuse_options(const struct hc_training *t)
     return HC_OK;
 }
 
-static enum hc_status find_network(struct hc_training *t, const char *path)
-{
-    struct hc_nearest nearest = hc_nearest_to(protocol.network, strlen(protocol.network));
-    for (int i = 0; hc_training_networks[i] != NULL; i++) {
-        hc_nearest_try(&nearest, hc_training_networks[i]->name);
-        t->network_choice = i;
-        if (strcmp(hc_training_networks[i]->name, protocol.network) == 0)
-            return HC_OK;
-    }
-    return hc_fail(HC_INVALID, "%s: there is no network '%s'%s", path, protocol.network,
-                   hc_nearest_hint(&nearest));
-}
-
-static enum hc_status apply(struct hc_training *t, const char *path)
-{
-    t->classes = protocol.classes[0] ? protocol.classes : NULL;
-    t->seed = protocol.seed;
-    t->max_lr = protocol.lr;
-    t->epochs = protocol.epochs;
-    t->batch = protocol.batch;
-    t->measure_every = protocol.measure;
-    t->images = protocol.synthetic ? protocol.images : t->images;
-    t->backends.named = (struct hc_words){.count = 1, .word = {protocol.backend}};
-    t->alone = true;
-    for (int i = 0; i < protocol.sets; i++)
-        t->overrides.word[t->overrides.count++] = protocol.set[i];
-    return find_network(t, path);
-}
-
-static enum hc_status find_recipes(const struct hc_training *t)
-{
-    for (int a = 0; a <= protocol.arms; a++) {
-        const char *name = a == 0 ? protocol.base : protocol.arm[a - 1].recipe;
-        study.recipe[a] = hc_training_recipe(t, name, strlen(name));
-        if (!study.recipe[a])
-            return HC_INVALID;
-        for (int b = 0; b < a; b++)
-            if (strcmp(study.recipe[a]->name, study.recipe[b]->name) == 0)
-                return hc_fail(HC_INVALID, "the protocol names recipe %s twice",
-                               study.recipe[a]->name);
-    }
-    return HC_OK;
-}
-
-/* The sizes of the set, where its images are not looked at. */
-static enum hc_status know_data(struct hc_training *t)
-{
-    struct hc_data_options few = {.classes = t->classes, .train_per_class = 1, .test_per_class = 1};
-    enum hc_status status = hc_dataset_open(&few, &t->set);
-    t->set.synthetic = protocol.synthetic;
-    t->set.train.count = (int64_t)t->set.classes * (protocol.synthetic ? protocol.images : 5000);
-    t->set.test.count =
-        (int64_t)t->set.classes * (protocol.synthetic ? (protocol.images + 4) / 5 : 1000);
-    t->network = hc_training_networks[t->network_choice];
-    return status == HC_OK ? hc_training_choose(t) : status;
-}
-
 static enum hc_status open_study(struct hc_training *t, const struct hc_protocol_request *request)
 {
     enum hc_status status = hc_protocol_read(request->path, &protocol);
     if (status == HC_OK)
         status = refuse_options(t);
-    if (status == HC_OK)
-        status = apply(t, request->path);
     if (status == HC_OK && !protocol.synthetic && !t->data && !request->conclude)
         status = hc_fail(HC_INVALID, "%s is about CIFAR-10: say where it lies, with --data DIR",
                          request->path);
-    study = (struct hc_study){.protocol = &protocol, .training = t};
+    if (status == HC_OK)
+        status = hc_study_open(&study, &protocol, request->path, t);
     study.folder = t->out ? t->out : "out/study";
     if (status == HC_OK && request->shard)
         status = hc_shard_read(request->shard, &study.shard);
+    if (status == HC_OK && !request->conclude)
+        status = hc_training_open(t, study.recipe, protocol.arms + 1);
     if (status == HC_OK)
-        status = find_recipes(t);
-    if (status == HC_OK)
-        status =
-            request->conclude ? know_data(t) : hc_training_open(t, study.recipe, protocol.arms + 1);
-    study.test_images = t->set.test.count;
+        study.test_images = t->set.test.count;
     return status;
 }
 

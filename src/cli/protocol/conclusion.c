@@ -166,12 +166,10 @@ static void lost_sentence(const struct hc_conclusion *c, int arm, const char *wo
     int runs = runs_over(c->study, arm);
     bool all = a->pairs.lost == runs;
     (void)snprintf(text, HC_CONCLUSION_SENTENCE, "%s %s%s: %s of %s run%s learned.", words,
-                   runs == 0 ? "has not been trained yet"
-                   : all     ? "does not learn"
-                             : "learns",
-                   c->study->protocol->arm[arm].claim == HC_CLAIM_LOST && runs > 0
-                       ? all ? ", as it is to" : ", which it is not to"
-                       : "",
+                   all ? "does not learn" : "learns",
+                   c->study->protocol->arm[arm].claim != HC_CLAIM_LOST ? ""
+                   : all                                               ? ", as it is to"
+                                                                       : ", which it is not to",
                    count_of(runs - a->pairs.lost, number[0]), count_of(runs, number[1]),
                    runs == 1 ? "" : "s");
 }
@@ -185,6 +183,10 @@ void hc_conclusion_sentence(const struct hc_conclusion *c, int arm,
     char number[32];
     (void)snprintf(words, sizeof words, "%s", p->arm[arm].words);
     words[0] = (char)toupper((unsigned char)words[0]);
+    if (runs_over(c->study, arm) == 0) {
+        (void)snprintf(text, HC_CONCLUSION_SENTENCE, "%s has not been trained yet.", words);
+        return;
+    }
     if (p->arm[arm].claim == HC_CLAIM_LOST || a->pairs.lost > 0) {
         lost_sentence(c, arm, words, text);
         return;

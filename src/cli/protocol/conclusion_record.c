@@ -128,7 +128,7 @@ static void add_arm(json_t *record, const struct hc_conclusion *c, int arm)
     hc_record_add(record, &row);
 }
 
-/* Each run for those who compare trainings, as its own run.json has it. */
+/* Each run for those who compare trainings, as its own run.json has it, and its processor. */
 static void add_outcomes(json_t *record, const struct hc_study *study)
 {
     json_t *all = json_array();
@@ -141,7 +141,9 @@ static void add_outcomes(json_t *record, const struct hc_study *study)
             hc_study_run_folder(study, a, s, folder);
             (void)snprintf(path, sizeof path, "%s/run.json", folder);
             json_t *run = json_load_file(path, 0, NULL);
-            (void)json_array_append(all, json_array_get(json_object_get(run, "trainings"), 0));
+            json_t *training = json_array_get(json_object_get(run, "trainings"), 0);
+            (void)json_object_set_new(training, "cpu", hc_json_text(study->run[a][s].cpu));
+            (void)json_array_append(all, training);
             json_decref(run);
         }
     (void)json_object_set_new(record, "trainings", all);

@@ -111,6 +111,16 @@ Test(conclusion, too_few_pairs_decide_nothing_and_a_base_that_does_not_reach_fai
     cr_assert_str_eq(sentence(0), "The first is not decided yet: three pairs of 4.");
 }
 
+Test(conclusion, an_arm_without_runs_has_not_been_trained)
+{
+    for (int s = 0; s < 4; s++)
+        study.run[1][s].state = study.run[3][s].state = HC_STUDY_ABSENT;
+    cr_assert_eq(hc_conclude(&study, &conclusion), HC_OK);
+    cr_assert_eq(conclusion.arm[2].verdict, HC_SKIPPED);
+    cr_assert_str_eq(sentence(0), "The first has not been trained yet.");
+    cr_assert_str_eq(sentence(2), "The third has not been trained yet.");
+}
+
 Test(conclusion, a_pair_of_two_processors_does_not_count)
 {
     (void)strcpy(study.run[1][1].cpu, "B");

@@ -31,17 +31,22 @@ static void print_arm(const struct hc_conclusion *c, int arm, struct widths w, F
     char points[24] = "";
     char interval[40] = "";
     char apart[24] = "";
+    char line[512];
     if (a->pairs.n > 0)
         (void)hc_text_write(points, sizeof points, "%+.2f", a->test.mean);
     if (a->look >= 0)
         (void)hc_text_write(interval, sizeof interval, "%+.2f .. %+.2f", a->test.low, a->test.high);
     if (a->known > 0)
         (void)snprintf(apart, sizeof apart, "%d of %d", a->told_apart, a->known);
-    hc_print(out, "%-*s %-*s %5d %7s  %-16s %s\n", w.arm, asked->name, w.recipe, asked->recipe,
-             a->pairs.n, points, interval, apart);
+    (void)snprintf(line, sizeof line, "%-*s %-*s %5d %7s  %-16s %s", w.arm, asked->name, w.recipe,
+                   asked->recipe, a->pairs.n, points, interval, apart);
+    for (size_t n = strlen(line); line[n - 1] == ' '; n--)
+        line[n - 1] = '\0';
+    hc_print(out, "%s\n", line);
     if (a->pairs.mixed > 0)
-        hc_print(out, "%-*s %d pair%s made on two kinds of processor, and do not count\n", w.arm,
-                 "", a->pairs.mixed, a->pairs.mixed == 1 ? " was" : "s were");
+        hc_print(out, "%-*s %d pair%s made on two kinds of processor and %s not count\n", w.arm, "",
+                 a->pairs.mixed, a->pairs.mixed == 1 ? " was" : "s were",
+                 a->pairs.mixed == 1 ? "does" : "do");
 }
 
 static void print_table(const struct hc_conclusion *c, FILE *out)
@@ -113,8 +118,11 @@ void hc_conclusion_print(const struct hc_conclusion *c, FILE *out)
     for (int a = 0; a < p->arms; a++) {
         char sentence[HC_CONCLUSION_SENTENCE];
         hc_conclusion_sentence(c, a, sentence);
+        enum hc_verdict verdict = c->arm[a].verdict;
         hc_print(out, "%-6s",
-                 p->arm[a].claim == HC_CLAIM_OPEN ? "" : hc_verdict_names[c->arm[a].verdict]);
+                 p->arm[a].claim == HC_CLAIM_OPEN ? ""
+                 : verdict == HC_SKIPPED          ? "open"
+                                                  : hc_verdict_names[verdict]);
         hc_print_wrapped(out, 6, 6, sentence);
     }
     if (c->runs > 0 && !c->reached)

@@ -7,7 +7,6 @@
 #include "cli/protocol/study.h"
 
 #include <errno.h>
-#include <jansson.h>
 #include <stdio.h>
 #include <string.h>
 #include <time.h>
@@ -153,9 +152,8 @@ static enum hc_status wait_for_others(void)
 enum hc_status hc_study_train(struct hc_study *study)
 {
     json_t *environment = hc_environment();
-    const char *model = json_string_value(json_object_get(environment, "cpu"));
     char cpu[HC_STUDY_CPU];
-    (void)snprintf(cpu, sizeof cpu, "%s", model ? model : "unknown");
+    hc_study_processor(environment, cpu);
     json_decref(environment);
     enum hc_status status = hc_make_folder(study->folder);
     hc_stop_on_request();

@@ -7,17 +7,19 @@
    (--shard).
 
    A pair is a run of an arm and one of the base with the same seed. Both are made on the same model
-   of processor, because their bits depend on it. Accuracies of pairs that are made on different
-   processors may stand in one test: each difference was made on one. */
+   of processor with the same instructions, because their bits depend on these. Accuracies of pairs
+   that are made on different processors may stand in one test: each difference was made on one. */
 #ifndef HC_CLI_PROTOCOL_STUDY_H
 #define HC_CLI_PROTOCOL_STUDY_H
+
+#include <jansson.h>
 
 #include "check/runner.h"
 #include "cli/protocol/protocol.h"
 #include "cli/training/training.h"
 #include "train/update/recipe_fields.h"
 
-enum { HC_STUDY_SEEDS = 64, HC_STUDY_CPU = 128 };
+enum { HC_STUDY_SEEDS = 64, HC_STUDY_CPU = 320 };
 
 enum hc_study_state {
     HC_STUDY_ABSENT, /* not begun */
@@ -28,7 +30,7 @@ enum hc_study_state {
 /* One run, as its run.json has it. */
 struct hc_study_run {
     enum hc_study_state state;
-    char cpu[HC_STUDY_CPU]; /* the model of its processor; "": not known */
+    char cpu[HC_STUDY_CPU]; /* hc_study_processor; "": not known */
     bool learned;
     char reason[200];
     double accuracy; /* 0..1; NaN if it ended without */
@@ -45,11 +47,19 @@ struct hc_study {
     const struct hc_protocol *protocol;
     const char *folder;
     const struct hc_recipe *recipe[HC_MAX_ARMS + 1]; /* with the protocol's settings */
-    struct hc_training *training;                    /* NULL where nothing is trained */
-    struct hc_shard shard;                           /* of the seeds; of one: all */
+    struct hc_training *training;
+    struct hc_shard shard; /* of the seeds; of one: all */
     int64_t test_images;
     struct hc_study_run run[HC_MAX_ARMS + 1][HC_STUDY_SEEDS];
 };
+
+/* Begins a study of a protocol that was read from `path`: sets the options of `training` that the
+   protocol decides, finds its recipes and its network, and knows the sizes of its data, whose
+   images are not read. No run is known yet, and nothing is trained. Close the training afterwards,
+   even after a failure. HC_INVALID, with a line, for a recipe, a class or a network that there is
+   not. */
+enum hc_status hc_study_open(struct hc_study *study, const struct hc_protocol *protocol,
+                             const char *path, struct hc_training *training);
 
 /* The pairs of an arm that count: both runs over with finite accuracies, on the same processor, in
    the order of seeds. */
@@ -62,6 +72,10 @@ struct hc_study_pairs {
     int mixed; /* pairs whose runs were made on different processors, which do not count */
 };
 struct hc_study_pairs hc_study_pairs(const struct hc_study *study, int arm);
+
+/* What the bits of a run depend on, from the environment of its record: the processor's model and
+   its instructions, since clouds call several kinds by one name. */
+void hc_study_processor(const json_t *environment, char cpu[HC_STUDY_CPU]);
 
 /* The folder of a run: RECIPE-seedN in the study's. */
 enum { HC_STUDY_PATH = 1100 };

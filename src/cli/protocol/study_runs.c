@@ -30,6 +30,13 @@ static void text(const json_t *object, const char *name, char *to, size_t bytes)
     (void)snprintf(to, bytes, "%s", value ? value : "");
 }
 
+void hc_study_processor(const json_t *environment, char cpu[HC_STUDY_CPU])
+{
+    const char *model = json_string_value(json_object_get(environment, "cpu"));
+    const char *flags = json_string_value(json_object_get(environment, "cpu_flags"));
+    (void)snprintf(cpu, HC_STUDY_CPU, "%s: %s", model ? model : "unknown", flags ? flags : "");
+}
+
 /* The run of the record, which is to be of this recipe, seed and settings. */
 static enum hc_status take(const struct hc_study *study, int subject, int seed, const char *path,
                            const json_t *record, struct hc_study_run *run)
@@ -46,9 +53,8 @@ static enum hc_status take(const struct hc_study *study, int subject, int seed, 
                        study->recipe[subject]->name);
     if (strcmp(got, want) != 0)
         return hc_fail(HC_INVALID,
-                       "%s: was trained with other settings (%s) than the protocol's "
-                       "(%s)",
-                       path, got, want);
+                       "%s: was trained with other settings (%s) than the protocol's (%s)", path,
+                       got, want);
     char made[32];
     char asked[32];
     text(outcome, "seed", made, sizeof made);
@@ -56,7 +62,7 @@ static enum hc_status take(const struct hc_study *study, int subject, int seed, 
                    (unsigned long long)(study->protocol->seed + (uint64_t)seed));
     if (strcmp(made, asked) != 0)
         return hc_fail(HC_INVALID, "%s: has seed %s", path, made);
-    text(json_object_get(record, "environment"), "cpu", run->cpu, sizeof run->cpu);
+    hc_study_processor(json_object_get(record, "environment"), run->cpu);
     text(outcome, "reason", run->reason, sizeof run->reason);
     run->state =
         json_is_true(json_object_get(training, "finished")) ? HC_STUDY_OVER : HC_STUDY_BEGUN;

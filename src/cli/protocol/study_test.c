@@ -102,6 +102,17 @@ Test(study, a_run_of_another_protocol_or_a_damaged_one_is_refused)
     expect_refusal(run_it, "fp32-seed1/run.json");
 }
 
+/* Clouds call several kinds of processor by one name. */
+Test(study, runs_on_processors_with_other_instructions_make_no_pair)
+{
+    cr_assert_neq(run_shell(run_it)->status, 2);
+    cr_assert_eq(run_shell("sed -i 's/\"cpu_flags\": \"/&other /' s/amp-seed2/run.json")->status,
+                 0);
+    const struct ran *ran = run_shell("IFS=' \n'; \"$hc\" compare --protocol p --out s --conclude");
+    cr_assert_not_null(strstr(ran->out, "1 pair was made on two kinds of processor"), "%s",
+                       ran->out);
+}
+
 Test(study, a_pair_that_was_begun_on_another_processor_waits_and_another_seed_takes_its_turn)
 {
     cr_assert_eq(
