@@ -62,8 +62,8 @@ do for [kind = 1:2] {
     set style fill transparent solid 0.25 noborder
     plot "curves.csv" using (strcol("arm") eq "base" ? column("epoch") : NaN):"least":"most" with filledcurves linecolor rgb ink notitle, \
         for [a = 1:n] "curves.csv" using (strcol("arm") eq arm_name[a] ? column("epoch") : NaN):"least":"most" with filledcurves linecolor rgb c(a) notitle, \
-        "curves.csv" using (strcol("arm") eq "base" ? column("epoch") : NaN):"mean" with lines linewidth 2.5 linecolor rgb ink title "base", \
-        for [a = 1:n] "curves.csv" using (strcol("arm") eq arm_name[a] ? column("epoch") : NaN):"mean" with lines linewidth 1.5 dashtype dashes[nth(a + 1)] linecolor rgb c(a) title arm_name[a]
+        "curves.csv" using (strcol("arm") eq "base" ? column("epoch") : NaN):"mean" with linespoints pointtype 7 pointsize 0.4 linewidth 2.5 linecolor rgb ink title "base", \
+        for [a = 1:n] "curves.csv" using (strcol("arm") eq arm_name[a] ? column("epoch") : NaN):"mean" with linespoints pointtype 7 pointsize 0.4 linewidth 1.5 dashtype dashes[nth(a + 1)] linecolor rgb c(a) title arm_name[a]
     unset multiplot
     unset output
     reset
