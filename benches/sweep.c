@@ -7,6 +7,7 @@
 #include "bench.h"
 #include "check/sweep/sweep.h"
 #include "check/check_inner.h"
+#include "op/cpu.h"
 
 #ifdef __x86_64__
 #include <immintrin.h>
@@ -139,8 +140,8 @@ static bool prepare(struct hc_bench_run *run, struct subject *s, const char *bac
     s->check.backend = hc_backend_by_name(backend);
     s->check.level = HC_EXHAUSTIVE;
     const char *why = s->check.backend->unavailable ? s->check.backend->unavailable() : NULL;
-    if (!__builtin_cpu_supports("avx512bw"))
-        why = "the bare loops need AVX-512";
+    if (!why)
+        why = hc_cpu_lacks(HC_CPU_AVX512);
     if (!why && s->check.backend->open(s->check.backend, &s->check.queue, 0) != HC_OK)
         why = hc_message();
     if (why)

@@ -12,6 +12,7 @@
 #include "kernels/amx/amx.h"
 #include "kernels/memory.h"
 #include "kernels/pairs.h"
+#include "op/cpu.h"
 #include "unit/unit.h"
 
 #ifdef HC_AMX
@@ -20,16 +21,15 @@
    component of their data). A kernel that does not know them, or that withholds them, says no. */
 enum { REQUEST_PERMISSION = 0x1023, TILE_DATA = 18 };
 
-/* AMX-BF16 and AMX-TILE are CPUID.7.0:EDX[22] and [24]; bits 17 and 18 of XCR0 say that the system
-   saves the registers. */
+/* Bits 17 and 18 of XCR0 say that the system saves the registers. */
 static const char *look(void)
 {
     unsigned a;
     unsigned b;
     unsigned c;
     unsigned d;
-    if (!__get_cpuid_count(7, 0, &a, &b, &c, &d) || !(d >> 22 & 1) || !(d >> 24 & 1))
-        return "this processor has no AMX for bf16";
+    if (hc_cpu_lacks(HC_CPU_AMX))
+        return hc_cpu_lacks(HC_CPU_AMX);
     if (!__get_cpuid(1, &a, &b, &c, &d) || !(c >> 27 & 1)) /* OSXSAVE: xgetbv may be used */
         return "the system does not save AMX's registers";
     __asm__("xgetbv" : "=a"(a), "=d"(d) : "c"(0));

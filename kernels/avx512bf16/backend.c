@@ -5,26 +5,13 @@
 #include "kernels/avx512bf16/avx512bf16.h"
 #include "kernels/memory.h"
 #include "kernels/pairs.h"
+#include "op/cpu.h"
 #include "unit/unit.h"
 
-#ifdef HC_AVX512BF16
-#include <cpuid.h>
-#endif
-
-/* The flag is CPUID.7.1:EAX[5]. The tests for AVX-512 include that the system saves the
-   registers. */
 static const char *look(void)
 {
 #ifdef HC_AVX512BF16
-    unsigned a;
-    unsigned b;
-    unsigned c;
-    unsigned d;
-    if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
-        __builtin_cpu_supports("avx512vl") && __get_cpuid_count(7, 1, &a, &b, &c, &d) &&
-        (a >> 5 & 1))
-        return NULL;
-    return "this processor has no AVX512_BF16";
+    return hc_cpu_lacks(HC_CPU_AVX512BF16);
 #else
     return "the compiler that built this program has no AVX512_BF16";
 #endif

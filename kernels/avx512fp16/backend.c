@@ -4,25 +4,11 @@
 
 #include "kernels/avx512fp16/avx512fp16.h"
 #include "kernels/memory.h"
+#include "op/cpu.h"
 
-#ifdef __x86_64__
-#include <cpuid.h>
-#endif
-
-/* The flag is CPUID.7.0:EDX[23]. The test for "avx512f" includes that the system saves the
-   registers. */
 static const char *unavailable(void)
 {
-#ifdef __x86_64__
-    unsigned a;
-    unsigned b;
-    unsigned c;
-    unsigned d;
-    if (__builtin_cpu_supports("avx512f") && __get_cpuid_count(7, 0, &a, &b, &c, &d) &&
-        (d >> 23 & 1))
-        return NULL;
-#endif
-    return "this processor has no AVX512-FP16";
+    return hc_cpu_lacks(HC_CPU_AVX512FP16);
 }
 
 /* Halves of a vector register. */

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "kernels/host/codes_tile.h"
+#include "op/cpu.h"
 
 enum { PER = 4, OFFSET = 12, MOST_TERMS = (1 << 24) / (OFFSET * OFFSET) };
 
@@ -138,7 +139,7 @@ bool hc_codes_fit_bytes(const struct hc_host_loops *loops, const struct hc_call 
     }
 #ifdef __x86_64__
     return fit && longest <= MOST_TERMS && strcmp(loops->name, "avx512") == 0 &&
-           __builtin_cpu_supports("avx512vnni");
+           !hc_cpu_lacks(HC_CPU_AVX512VNNI);
 #else
     (void)loops;
     return false;

@@ -3,23 +3,17 @@
 #include <stddef.h>
 #include <string.h>
 
-#ifdef __x86_64__
-#include <cpuid.h>
+#include "op/cpu.h"
 
+#ifdef __x86_64__
 static bool has_avx2(void)
 {
-    unsigned a = 0;
-    unsigned b = 0;
-    unsigned c = 0;
-    unsigned d = 0;
-    bool f16c = __get_cpuid(1, &a, &b, &c, &d) && (c & bit_F16C);
-    return f16c && __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
+    return !hc_cpu_lacks(HC_CPU_AVX2);
 }
 
 static bool has_avx512(void)
 {
-    return has_avx2() && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
-           __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl");
+    return !hc_cpu_lacks(HC_CPU_AVX512);
 }
 #endif
 

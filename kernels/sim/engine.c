@@ -2,6 +2,8 @@
 
 #include <stddef.h>
 
+#include "op/cpu.h"
+
 static bool copy_row(const struct hc_unit *u, const uint32_t *codes, int64_t terms, uint32_t *words)
 {
     (void)u;
@@ -60,13 +62,7 @@ const struct hc_sim_engine hc_sim_portable = {"portable", copy_row, copy_column,
 
 static bool has_avx512(void)
 {
-#ifdef __x86_64__
-    return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") &&
-           __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
-           __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl");
-#else
-    return false;
-#endif
+    return !hc_cpu_lacks(HC_CPU_AVX512);
 }
 
 const struct hc_sim_engine *hc_sim_engine_for(const struct hc_unit *u)

@@ -12,6 +12,7 @@
 #include "cli/help.h"
 #include "cli/ranks/ranks.h"
 #include "cli/version.h"
+#include "op/cpu.h"
 #include "op/memory_stream.h"
 #include "op/typed.h"
 #include "op/wrap.h"
@@ -117,6 +118,15 @@ static void let_waiting_threads_sleep(char **argv)
         (void)execv("/proc/self/exe", argv);
 }
 
+/* What HALFCHECK_HIDE hides (op/cpu.h), oneDNN must not use either. It reads its variable when it
+   is first called. */
+static void hide_from_onednn(void)
+{
+    const char *most = hc_cpu_onednn_most();
+    if (most && !getenv("DNNL_MAX_CPU_ISA"))
+        (void)setenv("ONEDNN_MAX_CPU_ISA", most, 0);
+}
+
 static pid_t owner; /* of the exit status; a forked process may end as it likes */
 static bool done;
 
@@ -160,6 +170,8 @@ static int run_on_ranks(int argc, char **argv)
 {
     bool say = false;
     enum hc_status begun = hc_ranks_begin(hc_command_line());
+    if (begun == HC_OK)
+        begun = hc_cpu_check_hidden();
     int status = conclude(begun == HC_OK ? run(argc, argv) : hc_complain_message());
     status = hc_ranks_end(hc_ranks(), status, hc_complaint_kept(), &say);
     if (say)
@@ -172,6 +184,7 @@ static int run_on_ranks(int argc, char **argv)
 int main(int argc, char **argv)
 {
     let_waiting_threads_sleep(argv);
+    hide_from_onednn();
     /* First, because a rank is a child of the process that was started, which guards it. */
     (void)hc_comm_world();
     owner = getpid();

@@ -3,14 +3,16 @@
 #include <errno.h>
 #include <signal.h>
 #include <stddef.h>
+#include <string.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "pipe.h"
 
-/* A run that is asked to end (by a time limit, or ctrl-C) stops after the case that it is at,
-   and keeps its results. If it is asked again, it ends at once. A signal within a second counts
-   as the same request, because timeout(1) sends its signal to the process and to its group. */
+/* A run that is asked to end (by a time limit, ctrl-C, or a terminal that is closed) stops after
+   the case that it is at, and keeps its results. If it is asked again, it ends at once. A signal
+   within a second counts as the same request, because timeout(1) sends its signal to the process
+   and to its group. */
 static volatile sig_atomic_t stopped_by;
 static struct timespec stopped_at;
 
@@ -25,13 +27,13 @@ void hc_stop_says_so(void)
 static void acknowledge(int number)
 {
     static const char line[] = "\nending after what is at hand; once more ends at once\n";
-    static const char by_term[] = "halfcheck: asked to end by signal 15, after what is at hand\n";
-    static const char by_int[] = "halfcheck: asked to end by signal 2, after what is at hand\n";
+    static const char by[][64] = {
+        [SIGHUP] = "halfcheck: asked to end by signal 1, after what is at hand\n",
+        [SIGINT] = "halfcheck: asked to end by signal 2, after what is at hand\n",
+        [SIGTERM] = "halfcheck: asked to end by signal 15, after what is at hand\n"};
     int before = errno;
-    if (aloud && number == SIGTERM)
-        (void)!write(STDERR_FILENO, by_term, sizeof by_term - 1);
-    else if (aloud)
-        (void)!write(STDERR_FILENO, by_int, sizeof by_int - 1);
+    if (aloud)
+        (void)!write(STDERR_FILENO, by[number], strlen(by[number]));
     else if (isatty(STDERR_FILENO) == 1)
         (void)!write(STDERR_FILENO, line, sizeof line - 1);
     errno = before;
@@ -54,11 +56,16 @@ static void stop(int number)
 
 void hc_stop_on_request(void)
 {
-    static const int numbers[] = {SIGTERM, SIGINT};
+    static const int numbers[] = {SIGTERM, SIGINT, SIGHUP};
     struct sigaction action = {.sa_handler = stop, .sa_flags = SA_RESTART};
     (void)sigemptyset(&action.sa_mask);
-    for (size_t i = 0; i < sizeof numbers / sizeof numbers[0]; i++)
+    for (size_t i = 0; i < sizeof numbers / sizeof numbers[0]; i++) {
+        struct sigaction was;
+        /* nohup, whose program is to outlive its terminal, leaves SIGHUP ignored. */
+        if (numbers[i] == SIGHUP && sigaction(SIGHUP, NULL, &was) == 0 && was.sa_handler == SIG_IGN)
+            continue;
         (void)sigaction(numbers[i], &action, NULL);
+    }
 }
 
 int hc_stop_signal(void)

@@ -1,4 +1,4 @@
-/* Requests to end a run: SIGTERM and SIGINT. */
+/* Requests to end a run: SIGTERM, SIGINT and, unless nohup has it ignored, SIGHUP. */
 #ifndef HC_CLI_STOP_H
 #define HC_CLI_STOP_H
 

@@ -6,33 +6,24 @@
 #include <string.h>
 
 #include "kernels/conv_shape.h"
+#include "op/cpu.h"
 
 #ifdef __x86_64__
 #include <cpuid.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
-/* CPUID.7.1:EAX[5]; "avx512f" includes that the system keeps the registers. */
 static bool has_avx512_bf16(void)
 {
-    unsigned a = 0;
-    unsigned b;
-    unsigned c;
-    unsigned d;
-    return __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512vl") &&
-           __get_cpuid_count(7, 1, &a, &b, &c, &d) && (a >> 5 & 1);
+    return !hc_cpu_lacks(HC_CPU_AVX512BF16);
 }
 
-/* CPUID.7.0:EDX[22, 24], and Linux's leave to keep the tiles' registers, number 18. */
+/* With Linux's leave to keep the tiles' registers, number 18. */
 static bool has_amx_bf16(void)
 {
     enum { ASK = 0x1023, TILE_DATA = 18 };
-    unsigned a;
-    unsigned b;
-    unsigned c;
-    unsigned d = 0;
-    return has_avx512_bf16() && __get_cpuid_count(7, 0, &a, &b, &c, &d) && (d >> 22 & 1) &&
-           (d >> 24 & 1) && syscall(SYS_arch_prctl, ASK, TILE_DATA) == 0;
+    return has_avx512_bf16() && !hc_cpu_lacks(HC_CPU_AMX) &&
+           syscall(SYS_arch_prctl, ASK, TILE_DATA) == 0;
 }
 
 /* Whether VDPBF16PS makes more products in a cycle than fp32 does. Sapphire Rapids takes two cycles

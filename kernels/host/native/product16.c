@@ -1,6 +1,6 @@
 #include "kernels/host/native/product16.h"
 
-#ifdef __AMX_BF16__
+#if defined __AMX_BF16__ || defined __AMXBF16__ /* as gcc and as clang call it */
 #include <immintrin.h>
 #include <string.h>
 

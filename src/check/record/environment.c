@@ -11,6 +11,7 @@
 #include "check/record/libraries.h"
 #include "hc_build.h"
 #include "hc_commit.h"
+#include "op/cpu.h"
 #include "op/memory_stream.h"
 
 /* The rest of the first line of the file that begins with `key`, after a colon. */
@@ -34,6 +35,26 @@ static json_t *line_of(const char *path, const char *key)
     return found ? found : json_null();
 }
 
+/* Whether HALFCHECK_HIDE hides the flag of the processor, as Linux calls it. */
+static bool is_hidden(const char *flag)
+{
+    static const struct {
+        const char *begins;
+        enum hc_cpu_set set;
+    } rows[] = {{"avx512_bf16", HC_CPU_AVX512BF16},
+                {"avx512_fp16", HC_CPU_AVX512FP16},
+                {"avx512_vnni", HC_CPU_AVX512VNNI},
+                {"avx512", HC_CPU_AVX512},
+                {"amx", HC_CPU_AMX},
+                {"avx2", HC_CPU_AVX2},
+                {"f16c", HC_CPU_AVX2},
+                {"fma", HC_CPU_AVX2}};
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+        if (strncmp(flag, rows[i].begins, strlen(rows[i].begins)) == 0)
+            return hc_cpu_hides(rows[i].set);
+    return false;
+}
+
 /* The instruction sets of the processor on which fast kernels may depend, in one order. */
 static json_t *cpu_flags(void)
 {
@@ -55,7 +76,7 @@ static json_t *cpu_flags(void)
         char word[32];
         size_t used = strlen(found);
         (void)snprintf(word, sizeof word, " %s ", matter[i]);
-        if (strstr(line, word))
+        if (strstr(line, word) && !is_hidden(matter[i]))
             (void)snprintf(found + used, sizeof found - used, "%s%s", used ? " " : "", matter[i]);
     }
     return found[0] ? json_string(found) : json_null();

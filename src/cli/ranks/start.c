@@ -41,7 +41,10 @@ static void add(char text[TEXT], const char *between, const char *word)
 /* The variables that decide what is computed, but for paths, which may differ between machines. */
 static void add_settings(char text[TEXT])
 {
-    static const char *const variables[] = {"OMP_DYNAMIC", "ONEDNN_MAX_CPU_ISA", "DNNL_MAX_CPU_ISA",
+    static const char *const variables[] = {"HALFCHECK_HIDE",
+                                            "OMP_DYNAMIC",
+                                            "ONEDNN_MAX_CPU_ISA",
+                                            "DNNL_MAX_CPU_ISA",
                                             "ONEDNN_DEFAULT_FPMATH_MODE",
                                             "DNNL_DEFAULT_FPMATH_MODE"};
     char line[256];
