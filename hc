@@ -98,11 +98,27 @@ builds() {
     fi
 }
 
+# A build folder that was copied with its checkout would build the other one's sources; and a build
+# without MPI does not look again whether there is one.
+outdated() {
+    cache=$folder/CMakeCache.txt
+    [ -f "$cache" ] || return 0
+    home=$(sed -n 's/^CMAKE_HOME_DIRECTORY:INTERNAL=//p' "$cache")
+    if [ -n "$home" ] && [ "$home" != "$(cd "$top" && pwd -P)" ] && [ "$home" != "$top" ]; then
+        say "$folder was made for another checkout, and is made anew"
+        rm -rf "$folder"
+    elif grep -q '^MPI_C_COMPILER:.*NOTFOUND' "$cache" && command -v mpicc >/dev/null; then
+        say 'MPI is here now: configuring again'
+        rm -f "$folder/build.ninja" "$cache"
+    fi
+}
+
 # build PRESET PACKAGES...: a build that is newer than this script has its packages already.
 build() {
     preset=$1
     folder=$(builds)/$preset
     shift
+    outdated
     [ -f "$folder/build.ninja" ] || say 'the first build takes a minute or two'
     if [ ! -f "$folder/build.ninja" ] || [ -n "$(find "$top/hc" -newer "$folder/build.ninja")" ]; then
         install_missing "$@"
