@@ -144,6 +144,25 @@ Test(plugin, that_calls_exit_does_not_end_a_run_as_one_in_which_all_is_right, .i
     }
 }
 
+/* In a sanitized program the sanitizer's page says where it was. */
+Test(plugin, that_crashes_is_named_with_the_case_that_it_was_in, .init = enter_folder)
+{
+    const struct ran *ran = run_broken("crashes", "run 'op/scale/*' --backend cuda");
+    if (strstr(ran->err, "Sanitizer"))
+        return;
+    cr_expect_eq(ran->status, 2, "status %d: %s", ran->status, ran->err);
+    cr_expect_not_null(strstr(ran->err, "halfcheck: signal 11 in op/scale/"), "%s", ran->err);
+    cr_expect_not_null(strstr(ran->err, " on cuda, and the run ends there\n"), "%s", ran->err);
+}
+
+Test(plugin, that_goes_to_another_folder_does_not_take_the_record_with_it, .init = enter_folder)
+{
+    const struct ran *ran =
+        run_broken("goes elsewhere", "run 'op/scale/*' --backend cuda --json r.json");
+    cr_expect_neq(ran->status, 0);
+    cr_expect_eq(run_shell("test -s r.json")->status, 0, "%s%s", ran->out, ran->err);
+}
+
 Test(plugin, without_any_kernel_has_shown_nothing, .init = enter_folder)
 {
     const struct ran *ran = run_broken("", "run 'op/add/*' --backend cuda");

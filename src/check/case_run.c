@@ -3,6 +3,7 @@
 #include <assert.h>
 #include <math.h>
 #include <omp.h>
+#include <stdatomic.h>
 #include <stdio.h>
 
 #include "check/check_inner.h"
@@ -78,6 +79,15 @@ static void check_threads(struct hc_check *check)
     hc_check_breach(check, check->result.backend, line);
 }
 
+static _Thread_local const struct hc_case_run *now;
+static const struct hc_case_run *_Atomic latest;
+
+const struct hc_case_run *hc_case_run_now(bool *sure)
+{
+    *sure = now != NULL;
+    return now ? now : latest;
+}
+
 void hc_case_run_do(const struct hc_run_options *options, const struct hc_case_run *unit,
                     const struct hc_run_queues *queues, struct hc_check *check)
 {
@@ -102,6 +112,7 @@ void hc_case_run_do(const struct hc_run_options *options, const struct hc_case_r
                                        .implementation = (double)NAN,
                                        .line = (double)NAN,
                                        .format = (double)NAN};
+    now = latest = unit;
     double start = hc_clock();
     int64_t own_calls = hc_own_calls();
     if (backend && !check->queue)
@@ -120,6 +131,7 @@ void hc_case_run_do(const struct hc_run_options *options, const struct hc_case_r
         check->result.unit = "claims";
     hc_check_digest_conclude(check);
     check->result.seconds = hc_clock() - start;
+    now = NULL;
 }
 
 bool hc_case_run_report(const struct hc_run_options *options, struct hc_check *check)

@@ -30,6 +30,11 @@ void hc_run_queues_close(const struct hc_run_options *options, struct hc_run_que
 /* Tells the run's owner what the backends say of themselves, once all cases are done. */
 void hc_run_queues_tell(const struct hc_run_options *options, const struct hc_run_queues *queues);
 
+/* What runs now, for whoever must say where the program broke down; a signal handler may ask. That
+   of this thread, or, in a thread that a kernel has started, that which began last, and *sure is
+   false. NULL: nothing. */
+const struct hc_case_run *hc_case_run_now(bool *sure);
+
 /* Says which unit is next; runs it into *check; and reports it, whereupon *check is ended. Returns
    whether to go on. */
 void hc_case_run_begin(const struct hc_run_options *options, const struct hc_case_run *unit);

@@ -1,6 +1,8 @@
 /* A plug-in that is broken in the way that HC_BROKEN names, for kernels/plugin/plugin_test.c. */
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "backend.h"
 
@@ -57,6 +59,20 @@ static enum hc_status end_all_quickly(struct hc_queue *queue, const struct hc_ca
     quick_exit(0);
 }
 
+static enum hc_status crash(struct hc_queue *queue, const struct hc_call *call)
+{
+    (void)queue;
+    (void)call;
+    return raise(SIGSEGV) == 0 ? HC_OK : HC_DEVICE;
+}
+
+static enum hc_status go_elsewhere(struct hc_queue *queue, const struct hc_call *call)
+{
+    (void)queue;
+    (void)call;
+    return chdir("/") == 0 ? HC_UNSUPPORTED : HC_DEVICE;
+}
+
 static const struct hc_border borders[] = {{HC_EXTENT_VECTOR, -3}, {HC_EXTENT_COUNT, 0}};
 
 static struct hc_backend cuda = {
@@ -83,6 +99,10 @@ static void break_it(const char *how)
         cuda.kernel[HC_OP_scale] = end_all;
     if (strcmp(how, "exits quickly") == 0)
         cuda.kernel[HC_OP_scale] = end_all_quickly;
+    if (strcmp(how, "crashes") == 0)
+        cuda.kernel[HC_OP_scale] = crash;
+    if (strcmp(how, "goes elsewhere") == 0)
+        cuda.kernel[HC_OP_scale] = go_elsewhere;
     if (strcmp(how, "null") == 0)
         backends[1] = NULL;
     if (strcmp(how, "list") == 0)

@@ -1,6 +1,7 @@
 #include "cli/run/run_command.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <string.h>
 #include <sys/stat.h>
 
@@ -164,6 +165,7 @@ enum hc_status hc_run_command_prepare(struct hc_run_command *s)
     bool json = set->json && strcmp(set->json, "-") == 0;
     bool junit = set->junit && strcmp(set->junit, "-") == 0;
     s->out = (json || junit) && hc_ranks_speaks() ? stderr : stdout;
+    s->folder = open(".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (json + junit + set->tap > 1)
         return hc_fail(HC_INVALID, "only one of --json -, --junit - and --tap can write to stdout");
     enum hc_status status =

@@ -34,6 +34,7 @@ struct hc_run_command {
     struct hc_rows rows;
     struct hc_table table;
     FILE *out;             /* for people: stderr if a file has stdout */
+    int folder;            /* in which the program was started; a kernel may go elsewhere */
     json_t *facts;         /* by backend; check/record/facts.h */
     json_t *fingerprints;  /* by backend and format: "cuda fp16" (cli/run/fingerprints.h) */
     int length;            /* how many results there will be, of all ranks */
@@ -45,6 +46,9 @@ struct hc_run_command {
 /* Completes the options, chooses the backends and plants the fault. Whatever cannot work is found
    here, before the first case runs. */
 enum hc_status hc_run_command_prepare(struct hc_run_command *run);
+
+/* From now on a crash says in a line in which case it was, and ends with status 2. */
+void hc_run_tell_crashes(const struct hc_run_command *run);
 
 /* Prints a result, as a line of the table or of TAP. */
 void hc_run_command_print(struct hc_run_command *run, int number);

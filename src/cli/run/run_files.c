@@ -1,6 +1,8 @@
 /* The files that a run leaves. A record of some cases, of a run with a fault or of one that was
    interrupted never replaces the default record: whoever gates on that relies on finding all. */
+#include <errno.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "check/record/facts.h"
 #include "check/record/invocation.h"
@@ -57,6 +59,10 @@ static void say_no_record(const struct hc_run_command *s)
 enum hc_status hc_run_command_write(struct hc_run_command *s)
 {
     struct hc_run_settings *set = &s->settings;
+    if (s->folder >= 0 && fchdir(s->folder) != 0)
+        return hc_fail(HC_IO,
+                       "a kernel left the folder of the run, which cannot be entered again: %s",
+                       strerror(errno));
     bool all = !set->backends.named.count && !set->fault;
     json_t *left_out = all ? hc_left_out(set->tap ? NULL : s->out) : json_object();
     hc_left_out_cases(left_out, &s->rows.omissions);
