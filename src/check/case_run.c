@@ -112,7 +112,8 @@ void hc_case_run_do(const struct hc_run_options *options, const struct hc_case_r
                                        .implementation = (double)NAN,
                                        .line = (double)NAN,
                                        .format = (double)NAN};
-    now = latest = unit;
+    now = unit;
+    latest = unit;
     double start = hc_clock();
     int64_t own_calls = hc_own_calls();
     if (backend && !check->queue)
