@@ -193,6 +193,14 @@ Test(judge_step, files_that_are_no_step_are_refused_in_a_line)
     expect_refusal("head -c 9999 kept > cut; $hc judge-step cut", "cut");
 }
 
+/* Its bounds are those of products that are not quantised. */
+Test(judge_step, a_quantised_step_is_refused_in_a_line)
+{
+    enter_folder();
+    take_step("fp8-te-delayed");
+    expect_refusal("$hc judge-step run/step-1.safetensors", "te-delayed");
+}
+
 static void forget_backward(struct hc_tensor_file *file)
 {
     for (int i = 0; i < file->count; i++)

@@ -50,6 +50,13 @@ enum hc_status hc_step_open(struct hc_step *step, const char *path)
     if (!hc_step_says(step, "halfcheck.step", "1"))
         return hc_fail(HC_INVALID,
                        "%s is no step file: its metadata lack \"halfcheck.step\": \"1\"", path);
+    const char *quant = hc_tensor_file_metadata(&step->file, "quant");
+    if (quant)
+        return hc_fail(
+            HC_INVALID,
+            "%s: its convolutions are quantised (%s), and steps are judged by the bounds "
+            "of products that are not",
+            path, quant);
     const struct hc_network *network = network_of(step);
     double classes = hc_step_number(step, "classes", 0);
     if (!network)

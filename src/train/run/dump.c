@@ -34,8 +34,6 @@ enum hc_status hc_dump_check(const struct hc_run *run)
         return hc_fail(HC_INVALID,
                        "a dump shows a batch in one piece, and this run cuts it into %d shards",
                        run->parallel.shards);
-    if (o->dump_count > 0 && hc_net_quant(run->net))
-        return hc_fail(HC_INVALID, "a dump shows convolutions that are not quantised");
     for (int i = 0; i < o->dump_count; i++)
         if (o->dumps[i] < run->totals.first || o->dumps[i] >= run->steps)
             return hc_fail(HC_INVALID, "cannot dump step %lld: this run has the steps %lld to %lld",
@@ -206,6 +204,8 @@ static void add_metadata(struct hc_run *run, struct hc_rates rates)
     hc_tensor_list_text(dump, "step", "%lld", (long long)run->counters.steps);
     hc_tensor_list_text(dump, "seed", "%llu", (unsigned long long)o->seed);
     hc_tensor_list_text(dump, "backend", "%s", o->backend->name);
+    if (hc_net_quant(run->net))
+        hc_tensor_list_text(dump, "quant", "%s", hc_quant_of(o->recipe)->name);
     hc_tensor_list_text(dump, "reduction", "%s", o->recipe->sum_loss ? "sum" : "mean");
     hc_tensor_list_text(dump, "scaler", "%s", hc_scalers[o->recipe->scaler.rule].name);
     if (rule.interval > 0) {

@@ -81,7 +81,7 @@ static int differing(const struct hc_tensor_file *one, const char *prefix,
     return count;
 }
 
-/* Every recipe that is not quantised; and defects, clipping and layer groups beside them. */
+/* Every recipe; and defects, clipping and layer groups beside them. */
 Test(dump, a_training_has_the_same_bits_with_dumps_and_without)
 {
     static const char *const more[] = {"fastai-1.0.61-flat+group_rates=0.1/0.3/1+clip=0.1",
@@ -94,8 +94,6 @@ Test(dump, a_training_has_the_same_bits_with_dumps_and_without)
     for (int r = 0; r < count + 3; r++) {
         const char *text = r < count ? recipes[r].name : more[r - count];
         size_t size[2];
-        if (r < count && recipes[r].quant)
-            continue;
         train(text, 1, NULL, 0);
         size[0] = read_file("checkpoint", want[0], MOST);
         size[1] = read_file("steps.csv", want[1], MOST);
@@ -107,19 +105,26 @@ Test(dump, a_training_has_the_same_bits_with_dumps_and_without)
     }
 }
 
-Test(dump, quantised_convolutions_are_refused)
+/* What is above 0: the first step leaves its amaxes and other scales. */
+Test(dump, a_quantised_step_has_the_state_of_delayed_scaling)
 {
-    int count;
-    int quantised = 0;
-    const struct hc_recipe *recipes = hc_recipes(&count);
-    for (int r = 0; r < count; r++) {
-        if (!recipes[r].quant)
-            continue;
-        quantised++;
-        cr_expect_eq(try_to_train(recipes[r].name, 1, steps, 1), HC_INVALID, "%s", recipes[r].name);
-        cr_expect_str_eq(hc_message(), "a dump shows convolutions that are not quantised");
+    static const char *const states[] = {"quant.forward.amax_history", "quant.forward.scale",
+                                         "quant.backward.amax_history", "quant.backward.scale"};
+    struct hc_tensor_file file;
+    train("fp8-te-delayed+amax_history=4", 1, steps, 1);
+    open_dump(&file, 0);
+    cr_expect_str_eq(hc_tensor_file_metadata(&file, "quant"), "te-delayed");
+    for (int i = 0; i < 4; i++) {
+        const struct hc_tensor *before = find(&file, "", states[i]);
+        const struct hc_tensor *after = find(&file, "after.", states[i]);
+        cr_expect_eq(hc_tensor_get(before, 0), i % 2, "%s", states[i]);
+        cr_expect_not(same(before, after), "%s", states[i]);
     }
-    cr_expect_gt(quantised, 0);
+    hc_tensor_file_close(&file);
+    train("amp", 1, steps, 1);
+    open_dump(&file, 0);
+    cr_expect_null(hc_tensor_file_metadata(&file, "quant"));
+    hc_tensor_file_close(&file);
 }
 
 Test(dump, one_step_ends_where_the_next_begins)
