@@ -2,9 +2,9 @@
 
 It is written from the contracts (src/op/*.h, kernels/element/adam.h, docs/step-files.md), and calls
 nothing of halfcheck. The backend `exact` states the order of every sum, which the contracts leave
-free (at the head of each file in kernels/exact/), and so each number here but two has one right
-value, to the last bit. Only exp and log may be off by 2 ulp. So the loss and its gradient by the
-logits lie in an interval that is derived here, and the step goes on with the number in it that the
+free (at the head of its files in kernels/exact/), and so all tensors here but two have one right
+value, to the last bit. exp and log may be off by 2 ulp. So the loss and its gradient by the logits
+lie in intervals that are derived here, and the step goes on with the numbers in them that the
 program found.
 
 A number of any format is held in fp32, which has them all; how it was rounded says to which format
@@ -32,8 +32,8 @@ QUANTISED = CONVS[1:]
 # Numbers
 
 def nearest(x, precision, emin, largest, saturate=False):
-    """fp32 numbers, rounded to the nearest of a format, ties to even. Both products are by powers
-    of two, and exact."""
+    """fp32 numbers, rounded to the nearest of a format, ties to even. The quotient and the product
+    by an ulp, a power of two, are exact."""
     x = np.asarray(x, F32)
     _, exponent = np.frexp(x)  # x = [0.5, 1) * 2^exponent
     ulp = np.ldexp(F32(1), np.maximum(exponent - 1, emin) - (precision - 1))
@@ -176,12 +176,13 @@ U = 2.0**-24
 def exponentials(logits):
     """z - max z, its softmax in fp64, and by how much a softmax in fp32 may be off, relative.
 
-    d = z - max z is rounded once, which moves exp(d) by |d| u, and exp is off by 2 ulp, 4 u. All
-    terms of the sum are positive, so that it inherits the largest of these errors and has C - 1 of
-    its own; the quotient has one more. Products of errors are 2^-10 of the whole at most, since
-    there are less than 2^13 of u."""
+    d = z - max z is rounded once, which moves exp(d) by |d| u, and exp is off by 2 ulp, which are
+    4 u where it is not subnormal. All terms of the sum are positive, so that it inherits the
+    largest of these errors and has C - 1 of its own; the quotient has one more. Products of errors
+    are 2^-10 of the whole at most, since all of them together are less than 2^13 u."""
     z = logits.astype(F64)
     d = z - z.max(axis=1, keepdims=True)
+    assert d.min() > -80
     s = np.exp(d).sum(axis=1, keepdims=True)
     of_exp = (np.abs(d) + 4) * U
     of_sum = of_exp.max(axis=1, keepdims=True) + (z.shape[1] - 1) * U
@@ -189,9 +190,9 @@ def exponentials(logits):
 
 
 def loss_between(logits, labels):
-    """log s - d at the label, as a mean. The error of s moves its logarithm by as much, absolutely;
-    log is off by 2 ulp; d and the difference are rounded. The sum over the rows, of terms that are
-    positive, has N - 1 roundings, and the quotient one."""
+    """log s - d at the label, as a mean. A relative error of s moves its logarithm by as much; log
+    is off by 2 ulp; d and the difference are rounded. The sum over the rows, of terms that are not
+    negative, has N - 1 roundings, and the quotient one."""
     d, s, _, _, of_sum = exponentials(logits)
     at = d[np.arange(len(d)), labels][:, None]
     rows = np.log(s) - at
@@ -239,9 +240,8 @@ def is_norm(parameter):
 
 
 class Step:
-    """One step. `state` is what is kept from one step to the next, by the names of a step file; it
-    is that of the next step afterwards. `batch`: images and labels. `rates`: lr, beta1, beta2, eps,
-    decay. `scaler`: growth, backoff and interval, or None. `rounded`: into the model's format."""
+    """One step. `state` is what is kept from one step to the next, under the names of a step file;
+    run makes the next step's of it. `rounded` rounds into the model's format."""
 
     def __init__(self, state, rounded, see, choose):
         self.state, self.rounded, self.see, self.choose = state, rounded, see, choose
@@ -250,6 +250,8 @@ class Step:
         self.parameters = [name[len("weights."):] for name in state if name.startswith("weights.")]
 
     def run(self, images, labels, rates, scaler):
+        """`rates` are lr, beta1, beta2, eps and decay, as the optimizer takes them. `scaler` has
+        growth, backoff and interval, or is None."""
         for name, value in self.state.items():
             self.see(name, value)
         logits = self.forward(images)
@@ -376,7 +378,7 @@ class Step:
         place = QUANTISED.index(module) + (len(QUANTISED) if operand == "w" else 0)
         group = "backward" if operand == "dy" else "forward"
         scale = self.state[f"quant.{group}.scale"][place]
-        self.amax[group, place] = np.abs(x).max()
+        self.amax[group, place] = np.fmax.reduce(np.abs(x), axis=None)
         return codes(x * scale), scale
 
     def master(self, module):

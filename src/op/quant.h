@@ -39,8 +39,17 @@
      tensor   fp32 [1], optional (1)
      y        [M, K]: fp32, bf16 or fp16
 
-   delayed_scale: one update of delayed scaling (specs of TransformerEngine, JAX, flax) for T
-   tensors at once.
+   delayed_scale: one update of delayed scaling for T tensors at once, by the rule of a system
+   (op/delayed_rules.def; kernels/element/scale_delayed.h has all of them). te-delayed, each
+   operation rounded to fp32:
+
+       last = amax if it is not 0, else history[0]
+       if last is not 0 (a tensor that was idle keeps its history and its scale):
+           m = the largest of last and history[1] to history[L - 1], NaNs dropped
+           history = history[1], ..., history[L - 1], last; then history[0] = 0
+           if m is finite and above 0: scale = M 2^-margin / m, at most the largest fp32 number
+
+   M is the largest number of the format of codes; `most_recent` takes last for m.
      amax         fp32 [T]: of this step; 0 for one that was idle
      history      fp32 [L, T]
      scale        fp32 [T]: the multiplier so far

@@ -312,8 +312,10 @@ def main():
         skipped = [int(w.got("after.counts.skipped")) for w in witnesses]
         report(skipped == ([1, 1, 1] if recipe == AMP else [0, 0, 0]), f"skipped: {skipped}")
         untold = untold_bits(witnesses[1])
-        report(not untold, f"a bit turned over is told in all of {len(witnesses[1].seen)} tensors "
-               f"but {untold}")
+        report(not untold, f"a bit turned over in each of {len(witnesses[1].seen)} tensors: "
+               + ("not told in " + ", ".join(untold) if untold else "all told"))
+    if failures:
+        return True  # what is planted would be told where the two differ anyway
     for what, recipe, where, *edits in DEFECTS:
         expect(what, where, told(load(*edits), recipe, files[recipe]))
     for fields, recipe, where in ELSE:
