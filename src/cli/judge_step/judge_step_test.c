@@ -193,7 +193,7 @@ Test(judge_step, files_that_are_no_step_are_refused_in_a_line)
     expect_refusal("head -c 9999 kept > cut; $hc judge-step cut", "cut");
 }
 
-/* Its bounds are those of products that are not quantised. */
+/* judge-step has no bounds for convolutions of codes. */
 Test(judge_step, a_quantised_step_is_refused_in_a_line)
 {
     enter_folder();

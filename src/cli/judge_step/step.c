@@ -54,8 +54,8 @@ enum hc_status hc_step_open(struct hc_step *step, const char *path)
     if (quant)
         return hc_fail(
             HC_INVALID,
-            "%s: its convolutions are quantised (%s), and steps are judged by the bounds "
-            "of products that are not",
+            "%s: its convolutions are taken as quant=%s says, and only plain ones can be "
+            "judged",
             path, quant);
     const struct hc_network *network = network_of(step);
     double classes = hc_step_number(step, "classes", 0);

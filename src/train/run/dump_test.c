@@ -105,7 +105,7 @@ Test(dump, a_training_has_the_same_bits_with_dumps_and_without)
     }
 }
 
-/* What is above 0: the first step leaves its amaxes and other scales. */
+/* A history begins as zeros and a scale as 1; the first step leaves its amax and another scale. */
 Test(dump, a_quantised_step_has_the_state_of_delayed_scaling)
 {
     static const char *const states[] = {"quant.forward.amax_history", "quant.forward.scale",
