@@ -61,6 +61,9 @@ enum hc_source {
         HC_SOURCE_OPTIMIZER /* from here on they touch no gradient at given weights */
 };
 
+/* Sets of sources: bit k stands for source k. */
+enum { HC_ALL_SOURCES = (1 << HC_SOURCE_COUNT) - 1, HC_PASS_SOURCES = (1 << HC_SOURCE_UPDATE) - 1 };
+
 extern const char *const hc_source_names[HC_SOURCE_COUNT];
 
 /* A wrapper's choices, as a recipe has them, and the formats in which it holds gradients. Zeros: a
@@ -149,6 +152,57 @@ struct hc_drift {
     int64_t passes; /* with roundings, that were not known from the recipes before it */
 };
 
+/* The sources that round anything. */
+uint32_t hc_drift_sources(const struct hc_drift *drift);
+
+/* What is shared out: squares of the two numbers that the sources' table has. */
+enum hc_drift_quantity {
+    HC_DRIFT_OF_GRADIENT, /* among the sources before HC_SOURCE_UPDATE */
+    HC_DRIFT_OF_WEIGHTS,  /* of the free run, among all sources */
+    HC_DRIFT_QUANTITIES
+};
+
+enum { HC_MAX_PLAYERS = 8 };
+
+/* Shares of the squared error that add up.
+
+   Let v(S) be the squared error with the sources in S put into the fp64 run. A source's share is
+   its Shapley value (1953): what it adds to v, on the mean over all orders in which the sources can
+   be put in. No other rule has these four properties: the shares sum to v of all sources; what
+   adds nothing to any S has none; two that always add the same have the same; and shares of a sum
+   of squares, over steps or over seeds, are the sums of the shares.
+
+   Why the square: were the errors vectors e_i that simply add up, v(S) would be |sum of e_i|^2, and
+   the share of source i would be e_i . (the sum of all), the part of the whole error that points
+   along it. Independent roundings are nearly orthogonal, and then v is the sum of the |e_i|^2. So a
+   source whose error points against that of the others has a negative share.
+
+   All subsets are run: 2^players, of which many are known. So more than HC_MAX_PLAYERS sources are
+   not told apart. Then the seven that do most stand alone, and the others are put in together, as
+   one player. What a source does is the larger of v of it alone and what v of all loses without it.
+   A player that does little to any S moves the shares of the others by as little. */
+struct hc_drift_player {
+    uint32_t sources;
+    double alone; /* v of it alone */
+    double share;
+    double error; /* standard error of share / v of all, over the steps; NaN below two */
+};
+
+struct hc_drift_shares {
+    int players; /* 0: nothing rounds */
+    int steps;   /* in which all subsets are finite, and which alone are shared out; of weights 1 */
+    double all;  /* v of all sources, which is a square; NaN if there is no such step */
+    struct hc_drift_player player[HC_MAX_PLAYERS];
+
+    /* v of pairs alone, and their interaction: what the two make together beyond what they make
+       apart, v(S with both) - v(S with one) - v(S with the other) + v(S), on the mean of Grabisch
+       and Roubens (1999) over the sets S of others. Both are symmetric. */
+    double pair[HC_MAX_PLAYERS][HC_MAX_PLAYERS];
+    double interaction[HC_MAX_PLAYERS][HC_MAX_PLAYERS];
+
+    int64_t passes; /* that were not known */
+};
+
 struct hc_drift_options {
     const struct hc_network *network;
     const struct hc_dataset *data;
@@ -172,5 +226,11 @@ void hc_drift_close(struct hc_drift_study *study); /* NULL is fine */
 /* HC_INVALID if ranks, the recipe's shards and the batch do not divide each other. */
 enum hc_status hc_drift_measure(struct hc_drift_study *study, const struct hc_recipe *recipe,
                                 struct hc_drift *drift);
+
+/* Shares out the drift of the recipe that was measured last, by quantity. `like`: the players are
+   those of these shares, which another seed has, so that they can be compared; NULL: chosen. */
+enum hc_status hc_drift_measure_shares(struct hc_drift_study *study, const struct hc_drift *drift,
+                                       const struct hc_drift_shares *like,
+                                       struct hc_drift_shares shares[HC_DRIFT_QUANTITIES]);
 
 #endif

@@ -10,4 +10,10 @@ enum hc_status hc_drift_attribute(struct hc_drift_baseline *baseline,
                                   const struct hc_drift_scales *scales,
                                   const struct hc_native_run *native, struct hc_drift *drift);
 
+/* Shares out what was measured by hc_drift_attribute (hc_drift_measure_shares). */
+enum hc_status hc_drift_share_out(struct hc_drift_baseline *baseline,
+                                  const struct hc_drift_scales *scales,
+                                  const struct hc_drift *drift, const struct hc_drift_shares *like,
+                                  struct hc_drift_shares shares[HC_DRIFT_QUANTITIES]);
+
 #endif

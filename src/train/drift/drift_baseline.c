@@ -8,9 +8,11 @@ struct hc_drift_memo {
     struct hc_drift_memo *next;
     struct hc_rounding rounding;
     struct hc_drift_effect effect;
+    int runs; /* whose numbers the effect has */
     bool skips;
-    bool finite;   /* every gradient was, so that `skips` does not matter */
-    float scale[]; /* of the forced run, then of the free one; 1 where it does not matter */
+    bool finite;      /* every gradient was, so that `skips` does not matter */
+    float *scale;     /* of the forced run, then of the free one; 1 where it does not matter */
+    double squares[]; /* those of the effect, unless another memo has them; the scales lie behind */
 };
 
 /* Whether a pass at given weights gives the same. */
@@ -133,9 +135,11 @@ static enum hc_status forced(struct hc_drift_baseline *base, struct hc_drift_mem
         if (status == HC_OK)
             status = pass(base, step, k->scale[step], &loss);
         bool finite = hc_all_finite(run->g, base->weights);
+        const double *want = base->g + step * base->weights;
         k->finite &= finite;
+        k->squares[step] = finite ? hc_squares(run->g, want, base->weights) : (double)NAN;
         if (finite)
-            hc_drift_sum_gradients(sums, run, base->g + step * base->weights);
+            hc_drift_sum_gradients(sums, run, want);
         if (native && finite == hc_all_finite(native->g + step * base->weights, base->weights))
             off += finite ? hc_squares(run->g, native->g + step * base->weights, base->weights) : 0;
         else if (native)
@@ -209,60 +213,75 @@ static bool same_scales(const struct hc_drift_baseline *base, const struct hc_dr
     return memcmp(a->scale, b->scale, n * sizeof *a->scale) == 0;
 }
 
-/* A memo whose gradients, or whose whole effect, is that of k; or NULL. */
+/* A memo with that run, in which it is the same as k's; or NULL. */
 static const struct hc_drift_memo *look_up(const struct hc_drift_baseline *base,
-                                           const struct hc_drift_memo *k, bool whole)
+                                           const struct hc_drift_memo *k, int run)
 {
     for (const struct hc_drift_memo *i = base->memos; i; i = i->next)
-        if (whole ? memcmp(&i->rounding, &k->rounding, sizeof k->rounding) == 0 &&
-                        same_scales(base, i, k, 2) && (i->finite || i->skips == k->skips)
-                  : same_pass(&i->rounding, &k->rounding) && same_scales(base, i, k, 1))
+        if (i->runs & run &&
+            (run == HC_RUN_FREE
+                 ? memcmp(&i->rounding, &k->rounding, sizeof k->rounding) == 0 &&
+                       same_scales(base, i, k, 2) && (i->finite || i->skips == k->skips)
+                 : same_pass(&i->rounding, &k->rounding) && same_scales(base, i, k, 1)))
             return i;
     return NULL;
 }
 
+/* Makes those runs that are asked for and not known. `fresh`: k has numbers that no memo has. */
 static enum hc_status measure(struct hc_drift_baseline *base, struct hc_drift_memo *k,
-                              const struct hc_native_run *native)
+                              const struct hc_native_run *native, bool *fresh)
 {
-    const struct hc_drift_memo *peer = native ? NULL : look_up(base, k, false);
+    const struct hc_drift_memo *same[] = {[HC_RUN_FORCED] = NULL, [HC_RUN_FREE] = NULL};
     enum hc_status status = HC_OK;
-    if (peer)
-        k->effect.gradient = peer->effect.gradient;
-    else if (native || rounds_passes(&k->rounding))
-        status = forced(base, k, native);
-    return status == HC_OK ? go_free(base, k, native) : status;
+    for (int run = HC_RUN_FORCED; run <= HC_RUN_FREE && !native; run++)
+        same[run] = k->runs & run ? look_up(base, k, run) : NULL;
+    *fresh = false;
+    if (same[HC_RUN_FORCED]) {
+        k->effect.gradient = same[HC_RUN_FORCED]->effect.gradient;
+        k->effect.squares = same[HC_RUN_FORCED]->effect.squares;
+    } else if (k->runs & HC_RUN_FORCED) {
+        k->effect.squares = k->squares;
+        *fresh = true;
+        if (native || rounds_passes(&k->rounding))
+            status = forced(base, k, native);
+    }
+    if (same[HC_RUN_FREE]) {
+        k->effect.distance = same[HC_RUN_FREE]->effect.distance;
+    } else if (k->runs & HC_RUN_FREE && status == HC_OK) {
+        *fresh = true;
+        status = go_free(base, k, native);
+    }
+    return status;
 }
 
 enum hc_status hc_baseline_measure(struct hc_drift_baseline *base,
                                    const struct hc_rounding *rounding,
                                    const struct hc_drift_scales *scales,
-                                   const struct hc_native_run *native,
+                                   const struct hc_native_run *native, int runs,
                                    struct hc_drift_effect *effect)
 {
     int steps = base->options->steps;
-    struct hc_drift_memo *k = calloc(1, sizeof *k + 2 * (size_t)steps * sizeof k->scale[0]);
+    bool fresh;
+    struct hc_drift_memo *k =
+        calloc(1, sizeof *k + (size_t)steps * (sizeof k->squares[0] + 2 * sizeof k->scale[0]));
     if (!k)
         return hc_fail(HC_NO_MEMORY, "no memory for drift");
+    k->scale = (float *)(k->squares + steps);
     k->rounding = *rounding;
+    k->runs = runs;
     k->skips = scales->skips;
     k->finite = true;
     for (int i = 0; i < steps; i++) {
         k->scale[i] = feels_scale(rounding) ? scales->forced[i] : 1;
         k->scale[steps + i] = feels_scale(rounding) ? scales->free[i] : 1;
     }
-    const struct hc_drift_memo *memo = native ? NULL : look_up(base, k, true);
-    if (memo) {
-        *effect = memo->effect;
-        free(k);
-        return HC_OK;
-    }
-    k->next = base->memos;
-    enum hc_status status = measure(base, k, native);
-    if (status != HC_OK) {
+    enum hc_status status = measure(base, k, native, &fresh);
+    *effect = k->effect;
+    if (status != HC_OK || !fresh) {
         free(k);
         return status;
     }
-    *effect = k->effect;
+    k->next = base->memos;
     base->memos = k;
     return HC_OK;
 }

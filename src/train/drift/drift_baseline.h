@@ -1,7 +1,7 @@
 /* The fp64 baseline of a recipe, and the same run with roundings put into it.
 
    Measuring a rounding takes two runs through all steps, and a recipe is measured with 21 choices
-   of sources. Many of these round the same: a recipe without a master copy has no source there, and
+   of sources, or with all of them where its drift is shared out. Many of these round the same: a recipe without a master copy has no source there, and
    two recipes share their sources. What has been measured is therefore kept, in memos, and looked
    up by what the run can tell apart: the formats, the loss scales where they matter (a power of two
    changes nothing in fp32 and fp64), and whether steps are skipped, if one could be. */
@@ -26,9 +26,14 @@ struct hc_drift_scales {
     bool skips;
 };
 
+/* The two runs of a rounding. */
+enum { HC_RUN_FORCED = 1, HC_RUN_FREE = 2 };
+
 /* Effect of a set of roundings on the fp64 run. */
 struct hc_drift_effect {
     double gradient;          /* relative error of the gradient at the fp64 weights */
+    const double *squares;    /* by step: of that error, absolute; NaN where it is not finite. The
+                                 baseline keeps them */
     double distance;          /* relative distance of the final weights of a free run */
     double residual_gradient; /* the same against the recipe's own run, if there is one */
     double residual_distance;
@@ -70,12 +75,12 @@ enum hc_status hc_baseline_open(struct hc_drift_baseline *baseline,
                                 const struct hc_recipe *recipe);
 void hc_baseline_close(struct hc_drift_baseline *baseline);
 
-/* Runs with roundings, teacher-forced and free. A memo spares the runs, unless there is a native
-   run to compare with; NULL: there is none. */
+/* Runs with roundings: teacher-forced, free, or both, and only these numbers of the effect are set.
+   A memo spares the runs, unless there is a native run to compare with; NULL: there is none. */
 enum hc_status hc_baseline_measure(struct hc_drift_baseline *baseline,
                                    const struct hc_rounding *rounding,
                                    const struct hc_drift_scales *scales,
-                                   const struct hc_native_run *native,
+                                   const struct hc_native_run *native, int runs,
                                    struct hc_drift_effect *effect);
 
 /* |x - from| / |the fp64 weights' way from start to end|. */

@@ -149,14 +149,14 @@ static bool feeds_unit(const struct hc_rounding *r)
     return rounds(r, HC_SOURCE_ACCUMULATION);
 }
 
-struct hc_rounding hc_rounding_chosen(const struct hc_recipe *recipe, int k, bool alone, bool unit,
+struct hc_rounding hc_rounding_chosen(const struct hc_recipe *recipe, uint32_t set, bool unit,
                                       bool shards)
 {
     struct hc_rounding r = hc_rounding_of(recipe);
     if (unit)
         r.format[HC_SOURCE_UNIT][0] = r.format[HC_SOURCE_UNIT][1] = recipe->model;
     for (int i = 0; i < HC_SOURCE_COUNT; i++) {
-        if (k == HC_SOURCE_COUNT || (i == k) == alone)
+        if (set & UINT32_C(1) << i)
             continue;
         for (int norm = 0; norm < 2; norm++) {
             r.format[i][norm] = HC_FP64;

@@ -1,5 +1,6 @@
 #include "train/drift/drift.h"
 
+#include <assert.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -22,6 +23,8 @@ struct hc_drift_study {
     double *g;
     double *end;
     float *scale; /* of both runs */
+    struct hc_drift_baseline *baseline;
+    bool skips;
 };
 
 static enum hc_status gather(struct hc_drift_study *study)
@@ -194,22 +197,27 @@ typedef enum hc_status run_function(struct hc_drift_study *study,
 /* Opens the recipe's own training and runs it. */
 static enum hc_status train(struct hc_drift_study *study, const struct hc_drift_baseline *base,
                             const struct hc_recipe *recipe, run_function *runs,
-                            struct hc_drift *drift, bool *skips)
+                            struct hc_drift *drift)
 {
     struct hc_drift_run s;
     enum hc_status status = hc_drift_run_open(&s, &study->options, study->queue, recipe);
     if (status == HC_OK) {
-        *skips = hc_update_skips(s.update) || hc_recipe_steps_on_overflow(recipe);
+        study->skips = hc_update_skips(s.update) || hc_recipe_steps_on_overflow(recipe);
         status = runs(study, base, &s, drift);
     }
     hc_drift_run_close(&s);
     return status;
 }
 
+static struct hc_drift_scales scales_of(const struct hc_drift_study *study)
+{
+    return (struct hc_drift_scales){study->scale, study->scale + study->options.steps,
+                                    study->skips};
+}
+
 enum hc_status hc_drift_measure(struct hc_drift_study *study, const struct hc_recipe *recipe,
                                 struct hc_drift *drift)
 {
-    bool skips = false;
     struct hc_drift_baseline *base;
     struct hc_recipe own = hc_unclipped(recipe);
     int ranks = study->options.ranks;
@@ -229,15 +237,24 @@ enum hc_status hc_drift_measure(struct hc_drift_study *study, const struct hc_re
     if (status != HC_OK)
         return status;
     int64_t before = base->passes;
-    status = train(study, base, &own, forced, drift, &skips);
+    study->baseline = base;
+    status = train(study, base, &own, forced, drift);
     if (status == HC_OK)
-        status = train(study, base, &own, go_free, drift, &skips);
-    const struct hc_drift_scales scales = {study->scale, study->scale + study->options.steps,
-                                           skips};
+        status = train(study, base, &own, go_free, drift);
+    const struct hc_drift_scales scales = scales_of(study);
     const struct hc_native_run native = {study->g, study->end};
     if (status == HC_OK)
         status = hc_drift_attribute(base, &scales, &native, drift);
     drift->average_bound = hc_average_bound(base, recipe, study->scale);
     drift->passes = base->passes - before;
     return status;
+}
+
+enum hc_status hc_drift_measure_shares(struct hc_drift_study *study, const struct hc_drift *drift,
+                                       const struct hc_drift_shares *like,
+                                       struct hc_drift_shares shares[HC_DRIFT_QUANTITIES])
+{
+    const struct hc_drift_scales scales = scales_of(study);
+    assert(study->baseline);
+    return hc_drift_share_out(study->baseline, &scales, drift, like, shares);
 }
