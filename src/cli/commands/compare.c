@@ -138,6 +138,11 @@ static int add_drift_options(struct hc_training *training, struct hc_comparison 
          .list = ranks,
          .help = "of --drift: the same with each batch shared by so many ranks, such as 1,2,4,8;\n"
                  "their average is a source of its own"},
+        {.name = "shares",
+         .flag = &c->shares,
+         .help =
+             "of --drift: shares of the sources that add up to the squared error, and which\n"
+             "sources cancel. It runs all sets of sources, so it takes about ten times as long"},
     };
     memcpy(options, rows, sizeof rows);
     return sizeof rows / sizeof *rows;
@@ -201,6 +206,8 @@ static int run(int argc, char **argv)
     int seeds = 1;
     if (!read_settings(&training, &c, &request, &recipes, &ranks, &seeds, argc, argv, &status))
         return status;
+    if (c.shares && !c.drift)
+        return hc_complain("--shares of compare is an option of --drift");
     if (request.path) {
         if (recipes || seeds != 1 || c.margin != 1 || c.drift)
             return hc_complain("the protocol decides that; leave out --recipes, --seeds, --margin "

@@ -36,6 +36,7 @@ struct hc_comparison {
     double margin;                 /* of accuracy, in points */
     bool drift;                    /* measure drift instead (cli/training/drift.h), over `steps` */
     int steps;
+    bool shares; /* share each drift out among its sources (cli/training/drift_shares.h) */
     int ranks[HC_MAX_DRIFT_RANKS]; /* numbers of ranks that drift is measured with */
     int ranks_count;               /* 0: nothing is cut into shards */
     struct hc_training_run *run;

@@ -7,6 +7,7 @@
 
 #include "cli/training/drift_operands.h"
 #include "cli/training/drift_ranks.h"
+#include "cli/training/drift_shares.h"
 #include "cli/report/script.h"
 #include "op/text.h"
 #include "op/output.h"
@@ -114,8 +115,10 @@ static void print(FILE *out, const void *report)
         (void)fputs(part > 0 ? "\n" : "", out);
         hc_drift_print_ranks(&one, out);
         print_summary(&one, out);
-        for (int i = 0; i < r->c->recipes; i++)
+        for (int i = 0; i < r->c->recipes; i++) {
             print_attribution(&one, i, out);
+            hc_drift_print_shares(&one, i, out);
+        }
         hc_drift_print_operands(&one, out);
         if (r->c->training->backend_count > 1)
             print_units(&one, out);
@@ -126,6 +129,7 @@ static void print(FILE *out, const void *report)
         "over: "
         "the\ndistance between the recipe's own run and the fp64 run with all of its roundings\n",
         out);
+    hc_drift_print_shares_legend(r, out);
     if (hc_drift_has_source(r, HC_SOURCE_UNIT))
         hc_print(out, "this unit: alone is what it changes in the recipe, against sums in fp32 of "
                       "the same rounded\ninputs; all but it: the recipe with those sums\n");
@@ -216,14 +220,16 @@ static int conclude(const struct hc_drift_report *r)
     hc_training_print_fallback(r->c->training);
     (void)putchar('\n');
     hc_print_line(stdout,
-                  "record: %s/record.json; table.txt, attribution.csv and layers.csv beside it",
-                  r->folder);
+                  "record: %s/record.json; table.txt, attribution.csv%s and layers.csv beside it",
+                  r->folder, r->shares ? ", shares.csv, pairs.csv" : "");
     draw(r);
     return hc_drift_failures(r) == 0 ? HC_AS_CLAIMED : HC_CLAIM_FAILED;
 }
 
-/* One seed of the report, on the backend of `t`. */
-static enum hc_status measure_on(const struct hc_drift_report *r, const struct hc_training *t)
+/* One seed of the report, on the backend of `t`. `first`: the shares of the first seed, whose
+   players the others have; NULL: this is it, or nobody asked for shares. */
+static enum hc_status measure_on(const struct hc_drift_report *r, const struct hc_training *t,
+                                 struct hc_drift_shares (*first)[HC_DRIFT_QUANTITIES])
 {
     struct hc_drift_options options = {.network = t->network,
                                        .data = &t->set,
@@ -241,11 +247,19 @@ static enum hc_status measure_on(const struct hc_drift_report *r, const struct h
         if (hc_comparison_training(r->c, i) != t)
             continue;
         status = hc_drift_measure(study, r->c->recipe[i], &r->drift[i]);
+        if (status == HC_OK && r->shares)
+            status =
+                hc_drift_measure_shares(study, &r->drift[i], first ? first[i] : NULL, r->shares[i]);
         char ranks[32];
         hc_comparison_label(r->c, i, label);
         if (status == HC_OK)
-            printf("%s%s%s: %lld passes with its formats\n", label, r->of_seed,
-                   over_ranks(r, ranks), (long long)r->drift[i].passes);
+            printf("%s%s%s: %lld passes with its formats", label, r->of_seed, over_ranks(r, ranks),
+                   (long long)r->drift[i].passes);
+        if (status == HC_OK && r->shares)
+            printf(", and %lld for shares", (long long)(r->shares[i][HC_DRIFT_OF_GRADIENT].passes +
+                                                        r->shares[i][HC_DRIFT_OF_WEIGHTS].passes));
+        if (status == HC_OK)
+            puts("");
         (void)fflush(stdout);
     }
     hc_drift_close(study);
@@ -253,12 +267,13 @@ static enum hc_status measure_on(const struct hc_drift_report *r, const struct h
 }
 
 /* The recipes of the first entries are one on each backend. */
-static enum hc_status measure(const struct hc_drift_report *r)
+static enum hc_status measure(const struct hc_drift_report *r,
+                              struct hc_drift_shares (*first)[HC_DRIFT_QUANTITIES])
 {
     int backends = r->c->training->backend_count > 1 ? r->c->training->backend_count : 1;
     enum hc_status status = HC_OK;
     for (int b = 0; b < backends && status == HC_OK; b++)
-        status = measure_on(r, hc_comparison_training(r->c, b));
+        status = measure_on(r, hc_comparison_training(r->c, b), first);
     return status;
 }
 
@@ -274,17 +289,18 @@ int hc_drift_command(const struct hc_comparison *c, int steps, const char *folde
                                 .parts = c->ranks_count > 0 ? c->ranks_count : 1,
                                 .ranks = c->ranks[0]};
     hc_plan_make(t->network, t->set.classes, &r.plan);
-    r.drift = calloc((size_t)c->recipes * (size_t)(c->seeds * r.parts), sizeof *r.drift);
-    if (!r.drift) {
-        (void)hc_fail(HC_NO_MEMORY, "no memory for the drift of %d recipes", c->recipes);
-        return hc_complain_message();
-    }
+    size_t drifts = (size_t)c->recipes * (size_t)(c->seeds * r.parts);
+    r.drift = calloc(drifts, sizeof *r.drift);
+    r.shares = c->shares ? calloc(drifts, sizeof *r.shares) : NULL;
+    if (!r.drift || (c->shares && !r.shares))
+        status = hc_fail(HC_NO_MEMORY, "no memory for the drift of %d recipes", c->recipes);
     for (int i = 0; i < r.parts * r.seeds && status == HC_OK; i++) {
         const struct hc_drift_report part = hc_drift_of_ranks(&r, i / r.seeds);
         const struct hc_drift_report one = hc_drift_of_seed(&part, i % r.seeds);
-        status = measure(&one);
+        status = measure(&one, i % r.seeds > 0 ? part.shares : NULL);
     }
     int result = status == HC_OK ? conclude(&r) : hc_complain_message();
     free(r.drift);
+    free(r.shares);
     return result;
 }

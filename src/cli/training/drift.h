@@ -7,8 +7,8 @@
 
 /* Measures the recipes of the comparison over so many steps, with each of its seeds, prints tables
    of the first seed and what the others change, and leaves
-   record.json, table.txt, layers.csv, attribution.csv and pictures in the folder. Returns the
-   exit status. */
+   record.json, table.txt, layers.csv, attribution.csv and pictures in the folder, with shares
+   shares.csv and pairs.csv too. Returns the exit status. */
 int hc_drift_command(const struct hc_comparison *comparison, int steps, const char *folder);
 
 #endif

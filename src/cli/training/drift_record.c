@@ -8,6 +8,7 @@
 #include "check/record/facts.h"
 #include "check/record/json.h"
 #include "cli/training/drift_operands.h"
+#include "cli/training/drift_shares.h"
 #include "cli/training/training_record.h"
 #include "op/output.h"
 #include "op/text.h"
@@ -71,6 +72,8 @@ struct hc_drift_report hc_drift_of_ranks(const struct hc_drift_report *report, i
 {
     struct hc_drift_report one = *report;
     one.drift += (ptrdiff_t)part * report->seeds * report->c->recipes;
+    if (one.shares)
+        one.shares += (ptrdiff_t)part * report->seeds * report->c->recipes;
     one.ranks = report->c->ranks_count > 0 ? report->c->ranks[part] : 0;
     one.parts = 1;
     return one;
@@ -80,6 +83,8 @@ struct hc_drift_report hc_drift_of_seed(const struct hc_drift_report *report, in
 {
     struct hc_drift_report one = *report;
     one.drift += (ptrdiff_t)seed * report->c->recipes;
+    if (one.shares)
+        one.shares += (ptrdiff_t)seed * report->c->recipes;
     one.seed += (uint64_t)seed;
     one.seeds = 1;
     if (report->seeds > 1)
@@ -175,6 +180,31 @@ static void print_attribution(FILE *file, const void *report)
     }
 }
 
+static void print_each(FILE *file, const struct hc_drift_report *r,
+                       void (*rows)(FILE *file, const struct hc_drift_report *part, int recipe,
+                                    hc_drift_row_end *end))
+{
+    end_heading(file, r);
+    for (int part = 0; part < r->parts; part++) {
+        const struct hc_drift_report one = hc_drift_of_ranks(r, part);
+        for (int i = 0; i < r->c->recipes; i++)
+            rows(file, &one, i, end_row);
+    }
+}
+
+static void print_shares(FILE *file, const void *report)
+{
+    (void)fputs("recipe,of,source,square,alone,share,low,high", file);
+    print_each(file, report, hc_drift_shares_rows);
+}
+
+static void print_pairs(FILE *file, const void *report)
+{
+    (void)fputs("recipe,of,source,other,square,source_alone,other_alone,together,interaction",
+                file);
+    print_each(file, report, hc_drift_pairs_rows);
+}
+
 static bool has_row(const struct hc_drift *d, int k)
 {
     if (is_codes(k))
@@ -232,6 +262,8 @@ static json_t *drift_json(const struct hc_drift_report *r, int recipe)
         (void)json_object_set_new(drift, "ranks", json_integer(d->ranks));
         (void)json_object_set_new(drift, "shards", json_integer(d->shards));
     }
+    if (r->shares)
+        (void)json_object_set_new(drift, "shares", hc_drift_shares_json(r, recipe));
     return drift;
 }
 
@@ -249,6 +281,7 @@ static enum hc_status write_record(const struct hc_drift_report *r)
     char path[1100];
     json_t *record = hc_record_new();
     json_t *drift = json_array();
+    json_t *shares = r->shares && r->seeds > 1 ? json_array() : NULL;
     hc_record_describe(record, r->c->training->backend, NULL);
     for (int i = 1; i < r->c->training->backend_count; i++)
         hc_record_describe(record, r->c->training->several[i], NULL);
@@ -256,8 +289,12 @@ static enum hc_status write_record(const struct hc_drift_report *r)
     for (int part = 0; part < r->parts; part++) {
         const struct hc_drift_report one = hc_drift_of_ranks(r, part);
         add_drifts(drift, &one);
+        if (shares)
+            hc_drift_shares_add(shares, &one);
     }
     (void)json_object_set_new(record, "drift", drift);
+    if (shares)
+        (void)json_object_set_new(record, "shares", shares);
     hc_training_set_invocation(record, r->c->training);
     (void)json_object_set_new(record, "training", hc_training_settings(r->c->training));
     (void)snprintf(path, sizeof path, "%s/record.json", r->folder);
@@ -271,5 +308,9 @@ enum hc_status hc_drift_write(const struct hc_drift_report *r)
     enum hc_status status = write_csv(r, "layers.csv", print_layers);
     if (status == HC_OK)
         status = write_csv(r, "attribution.csv", print_attribution);
+    if (status == HC_OK && r->shares)
+        status = write_csv(r, "shares.csv", print_shares);
+    if (status == HC_OK && r->shares)
+        status = write_csv(r, "pairs.csv", print_pairs);
     return status == HC_OK ? write_record(r) : status;
 }

@@ -17,6 +17,7 @@ struct hc_drift_report {
     int ranks;        /* the first of them; 0: nothing is cut into shards */
     struct hc_plan plan;
     struct hc_drift *drift; /* by recipe, seed after seed, one number of ranks after the other */
+    struct hc_drift_shares (*shares)[HC_DRIFT_QUANTITIES]; /* likewise; NULL: not asked for */
 };
 
 /* Whether tables have this source: a matrix unit's row is there if any recipe meets one, that of
@@ -36,13 +37,18 @@ void hc_drift_name(const struct hc_drift *drift, char text[HC_DRIFT_NAME]);
 const char *hc_drift_source(int source);
 const char *hc_drift_format(const struct hc_drift *drift, int source);
 
-/* Writes three files, the csv files of the first seed and the record of all:
+/* Writes three files, or five with shares, the csv files of the first seed and the record of all:
    - layers.csv: recipe, layer, error, cosine, underflow, lost; where a recipe quantises, of each
      of x, w and dy x_error, x_at_max, x_flushed, x_least_scale, x_most_scale; and with several
      backends backend, and where ranks were asked for ranks;
    - attribution.csv: recipe, source, format, gradient_alone, gradient_without, free_alone,
      free_without, gradient_measured, free_measured, gradient_residual, free_residual, and the
      same;
+   - shares.csv, of the mean over all seeds: recipe, of (gradient or weights), source, square (the
+     squared error of all), alone and share (of it), low and high (the 95 % interval of share /
+     square), and the same;
+   - pairs.csv: recipe, of, source, other, square, source_alone, other_alone, together, interaction
+     (hc_drift_shares), and the same;
    - record.json. */
 enum hc_status hc_drift_write(const struct hc_drift_report *report);
 
