@@ -113,6 +113,24 @@ Test(comparison_run, drift_of_a_batch_in_one_piece_asks_for_no_shards)
            "a batch of 16 has only one image for each of 16 shards: it needs two");
 }
 
+/* Both seeds have the same players, and shares sum to the square of all to the digits of the file. */
+Test(comparison_run, shares_of_a_drift_are_printed_recorded_and_refused_without_one)
+{
+    cr_assert_eq(run("", "compare --drift --shares --seeds 2 --steps 1 --recipes fp32 " SMALL), 0,
+                 "%s", content("stderr"));
+    cr_expect_eq(
+        shell("grep -q '^fp32: shares of the squared error, in %, mean over 2 seeds$' stdout"), 0,
+        "%s", content("stdout"));
+    cr_expect_eq(shell("awk -F, 'NR > 1 { sum[$2] += $6 / $4 } END { for (of in sum) if (sum[of] < "
+                       "0.9999999 || sum[of] > 1.0000001) exit 1; exit length(sum) != 2 }' "
+                       "out/compare/shares.csv"),
+                 0, "%s", content("out/compare/shares.csv"));
+    cr_expect_eq(shell("head -1 out/compare/pairs.csv | grep -q '^recipe,of,source,other,'"), 0);
+    cr_expect_eq(shell("grep -c '\"interaction\"' out/compare/record.json >of"), 0);
+    refuse("compare --shares --recipes fp32,amp " SMALL,
+           "--shares of compare is an option of --drift");
+}
+
 Test(comparison_run, tables_are_as_wide_as_the_longest_recipe)
 {
     cr_assert_eq(run("", "compare --drift --ranks 2 --steps 1 --recipes fp32,"
