@@ -140,9 +140,8 @@ static int add_drift_options(struct hc_training *training, struct hc_comparison 
                  "their average is a source of its own"},
         {.name = "shares",
          .flag = &c->shares,
-         .help =
-             "of --drift: shares of the sources that add up to the squared error, and which\n"
-             "sources cancel. It runs all sets of sources, so it takes about ten times as long"},
+         .help = "of --drift: shares of the sources that add up to the squared error, and which\n"
+                 "sources cancel. It runs all sets of sources, so it takes some 12 times as long"},
     };
     memcpy(options, rows, sizeof rows);
     return sizeof rows / sizeof *rows;

@@ -113,7 +113,7 @@ Test(comparison_run, drift_of_a_batch_in_one_piece_asks_for_no_shards)
            "a batch of 16 has only one image for each of 16 shards: it needs two");
 }
 
-/* Both seeds have the same players, and shares sum to the square of all to the digits of the file. */
+/* Shares of a file sum to the square of all, to the digits that it has. */
 Test(comparison_run, shares_of_a_drift_are_printed_recorded_and_refused_without_one)
 {
     cr_assert_eq(run("", "compare --drift --shares --seeds 2 --steps 1 --recipes fp32 " SMALL), 0,

@@ -1,10 +1,11 @@
 /* The fp64 baseline of a recipe, and the same run with roundings put into it.
 
-   Measuring a rounding takes two runs through all steps, and a recipe is measured with 21 choices
-   of sources, or with all of them where its drift is shared out. Many of these round the same: a recipe without a master copy has no source there, and
-   two recipes share their sources. What has been measured is therefore kept, in memos, and looked
-   up by what the run can tell apart: the formats, the loss scales where they matter (a power of two
-   changes nothing in fp32 and fp64), and whether steps are skipped, if one could be. */
+   Measuring a rounding takes two runs through all steps, and a recipe is measured with 21
+   choices of sources, or with all of them where its drift is shared out. Many of these round
+   the same: a recipe without a master copy has no source there, and two recipes share their
+   sources. What has been measured is therefore kept, in memos, and looked up by what the run
+   can tell apart: the formats, the loss scales where they matter (a power of two changes
+   nothing in fp32 and fp64), and whether steps are skipped, if one could be. */
 #ifndef HC_TRAIN_DRIFT_DRIFT_BASELINE_H
 #define HC_TRAIN_DRIFT_DRIFT_BASELINE_H
 

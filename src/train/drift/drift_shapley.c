@@ -16,9 +16,9 @@ int hc_members(uint32_t set)
 /* A set S of s others comes before a player in s! (n - 1 - s)! of the n! orders of n players, that
    is with probability 1 / (n C(n - 1, s)). `sum` has the sums over all S of each size.
 
-   A weight is a whole number's reciprocal, rounded once. What is added to S is rounded once, C(n -
-   1, s) of them are summed, and the product and the sum over s round again: so the mean is off by at
-   most (C(n - 1, s) + n + 3) u times the mean of the added numbers without their signs. That is 46 u
+   What is added to S is rounded once, C(n - 1, s) of them are summed, the sum is divided by a whole
+   number, and n such quotients are summed. So to first order the mean is off by at most
+   (C(n - 1, s) + n + 3) u times the mean of the added numbers without their signs. That is 46 u
    for eight players. */
 static double mean_over_orders(const double sum[MOST], int players)
 {

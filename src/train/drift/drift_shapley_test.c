@@ -214,7 +214,7 @@ Test(shapley, of_errors_that_add_up_a_share_is_the_product_with_their_sum)
     }
 }
 
-/* Parts 1, 2, 3 of wholes 2, 4, 12: the ratio is 1/3, the parts are off it by 1/3, 2/3 and -1, whose
+/* Parts 1, 2, 3 of wholes 2, 4, 12: the ratio is 1/3, the parts are off by 1/3, 2/3 and -1, whose
    squares sum to 14/9. The error is sqrt(14/9 * 3 / 2) / 18 = sqrt(7/3) / 18. */
 Test(shapley, the_error_of_a_share_is_that_of_a_ratio_of_sums)
 {
