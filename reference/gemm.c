@@ -16,9 +16,9 @@ void hc_reference_gemm(const struct hc_element *e, long precision, struct hc_exa
     int64_t m = e->index / columns;
     int64_t n = e->index % columns;
     int64_t length = a->shape[p->transpose_a ? 0 : 1];
-    enum hc_format factors = p->half_accumulator ? HC_FP16 : HC_FP32;
-    double alpha = hc_round(factors, p->alpha);
-    double beta = hc_round(factors, p->beta);
+    bool half = p->half_accumulator;
+    double alpha = half ? hc_round(HC_FP16, p->alpha) : hc_single(p->alpha, p->as_given);
+    double beta = half ? hc_round(HC_FP16, p->beta) : hc_single(p->beta, p->as_given);
     struct hc_terms s;
     hc_terms_begin(&s, precision);
     s.tf32 = hc_call_tf32(call);

@@ -3,11 +3,8 @@
 
 static void leak(mpfr_t x, const struct hc_call *call)
 {
-    mpfr_t slope;
-    mpfr_init2(slope, 24);
-    mpfr_set_flt(slope, (float)call->params.leaky.slope, MPFR_RNDN);
-    mpfr_mul(x, x, slope, MPFR_RNDN);
-    mpfr_clear(slope);
+    const struct hc_leaky *p = &call->params.leaky;
+    mpfr_mul_d(x, x, hc_single(p->slope, p->as_given), MPFR_RNDN);
 }
 
 hc_reference hc_reference_leaky_relu;

@@ -114,6 +114,12 @@ double hc_decode(enum hc_format format, uint64_t bits);
 /* value rounded to the format's nearest: hc_decode(hc_encode(...)). */
 double hc_round(enum hc_format format, double value);
 
+/* A number as fp32 holds it, or `as_given`. */
+HC_INLINE double hc_single(double number, int as_given)
+{
+    return as_given ? number : (double)(float)number;
+}
+
 /* The largest finite value; the smallest positive one; the unit roundoff u = 2^-precision, half the
    distance from 1 to the next value. */
 double hc_format_max(enum hc_format format);

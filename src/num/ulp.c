@@ -21,6 +21,12 @@ double hc_ulp(enum hc_format format, double value)
     return ldexp(1, exponent - f->precision + 1);
 }
 
+double hc_half_ulp(enum hc_format format, double value)
+{
+    double ulp = hc_ulp(format, value);
+    return ulp > 0x1p-1074 ? ulp / 2 : ulp;
+}
+
 /* Maps sign and magnitude to integers, so that neighbours of the format differ by one. */
 static int64_t place(enum hc_format format, uint64_t bits)
 {

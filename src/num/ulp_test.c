@@ -32,6 +32,16 @@ Test(ulp, has_an_answer_beyond_the_format)
     cr_assert_eq(hc_ulp(HC_I32, 12345), 1);
 }
 
+Test(ulp, half_of_it_is_0_nowhere)
+{
+    cr_assert_eq(hc_half_ulp(HC_FP32, 1), 0x1p-24);
+    cr_assert_eq(hc_half_ulp(HC_FP32, 0), 0x1p-150);
+    cr_assert_eq(hc_half_ulp(HC_FP64, 1), 0x1p-53);
+    cr_assert_eq(hc_half_ulp(HC_FP64, 0x1p-1021), 0x1p-1074);
+    cr_assert_eq(hc_half_ulp(HC_FP64, 0), 0x1p-1074);
+    cr_assert(isnan(hc_half_ulp(HC_FP64, NAN)));
+}
+
 Test(ulp, neighbours_are_one_apart)
 {
     for (uint32_t bits = 0; bits < 0x7c00; bits++) {

@@ -2,8 +2,11 @@
    op's own rule, then the tensors' places in memory. */
 #include "op/call.h"
 
+#include <string.h>
+
 #include "num/format.h"
 #include "op/descriptor.h"
+#include "op/params.h"
 #include "op/rule.h"
 
 /* A slot of a call: its number, its row and its tensor, and what all slots share. */
@@ -162,6 +165,35 @@ void hc_call_compute_in(struct hc_call *call, enum hc_format format)
 bool hc_call_fp64(const struct hc_call *call)
 {
     return call->in[HC_FIRST].format == HC_FP64 && hc_descriptor(call->op)->fp64;
+}
+
+static bool *as_given(enum hc_op op, union hc_params *p)
+{
+    switch (op) {
+    case HC_OP_gemm:
+        return &p->gemm.as_given;
+    case HC_OP_leaky_relu:
+    case HC_OP_leaky_relu_bwd:
+        return &p->leaky.as_given;
+    default:
+        return hc_ops[op].class_ == HC_CLASS_NORM ? &p->bn.as_given : NULL;
+    }
+}
+
+bool hc_call_take_as_given(struct hc_call *call)
+{
+    bool *flag = hc_call_fp64(call) ? as_given(call->op, &call->params) : NULL;
+    bool differs = false;
+    for (const struct hc_param *p = hc_op_params(call->op); flag && p->name; p++) {
+        double value;
+        if (p->kind != HC_PARAM_REAL)
+            continue;
+        memcpy(&value, (const char *)&call->params + p->offset, sizeof value);
+        differs = differs || hc_single(value, false) != value;
+    }
+    if (differs)
+        *flag = true;
+    return differs;
 }
 
 bool hc_call_tf32(const struct hc_call *call)

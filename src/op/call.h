@@ -16,7 +16,9 @@
      Otherwise sign and payload of a NaN are free.
    - Empty tensors are legal and touch nothing; the sum over nothing is +0.
    - A kernel that lacks a combination of formats returns HC_UNSUPPORTED and touches nothing.
-   - Parameters that are given as double are taken as fp32, those of the optimizers as fp64.
+   - Parameters that are given as double are taken as fp32, in fp64, too; those of the optimizers
+     as fp64. Where a struct has `as_given`, references and bounds take its reals as they are: for
+     results in fp64 that others have computed. Kernels do not look at it.
    - The ops of a network (gemm, conv2d*, bn_*, leaky_relu*, avg_pool*, xent*), the optimizers and
      all_reduce can be had in fp64, too: then every tensor is fp64 but labels, counts, hyper and
      found_inf, and so is the arithmetic wherever the contract says fp32. */
@@ -91,6 +93,10 @@ void hc_call_compute_in(struct hc_call *call, enum hc_format format);
 
 /* Whether it is a call in fp64 of an op that computes in fp32 otherwise. */
 bool hc_call_fp64(const struct hc_call *call);
+
+/* Sets `as_given` in a call in fp64. False, and nothing is set, where that changes no number: the op
+   has no such parameters, or fp32 holds them. */
+bool hc_call_take_as_given(struct hc_call *call);
 
 /* Whether the call's inputs may be taken as tf32: its parameter says so, and they are fp32. */
 bool hc_call_tf32(const struct hc_call *call);

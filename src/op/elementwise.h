@@ -81,6 +81,7 @@ enum { HC_LEAKY_BWD_DX };
 
 struct hc_leaky {
     double slope;
+    bool as_given; /* op/call.h */
 };
 
 /* master_to_model: copy = master rounded to nearest.

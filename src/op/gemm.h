@@ -36,6 +36,7 @@ struct hc_gemm {
     double beta;
     bool tf32;
     bool half_accumulator;
+    bool as_given; /* op/call.h */
 };
 
 #endif

@@ -15,6 +15,7 @@
 
 #include <stdbool.h>
 
+#include "num/format.h"
 #include "op/op.h"
 
 /* bn_train, bn_infer
@@ -144,17 +145,14 @@ enum { HC_BN_BWD_APPLY_DX };
 struct hc_bn {
     double eps;
     double momentum;
-    double slope; /* of the bn_leaky ops alone */
-
-    /* References and bounds take the three as they are, not as fp32: for results in fp64 that
-       others have computed. Kernels do not look at it. */
-    bool as_given;
+    double slope;  /* of the bn_leaky ops alone */
+    bool as_given; /* op/call.h */
 };
 
 /* eps, momentum or slope as the call takes them. */
 static inline double hc_bn_number(const struct hc_bn *bn, double number)
 {
-    return bn->as_given ? number : (double)(float)number;
+    return hc_single(number, bn->as_given);
 }
 
 /* The slots in code that is generic over the gradients: bn_bwd, bn_leaky_bwd, bn_bwd_sums and

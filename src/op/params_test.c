@@ -19,10 +19,12 @@ static const struct {
     {{"axpy"}, sizeof(double), 8},
     {{"unscale"}, sizeof(bool), 1},
     {{"sum", "dot", "sum_squares"}, sizeof(int), 4},
-    {{"gemm"}, 2 * sizeof(double) + 4 * sizeof(bool), 32},
+    {{"gemm"},
+     2 * sizeof(double) + 4 * sizeof(bool),
+     32}, /* as_given is for references and bounds alone, */
     {{"conv2d", "conv2d_bwd_data", "conv2d_bwd_filter"}, 2 * sizeof(int) + sizeof(bool), 12},
-    {{"bn_leaky_train"}, 3 * sizeof(double), 32}, /* as_given is for references and bounds alone */
-    {{"leaky_relu", "leaky_relu_bwd"}, sizeof(double), 8},
+    {{"bn_leaky_train"}, 3 * sizeof(double), 32},           /* here, too, */
+    {{"leaky_relu", "leaky_relu_bwd"}, sizeof(double), 16}, /* and here */
     {{"avg_pool", "avg_pool_bwd"}, sizeof(int), 4},
     {{"im2col", "col2im"}, 3 * sizeof(int), 12},
     {{"xent", "xent_bwd"}, sizeof(bool), 1},

@@ -24,6 +24,7 @@
 #include <math.h>
 
 #include "check/bound/rules.h"
+#include "num/ulp.h"
 
 /* A call's numbers, and the element. */
 struct average {
@@ -148,9 +149,9 @@ static double quotients(const struct average *a, double divisor, double n, doubl
     if (d == 1)
         return error;
     double there = (most + error) / d;
-    error = error / d + c * there + n * hc_format_tiny(a->work) / 2;
+    error = error / d + c * there + n * hc_half_ulp(a->work, 0);
     if (a->sum != a->work)
-        error += hc_format_unit(a->sum) * (most / d + error) + n * hc_format_tiny(a->sum) / 2;
+        error += hc_format_unit(a->sum) * (most / d + error) + n * hc_half_ulp(a->sum, 0);
     return error;
 }
 
@@ -185,7 +186,7 @@ double hc_bound_all_reduce(const struct hc_element *e, const struct hc_accumulat
     (void)accumulator;
     if (overflows(&a))
         return (double)INFINITY;
-    double error = holds(a.sum, a.x->format) ? 0 : u * most + n * hc_format_tiny(a.sum) / 2;
+    double error = holds(a.sum, a.x->format) ? 0 : u * most + n * hc_half_ulp(a.sum, 0);
     error = quotients(&a, before, n, most, error);
     double magnitude = most / before + error;
     error += expm1((n - 1) * log1p(u)) * magnitude;

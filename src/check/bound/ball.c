@@ -3,6 +3,8 @@
 #include <math.h>
 #include <stdbool.h>
 
+#include "num/ulp.h"
+
 struct hc_ball hc_ball_exact(double value)
 {
     return (struct hc_ball){value, 0};
@@ -36,7 +38,7 @@ static double underflow(enum hc_format f)
 {
     if (f == HC_FP64)
         return hc_format_tiny(f);
-    return (f == HC_FP32 ? 0 : hc_format_tiny(f) / 2) + hc_format_tiny(HC_FP32) / 2;
+    return (f == HC_FP32 ? 0 : hc_half_ulp(f, 0)) + hc_half_ulp(HC_FP32, 0);
 }
 
 /* Whether x is 0 for certain: if only `mid` is 0, x may be a number too small for fp64. */

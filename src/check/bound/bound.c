@@ -157,7 +157,7 @@ static double last_rounding(const struct hc_call *call, int out, bool ruled, dou
     enum hc_format format = call->out[out].format;
     if (ruled && format == hc_bound_work(call))
         return 0;
-    return hc_ulp(format, most) / (to_either(call, out) ? 1 : 2);
+    return to_either(call, out) ? hc_ulp(format, most) : hc_half_ulp(format, most);
 }
 
 /* Rounding a number that fp32 holds changes nothing. */
@@ -165,7 +165,7 @@ static double rounding_to_fp32(const struct hc_call *call, const struct hc_exact
 {
     bool exact = want->lo == 0 && hc_round(HC_FP32, want->hi) == want->hi;
     bool rounds = hc_descriptor(call->op)->through_fp32 && !hc_call_fp64(call);
-    return rounds && !exact ? hc_ulp(HC_FP32, want->hi) / 2 : 0;
+    return rounds && !exact ? hc_half_ulp(HC_FP32, want->hi) : 0;
 }
 
 double hc_bound_rounding_to_fp32(const struct hc_element *e, const struct hc_exact *want)

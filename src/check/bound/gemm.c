@@ -60,7 +60,7 @@ static double half_gemm(const struct hc_element *e, const struct hc_accumulator 
 
 static double alpha_of(const struct hc_gemm *p)
 {
-    return fabs((double)(float)p->alpha);
+    return fabs(hc_single(p->alpha, p->as_given));
 }
 
 /* What a C that the sum begins with loses of itself: it has fp32's 24 bits, and where an

@@ -77,6 +77,6 @@ double hc_line(const struct hc_call *call, const struct hc_accumulator *accumula
     double relative = expm1(lambda * sqrt(k) * u + k * u * u / (1 - u));
     double lost = 2 * k * hc_format_tiny(work) + hc_bound_flushed(call, accumulator, relative);
     double error = relative * want->magnitude + lost;
-    double last = format == work ? 0 : hc_ulp(format, fabs(want->hi) + error) / 2;
+    double last = format == work ? 0 : hc_half_ulp(format, fabs(want->hi) + error);
     return error + last;
 }

@@ -76,13 +76,13 @@ static struct hc_ball normalized(const struct hc_element *e, int64_t c, struct h
    is known of it if only some of that does. */
 static struct hc_ball held(enum hc_format f, enum hc_format work, struct hc_ball z)
 {
-    double end = hc_format_max(f) + hc_ulp(f, hc_format_max(f)) / 2;
+    double end = hc_format_max(f) + hc_half_ulp(f, hc_format_max(f));
     if (fabs(z.mid) - z.rad >= end)
         return hc_ball_exact(copysign((double)INFINITY, z.mid));
     if (!(fabs(z.mid) + z.rad < end))
         z.rad = (double)INFINITY;
     else if (f != work)
-        z.rad += hc_ulp(f, fabs(z.mid) + z.rad) / 2;
+        z.rad += hc_half_ulp(f, fabs(z.mid) + z.rad);
     return z;
 }
 

@@ -63,6 +63,7 @@ struct hc_judge {
     const struct hc_tensor
         *numbers;         /* the call's inputs as they are read in place of its own: those
                                         with data. NULL: none are */
+    bool as_given;        /* its parameters are read so (hc_call_take_as_given) */
     struct hc_call exact; /* the same call with the outputs of `exact` */
     bool has_exact;
 };
@@ -73,10 +74,10 @@ enum hc_status hc_judge_open(struct hc_judge *judge, const struct hc_call *call,
                              const struct hc_accumulator *accumulator);
 void hc_judge_close(struct hc_judge *judge);
 
-/* Whether inputs have a second reading. Numbers that were given as texts, such as beta1 = 0.9, are
-   fp32 in the contract; but a program that computes 1 - beta1 in fp64 reads them as they were
-   given, and is right, too. numbers[i] has data (in fp64) if input i has elements that fp32
-   does not hold. `exact` takes fp32 in either reading. */
+/* Whether inputs, or parameters of a call in fp64, have a second reading. Numbers that were given
+   as texts, such as beta1 = 0.9, are fp32 in the contract; but a program that computes 1 - beta1 in
+   fp64 reads them as they were given, and is right, too. numbers[i] has data (in fp64) if input i
+   has elements that fp32 does not hold. `exact` takes fp32 in either reading. */
 bool hc_judge_two_readings(const struct hc_call *call, const struct hc_tensor *numbers);
 
 /* Judges one element; and an output, of which only element `only` if that is not -1. */

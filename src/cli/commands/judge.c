@@ -27,7 +27,7 @@ static enum hc_status compute(const struct hc_backend *backend, struct hc_questi
 {
     struct hc_queue *queue;
     struct hc_breach breach;
-    enum hc_status status = backend->open(backend, &queue, 0);
+    enum hc_status status = hc_backend_open(backend, &queue, 0);
     if (status != HC_OK)
         return status;
     status = hc_run_call(backend, queue, &q->call, &breach);
@@ -93,12 +93,14 @@ static enum hc_status judge_outputs(const struct hc_question *q, struct hc_judge
                               .flushed = answer->flushed,
                               .all_flushed = answer->all_flushed,
                               .numbers = "as given"};
+    const struct hc_judge before = *judge;
     judge->numbers = q->numbers;
+    judge->as_given = true;
     status = judge_reading(q, &given);
     if (given.verdict != HC_FAIL || count_wrong(&given) < count_wrong(answer))
         *answer = given;
     else
-        judge->numbers = NULL;
+        *judge = before;
     return status;
 }
 

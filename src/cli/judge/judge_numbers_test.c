@@ -83,3 +83,43 @@ Test(judge_numbers, alpha_and_slope_may_be_as_they_were_given)
     }
     cr_expect_gt(differ, 0);
 }
+
+/* In fp64 fp32's -0.3 is another number: -0.3 * 3 is 1.2e-8 from fp32's -0.3 * 3, which no rounding
+   of fp64 explains. Both are right, and nothing between them is. So it is with a slope, and with the
+   eps and the momentum of a norm. */
+Test(judge_numbers, in_fp64_parameters_may_be_as_they_were_given_or_as_fp32)
+{
+    const double zero[] = {0};
+    const double c[] = {3};
+    const double sums[] = {-0.3 * 3, (double)-0.3F * 3, 0};
+    const char *const rows[][3] = {{"PASS  gemm", "\nbeta as given\n", NULL},
+                                   {"PASS  gemm", "\nbeta as fp32\n", NULL},
+                                   {"FAIL  gemm", "it fails under the other reading, too", NULL}};
+    write_npy("zero.npy", "<f8", "(1,1)", zero, 8);
+    write_npy("c.npy", "<f8", "(1,1)", c, 8);
+    for (int i = 0; i < 3; i++) {
+        double sum = i < 2 ? sums[i] : (sums[0] + sums[1]) / 2;
+        write_npy("out.npy", "<f8", "(1,1)", &sum, 8);
+        prints("$hc judge gemm --in zero.npy --in zero.npy --in c.npy --out out.npy "
+               "--set beta=-0.3",
+               i == 2, rows[i]);
+    }
+    const double x[] = {-3};
+    const double one[] = {1};
+    const double leaked[] = {-3 * 0.1, -3 * (double)0.1F, -3 * 0.1000000005};
+    const double mean[] = {0.1, (double)0.1F, 0.1000000005};
+    const char *const none[] = {NULL};
+    write_npy("x.npy", "<f8", "(1,)", x, 8);
+    write_npy("one.npy", "<f8", "(1,)", one, 8);
+    write_npy("nought.npy", "<f8", "(1,)", zero, 8);
+    write_npy("image.npy", "<f8", "(1,1,1,1)", one, 8);
+    for (int i = 0; i < 3; i++) {
+        write_npy("leaked.npy", "<f8", "(1,)", &leaked[i], 8);
+        write_npy("mean.npy", "<f8", "(1,)", &mean[i], 8);
+        prints("$hc judge leaky_relu --in x.npy --out leaked.npy --set slope=0.1", i == 2, none);
+        prints("$hc judge bn_train --in x=image.npy --in gamma=one.npy --in beta=one.npy "
+               "--in mean=nought.npy --in variance=one.npy --out new_mean=mean.npy "
+               "--set momentum=0.1",
+               i == 2, none);
+    }
+}

@@ -6,6 +6,7 @@
 #include "cli/judge/answer.h"
 #include "num/ulp.h"
 #include "op/descriptor.h"
+#include "op/params.h"
 #include "op/rule.h"
 #include "op/text.h"
 #include "op/wrap.h"
@@ -190,23 +191,32 @@ const char *hc_answer_whose(const struct hc_answer *answer)
     return "Nobody's fault: this implementation rounds otherwise than exact, within the bound.";
 }
 
+static void add_name(char text[512], const char *name)
+{
+    size_t used = strlen(text);
+    if (used < 400)
+        (void)hc_text_write(text + used, 512 - used, "%s%s", used ? ", " : "", name);
+}
+
 /* "beta1 as given: 0.9", where fp32 does not hold it. */
 static void print_reading(FILE *out, const struct hc_answer *answer)
 {
     const struct hc_question *q = answer->question;
-    const char *comma = "";
+    struct hc_call call = q->call;
+    bool reals = answer->numbers && hc_call_take_as_given(&call);
     char text[512] = "";
-    size_t used = 0;
     for (int i = 0; answer->numbers && i < hc_ops[q->call.op].inputs; i++) {
         const struct hc_tensor *n = &q->numbers[i];
         const char *const *elements = hc_slot(q->call.op, i)->elements;
-        for (int64_t e = 0; n->data && e < hc_tensor_count(n) && used < 400; e++) {
-            if (hc_tensor_get(n, e) == hc_tensor_get(&q->call.in[i], e))
-                continue;
-            used += (size_t)hc_text_write(text + used, sizeof text - used, "%s%s", comma,
-                                          elements ? elements[e] : hc_slot(q->call.op, i)->name);
-            comma = ", ";
-        }
+        for (int64_t e = 0; n->data && e < hc_tensor_count(n); e++)
+            if (hc_tensor_get(n, e) != hc_tensor_get(&q->call.in[i], e))
+                add_name(text, elements ? elements[e] : hc_slot(q->call.op, i)->name);
+    }
+    for (const struct hc_param *p = hc_op_params(q->call.op); reals && p->name; p++) {
+        double value;
+        memcpy(&value, (const char *)&q->call.params + p->offset, sizeof value);
+        if (p->kind == HC_PARAM_REAL && hc_single(value, false) != value)
+            add_name(text, p->name);
     }
     if (answer->numbers)
         hc_print(out, "\n%s %s%s\n", text, answer->numbers,
