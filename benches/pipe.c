@@ -162,7 +162,7 @@ static void calls(struct hc_bench_run *run)
         r.backend = hc_pipe_backend(spelled);
     }
     if (r.backend)
-        r.status = r.backend->open(r.backend, &r.queue, 1);
+        r.status = hc_backend_open(r.backend, &r.queue, 1);
     if (!r.backend || r.status != HC_OK) {
         hc_bench_skip(run, hc_message());
         return;

@@ -38,7 +38,7 @@ static void add_in_half(struct hc_bench_run *run)
         hc_tensor_set(&s.call.in[HC_X], (int64_t)i, hc_random_uniform(1, 0, i));
         hc_tensor_set(&s.call.in[HC_Y], (int64_t)i, hc_random_uniform(1, 1, i));
     }
-    if (s.backend->open(s.backend, &s.queue, 1) != HC_OK) {
+    if (hc_backend_open(s.backend, &s.queue, 1) != HC_OK) {
         hc_bench_skip(run, hc_message());
         return;
     }

@@ -103,7 +103,7 @@ static void kernel_pairs(void *context)
         call.in[HC_Y] = hc_tensor1(HC_FP16, BLOCK, y);
         call.out[HC_OUT] = hc_tensor1(HC_FP16, BLOCK, out);
         struct hc_queue *queue;
-        enum hc_status status = backend->open(backend, &queue, 1);
+        enum hc_status status = hc_backend_open(backend, &queue, 1);
         assert(status == HC_OK);
 #pragma omp for
         for (unsigned step = 0; step < STEPS; step++) {
@@ -142,7 +142,7 @@ static bool prepare(struct hc_bench_run *run, struct subject *s, const char *bac
     const char *why = s->check.backend->unavailable ? s->check.backend->unavailable() : NULL;
     if (!why)
         why = hc_cpu_lacks(HC_CPU_AVX512);
-    if (!why && s->check.backend->open(s->check.backend, &s->check.queue, 0) != HC_OK)
+    if (!why && hc_backend_open(s->check.backend, &s->check.queue, 0) != HC_OK)
         why = hc_message();
     if (why)
         hc_bench_skip(run, why);

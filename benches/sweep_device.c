@@ -37,7 +37,7 @@ static void measure(struct hc_bench_run *run, const char *what, enum hc_op op,
     s.check.backend = backend;
     s.check.exact = hc_backend_by_name("exact");
     s.check.level = HC_EXHAUSTIVE;
-    if (backend->open(backend, &s.check.queue, 0) != HC_OK) {
+    if (hc_backend_open(backend, &s.check.queue, 0) != HC_OK) {
         hc_bench_skip(run, hc_message());
         return;
     }

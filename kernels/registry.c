@@ -9,6 +9,7 @@
 #include "kernels/plugin/cuda.h"
 #include "kernels/plugin/load.h"
 #include "kernels/sim/sim.h"
+#include "num/float_state.h"
 
 /* Those with a file backend.c of their own. The matrix units' come behind them. */
 static const struct hc_backend *const files[] = {HC_LIST};
@@ -72,6 +73,14 @@ const struct hc_backend *hc_backend_by_name(const char *name)
         return own;
     const struct hc_plugin *cuda = hc_plugin_cuda();
     return hc_backend_among(cuda->backends, cuda->count, name);
+}
+
+enum hc_status hc_backend_open(const struct hc_backend *backend, struct hc_queue **queue,
+                               int threads)
+{
+    enum hc_status status = backend->open(backend, queue, threads);
+    hc_float_state_undo(backend->name, "opened");
+    return status;
 }
 
 /* The widest known accumulator has 64 bits. */

@@ -269,6 +269,11 @@ const struct hc_backend *const *hc_backends(int *n);
 /* Only those built in. Loads no plug-in. */
 const struct hc_backend *const *hc_backends_built_in(int *n);
 
+/* Opens a queue, as the table's `open` does. The libraries that it loads may leave the thread's
+   arithmetic changed: that is undone, and said on standard error. */
+enum hc_status hc_backend_open(const struct hc_backend *backend, struct hc_queue **queue,
+                               int threads);
+
 /* HC_UNSUPPORTED with a line if the backend has no kernel for the call's op, or none in fp64.
    Whoever calls a kernel asks first. */
 enum hc_status hc_backend_has(const struct hc_backend *backend, const struct hc_call *call);

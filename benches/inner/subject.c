@@ -50,7 +50,7 @@ enum hc_status hc_subject_open(struct hc_subject *subject, const struct hc_backe
     *subject = (struct hc_subject){.device.backend = backend, .call = *shapes, .times = times};
     if (!backend->kernel[shapes->op])
         return hc_fail(HC_UNSUPPORTED, "%s has no %s", backend->name, op->name);
-    enum hc_status status = backend->open(backend, &subject->device.queue, 0);
+    enum hc_status status = hc_backend_open(backend, &subject->device.queue, 0);
     for (int i = 0; status == HC_OK && i < op->inputs; i++)
         if (subject->call.in[i].rank)
             status = fill(subject, &subject->call.in[i], i);

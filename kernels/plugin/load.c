@@ -7,6 +7,7 @@
 
 #include "kernels/plugin/check.h"
 #include "kernels/plugin/elf.h"
+#include "num/float_state.h"
 
 const char *hc_plugin_file(const char *path)
 {
@@ -38,7 +39,9 @@ void *hc_plugin_load(const char *path)
 {
     if (hc_plugin_is_readable(path) != HC_OK)
         return NULL;
+    hc_float_state_undo("a library of this program", "started");
     void *library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+    hc_float_state_undo(hc_plugin_file(path), "loaded");
     const char *why = library ? NULL : dlerror();
     if (!library)
         (void)hc_fail(HC_INVALID, "cannot load %s", why ? why : path);
@@ -69,6 +72,7 @@ const struct hc_plugin *hc_plugin_backends(void *library, const char *path, cons
         return NULL;
     }
     const struct hc_plugin *plugin = entry(hc_fail);
+    hc_float_state_undo(file, "asked for its backends");
     if (hc_plugin_check(plugin, file) != HC_OK)
         return NULL;
     if (name && !hc_backend_among(plugin->backends, plugin->count, name)) {

@@ -163,6 +163,34 @@ Test(plugin, that_goes_to_another_folder_does_not_take_the_record_with_it, .init
     cr_expect_eq(run_shell("test -s r.json")->status, 0, "%s%s", ran->out, ran->err);
 }
 
+/* Subnormal numbers of `exact` and `host` are what they were, and the library is named, once. This
+   one has no kernel, so that nothing of it is checked. */
+Test(plugin, that_changes_the_arithmetic_when_it_is_loaded_is_named_and_changes_no_verdict,
+     .init = enter_folder)
+{
+    static const char *const moments[] = {"loaded", "asked", "opened"};
+    for (size_t i = 0; i < sizeof moments / sizeof moments[0]; i++) {
+        char how[64];
+        (void)snprintf(how, sizeof how, "flushes when %s", moments[i]);
+        const struct ran *ran = run_broken(how, "run 'op/mul/*/subnormals' 'op/sum/*/subnormals' "
+                                                "--backend exact,host,cuda");
+        cr_expect_not_null(strstr(ran->out, ": 36 PASS 18 UNIMPLEMENTED"), "%s: %s", how, ran->out);
+        const char *named = strstr(ran->err, " leaves ");
+        cr_expect(named && !strstr(named + 1, " leaves "), "%s: %s", how, ran->err);
+        cr_expect_not_null(strstr(ran->err, i < 2 ? "broken.so leaves " : "cuda leaves "), "%s: %s",
+                           how, ran->err);
+    }
+}
+
+/* The library is loaded into every program; no kernel is to blame. */
+Test(plugin, a_library_that_came_before_the_program_is_told_of, .init = enter_folder)
+{
+    const struct ran *ran = run_shell("HC_BROKEN='flushes when loaded' LD_PRELOAD=" HC_BROKEN_PLUGIN
+                                      " $hc run 'op/mul/*/subnormals' --backend exact");
+    cr_expect_eq(ran->status, 0, "%s%s", ran->out, ran->err);
+    cr_expect_not_null(strstr(ran->err, "a library of this program leaves "), "%s", ran->err);
+}
+
 Test(plugin, without_any_kernel_has_shown_nothing, .init = enter_folder)
 {
     const struct ran *ran = run_broken("", "run 'op/add/*' --backend cuda");

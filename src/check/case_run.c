@@ -8,11 +8,11 @@
 
 #include "check/check_inner.h"
 #include "check/digest.h"
-#include "check/float_state.h"
 #include "check/free_order.h"
 #include "check/known.h"
 #include "check/omissions.h"
 #include "check/timing.h"
+#include "num/float_state.h"
 #include "own_calls.h"
 
 const struct hc_backend *hc_run_exact(const struct hc_run_options *options)
@@ -27,14 +27,15 @@ enum hc_status hc_run_queues_open(const struct hc_run_options *options,
     if (options->threads > 0)
         omp_set_num_threads(options->threads);
     queues->known = options->known ? options->known : hc_known_new();
+    hc_float_state_undo("a library of this program", "started");
     enum hc_status status =
-        hc_run_exact(options)->open(hc_run_exact(options), &queues->exact, options->threads);
+        hc_backend_open(hc_run_exact(options), &queues->exact, options->threads);
     if (status != HC_OK)
         queues->exact = NULL; /* whatever a failed open has left there */
     for (int b = 0; b < options->backend_count && status == HC_OK; b++) {
         const struct hc_backend *backend = options->backends[b];
         if (!backend->unavailable || !backend->unavailable())
-            status = backend->open(backend, &queues->by_backend[b], options->threads);
+            status = hc_backend_open(backend, &queues->by_backend[b], options->threads);
         if (status != HC_OK)
             queues->by_backend[b] = NULL;
     }
@@ -67,12 +68,25 @@ void hc_case_run_begin(const struct hc_run_options *options, const struct hc_cas
                           options->context);
 }
 
+/* What some thread of a parallel loop had set otherwise, or NULL. */
+static const char *reset_all_threads(void)
+{
+    const char *left = NULL;
+#pragma omp parallel
+    {
+        const char *here = hc_float_state_reset();
+#pragma omp critical(hc_float_state)
+        left = here ? here : left;
+    }
+    return left;
+}
+
 /* After each guarded call the thread is looked at (check/guarded.c); calls of a training are not
    guarded, and neither are the threads that a kernel started. */
 static void check_threads(struct hc_check *check)
 {
     char line[128];
-    const char *left = hc_float_state_reset_all();
+    const char *left = reset_all_threads();
     if (!left)
         return;
     (void)snprintf(line, sizeof line, "some kernel leaves %s in a thread", left);

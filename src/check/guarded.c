@@ -9,8 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "check/float_state.h"
 #include "num/clones.h"
+#include "num/float_state.h"
 #include "op/descriptor.h"
 
 enum { ALIGNMENT = 64 };

@@ -1,8 +1,12 @@
 /* A plug-in that is broken in the way that HC_BROKEN names, for kernels/plugin/plugin_test.c. */
+#include <fenv.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+#ifdef __SSE__
+#include <xmmintrin.h>
+#endif
 
 #include "backend.h"
 
@@ -12,11 +16,31 @@ struct hc_queue {
 
 static struct hc_queue the_queue;
 
+/* Spoils the arithmetic of the thread if HC_BROKEN says that it is now. Where there is SSE
+   subnormal numbers are flushed from here on, as what -ffast-math links does. */
+static void spoil(const char *now)
+{
+    const char *how = getenv("HC_BROKEN");
+    if (!how || strcmp(how, now) != 0)
+        return;
+#ifdef __SSE__
+    _mm_setcsr(_mm_getcsr() | 0x8040);
+#else
+    (void)fesetround(FE_UPWARD);
+#endif
+}
+
+__attribute__((constructor)) static void loaded(void)
+{
+    spoil("flushes when loaded");
+}
+
 static enum hc_status open_queue(const struct hc_backend *backend, struct hc_queue **queue,
                                  int threads)
 {
     (void)backend;
     (void)threads;
+    spoil("flushes when opened");
     *queue = &the_queue;
     return HC_OK;
 }
@@ -137,6 +161,7 @@ hc_plugin_entry hc_plugin;
 const struct hc_plugin *hc_plugin(hc_fail_function *fail)
 {
     const char *how = getenv("HC_BROKEN");
+    spoil("flushes when asked");
     (void)fail;
     second = cuda;
     second.name = "cuda-half";

@@ -13,7 +13,7 @@ static enum hc_status in_fp32(const struct hc_fault_site *site, struct hc_queue 
     const struct hc_backend *exact = hc_backend_by_name("exact");
     struct hc_call same = *call;
     (void)site, (void)queue;
-    enum hc_status status = own ? HC_OK : exact->open(exact, &own, 1);
+    enum hc_status status = own ? HC_OK : hc_backend_open(exact, &own, 1);
     if (status != HC_OK)
         return status;
     size_t bytes = exact->scratch ? exact->scratch(own, call) : 0;

@@ -90,7 +90,7 @@ static enum hc_status open_threads(struct hc_check *check, size_t bytes, struct 
         threads->memory[threads->count] = hc_check_memory(check, bytes);
         threads->queue[threads->count] = check->queue;
         if (wanted > 1)
-            status = backend->open(backend, &threads->queue[threads->count], 1);
+            status = hc_backend_open(backend, &threads->queue[threads->count], 1);
         if (status == HC_OK)
             threads->count++;
     }

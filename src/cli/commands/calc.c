@@ -87,7 +87,7 @@ static int calculate(struct hc_calc *calc, struct outputs *outputs,
         return status;
     if (backends->named.count &&
         (hc_choose_backend("calc computes", backends, "exact", &calc->backend) != HC_OK ||
-         calc->backend->open(calc->backend, &calc->queue, 0) != HC_OK))
+         hc_backend_open(calc->backend, &calc->queue, 0) != HC_OK))
         return hc_complain_message();
     hc_stop_on_request();
     status = hc_calc_run(&run, calc);

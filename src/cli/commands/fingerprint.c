@@ -110,7 +110,7 @@ static void work_on(struct work *w, const struct hc_backend *backend, bool named
                                     why ? "cannot run here: " : "has no gemm", why ? why : "");
         return;
     }
-    if (backend->open(backend, &queue, 0) != HC_OK) {
+    if (hc_backend_open(backend, &queue, 0) != HC_OK) {
         w->status = hc_complain_message();
         return;
     }

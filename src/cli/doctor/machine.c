@@ -4,10 +4,10 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "check/float_state.h"
 #include "check/record/environment.h"
 #include "cli/colour.h"
 #include "cli/doctor/doctor.h"
+#include "num/float_state.h"
 #include "op/wrap.h"
 
 /* Whether the flags name all that the fast loops of host are compiled for. */

@@ -36,7 +36,7 @@ enum hc_status hc_step_court_open(struct hc_step_court *court, struct hc_step *s
     *court = (struct hc_step_court){.step = step,
                                     .backend = hc_backend_by_name("host"),
                                     .accumulator = {.precision = 24, .block = 1}};
-    return court->backend->open(court->backend, &court->queue, 0);
+    return hc_backend_open(court->backend, &court->queue, 0);
 }
 
 void hc_step_court_close(struct hc_step_court *court)

@@ -64,7 +64,7 @@ enum hc_status hc_run_fingerprints(struct hc_run_command *s)
         struct hc_queue *queue;
         if (!hc_run_wants_fingerprint(&s->settings, backend))
             continue;
-        enum hc_status status = backend->open(backend, &queue, 0);
+        enum hc_status status = hc_backend_open(backend, &queue, 0);
         if (status != HC_OK)
             return status;
         const enum hc_format *format = hc_fingerprint_formats;

@@ -97,7 +97,7 @@ static enum hc_status start(struct hc_loader *loader)
         return status;
     loader->batches = hc_batch_stream_batches(&loader->stream);
     loader->call = hc_batch_stream_call(&loader->stream, HC_FP32);
-    status = loader->exact->open(loader->exact, &loader->queue, 1);
+    status = hc_backend_open(loader->exact, &loader->queue, 1);
     if (status == HC_OK)
         status = allocate(loader);
     if (status != HC_OK)

@@ -65,7 +65,7 @@ enum hc_status hc_drift_open(struct hc_drift_study **out, const struct hc_drift_
     study->options = *options;
     enum hc_status status = gather(study);
     if (status == HC_OK)
-        status = backend->open(backend, &study->queue, options->threads);
+        status = hc_backend_open(backend, &study->queue, options->threads);
     if (status == HC_OK)
         *out = study;
     else

@@ -115,7 +115,7 @@ static enum hc_status open_run(struct hc_run *run, const struct hc_train_options
     run->device.backend = options->backend;
     run->device.digest = run->options.digest;
     if (status == HC_OK)
-        status = options->backend->open(options->backend, &run->device.queue, options->threads);
+        status = hc_backend_open(options->backend, &run->device.queue, options->threads);
     if (status == HC_OK)
         status = open_network(run);
     if (status == HC_OK && run->options.resume)
