@@ -5,6 +5,7 @@
 #include <omp.h>
 #include <stdatomic.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "check/check_inner.h"
 #include "check/digest.h"
@@ -13,6 +14,7 @@
 #include "check/omissions.h"
 #include "check/timing.h"
 #include "num/float_state.h"
+#include "op/text.h"
 #include "own_calls.h"
 
 const struct hc_backend *hc_run_exact(const struct hc_run_options *options)
@@ -149,8 +151,25 @@ void hc_case_run_do(const struct hc_run_options *options, const struct hc_case_r
     now = NULL;
 }
 
+/* What must be taken is a claim like any other, and a refusal of it fails. A stated order to which
+   the backend is not held is no refusal. */
+static void hold_to_required(const struct hc_run_options *options, struct hc_check *check)
+{
+    char why[sizeof check->result.note];
+    if (options->required_count == 0 || check->order_stated ||
+        check->result.verdict != HC_UNIMPLEMENTED ||
+        !hc_matches(options->required, options->required_count, check->what->name))
+        return;
+    memcpy(why, check->result.note, sizeof why);
+    check->result.verdict = HC_PASS; /* so that the comparison counts */
+    (void)hc_check_compared(check, 1, 0, "claims");
+    (void)hc_text_write(check->result.note, sizeof check->result.note,
+                        "--require asks that it be taken: %s", why);
+}
+
 bool hc_case_run_report(const struct hc_run_options *options, struct hc_check *check)
 {
+    hold_to_required(options, check);
     bool lacks = check->backend && (check->backend->partial || check->lacks_fp64);
     bool left_out = (lacks || check->order_stated || check->unasked) &&
                     check->result.verdict == HC_UNIMPLEMENTED;

@@ -71,6 +71,7 @@ struct hc_spread {
 
 struct hc_result {
     const struct hc_case *what;
+    const struct hc_case *beside; /* what it shows it shows only beside this one; or NULL */
     const char *backend;
     enum hc_verdict verdict;
     int64_t checked;       /* comparisons made */

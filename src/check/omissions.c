@@ -1,10 +1,12 @@
 #include "check/omissions.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "check/check_inner.h"
+#include "op/digest.h"
 #include "own_calls.h"
 
 /* The row of a component, made if need be; NULL if there is no memory. */
@@ -59,7 +61,7 @@ void hc_omissions_join(struct hc_omissions *all, const struct hc_omission *omiss
 }
 
 /* The op, and four bits for each slot: its format, and 15 for none. */
-static uint64_t key_of(const struct hc_call *call)
+static uint64_t formats_of(const struct hc_call *call)
 {
     const struct hc_op_info *op = &hc_ops[call->op];
     uint64_t key = (uint64_t)call->op;
@@ -70,54 +72,92 @@ static uint64_t key_of(const struct hc_call *call)
     return key;
 }
 
-static struct hc_call_formats *set_of(struct hc_omissions *all, const char *backend, uint64_t key)
+/* The place of that set in the table, or a free one. */
+static int *place_of(const struct hc_omissions *all, const struct hc_alike_calls *like)
 {
-    for (int i = 0; i < all->set_count; i++)
-        if (all->set[i].key == key && strcmp(all->set[i].backend, backend) == 0)
-            return &all->set[i];
-    if (all->set_count == all->set_room) {
-        int room = all->set_room ? 2 * all->set_room : 64;
-        struct hc_call_formats *sets = realloc(all->set, (size_t)room * sizeof *sets);
-        if (!sets)
-            return NULL;
-        all->set = sets;
-        all->set_room = room;
+    size_t places = 2 * (size_t)all->set_room;
+    size_t at = (like->key * UINT64_C(0x9e3779b97f4a7c15) >> 32) % places;
+    for (;; at = (at + 1) % places) {
+        const struct hc_alike_calls *set = &all->set[all->place[at] - 1];
+        if (!all->place[at] || (set->key == like->key && set->alike == like->alike &&
+                                strcmp(set->backend, like->backend) == 0))
+            return &all->place[at];
     }
-    struct hc_call_formats *set = &all->set[all->set_count++];
-    *set = (struct hc_call_formats){.backend = backend, .key = key};
-    return set;
 }
 
-static void count_call(struct hc_omissions *all, const char *backend, const struct hc_call *call,
-                       bool taken)
+/* Makes room for one more set. False without memory. */
+static bool make_room(struct hc_omissions *all)
 {
-    struct hc_call_formats *set = set_of(all, backend, key_of(call));
+    int room = all->set_room ? 2 * all->set_room : 64;
+    struct hc_alike_calls *sets = realloc(all->set, (size_t)room * sizeof *sets);
+    if (sets)
+        all->set = sets;
+    int *place = sets ? calloc(2 * (size_t)room, sizeof *place) : NULL;
+    if (!place)
+        return false;
+    free(all->place);
+    all->place = place;
+    all->set_room = room;
+    for (int i = 0; i < all->set_count; i++)
+        *place_of(all, &all->set[i]) = i + 1;
+    return true;
+}
+
+static bool comes_first(const struct hc_case *a, const struct hc_case *b)
+{
+    return a && (!b || strcmp(a->name, b->name) < 0);
+}
+
+/* The set that is alike, made if need be; NULL if there is no memory. */
+static struct hc_alike_calls *set_of(struct hc_omissions *all, const struct hc_alike_calls *like)
+{
+    if (all->set_count == all->set_room && !make_room(all))
+        return NULL;
+    int *place = place_of(all, like);
+    if (*place == 0) {
+        all->set[all->set_count++] = (struct hc_alike_calls){
+            .backend = like->backend, .alike = like->alike, .key = like->key};
+        *place = all->set_count;
+    }
+    return &all->set[*place - 1];
+}
+
+void hc_omissions_join_calls(struct hc_omissions *all, const struct hc_alike_calls *from)
+{
+    struct hc_alike_calls *set = set_of(all, from);
     all->lost |= !set;
     if (!set)
         return;
-    if (!taken && set->refused == 0)
-        (void)snprintf(set->why, sizeof set->why, "%s", hc_message());
-    set->taken += taken;
-    set->refused += !taken;
-}
-
-void hc_omissions_join_calls(struct hc_omissions *all, const struct hc_call_formats *from)
-{
-    struct hc_call_formats *set = set_of(all, from->backend, from->key);
-    all->lost |= !set;
-    if (!set)
-        return;
-    if (set->refused == 0)
-        memcpy(set->why, from->why, sizeof set->why);
+    if (comes_first(from->taker, set->taker))
+        set->taker = from->taker;
+    if (from->refused && (!set->why || comes_first(from->refuser, set->refuser))) {
+        free(set->why);
+        set->why = strdup(from->why);
+        all->lost |= !set->why;
+        set->refuser = from->refuser;
+    }
     set->taken += from->taken;
     set->refused += from->refused;
 }
 
-void hc_omissions_call(struct hc_omissions *all, const char *backend, const struct hc_call *call,
-                       bool taken)
+void hc_omissions_call(struct hc_omissions *all, const char *backend, const struct hc_case *what,
+                       const struct hc_call *call, bool taken)
 {
+    char why[320] = "";
+    struct hc_alike_calls one = {.backend = backend,
+                                 .taken = taken,
+                                 .refused = !taken,
+                                 .taker = taken ? what : NULL,
+                                 .refuser = taken ? NULL : what,
+                                 .why = why};
+    if (!taken)
+        (void)snprintf(why, sizeof why, "%s", hc_message());
+    for (int alike = HC_ALIKE_FORMATS; alike <= HC_ALIKE_BUT_NUMBERS; alike++) {
+        one.alike = (enum hc_alike)alike;
+        one.key = alike == HC_ALIKE_FORMATS ? formats_of(call) : hc_digest_form(call);
 #pragma omp critical(hc_omissions)
-    count_call(all, backend, call, taken);
+        hc_omissions_join_calls(all, &one);
+    }
 }
 
 void hc_omit_unasked(struct hc_check *check)
@@ -173,19 +213,48 @@ int hc_omissions_count(const struct hc_omissions *all, const char *backend)
     return count;
 }
 
-const struct hc_call_formats *hc_omissions_fickle(const struct hc_omissions *all, int *i)
+const struct hc_alike_calls *hc_omissions_fickle(const struct hc_omissions *all,
+                                                 enum hc_alike alike, int *i)
 {
     while (*i < all->set_count) {
-        const struct hc_call_formats *set = &all->set[(*i)++];
-        if (set->taken && set->refused)
+        const struct hc_alike_calls *set = &all->set[(*i)++];
+        if (set->alike == alike && set->taken && set->refused && set->why)
             return set;
     }
     return NULL;
 }
 
+struct hc_result hc_omissions_by_value(struct hc_omissions *all, const struct hc_alike_calls *set,
+                                       uint64_t seed)
+{
+    struct hc_omission *row = row_of(all, set->backend, set->refuser->name);
+    if (row && row->count[HC_OMITTED_REFUSED] > 0)
+        row->count[HC_OMITTED_REFUSED]--;
+    struct hc_result result = {.what = set->refuser,
+                               .beside = set->taker == set->refuser ? NULL : set->taker,
+                               .backend = set->backend,
+                               .verdict = HC_FAIL,
+                               .checked = 1,
+                               .wrong = 1,
+                               .error = 1,
+                               .unit = "claims",
+                               .seed = seed,
+                               .implementation = (double)NAN,
+                               .line = (double)NAN,
+                               .format = (double)NAN};
+    (void)snprintf(result.note, sizeof result.note,
+                   "refuses inputs by their values: %s has a call that differs in nothing else, "
+                   "and it was taken; the refusal: %s",
+                   set->taker->name, set->why);
+    return result;
+}
+
 void hc_omissions_free(struct hc_omissions *all)
 {
     free(all->row);
+    for (int i = 0; i < all->set_count; i++)
+        free(all->set[i].why);
     free(all->set);
+    free(all->place);
     *all = (struct hc_omissions){.count = 0};
 }

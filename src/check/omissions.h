@@ -27,23 +27,34 @@ struct hc_omission {
     char first[HC_OMITTED_KINDS][HC_LONGEST_NAME + 1]; /* the name of its case */
 };
 
-/* Calls of one op on tensors of the same formats. */
-struct hc_call_formats {
+/* In what calls are alike. A kernel may take some formats and refuse others, and some shapes or
+   parameters. Calls that differ in nothing but the numbers in their tensors it must take or refuse
+   together: one that looks at the numbers first may refuse whatever it would get wrong. */
+enum hc_alike {
+    HC_ALIKE_FORMATS,     /* op and formats */
+    HC_ALIKE_BUT_NUMBERS, /* op, formats, shapes, parameters, and which tensors are one */
+};
+
+struct hc_alike_calls {
     const char *backend;
+    enum hc_alike alike;
     uint64_t key;
     int64_t taken;
     int64_t refused;
-    char why[320]; /* of the first refusal */
+    const struct hc_case *taker;   /* the first case by name with a call that was taken, or NULL */
+    const struct hc_case *refuser; /* and with one that was refused */
+    char *why;                     /* of that refusal, or NULL */
 };
 
 struct hc_omissions {
     struct hc_omission *row;
     int count;
     int room;
-    struct hc_call_formats *set;
+    struct hc_alike_calls *set;
     int set_count;
     int set_room;
-    bool lost; /* there was no memory to count one */
+    int *place; /* by the hash of a set's key: its number + 1, or 0; twice set_room of them */
+    bool lost;  /* there was no memory to count one */
 };
 
 /* Counts a case that was left out. */
@@ -53,12 +64,12 @@ void hc_omissions_add(struct hc_omissions *all, const struct hc_result *result,
 /* Adds what another process has counted of the same run. The reasons are those of the first cases,
    by name. */
 void hc_omissions_join(struct hc_omissions *all, const struct hc_omission *omission);
-void hc_omissions_join_calls(struct hc_omissions *all, const struct hc_call_formats *set);
+void hc_omissions_join_calls(struct hc_omissions *all, const struct hc_alike_calls *set);
 
-/* Counts a call that a partial backend's kernel took or refused. Several threads may do so at
-   once. */
-void hc_omissions_call(struct hc_omissions *all, const char *backend, const struct hc_call *call,
-                       bool taken);
+/* Counts a call that a backend's kernel took or refused in a case. Several threads may do
+   so at once. */
+void hc_omissions_call(struct hc_omissions *all, const char *backend, const struct hc_case *what,
+                       const struct hc_call *call, bool taken);
 
 /* Sets the verdict of a case that passed without a call of the program that is judged; does nothing
    on a backend whose own calls are not counted. */
@@ -72,10 +83,16 @@ void hc_omission_counts(const struct hc_omission *omission, char *text, size_t s
 const char *hc_omission_why(const struct hc_omission *omission);
 int hc_omissions_count(const struct hc_omissions *all, const char *backend);
 
-/* The next set of formats, from *i on, of which some calls were taken and others refused; NULL if
-   there are no more. A partial backend says by its kernels which formats it takes; a call in those
-   that it refuses for another reason is worth a look. */
-const struct hc_call_formats *hc_omissions_fickle(const struct hc_omissions *all, int *i);
+/* The next set of such calls, from *i on, of which some were taken and others refused; NULL if there
+   are no more. A partial backend says by its kernels which formats it takes; a call in those that
+   it refuses for another reason is worth a look. */
+const struct hc_alike_calls *hc_omissions_fickle(const struct hc_omissions *all,
+                                                 enum hc_alike alike, int *i);
+
+/* The result of the case that was refused, where a kernel refuses calls by their numbers: a FAIL.
+   `set` is of HC_ALIKE_BUT_NUMBERS, and fickle. The case is no longer counted as left out. */
+struct hc_result hc_omissions_by_value(struct hc_omissions *all, const struct hc_alike_calls *set,
+                                       uint64_t seed);
 
 void hc_omissions_free(struct hc_omissions *all);
 

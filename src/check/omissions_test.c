@@ -3,6 +3,7 @@
 #include "check/omissions.h"
 
 #include <criterion/criterion.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -21,6 +22,24 @@ static enum hc_status short_only(struct hc_queue *queue, const struct hc_call *c
     return hc_backend_by_name("exact")->kernel[call->op](queue, call);
 }
 
+/* Refuses what holds a NaN, an infinity or a subnormal, and the zeros with which that is found
+   out. */
+static enum hc_status ordinary_only(struct hc_queue *queue, const struct hc_call *call)
+{
+    bool zeros = true;
+    bool special = false;
+    double least = ldexp(1, hc_formats[call->in[HC_FIRST].format].emin);
+    for (int i = 0; i < hc_ops[call->op].inputs; i++)
+        for (int64_t k = 0; k < hc_tensor_count(&call->in[i]); k++) {
+            double x = fabs(hc_tensor_get(&call->in[i], k));
+            zeros &= x == 0;
+            special |= !(x < INFINITY) || (x > 0 && x < least);
+        }
+    if (zeros || special)
+        return hc_fail(HC_UNSUPPORTED, "%s is busy", hc_ops[call->op].name);
+    return hc_backend_by_name("exact")->kernel[call->op](queue, call);
+}
+
 static enum hc_status half_only(struct hc_queue *queue, const struct hc_call *call)
 {
     if (call->in[HC_FIRST].format != HC_FP16)
@@ -28,10 +47,20 @@ static enum hc_status half_only(struct hc_queue *queue, const struct hc_call *ca
     return hc_backend_by_name("exact")->kernel[call->op](queue, call);
 }
 
+static enum hc_status full_only(struct hc_queue *queue, const struct hc_call *call)
+{
+    if (call->in[HC_FIRST].format != HC_FP32)
+        return hc_fail(HC_UNSUPPORTED, "%s is for fp32", hc_ops[call->op].name);
+    return hc_backend_by_name("exact")->kernel[call->op](queue, call);
+}
+
+static const char *const *must_be_taken;
+
 static bool keep(const struct hc_result *result, void *context)
 {
     (void)context;
-    cr_expect_eq(result->verdict, HC_PASS, "%s: %s", result->what->name, result->note);
+    cr_expect(result->verdict == HC_PASS || must_be_taken, "%s: %s", result->what->name,
+              result->note);
     hc_rows_add(&rows, result, &options, NULL);
     return true;
 }
@@ -54,6 +83,8 @@ static int run_with(hc_kernel *add)
                                       .case_count = table->count,
                                       .patterns = patterns,
                                       .pattern_count = 2,
+                                      .required = must_be_taken,
+                                      .required_count = must_be_taken ? 1 : 0,
                                       .backends = backends,
                                       .backend_count = 1,
                                       .level = HC_STANDARD,
@@ -79,7 +110,7 @@ Test(omissions, every_case_is_a_result_or_is_counted)
     cr_assert_eq(rows.count + hc_omission_total(o), length);
     cr_assert_eq(hc_omissions_count(&rows.omissions, "some"), hc_omission_total(o));
     cr_assert_eq(hc_omissions_count(&rows.omissions, "other"), 0);
-    cr_assert_null(hc_omissions_fickle(&rows.omissions, &i));
+    cr_assert_null(hc_omissions_fickle(&rows.omissions, HC_ALIKE_FORMATS, &i));
     hc_rows_free(&rows);
 }
 
@@ -87,10 +118,52 @@ Test(omissions, a_kernel_that_refuses_what_it_takes_elsewhere_is_seen)
 {
     int i = 0;
     (void)run_with(short_only);
-    const struct hc_call_formats *set = hc_omissions_fickle(&rows.omissions, &i);
+    const struct hc_alike_calls *set = hc_omissions_fickle(&rows.omissions, HC_ALIKE_FORMATS, &i);
     cr_assert_not_null(set);
     cr_assert(set->taken > 0 && set->refused > 0);
     cr_assert_str_eq(set->why, "add is too long");
+    hc_rows_free(&rows);
+}
+
+Test(omissions, a_kernel_that_refuses_by_the_numbers_fails_whatever_it_does_with_zeros)
+{
+    int first;
+    int length = run_with(ordinary_only);
+    int passed = rows.count;
+    int left_out = hc_omissions_count(&rows.omissions, "some");
+    cr_assert_eq(passed + left_out, length);
+    cr_assert_eq(hc_rows_refuse(&rows, &options, NULL, &first), HC_OK);
+    cr_assert_eq(first, passed);
+    cr_assert_geq(rows.count - first, 3);
+    cr_assert_eq(rows.count + hc_omissions_count(&rows.omissions, "some"), length);
+    for (int i = first; i < rows.count; i++) {
+        const struct hc_row *row = &rows.row[i];
+        char repro[320];
+        cr_expect_eq(row->verdict, HC_FAIL, "%s", row->name);
+        cr_expect_not_null(strstr(row->note, "add is busy"), "%s", row->note);
+        cr_expect(strncmp(row->name, "op/add/", 7) == 0, "%s", row->name);
+        (void)snprintf(repro, sizeof repro, "halfcheck run %s op/add/", row->name);
+        cr_expect(strncmp(row->repro, repro, strlen(repro)) == 0, "%s", row->repro);
+    }
+    hc_rows_free(&rows);
+    (void)run_with(short_only);
+    cr_assert_eq(hc_rows_refuse(&rows, &options, NULL, &first), HC_OK);
+    cr_expect_eq(first, rows.count);
+    hc_rows_free(&rows);
+}
+
+Test(omissions, what_must_be_taken_fails_where_it_is_left_out)
+{
+    static const char *const required[] = {"op/add/fp16/*"};
+    must_be_taken = required;
+    int length = run_with(full_only);
+    int failed = hc_rows_count(&rows, HC_FAIL);
+    cr_expect_gt(failed, 10);
+    for (int i = 0; i < rows.count; i++)
+        cr_expect_eq(rows.row[i].verdict == HC_FAIL,
+                     strncmp(rows.row[i].name, "op/add/fp16/", 12) == 0, "%s", rows.row[i].name);
+    cr_expect_eq(rows.count + hc_omissions_count(&rows.omissions, "some"), length);
+    must_be_taken = NULL;
     hc_rows_free(&rows);
 }
 

@@ -187,8 +187,9 @@ enum hc_status hc_do(struct hc_check *check, const struct hc_call *call)
     }
     bool kernel = status == HC_OK || (status == HC_UNSUPPORTED && !check->order_stated &&
                                       hc_backend_has(check->backend, call) == HC_OK);
-    if (kernel && check->omissions && check->backend->partial)
-        hc_omissions_call(check->omissions, check->backend->name, call, status == HC_OK);
+    if (kernel && check->omissions)
+        hc_omissions_call(check->omissions, check->backend->name, check->what, call,
+                          status == HC_OK);
     check->refused |= kernel && status == HC_UNSUPPORTED;
     check->lacks_fp64 |= !check->backend->fp64 && hc_call_fp64(call);
     (void)hc_check_ok(check, status);

@@ -23,6 +23,9 @@ struct hc_run_options {
     int case_count;
     const char *const *patterns; /* over case names, as in hc_matches; none: all */
     int pattern_count;
+    const char *const
+        *required; /* a case of such a name that is left out, or UNIMPLEMENTED, FAILs */
+    int required_count;
     const struct hc_backend *const *backends; /* those to run on */
     int backend_count;
     bool by_default; /* nobody named them: each runs its default_cases alone, if it states some */

@@ -121,16 +121,23 @@ static void one_nan(enum hc_format format, void *block, size_t bytes)
     }
 }
 
-/* The shape as numbers, then the data. A tensor that is absent is its format alone. */
+/* The shape as numbers. A tensor that is absent is its format alone. */
+static uint64_t add_shape(uint64_t state, const struct hc_tensor *t)
+{
+    state = fold(state, (uint64_t)t->format << 8 | (uint64_t)(t->data ? t->rank + 1 : 0));
+    for (int d = 0; t->data && d < t->rank; d++)
+        state = fold(state, (uint64_t)t->shape[d]);
+    return state;
+}
+
+/* The shape, then the data. */
 static uint64_t add_tensor(uint64_t state, const struct hc_tensor *t)
 {
     uint64_t block[WORDS];
     const unsigned char *at = t->data;
-    state = fold(state, (uint64_t)t->format << 8 | (uint64_t)(t->data ? t->rank + 1 : 0));
+    state = add_shape(state, t);
     if (!t->data)
         return state;
-    for (int d = 0; d < t->rank; d++)
-        state = fold(state, (uint64_t)t->shape[d]);
     size_t count = hc_tensor_bytes(t);
     for (size_t done = 0; done < count; done += BLOCK) {
         size_t n = count - done < BLOCK ? count - done : BLOCK;
@@ -152,12 +159,31 @@ static uint64_t add_params(uint64_t state, const struct hc_call *call)
     return state;
 }
 
-uint64_t hc_digest_inputs(const struct hc_call *call)
+static uint64_t begin(const struct hc_call *call)
 {
     const char *name = hc_ops[call->op].name;
     (void)pthread_once(&key_once, make_key);
-    uint64_t state = hc_digest_bytes(0, name, strlen(name));
-    state = add_params(state, call);
+    return add_params(hc_digest_bytes(0, name, strlen(name)), call);
+}
+
+uint64_t hc_digest_form(const struct hc_call *call)
+{
+    const struct hc_op_info *op = &hc_ops[call->op];
+    uint64_t state = begin(call);
+    for (int i = 0; i < op->inputs; i++)
+        state = add_shape(state, &call->in[i]);
+    for (int o = 0; o < op->outputs; o++) {
+        int same = 0; /* the first input that this output overwrites */
+        while (same < op->inputs && call->in[same].data != call->out[o].data)
+            same++;
+        state = fold(add_shape(state, &call->out[o]), (uint64_t)same);
+    }
+    return state;
+}
+
+uint64_t hc_digest_inputs(const struct hc_call *call)
+{
+    uint64_t state = begin(call);
     for (int i = 0; i < hc_ops[call->op].inputs; i++)
         state = add_tensor(state, &call->in[i]);
     return state;

@@ -46,6 +46,8 @@ static size_t repro(char *line, size_t size, const struct hc_result *result,
 {
     char word[8192];
     size_t n = append(line, size, 0, "halfcheck run %s", result->what->name);
+    if (result->beside)
+        n = append(line, size, n, " %s", result->beside->name);
     if (!result->what->once && !fault) { /* a fault has its own backend */
         (void)hc_text_shell(word, sizeof word, spelling(result, options));
         n = append(line, size, n, " --backend %s", word);
@@ -97,6 +99,48 @@ enum hc_status hc_rows_add(struct hc_rows *rows, const struct hc_result *result,
     rows->text[rows->count] = text;
     rows->count++;
     return HC_OK;
+}
+
+/* The row of the case on the backend, or -1. */
+static int find(const struct hc_rows *rows, const char *name, const char *backend)
+{
+    for (int i = rows->count - 1; i >= 0; i--)
+        if (strcmp(rows->row[i].name, name) == 0 && strcmp(rows->row[i].backend, backend) == 0)
+            return i;
+    return -1;
+}
+
+static void drop(struct hc_rows *rows, int i)
+{
+    struct hc_row *row = &rows->row[i];
+    json_decref(row->pictures);
+    json_decref(row->spread);
+    json_decref(row->exhibits);
+    free(rows->text[i]);
+    size_t behind = (size_t)(--rows->count - i);
+    memmove(row, row + 1, behind * sizeof *row);
+    memmove(&rows->text[i], &rows->text[i + 1], behind * sizeof *rows->text);
+}
+
+enum hc_status hc_rows_refuse(struct hc_rows *rows, const struct hc_run_options *options,
+                              const char *fault, int *first)
+{
+    enum hc_status status = HC_OK;
+    *first = rows->count;
+    const struct hc_alike_calls *set;
+    for (int i = 0; status == HC_OK && (set = hc_omissions_fickle(
+                                            &rows->omissions, HC_ALIKE_BUT_NUMBERS, &i)) != NULL;) {
+        int old = find(rows, set->refuser->name, set->backend);
+        if (old >= 0 && rows->row[old].verdict == HC_FAIL)
+            continue;
+        if (old >= 0) {
+            drop(rows, old);
+            --*first;
+        }
+        const struct hc_result result = hc_omissions_by_value(&rows->omissions, set, options->seed);
+        status = hc_rows_add(rows, &result, options, fault);
+    }
+    return status;
 }
 
 /* The next text behind *at, copied there; *at moves behind it. */

@@ -19,6 +19,12 @@ struct hc_rows {
 enum hc_status hc_rows_add(struct hc_rows *rows, const struct hc_result *result,
                            const struct hc_run_options *options, const char *fault);
 
+/* Adds, at the end, the results of cases that a kernel refused by the numbers in their tensors;
+   what such a case had before goes. *first becomes the number of the first of them.
+   HC_NO_MEMORY. */
+enum hc_status hc_rows_refuse(struct hc_rows *rows, const struct hc_run_options *options,
+                              const char *fault, int *first);
+
 /* Adds a row of a record that was read, with copies of all that it points to. HC_NO_MEMORY. */
 enum hc_status hc_rows_take(struct hc_rows *rows, const struct hc_row *row);
 void hc_rows_free(struct hc_rows *rows);

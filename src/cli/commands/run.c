@@ -48,6 +48,11 @@ static int add_case_options(struct hc_run_command *s, struct hc_option *options)
          .most = HC_MAX_WORKERS,
          .help = "cases that run at the same time on the CPU (default: one for each core that\n"
                  "the process may use, or one with --fault); the results do not depend on it"},
+        {.name = "require",
+         .value = "PATTERN",
+         .words = &set->required,
+         .help = "fail chosen cases of such names if the backend has no kernel for them or\n"
+                 "refuses them, which leaves them out otherwise; may be repeated"},
         {.name = "shard",
          .value = "I/N",
          .text = &set->shard,
@@ -126,6 +131,8 @@ static enum hc_status run_cases(struct hc_run_command *s)
         status = s->status;
     hc_table_quiet(&s->table);
     status = hc_run_share_end(s, status);
+    if (status == HC_OK && hc_ranks_speaks())
+        status = hc_run_command_refuse(s);
     if (status == HC_OK && s->started == 0 && !s->options.share)
         hc_run_begins(s);
     return status;
@@ -135,9 +142,9 @@ static enum hc_status run_cases(struct hc_run_command *s)
 static int conclude(struct hc_run_command *s)
 {
     for (int i = 0; s->settings.tap && i < s->rows.omissions.count; i++)
-        hc_tap_omission(stdout, s->rows.count + i + 1, &s->rows.omissions.row[i]);
+        hc_tap_omission(stdout, ++s->tests, &s->rows.omissions.row[i]);
     if (s->settings.tap)
-        hc_tap_plan(stdout, s->rows.count + s->rows.omissions.count);
+        hc_tap_plan(stdout, s->tests);
     hc_table_summary(&s->table, &s->rows, &s->options);
     enum hc_status written = hc_run_command_write(s);
     int status = written == HC_OK ? hc_run_command_status(s) : hc_complain_message();
@@ -182,9 +189,11 @@ const struct hc_command hc_command_run = {
             "the GPU's kernels on the CPU, slowly, and only if it is named.\n\n"
             "A partial backend has only some of the ops. Cases that need another op are left out\n"
             "there, and counted by component in the table and in the record; calls that its\n"
-            "kernels refused are counted apart. With --strict, a kernel that refuses calls in\n"
-            "formats that it takes elsewhere fails. A backend on which every case was left out\n"
-            "always fails.\n\n"
+            "kernels refused are counted apart. --require PATTERN says what must not be left\n"
+            "out. A kernel that refuses a call and takes another that differs in nothing but the\n"
+            "numbers in its tensors fails; with --strict, so does one that refuses calls in\n"
+            "formats that it takes elsewhere. A backend on which every case was left out always\n"
+            "fails.\n\n"
             "Under mpirun or srun all ranks share the cases. When they are done, rank 0 prints\n"
             "and writes what one process would.\n\n"
             "verdicts: PASS; FAIL; SKIPPED (cannot run here: no GPU, no data); UNIMPLEMENTED (the\n"

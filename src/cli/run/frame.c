@@ -89,8 +89,12 @@ void hc_run_begins(const struct hc_run_command *s)
 static void next_of(const struct hc_run_command *s, const struct hc_row *row, const char *why)
 {
     static const char run[] = "halfcheck run ";
+    size_t name = row ? strlen(row->name) : 0;
     if (!row || s->settings.fault || strncmp(row->repro, run, sizeof run - 1) != 0)
         return;
+    const char *behind = row->repro + sizeof run - 1 + name;
+    if (*behind == ' ' && behind[1] != '-')
+        return; /* `explain` tells one case */
     hc_colour_print(s->out, HC_COLOUR_DIM, "next: halfcheck explain %s  # %s",
                     row->repro + sizeof run - 1, why);
     (void)fputc('\n', s->out);
@@ -119,6 +123,7 @@ static void print_next(const struct hc_run_command *s, int status)
     }
 }
 
+/* What did not pass, and what made no result: a PASS is worth only what has run. */
 static void count_others(const struct hc_rows *rows, struct hc_lines *t)
 {
     static const enum hc_verdict others[] = {HC_SKIPPED, HC_UNIMPLEMENTED, HC_MISTRUSTED};
@@ -127,6 +132,9 @@ static void count_others(const struct hc_rows *rows, struct hc_lines *t)
         if (count)
             hc_lines_add(t, "; %d %s", count, hc_verdict_names[others[i]]);
     }
+    int left_out = hc_omissions_count(&rows->omissions, NULL);
+    if (left_out)
+        hc_lines_add(t, "; %d cases left out", left_out);
 }
 
 static void give_reason(const struct hc_run_command *s, int status, bool kept, struct hc_lines *t)

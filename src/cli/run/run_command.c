@@ -14,6 +14,7 @@
 #include "cli/run/outside.h"
 #include "cli/run/shard.h"
 #include "cli/run/share.h"
+#include "cli/run/shared_rows.h"
 #include "cli/stop.h"
 #include "op/output.h"
 #include "op/typed.h"
@@ -33,7 +34,7 @@ void hc_run_command_print(struct hc_run_command *s, int number)
     const struct hc_row *row = &s->rows.row[number];
     hc_table_row(&s->table, row);
     if (s->settings.tap)
-        hc_tap_row(stdout, number + 1, row, s->settings.strict);
+        hc_tap_row(stdout, ++s->tests, row, s->settings.strict);
 }
 
 static bool report(const struct hc_result *result, void *context)
@@ -47,6 +48,16 @@ static bool report(const struct hc_result *result, void *context)
     else
         hc_run_command_print(s, s->rows.count - 1);
     return hc_stop_signal() == 0;
+}
+
+enum hc_status hc_run_command_refuse(struct hc_run_command *s)
+{
+    int first;
+    enum hc_status status = hc_rows_refuse(&s->rows, &s->options, s->settings.fault, &first);
+    bool any = first < s->rows.count;
+    for (int i = first; i < s->rows.count && status == HC_OK; i++)
+        hc_run_command_print(s, i);
+    return status == HC_OK && any ? hc_shared_rows_order(s) : status;
 }
 
 static void closing(const struct hc_backend *backend, struct hc_queue *queue, void *context)
@@ -177,6 +188,8 @@ enum hc_status hc_run_command_prepare(struct hc_run_command *s)
         status = prepare_files(s);
     s->options.seconds = seconds;
     s->options.level = (enum hc_level)set->level;
+    s->options.required = set->required.word;
+    s->options.required_count = set->required.count;
     s->options.order = hc_backend_order(&set->backends);
     s->options.fallback = set->backends.fallback;
     s->options.backends = s->backends;

@@ -15,8 +15,9 @@ struct hc_run_settings {
     const char *json;
     const char *junit;
     const char *fault;
-    const char *shard; /* "3/16" */
-    const char *times; /* a record that says how long the cases take */
+    const char *shard;        /* "3/16" */
+    struct hc_words required; /* patterns of what must be taken */
+    const char *times;        /* a record that says how long the cases take */
     int level;
     bool tap;
     bool strict;
@@ -39,6 +40,7 @@ struct hc_run_command {
     json_t *fingerprints;  /* by backend and format: "cuda fp16" (cli/run/fingerprints.h) */
     int length;            /* how many results there will be, of all ranks */
     int started;           /* how often a case was started on a backend */
+    int tests;             /* how many lines of TAP were printed */
     int signal;            /* that stopped another rank, or 0 */
     enum hc_status status; /* not HC_OK: a result could not be kept */
 };
@@ -49,6 +51,10 @@ enum hc_status hc_run_command_prepare(struct hc_run_command *run);
 
 /* From now on a crash says in a line in which case it was, and ends with status 2. */
 void hc_run_tell_crashes(const struct hc_run_command *run);
+
+/* Fails the cases that a kernel refused by the numbers in their tensors, which is known only when
+   all have run, and prints them. HC_NO_MEMORY. */
+enum hc_status hc_run_command_refuse(struct hc_run_command *run);
 
 /* Prints a result, as a line of the table or of TAP. */
 void hc_run_command_print(struct hc_run_command *run, int number);

@@ -36,7 +36,8 @@ int hc_run_command_status(const struct hc_run_command *s)
     if (bad)
         return hc_complain("%d of %d cases ended with an error", bad, rows->count);
     int first = 0;
-    const struct hc_call_formats *fickle = hc_omissions_fickle(&rows->omissions, &first);
+    const struct hc_alike_calls *fickle =
+        hc_omissions_fickle(&rows->omissions, HC_ALIKE_FORMATS, &first);
     if (s->settings.strict && fickle) {
         (void)hc_complain("%s refused %lld calls in formats that it accepts elsewhere: %s",
                           fickle->backend, (long long)fickle->refused, fickle->why);

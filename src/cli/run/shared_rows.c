@@ -36,11 +36,14 @@ static json_t *calls_json(const struct hc_omissions *all)
 {
     json_t *list = json_array();
     for (int i = 0; i < all->set_count; i++) {
-        const struct hc_call_formats *set = &all->set[i];
+        const struct hc_alike_calls *set = &all->set[i];
         (void)json_array_append_new(
-            list, json_pack("{s:s, s:o, s:I, s:I, s:o}", "backend", set->backend, "key",
-                            json_sprintf("%016" PRIx64, set->key), "taken", (json_int_t)set->taken,
-                            "refused", (json_int_t)set->refused, "why", hc_json_text(set->why)));
+            list, json_pack("{s:s, s:i, s:o, s:I, s:I, s:o, s:s*, s:s*}", "backend", set->backend,
+                            "alike", (int)set->alike, "key", json_sprintf("%016" PRIx64, set->key),
+                            "taken", (json_int_t)set->taken, "refused", (json_int_t)set->refused,
+                            "why", hc_json_text(set->why ? set->why : ""), "taker",
+                            set->taker ? set->taker->name : NULL, "refuser",
+                            set->refuser ? set->refuser->name : NULL));
     }
     return list;
 }
@@ -96,16 +99,39 @@ static void join_omissions(struct hc_run_command *s, const json_t *list)
     }
 }
 
+static int by_case_name(const void *name, const void *element)
+{
+    return strcmp(name, (*(const struct hc_case *const *)element)->name);
+}
+
+/* The run's case of that name, or NULL. */
+static const struct hc_case *case_of(const struct hc_run_command *s, const json_t *name)
+{
+    const char *text = json_string_value(name);
+    const struct hc_case *const *found =
+        text && s->options.case_count
+            ? bsearch(text, s->options.cases, (size_t)s->options.case_count,
+                      sizeof(const struct hc_case *), by_case_name)
+            : NULL;
+    return found ? *found : NULL;
+}
+
 static void join_calls(struct hc_run_command *s, const json_t *list)
 {
     for (size_t i = 0; i < json_array_size(list); i++) {
         const json_t *o = json_array_get(list, i);
         const char *key = json_string_value(json_object_get(o, "key"));
-        struct hc_call_formats set = {.backend = backend_of(s, o),
-                                      .key = key ? strtoull(key, NULL, 16) : 0,
-                                      .taken = json_integer_value(json_object_get(o, "taken")),
-                                      .refused = json_integer_value(json_object_get(o, "refused"))};
-        copy(set.why, sizeof set.why, json_object_get(o, "why"));
+        char why[320];
+        struct hc_alike_calls set = {
+            .backend = backend_of(s, o),
+            .alike = (enum hc_alike)json_integer_value(json_object_get(o, "alike")),
+            .key = key ? strtoull(key, NULL, 16) : 0,
+            .taken = json_integer_value(json_object_get(o, "taken")),
+            .refused = json_integer_value(json_object_get(o, "refused")),
+            .taker = case_of(s, json_object_get(o, "taker")),
+            .refuser = case_of(s, json_object_get(o, "refuser")),
+            .why = why};
+        copy(why, sizeof why, json_object_get(o, "why"));
         if (set.backend)
             hc_omissions_join_calls(&s->rows.omissions, &set);
     }

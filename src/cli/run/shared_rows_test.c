@@ -108,9 +108,9 @@ Test(shared_rows, count_what_each_rank_left_out_and_keep_the_first_reason)
     omit(&other, "b/one", "exact", "the first", HC_OMITTED_ABSENT);
     omit(&other, "b/one", "host", "on host", HC_OMITTED_ORDER);
     omit(&other, "a/one", "exact", "of a", HC_OMITTED_UNASKED);
-    const struct hc_call_formats taken = {.backend = "host", .key = 9, .taken = 2};
-    const struct hc_call_formats refused = {
-        .backend = "host", .key = 9, .refused = 3, .why = "not so"};
+    const struct hc_alike_calls taken = {.backend = "host", .key = 9, .taken = 2};
+    char why[] = "not so";
+    const struct hc_alike_calls refused = {.backend = "host", .key = 9, .refused = 3, .why = why};
     hc_omissions_join_calls(&s.rows.omissions, &taken);
     hc_omissions_join_calls(&other.rows.omissions, &refused);
     cr_assert_eq(hc_shared_rows_text(&other, &text), HC_OK);
@@ -130,7 +130,7 @@ Test(shared_rows, count_what_each_rank_left_out_and_keep_the_first_reason)
     }
     cr_expect_eq(all->row[1].count[HC_OMITTED_ABSENT], 2);
     int first = 0;
-    const struct hc_call_formats *fickle = hc_omissions_fickle(all, &first);
+    const struct hc_alike_calls *fickle = hc_omissions_fickle(all, HC_ALIKE_FORMATS, &first);
     cr_assert_not_null(fickle);
     cr_expect_eq(fickle->taken, 2);
     cr_expect_eq(fickle->refused, 3);

@@ -47,7 +47,7 @@ static void print_reasons(FILE *out, const struct hc_rows *rows, bool narrow)
    explains. */
 static void print_omissions(FILE *out, const struct hc_omissions *all)
 {
-    const struct hc_call_formats *set;
+    const struct hc_alike_calls *set;
     for (int i = 0; i < all->count; i++) {
         const struct hc_omission *o = &all->row[i];
         char counts[96];
@@ -56,7 +56,7 @@ static void print_omissions(FILE *out, const struct hc_omissions *all)
         (void)snprintf(cases, sizeof cases, "%s: %s", o->component, counts);
         hc_print_reason(out, "left out", cases, o->backend, hc_omission_why(o));
     }
-    for (int i = 0; (set = hc_omissions_fickle(all, &i)) != NULL;)
+    for (int i = 0; (set = hc_omissions_fickle(all, HC_ALIKE_FORMATS, &i)) != NULL;)
         (void)fprintf(
             out,
             "%-13s  %lld calls on %s, in formats in which it accepted %lld others; the first: %s\n",
