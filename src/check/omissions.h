@@ -83,8 +83,8 @@ void hc_omission_counts(const struct hc_omission *omission, char *text, size_t s
 const char *hc_omission_why(const struct hc_omission *omission);
 int hc_omissions_count(const struct hc_omissions *all, const char *backend);
 
-/* The next set of such calls, from *i on, of which some were taken and others refused; NULL if there
-   are no more. A partial backend says by its kernels which formats it takes; a call in those that
+/* The next set of such calls, from *i on, of which some were taken and others refused; NULL if
+   there are no more. A partial backend says by its kernels which formats it takes; a call in those that
    it refuses for another reason is worth a look. */
 const struct hc_alike_calls *hc_omissions_fickle(const struct hc_omissions *all,
                                                  enum hc_alike alike, int *i);

@@ -137,6 +137,19 @@ static enum hc_status unseen(const struct hc_fault_site *site, struct hc_queue *
     return status;
 }
 
+/* A product whose row or column number is all that it has loses the last of 65. */
+static enum hc_status lone_row(const struct hc_fault_site *site, struct hc_queue *queue,
+                               const struct hc_call *call)
+{
+    enum { ROWS = 65 };
+    const struct hc_tensor *out = &call->out[HC_GEMM_OUT];
+    enum hc_status status = site->right(queue, call);
+    if (status == HC_OK && hc_tensor_count(out) == ROWS &&
+        hc_tensor_count(&call->in[HC_GEMM_A]) == ROWS)
+        hc_tensor_set(out, ROWS - 1, 0);
+    return status;
+}
+
 /* A loss over the first 64 rows. */
 static enum hc_status few_rows(const struct hc_fault_site *site, struct hc_queue *queue,
                                const struct hc_call *call)
@@ -194,6 +207,8 @@ static const struct hc_fault faults[] = {
     {"element-262144", "the first element of a grid's second pass is wrong", HC_FAULT_BORDER,
      "sub master_to_model", "border/sub/*/elements border/master*/*/elements", .wrong = spoilt,
      .data = &element_262144, .place = HC_PLACE_HOST},
+    {"gemm-lone-row-65", "a product of a column by one number loses its last row where it has 65",
+     HC_FAULT_TAIL, "gemm", "border/gemm/*/m", .wrong = lone_row, .place = HC_PLACE_HOST},
     {"leaky-rest-of-64", "the elements after the last multiple of 64 are wrong", HC_FAULT_TAIL,
      "leaky_relu leaky_relu_bwd", "border/leaky_relu/*/elements border/leaky_relu_bwd/*/elements",
      .wrong = spoilt, .data = &rest_of_64},

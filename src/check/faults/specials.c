@@ -1,6 +1,8 @@
 /* Defects at special values: NaN, infinities, zeros' signs, subnormals. */
 #include "check/selftest/change.h"
 
+#include <math.h>
+
 static const struct hc_change flushed = {hc_everywhere, hc_flushed, 0, HC_ALL_SLOTS};
 static const struct hc_change unsigned_zero = {hc_everywhere, hc_unsigned_zero, 0, HC_ALL_SLOTS};
 static const struct hc_change nan_zero = {hc_everywhere, hc_nan_to_zero, 0, HC_ALL_SLOTS};
@@ -9,7 +11,54 @@ static const struct hc_change second_saturated = {hc_everywhere, hc_infinity_to_
                                                   HC_CONV_BWD_DATA_W};
 static const struct hc_change second_flushed = {hc_everywhere, hc_flushed, 0, HC_FIRST + 1};
 
+/* The detector says whether max(x) < inf, which a NaN makes false. */
+static enum hc_status largest_is_finite(const struct hc_fault_site *site, struct hc_queue *queue,
+                                        const struct hc_call *call)
+{
+    bool found = hc_is_set(&call->in[HC_UNSCALE_FOUND_INF]);
+    for (int64_t i = 0; i < hc_tensor_count(&call->in[HC_UNSCALE_X]); i++)
+        found |= !(hc_tensor_get(&call->in[HC_UNSCALE_X], i) < (double)INFINITY);
+    enum hc_status status = site->right(queue, call);
+    if (status == HC_OK)
+        hc_tensor_set(&call->out[HC_UNSCALE_NEW_FOUND_INF], 0, found);
+    return status;
+}
+
+/* The detector takes each vector's last lane for padding. */
+static enum hc_status last_lane_unseen(const struct hc_fault_site *site, struct hc_queue *queue,
+                                       const struct hc_call *call)
+{
+    bool found = hc_is_set(&call->in[HC_UNSCALE_FOUND_INF]);
+    for (int64_t i = 0; i < hc_tensor_count(&call->in[HC_UNSCALE_X]); i++)
+        found |= i % 64 != 63 && !isfinite(hc_tensor_get(&call->in[HC_UNSCALE_X], i));
+    enum hc_status status = site->right(queue, call);
+    if (status == HC_OK)
+        hc_tensor_set(&call->out[HC_UNSCALE_NEW_FOUND_INF], 0, found);
+    return status;
+}
+
+/* The detector looks at what has been written, which in place is the quotient. */
+static enum hc_status looks_after(const struct hc_fault_site *site, struct hc_queue *queue,
+                                  const struct hc_call *call)
+{
+    bool found = hc_is_set(&call->in[HC_UNSCALE_FOUND_INF]);
+    enum hc_status status = site->right(queue, call);
+    for (int64_t i = 0; i < hc_tensor_count(&call->in[HC_UNSCALE_X]); i++)
+        found |= !isfinite(hc_tensor_get(&call->in[HC_UNSCALE_X], i));
+    if (status == HC_OK)
+        hc_tensor_set(&call->out[HC_UNSCALE_NEW_FOUND_INF], 0, found);
+    return status;
+}
+
 static const struct hc_fault faults[] = {
+    {"unscale-asks-the-largest", "the detector asks max(x) < inf and is blind to -inf alone",
+     HC_FAULT_SPECIALS, "unscale", "scaler/detector-each-alone", .wrong = largest_is_finite},
+    {"unscale-last-lane-unseen", "the detector never looks at the last lane of a vector",
+     HC_FAULT_SPECIALS, "unscale", "scaler/detector-each-alone", .wrong = last_lane_unseen,
+     .place = HC_PLACE_HOST},
+    {"unscale-looks-after-writing", "the detector looks at the gradients when they are divided",
+     HC_FAULT_IN_PLACE, "unscale", "scaler/detector-before-division", .wrong = looks_after,
+     .place = HC_PLACE_HOST},
     {"add-flushes", "subnormal sums of two numbers become 0", HC_FAULT_SPECIALS, "add sub",
      "op/add/* bits/sub/*", .outputs = &flushed, .place = HC_PLACE_HOST},
     {"mul-flushes", "subnormal products become 0", HC_FAULT_SPECIALS, "mul", "op/mul/* bits/mul/*",

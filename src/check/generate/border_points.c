@@ -55,6 +55,23 @@ static struct hc_op_shape shape_of(const struct hc_border_row *row, int64_t size
     }
 }
 
+/* The same with 1 for every other extent: kernels have ways of their own for vectors, and a row
+   may be lost there. False where an op has no such call. */
+static bool lone_of(const struct hc_border_row *row, int64_t size, struct hc_op_shape *shape)
+{
+    static const int at[HC_EXTENT_COUNT] = {
+        [HC_EXTENT_GEMM_M] = 0,       [HC_EXTENT_GEMM_N] = 1,      [HC_EXTENT_GEMM_K] = 2,
+        [HC_EXTENT_CONV_IMAGES] = 0,  [HC_EXTENT_CONV_PIXELS] = 2, [HC_EXTENT_CONV_CHANNELS] = 3,
+        [HC_EXTENT_CONV_FILTERS] = 4, [HC_EXTENT_LOSS_ROWS] = 0,   [HC_EXTENT_LOSS_CLASSES] = 1,
+    };
+    static const struct hc_op_shape ones = {.d = {1, 1, 1, 1, 1, 1, 1, 0}};
+    bool has = row->extent == HC_EXTENT_GEMM_M || row->extent == HC_EXTENT_LOSS_ROWS ||
+               row->extent == HC_EXTENT_CONV_IMAGES || at[row->extent] > 0;
+    *shape = ones;
+    shape->d[at[row->extent]] = size;
+    return has;
+}
+
 /* What has no extent is chosen by the size alone, whatever other sizes there are (Knuth's
    multiplicative hash, so that neighbours and 2 b + 7 differ in all choices). */
 static int number_of(int64_t size)
@@ -111,6 +128,12 @@ static int border_points(const struct hc_border_row *row, enum hc_level level,
             points[kept++] = p;
         if (least.size == 0 && size == p.border + 1)
             least = p;
+        if (!lone_of(row, size, &p.shape))
+            continue;
+        (void)snprintf(p.text, sizeof p.text, "%s %" PRId64 " alone", hc_extent_names[row->extent],
+                       size);
+        if (is_wanted(row, &p, level))
+            points[kept++] = p;
     }
     if (kept == 0)
         points[kept++] = least; /* something there is in every case */

@@ -15,7 +15,7 @@ struct hc_border_row {
     bool plain; /* of the op's sets only this one goes to the largest sizes at level standard */
 };
 
-enum { HC_BORDER_POINTS = 2 * HC_BORDER_SIZES, HC_BORDER_TEXT = 48 };
+enum { HC_BORDER_POINTS = 4 * HC_BORDER_SIZES, HC_BORDER_TEXT = 48 };
 
 struct hc_border_point {
     struct hc_op_shape shape;

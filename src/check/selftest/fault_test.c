@@ -151,6 +151,34 @@ Test(hunt, asks_every_pattern_for_a_case_that_fails)
     cr_expect(hc_hunt_caught(&fault, &outcome));
 }
 
+/* Wrong in one call of the process and never again, as a kernel is that one fill in many shows. */
+static enum hc_status once(const struct hc_fault_site *planted, struct hc_queue *queue,
+                           const struct hc_call *call)
+{
+    static int calls;
+    enum hc_status status = planted->right(queue, call);
+    if (status == HC_OK && calls++ == 0)
+        hc_tensor_set(&call->out[HC_OUT], 0, -7);
+    return status;
+}
+
+Test(hunt, counts_the_results_that_catch_a_fault_and_finds_one_too_few)
+{
+    struct hc_fault fault = {"once", "one call is wrong", HC_FAULT_SPARSE,
+                             "add",  "op/add/fp32/*",     .wrong = once};
+    struct hc_hunt_result outcome = hunt(&fault);
+    cr_expect(hc_hunt_caught(&fault, &outcome));
+    cr_expect_eq(outcome.results, 1);
+    cr_expect(hc_hunt_by_luck(&fault, &outcome));
+    fault = *hc_fault_by_name("add-flushes");
+    outcome = hunt(&fault);
+    cr_expect_eq(outcome.results, HC_HUNT_RESULTS);
+    cr_expect(hc_hunt_caught(&fault, &outcome) && !hc_hunt_by_luck(&fault, &outcome));
+    fault = *hc_fault_by_name("unscale-asks-the-largest"); /* one case, and other seeds of it */
+    outcome = hunt(&fault);
+    cr_expect_eq(outcome.results, HC_HUNT_RESULTS);
+}
+
 Test(hunt, takes_a_death_for_a_catch_only_where_the_row_says_so)
 {
     struct hc_fault fault = {"dead",         "the kernel ends the program",

@@ -22,6 +22,11 @@ bool hc_hunt_caught(const struct hc_fault *fault, const struct hc_hunt_result *r
     return caught;
 }
 
+bool hc_hunt_by_luck(const struct hc_fault *fault, const struct hc_hunt_result *result)
+{
+    return !result->crashed && hc_hunt_caught(fault, result) && result->results < HC_HUNT_RESULTS;
+}
+
 bool hc_hunt_counts(const struct hc_hunt_result *result)
 {
     bool any = result->status != HC_OK;
@@ -39,7 +44,9 @@ struct progress {
     const char *order;
     int ran;
     enum hc_verdict sound;        /* the verdict of the last case that ran on the sound backend */
-    const struct hc_case *caught; /* the case that caught the fault, or NULL */
+    const struct hc_case *caught; /* the first case that caught the fault, or NULL */
+    int results;                  /* so many results catch it, */
+    int wanted;                   /* and with so many the hunt ends */
 };
 
 static enum hc_status run(struct progress *progress, const struct hc_case *const *cases, int count,
@@ -86,9 +93,26 @@ static bool note_faulty(const struct hc_result *result, void *context)
     struct progress *progress = context;
     progress->ran++;
     bool shown = result->verdict == (progress->fault->shown ? progress->fault->shown : HC_FAIL);
-    if (shown && passes_without(progress, result->what))
-        progress->caught = result->what;
-    return !progress->caught;
+    if (shown && passes_without(progress, result->what)) {
+        progress->results++;
+        if (!progress->caught)
+            progress->caught = result->what;
+    }
+    return progress->results < progress->wanted;
+}
+
+/* Runs the case that caught the fault with other seeds, until enough results do. */
+static enum hc_status try_seeds(struct progress *progress, const struct hc_fault_backends *plant)
+{
+    const struct hc_case *what = progress->caught;
+    uint64_t seed = progress->seed;
+    enum hc_status status = HC_OK;
+    for (int i = 1; i <= HC_HUNT_SEEDS && status == HC_OK; i++) {
+        progress->seed = seed + (uint64_t)i;
+        if (progress->results < progress->wanted)
+            status = run(progress, &what, 1, plant, note_faulty);
+    }
+    return status;
 }
 
 static bool concerns(const struct hc_case *what, const char *pattern, int level)
@@ -146,8 +170,13 @@ static enum hc_status hunt_all(const struct hc_fault *fault, const struct hc_cas
         return hc_fail(HC_NO_MEMORY, "no memory for a list of %d cases", count);
     for (int p = 0; p < HC_HUNT_PATTERNS && status == HC_OK; p++) {
         int n = 0;
-        struct progress progress = {
-            .fault = fault, .seed = seed, .sound_backend = sound, .order = order};
+        char next[HC_GLOB];
+        bool last = !hc_fault_glob(fault->patterns, p + 1, next);
+        struct progress progress = {.fault = fault,
+                                    .seed = seed,
+                                    .sound_backend = sound,
+                                    .order = order,
+                                    .wanted = last && !result->results ? HC_HUNT_RESULTS : 1};
         if (!hc_fault_glob(fault->patterns, p, pattern))
             break;
         for (int level = HC_QUICK; level <= HC_STANDARD; level++)
@@ -161,6 +190,9 @@ static enum hc_status hunt_all(const struct hc_fault *fault, const struct hc_cas
             plant = hc_fault_plant(fault);
         if (n > 0)
             status = run(&progress, chosen, n, &plant, note_faulty);
+        if (status == HC_OK && progress.caught && progress.results < progress.wanted)
+            status = try_seeds(&progress, &plant);
+        result->results += progress.results;
         result->patterns = p + 1;
         result->ran += progress.ran;
         result->caught_by[p] = progress.caught ? number_of(cases, count, progress.caught) : -1;

@@ -20,6 +20,11 @@
 
 enum { HC_HUNT_PATTERNS = 4, HC_HUNT_SECONDS = 120 };
 
+/* So many results must catch a fault: other cases of its patterns, or, where there are none, the
+   same case with so many other seeds. What one fill of many shows is luck, and the next change to
+   the draws loses it. */
+enum { HC_HUNT_RESULTS = 2, HC_HUNT_SEEDS = 4 };
+
 /* The backend in which faults are planted in place of those of their rows. */
 struct hc_hunt_subject {
     /* Called in the hunt's process, so that a program behind a pipe is that process's own. NULL,
@@ -38,6 +43,7 @@ struct hc_hunt_result {
     bool crashed;                    /* the process did, so not all patterns were tried */
     int ran;                         /* so many cases */
     int patterns;                    /* of the fault's row */
+    int results;                     /* that catch it, HC_HUNT_RESULTS at most */
     int caught_by[HC_HUNT_PATTERNS]; /* by pattern: the number of a case, or -1, or -2 (above) */
     bool unfit;                      /* the fault does not fit into the subject */
     bool allowed;                    /* it survived, but is none in a backend of free order */
@@ -47,6 +53,9 @@ struct hc_hunt_result {
 /* Whether each pattern has a case that caught the fault, or the fault crashed and its row says that
    it may. */
 bool hc_hunt_caught(const struct hc_fault *fault, const struct hc_hunt_result *result);
+
+/* Whether one result alone caught it. */
+bool hc_hunt_by_luck(const struct hc_fault *fault, const struct hc_hunt_result *result);
 
 /* Whether it was planted, and some case ran that might have caught it. */
 bool hc_hunt_counts(const struct hc_hunt_result *result);
