@@ -198,9 +198,16 @@ static bool read_verdict(struct hc_baseline_parser *p, char **at, struct hc_row 
     if (!space || **at < 'A' || **at > 'Z')
         return true;
     *space = '\0';
+    char *wrong = strchr(*at, ':');
+    size_t digits = wrong ? strspn(wrong + 1, numbers) : 0;
+    bool counted = !wrong || (digits > 0 && digits <= 18 && !wrong[1 + digits]);
+    if (wrong && counted)
+        row->wrong = strtoll(wrong + 1, NULL, 10);
+    if (wrong)
+        *wrong = '\0';
     row->verdict = verdict_of(*at);
     *note = json_loads(space + 1, JSON_DECODE_ANY, NULL);
-    if (row->verdict == HC_VERDICT_COUNT || !json_is_string(*note))
+    if (row->verdict == HC_VERDICT_COUNT || !counted || !json_is_string(*note))
         return hc_baseline_wrong(p, "no verdict and note: '%.20s'", *at);
     row->note = json_string_value(*note);
     *at = space + 1 + strlen(space + 1);

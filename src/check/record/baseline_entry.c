@@ -128,7 +128,10 @@ static void print_verdict(const struct hc_baseline_writer *w, const struct hc_ro
     while (length > 0 && length < strlen(row->note) && (row->note[length] & 0xc0) == 0x80)
         length--; /* not within a character */
     json_t *note = json_stringn(row->note, length);
-    (void)fprintf(w->out, " %s ", hc_verdict_names[row->verdict]);
+    (void)fprintf(w->out, " %s", hc_verdict_names[row->verdict]);
+    if (row->wrong > 0)
+        (void)fprintf(w->out, ":%" PRId64, row->wrong);
+    (void)fputc(' ', w->out);
     (void)json_dumpf(note, w->out, JSON_ENCODE_ANY | JSON_ENSURE_ASCII);
     json_decref(note);
 }

@@ -67,7 +67,7 @@ static bool has_choice(const struct hc_record *record, const char *pattern)
 }
 
 /* Recipes are found and noted by names that no result has. */
-static bool is_told(const struct hc_gate *gate, const char *pattern)
+static bool is_noted(const struct hc_gate *gate, const char *pattern)
 {
     for (int i = 0; i < gate->findings.count; i++)
         if (chooses(&pattern, 1, gate->findings.all[i].name))
@@ -82,7 +82,7 @@ enum hc_status hc_gate_check_patterns(const struct hc_gate *gate)
 {
     for (int p = 0; p < gate->pattern_count; p++)
         if (!has_choice(gate->baseline, gate->patterns[p]) &&
-            !has_choice(gate->record, gate->patterns[p]) && !is_told(gate, gate->patterns[p]))
+            !has_choice(gate->record, gate->patterns[p]) && !is_noted(gate, gate->patterns[p]))
             return hc_fail(HC_INVALID, "gate: no result of either record matches '%s'",
                            gate->patterns[p]);
     return HC_OK;
@@ -148,6 +148,12 @@ static const struct hc_record_part *part_named(const struct hc_record *record, c
     return &record->parts[p];
 }
 
+/* Fingerprints are compared apart (gate_fingerprint.h). */
+static bool is_told(const char *key)
+{
+    return strcmp(key, "date") != 0 && strcmp(key, HC_FINGERPRINT_MEMBER) != 0;
+}
+
 static void compare_members(struct hc_gate *gate, const char *part, const json_t *was,
                             const json_t *is)
 {
@@ -156,10 +162,42 @@ static void compare_members(struct hc_gate *gate, const char *part, const json_t
     json_object_foreach((json_t *)is, key, value)
     {
         const json_t *before = json_object_get(was, key);
-        bool told = strcmp(key, "date") == 0 || strcmp(key, HC_FINGERPRINT_MEMBER) == 0;
-        if (!told && !json_equal(before, value))
+        if (is_told(key) && !json_equal(before, value))
             add_change(gate, part, key, before, value);
     }
+    json_object_foreach((json_t *)was, key, value)
+    {
+        if (is_told(key) && !json_object_get(is, key))
+            add_change(gate, part, key, value, NULL);
+    }
+}
+
+/* One version of halfcheck always writes the same members of an environment, null where it knows
+   nothing. So a member that one side lacks was taken out, and with it the reason why other results
+   are others. */
+static void find_lacking(struct hc_gate *gate, const char *part, const json_t *was,
+                         const json_t *is, const char *side)
+{
+    const char *key;
+    json_t *value;
+    json_object_foreach((json_t *)was, key, value)
+    {
+        if (is_told(key) && !json_object_get(is, key))
+            hc_findings_add(&gate->findings, HC_FINDING_UNKNOWN, "environment", part,
+                            "the %s does not say its %s, and the other side does", side, key);
+    }
+}
+
+static void compare_environment(struct hc_gate *gate, const char *part, const json_t *was,
+                                const json_t *is)
+{
+    const json_t *before = json_object_get(was, "halfcheck");
+    const json_t *after = json_object_get(is, "halfcheck");
+    compare_members(gate, part, was, is);
+    if (!was || !is || (before && after && !json_equal(before, after)))
+        return;
+    find_lacking(gate, part, was, is, "record");
+    find_lacking(gate, part, is, was, "baseline");
 }
 
 /* Parts of merged records are matched by their names. */
@@ -169,8 +207,8 @@ static void compare_environments(struct hc_gate *gate)
     json_t *facts;
     for (int p = 0; p < gate->record->part_count; p++) {
         const struct hc_record_part *part = &gate->record->parts[p];
-        compare_members(gate, part->name, part_named(gate->baseline, part->name)->environment,
-                        part->environment);
+        compare_environment(gate, part->name, part_named(gate->baseline, part->name)->environment,
+                            part->environment);
     }
     json_object_foreach((json_t *)gate->record->backends, backend, facts)
     {

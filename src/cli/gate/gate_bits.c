@@ -15,6 +15,12 @@ static bool is_one_of(const char *const *names, const char *key)
     return false;
 }
 
+bool hc_gate_is_bits(const struct hc_record *record, const struct hc_row *row)
+{
+    const json_t *run = record->parts[row->part].run;
+    return hc_row_is_bits(row) && json_is_true(json_object_get(run, "bits_only"));
+}
+
 static const json_t *environment_of(const struct hc_record *record, const struct hc_row *row)
 {
     const json_t *own = record->parts[row->part].environment;
@@ -43,7 +49,14 @@ static const char *const machines[] = {"cpu", "cpu_flags", "gpu", "capability", 
 static const char *const harmless[] = {"date",    "cores",       "mpfr", "gmp",
                                        "jansson", "fingerprint", NULL};
 
-/* Adds the members that are other in `is` than in `was` to the list of names. */
+static void add_other(const char *key, char *others, size_t bytes, enum hc_finding_kind *kind)
+{
+    append(others, bytes, key);
+    if (*kind == HC_FINDING_BITS)
+        *kind = is_one_of(machines, key) ? HC_FINDING_MACHINE : HC_FINDING_VERSION;
+}
+
+/* Adds the members that are other in `is` than in `was`, or gone, to the list of names. */
 static void compare(const json_t *was, const json_t *is, char *others, size_t bytes,
                     enum hc_finding_kind *kind)
 {
@@ -51,11 +64,13 @@ static void compare(const json_t *was, const json_t *is, char *others, size_t by
     json_t *value;
     json_object_foreach((json_t *)is, key, value)
     {
-        if (is_one_of(harmless, key) || same(json_object_get(was, key), value))
-            continue;
-        append(others, bytes, key);
-        if (*kind == HC_FINDING_BITS)
-            *kind = is_one_of(machines, key) ? HC_FINDING_MACHINE : HC_FINDING_VERSION;
+        if (!is_one_of(harmless, key) && !same(json_object_get(was, key), value))
+            add_other(key, others, bytes, kind);
+    }
+    json_object_foreach((json_t *)was, key, value)
+    {
+        if (!is_one_of(harmless, key) && !json_object_get(is, key) && !same(value, NULL))
+            add_other(key, others, bytes, kind);
     }
 }
 
@@ -86,7 +101,7 @@ void hc_gate_compare_bits(struct hc_gate *c, const struct hc_row *was, const str
         hc_gate_find(c, HC_FINDING_DIGEST, is, 0,
                      "the baseline has a digest of its bits, the "
                      "record has none");
-    else if (bits == HC_BITS_UNKNOWN && hc_row_is_bits(is))
+    else if (bits == HC_BITS_UNKNOWN && hc_gate_is_bits(c->record, is))
         hc_gate_find(c, HC_FINDING_DIGEST, is, 0,
                      "the record holds bits alone, and the baseline "
                      "has no digest of them");

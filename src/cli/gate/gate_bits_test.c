@@ -22,6 +22,19 @@ static struct hc_row bits_alone(uint64_t digest)
 
 enum { ONE = 0x11, OTHER = 0x12 };
 
+static const struct hc_invocation without_reference = {
+    .level = "quick", .seed = 5, .bits_only = true};
+
+/* The gate's verdict on bits alone after `was`, and that it says so. */
+static void expect_bits(struct hc_row was, struct hc_row is, int status, const char *word)
+{
+    write_record("old.json", 1, &was);
+    write_run("new.json", &without_reference, 1, &is);
+    const struct ran *ran = run_shell(gate);
+    cr_expect_eq(ran->status, status, "%s: %s%s", word, ran->out, ran->err);
+    cr_expect(says(ran->out, word), "%s: %s", word, ran->out);
+}
+
 Test(gate_bits, other_bits_of_the_same_machine_are_worse, .init = enter_folder)
 {
     expect(digested(ONE), digested(ONE), 0, "1 the same");
@@ -69,18 +82,27 @@ Test(gate_bits, a_digest_that_is_gone_is_said_and_one_that_came_is_not, .init = 
 
 Test(gate_bits, a_run_without_a_reference_is_judged_by_its_bits, .init = enter_folder)
 {
-    expect(digested(ONE), bits_alone(ONE), 0, "1 the same");
-    expect(digested(ONE), bits_alone(OTHER), 1, "(1 bits)");
-    expect(passing("a/b"), bits_alone(ONE), 1, "(1 digest)");
+    expect_bits(digested(ONE), bits_alone(ONE), 0, "1 the same");
+    expect_bits(digested(ONE), bits_alone(OTHER), 1, "(1 bits)");
+    expect_bits(passing("a/b"), bits_alone(ONE), 1, "(1 digest)");
     struct hc_row failing = digested(ONE);
     failing.verdict = HC_FAIL;
-    expect(failing, bits_alone(ONE), 0, "1 the same");
+    expect_bits(failing, bits_alone(ONE), 0, "1 the same");
     struct hc_row seeded = bits_alone(OTHER);
     seeded.seed = 6;
-    expect(digested(ONE), seeded, 1, "FAIL: 1 not comparable (1 seed)");
+    expect_bits(digested(ONE), seeded, 1, "FAIL: 1 not comparable (1 seed)");
     struct hc_row bare = bits_alone(ONE); /* a case that was really skipped */
     bare.digest_bits = 0;
-    expect(digested(ONE), bare, 1, "(1 machine)");
+    expect_bits(digested(ONE), bare, 1, "(1 machine)");
+}
+
+/* A driver that is missing leaves no bits, so whoever put them there made them up. */
+Test(gate_bits, beside_results_that_were_skipped_are_no_evidence, .init = enter_folder)
+{
+    expect(digested(ONE), bits_alone(ONE), 1, "not comparable (machine)");
+    write_record("old.json", 1, &(struct hc_row[]){digested(ONE)}[0]);
+    const struct ran *ran = run_shell("$hc gate --baseline old.json new.json --allow machine");
+    cr_expect(ran->status == 1 && says(ran->out, "no result was judged"), "%s", ran->out);
 }
 
 /* The bits of a failure are those of a failure. */
@@ -95,7 +117,7 @@ Test(gate_bits, of_a_known_failure_are_told_as_one, .init = enter_folder)
     }
     was[0].verdict = HC_FAIL;
     write_record("old.json", 2, was);
-    write_record("new.json", 2, is);
+    write_run("new.json", &without_reference, 2, is);
     const struct ran *ran = run_shell(gate);
     cr_expect(ran->status == 0 && says(ran->out, "1 of which fails as before"), "%s", ran->out);
     write_text("old.json.allow", "a/b verdict until 2020-01-01 a ticket\n");

@@ -86,6 +86,38 @@ static void find_fewer(struct hc_gate *c, const struct hc_row *was, const struct
                  text);
 }
 
+/* MPFR has judged fewer of the elements, or fewer of those that are NaN or infinite. A baseline of
+   text does not say how many it judged. */
+static void find_less_looked_at(struct hc_gate *c, const struct hc_row *was,
+                                const struct hc_row *is)
+{
+    char text[HC_GATE_TEXT];
+    bool fewer = is->looked_at < was->looked_at || is->looked_of < was->looked_of ||
+                 is->special < was->special;
+    if (was->looked_of == 0 || !fewer)
+        return;
+    (void)hc_text_write(text, sizeof text,
+                        "MPFR judged %lld of %lld elements (%lld NaN or infinite), was %lld of "
+                        "%lld (%lld)",
+                        (long long)is->looked_at, (long long)is->looked_of, (long long)is->special,
+                        (long long)was->looked_at, (long long)was->looked_of,
+                        (long long)was->special);
+    hc_gate_find(c, HC_FINDING_CHECKED, is, (double)was->looked_at / fmax(1, (double)is->looked_at),
+                 text);
+}
+
+/* A failure in more elements than before, if both sides say in how many. */
+static void find_more_wrong(struct hc_gate *c, const struct hc_row *was, const struct hc_row *is)
+{
+    char text[HC_GATE_TEXT];
+    if (was->wrong == 0 || is->wrong <= was->wrong)
+        return;
+    (void)hc_text_write(text, sizeof text, "%lld of %lld comparisons fail, was %lld of %lld",
+                        (long long)is->wrong, (long long)is->checked, (long long)was->wrong,
+                        (long long)was->checked);
+    hc_gate_find(c, HC_FINDING_ERROR, is, (double)is->wrong / (double)was->wrong, text);
+}
+
 static void find_numbers_worse(struct hc_gate *c, const struct hc_row *was, const struct hc_row *is)
 {
     char text[HC_GATE_TEXT];
@@ -152,6 +184,8 @@ void hc_gate_compare_numbers(struct hc_gate *c, const struct hc_row *was, const 
         find_numbers_worse(c, &before, &after);
     else if (is->checked < was->checked)
         find_fewer(c, was, is);
+    find_less_looked_at(c, was, is);
+    find_more_wrong(c, was, is);
     if (same_unit && c->findings.count == found)
         find_numbers_changed(c, &before, &after);
 }

@@ -57,7 +57,7 @@ static void compare_rows(struct hc_gate *c, const struct hc_row *was, const stru
     char words[HC_GATE_TEXT];
     bool said = before == HC_PASS || before == HC_FAIL;
     bool bad = is_bad(after);
-    if (hc_row_is_bits(is)) {
+    if (hc_gate_is_bits(c->record, is)) {
         int found = c->findings.count;
         hc_gate_compare_bits_alone(c, was, is);
         if (is_bad(before) && c->findings.count == found)
@@ -84,7 +84,7 @@ static void compare_rows(struct hc_gate *c, const struct hc_row *was, const stru
 static void count_rows(struct hc_gate *c, const struct hc_row *was, const struct hc_row *is)
 {
     int before = c->findings.count;
-    bool bits = hc_row_is_bits(is);
+    bool bits = hc_gate_is_bits(c->record, is);
     enum hc_verdict after = hc_row_verdict(bits ? was : is);
     compare_rows(c, was, is);
     bool same = c->findings.count == before;

@@ -25,8 +25,12 @@ void hc_gate_find(struct hc_gate *gate, enum hc_finding_kind kind, const struct 
 /* Whether both results have the same inputs. Adds a finding for each reason against it. */
 bool hc_gate_same_inputs(struct hc_gate *gate, const struct hc_row *was, const struct hc_row *is);
 
-/* Compares the bits of results with the same inputs; and those of a record that holds bits alone
-   (hc_row_is_bits). */
+/* Whether the result holds bits alone (hc_row_is_bits) and its run says so: digests beside results
+   that were SKIPPED for another reason are no evidence of anything. */
+bool hc_gate_is_bits(const struct hc_record *record, const struct hc_row *row);
+
+/* Compares the bits of results with the same inputs; and those of a record that holds bits
+   alone. */
 void hc_gate_compare_bits(struct hc_gate *gate, const struct hc_row *was, const struct hc_row *is);
 void hc_gate_compare_bits_alone(struct hc_gate *gate, const struct hc_row *was,
                                 const struct hc_row *is);

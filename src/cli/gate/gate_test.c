@@ -122,6 +122,50 @@ Test(gate, a_failure_may_not_get_worse, .init = enter_folder)
     }
 }
 
+/* The largest error is one element's: what became of the others, their number says. */
+Test(gate, a_failure_may_not_spread, .init = enter_folder)
+{
+    struct hc_row was = passing("a/b");
+    was.verdict = HC_FAIL;
+    was.error = 8;
+    was.wrong = 3;
+    struct hc_row is = was;
+    expect(was, is, 0, "1 of which fails as before");
+    is.wrong = 4;
+    expect(was, is, 1, "4 of 100 comparisons fail, was 3 of 100");
+    write_record("old.json", 1, &was);
+    cr_assert_eq(run_shell("$hc gate --baseline old.baseline old.json --update; cp old.json "
+                           "old.baseline; $hc gate --baseline old.baseline old.json --update")
+                     ->status,
+                 0);
+    write_record("new.json", 1, &is);
+    const struct ran *ran = run_shell("$hc gate --baseline old.baseline new.json");
+    cr_expect(ran->status == 1 && says(ran->out, "4 of 100 comparisons fail"), "%s", ran->out);
+    is.wrong = 2;
+    expect(was, is, 0, "nothing is worse than in old.json");
+}
+
+Test(gate, fewer_elements_before_mpfr_are_worse, .init = enter_folder)
+{
+    struct hc_row was = passing("a/b");
+    was.looked_at = 18;
+    was.looked_of = 40;
+    was.special = 2;
+    struct hc_row is = was;
+    expect(was, is, 0, "1 the same");
+    is.looked_at = is.special = 1;
+    expect(was, is, 1, "(1 checked)");
+    is = was;
+    is.looked_of = 18;
+    expect(was, is, 1, "MPFR judged 18 of 18 elements");
+    is = was;
+    is.special = 0;
+    expect(was, is, 1, "(0 NaN or infinite)");
+    is = was;
+    is.looked_at = 19;
+    expect(was, is, 0, "1 the same");
+}
+
 Test(gate, an_error_that_is_no_number_is_worse, .init = enter_folder)
 {
     struct hc_row is = passing("a/b");
