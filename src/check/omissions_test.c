@@ -9,6 +9,7 @@
 
 #include "check/generate/op_cases.h"
 #include "check/record/rows.h"
+#include "op/digest.h"
 
 static struct hc_backend some;
 static struct hc_rows rows;
@@ -191,4 +192,20 @@ Test(omissions, are_tests_that_are_skipped_in_tap_and_junit)
     (void)remove(path);
     cr_assert(found);
     hc_rows_free(&rows);
+}
+
+/* A step that is left out computes nothing, so whoever lacks the format can take it. */
+Test(omissions, a_flag_makes_another_call)
+{
+    float w[2] = {1, 2};
+    float flag = 0;
+    struct hc_call call = {.op = HC_OP_sgd};
+    for (int i = 0; i < hc_ops[HC_OP_sgd].inputs; i++)
+        call.in[i] = hc_tensor1(HC_FP32, 2, w);
+    call.in[HC_SGD_FOUND_INF] = hc_tensor1(HC_FP32, 1, &flag);
+    uint64_t taken = hc_digest_form(&call);
+    w[1] = 3;
+    cr_expect_eq(hc_digest_form(&call), taken);
+    flag = 1;
+    cr_expect_neq(hc_digest_form(&call), taken);
 }

@@ -170,8 +170,12 @@ uint64_t hc_digest_form(const struct hc_call *call)
 {
     const struct hc_op_info *op = &hc_ops[call->op];
     uint64_t state = begin(call);
-    for (int i = 0; i < op->inputs; i++)
-        state = add_shape(state, &call->in[i]);
+    for (int i = 0; i < op->inputs; i++) {
+        const struct hc_tensor *t = &call->in[i];
+        bool flag = hc_slot(call->op, i)->values == HC_VALUES_FLAG && hc_tensor_count(t) > 0;
+        state = add_shape(state, t);
+        state = flag && t->data ? fold(state, hc_tensor_get(t, 0) != 0) : state;
+    }
     for (int o = 0; o < op->outputs; o++) {
         int same = 0; /* the first input that this output overwrites */
         while (same < op->inputs && call->in[same].data != call->out[o].data)
