@@ -8,7 +8,7 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
-from halfcheck.torch import autocast, findings, optimizers, refusal, text  # noqa: E402
+from halfcheck.torch import alone, autocast, findings, optimizers, refusal, report, text  # noqa: E402
 from widths import widest  # noqa: E402
 
 PLANTED = """
@@ -46,6 +46,50 @@ def test_finds_that_axpy_rounds_alpha_and_that_add_is_right(tmp_path):
     assert "-m halfcheck.torch serve" in again
     page = (tmp_path / "out" / "report.html").read_text("utf-8")
     assert "op/axpy/bf16" in page
+
+
+def finding(op, formats):
+    """One as a run makes it, whatever torch does."""
+    return findings.Finding(op, formats, "torch", 1, 1, 1, 1, 2.0, 0.0, "ulp", "", "", "FAIL",
+                            float("nan"), False)
+
+
+def test_casts_that_saturate_are_not_asked_of_a_torch_that_does_not(tmp_path):
+    ended = run("--ops", "cast", "--out", str(tmp_path / "out"))
+    with open(tmp_path / "out" / "findings.json", encoding="utf-8") as file:
+        said = json.load(file)
+    assert not [f for f in said["findings"] if "saturating" in f["repro"]], said["findings"]
+    shown = {f["formats"] for f in said["findings"] if f["alone"]}
+    assert shown <= {"fp64-fp16", "fp64-bf16"}, ended.stdout  # which go by way of fp32
+
+
+def test_prints_as_torchs_only_what_torch_alone_shows(tmp_path):
+    found = [finding("axpy", "bf16"), finding("add", "fp32"), finding("cast", "fp16-bf16"),
+             finding("adam", "fp32-torch-loop")]
+    report.confirm(found, str(tmp_path))
+    assert "torch.add with alpha" in found[0].alone
+    assert [f.alone for f in found[1:]] == [None, None, None]
+    assert "add fp32" not in text.found(found) and "axpy" in text.found(found)
+    assert "add fp32" in text.unconfirmed(found[1:])
+    ended = subprocess.run([sys.executable, "-W", "ignore", str(tmp_path / "findings_alone.py")],
+                           capture_output=True, text=True, check=True, env={"PATH": ""})
+    assert "axpy bf16: torch.add" in ended.stdout
+    assert "add fp32: nothing is shown in torch alone" in ended.stdout
+
+
+@pytest.mark.parametrize("op", ["add", "sub", "mul", "div"])
+def test_right_results_are_not_accused_in_torch_alone(op):
+    for dtype in alone.SHAPES:
+        assert alone.CHECKS[op][0](dtype) is None
+
+
+def test_wrong_results_are_shown_in_torch_alone(monkeypatch):
+    right = torch.add
+    monkeypatch.setattr(torch, "add", lambda x, y: torch.nextafter(right(x, y), x))
+    assert "results are wrong" in alone.add(torch.float32)
+    assert alone.rounded(alone.Fraction(65520), torch.float16) == float("inf")
+    assert alone.rounded(alone.Fraction(65519), torch.float16) == 65504
+    assert alone.rounded(alone.Fraction(3, 2**25), torch.float16) == 2.0**-23
 
 
 def test_finds_a_planted_defect(tmp_path, monkeypatch):

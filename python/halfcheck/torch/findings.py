@@ -26,6 +26,7 @@ class Finding:
     verdict: str
     implementation: float  # bounds between the result and the format-exact one; NaN: not measured
     specials: bool  # only on infinities, NaNs and subnormals among the inputs
+    alone: "str | None" = None  # what torch does without halfcheck (alone.py); None: nothing is shown
 
     @property
     def not_finite(self) -> bool:

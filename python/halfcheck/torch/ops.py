@@ -13,12 +13,20 @@ from .refusal import Refusal, dtype_of, into, room_for, single
 aten = torch.ops.aten
 
 
+def saturates(format):
+    """Whether this torch makes the largest number of what is too large for the format."""
+    return bool(torch.isfinite(torch.tensor([1e300]).double().to(dtype_of(format)).float()).all())
+
+
 def cast(call):
     direction, (format, shape) = call.params["direction"], call.outputs["out"]
     x = call.inputs["x"]
     whole = format == "i32"
     if direction != ("toward-zero" if whole else "nearest"):
         raise Refusal("torch cuts numbers to integers" if whole else "torch rounds to nearest")
+    if not whole and call.params["saturate"] != saturates(format):
+        raise Refusal(f"torch's cast to {format} saturates" if saturates(format) else
+                      f"torch's cast to {format} does not saturate")
     return {"out": x.to(dtype_of(format)).reshape(tuple(shape))}
 
 

@@ -11,7 +11,7 @@ import time
 import torch
 
 from .. import program
-from . import scaler, text
+from . import alone, scaler, text
 from .findings import counts, findings, place, rows_of
 from .optimizers import IMPLEMENTATIONS, ORDERS
 from .serve import NORMS, PLAIN, REFUSALS, facts
@@ -191,9 +191,32 @@ def _page(runs) -> "str | None":
     return os.path.join(runs.folder, "report.html")
 
 
+def confirm(found, folder) -> None:
+    """Writes the findings as a script in torch alone, runs it, and says of each what it shows.
+
+    A finding is made by way of this package, whose adapter may be wrong where torch is right.
+    """
+    with open(alone.__file__, encoding="utf-8") as file:
+        words = file.read()
+    begin = words.index("FINDINGS = ")
+    end = words.index("\n", begin)
+    rows = json.dumps([[f.op, f.formats] for f in found])
+    path = os.path.join(folder, "findings_alone.py")
+    _write(path, words[:begin] + "FINDINGS = " + rows + words[end:])
+    ended = subprocess.run([sys.executable, "-W", "ignore", path, "--json"], check=False, text=True,
+                           stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    if ended.returncode != 0:
+        raise program.Error(f"findings_alone.py failed: {ended.stderr.strip()[-500:]}")
+    for finding, said in zip(found, json.loads(ended.stdout)):
+        finding.alone = said
+
+
 def _sections(said, found, counted, known, few) -> list:
-    parts = [text.head(said["machine"]), "FOUND\n" + text.found(found),
-             "OP BY OP\n" + text.table(counted, known)]
+    parts = [text.head(said["machine"]), "FOUND\n" + text.found(found)]
+    others = [f for f in found if not f.alone]
+    if others:
+        parts.append("NOT SHOWN IN TORCH ALONE\n" + text.unconfirmed(others))
+    parts += ["OP BY OP\n" + text.table(counted, known)]
     if said["optimizers"]:
         parts.append("OPTIMIZERS\n" + text.optimizers(said["optimizers"]))
     if not few:
@@ -220,6 +243,7 @@ def report(arguments) -> int:
         rows = runs.run("ops", [f"op/{op}/*" for op in plain_ops], runs.backend())
     opt_rows, bits, table = _optimizer_runs(runs, optimizers) if optimizers else ([], [], [])
     found = findings(rows + opt_rows + bits)
+    confirm(found, runs.folder)
     counted = {key: value for key, value in counts(rows).items()}
     said = {
         "machine": _machine(runs.records[0], arguments),

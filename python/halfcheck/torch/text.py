@@ -43,9 +43,10 @@ def head(facts: dict) -> str:
 
 
 def found(list_of_findings: list) -> str:
-    """The findings, numbered. Of those on special values alone one line will do."""
+    """The findings that torch alone shows, numbered. Of those on special values one line will do."""
+    list_of_findings = [f for f in list_of_findings if f.alone]
     if not list_of_findings:
-        return "Nothing is wrong in what ran."
+        return "Nothing is wrong that torch alone shows."
     lines = []
     for number, f in enumerate(list_of_findings, 1):
         if f.specials:
@@ -54,6 +55,7 @@ def found(list_of_findings: list) -> str:
             f"{number:2}. {f.op} {f.formats} ({f.backend}): {f.failed} of {f.cases} cases, "
             f"{f.wrong:,} of {f.checked:,} comparisons; worst: {f.worst()}", 0, 4))
         lines.append(wrapped(f.note, 4, 2))
+        lines.append(wrapped(f"torch alone: {f.alone}", 4, 2))
         lines.append(command(f.repro))
     special = [f for f in list_of_findings if f.specials]
     if special:
@@ -61,6 +63,16 @@ def found(list_of_findings: list) -> str:
     for f in special:
         lines.append(wrapped(f"{f.op} {f.formats} ({f.backend}), {f.failed} of {f.cases} cases: "
                              f"{f.note}", 4, 2))
+    return "\n".join(lines)
+
+
+def unconfirmed(list_of_findings: list) -> str:
+    """What the runs found and torch alone does not show."""
+    lines = [wrapped("These results are not as claimed, and findings_alone.py does not show why. The "
+                     "adapter may be at fault, a convention, or an order that is not torch's.")]
+    for f in list_of_findings:
+        lines.append(wrapped(f"{f.op} {f.formats} ({f.backend}), {f.failed} of {f.cases} cases: "
+                             f"{f.note}", 2, 2))
     return "\n".join(lines)
 
 
