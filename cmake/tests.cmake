@@ -183,6 +183,15 @@ if(BUILD_TESTING)
            ${CMAKE_BINARY_DIR}/python)
   set_tests_properties(python notebook PROPERTIES SKIP_RETURN_CODE 77)
 endif()
+# Faults in what hands verdicts on.
+find_program(HC_PYTHON python3 HINTS /usr/bin)
+if(BUILD_TESTING AND HC_PYTHON)
+  add_test(NAME planted-python COMMAND ${HC_PYTHON} -B ${CMAKE_SOURCE_DIR}/.ci/planted.py python
+                                       ${CMAKE_BINARY_DIR}/python $<TARGET_FILE:halfcheck>)
+  add_test(NAME planted-gate COMMAND ${HC_PYTHON} -B ${CMAKE_SOURCE_DIR}/.ci/planted.py gate
+                                     ${CMAKE_BINARY_DIR})
+  set_tests_properties(planted-python planted-gate PROPERTIES SKIP_RETURN_CODE 77 TIMEOUT 600)
+endif()
 include(cmake/robustness.cmake)
 find_program(CLANG_FORMAT clang-format)
 if(BUILD_TESTING AND CLANG_FORMAT)

@@ -133,7 +133,8 @@ def _array(op, slot, value):
     """An array as halfcheck has it: labels of 64 bits become i32, and a number becomes [1]."""
     array = _arrays.to_numpy(value, np.float32 if isinstance(value, float) else None)
     if array.dtype in (np.int64, np.bool_):
-        if array.size and np.abs(array).max() > np.iinfo(np.int32).max:
+        least, most = np.iinfo(np.int32).min, np.iinfo(np.int32).max
+        if array.size and not least <= int(array.min()) <= int(array.max()) <= most:
             raise TypeError(f"{op}: {slot} has integers beyond 32 bits")
         array = array.astype(np.int32)
     if name_of(array.dtype) not in _TYPES:

@@ -8,7 +8,7 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
-from halfcheck.torch import alone, autocast, findings, optimizers, refusal, report, text  # noqa: E402
+from halfcheck.torch import alone, autocast, findings, optimizers, refusal, report, scaler, text  # noqa: E402
 from widths import widest  # noqa: E402
 
 PLANTED = """
@@ -158,3 +158,42 @@ def test_nothing_of_a_record_reaches_the_terminal_as_a_command():
     words = text.command("halfcheck run x --backend 'pipe:a b; c' --seed 1 " + "--json f " * 12)
     assert all(len(line) <= 80 for line in words.splitlines())
     assert "'pipe:a b; c'" in words
+
+
+@pytest.mark.parametrize("verdict", ["FAIL", "ERROR"])
+def test_what_failed_and_what_ended_with_an_error_are_findings(verdict):
+    rows = [{"case": f"op/add/fp32/{i}/normal", "backend": "torch", "verdict": "PASS", "checked": 5,
+             "error": "0x0p+0", "bound": "0x0p+0", "unit": "ulp", "note": "", "repro": ""}
+            for i in range(3)]
+    assert findings.findings(rows) == []
+    rows[1]["verdict"] = verdict
+    found = findings.findings(rows)
+    assert [(f.op, f.formats, f.failed, f.cases) for f in found] == [("add", "fp32", 1, 3)]
+    assert found[0].verdict == verdict
+    assert findings.counts(rows) == {("torch", "add", "fp32"): (2, 3)}
+
+
+def test_gradscaler_gets_the_interval_of_the_trace(monkeypatch, capsys):
+    made = []
+
+    class GradScaler:
+        def __init__(self, device, growth_interval=2000):
+            made.append((device, growth_interval))
+            self.steps = 0
+
+        scale = update = lambda self, *_: None
+
+        def step(self, optimizer):
+            found = not torch.isfinite(optimizer.param_groups[0]["params"][0].grad).all()
+            self.steps += 0 if found else 1
+
+        def get_scale(self):
+            return float(2 ** (self.steps // made[-1][1]))
+
+    monkeypatch.setattr(torch, "amp", type("amp", (), {"GradScaler": GradScaler}))
+    monkeypatch.setattr("sys.stdin", ["# a trace\n", "1 1 0\n", "2 2 inf\n", "3 3 0\n"])
+    scaler.answer(2)
+    assert made == [("cpu", 2)]
+    lines = capsys.readouterr().out.splitlines()
+    assert lines == ["# a trace", "1 1 0 " + (1.0).hex(), "2 2 inf " + (1.0).hex(),
+                     "3 3 0 " + (2.0).hex()]
