@@ -1,9 +1,11 @@
 #include <stdio.h>
+#include <string.h>
 #include <stdlib.h>
 #include <unistd.h>
 
 #include "cli/colour.h"
 #include "cli/command.h"
+#include "cli/judge/question.h"
 #include "cli/judge_step/passes.h"
 #include "cli/judge_step/tell.h"
 
@@ -18,14 +20,28 @@ static void judge_all(struct hc_step_court *court)
         stages[i](court);
 }
 
-static int judge(struct hc_step *step, const char *path, bool all, bool every, const char *json)
+/* The accumulator that `text` states, or else the file. */
+static enum hc_status state_accumulator(struct hc_step_court *court, const char *text)
+{
+    if (!text)
+        text = hc_tensor_file_metadata(&court->step->file, "accumulator");
+    if (!text || strcmp(text, "half") != 0)
+        return hc_accumulator_read(text, NULL, &court->accumulator);
+    court->accumulator =
+        (struct hc_accumulator){.precision = hc_formats[HC_FP16].precision, .block = 1};
+    return HC_OK;
+}
+
+static int judge(struct hc_step *step, const char *path, const char *accumulator, bool all,
+                 bool every, const char *json)
 {
     struct hc_step_court court;
     int status = HC_WRONG;
     enum hc_status opened = hc_step_open(step, path);
     if (opened != HC_OK)
         return hc_complain("judge-step: %s", hc_message());
-    if (hc_step_court_open(&court, step) != HC_OK) {
+    if (hc_step_court_open(&court, step) != HC_OK ||
+        state_accumulator(&court, accumulator) != HC_OK) {
         status = hc_complain_message();
     } else {
         court.every = every;
@@ -46,7 +62,14 @@ static int run(int argc, char **argv)
     bool all = false;
     bool every = false;
     const char *json = NULL;
+    const char *accumulator = NULL;
     const struct hc_option options[] = {
+        {.name = "accumulator",
+         .value = "A",
+         .text = &accumulator,
+         .help = "how sums of products are taken: fp32 (default), half, or\n"
+                 "PRECISION,BLOCK[,EXTRA[,cut]], as judge takes it; the file's metadata may say\n"
+                 "\"accumulator\", too"},
         {.name = "all", .flag = &all, .help = "print a line for each claim, not for each layer"},
         {.name = "every",
          .flag = &every,
@@ -61,7 +84,7 @@ static int run(int argc, char **argv)
         return status;
     if (words != 1)
         return hc_complain("judge-step takes one step file; see: halfcheck judge-step --help");
-    status = judge(&step, argv[1], all, every, json);
+    status = judge(&step, argv[1], accumulator, all, every, json);
     hc_step_close(&step);
     return status;
 }

@@ -121,7 +121,7 @@ enum hc_status hc_accumulator_read(const char *text, struct hc_call *call,
     if (n < 2 || text[length] || (cut[0] && !a.truncates) || a.precision < 2 || a.precision > 53 ||
         a.block < 1 || a.block > 65536 || a.extra_bits < 0 || a.extra_bits > 60)
         return hc_fail(HC_INVALID,
-                       "judge: --accumulator takes fp32, half, or PRECISION,BLOCK[,EXTRA[,cut]], "
+                       "--accumulator takes fp32, half, or PRECISION,BLOCK[,EXTRA[,cut]], "
                        "not '%s'",
                        text);
     *accumulator = a;

@@ -97,11 +97,21 @@ static enum hc_format held(const struct hc_step_claim *claim)
     return own;
 }
 
+/* Whether some of the data have more bits than tf32 keeps. In 16 bits they are what they are, so
+   that tf32 explains nothing: it would only widen the bound. */
+static bool may_be_cut(const struct hc_step_claim *claim)
+{
+    for (int i = 0; i < hc_ops[claim->call.op].inputs; i++)
+        if (claim->data >> i & 1 && width(claim->call.in[i].format) < width(HC_TF32))
+            return true;
+    return false;
+}
+
 /* The ways to try: as expected, then from wide to narrow. */
 static int ways_of(const struct hc_step_claim *claim, struct hc_step_way ways[MOST_WAYS])
 {
     enum hc_op_class class = hc_ops[claim->call.op].class_;
-    bool products = class == HC_CLASS_CONV || class == HC_CLASS_GEMM;
+    bool products = (class == HC_CLASS_CONV || class == HC_CLASS_GEMM) && may_be_cut(claim);
     enum hc_format out = held(claim);
     int n = 0;
     ways[n++] = (struct hc_step_way){claim->expected, out};
@@ -205,6 +215,19 @@ static void conclude(const struct hc_step *step, struct hc_step_verdict *v,
                        hc_formats[way.in].name, expected);
 }
 
+/* Says how far it is beyond the bound of the format that was due: what another format explains need
+   not be what happened. */
+static void add_worst(struct hc_step_verdict *v, const struct hc_step_verdict *due,
+                      enum hc_format expected)
+{
+    size_t used = strlen(v->note);
+    if (v->note[0])
+        (void)snprintf(v->note + used, sizeof v->note - used,
+                       "; as %s, %lld of %lld elements are beyond the bound, by %.3g times",
+                       hc_formats[expected].name, (long long)due->wrong, (long long)due->checked,
+                       due->ratio);
+}
+
 static bool complete(const struct hc_step_claim *claim)
 {
     const struct hc_op_info *info = &hc_ops[claim->call.op];
@@ -285,8 +308,10 @@ struct hc_step_verdict *hc_step_judge(struct hc_step_court *court,
     for (int w = 1; w < n && !v->note[0]; w++) {
         struct hc_step_verdict other = *v;
         if (try(court, claim, ways[w], INT64_MAX, &other, false) && other.wrong == 0) {
+            const struct hc_step_verdict due = *v;
             *v = other;
             conclude(court->step, v, claim, ways[w]);
+            add_worst(v, &due, expected);
             return v;
         }
     }

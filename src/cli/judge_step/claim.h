@@ -48,7 +48,7 @@ struct hc_step_verdict {
     double error;
     double bound;
     double ulps;
-    char note[200]; /* why it is wrong or not judged; or "" */
+    char note[280]; /* why it is wrong or not judged; or "" */
 };
 
 /* All claims of a step so far, and what judging them needs. */

@@ -1,5 +1,8 @@
 /* Steps that halfcheck itself has taken: right as they are, and wrong after an edit of the file. */
 #include "cli/testing.h"
+
+#include <math.h>
+
 #include "tensor_file/tensor_file.h"
 
 TestSuite(judge_step, .timeout = 60);
@@ -153,6 +156,37 @@ Test(judge_step, it_says_where_a_step_goes_wrong_first)
         edit_file(rows[i].edit);
         expect_wrong(rows[i].where, rows[i].why);
     }
+}
+
+/* PyTorch's default on a GPU. It concerns inputs in fp32, and those of this layer are in half. */
+static void lose_a_term(struct hc_tensor_file *file)
+{
+    struct hc_tensor *t = tensor(file, "gradients.6.inner.1.0.weight");
+    int64_t least = 0;
+    double most = 0;
+    for (int64_t i = 0; i < hc_tensor_count(t); i++) {
+        double x = fabs(hc_tensor_get(t, i));
+        most = fmax(most, x);
+        least = x < fabs(hc_tensor_get(t, least)) ? i : least;
+    }
+    /* Some thirty bounds of a sum in fp32 of 48 terms, and less than one of tf32's. */
+    hc_tensor_set(t, least, hc_tensor_get(t, least) + most * 0x1p-11);
+    for (int i = 0; i < file->metadata_count; i++)
+        if (strcmp(file->metadata[i].key, "producer") == 0)
+            file->metadata[i] = (struct hc_metadata){"tf32", "1"};
+}
+
+Test(judge_step, what_was_in_half_is_not_explained_by_tf32)
+{
+    enter_folder();
+    take_step("amp");
+    edit_file(lose_a_term);
+    expect_wrong("backward stage, at 6.inner.1", "times the bound");
+    cr_expect_eq(
+        run_shell("$hc judge-step run/step-1.safetensors --accumulator 24,16,2,cut")->status, 1);
+    const struct ran *ran = run_shell("$hc judge-step run/step-1.safetensors --accumulator 11,1");
+    cr_expect_null(strstr(ran->out, "in the backward stage"), "%s", ran->out);
+    expect_refusal("$hc judge-step run/step-1.safetensors --accumulator 3", "--accumulator takes");
 }
 
 static void change_shape(struct hc_tensor_file *file)
