@@ -3,6 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <math.h>
+
 #include "check/ranks.h"
 #include "check/selftest/change.h"
 #include "num/format.h"
@@ -120,6 +122,60 @@ static void hears_half(const struct hc_comm *comm, int from, void *data, size_t 
     }
 }
 
+/* Cut off behind 20 bits. */
+static double in_20_bits(double x)
+{
+    int exponent;
+    double fraction = frexp(x, &exponent);
+    return ldexp(trunc(ldexp(fraction, 20)), exponent - 20);
+}
+
+/* The sum over a channel of term(i), in 16 lanes of 20 bits. */
+static double in_lanes(const struct hc_call *call, int64_t channel,
+                       double (*term)(const struct hc_call *call, int64_t i))
+{
+    enum { LANES = 16 };
+    double lane[LANES] = {0};
+    int64_t channels = call->in[HC_FIRST].shape[3];
+    int64_t rows = hc_tensor_count(&call->in[HC_FIRST]) / channels;
+    for (int64_t r = 0; r < rows; r++)
+        lane[r % LANES] = in_20_bits(lane[r % LANES] + term(call, r * channels + channel));
+    double sum = 0;
+    for (int l = 0; l < LANES; l++)
+        sum += lane[l];
+    return sum;
+}
+
+static double square_off_mean(const struct hc_call *call, int64_t i)
+{
+    int64_t c = i % call->in[HC_BN_MOMENTS_X].shape[3];
+    double d = hc_tensor_get(&call->in[HC_BN_MOMENTS_X], i) -
+               hc_tensor_get(&call->out[HC_BN_MOMENTS_MEAN], c);
+    return d * d;
+}
+
+static double gradient_at(const struct hc_call *call, int64_t i)
+{
+    return hc_tensor_get(&call->in[HC_BN_BWD_SUMS_DY], i);
+}
+
+/* Sums are taken in 16 lanes, each of which keeps 20 bits. */
+static enum hc_status narrow_lanes(const struct hc_fault_site *site, struct hc_queue *queue,
+                                   const struct hc_call *call)
+{
+    enum hc_status status = site->right(queue, call);
+    const struct hc_tensor *x = &call->in[HC_FIRST];
+    int64_t channels = x->shape[3];
+    double rows = channels ? (double)(hc_tensor_count(x) / channels) : 0;
+    for (int64_t c = 0; status == HC_OK && rows > 0 && c < channels; c++)
+        if (call->op == HC_OP_bn_moments)
+            hc_tensor_set(&call->out[HC_BN_MOMENTS_VARIANCE], c,
+                          in_lanes(call, c, square_off_mean) / rows);
+        else
+            hc_tensor_set(&call->out[HC_BN_BWD_SUMS_DBETA], c, in_lanes(call, c, gradient_at));
+    return status;
+}
+
 static void own_moments(struct hc_backend *faulty)
 {
     static const struct hc_wire wire = {.gathered = hears_itself};
@@ -151,6 +207,10 @@ static const struct hc_fault faults[] = {
      .wrong = within_alone},
     {"rank-sums-in-bf16", "a rank's sum of dy is rounded to bf16", HC_FAULT_ACCUMULATOR,
      "bn_bwd_sums", "op/bn_bwd_sums/*/whole", .outputs = &sums_in_bf16},
+    {"rank-sums-in-lanes-of-20-bits", "a rank's sums are taken in 16 lanes that keep 20 bits each",
+     HC_FAULT_ACCUMULATOR, "bn_moments bn_bwd_sums",
+     "batchnorm/whole-moments batchnorm/whole-gradient-sums", .wrong = narrow_lanes,
+     .place = HC_PLACE_HOST},
     {"ranks-mean-dgamma-forgotten", "the gradient leaves out the mean of dy * xhat",
      HC_FAULT_FORMULA, "bn_bwd_apply", "op/bn_bwd_apply/* batchnorm/ranks-parts",
      .wrong = mean_dgamma_forgotten},

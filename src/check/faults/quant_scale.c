@@ -42,6 +42,16 @@ static enum hc_status scales_first(const struct hc_fault_site *site, struct hc_q
     return status;
 }
 
+/* mx-even cuts the amax to the element's precision, as mx-floor does, in place of rounding it. */
+static enum hc_status even_cuts(const struct hc_fault_site *site, struct hc_queue *queue,
+                                const struct hc_call *call)
+{
+    struct hc_call cut = *call;
+    if (call->params.quantize.rule == HC_SCALE_MX_EVEN)
+        cut.params.quantize.rule = HC_SCALE_MX_FLOOR;
+    return site->right(queue, &cut);
+}
+
 /* The history of a tensor that was idle moves, too. */
 static enum hc_status rolled_idle(const struct hc_fault_site *site, struct hc_queue *queue,
                                   const struct hc_call *call)
@@ -89,6 +99,8 @@ static const struct hc_change last_up = {hc_at_the_end, hc_one_ulp_up, 0, HC_DEQ
 #define CASES "op/delayed_scale/* bits/delayed_scale/*"
 
 static const struct hc_fault faults[] = {
+    {"mx-even-cuts", "the rule mx-even cuts the amax where it should round it", HC_FAULT_COMMON,
+     "quantize", "scale/golden-*", .wrong = even_cuts, .place = HC_PLACE_BOTH},
     {"dequantize-least-as-zero", "the smallest power of two of e8m0 is taken for zero",
      HC_FAULT_SPECIALS, "dequantize", "op/dequantize/*e8m0*/subnormals bits/dequantize/*",
      .wrong = least_as_zero},
