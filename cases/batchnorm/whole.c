@@ -6,10 +6,10 @@
    kernel's lanes lie, and the others are 0 off the mean. The numbers of elements are powers of two,
    so that means are exact, too: nothing is rounded at all.
 
-   bn_moments: x is 3 plus or minus a, in pairs; the mean is 3, the variance sum(a^2) / M. The sum
-   of squares is odd where its pairs' is, which its last bit shows; it stays below 2^24. bn_bwd_sums:
-   x - mean is 1 or -1 in turn and invstd is 1; dy is a, so that dbeta is sum(a) and dgamma the
-   alternating sum, each below 2^24. */
+   bn_moments: x is 3 plus or minus a, in pairs, with odd a; the mean is 3, the variance is
+   sum(a^2) / M, and the sum of squares stays below 2^24. bn_bwd_sums: x - mean is 1, or in one
+   channel -1 at each third element, and invstd is 1; dy is a, so that dbeta is the sum of a, and
+   dgamma that with those signs, each below 2^24. */
 #include <math.h>
 
 #include "case.h"

@@ -66,6 +66,10 @@ void hc_omissions_add(struct hc_omissions *all, const struct hc_result *result,
 void hc_omissions_join(struct hc_omissions *all, const struct hc_omission *omission);
 void hc_omissions_join_calls(struct hc_omissions *all, const struct hc_alike_calls *set);
 
+/* Whether the backend's calls are counted: of those that are built in only the partial ones refuse
+   any. */
+bool hc_omissions_counts_calls(const struct hc_backend *backend);
+
 /* Counts a call that a backend's kernel took or refused in a case. Several threads may do
    so at once. */
 void hc_omissions_call(struct hc_omissions *all, const char *backend, const struct hc_case *what,
@@ -84,8 +88,8 @@ const char *hc_omission_why(const struct hc_omission *omission);
 int hc_omissions_count(const struct hc_omissions *all, const char *backend);
 
 /* The next set of such calls, from *i on, of which some were taken and others refused; NULL if
-   there are no more. A partial backend says by its kernels which formats it takes; a call in those that
-   it refuses for another reason is worth a look. */
+   there are no more. A partial backend says by its kernels which formats it takes; a call in those
+   that it refuses for another reason is worth a look. */
 const struct hc_alike_calls *hc_omissions_fickle(const struct hc_omissions *all,
                                                  enum hc_alike alike, int *i);
 

@@ -187,7 +187,7 @@ enum hc_status hc_do(struct hc_check *check, const struct hc_call *call)
     }
     bool kernel = status == HC_OK || (status == HC_UNSUPPORTED && !check->order_stated &&
                                       hc_backend_has(check->backend, call) == HC_OK);
-    if (kernel && check->omissions)
+    if (kernel && check->omissions && hc_omissions_counts_calls(check->backend))
         hc_omissions_call(check->omissions, check->backend->name, check->what, call,
                           status == HC_OK);
     check->refused |= kernel && status == HC_UNSUPPORTED;

@@ -25,9 +25,9 @@
 /* Digests of bytes: `state` begins as any number, and the next call goes on from the result. */
 uint64_t hc_digest_bytes(uint64_t state, const void *bytes, size_t count);
 
-/* Everything of a call but the numbers in its tensors: its op, parameters, formats and shapes, which
-   of its tensors are one, and whether its flags are set, since a step that is left out computes
-   nothing. Equal forms are equal calls within one process only. */
+/* Everything of a call but the numbers in its tensors: its op, parameters, formats and shapes,
+   which of its tensors are one, and whether its flags are set, since a step that is left out
+   computes nothing. Equal forms are equal calls within one process only. */
 uint64_t hc_digest_form(const struct hc_call *call);
 
 /* Everything of a call that stands before its kernel runs, and that with its outputs, after it has

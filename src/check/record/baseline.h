@@ -24,8 +24,9 @@
    0; the digest's upper 24 bits in 4 characters (RFC 4648, base64url), or "-", one for all backends
    or one for each. An error without an exponent has the bound's. A bound that is left out is that
    of the entry before it. Behind the last entry of a line may stand a verdict other than PASS, with
-   a colon and how many comparisons fail if any do, and its note. A merged record has `part "name"` before each part's members and results. In names and
-   paths "%2e" stands for a byte that cannot be written there. */
+   a colon and how many comparisons fail if any do, and its note. A merged record has `part "name"`
+   before each part's members and results. In names and paths "%2e" stands for a byte that cannot be
+   written there. */
 #ifndef HC_CHECK_RECORD_BASELINE_H
 #define HC_CHECK_RECORD_BASELINE_H
 
