@@ -1,5 +1,6 @@
 #include "check/omissions.h"
 
+#include <assert.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -237,6 +238,7 @@ const struct hc_alike_calls *hc_omissions_fickle(const struct hc_omissions *all,
 struct hc_result hc_omissions_by_value(struct hc_omissions *all, const struct hc_alike_calls *set,
                                        uint64_t seed)
 {
+    assert(set->taker && set->refuser);
     struct hc_omission *row = row_of(all, set->backend, set->refuser->name);
     if (row && row->count[HC_OMITTED_REFUSED] > 0)
         row->count[HC_OMITTED_REFUSED]--;
