@@ -79,9 +79,11 @@ static int *place_of(const struct hc_omissions *all, const struct hc_alike_calls
     size_t places = 2 * (size_t)all->set_room;
     size_t at = (like->key * UINT64_C(0x9e3779b97f4a7c15) >> 32) % places;
     for (;; at = (at + 1) % places) {
+        if (all->place[at] == 0)
+            return &all->place[at];
         const struct hc_alike_calls *set = &all->set[all->place[at] - 1];
-        if (!all->place[at] || (set->key == like->key && set->alike == like->alike &&
-                                strcmp(set->backend, like->backend) == 0))
+        if (set->key == like->key && set->alike == like->alike &&
+            strcmp(set->backend, like->backend) == 0)
             return &all->place[at];
     }
 }

@@ -52,9 +52,9 @@ static enum hc_status looks_after(const struct hc_fault_site *site, struct hc_qu
 
 static const struct hc_fault faults[] = {
     {"unscale-asks-the-largest", "the detector asks max(x) < inf and is blind to -inf alone",
-     HC_FAULT_SPECIALS, "unscale", "scaler/detector-each-alone", .wrong = largest_is_finite},
+     HC_FAULT_SPECIALS, "unscale", "op/unscale/*/specials", .wrong = largest_is_finite},
     {"unscale-last-lane-unseen", "the detector never looks at the last lane of a vector",
-     HC_FAULT_SPECIALS, "unscale", "scaler/detector-each-alone", .wrong = last_lane_unseen,
+     HC_FAULT_SPECIALS, "unscale", "op/unscale/*/specials", .wrong = last_lane_unseen,
      .place = HC_PLACE_HOST},
     {"unscale-looks-after-writing", "the detector looks at the gradients when they are divided",
      HC_FAULT_IN_PLACE, "unscale", "scaler/detector-before-division", .wrong = looks_after,

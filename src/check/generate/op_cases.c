@@ -2,6 +2,7 @@
    distributions of distribution.c. */
 #include "check/generate/op_cases.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -114,6 +115,38 @@ static bool is_lost(struct hc_check *check, const struct row *row, const struct 
     return lost;
 }
 
+/* The first, the middle and the last element, and those on both sides of a power of two, which is
+   where vectors, cache lines and threads' shares end. */
+static bool is_tried_alone(int64_t at, int64_t n)
+{
+    bool border = at == 0 || at == n / 2 || at == n - 1;
+    for (int64_t b = 4; b <= n && !border; b *= 2)
+        border = at == b - 1 || at == b;
+    return border;
+}
+
+/* Whether an overflow is found that lies alone. Among many special numbers a detector may be blind
+   to one kind of them, or to one place, and the others give it away. */
+static void claim_found_alone(struct hc_check *check, const struct hc_call *call)
+{
+    static const double specials[] = {(double)INFINITY, -(double)INFINITY, (double)NAN};
+    const struct hc_tensor *x = &call->in[HC_UNSCALE_X];
+    int64_t n = hc_tensor_count(x);
+    struct hc_comparisons all = {.what = "overflows that lie alone"};
+    for (int64_t at = 0; at < n; at++)
+        for (int k = 0; is_tried_alone(at, n) && k < 3; k++) {
+            hc_draw_inputs(call, HC_DRAW_NORMAL, hc_case_seed(check));
+            hc_tensor_set(x, at, specials[k]);
+            if (hc_do(check, call) != HC_OK)
+                return;
+            all.checked++;
+            if (!(hc_tensor_get(&call->out[HC_UNSCALE_NEW_FOUND_INF], 0) == 1))
+                hc_comparisons_wrong(&all, "%g alone at element %lld of %lld is not found",
+                                     specials[k], (long long)at, (long long)n);
+        }
+    hc_claim_comparisons(check, &all);
+}
+
 static void run(struct hc_check *check)
 {
     const struct row *row = hc_check_case(check)->data;
@@ -126,6 +159,8 @@ static void run(struct hc_check *check)
         hc_mistrust(check, "no input is what '%s' says", hc_distribution_names[row->distribution]);
     hc_claim_call_on(check, &call, inputs_of(row->distribution));
     judge_looked_at(check, row);
+    if (row->op == HC_OP_unscale && row->distribution == HC_DRAW_SPECIALS)
+        claim_found_alone(check, &call);
     if (hc_tensor_count(&call.out[HC_FIRST]) == 0)
         hc_claim_true(check, "nothing is written around empty tensors",
                       check->result.verdict != HC_FAIL);
