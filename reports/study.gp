@@ -56,9 +56,10 @@ do for [kind = 1:2] {
     set ylabel "%" offset 1, 0
     set xrange [1 - 0.02 * epochs:epochs + 0.02 * epochs]
     set yrange [bottom - room:(top + room < 100 ? top + room : 100)]
-    set xtics (epochs < 12 ? 1 : int(epochs / 10))
+    tics = epochs < 12 ? 1 : int(epochs / 10)
+    set xtics tics
     set ytics autofreq
-    set key below maxrows 2
+    set key right center
     set style fill transparent solid 0.25 noborder
     plot "curves.csv" using (strcol("arm") eq "base" ? column("epoch") : NaN):"least":"most" with filledcurves linecolor rgb ink notitle, \
         for [a = 1:n] "curves.csv" using (strcol("arm") eq arm_name[a] ? column("epoch") : NaN):"least":"most" with filledcurves linecolor rgb c(a) notitle, \
