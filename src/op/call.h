@@ -94,8 +94,8 @@ void hc_call_compute_in(struct hc_call *call, enum hc_format format);
 /* Whether it is a call in fp64 of an op that computes in fp32 otherwise. */
 bool hc_call_fp64(const struct hc_call *call);
 
-/* Sets `as_given` in a call in fp64. False, and nothing is set, where that changes no number: the op
-   has no such parameters, or fp32 holds them. */
+/* Sets `as_given` in a call in fp64. False, and nothing is set, where that changes no number: the
+   op has no such parameters, or fp32 holds them. */
 bool hc_call_take_as_given(struct hc_call *call);
 
 /* Whether the call's inputs may be taken as tf32: its parameter says so, and they are fp32. */

@@ -34,8 +34,8 @@ struct seen {
     int64_t held;
 };
 
-/* An average that is multiplied by fp32's reciprocal may be divided instead, which differs by fp32's
-   rounding. */
+/* An average that is multiplied by fp32's reciprocal may be divided instead, which differs by
+   fp32's rounding. */
 static bool is_coarse(const struct hc_call *call)
 {
     return call->op == HC_OP_all_reduce && call->params.all_reduce.multiplies;

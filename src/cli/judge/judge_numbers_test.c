@@ -84,9 +84,9 @@ Test(judge_numbers, alpha_and_slope_may_be_as_they_were_given)
     cr_expect_gt(differ, 0);
 }
 
-/* In fp64 fp32's -0.3 is another number: -0.3 * 3 is 1.2e-8 from fp32's -0.3 * 3, which no rounding
-   of fp64 explains. Both are right, and nothing between them is. So it is with a slope, and with the
-   eps and the momentum of a norm. */
+/* In fp64 fp32's -0.3 is another number: -0.3 * 3 is 1.2e-8 from fp32's -0.3 * 3, which no
+   rounding of fp64 explains. Both are right, and nothing between them is. So it is with a slope,
+   and with the eps and the momentum of a norm. */
 Test(judge_numbers, in_fp64_parameters_may_be_as_they_were_given_or_as_fp32)
 {
     const double zero[] = {0};

@@ -224,7 +224,7 @@ Test(comparison, no_ratio_is_made_of_a_speed_that_was_measured_beside_other_work
     struct hc_comparison c = make(SEEDS);
     runs[3].others = 1e6; /* CPUs; the first recipe's second run */
     const char *text = printed(&c);
-    cr_assert_not_null(strstr(text, "      300*       -  PASS\n"), "%s", text);
+    cr_assert_not_null(strstr(text, "      300*        -  PASS\n"), "%s", text);
     cr_assert_not_null(strstr(text, "       400     1.00  PASS\n"), "%s", text);
     cr_assert_not_null(strstr(text, "\n* was measured beside other work"), "%s", text);
     runs[3].others = 0;
