@@ -8,7 +8,7 @@ import tempfile
 
 from docs_pages import TOP, pattern, text_of
 
-SECONDS = 60
+SECONDS = 120
 
 
 def examples(page, first, end):

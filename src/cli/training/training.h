@@ -61,7 +61,7 @@ struct hc_training_run {
 
 enum { HC_TRAINING_OPTIONS = 16 };
 
-/* Indexed by network_choice. */
+/* Indexed by network_choice; NULL ends it. */
 extern const struct hc_network *const hc_training_networks[];
 
 /* Sets the defaults, and HC_TRAINING_OPTIONS options that change them. */

@@ -6,7 +6,7 @@
 #include "settings.h"
 
 static const char *const network_names[] = {"darknet16", "darknet-tiny", NULL};
-const struct hc_network *const hc_training_networks[] = {&hc_darknet16, &hc_darknet_tiny};
+const struct hc_network *const hc_training_networks[] = {&hc_darknet16, &hc_darknet_tiny, NULL};
 
 /* What is trained, and on which images. */
 static int add_data_options(struct hc_training *t, struct hc_option *options)
