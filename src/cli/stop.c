@@ -1,3 +1,4 @@
+#define _XOPEN_SOURCE 700 /* sigaltstack */
 #include "cli/stop.h"
 
 #include <errno.h>
@@ -17,6 +18,11 @@ static volatile sig_atomic_t stopped_by;
 static struct timespec stopped_at;
 
 static volatile sig_atomic_t aloud;
+
+/* The handler runs on a stack of its own. The code that oneDNN 2 generates for products keeps
+   numbers more than 128 bytes below the stack's pointer, where a handler's frame overwrites them:
+   they are lost, and what they pointed to is overwritten, too. */
+static char stack[1 << 16];
 
 void hc_stop_says_so(void)
 {
@@ -57,7 +63,12 @@ static void stop(int number)
 void hc_stop_on_request(void)
 {
     static const int numbers[] = {SIGTERM, SIGINT, SIGHUP};
-    struct sigaction action = {.sa_handler = stop, .sa_flags = SA_RESTART};
+    struct sigaction action = {.sa_handler = stop, .sa_flags = SA_RESTART | SA_ONSTACK};
+    stack_t alternate;
+    if (sigaltstack(NULL, &alternate) == 0 && alternate.ss_flags & SS_DISABLE) {
+        alternate = (stack_t){.ss_sp = stack, .ss_size = sizeof stack};
+        (void)sigaltstack(&alternate, NULL);
+    }
     (void)sigemptyset(&action.sa_mask);
     for (size_t i = 0; i < sizeof numbers / sizeof numbers[0]; i++) {
         struct sigaction was;

@@ -3,7 +3,7 @@
 #define HC_CLI_STOP_H
 
 /* From now on the first request is only remembered. A second one, more than a second later, ends
-   the program. */
+   the program. The thread that calls it, the first one, takes the requests. */
 void hc_stop_on_request(void);
 
 /* Says so on stderr when that is asked for, also where it is no terminal: mpirun and Slurm end what
