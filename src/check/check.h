@@ -42,6 +42,7 @@ struct hc_case {
     void (*run)(struct hc_check *check);
     const void *data;   /* for rows that share a function */
     bool against_exact; /* compares with the backend `exact`, and does not run on it */
+    bool fast_only; /* does not run on `exact`, nor on simulated units, which would take minutes */
     const char *units;  /* globs: it runs only on backends that name such a matrix unit; or NULL */
 };
 
