@@ -163,6 +163,8 @@ static enum hc_status claim_call(struct hc_check *check, const struct hc_call *c
     const char *order_met = check->order_met;
     check->order_met = NULL;
     if (status == HC_OK)
+        hc_check_judged(check, call);
+    if (status == HC_OK)
         compare_all(&claim);
     if (status == HC_OK)
         hc_flush_conclude(&claim);

@@ -153,6 +153,7 @@ static bool run_point(struct hc_check *check, const struct hc_border_row *row, s
         return true;
     if (hc_do(check, &z->call) != HC_OK)
         return false;
+    hc_check_judged(check, &z->call);
     struct comparison c = {.point = point, .all = all, .free = check->backend->free_order};
     struct hc_comparisons before = *all;
     for (int out = 0; out < hc_ops[row->op].outputs; out++)
