@@ -30,6 +30,7 @@ static const struct {
     {"scale", "the scales of tensors below half follow every system's rule"},
     {"scaler", "the loss scaler follows every system's rule step by step"},
     {"seeds", "the numbers of five texts on training in half, judged"},
+    {"size", "every op is right at the sizes that models have"},
     {"skip", "what a step with an overflow moves, under every recipe"},
     {"stochastic", "stochastic rounding and Kahan's compensation"},
     {"training", "a small network learns, each call within its bound"},

@@ -9,6 +9,7 @@
 #include "check/generate/bit_cases.h"
 #include "check/generate/border_cases.h"
 #include "check/generate/op_cases.h"
+#include "check/generate/size_cases.h"
 #include "hc_cases_list.h"
 
 static const struct hc_case_table *const tables[] = {HC_LIST};
@@ -34,7 +35,7 @@ static void release(void)
 }
 
 static const struct hc_case_table *(*const generated[])(void) = {hc_op_cases, hc_bit_cases,
-                                                                 hc_border_cases};
+                                                                 hc_border_cases, hc_size_cases};
 
 enum { GENERATED = sizeof generated / sizeof generated[0] };
 

@@ -196,6 +196,28 @@ bool hc_check_compared(struct hc_check *check, double error, double bound, const
     return held;
 }
 
+void hc_check_judged(struct hc_check *check, const struct hc_call *call)
+{
+    const struct hc_tensor *out = &call->out[HC_FIRST];
+    const struct hc_tensor *in = &call->in[HC_FIRST];
+    bool gemm = hc_ops[call->op].class_ == HC_CLASS_GEMM;
+    const struct hc_tensor *t = gemm ? out : in;
+    bool products = gemm || hc_ops[call->op].class_ == HC_CLASS_CONV;
+    double work = (double)hc_tensor_count(out) * (products ? hc_call_length(call) : 1);
+    work = fmax(work, (double)hc_tensor_count(in));
+    struct hc_largest *largest = &check->result.largest;
+    if (check->bits_only || !(work > (double)largest->work))
+        return;
+    largest->work = (int64_t)work;
+    int at = snprintf(largest->call, sizeof largest->call, "%s ", hc_ops[call->op].name);
+    for (int d = 0; d < t->rank && at < (int)sizeof largest->call; d++)
+        at += snprintf(largest->call + at, sizeof largest->call - (size_t)at, "%s%lld",
+                       d ? "x" : "", (long long)t->shape[d]);
+    if (gemm && at < (int)sizeof largest->call)
+        (void)snprintf(largest->call + at, sizeof largest->call - (size_t)at, "x%.0f",
+                       hc_call_length(call));
+}
+
 void hc_check_breach(struct hc_check *check, const char *backend, const char *line)
 {
     char what[320];

@@ -42,7 +42,8 @@ struct hc_case {
     void (*run)(struct hc_check *check);
     const void *data;   /* for rows that share a function */
     bool against_exact; /* compares with the backend `exact`, and does not run on it */
-    const char *units;  /* globs: it runs only on backends that name such a matrix unit; or NULL */
+    bool fast_only; /* does not run on `exact`, nor on simulated units, which would take minutes */
+    const char *units; /* globs: it runs only on backends that name such a matrix unit; or NULL */
 };
 
 /* Whether one of the globs, which have a space between them, matches the name. */
@@ -69,6 +70,13 @@ struct hc_spread {
     } input[HC_INPUT_BINS];
 };
 
+/* The call of most terms in all its results, and how large it was: "gemm 257x255x129", as
+   elements and then terms, or the extents of its first input. */
+struct hc_largest {
+    char call[48]; /* "" if there was none */
+    int64_t work;
+};
+
 struct hc_result {
     const struct hc_case *what;
     const struct hc_case *beside; /* what it shows it shows only beside this one; or NULL */
@@ -85,8 +93,9 @@ struct hc_result {
     int64_t looked_at;     /* elements of outputs that were compared with MPFR, */
     int64_t looked_of;     /* out of so many; the others are compared with `exact` alone */
     int64_t special;       /* of looked_at: infinite, NaN, subnormal or -0, or with such an input */
-    uint64_t digest;       /* of the bits that the kernels gave (check/digest.h); 0: none */
-    struct hc_spread spread; /* of looked_at, as far as they are finite */
+    struct hc_largest largest; /* of the calls that were judged, the one of most work */
+    uint64_t digest;           /* of the bits that the kernels gave (check/digest.h); 0: none */
+    struct hc_spread spread;   /* of looked_at, as far as they are finite */
     uint64_t seed;
     double seconds;
     struct hc_picture *pictures;        /* the first one, or NULL (check/record/picture.h) */

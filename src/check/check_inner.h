@@ -48,6 +48,9 @@ bool hc_check_compared(struct hc_check *check, double error, double bound, const
 /* Tells a claim that has been counted to `halfcheck explain`; does nothing elsewhere. */
 void hc_check_tell(struct hc_check *check, const struct hc_claimed *claimed);
 
+/* Keeps how large the call was, which is judged, if none was larger. */
+void hc_check_judged(struct hc_check *check, const struct hc_call *call);
+
 /* Makes the case FAIL with that line: a kernel of that backend did what no kernel may. */
 void hc_check_breach(struct hc_check *check, const char *backend, const char *line);
 

@@ -27,6 +27,7 @@
 #include "check/flushed.h"
 #include "check/known.h"
 #include "check/raised.h"
+#include "check/repeats.h"
 #include "check/run_call.h"
 #include "op/descriptor.h"
 
@@ -61,7 +62,7 @@ static bool prepare(struct hc_claim *claim, const struct hc_call *call)
             ok = hc_claim_copied(claim, &claim->call.in[i]);
     claim->exact = claim->call;
     for (int o = 0; o < op->outputs && ok; o++)
-        if (call->out[o].data)
+        if (call->out[o].data && !claim->repeats)
             ok = hc_claim_copied(claim, &claim->exact.out[o]);
     return ok;
 }
@@ -97,6 +98,8 @@ static enum hc_status run_exact(struct hc_claim *claim)
     enum hc_status status = HC_OK;
     if (claim->on_exact)
         memcpy(claim->exact.out, claim->call.out, sizeof claim->exact.out);
+    else if (claim->repeats)
+        return HC_OK;
     else
         status = hc_do_on_exact(claim->check, &claim->exact);
     claim->has_exact = status == HC_OK;
@@ -127,10 +130,11 @@ static void compare_all(struct hc_claim *claim)
 }
 
 static enum hc_status claim_call(struct hc_check *check, const struct hc_call *call, bool judged,
-                                 enum hc_inputs inputs)
+                                 enum hc_inputs inputs, const struct hc_repeats *repeats)
 {
     struct hc_claim claim = {.check = check,
                              .call = *call,
+                             .repeats = repeats,
                              .inputs = inputs,
                              .judged = judged,
                              .on_exact = check->backend == check->exact,
@@ -159,6 +163,8 @@ static enum hc_status claim_call(struct hc_check *check, const struct hc_call *c
     const char *order_met = check->order_met;
     check->order_met = NULL;
     if (status == HC_OK)
+        hc_check_judged(check, call);
+    if (status == HC_OK)
         compare_all(&claim);
     if (status == HC_OK)
         hc_flush_conclude(&claim);
@@ -173,16 +179,22 @@ static enum hc_status claim_call(struct hc_check *check, const struct hc_call *c
 
 enum hc_status hc_claim_call(struct hc_check *check, const struct hc_call *call)
 {
-    return claim_call(check, call, true, HC_INPUTS_ANY);
+    return claim_call(check, call, true, HC_INPUTS_ANY, NULL);
 }
 
 enum hc_status hc_claim_call_on(struct hc_check *check, const struct hc_call *call,
                                 enum hc_inputs inputs)
 {
-    return claim_call(check, call, true, inputs);
+    return claim_call(check, call, true, inputs, NULL);
 }
 
 enum hc_status hc_claim_call_met(struct hc_check *check, const struct hc_call *call)
 {
-    return claim_call(check, call, false, HC_INPUTS_ANY);
+    return claim_call(check, call, false, HC_INPUTS_ANY, NULL);
+}
+
+enum hc_status hc_claim_repeated(struct hc_check *check, const struct hc_call *call,
+                                 const struct hc_repeats *repeats, enum hc_inputs inputs)
+{
+    return claim_call(check, call, true, inputs, repeats);
 }

@@ -4,6 +4,8 @@
 
 #include "check/check_inner.h"
 
+struct hc_repeats;
+
 /* What one claim works on, looked up once: the call as it was made, the same call for `exact` with
    outputs of its own, and what every comparison needs to know of them. */
 struct hc_claim {
@@ -26,7 +28,8 @@ struct hc_claim {
     bool all_flushed;                 /* so that no term is left */
     bool raised; /* `with_raised` is there, and magnitudes are its (raised.h) */
     struct hc_call with_raised;
-    struct hc_known_call *known; /* what is known of this call (known.h), or NULL */
+    struct hc_known_call *known;      /* what is known of this call (known.h), or NULL */
+    const struct hc_repeats *repeats; /* of which kinds its elements are (repeats.h), or NULL */
 };
 
 /* Gives the tensor of the claim's call memory of its own, with the same numbers. False if there is

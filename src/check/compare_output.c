@@ -10,6 +10,7 @@
 #include "check/free_order.h"
 #include "check/known.h"
 #include "check/record/spread.h"
+#include "check/repeats.h"
 #include "check/sample.h"
 #include "op/text.h"
 
@@ -167,16 +168,26 @@ static void judge(const struct hc_claim *claim, struct hc_exercise *e, const str
         hc_exercise_judge_bounds(e, claim->check, what);
 }
 
+/* The elements that are compared, of which there are n at most; their number. */
+static int64_t choose(const struct hc_claim *claim, int out, int64_t n, int64_t *index)
+{
+    if (!claim->repeats)
+        return hc_sample(claim, out, n, index);
+    for (int64_t k = 0; k < n; k++)
+        index[k] = hc_repeats_element(claim->repeats, &claim->call, out, k);
+    return n;
+}
+
 /* Compares the sample, of n elements at most; the result is how many there are. Less than 0: no
    memory. */
-static int64_t compare_sample(const struct hc_claim *claim, int out, int64_t n,
+static int64_t compare_sample(struct hc_claim *claim, int out, const char *what, int64_t n,
                               struct comparison *all)
 {
     int64_t *index = malloc((size_t)n * sizeof *index);
     struct hc_expected *right = malloc((size_t)n * sizeof *right);
     bool ok = index && right;
     if (ok) {
-        n = hc_sample(claim, out, n, index);
+        n = choose(claim, out, n, index);
         hc_expect(claim, out, n, index, right);
     }
     for (int64_t k = 0; k < n && ok; k++) {
@@ -184,6 +195,8 @@ static int64_t compare_sample(const struct hc_claim *claim, int out, int64_t n,
         all[k].right = right[k];
         compare(claim, out, &all[k]);
     }
+    if (ok && claim->repeats)
+        hc_claim_repeats(claim, out, what, right);
     free(index);
     free(right);
     return ok ? n : -1;
@@ -194,9 +207,10 @@ void hc_claim_output(struct hc_claim *claim, int out, const char *what)
     struct hc_check *check = claim->check;
     const struct hc_tensor *t = &claim->call.out[out];
     int64_t total = hc_tensor_count(t);
-    int64_t most = hc_sample_size(claim, total);
+    int64_t most = claim->repeats ? hc_repeats_count(claim->repeats, &claim->call, out)
+                                  : hc_sample_size(claim, total);
     struct comparison *all = malloc((size_t)most * sizeof *all);
-    int64_t n = all ? compare_sample(claim, out, most, all) : -1;
+    int64_t n = all ? compare_sample(claim, out, what, most, all) : -1;
     if (n < 0) {
         free(all);
         (void)hc_fail(HC_NO_MEMORY, "no memory for %" PRId64 " comparisons", most);

@@ -83,7 +83,10 @@ static bool concerns(const struct hc_run_options *options, const struct hc_case 
         return false;
     if (!hc_case_asks(what, backend))
         return false;
-    return !what->against_exact || strcmp(backend->name, "exact") != 0;
+    bool exact = strcmp(backend->name, "exact") == 0;
+    if (what->fast_only && (exact || strncmp(backend->name, "sim-", 4) == 0))
+        return false;
+    return !what->against_exact || !exact;
 }
 
 bool hc_runs_on(const struct hc_run_options *options, const struct hc_backend *backend)

@@ -153,6 +153,7 @@ static bool run_point(struct hc_check *check, const struct hc_border_row *row, s
         return true;
     if (hc_do(check, &z->call) != HC_OK)
         return false;
+    hc_check_judged(check, &z->call);
     struct comparison c = {.point = point, .all = all, .free = check->backend->free_order};
     struct hc_comparisons before = *all;
     for (int out = 0; out < hc_ops[row->op].outputs; out++)
@@ -163,24 +164,30 @@ static bool run_point(struct hc_check *check, const struct hc_border_row *row, s
     return true;
 }
 
+void hc_claim_integers(struct hc_check *check, const struct hc_border_row *row,
+                       const struct hc_border_point *points, int count)
+{
+    struct room room = {0};
+    struct hc_comparisons all = {.what = "elements as integer arithmetic gives them"};
+    struct hc_call probe = hc_border_call(row, &points[0]);
+    if (!hc_check_ok(check, hc_backend_has(check->backend, &probe)))
+        return;
+    make_room(check, row, points, count, &room);
+    for (int i = 0; i < count; i++)
+        if (!run_point(check, row, &room, &points[i], &all))
+            return;
+    check->order_met = NULL; /* the comparisons hold in any order */
+    hc_claim_comparisons(check, &all);
+}
+
 static void run(struct hc_check *check)
 {
     const struct row *row = hc_check_case(check)->data;
     struct hc_border_point *points =
         hc_check_memory(check, HC_BORDER_POINTS * sizeof(struct hc_border_point));
-    struct room room = {0};
-    struct hc_comparisons all = {.what = "elements as integer arithmetic gives them"};
     int count =
         hc_border_points(&row->what, check->level, check->backends, check->backend_count, points);
-    struct hc_call probe = hc_border_call(&row->what, &points[0]);
-    if (!hc_check_ok(check, hc_backend_has(check->backend, &probe)))
-        return;
-    make_room(check, &row->what, points, count, &room);
-    for (int i = 0; i < count; i++)
-        if (!run_point(check, &row->what, &room, &points[i], &all))
-            return;
-    check->order_met = NULL; /* the comparisons hold in any order */
-    hc_claim_comparisons(check, &all);
+    hc_claim_integers(check, &row->what, points, count);
 }
 
 enum { MAX_ROWS = 1024 };

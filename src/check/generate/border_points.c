@@ -201,11 +201,65 @@ static int pair_points(const struct hc_border_row *row, struct hc_border_point *
     return n;
 }
 
+/* The extents of a product or of a convolution that kernels cut into tiles: which of the shape's
+   numbers each is. */
+struct tiled {
+    enum hc_extent extent;
+    int at;
+};
+
+static const struct tiled tiled_gemm[] = {
+    {HC_EXTENT_GEMM_M, 0}, {HC_EXTENT_GEMM_N, 1}, {HC_EXTENT_GEMM_K, 2}};
+static const struct tiled tiled_conv[] = {
+    {HC_EXTENT_CONV_IMAGES, 0}, {HC_EXTENT_CONV_CHANNELS, 3}, {HC_EXTENT_CONV_FILTERS, 4}};
+
+enum { TILED = 3 };
+
+/* Multiples of the borders in all of these extents at once: one of each list meets one of each
+   other list, by turns, as one border, two, or two and one more or less. What would cost too much
+   takes smaller ones. */
+static int tile_points(const struct hc_border_row *row, const struct hc_backend *const *backends,
+                       int count, struct hc_border_point *points)
+{
+    enum { MOST = 1 << 22, TURNS = 12 };
+    bool gemm = hc_ops[row->op].class_ == HC_CLASS_GEMM;
+    const struct tiled *tiled = gemm ? tiled_gemm : tiled_conv;
+    struct hc_border_size sizes[TILED][HC_BORDER_SIZES];
+    int n[TILED];
+    int kept = 0;
+    if (!gemm && hc_ops[row->op].class_ != HC_CLASS_CONV)
+        return 0;
+    for (int e = 0; e < TILED; e++)
+        n[e] = hc_border_sizes(backends, count, tiled[e].extent, sizes[e]);
+    for (int turn = 0; turn < TURNS; turn++) {
+        struct hc_border_point p = {.number = turn};
+        struct hc_op_shape shape = {.d = {1, 5, 6, 1, 1, 3, 1, 1}};
+        int back[TILED] = {0};
+        p.shape = shape;
+        for (int tries = 0; tries < 3 * HC_BORDER_SIZES; tries++) {
+            for (int e = 0; e < TILED; e++) {
+                int i = n[e] - 1 - (turn * (e + 1) + back[e]) % n[e];
+                p.shape.d[tiled[e].at] = sizes[e][i].size;
+            }
+            struct hc_call call = hc_border_call(row, &p);
+            if (work_of(&call) <= MOST)
+                break;
+            back[tries % TILED]++;
+        }
+        (void)snprintf(p.text, sizeof p.text, "tiles %" PRId64 "x%" PRId64 "x%" PRId64,
+                       p.shape.d[tiled[0].at], p.shape.d[tiled[1].at], p.shape.d[tiled[2].at]);
+        points[kept++] = p;
+    }
+    return kept;
+}
+
 int hc_border_points(const struct hc_border_row *row, enum hc_level level,
                      const struct hc_backend *const *backends, int count,
                      struct hc_border_point points[HC_BORDER_POINTS])
 {
-    if (row->extent == HC_EXTENT_COUNT)
-        return pair_points(row, points);
+    if (row->extent == HC_EXTENT_COUNT) {
+        int pairs = pair_points(row, points);
+        return pairs + (row->plain ? tile_points(row, backends, count, points + pairs) : 0);
+    }
     return border_points(row, level, backends, count, points);
 }

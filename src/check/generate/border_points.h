@@ -36,4 +36,9 @@ int hc_border_points(const struct hc_border_row *row, enum hc_level level,
 /* The call of a point, without memory. */
 struct hc_call hc_border_call(const struct hc_border_row *row, const struct hc_border_point *point);
 
+/* Runs the calls on integers, and claims that all elements are what integer arithmetic says
+   (border_cases.c). */
+void hc_claim_integers(struct hc_check *check, const struct hc_border_row *row,
+                       const struct hc_border_point *points, int count);
+
 #endif

@@ -55,6 +55,7 @@ struct hc_row hc_row_of(const struct hc_result *result, const char *repro)
                            .looked_at = result->looked_at,
                            .looked_of = result->looked_of,
                            .special = result->special,
+                           .largest = result->largest,
                            .digest = result->digest,
                            .digest_bits = result->digest ? 64 : 0,
                            .error = result->error,
@@ -89,6 +90,10 @@ void hc_record_add(json_t *record, const struct hc_row *row)
             o, "looked_at",
             json_pack("{s:I, s:I, s:I}", "elements", (json_int_t)row->looked_at, "of",
                       (json_int_t)row->looked_of, "special", (json_int_t)row->special));
+    if (row->largest.call[0])
+        (void)json_object_set_new(o, "largest",
+                                  json_pack("{s:s, s:I}", "call", row->largest.call, "work",
+                                            (json_int_t)row->largest.work));
     if (row->digest_bits > 0)
         (void)json_object_set_new(
             o, "digest",

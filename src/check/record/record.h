@@ -25,6 +25,7 @@ struct hc_row {
     int64_t looked_at; /* elements compared with MPFR, of looked_of; absent if that is 0 */
     int64_t looked_of;
     int64_t special;
+    struct hc_largest largest; /* absent if no call was judged */
     uint64_t digest; /* of the bits that the kernels gave (check/digest.h); absent if that is 0 */
     int digest_bits; /* so many upper bits of it are known: 64, fewer in a baseline's rows, or 0 */
     int digits;      /* error and bound were rounded up to so many decimal digits; 0: not at all */

@@ -84,6 +84,16 @@ static void read_digest(struct reader *r, const json_t *o, struct hc_row *row)
     row->digest = (uint64_t)strtoull(text, NULL, 16) << (64 - row->digest_bits);
 }
 
+/* The optional member "largest". */
+static struct hc_largest largest_of(const json_t *o)
+{
+    const json_t *member = json_object_get(o, "largest");
+    const char *call = json_string_value(json_object_get(member, "call"));
+    struct hc_largest largest = {.work = json_integer_value(json_object_get(member, "work"))};
+    (void)snprintf(largest.call, sizeof largest.call, "%s", call ? call : "");
+    return largest;
+}
+
 static struct hc_row row_of(struct reader *r, const json_t *o)
 {
     struct hc_row row = {.name = text_of(r, o, "case"),
@@ -94,6 +104,7 @@ static struct hc_row row_of(struct reader *r, const json_t *o)
                          .looked_at = looked_at(o, "elements"),
                          .looked_of = looked_at(o, "of"),
                          .special = looked_at(o, "special"),
+                         .largest = largest_of(o),
                          .error = number_of(r, o, "error"),
                          .bound = number_of(r, o, "bound"),
                          .unit = text_of(r, o, "unit"),

@@ -166,6 +166,28 @@ static void give_reason(const struct hc_run_command *s, int status, bool kept, s
         hc_lines_add(t, "nothing was checked");
 }
 
+/* The largest call of each op that was judged on any backend: of what is larger the run says
+   nothing. A run of some cases has those cases' names. */
+static void print_largest(const struct hc_run_command *s)
+{
+    const struct hc_largest *of[HC_OP_COUNT] = {NULL};
+    struct hc_lines t = {.used = 0};
+    for (int i = 0; i < s->rows.count; i++) {
+        const struct hc_row *row = &s->rows.row[i];
+        size_t length = strcspn(row->largest.call, " ");
+        for (int op = 0; op < HC_OP_COUNT && length && row->verdict == HC_PASS; op++)
+            if (strlen(hc_ops[op].name) == length &&
+                memcmp(hc_ops[op].name, row->largest.call, length) == 0 &&
+                (!of[op] || row->largest.work > of[op]->work))
+                of[op] = &row->largest;
+    }
+    for (int op = 0; op < HC_OP_COUNT; op++)
+        if (of[op])
+            hc_lines_add(&t, "%s %s", t.used ? "," : "judged up to:", of[op]->call);
+    if (t.used && s->options.pattern_count == 0)
+        hc_print_narrow(s->out, hc_table_columns(s->out, FIRST), 0, 2, t.text);
+}
+
 void hc_run_ends(const struct hc_run_command *s, int status, bool kept)
 {
     static const struct {
@@ -177,6 +199,7 @@ void hc_run_ends(const struct hc_run_command *s, int status, bool kept)
     struct hc_lines reason = {.used = 0};
     if (s->settings.tap)
         return;
+    print_largest(s);
     print_next(s, status);
     give_reason(s, status, kept, &reason);
     hc_colour_print(s->out, words[status].colour, "%s", words[status].word);

@@ -1,0 +1,187 @@
+#include "check/repeats.h"
+
+#include <assert.h>
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "check/bound/bound.h"
+#include "op/descriptor.h"
+
+/* The finalizer of splitmix64 (Steele, Lea and Flood: Fast splittable pseudorandom number
+   generators, OOPSLA 2014). */
+static uint64_t mixed(uint64_t x)
+{
+    x = (x ^ x >> 30) * 0xbf58476d1ce4e5b9u;
+    x = (x ^ x >> 27) * 0x94d049bb133111ebu;
+    return x ^ x >> 31;
+}
+
+int64_t hc_repeats_of(const struct hc_axis *axis, uint64_t seed, int64_t at)
+{
+    if (at < axis->small || axis->kind == 0)
+        return at;
+    int64_t block = at / axis->step;
+    uint64_t choices = (uint64_t)(axis->small / axis->step - axis->alone);
+    uint64_t salt = seed + (uint64_t)axis->kind * 0x9e3779b97f4a7c15u;
+    uint64_t chosen = mixed(salt + (uint64_t)block * 0xd1342543de82ef95u) % choices;
+    return (axis->alone + (int64_t)chosen) * axis->step + at % axis->step;
+}
+
+/* For each coordinate of each axis, how far its element in the small tensor lies behind the first.
+   The caller frees `memory`. */
+struct map {
+    int count;
+    int64_t extent[HC_AXES];
+    const int32_t *offset[HC_AXES];
+    int32_t *memory;
+};
+
+static bool make_map(const struct hc_repeats *repeats, int slot, struct map *map)
+{
+    const struct hc_layout *layout = &repeats->slot[slot];
+    int64_t inner = 1;
+    int64_t all = 0;
+    for (int a = 0; a < layout->count; a++)
+        all += layout->axis[a].large;
+    *map = (struct map){.count = layout->count, .memory = malloc((size_t)all * sizeof(int32_t))};
+    if (!map->memory)
+        return false;
+    int32_t *to = map->memory;
+    for (int a = layout->count - 1; a >= 0; a--) {
+        const struct hc_axis *axis = &layout->axis[a];
+        map->extent[a] = axis->large;
+        map->offset[a] = to;
+        for (int64_t i = 0; i < axis->large; i++)
+            *to++ = (int32_t)(hc_repeats_of(axis, repeats->seed, i) * inner);
+        inner *= axis->small;
+    }
+    assert(inner <= INT32_MAX);
+    return true;
+}
+
+/* Run `row` of the innermost axis: where it begins in the small tensor. */
+static int64_t row_of(const struct map *map, int64_t row)
+{
+    int64_t from = 0;
+    for (int a = map->count - 2; a >= 0; a--) {
+        from += map->offset[a][row % map->extent[a]];
+        row /= map->extent[a];
+    }
+    return from;
+}
+
+static int64_t rows_of(const struct map *map)
+{
+    int64_t rows = 1;
+    for (int a = 0; a < map->count - 1; a++)
+        rows *= map->extent[a];
+    return rows;
+}
+
+static void copy_row(const struct map *map, int64_t row, const struct hc_tensor *from,
+                     const struct hc_tensor *to)
+{
+    const int32_t *offset = map->offset[map->count - 1];
+    int64_t n = map->extent[map->count - 1];
+    int64_t base = row_of(map, row);
+    for (int64_t i = 0; i < n; i++)
+        hc_tensor_set_bits(to, row * n + i, hc_tensor_bits(from, base + offset[i]));
+}
+
+bool hc_repeats_fill(const struct hc_repeats *repeats, const struct hc_call *small,
+                     const struct hc_call *large)
+{
+    for (int s = 0; s < hc_ops[large->op].inputs; s++) {
+        struct map map;
+        if (!large->in[s].data)
+            continue;
+        if (!make_map(repeats, s, &map))
+            return false;
+        for (int64_t row = 0; row < rows_of(&map); row++)
+            copy_row(&map, row, &small->in[s], &large->in[s]);
+        free(map.memory);
+    }
+    return true;
+}
+
+static const struct hc_layout *layout_of(const struct hc_repeats *repeats,
+                                         const struct hc_call *call, int out)
+{
+    return &repeats->slot[hc_ops[call->op].inputs + out];
+}
+
+int64_t hc_repeats_count(const struct hc_repeats *repeats, const struct hc_call *call, int out)
+{
+    const struct hc_layout *layout = layout_of(repeats, call, out);
+    int64_t n = 1;
+    for (int a = 0; a < layout->count; a++)
+        n *= layout->axis[a].small;
+    return n;
+}
+
+/* The first ones are themselves, so the element has the same coordinates in both tensors. */
+int64_t hc_repeats_element(const struct hc_repeats *repeats, const struct hc_call *call, int out,
+                           int64_t k)
+{
+    const struct hc_layout *layout = layout_of(repeats, call, out);
+    int64_t index = 0;
+    int64_t inner = 1;
+    for (int a = layout->count - 1; a >= 0; a--) {
+        index += k % layout->axis[a].small * inner;
+        k /= layout->axis[a].small;
+        inner *= layout->axis[a].large;
+    }
+    return index;
+}
+
+static bool holds(const struct hc_tensor *t, const struct hc_expected *right, uint64_t bits)
+{
+    if (right->bits)
+        return hc_same_bits(t->format, right->want_bits, bits);
+    double got = hc_decode(t->format, bits);
+    return isinf(right->bound) || hc_bound_error(t->format, &right->want, got) <= right->bound;
+}
+
+/* Most elements of one kind have the same bits, which then need to be judged once. */
+void hc_claim_repeats(struct hc_claim *claim, int out, const char *what,
+                      const struct hc_expected *right)
+{
+    const struct hc_tensor *t = &claim->call.out[out];
+    int64_t kinds = hc_repeats_count(claim->repeats, &claim->call, out);
+    uint64_t *good = hc_check_memory(claim->check, (size_t)kinds * sizeof *good);
+    bool *known = hc_check_memory(claim->check, (size_t)kinds * sizeof *known);
+    char name[96];
+    struct hc_comparisons all = {.what = name, .checked = hc_tensor_count(t)};
+    struct map map;
+    (void)snprintf(name, sizeof name, "%s: all elements against the reference", what);
+    if (!make_map(claim->repeats, hc_ops[claim->call.op].inputs + out, &map)) {
+        (void)hc_fail(HC_NO_MEMORY, "%s: no memory to compare it", what);
+        hc_check_failed(claim->check);
+        return;
+    }
+    int64_t n = map.extent[map.count - 1];
+    const int32_t *offset = map.offset[map.count - 1];
+    for (int64_t row = 0; row < rows_of(&map); row++) {
+        int64_t base = row_of(&map, row);
+        for (int64_t i = 0; i < n; i++) {
+            int64_t kind = base + offset[i];
+            uint64_t got = hc_tensor_bits(t, row * n + i);
+            if (known[kind] && good[kind] == got)
+                continue;
+            if (holds(t, &right[kind], got)) {
+                known[kind] = true;
+                good[kind] = got;
+                continue;
+            }
+            hc_comparisons_wrong(&all, "%s[%" PRId64 "]: want %.9g, got %.9g, bound %.3g", what,
+                                 row * n + i, right[kind].want.hi, hc_decode(t->format, got),
+                                 right[kind].bits ? 0 : right[kind].bound);
+        }
+    }
+    free(map.memory);
+    claim->check->result.looked_at += all.checked - kinds;
+    hc_claim_comparisons(claim->check, &all);
+}
