@@ -159,7 +159,7 @@ static void judge(const struct hc_claim *claim, struct hc_exercise *e, const str
     bool wide = claim->free && stated;
     if (stagnant || wide)
         e->inexact = 0;
-    hc_exercise_judge(e, claim->check, what, widens || stagnant || wide);
+    hc_exercise_judge(e, claim->check, what, widens || stagnant || wide, claim->free);
     enum hc_op_class class_ = hc_ops[claim->call.op].class_;
     bool small = class_ == HC_CLASS_REDUCTION || class_ == HC_CLASS_POOL;
     if (wide && small && hc_exercise_vague(e))

@@ -1,5 +1,6 @@
 /* The bounds that hold in any order, on the generated inputs of the op cases: no right kernel
    leaves them, in whatever order it computes, and wrong ones do. */
+#include "check/bound/testing_norm.h"
 #include "check/bound/testing_ranks.h"
 
 #include <criterion/criterion.h>
@@ -17,6 +18,8 @@ static struct hc_backend other_of_all(void)
 {
     struct hc_backend other = other_backend();
     other.kernel[HC_OP_bn_combine] = other_bn_combine;
+    other.kernel[HC_OP_bn_moments] = other.kernel[HC_OP_bn_train] = other_bn_train;
+    other.kernel[HC_OP_bn_leaky_train] = other_bn_train;
     return other;
 }
 
@@ -70,9 +73,11 @@ static struct seen run(const char *pattern, const char *order, struct hc_omissio
 }
 
 static const char *const patterns[] = {
-    "op/adam/*",           "op/adamw/*",        "op/sgd/*",      "op/axpy/*", "op/bn_infer/*",
-    "op/bn_leaky_infer/*", "op/avg_pool_bwd/*", "op/xent_bwd/*", "op/sum/*",  "op/dot/*",
-    "op/bn_combine/*",
+    "op/adam/*",         "op/adamw/*",          "op/sgd/*",
+    "op/axpy/*",         "op/bn_infer/*",       "op/bn_leaky_infer/*",
+    "op/avg_pool_bwd/*", "op/xent_bwd/*",       "op/sum/*",
+    "op/dot/*",          "op/bn_combine/*",     "op/bn_moments/*",
+    "op/bn_train/*",     "op/bn_leaky_train/*",
 };
 
 Test(any_order, no_right_kernel_leaves_its_bound)

@@ -69,8 +69,9 @@ bool hc_bound_bits(const struct hc_element *e, const struct hc_exact *want, uint
    evaluate the same formula in another order, fuse its operations, or use finer arithmetic.
    hc_bound_any_order holds for all of these; *bits are the only right ones where even so all right
    results round to the same number. Coefficients that depend on parameters alone are still computed
-   in fp64, sums are still sums of the formula's own terms (a variance is no difference of two
-   sums, a softmax subtracts the largest logit first), and stored state is still rounded last. */
+   in fp64, sums are still sums of the formula's own terms (a softmax subtracts the largest logit
+   first, a variance is taken in two passes, by Welford's or Chan's formulas, or shifted by the
+   channel's first element), and stored state is still rounded last. */
 double hc_bound_any_order(const struct hc_element *e, const struct hc_accumulator *accumulator,
                           const struct hc_exact *want);
 bool hc_bound_any_order_bits(const struct hc_element *e, const struct hc_exact *want,

@@ -17,29 +17,43 @@ static struct hc_ball shifted(enum hc_format f, const struct hc_tensor *z, int64
     return hc_ball_sub(f, hc_ball_element(z, row * z->shape[1] + j), hc_ball_exact(most));
 }
 
+/* In any order exp(x) may be exp2(x L), and log(s) may be l log2(s), L = log2(e) and l = log(2) in
+   the format: the constant and the product are rounded. Those of an exponent move it by at most
+   ((1 + u)^2 - 1) |x|, which the exponential's radius grows with. */
+static struct hc_ball times_constant(enum hc_format f, struct hc_ball x)
+{
+    return isinf(x.mid) ? x : hc_ball_any_order(f, x, fabs(x.mid) + x.rad, 2, 1);
+}
+
 /* A logit of minus infinity has exactly the probability 0. */
 static struct hc_ball exponential(enum hc_format f, const struct hc_tensor *z, int64_t row,
-                                  int64_t j, double most)
+                                  int64_t j, double most, bool any_order)
 {
     struct hc_ball x = shifted(f, z, row, j, most);
+    if (any_order)
+        x = times_constant(f, x);
     return isinf(x.mid) ? hc_ball_exact(exp(x.mid)) : hc_ball_exp(f, x);
 }
 
 static struct hc_ball exponentials(enum hc_format f, const struct hc_tensor *z, int64_t row,
-                                   double most)
+                                   double most, bool any_order)
 {
     struct hc_ball_sum sum = {0};
     for (int64_t j = 0; j < z->shape[1]; j++)
-        hc_ball_term(&sum, exponential(f, z, row, j, most));
+        hc_ball_term(&sum, exponential(f, z, row, j, most, any_order));
     return hc_ball_total(f, &sum);
 }
 
-double hc_bound_xent(const struct hc_element *e, const struct hc_accumulator *accumulator,
-                     const struct hc_exact *want)
+static struct hc_ball log_of_sum(enum hc_format f, const struct hc_tensor *z, int64_t row,
+                                 double most, bool any_order)
+{
+    struct hc_ball log_sum = hc_ball_log(f, exponentials(f, z, row, most, any_order));
+    return any_order ? times_constant(f, log_sum) : log_sum;
+}
+
+static double error_of_loss(const struct hc_element *e, bool any_order)
 {
     const struct hc_call *call = e->call;
-    (void)accumulator;
-    (void)want;
     if (e->out == HC_XENT_CORRECT) /* a count; exact up to 2^24 rows, in any order */
         return 0;
     const struct hc_tensor *z = &call->in[HC_XENT_LOGITS];
@@ -47,7 +61,7 @@ double hc_bound_xent(const struct hc_element *e, const struct hc_accumulator *ac
     struct hc_ball_sum loss = {0};
     for (int64_t row = 0; row < z->shape[0]; row++) {
         double most = largest(z, row);
-        struct hc_ball log_sum = hc_ball_log(f, exponentials(f, z, row, most));
+        struct hc_ball log_sum = log_of_sum(f, z, row, most, any_order);
         int64_t label = (int64_t)hc_tensor_get(&call->in[HC_XENT_LABELS], row);
         hc_ball_term(&loss, hc_ball_sub(f, log_sum, shifted(f, z, row, label, most)));
     }
@@ -55,6 +69,14 @@ double hc_bound_xent(const struct hc_element *e, const struct hc_accumulator *ac
     if (!call->params.xent.sum)
         total = hc_ball_div(f, total, hc_ball_exact((double)z->shape[0]));
     return total.rad;
+}
+
+double hc_bound_xent(const struct hc_element *e, const struct hc_accumulator *accumulator,
+                     const struct hc_exact *want)
+{
+    (void)accumulator;
+    (void)want;
+    return error_of_loss(e, false);
 }
 
 /* A backend may form upstream / N first: the bound is the larger one of both orders. */
@@ -69,8 +91,8 @@ double hc_bound_xent_bwd(const struct hc_element *e, const struct hc_accumulator
     int64_t row = e->index / z->shape[1];
     int64_t j = e->index % z->shape[1];
     double most = largest(z, row);
-    struct hc_ball p =
-        hc_ball_div(f, exponential(f, z, row, j, most), exponentials(f, z, row, most));
+    struct hc_ball p = hc_ball_div(f, exponential(f, z, row, j, most, false),
+                                   exponentials(f, z, row, most, false));
     if ((int64_t)hc_tensor_get(&call->in[HC_XENT_LABELS], row) == j)
         p = hc_ball_sub(f, p, hc_ball_exact(1));
     struct hc_ball upstream = hc_ball_element(&call->in[HC_XENT_UPSTREAM], 0);
@@ -83,7 +105,8 @@ double hc_bound_xent_bwd(const struct hc_element *e, const struct hc_accumulator
 double hc_bound_any_xent(const struct hc_element *e, const struct hc_accumulator *accumulator,
                          const struct hc_exact *want)
 {
-    double error = hc_bound_xent(e, accumulator, want);
+    (void)accumulator;
+    double error = error_of_loss(e, true);
     if (e->out == HC_XENT_CORRECT)
         return 0;
     struct hc_ball loss = {want->hi, error};
@@ -102,9 +125,10 @@ double hc_bound_any_xent_bwd(const struct hc_element *e, const struct hc_accumul
     int64_t j = e->index % z->shape[1];
     double most = largest(z, row);
     bool label = (int64_t)hc_tensor_get(&call->in[HC_XENT_LABELS], row) == j;
-    struct hc_ball sum = exponentials(f, z, row, most);
-    struct hc_ball quotient = hc_ball_div(f, exponential(f, z, row, j, most), sum);
-    struct hc_ball power = hc_ball_sub(f, shifted(f, z, row, j, most), hc_ball_log(f, sum));
+    struct hc_ball sum = exponentials(f, z, row, most, true);
+    struct hc_ball quotient = hc_ball_div(f, exponential(f, z, row, j, most, true), sum);
+    struct hc_ball power = hc_ball_sub(f, times_constant(f, shifted(f, z, row, j, most)),
+                                       log_of_sum(f, z, row, most, true));
     double stated = hc_bound_xent_bwd(e, accumulator, want);
     power = isinf(power.mid) ? hc_ball_exact(0) : hc_ball_exp(f, power);
     double rad = fmax(quotient.rad, power.rad);

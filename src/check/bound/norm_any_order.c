@@ -1,4 +1,69 @@
-/* Batch norm, forward, in any order of evaluation (any_order.c). */
+/* Batch norm, forward, in any order of evaluation (any_order.c).
+
+   The moments of a channel's n elements x. u is half an ulp of 1, (1 + u)^k - 1 is written t(k);
+   mu, V, A and S are the real mean and variance, the largest |x|, and the distance of the largest x
+   from the smallest. These are the algorithms of the field. The bound is the largest of what they
+   lose.
+
+   In two passes: norm.c.
+
+   In parts. Welford's recurrence and Chan's combination (Chan, Golub and LeVeque, Updating formulae
+   and a pairwise algorithm for computing sample variances, 1979) are trees: a leaf is an element,
+   and a node of n = a + b leaves has
+
+     mean = mean_a + (mean_b - mean_a) b / n,  or  (a / n) mean_a + (b / n) mean_b
+     Q = Q_a + Q_b + (mean_b - mean_a)^2 a b / n,      Q = n times the variance.
+
+   Mean. The first form rounds a difference, a share, a product and a sum: a node errs by at most u
+   |mean| + t(4) |d| b / n, d = mean_b - mean_a. The second rounds a reciprocal, two products and a
+   sum: t(4) of the magnitudes. A node's error is passed on with the share of its leaves, and a leaf
+   has none. So a node errs by at most L = max(t(4) A, u A + t(4) S), A and S of means that are off
+   themselves, and two products that may underflow; and the mean of n is off by L / n times the sum,
+   over all nodes, of their leaves. That is most where the leaves come one by one, 2 + 3 + ... + n:
+   it is off by L g(n), g(n) = (n + 2)(n - 1) / (2 n) = n / 2 + 1 / 2 - 1 / n. This is how far the
+   means of parts may be off. The mean of all is nearer: k of n elements lie on average no further
+   from mu than sqrt(V n / k), by Cauchy and Schwarz, as their mean does. With k times that, the sum
+   over all nodes is at most sqrt(V n) (2^(1/2) + ... + n^(1/2)), less than (2 / 3) (n + 1)^(3/2)
+   sqrt(V n). The sum of |d| b is at most the root of that of d^2 a b / k, which is n V, times the
+   root of that of b k / a. A part that is multiplied by its share has at most twice the other's
+   leaves, as in all that we know of. So k / a <= 3, b is at most twice the smaller one, and the sum
+   of the smaller ones is at most n log2(n) / 2. In all the mean is off by at most
+
+     t(4) (|mu| g(n) + sqrt(V) ((2 / 3) (n + 1)^(3/2) n^(-1/2) + sqrt(3 log2(n)))).
+
+   Variance. With d the real difference of means in a node, and e how far the computed one is from
+   it, the node's term is off by 2 d e w + e^2 w, w = a b / n. The sum of d^2 w over all nodes is
+   n V, and so by Cauchy and Schwarz these errors sum up to at most 2 sqrt(n V W) + W, W the sum of
+   e^2 w. Since |e| <= L (g(a) + g(b)) = L (n / 2 + 1 - n / (a b)) and 1 / a + 1 / b <= 2,
+
+     e^2 w <= L^2 (a b n / 4 + a b),
+
+   and the sums over a tree's nodes of a b n / 4 and of a b are (n^3 - n) / 12 and n (n - 1) / 2,
+   whatever the tree is: a b n / 4 = (n^3 - a^3 - b^3) / 12, and a b counts pairs of leaves. So W <=
+   L^2 n (n - 1)(n + 7) / 12. Welford has (x - old mean)(x - new mean) for d^2 w. The new mean's own
+   error, at most L, is then multiplied with d once more: with w >= 1/2 the sum of |d| L is at most
+   n sqrt(2 V) L. With H = L (sqrt((n - 1)(n + 7) / 12) + sqrt(1/2)) the variance is off by at most
+   2 sqrt(V) H + H^2.
+
+   Roundings of the terms: the difference counts twice, a square and four products or quotients. A
+   leaf has Q = 0, which is added exactly. So a term meets no more additions than there are leaves
+   outside its node, and one: t(n + 6) of V + 2 sqrt(V) H + H^2 in all.
+
+   A part may also be summed in two passes: p elements, whose mean is off by t(p + 1) of the average
+   of |x|, which is less than p elements one by one come to, and whose variance by the square of
+   that, which is less than the part's share in W.
+
+   In one pass, shifted by the channel's first element k. With d = x - k rounded, the mean is k +
+   sum d / n, and the variance (sum d^2 - (sum d)^2 / n) / n. With r = sqrt(V + (mu - k)^2), the sum
+   of |d| is at most n r: the mean is off by u |mu| + t(n + 3) r. sum d^2 = n r^2 meets n + 2
+   roundings (the difference counts twice). sum d = n (mu - k) is off by at most t(n) n r, its
+   square by t(2 n) n^2 r |mu - k| + t(n)^2 n^2 r^2, and a square, a quotient by two steps and the
+   last difference are rounded: the variance is off by at most t(n + 3) r^2 + t(2 n + 4) r (|mu - k|
+   + t(n) r). A shift that is far from all elements, as 0 may be, is not in the field's list: what
+   it loses depends on how far it is, and has no bound here.
+
+   Products of counts may come before the division, and sums before that by n: these must be in
+   range. What underflows is multiplied by at most n^2 later. */
 #include <math.h>
 
 #include "check/bound/any_order.h"
@@ -21,7 +86,9 @@ static struct hc_ball normalized(const struct hc_element *e, int64_t c, struct h
     double after = fmax(centre * fmax(1, fabs(gamma.mid)), fabs(invstd.mid) + invstd.rad);
     z = hc_ball_add(HC_FP64, z, beta);
     z = hc_ball_any_order(hc_bound_work(call), z, centre * scale + fabs(beta.mid), 6, after);
-    if (!(centre * (fabs(invstd.mid) + invstd.rad) <= hc_format_max(hc_bound_work(call))))
+    bool overflows =
+        !(centre * (fabs(invstd.mid) + invstd.rad) <= hc_format_max(hc_bound_work(call)));
+    if (overflows || isinf(alpha.mid)) /* then a x + b is inf - inf */
         z.rad = (double)INFINITY;
     return z;
 }
@@ -64,18 +131,110 @@ static struct hc_ball unbiased(enum hc_format f, struct hc_ball variance, int64_
 
 const struct hc_bound_norm hc_bound_norm_any = {inverse_root, normalized, blended, unbiased};
 
+/* What a channel's elements are, apart from its moments. */
+struct spread {
+    double count;
+    double largest;  /* A */
+    double distance; /* S */
+    double shift;    /* |mu - k| */
+};
+
+static struct spread spread_of(const struct hc_tensor *x, int64_t c, double mean)
+{
+    int64_t channels = x->shape[x->rank - 1];
+    int64_t count = hc_tensor_count(x) / channels;
+    double least = hc_tensor_get(x, c);
+    double most = least;
+    for (int64_t i = c; i < hc_tensor_count(x); i += channels) {
+        least = fmin(least, hc_tensor_get(x, i));
+        most = fmax(most, hc_tensor_get(x, i));
+    }
+    return (struct spread){.count = (double)count,
+                           .largest = fmax(fabs(least), fabs(most)),
+                           .distance = most - least,
+                           .shift = fabs(mean - hc_tensor_get(x, c))};
+}
+
+/* t(k), where fp64's own rounding of the middle counts with every one. */
+static double growth(enum hc_format f, double k)
+{
+    return expm1(k * log1p(hc_format_unit(f) + 0x1p-52));
+}
+
+/* L. The means' errors make A and S larger, by less than 5 n u / 2 and 5 n u of the larger one. */
+static double error_of_a_node(enum hc_format f, const struct spread *s)
+{
+    double grown = 1 + growth(f, 6 * s->count);
+    double moved = growth(f, 1) * s->largest + growth(f, 4) * s->distance;
+    return fmax(moved, growth(f, 4) * s->largest) * grown + 2 * hc_format_tiny(f);
+}
+
+/* How far the moments m may be off in parts, */
+static struct hc_bound_moments in_parts(enum hc_format f, const struct spread *s,
+                                        struct hc_bound_moments m)
+{
+    double n = s->count;
+    double all = (n + 2) * (n - 1) / (2 * n);
+    double sigma = sqrt(m.variance.mid);
+    double mean = fabs(m.mean.mid) * all +
+                  sigma * (2.0 / 3 * (n + 1) * sqrt((n + 1) / n) + sqrt(3 * log2(n)));
+    double h = error_of_a_node(f, s) * (sqrt((n - 1) * (n + 7) / 12) + sqrt(0.5));
+    double v = 2 * sigma * h + (f == HC_FP64 ? 2 : 1) * h * h;
+    m.mean.rad = growth(f, 4) * (1 + growth(f, 6 * n)) * mean + 2 * hc_format_tiny(f) * all;
+    m.variance.rad = v + growth(f, n + 6) * (m.variance.mid + v);
+    return m;
+}
+
+/* and in one pass, shifted. */
+static struct hc_bound_moments in_one_pass(enum hc_format f, const struct spread *s,
+                                           struct hc_bound_moments m)
+{
+    double n = s->count;
+    double r = sqrt(m.variance.mid + s->shift * s->shift);
+    double square = s->shift + growth(f, n) * r;
+    m.mean.rad = growth(f, 1) * fabs(m.mean.mid) + growth(f, n + 3) * r;
+    m.variance.rad = growth(f, n + 3) * r * r + growth(f, 2 * n + 4) * r * square;
+    return m;
+}
+
+/* The moments in the field's algorithms. A mean of finite numbers and one infinity is that infinity
+   in two passes, and NaN where a difference comes first. */
+static struct hc_bound_moments any_channel(enum hc_format f, const struct hc_tensor *x, int64_t c)
+{
+    struct hc_bound_moments m = hc_bound_channel(f, x, c);
+    struct spread s = spread_of(x, c, m.mean.mid);
+    double n = s.count;
+    if (n == 1 || !isfinite(s.distance)) {
+        if (isinf(m.mean.mid) && n > 1)
+            m.mean.rad = (double)INFINITY;
+        return m;
+    }
+    struct hc_bound_moments tree = in_parts(f, &s, m);
+    struct hc_bound_moments shifted = in_one_pass(f, &s, m);
+    m.mean.rad = fmax(m.mean.rad, fmax(tree.mean.rad, shifted.mean.rad));
+    m.variance.rad = fmax(m.variance.rad, fmax(tree.variance.rad, shifted.variance.rad));
+    m.variance.rad += n * n * hc_format_tiny(f);
+    if (!(n * n * (s.distance * s.distance + m.variance.rad) <= hc_format_max(f)))
+        m.variance.rad = (double)INFINITY;
+    return m;
+}
+
+static struct hc_bound_moments any_moments(enum hc_format f, const struct hc_tensor *x, int64_t c)
+{
+    struct hc_bound_moments m = any_channel(f, x, c);
+    return (struct hc_bound_moments){any_mean(f, m.mean), any_mean(f, m.variance)};
+}
+
 double hc_bound_any_bn_train(const struct hc_element *e, const struct hc_accumulator *accumulator,
                              const struct hc_exact *want)
 {
     (void)accumulator;
     (void)want;
-    enum hc_format f = hc_bound_work(e->call);
     const struct hc_tensor *x = &e->call->in[HC_BN_X];
     int64_t channels = x->shape[x->rank - 1];
-    struct hc_bound_moments m = hc_bound_channel(f, x, e->index % channels);
-    m.mean = any_mean(f, m.mean);
-    m.variance = any_mean(f, m.variance);
-    return hc_bound_of_moments(e, &hc_bound_norm_any, m, hc_tensor_count(x) / channels);
+    return hc_bound_of_moments(e, &hc_bound_norm_any,
+                               any_moments(hc_bound_work(e->call), x, e->index % channels),
+                               hc_tensor_count(x) / channels);
 }
 
 double hc_bound_any_bn_infer(const struct hc_element *e, const struct hc_accumulator *accumulator,
@@ -92,7 +251,7 @@ double hc_bound_any_bn_moments(const struct hc_element *e, const struct hc_accum
     (void)accumulator;
     (void)want;
     const struct hc_call *call = e->call;
-    enum hc_format f = hc_bound_work(call);
-    struct hc_bound_moments m = hc_bound_channel(f, &call->in[HC_BN_MOMENTS_X], e->index);
-    return any_mean(f, e->out == HC_BN_MOMENTS_MEAN ? m.mean : m.variance).rad;
+    struct hc_bound_moments m =
+        any_moments(hc_bound_work(call), &call->in[HC_BN_MOMENTS_X], e->index);
+    return e->out == HC_BN_MOMENTS_MEAN ? m.mean.rad : m.variance.rad;
 }

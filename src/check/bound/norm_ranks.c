@@ -22,11 +22,13 @@
    variances, 1979; PyTorch's kernel does so). A step moves the mean a by (m_r - a) n_r / N. With A
    the largest |m_r| its roundings are at most five of 2 A and one of A, and it does not stretch the
    error that a had: E = 12 R u A in all, and less than 2 t A, t = (1 + u)^(6 (R + 2)) - 1. It adds
-   (m_r - a)^2 n_r (N - n_r) / (N M) to the variance. The a of this are off by E, so that a term in
-   E alone stays: with S the distance of the largest m_r from the smallest, and weights whose sum is
-   at most 1, the variance is off by 2 S E + E^2. V itself is off by no more than another E^2, in
-   fp64 as above: 2 (S + E) E holds both. A step's term meets at most eleven roundings, and what was
-   summed up so far six in every step: t covers these, of V + 2 (S + E) E. */
+   (m_r - a)^2 g to the variance, g = n_r (N - n_r) / (N M). The a of this are off by E, so that a
+   term in E alone stays: the sum of 2 |m_r - a| g E. The sum of (m_r - a)^2 g is B, the sum of w_r
+   (m_r - mean)^2, and that of g is at most 1, so by Cauchy and Schwarz the variance is off by at
+   most 2 sqrt(B) E + E^2. (The distance of the m_r from each other is far more than sqrt(B) where a
+   rank of few elements has a mean of its own.) V itself is off by no more than another E^2, in fp64
+   as above. A step's term meets at most eleven roundings, and what was summed up so far six in
+   every step: t covers these, of V + 2 sqrt(B) E + 2 E^2. */
 #include <math.h>
 
 #include "check/bound/norm.h"
@@ -38,8 +40,8 @@ struct ranks {
     double mean;  /* real, as the variance */
     double variance;
     double magnitude; /* sum w_r |m_r| */
-    double least;     /* m_r */
-    double most;
+    double largest;   /* |m_r| */
+    double between;   /* sum w_r (m_r - mean)^2 */
 };
 
 static struct ranks ranks_of(const struct hc_call *call, int64_t c)
@@ -47,7 +49,7 @@ static struct ranks ranks_of(const struct hc_call *call, int64_t c)
     const struct hc_tensor *means = &call->in[HC_BN_COMBINE_MEANS];
     const struct hc_tensor *counts = &call->in[HC_BN_COMBINE_COUNTS];
     int64_t channels = means->shape[means->rank - 1];
-    struct ranks k = {.least = (double)INFINITY, .most = -(double)INFINITY};
+    struct ranks k = {0};
     for (int64_t r = 0; r < hc_tensor_count(counts); r++)
         k.all += (int64_t)fmax(hc_tensor_get(counts, r), 0);
     for (int64_t r = 0; r < hc_tensor_count(counts); r++) {
@@ -58,12 +60,13 @@ static struct ranks ranks_of(const struct hc_call *call, int64_t c)
         k.count++;
         k.mean += share * m;
         k.magnitude += share * fabs(m);
-        k.least = fmin(k.least, m);
-        k.most = fmax(k.most, m);
+        k.largest = fmax(k.largest, fabs(m));
     }
     for (int64_t r = 0; r < hc_tensor_count(counts); r++) {
         double d = hc_tensor_get(means, r * channels + c) - k.mean;
         double share = hc_tensor_get(counts, r) / (double)k.all;
+        if (share > 0)
+            k.between += share * d * d;
         if (share > 0)
             k.variance +=
                 share *
@@ -104,10 +107,9 @@ static struct hc_bound_moments in_order(enum hc_format f, const struct ranks *k)
 static struct hc_bound_moments in_any_order(enum hc_format f, const struct ranks *k)
 {
     struct hc_bound_moments m;
-    double most = fmax(fabs(k->least), fabs(k->most));
     double t = growth(f, 6 * (k->count + 2));
-    m.mean = held(f, k, k->mean, 2 * most, 2 * t * most);
-    double off = 2 * (k->most - k->least + m.mean.rad) * m.mean.rad;
+    m.mean = held(f, k, k->mean, 2 * k->largest, 2 * t * k->largest);
+    double off = 2 * (sqrt(k->between) + m.mean.rad) * m.mean.rad;
     m.variance = held(f, k, k->variance, k->variance, off + t * (k->variance + off));
     return m;
 }
