@@ -61,12 +61,13 @@ static void uniform(struct hc_check *check)
         before = number;
     }
     hc_claim_true(check, "each order has every image once", permutations);
+    const double each = (double)EPOCHS / ORDERS;
     for (int i = 0; i < ORDERS; i++) {
         char what[40];
         (void)snprintf(what, sizeof what, "epochs with order %d", i);
-        hc_claim_within(check, what, EPOCHS / ORDERS, count[i], 250);
+        hc_claim_within(check, what, each, count[i], 250);
     }
-    hc_claim_within(check, "epochs with the order before", EPOCHS / ORDERS, same, 250);
+    hc_claim_within(check, "epochs with the order before", each, same, 250);
     int fixed = 0;
     set.train.count = MANY;
     for (int64_t epoch = 0; epoch < LONG; epoch++) {

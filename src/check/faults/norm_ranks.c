@@ -166,11 +166,11 @@ static enum hc_status narrow_lanes(const struct hc_fault_site *site, struct hc_q
     enum hc_status status = site->right(queue, call);
     const struct hc_tensor *x = &call->in[HC_FIRST];
     int64_t channels = x->shape[3];
-    double rows = channels ? (double)(hc_tensor_count(x) / channels) : 0;
+    int64_t rows = channels ? hc_tensor_count(x) / channels : 0;
     for (int64_t c = 0; status == HC_OK && rows > 0 && c < channels; c++)
         if (call->op == HC_OP_bn_moments)
             hc_tensor_set(&call->out[HC_BN_MOMENTS_VARIANCE], c,
-                          in_lanes(call, c, square_off_mean) / rows);
+                          in_lanes(call, c, square_off_mean) / (double)rows);
         else
             hc_tensor_set(&call->out[HC_BN_BWD_SUMS_DBETA], c, in_lanes(call, c, gradient_at));
     return status;

@@ -62,8 +62,10 @@ static enum hc_status take_text(struct line *line, char *text, size_t bytes)
 
 static bool read_real(const char *word, double least, double most, double *value)
 {
+    if (!isdigit((unsigned char)word[0]))
+        return false;
     char *end;
-    *value = isdigit((unsigned char)word[0]) ? strtod(word, &end) : (double)NAN;
+    *value = strtod(word, &end);
     return *value >= least && *value <= most && *end == '\0';
 }
 

@@ -208,7 +208,7 @@ enum hc_status hc_drift_share_out(struct hc_drift_baseline *base,
     for (int q = 0; q < HC_DRIFT_QUANTITIES && status == HC_OK; q++) {
         bool weights = q == HC_DRIFT_OF_WEIGHTS;
         shares[q] = (struct hc_drift_shares){.players = like ? like[q].players : 0};
-        for (int i = 0; i < shares[q].players; i++)
+        for (int i = 0; like && i < shares[q].players; i++)
             shares[q].player[i].sources = like[q].player[i].sources;
         if (!like)
             choose_players(drift, weights, &shares[q]);

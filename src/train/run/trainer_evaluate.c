@@ -1,6 +1,7 @@
 /* The test set, evaluated batch by batch: by one rank, or by all in turns. The last evaluation also
    writes down what the network takes each image for, so that two runs can be compared image by
    image; reading that makes the host wait for each batch, which the others do not. */
+#include <assert.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -97,6 +98,7 @@ static enum hc_status queue_test(struct hc_run *run, int64_t b)
 /* This rank's batches are queued one after the other, and read when all are. */
 static enum hc_status infer(struct hc_run *run, struct evaluation *e)
 {
+    assert(e->result && e->classes);
     const struct hc_parallel *p = &run->parallel;
     struct result *result = e->result + p->rank * e->batches;
     unsigned char *classes = e->classes + p->rank * e->images;
