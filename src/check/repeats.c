@@ -46,7 +46,8 @@ static bool make_map(const struct hc_repeats *repeats, int slot, struct map *map
     int64_t all = 0;
     for (int a = 0; a < layout->count; a++)
         all += layout->axis[a].large;
-    *map = (struct map){.count = layout->count, .memory = malloc((size_t)all * sizeof(int32_t))};
+    *map =
+        (struct map){.count = layout->count, .memory = malloc((size_t)(all + 1) * sizeof(int32_t))};
     if (!map->memory)
         return false;
     int32_t *to = map->memory;
