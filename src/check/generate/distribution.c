@@ -147,6 +147,14 @@ static double small_input(const struct hc_call *call, enum hc_values values, int
     }
 }
 
+/* w - lr g has neither a momentum nor its coefficient. */
+static bool is_of_plain_sgd(const struct hc_call *call, int slot, int64_t i)
+{
+    const struct hc_sgd *p = &call->params.sgd;
+    return call->op == HC_OP_sgd && p->weight_decay == 0 && !p->nesterov && !p->rate_inside &&
+           (slot == HC_SGD_MOMENTUM || (slot == HC_SGD_HYPER && i == HC_HYPER_BETA1));
+}
+
 void hc_draw_input(const struct hc_call *call, int slot, enum hc_distribution distribution,
                    uint64_t seed)
 {
@@ -158,8 +166,9 @@ void hc_draw_input(const struct hc_call *call, int slot, enum hc_distribution di
     int64_t n = hc_tensor_count(t);
     for (int64_t i = 0; i < n; i++)
         hc_tensor_set(t, i,
-                      small ? small_input(call, values, i, distribution, seed)
-                            : hc_op_value(call, slot, values, i, distribution, seed));
+                      is_of_plain_sgd(call, slot, i) ? 0
+                      : small ? small_input(call, values, i, distribution, seed)
+                              : hc_op_value(call, slot, values, i, distribution, seed));
 }
 
 void hc_draw_inputs(const struct hc_call *call, enum hc_distribution distribution, uint64_t seed)
