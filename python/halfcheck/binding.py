@@ -22,6 +22,9 @@ OUT = ("out_format", "out_dtype", "out_shape")
 _UNSAID = {"alpha": 1, "beta": 0, "stride": 1, "pad": 0, "weight_decay": 0, "direction": "nearest"}
 _FREE = {"order"}  # it may have any: halfcheck --order says which it is held to
 
+# The same by op, as PyTorch has them. The first part of a name stands for all ops that begin so.
+_DEFAULTS = {"bn_": {"eps": 1e-5, "momentum": 0.1}, "adam": {"eps": 1e-8, "beta2": 0.999}}
+
 # Optional inputs that change the result where they are given.
 _OPTIONAL = ("c", "compensation", "found_inf", "order", "overflowed", "override", "partial")
 
@@ -101,16 +104,27 @@ class Binding:
         if self.takes_all:
             return None
         for name, value in call.params.items():
-            if name not in self.names and not _as_usual(name, value, call):
+            if name not in self.names and not self._as_usual(name, value, call):
                 return f"it takes no {name}, which is {value}"
         if self.positional is None:
             return None  # it gets all inputs
+        if call.op == "sgd" and not {"momentum", "beta1", "hyper"} & set(self.names) and \
+                call.params["weight_decay"] != 0:
+            return "it takes no momentum"  # which the other calls have
+        if "c" in self.required and "c" not in call.inputs:
+            return "it always adds c, which is absent"
         for slot in _OPTIONAL:
             # Without found_inf an optimizer's whole step is left out: skips().
             if slot in call.inputs and slot not in self.names and \
                     not (slot == "found_inf" and "hyper" in call.inputs):
                 return f"it takes no {slot}"
         return None
+
+    def _as_usual(self, name, value, call):
+        # A function that takes c and no beta adds c.
+        if name == "beta" and "c" in self.names and "c" in call.inputs:
+            return value == 1
+        return _as_usual(name, value, call)
 
     def skips(self, call):
         """Whether it is not asked: it knows no found_inf, so that whoever calls it looks at that,
@@ -123,6 +137,10 @@ def _as_usual(name, value, call):
     """Whether a function that has never heard of the parameter does what the call asks for."""
     if value is False or name in _FREE or name in _UNSAID and value == _UNSAID[name]:
         return True
+    for start, defaults in _DEFAULTS.items():
+        if call.op.startswith(start) and name in defaults and \
+                np.float32(value) == np.float32(defaults[name]):
+            return True
     if name in ("arithmetic", "accumulator"):
         return value in ("fp32", call.format) if call.format == "fp64" else value == "fp32"
     if name in ("seed", "first"):
@@ -247,7 +265,12 @@ def _correct(inputs):
     return np.array([right.sum()], wide)
 
 
-_FILLS = {("xent", "correct"): _correct}
+def _gradient(inputs):
+    """The momentum of a step that has none: beta1 is 0, and there is no decay."""
+    return inputs["g"].astype(inputs["momentum"].dtype)
+
+
+_FILLS = {("xent", "correct"): _correct, ("sgd", "new_momentum"): _gradient}
 
 
 def _value(value):

@@ -277,13 +277,20 @@ def _complaint(said, status):
     return "\n".join(lines[-_MOST_SHOWN:]) or f"halfcheck ended with status {status}"
 
 
+# What a signature lacks where a call is left out, and what takes the call.
+_CURES = (("it takes no ", "a parameter of that name"), ("it always adds c", "c=None"),
+          ("is asked for", "a result in out_dtype"))
+
+
 def _left_out(refusals):
     if not refusals:
         return []
     rows = sorted(refusals.items(), key=lambda row: -row[1])
     lines = [f"  left out, {count} calls: {why}" for why, count in rows[:_MOST_SHOWN]]
-    return lines + ([f"  and {len(rows) - _MOST_SHOWN} more reasons"]
-                    if len(rows) > _MOST_SHOWN else [])
+    if len(rows) > _MOST_SHOWN:
+        lines.append(f"  and {len(rows) - _MOST_SHOWN} more reasons")
+    cures = [cure for words, cure in _CURES if any(words in why for why in refusals)]
+    return lines + ([f"  to get these calls: {'; '.join(cures)}"] if cures else [])
 
 
 def _formats_of_first_input(op, patterns):

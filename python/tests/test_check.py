@@ -98,10 +98,49 @@ def test_bad_options_of_the_program_are_refused_in_its_words():
 
 
 def test_nothing_judged_is_an_error_that_says_why():
-    def fixed(w, g, m, v):
+    def fixed(x):
         raise AssertionError("it is never called")
-    with pytest.raises(halfcheck.Error, match="(?s)no case was judged.*takes no weight_decay"):
-        halfcheck.check(fixed, op="adamw", formats=["fp32"])
+    with pytest.raises(halfcheck.Error, match="(?s)no case was judged.*takes no slope.*to get these "
+                                              "calls: a parameter of that name"):
+        halfcheck.check(fixed, op="leaky_relu", formats=["fp32"])
+
+
+def _gradient_step(w, g, lr):
+    with np.errstate(invalid="ignore"):
+        return w - np.float32(lr) * g
+
+
+def _norm(x, gamma, beta, mean, variance):
+    root = np.sqrt(variance.astype(np.float64) + float(np.float32(1e-5)))
+    return ((x.astype(np.float64) - mean) / root * gamma + beta).astype(x.dtype)
+
+
+# What people write who know none of the op's options, and the same with a fault.
+PLAIN = [
+    ("gemm", lambda a, b: a @ b, lambda a, b: a @ b * np.float32(1.001)),
+    ("gemm", lambda a, b, c: a @ b + c, lambda a, b, c: a @ b),
+    ("gemm", lambda a, b, c=None: a @ b if c is None else a @ b + c, lambda a, b, c=None: a @ b),
+    ("axpy", lambda x, y: x + y, lambda x, y: x - y),
+    ("sgd", _gradient_step, lambda w, g, lr: w + np.float32(lr) * g),
+    ("bn_infer", _norm, lambda x, gamma, beta, mean, variance: _norm(x, gamma, beta, 0, variance)),
+]
+
+
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")
+@pytest.mark.parametrize("op, right, wrong", PLAIN)
+def test_plain_forms_have_cases_which_pass_and_fail(op, right, wrong):
+    options = {"op": op, "formats": ["fp32"], "layout": "nhwc"}
+    report = halfcheck.check(right, **options)
+    assert report.ok and len(report.results) >= 5
+    assert not report.left_out or "to get these calls: a parameter of that name" in str(report)
+    with pytest.raises(halfcheck.Wrong):
+        halfcheck.check(wrong, **options)
+
+
+def test_a_function_that_always_adds_c_is_told_how_it_gets_the_calls_without():
+    report = halfcheck.check(lambda a, b, c: a @ b + c, op="gemm", formats=["fp32"])
+    assert any("always adds c" in why for why in report.left_out)
+    assert "; c=None" in str(report)
 
 
 def test_operators_and_built_in_functions_are_checked_too():

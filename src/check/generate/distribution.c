@@ -108,11 +108,13 @@ static double label(const struct hc_call *call, int64_t row, double u)
     return floor(u * (double)classes);
 }
 
-/* Ranks of equal size where the data are what matters; else one rank in four has nothing, but never
+/* Ranks of equal size where the data are what matters, or differ by so much that a share of 2^-24
+   would leave a mean of what one by one loses; else one rank in four has nothing, but never
    the first, and one has so many elements that fp32 does not hold their number. */
 static double share(int64_t i, enum hc_distribution distribution, double u)
 {
-    if (distribution == HC_DRAW_CANCELLATION)
+    if (distribution == HC_DRAW_CANCELLATION || distribution == HC_DRAW_BOUNDARIES ||
+        distribution == HC_DRAW_LOGNORMAL)
         return 4096;
     if (i == 1 && u < 0.5)
         return 0x1p24 + 1;
@@ -147,6 +149,22 @@ static double small_input(const struct hc_call *call, enum hc_values values, int
     }
 }
 
+/* w - lr g has neither a momentum nor its coefficient. */
+static bool is_of_plain_sgd(const struct hc_call *call, int slot, int64_t i)
+{
+    const struct hc_sgd *p = &call->params.sgd;
+    return call->op == HC_OP_sgd && p->weight_decay == 0 && !p->nesterov && !p->rate_inside &&
+           (slot == HC_SGD_MOMENTUM || (slot == HC_SGD_HYPER && i == HC_HYPER_BETA1));
+}
+
+/* A product whose only factor on one side is a power of two rounds nothing. */
+static double rounding_factor(const struct hc_call *call, const struct hc_tensor *t, double x)
+{
+    int exponent;
+    bool alone = call->op == HC_OP_gemm && hc_tensor_count(t) == 1;
+    return alone && fabs(frexp(x, &exponent)) == 0.5 ? 1.375 * x : x;
+}
+
 void hc_draw_input(const struct hc_call *call, int slot, enum hc_distribution distribution,
                    uint64_t seed)
 {
@@ -158,8 +176,11 @@ void hc_draw_input(const struct hc_call *call, int slot, enum hc_distribution di
     int64_t n = hc_tensor_count(t);
     for (int64_t i = 0; i < n; i++)
         hc_tensor_set(t, i,
-                      small ? small_input(call, values, i, distribution, seed)
-                            : hc_op_value(call, slot, values, i, distribution, seed));
+                      is_of_plain_sgd(call, slot, i) ? 0
+                      : small ? small_input(call, values, i, distribution, seed)
+                              : hc_op_value(call, slot, values, i, distribution, seed));
+    if (distribution == HC_DRAW_NORMAL && n == 1)
+        hc_tensor_set(t, 0, rounding_factor(call, t, hc_tensor_get(t, 0)));
 }
 
 void hc_draw_inputs(const struct hc_call *call, enum hc_distribution distribution, uint64_t seed)

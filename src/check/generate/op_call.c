@@ -166,7 +166,7 @@ static void set_format(struct hc_call *call, int number, const struct hc_format_
 }
 
 /* Of the slots that may be absent, those of a compensation hold state, and the others in fp32 a
-   scalar, a flag or an override; C of gemm_q is one of them, too. */
+   scalar, a flag or an override; C of a product is one of them, too. */
 static bool is_compensation(const struct hc_slot *slot)
 {
     return slot->optional && slot->format == HC_ALLOW_LIKE;
@@ -175,14 +175,16 @@ static bool is_compensation(const struct hc_slot *slot)
 static bool is_extra(const struct hc_slot *slot)
 {
     return slot->optional &&
-           (slot->format == HC_ALLOW_FP32 || slot == hc_slot(HC_OP_gemm_q, HC_GEMM_Q_C));
+           (slot->format == HC_ALLOW_FP32 || slot == hc_slot(HC_OP_gemm_q, HC_GEMM_Q_C) ||
+            slot == hc_slot(HC_OP_gemm, HC_GEMM_C));
 }
 
+/* What is absent has no elements. A C that has none because the product has no rows is there. */
 bool hc_op_absent(const struct hc_call *call, int number)
 {
     const struct hc_slot *slot = hc_slot(call->op, number);
-    return (is_extra(slot) || is_compensation(slot)) &&
-           hc_slot_tensor_const(call, number)->shape[0] == 0;
+    const struct hc_tensor *t = hc_slot_tensor_const(call, number);
+    return (is_extra(slot) || is_compensation(slot)) && t->rank == 1 && t->shape[0] == 0;
 }
 
 struct hc_call hc_op_call(enum hc_op op, const struct hc_format_set *set,

@@ -12,7 +12,8 @@ static const struct hc_variant directions[] = {
     {.name = NULL},
 };
 
-static const struct hc_variant axpys[] = {{.name = "", .params.axpy = {-1.1}}, {.name = NULL}};
+static const struct hc_variant axpys[] = {
+    {.name = "", .params.axpy = {-1.1}}, {.name = "-plain", .params.axpy = {1}}, {.name = NULL}};
 static const struct hc_variant slopes[] = {{.name = "", .params.leaky = {0.1}}, {.name = NULL}};
 static const struct hc_variant norms[] = {{.name = "", .params.bn = {1e-5, 0.1, 0.1}},
                                           {.name = NULL}};
@@ -38,8 +39,12 @@ static const struct hc_variant clips[] = {
     {.name = NULL},
 };
 
+/* C is there with beta = 0, too. What people call a product, and a linear layer, are rows of their
+   own: a function that knows no alpha, beta and C takes no others. */
 static const struct hc_variant gemms[] = {
     {.name = "", .params.gemm = {.alpha = 1}},
+    {.name = "-plain", .params.gemm = {.alpha = 1}, .bare = true},
+    {.name = "-added", .params.gemm = {.alpha = 1, .beta = 1}},
     {.name = "-ta", .params.gemm = {.transpose_a = true, .alpha = 1}},
     {.name = "-tb-bias", .params.gemm = {.transpose_b = true, .alpha = 1, .beta = 1}, .row = true},
     {.name = "-ta-tb-scaled",
@@ -68,8 +73,10 @@ static const struct hc_variant means[] = {
     {.name = NULL},
 };
 
+/* Plain is w - lr g: no decay, no found_inf, and draws have no momentum. */
 static const struct hc_variant sgds[] = {
     {.name = "", .params.sgd = {.weight_decay = 1e-2}},
+    {.name = "-plain", .params.sgd = {.weight_decay = 0}, .bare = true},
     {.name = "-nesterov", .params.sgd = {.weight_decay = 1e-2, .nesterov = true}},
     {.name = "-decoupled", .params.sgd = {.weight_decay = 1e-2, .decoupled = true}},
     {.name = "-rate-inside",
@@ -88,6 +95,7 @@ static const struct hc_variant sgds[] = {
 
 static const struct hc_variant adams[] = {
     {.name = "", .params.adam = {.beta2 = 0.99, .eps = 1e-8, .weight_decay = 1e-2}},
+    {.name = "-plain", .params.adam = {.beta2 = 0.999, .eps = 1e-8}, .bare = true},
     {.name = "-eps-inside", .params.adam = {.beta2 = 0.999, .eps = 1e-8, .eps_inside = true}},
     {.name = "-stochastic",
      .params.adam = {.beta2 = 0.99,
