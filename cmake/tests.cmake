@@ -43,6 +43,25 @@ if(BUILD_TESTING AND CRITERION_LIBRARY)
                        src.check.selftest.cheat_state_test src.check.selftest.cheat_writes_test
                        src.cli.commands.commands_test src.train.run.recipes_train_test
                        PROPERTIES LABELS all-cases)
+  # These start the program and look at its words, on paths through memory that others take under the
+  # sanitizers: those of run, gate, judge, gen, verify, merge and training, and the parsers in
+  # fuzz-corpus and .ci/fuzz. .ci/asan --all has them, too. The sanitizers' build of every day spares
+  # the programs that it does not run.
+  option(HC_EVERY_TEST "build every test program under the sanitizers, as .ci/asan --all does" OFF)
+  set(words ${tests})
+  list(TRANSFORM words REPLACE "\\.c$" "")
+  list(TRANSFORM words REPLACE "/" ".")
+  set(spared ${words})
+  list(FILTER words INCLUDE REGEX "^src\\.cli\\.((colour|contract|renamed|bug|run\\.frame|cast\\.mistakes|fingerprint\\.command|scaler\\.wrong_scalers|scale\\.mistakes|scale\\.differences|commands\\.(bounds|explain|find|list))_test$|(calc|catches|manual|picture|report)\\.)")
+  set_tests_properties(${words} PROPERTIES LABELS words)
+  if(CMAKE_C_FLAGS MATCHES "-fsanitize=" AND NOT HC_EVERY_TEST)
+    foreach(test ${spared})
+      get_test_property(${test} LABELS label)
+      if(label MATCHES "^(words|all-cases)$")
+        set_target_properties(${test} PROPERTIES EXCLUDE_FROM_ALL TRUE)
+      endif()
+    endforeach()
+  endif()
   # kernels/plugin/plugin_test.c loads these.
   foreach(plugin other_version nothing broken upward)
     add_library(${plugin} MODULE kernels/plugin/plugins/${plugin}.c)
