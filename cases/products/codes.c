@@ -134,6 +134,40 @@ static void scales_as_they_are(struct hc_check *check)
     }
 }
 
+/* The number of a code of e4m3: 2^-9 is the smallest, and a fraction has three bits. */
+static double of_magnitude(int m)
+{
+    if (m == 0x7f)
+        return (double)NAN;
+    return m < 8 ? ldexp(m, -9) : ldexp(8 + m % 8, m / 8 - 10);
+}
+
+/* ue4m3 is a byte of e4m3 whose sign nobody looks at. Row c is 1, with the byte c as its scale. */
+static void any_byte_as_a_scale(struct hc_check *check)
+{
+    enum { BYTES = 256, PIECE = 16 };
+    struct hc_comparisons all = {.what = "scales by their bytes"};
+    struct hc_call call = hc_quantised_product(check, (enum hc_format[]){HC_E2M1, HC_E2M1},
+                                               HC_UE4M3, (int64_t[]){BYTES, 1, PIECE},
+                                               &(struct hc_gemm_q){1, PIECE, 1, PIECE, 0});
+    unsigned char *scales = call.in[HC_GEMM_Q_A_SCALES].data;
+    for (int c = 0; c < BYTES; c++) {
+        hc_tensor_set(&call.in[HC_GEMM_Q_A], (int64_t)c * PIECE, 1);
+        scales[c] = (unsigned char)c;
+    }
+    hc_tensor_set(&call.in[HC_GEMM_Q_B], 0, 1);
+    if (hc_do(check, &call) != HC_OK)
+        return;
+    for (int c = 0; c < BYTES; c++) {
+        double want = of_magnitude(c & 0x7f);
+        double got = hc_tensor_get(&call.out[HC_GEMM_Q_OUT], c);
+        all.checked++;
+        if (isnan(want) ? !isnan(got) : want != got)
+            hc_comparisons_wrong(&all, "scale %02x: want %.9g, got %.9g", (unsigned)c, want, got);
+    }
+    hc_claim_comparisons(check, &all);
+}
+
 /* C alone, whatever the factors are: there are no terms. */
 static void no_terms(struct hc_check *check)
 {
@@ -226,6 +260,11 @@ static void positive_terms(struct hc_check *check)
     "src/op/quant.h"
 
 static const struct hc_case cases[] = {
+    {.name = "products/codes-scale-without-a-sign",
+     .title = "each of the 256 bytes of a scale in ue4m3 is the number of its lower seven bits",
+     .source = "src/op/quant.h; src/num/format.c",
+     .level = HC_QUICK,
+     .run = any_byte_as_a_scale},
     {.name = "products/every-product-of-codes",
      .title = "each product of two codes is exact, in every pair of formats that go together",
      .source = SPECIFICATIONS,

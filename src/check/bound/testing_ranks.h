@@ -1,9 +1,9 @@
-/* Kernels of bn_combine for the tests of bounds in any order, by manner (testing.h): two passes,
+/* Kernels of bn_combine for the tests of bounds in any order, by manner (manners.h): two passes,
    which are the contract's order, and two that take the ranks one by one. */
 #ifndef HC_CHECK_BOUND_TESTING_RANKS_H
 #define HC_CHECK_BOUND_TESTING_RANKS_H
 
-#include "check/bound/testing.h"
+#include "check/bound/manners.h"
 
 static const char *const orders_of_ranks[] = {
     [IN_FP64] = "fp64",

@@ -97,6 +97,17 @@ static double magnitude(const struct place *p, int codes)
     return fabs(right_scale(p, codes));
 }
 
+/* The eighth bit of a code of ue4m3 is taken for a sign. */
+static double with_a_sign(const struct place *p, int codes)
+{
+    bool first = codes == HC_GEMM_Q_A;
+    struct hc_call call = *p->call;
+    struct hc_tensor *scales = &call.in[first ? HC_GEMM_Q_A_SCALES : HC_GEMM_Q_B_SCALES];
+    if (scales->format == HC_UE4M3)
+        scales->format = HC_E4M3;
+    return scale_of(&call, codes, first ? p->row : p->column, p->from);
+}
+
 static double term(const struct place *p, int64_t k)
 {
     const struct hc_tensor *a = &p->call->in[HC_GEMM_Q_A];
@@ -236,6 +247,8 @@ static const struct hc_fault faults[] = {
         "products/scales-as-they-are op/gemm_q/e4m3-fp32/*-rowwise/specials", .scale = without_nan),
     WAY("negative-scale", "the sign of a scale is not read", HC_FAULT_SPECIALS,
         "products/scales-as-they-are", .scale = magnitude),
+    WAY("ue4m3-signed", "the eighth bit of a scale in ue4m3 is taken for a sign", HC_FAULT_SPECIALS,
+        "products/codes-scale-without-a-sign", .scale = with_a_sign),
     WAY("rest-dropped", "a last piece that is shorter than the others is left out", HC_FAULT_TAIL,
         "op/gemm_q/e4m3-fp32/13x9x70-1x32/normal border/*gemm_q*", .drops_rest = true),
     WAY("accumulator-of-14-bits", "sums of products are cut to 14 bits after 32 terms",

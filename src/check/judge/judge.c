@@ -120,6 +120,7 @@ void hc_judge_element(const struct hc_judge *judge, int out, int64_t index,
     e->implementation = hc_bound_error(t->format, &(struct hc_exact){.hi = e->exact}, got);
     e->implementation /= e->bound;
     e->format = hc_bound_error(t->format, &e->want, e->exact) / e->bound;
+    e->deviation = hc_judge_deviation(&element, &judge->accumulator, &e->want);
 }
 
 static double larger(double known, double next)
@@ -141,11 +142,20 @@ static void count(const struct hc_judge *judge, int out, const struct hc_judged_
                    hc_same_bits(exact->format, hc_tensor_bits(exact, e->index), e->got_bits);
     r->implementation = larger(r->implementation, e->implementation);
     r->format = larger(r->format, e->format);
+    hc_probable_add(&r->probable, e->error, e->deviation);
+    hc_probable_add(&r->usual, e->format * e->bound, e->deviation);
     bool first = r->judged == 0;
     if (first || e->ratio > r->worst.ratio ||
         (e->ratio == r->worst.ratio && e->index < r->worst.index))
         r->worst = *e;
     r->judged++;
+}
+
+static void join(struct hc_probable *to, const struct hc_probable *from)
+{
+    to->elements += from->elements;
+    to->squares += from->squares;
+    to->most = fmax(to->most, from->most);
 }
 
 /* Adds what one thread has judged. */
@@ -165,6 +175,8 @@ static void add(struct hc_judged_output *to, const struct hc_judged_output *from
     to->as_exact += from->as_exact;
     to->implementation = larger(to->implementation, from->implementation);
     to->format = larger(to->format, from->format);
+    join(&to->probable, &from->probable);
+    join(&to->usual, &from->usual);
 }
 
 static const struct hc_judged_output nothing = {.implementation = (double)NAN,

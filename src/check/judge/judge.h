@@ -32,6 +32,7 @@ struct hc_judged_element {
     double exact;          /* what `exact` gives; NaN if it does not take the call */
     double implementation; /* |got - exact| / bound and |exact - real| / bound; NaN where exact */
     double format;         /* or the bound says nothing */
+    double deviation;      /* what a sum's error probably is at most (probable.c), or 0 */
 };
 
 /* How many elements have a ratio up to each edge, and above the one before; the last edge is
@@ -40,6 +41,13 @@ enum { HC_RATIO_BINS = 10 };
 extern const double hc_ratio_edges[HC_RATIO_BINS];
 
 enum { HC_WHERE_TEXT = 160 };
+
+/* The second, probable verdict on sums (probable.c): errors beside what they probably are. */
+struct hc_probable {
+    int64_t elements; /* that have a deviation */
+    double squares;   /* of error/deviation, added up */
+    double most;      /* the largest error/deviation */
+};
 
 struct hc_judged_output {
     int64_t elements;
@@ -50,6 +58,8 @@ struct hc_judged_output {
     int64_t count[HC_RATIO_BINS];
     double implementation; /* the largest of judged; NaN if there is none */
     double format;
+    struct hc_probable probable;    /* of got */
+    struct hc_probable usual;       /* of exact */
     char where[HC_WHERE_TEXT];      /* the wrong elements', if a few words say it, or "" */
     struct hc_judged_element worst; /* the largest ratio, and of these the first */
 };
@@ -108,5 +118,26 @@ struct hc_judged_sum {
     struct hc_term largest;
 };
 bool hc_judge_sum(const struct hc_element *element, struct hc_judged_sum *sum);
+
+/* Puts up to n terms of such an element into `terms`, those in padding not counted. Returns how
+   many there are; 0 where the op is no plain sum. */
+int64_t hc_judge_terms(const struct hc_element *element, double *terms, int64_t n);
+
+/* The standard deviation, at most, of the error of element e if it is a plain sum and its roundings
+   to nearest are independent; 0 where it is no such sum. */
+double hc_judge_deviation(const struct hc_element *e, const struct hc_accumulator *accumulator,
+                          const struct hc_exact *want);
+
+void hc_probable_add(struct hc_probable *probable, double error, double deviation);
+
+/* How far the errors of so many elements, of which these were judged, are beyond what independent
+   roundings come to with a chance of HC_PROBABLE_CHANCE: above 1 they hardly are roundings. 0 where
+   no element has a deviation. */
+#define HC_PROBABLE_CHANCE 1e-6
+double hc_probable_excess(const struct hc_probable *probable, int64_t elements);
+
+/* The same of a judged output; 0 also where the sums of `exact` are as far off, since then the
+   numbers are not random enough for their roundings to be independent. */
+double hc_judged_excess(const struct hc_judged_output *output);
 
 #endif

@@ -128,12 +128,31 @@ static bool term_of(const struct hc_element *e, int64_t k, struct hc_term *term)
     return of_image && of_image(call, at, k, term);
 }
 
+static bool is_sum(enum hc_op op)
+{
+    return op == HC_OP_gemm || hc_ops[op].class_ == HC_CLASS_REDUCTION || of_images[op];
+}
+
+int64_t hc_judge_terms(const struct hc_element *element, double *terms, int64_t n)
+{
+    const struct hc_call *call = element->call;
+    int64_t count = 0;
+    for (int64_t k = 0; is_sum(call->op) && k < (int64_t)hc_call_length(call); k++) {
+        struct hc_term term;
+        if (!term_of(element, k, &term))
+            continue;
+        if (count < n)
+            terms[count] = term.a * term.b;
+        count++;
+    }
+    return count;
+}
+
 bool hc_judge_sum(const struct hc_element *element, struct hc_judged_sum *sum)
 {
     const struct hc_call *call = element->call;
     *sum = (struct hc_judged_sum){0};
-    if (call->op != HC_OP_gemm && hc_ops[call->op].class_ != HC_CLASS_REDUCTION &&
-        !of_images[call->op])
+    if (!is_sum(call->op))
         return false;
     for (int64_t k = 0; k < (int64_t)hc_call_length(call); k++) {
         struct hc_term term;

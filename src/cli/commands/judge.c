@@ -20,6 +20,7 @@ struct orders {
     const char *json;
     const char *keep;
     bool all;
+    bool strict;
 };
 
 /* Computes the outputs on the backend in place of those that were given. */
@@ -60,9 +61,11 @@ static enum hc_status judge_reading(const struct hc_question *q, struct hc_answe
             worst = r->worst.ratio;
             answer->worst = o;
         }
+        answer->improbable |= hc_judged_excess(r) > 1;
         if (r->wrong)
             answer->verdict = HC_FAIL;
     }
+    answer->improbable &= answer->verdict == HC_PASS;
     if (unbounded == judged)
         answer->verdict = HC_MISTRUSTED;
     return HC_OK;
@@ -129,9 +132,11 @@ static enum hc_status answer_question(const struct orders *orders, struct hc_jud
     /* Zeros would have passed, too. */
     if (answer->verdict == HC_PASS && answer->all_flushed)
         answer->verdict = HC_MISTRUSTED;
+    if (orders->strict && answer->improbable)
+        answer->verdict = HC_FAIL;
     set_repro(answer);
     /* A case that cannot be written takes nothing from the answer. */
-    if (orders->keep && answer->verdict == HC_FAIL)
+    if (orders->keep && answer->verdict == HC_FAIL && !answer->improbable)
         status = hc_answer_keep(answer, orders->keep);
     bool to_stdout = orders->json && strcmp(orders->json, "-") == 0;
     if (!to_stdout)
@@ -239,6 +244,9 @@ static int run(int argc, char **argv)
         {.name = "all",
          .flag = &orders.all,
          .help = "judge every element, also where it takes minutes"},
+        {.name = "strict",
+         .flag = &orders.strict,
+         .help = "fail where sums are within their bounds, and their errors hardly are roundings"},
         {.name = "json",
          .value = "FILE",
          .text = &orders.json,

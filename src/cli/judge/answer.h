@@ -16,6 +16,7 @@ struct hc_answer {
     enum hc_verdict verdict;
     struct hc_judged_output output[HC_MAX_OUT]; /* of those that were judged */
     bool judged[HC_MAX_OUT];
+    bool improbable;      /* no element is wrong, and errors of sums are hardly roundings */
     const char *numbers;  /* how numbers are read that have two readings; NULL: none has */
     int worst;            /* the output with the largest ratio */
     const char *backend;  /* that computed the outputs; NULL: they came from files */
@@ -32,8 +33,8 @@ void hc_answer_print(FILE *out, const struct hc_answer *answer);
 /* Writes the document: {"op", "verdict", "layout", "backend", "accumulator", "params",
    "flushed", "numbers", "outputs":
    [{"slot", "format", "shape", "elements", "judged", "wrong", "unbounded", "as_exact", "where",
-   "implementation", "format_error", "worst": {"index", "real", "want", "got", "exact", "error",
-   "bound", "ratio", "ulps", "implementation", "format", "inputs"}, "histogram": {"edges",
+   "implementation", "format_error", "excess", "worst": {"index", "real", "want", "got", "exact",
+   "error", "bound", "ratio", "ulps", "implementation", "format", "inputs"}, "histogram": {"edges",
    "counts"}}], "whose", "kept", "repro"}. Numbers that JSON lacks are the strings "inf",
    "-inf" and "nan". */
 enum hc_status hc_answer_write(const char *path, const struct hc_answer *answer);

@@ -83,13 +83,13 @@ static json_t *output(const struct hc_answer *answer, int o)
             json_integer(
                 t->shape[hc_question_turns(call, answer->question->nchw, t) ? turned[d] : d]));
     return json_pack(
-        "{s:s, s:s, s:o, s:I, s:I, s:I, s:I, s:I, s:s, s:o, s:o, s:o, s:{s:o, s:o}}", "slot",
+        "{s:s, s:s, s:o, s:I, s:I, s:I, s:I, s:I, s:s, s:o, s:o, s:o, s:o, s:{s:o, s:o}}", "slot",
         hc_descriptor(call->op)->out[o].name, "dtype", hc_formats[t->format].name, "shape", shape,
         "elements", (json_int_t)r->elements, "judged", (json_int_t)r->judged, "wrong",
         (json_int_t)r->wrong, "unbounded", (json_int_t)r->unbounded, "as_exact",
         (json_int_t)r->as_exact, "where", r->where, "implementation", number(r->implementation),
-        "format", number(r->format), "worst", r->judged ? worst(answer, o) : json_null(),
-        "histogram", "edges", edges, "counts", counts);
+        "format", number(r->format), "excess", number(hc_judged_excess(r)), "worst",
+        r->judged ? worst(answer, o) : json_null(), "histogram", "edges", edges, "counts", counts);
 }
 
 enum hc_status hc_answer_write(const char *path, const struct hc_answer *answer)

@@ -129,6 +129,23 @@ static void print_histogram(FILE *out, const struct hc_judged_output *r)
     }
 }
 
+/* The second verdict, of sums whose errors are within the bound. */
+static void print_improbable(FILE *out, const struct hc_judged_output *r)
+{
+    char text[256];
+    double excess = hc_judged_excess(r);
+    if (r->wrong || !(excess > 1))
+        return;
+    (void)hc_text_write(
+        text, sizeof text,
+        "the errors are %.3g times what independent roundings to nearest come to "
+        "with a chance of one in a million: are factors or sums kept in fewer bits? "
+        "(--strict makes it a FAIL)",
+        excess);
+    label(out, "warning");
+    hc_print_narrow(out, COLUMNS, LABEL, LABEL, text);
+}
+
 static void print_output(FILE *out, const struct hc_answer *answer, int o)
 {
     const struct hc_judged_output *r = &answer->output[o];
@@ -162,6 +179,7 @@ static void print_output(FILE *out, const struct hc_answer *answer, int o)
         hc_print_narrow(out, COLUMNS, LABEL, LABEL, r->where);
     }
     print_worst(out, answer, o);
+    print_improbable(out, r);
     if (r->judged > 1)
         print_histogram(out, r);
 }
@@ -177,6 +195,9 @@ const char *hc_answer_whose(const struct hc_answer *answer)
                "here, and nothing was shown.";
     if (answer->verdict == HC_MISTRUSTED)
         return "Nobody's: the contract allows anything for these inputs, and nothing was shown.";
+    if (answer->improbable)
+        return "The implementation's, most likely: no element is beyond its bound, and errors like "
+               "these hardly are those of the roundings that the formats need.";
     if (e->wrong && isnan(e->implementation))
         return "The implementation's: no right one gives this result.";
     if (e->wrong)

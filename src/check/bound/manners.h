@@ -1,8 +1,8 @@
-/* Kernels for the tests of bounds in any order: right ones that are as far from the contract's
+/* Kernels that bounds in any order are tried with: right ones that are as far from the contract's
    order as people write them, and wrong ones that are near to a right one. Each is a formula in
    fp32, every operation rounded (r), or in fp64 throughout. */
-#ifndef HC_CHECK_BOUND_TESTING_H
-#define HC_CHECK_BOUND_TESTING_H
+#ifndef HC_CHECK_BOUND_MANNERS_H
+#define HC_CHECK_BOUND_MANNERS_H
 
 #include <math.h>
 #include <stdbool.h>
@@ -23,7 +23,7 @@ enum manner {
     MANNERS
 };
 
-static enum manner manner;
+static _Thread_local enum manner manner;
 
 /* One rounding into the arithmetic of the manner. */
 static inline double r(const struct hc_call *call, double x)

@@ -1,0 +1,345 @@
+/* The search for witnesses, and what there must be of them.
+
+   HALFCHECK_WITNESSES=FILE build/dev/cases.witness.search_test searches again, for every rule of a
+   bound, and writes the rows of cases/witness/witnesses.inc. It draws inputs, changes one number at
+   a time, and keeps a change if error/bound of a right implementation does not fall. */
+#include <criterion/criterion.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cases/fixture/witness.h"
+#include "case.h"
+#include "check/bound/bound.h"
+#include "check/generate/distribution.h"
+#include "check/generate/op_space.h"
+#include "num/format.h"
+#include "num/rng.h"
+#include "op/descriptor.h"
+
+enum { DRAWS = 12, CHANGES = 6000, BYTES = 1 << 16 };
+
+/* Extents with few numbers, in which a search can do much. The best of all that an op or its class
+   has is kept. */
+struct extents {
+    enum hc_op_class class_;
+    const char *op; /* NULL: the others of the class */
+    int64_t d[8];
+};
+static const struct extents extents[] = {
+    {HC_CLASS_REDUCTION, NULL, {16}},
+    {HC_CLASS_GEMM, NULL, {1, 1, 16}},
+    {HC_CLASS_CONV, "conv2d", {1, 1, 1, 16, 1, 1, 1, 0}},
+    {HC_CLASS_CONV, "conv2d_bwd_data", {1, 1, 1, 1, 16, 1, 1, 0}},
+    {HC_CLASS_CONV, "conv2d_bwd_filter", {16, 1, 1, 1, 1, 1, 1, 0}},
+    {HC_CLASS_NORM, NULL, {2, 1, 1, 1}},
+    {HC_CLASS_NORM, NULL, {5, 1, 1, 1}},
+    {HC_CLASS_POOL, NULL, {1, 3, 3, 1, 3}},
+    {HC_CLASS_LOSS, NULL, {1, 2}},
+    {HC_CLASS_LOSS, NULL, {3, 2}},
+    {HC_CLASS_COLLECTIVE, NULL, {5, 1}},
+    {HC_CLASS_CONTROL, "sum_squares", {16}},
+};
+
+/* The number `which` of an op's extents, or NULL behind the last one. */
+static const int64_t *extents_of(enum hc_op op, int which)
+{
+    static const int64_t single[8] = {1};
+    bool any = false;
+    for (size_t i = 0; i < sizeof extents / sizeof extents[0]; i++) {
+        bool fits = extents[i].class_ == hc_ops[op].class_ &&
+                    (!extents[i].op || strcmp(extents[i].op, hc_ops[op].name) == 0);
+        if (fits && which-- == 0)
+            return extents[i].d;
+        any |= fits;
+    }
+    return !any && which == 0 ? single : NULL;
+}
+
+/* One rule of a bound: an output in one format and contract. */
+struct point {
+    enum hc_op op;
+    const struct hc_format_set *set;
+    const struct hc_variant *variant;
+    int out;
+    enum hc_contract contract;
+};
+
+static char memory[HC_MAX_IN + HC_MAX_OUT][BYTES] __attribute__((aligned(64)));
+static char scratch[BYTES] __attribute__((aligned(64)));
+
+static void place(struct hc_call *call)
+{
+    for (int s = 0; s < hc_slot_count(call->op); s++) {
+        struct hc_tensor *t = hc_slot_tensor(call, s);
+        cr_assert_lt(hc_tensor_bytes(t), BYTES);
+        if (!hc_op_absent(call, s))
+            t->data = memory[s];
+    }
+    cr_assert_lt(hc_right_scratch(call), BYTES);
+}
+
+static struct hc_call call_of(const struct point *p, const int64_t *d)
+{
+    struct hc_op_shape shape = {.name = "witness"};
+    memcpy(shape.d, d, sizeof shape.d);
+    struct hc_call call = hc_op_call(p->op, p->set, &shape, p->variant);
+    place(&call);
+    return call;
+}
+
+struct best {
+    double ratio;
+    int by;
+    int64_t index;
+};
+
+static struct best look(const struct hc_call *call, const struct point *p)
+{
+    struct best best = {0};
+    for (int by = 0;
+         by < (p->contract == HC_ANY_ORDER || p->op == HC_OP_xent || p->op == HC_OP_xent_bwd
+                   ? HC_RIGHTS
+                   : 1);
+         by++) {
+        bool manners = by >= 1 && by <= 4;
+        if ((manners && p->contract == HC_STATED) || hc_right_run(by, call, scratch) != HC_OK)
+            continue;
+        for (int64_t i = 0; i < hc_tensor_count(&call->out[p->out]); i++) {
+            double ratio = hc_witness_ratio(call, p->out, i, p->contract);
+            if (ratio > best.ratio && ratio <= 1)
+                best = (struct best){ratio, by, i};
+        }
+    }
+    return best;
+}
+
+static double uniform(uint64_t seed, uint64_t *at)
+{
+    return hc_random_uniform(seed, 77, (*at)++);
+}
+
+/* Another number for one of a tensor's elements, of the same sign, or NaN where it stays. */
+static double changed(const struct hc_call *call, int slot, int64_t i, uint64_t *at)
+{
+    const struct hc_tensor *t = &call->in[slot];
+    double x = hc_tensor_get(t, i);
+    bool optimizer = hc_ops[call->op].class_ == HC_CLASS_OPTIMIZER;
+    int hyper = optimizer ? hc_optimizer_slots(call->op)->hyper : -1;
+    double u = uniform(1, at);
+    double way = 2 * uniform(2, at) - 1;
+    if (t->format == HC_I32 || x == 0 || (slot == hyper && i == HC_HYPER_STEP))
+        return (double)NAN;
+    double y = x;
+    if (slot != hyper && u < 0.2)
+        y = x * (u < 0.1 ? 2 : 0.5);
+    else if (slot != hyper && u < 0.3)
+        y = copysign(hc_tensor_get(t, (int64_t)(way * way * (double)hc_tensor_count(t))), x);
+    else if (slot != hyper && u < 0.4)
+        y = copysign(ldexp(1, ilogb(x)), x);
+    else if (u < 0.5)
+        y = copysign(ldexp(1 + fabs(way), ilogb(x)), x);
+    else
+        y = x * (1 + ldexp(way, -(int)((2 * u - 1) * (hc_formats[t->format].precision + 2))));
+    y = hc_round(t->format, y);
+    bool one = slot == hyper && !(fabs(y) < 1);
+    return one || !(fabs(y) < 0x1p12 && fabs(y) > 0x1p-24) ? (double)NAN : y;
+}
+
+static void keep(const struct hc_call *call, char *text, size_t size)
+{
+    size_t used = 0;
+    for (int s = 0; s < hc_ops[call->op].inputs; s++)
+        for (int64_t j = 0; call->in[s].data && j < hc_tensor_count(&call->in[s]); j++)
+            used += (size_t)snprintf(text + used, size - used, "%s%a", used > 0 ? " " : "",
+                                     hc_tensor_get(&call->in[s], j));
+    cr_assert_lt(used, size);
+}
+
+static struct best draw(const struct hc_call *call, const struct point *p, char *text, size_t size)
+{
+    static const enum hc_distribution kinds[] = {
+        HC_DRAW_NORMAL, HC_DRAW_POSITIVE, HC_DRAW_STAGNATION, HC_DRAW_CUT, HC_DRAW_LOGNORMAL};
+    struct best best = {0};
+    for (int k = 0; k < 5; k++)
+        for (uint64_t seed = 1; seed <= DRAWS && best.ratio < 0.9; seed++) {
+            if (!hc_distribution_applies(call, kinds[k]))
+                break;
+            hc_draw_inputs(call, kinds[k], seed);
+            struct best here = look(call, p);
+            if (here.ratio > best.ratio) {
+                best = here;
+                keep(call, text, size);
+            }
+        }
+    return best;
+}
+
+static struct best climb(const struct hc_call *call, const struct point *p, char *text, size_t size)
+{
+    struct best best = draw(call, p, text, size);
+    struct hc_witness start = {.values = text};
+    uint64_t at = 0;
+    if (best.ratio == 0)
+        return best;
+    cr_assert(hc_witness_values(&start, call));
+    for (int n = 0; n < CHANGES && best.ratio < 0.85; n++) {
+        int slot = (int)(uniform(3, &at) * hc_ops[p->op].inputs);
+        if (!call->in[slot].data || hc_tensor_count(&call->in[slot]) == 0)
+            continue;
+        int64_t i = (int64_t)(uniform(4, &at) * (double)hc_tensor_count(&call->in[slot]));
+        double before = hc_tensor_get(&call->in[slot], i);
+        double y = changed(call, slot, i, &at);
+        if (isnan(y))
+            continue;
+        hc_tensor_set(&call->in[slot], i, y);
+        struct best here = look(call, p);
+        if (here.ratio >= best.ratio)
+            best = here;
+        else
+            hc_tensor_set(&call->in[slot], i, before);
+    }
+    keep(call, text, size);
+    return best;
+}
+
+/* Rules differ by parameters in fp32 and fp64. In 16 bits the last rounding is most of a bound, and
+   one variant shows it. Products of codes have cases of their own
+   (products/codes-near-their-bound), and those below 16 bits are mostly exact. */
+static bool is_asked(enum hc_op op, const struct hc_format_set *set, const struct hc_variant *v)
+{
+    bool wide = strcmp(set->name, "fp32") == 0 || strcmp(set->name, "fp64") == 0;
+    return op != HC_OP_gemm_q && hc_ops[op].class_ != HC_CLASS_QUANT && op != HC_OP_cast &&
+           hc_format_set_allowed(op, set, v) && (wide || v == hc_opspace(op).variants) &&
+           !hc_is_fp8(set->in);
+}
+
+/* Whether some drawn element has a bound: it is not settled to the bit. */
+static bool is_bounded(const struct point *p)
+{
+    struct hc_call call = call_of(p, extents_of(p->op, 0));
+    for (uint64_t seed = 1; seed <= 3; seed++) {
+        hc_draw_inputs(&call, HC_DRAW_NORMAL, seed);
+        struct hc_element e = {&call, p->out, 0};
+        struct hc_exact want = hc_reference_value(&call, p->out, 0);
+        uint64_t bits;
+        const struct hc_accumulator plain = {.precision = hc_call_fp64(&call) ? 53 : 24,
+                                             .block = 1};
+        bool any = p->contract == HC_ANY_ORDER;
+        if (!(any ? hc_bound_any_order_bits(&e, &want, &bits) : hc_bound_bits(&e, &want, &bits)) &&
+            (any ? hc_bound_any_order(&e, &plain, &want) : hc_bound(&e, &plain, &want)) > 0)
+            return true;
+    }
+    return false;
+}
+
+typedef void visit(const struct point *p, void *context);
+
+static void each_point(visit *f, void *context)
+{
+    for (enum hc_op op = 0; op < HC_OP_COUNT; op++) {
+        struct hc_opspace space = hc_opspace(op);
+        for (const struct hc_format_set *set = space.sets; set->name; set++)
+            for (const struct hc_variant *v = space.variants; v->name; v++)
+                for (int out = 0; out < hc_ops[op].outputs; out++)
+                    for (int contract = HC_STATED; contract <= HC_ANY_ORDER; contract++) {
+                        struct point p = {op, set, v, out, (enum hc_contract)contract};
+                        if (!is_asked(op, set, v))
+                            continue;
+                        struct hc_call call = call_of(&p, extents_of(op, 0));
+                        if (call.out[out].data && is_bounded(&p))
+                            f(&p, context);
+                    }
+    }
+}
+
+static const char *variant_of(const struct point *p)
+{
+    const char *name = p->variant->name;
+    return name[0] == '-' ? name + 1 : name;
+}
+
+static void write_row(const struct point *p, void *context)
+{
+    static char values[1 << 14];
+    static char best_values[1 << 14];
+    FILE *file = context;
+    const int64_t *d = NULL;
+    struct best best = {0};
+    for (int k = 0; extents_of(p->op, k); k++) {
+        struct hc_call call = call_of(p, extents_of(p->op, k));
+        struct best here = climb(&call, p, values, sizeof values);
+        if (here.ratio > best.ratio) {
+            best = here;
+            d = extents_of(p->op, k);
+            memcpy(best_values, values, sizeof values);
+        }
+    }
+    (void)fprintf(stderr, "%.3f %s %s %s %s %s\n", best.ratio, hc_ops[p->op].name, p->set->name,
+                  variant_of(p), hc_descriptor(p->op)->out[p->out].name,
+                  p->contract == HC_STATED ? "stated" : "any");
+    if (!d)
+        return;
+    (void)fprintf(file,
+                  "{\"%s\", \"%s\", \"%s\", {%d, %d, %d, %d, %d, %d, %d, %d},\n \"%s\", %d, "
+                  "%s, \"%s\", %.3f,\n",
+                  hc_ops[p->op].name, p->set->name, variant_of(p), (int)d[0], (int)d[1], (int)d[2],
+                  (int)d[3], (int)d[4], (int)d[5], (int)d[6], (int)d[7],
+                  hc_descriptor(p->op)->out[p->out].name, (int)best.index,
+                  p->contract == HC_STATED ? "HC_STATED" : "HC_ANY_ORDER", hc_right_names[best.by],
+                  floor(best.ratio * 1000) / 1000);
+    for (const char *at = best_values; *at;) {
+        size_t length = strlen(at) < 88 ? strlen(at) : 88;
+        while (length == 88 && at[length - 1] != ' ')
+            length--;
+        length = strlen(at) < 88 ? strlen(at) : length;
+        (void)fprintf(file, " \"%.*s\"%s\n", (int)length, at, at[length] ? "" : "},");
+        at += length;
+    }
+    (void)fflush(file);
+}
+
+static void expect_row(const struct point *p, void *context)
+{
+    int *missing = context;
+    for (int i = 0; i < hc_witness_count; i++) {
+        const struct hc_witness *w = &hc_witnesses[i];
+        if (strcmp(w->op, hc_ops[p->op].name) == 0 && strcmp(w->set, p->set->name) == 0 &&
+            strcmp(w->variant, variant_of(p)) == 0 && w->contract == p->contract &&
+            strcmp(w->output, hc_descriptor(p->op)->out[p->out].name) == 0)
+            return;
+    }
+    (*missing)++;
+    cr_expect(false, "%s of %s %s%s has no witness in contract %d",
+              hc_descriptor(p->op)->out[p->out].name, hc_ops[p->op].name, p->set->name,
+              p->variant->name, p->contract);
+}
+
+Test(search, every_rule_of_a_bound_has_a_witness)
+{
+    const char *path = getenv("HALFCHECK_WITNESSES");
+    int missing = 0;
+    if (path) {
+        FILE *file = fopen(path, "w");
+        cr_assert_not_null(file);
+        each_point(write_row, file);
+        cr_assert_eq(fclose(file), 0);
+        return;
+    }
+    each_point(expect_row, &missing);
+    cr_expect_eq(missing, 0);
+}
+
+/* A row whose op has no case would never be looked at. */
+Test(search, every_witness_belongs_to_a_case)
+{
+    extern const struct hc_case_table hc_cases_witness_bounds;
+    for (int i = 0; i < hc_witness_count; i++) {
+        bool any = false;
+        for (int c = 0; c < hc_cases_witness_bounds.count; c++)
+            any |= strcmp(hc_cases_witness_bounds.cases[c].name + strlen("witness/"),
+                          hc_witnesses[i].op) == 0;
+        cr_expect(any, "witness/%s", hc_witnesses[i].op);
+    }
+}
