@@ -141,7 +141,8 @@ static void try_groups(struct hc_nearest *nearest, const char *before, const cha
         (void)snprintf(group, sizeof group, "%.*s%s", length, name, star);
         hc_nearest_try(nearest, group);
         const char *last = strrchr(group, '/');
-        if (last && !star[0] && strcmp(last + 1, nearest->typed) == 0)
+        bool large = strncmp(group, "size/", 5) == 0; /* whose op has cases of small calls, too */
+        if (last && !large && !star[0] && strcmp(last + 1, nearest->typed) == 0)
             hc_nearest_take(nearest, group);
     }
 }
