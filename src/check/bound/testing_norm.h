@@ -1,12 +1,12 @@
 /* Kernels of bn_moments, bn_train and bn_leaky_train for the tests of bounds in any order, by
-   manner (testing.h): two passes in fp64 and in the format, Welford's recurrence with y folded to
+   manner (manners.h): two passes in fp64 and in the format, Welford's recurrence with y folded to
    a x + b, and Chan's tree. */
 #ifndef HC_CHECK_BOUND_TESTING_NORM_H
 #define HC_CHECK_BOUND_TESTING_NORM_H
 
 #include <stdlib.h>
 
-#include "check/bound/testing.h"
+#include "check/bound/manners.h"
 #include "check/bound/testing_field.h"
 
 static inline struct part moments_of(const struct hc_call *call, int64_t c)
