@@ -21,10 +21,9 @@
 #include "reference.h"
 
 #ifdef HC_LOOKS_BEFORE_LIBRARIES
-/* oneDNN 3 ends a program by a signal if there is no memory when it is loaded,
-   before main begins. What stands in .preinit_array is called before any library begins. Only a
-   limit on the address space (ulimit -v) matters here; malloc touches no page of what it is asked
-   for. */
+/* oneDNN 3 ends a program by a signal if there is no memory when it is loaded, before main begins.
+   What stands in .preinit_array is called before any library begins. Only a limit on the address
+   space (ulimit -v) matters here; malloc touches no page of what it is asked for. */
 static void look_before_libraries(void)
 {
     enum { LIBRARIES = 8 << 20 };
