@@ -300,9 +300,21 @@ static void write_row(const struct point *p, void *context)
     (void)fflush(file);
 }
 
+/* Without momentum the new momentum is the gradient itself, so nothing errs, and its bound, which
+   counts the roundings of a product by 0 and of a sum with 0, has no witness. In 16 bits the
+   gradient is rounded. */
+static bool cannot_err(const struct point *p)
+{
+    return p->op == HC_OP_sgd && strcmp(variant_of(p), "plain") == 0 &&
+           strcmp(hc_descriptor(p->op)->out[p->out].name, "new_momentum") == 0 &&
+           (strcmp(p->set->name, "fp32") == 0 || strcmp(p->set->name, "fp64") == 0);
+}
+
 static void expect_row(const struct point *p, void *context)
 {
     int *missing = context;
+    if (cannot_err(p))
+        return;
     for (int i = 0; i < hc_witness_count; i++) {
         const struct hc_witness *w = &hc_witnesses[i];
         if (strcmp(w->op, hc_ops[p->op].name) == 0 && strcmp(w->set, p->set->name) == 0 &&

@@ -68,6 +68,7 @@ static int64_t row_of(const struct map *map, int64_t row)
 {
     int64_t from = 0;
     for (int a = map->count - 2; a >= 0; a--) {
+        assert(map->extent[a] > 0);
         from += map->offset[a][row % map->extent[a]];
         row /= map->extent[a];
     }

@@ -184,8 +184,8 @@ enum hc_status hc_run_possible(const struct hc_run_options *options)
                        "halfcheck list units",
                        of_units, of_units == 1 ? " chosen asks" : "s chosen ask");
     if (units == 0 && elsewhere > 0)
-        return hc_fail(HC_INVALID, "the %d case%s another backend with exact; name one", elsewhere,
-                       elsewhere == 1 ? " chosen compares" : "s chosen compare");
+        return hc_fail(HC_INVALID, "the %d case%s not run on the backends named here; name another",
+                       elsewhere, elsewhere == 1 ? " chosen does" : "s chosen do");
     if (units == 0)
         return hc_fail(HC_INVALID, "none of the %d case%s chosen runs at level %s; try --level %s",
                        chosen, chosen == 1 ? "" : "s", hc_level_names[options->level],
