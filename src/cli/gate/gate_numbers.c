@@ -106,6 +106,20 @@ static void find_less_looked_at(struct hc_gate *c, const struct hc_row *was,
                  text);
 }
 
+/* The largest call that was judged is smaller than before. A baseline of text does not say how
+   large it was, nor do records of versions that had no such member. */
+static void find_smaller(struct hc_gate *c, const struct hc_row *was, const struct hc_row *is)
+{
+    char text[HC_GATE_TEXT];
+    if (is->largest.work >= was->largest.work)
+        return;
+    (void)hc_text_write(text, sizeof text,
+                        "the largest call that was judged has %lld elements or terms, was %lld",
+                        (long long)is->largest.work, (long long)was->largest.work);
+    hc_gate_find(c, HC_FINDING_CHECKED, is,
+                 (double)was->largest.work / fmax(1, (double)is->largest.work), text);
+}
+
 /* A failure in more elements than before, if both sides say in how many. */
 static void find_more_wrong(struct hc_gate *c, const struct hc_row *was, const struct hc_row *is)
 {
@@ -185,6 +199,7 @@ void hc_gate_compare_numbers(struct hc_gate *c, const struct hc_row *was, const 
     else if (is->checked < was->checked)
         find_fewer(c, was, is);
     find_less_looked_at(c, was, is);
+    find_smaller(c, was, is);
     find_more_wrong(c, was, is);
     if (same_unit && c->findings.count == found)
         find_numbers_changed(c, &before, &after);

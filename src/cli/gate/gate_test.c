@@ -166,6 +166,20 @@ Test(gate, fewer_elements_before_mpfr_are_worse, .init = enter_folder)
     expect(was, is, 0, "1 the same");
 }
 
+Test(gate, a_smaller_call_before_mpfr_is_worse, .init = enter_folder)
+{
+    struct hc_row was = passing("a/b");
+    was.largest = (struct hc_largest){"gemm 129x255x257", 129 * 255 * 257};
+    struct hc_row is = was;
+    expect(was, is, 0, "1 the same");
+    is.largest = (struct hc_largest){"gemm 13x9x33", 13 * 9 * 33};
+    expect(was, is, 1, "has 3861 elements or terms, was 8454015");
+    expect(is, was, 0, "1 the same");
+    is.largest = (struct hc_largest){0};
+    expect(was, is, 1, "(1 checked)");
+    expect(is, was, 0, "1 the same");
+}
+
 Test(gate, an_error_that_is_no_number_is_worse, .init = enter_folder)
 {
     struct hc_row is = passing("a/b");
