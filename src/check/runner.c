@@ -163,6 +163,7 @@ enum hc_status hc_run_possible(const struct hc_run_options *options)
 {
     int chosen = 0;
     int elsewhere = 0;
+    int compared = 0;
     int of_units = 0;
     for (int i = 0; i < options->pattern_count; i++) {
         int c = 0;
@@ -175,6 +176,7 @@ enum hc_status hc_run_possible(const struct hc_run_options *options)
     for (int c = 0; c < options->case_count; c++) {
         chosen += is_chosen(options, options->cases[c]);
         elsewhere += runs(options, options->cases[c]);
+        compared += runs(options, options->cases[c]) && options->cases[c]->against_exact;
         of_units += runs(options, options->cases[c]) && options->cases[c]->units;
     }
     int units = list_units(options, NULL);
@@ -183,9 +185,12 @@ enum hc_status hc_run_possible(const struct hc_run_options *options)
                        "the %d case%s matrix units that no backend named here has; see: "
                        "halfcheck list units",
                        of_units, of_units == 1 ? " chosen asks" : "s chosen ask");
+    if (units == 0 && compared > 0)
+        return hc_fail(HC_INVALID, "the %d case%s another backend with exact; name one", compared,
+                       compared == 1 ? " chosen compares" : "s chosen compare");
     if (units == 0 && elsewhere > 0)
-        return hc_fail(HC_INVALID, "the %d case%s not run on the backends named here; name another",
-                       elsewhere, elsewhere == 1 ? " chosen does" : "s chosen do");
+        return hc_fail(HC_INVALID, "the %d case%s too long on the backends named here; name host",
+                       elsewhere, elsewhere == 1 ? " chosen takes" : "s chosen take");
     if (units == 0)
         return hc_fail(HC_INVALID, "none of the %d case%s chosen runs at level %s; try --level %s",
                        chosen, chosen == 1 ? "" : "s", hc_level_names[options->level],

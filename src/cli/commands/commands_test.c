@@ -146,6 +146,7 @@ Test(explain, refuses_what_is_no_case, .init = enter_folder)
     expect_refusal("$hc explain", "exactly one CASE, SLUG, op/NAME or component");
     expect_refusal("$hc explain 'rounding/*'", "rounding/*");
     expect_refusal("$hc explain bits/add/fp16 --backend exact", "with exact");
+    expect_refusal("$hc explain size/adam/fp32/16778243 --backend exact", "chosen takes too long");
     expect_refusal("$hc explain rounding/after-oen", "did you mean 'rounding/after-one'?");
     expect_refusal("$hc explain rounding/after-one --backend abacus", "abacus");
 }
