@@ -168,8 +168,8 @@ static void judge(const struct hc_claim *claim, struct hc_exercise *e, const str
     if (stagnant || wide)
         e->inexact = 0;
     bool exact = widens || stagnant || wide || is_a_copy(&claim->call, t);
-    hc_exercise_judge(e, claim->check, what, exact, claim->free);
     enum hc_op_class class_ = hc_ops[claim->call.op].class_;
+    hc_exercise_judge(e, claim->check, what, exact, claim->free && class_ == HC_CLASS_NORM);
     bool small = class_ == HC_CLASS_REDUCTION || class_ == HC_CLASS_POOL;
     if (wide && small && hc_exercise_vague(e))
         hc_order_open(claim->check, &claim->call);

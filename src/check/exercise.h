@@ -29,10 +29,10 @@ void hc_exercise_count(struct hc_exercise *e, enum hc_format format, const struc
                        bool bits, double error, double bound, double line);
 
 /* Sets MISTRUSTED if the output says nothing; `what` names it. `widens`: the output has more bits
-   than the inputs, so that short sums of them may well be exact. `any_order`: the bounds hold in
-   any. */
+   than the inputs, so that short sums of them may well be exact. `norm_in_any_order`: it is batch
+   norm's, and its bounds hold for Welford's formulas, too. */
 void hc_exercise_judge(const struct hc_exercise *e, struct hc_check *check, const char *what,
-                       bool widens, bool any_order);
+                       bool widens, bool norm_in_any_order);
 
 /* Whether most results are no larger than their bound or, if there are few, most bounds are half of
    the terms or more: zeros would do. */

@@ -9,8 +9,252 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "backend.h"
 #include "check/bound/bound.h"
-#include "check/bound/testing_field_calls.h"
+
+/* The field's algorithms (testing_field.h) as kernels of ops, each beside its bound. */
+
+static const double log2_of_e = 0x1.715476p+0; /* in fp32 */
+static const double log_of_2 = 0x1.62e43p-1;
+
+enum family { MOMENTS, SUMS, DOTS, LOGITS };
+
+struct inputs {
+    int count;
+    double x[2][2048];
+};
+
+enum softmax { BY_EXP, BY_EXP2, BY_EXP2_OF_LOG2, IN_BF16, OF_TF32 };
+
+/* An algorithm; if it is wrong, the inputs that show it, too. */
+struct field {
+    const char *of;
+    const char *name;
+    enum family family;
+    bool right;
+    moments_fn *moments;
+    bool folds; /* y = a x + b */
+    summation *sum;
+    bool fuses; /* a product into its sum */
+    enum hc_format cut, accumulator;
+    enum softmax softmax;
+    int count;
+    double centre, deviation;
+};
+
+/* What the kernels write and read in the calls. */
+struct memory {
+    float x[2048], y[2048], out[2048];
+    float of_channel[8];
+    int32_t label;
+};
+
+/* error / bound of an element in any order, where it has a bound. */
+static double share(const struct hc_call *call, int out, int64_t i, double got)
+{
+    static const struct hc_accumulator plain = {.precision = 24, .block = 1};
+    struct hc_element e = {call, out, i};
+    struct hc_exact want = hc_reference_value(call, out, i);
+    double bound = hc_bound_any_order(&e, &plain, &want);
+    double error = hc_bound_error(call->out[out].format, &want, got);
+    return error == 0 || isinf(bound) ? 0 : error / bound;
+}
+
+static double cut(const struct field *field, double x)
+{
+    return field->cut ? hc_round(field->cut, x) : x;
+}
+
+/* Of batch norm of one channel: mean and variance, invstd and the running variance, and of y the
+   element furthest from the mean; some more of them if the algorithm is wrong. */
+static double share_of_norm(const struct field *field, const struct inputs *in, struct memory *m)
+{
+    int n = in->count;
+    double read[2048];
+    for (int i = 0; i < n; i++)
+        read[i] = cut(field, in->x[0][i]);
+    struct part got = field->moments(read, n);
+    double variance = f(got.m2 / got.n);
+    double invstd = f(1 / f(sqrt(f(variance + (double)1e-5F))));
+    struct hc_tensor x = hc_tensor2(HC_FP32, n, 1, m->x);
+    struct hc_call moments = {.op = HC_OP_bn_moments, .in = {x}};
+    struct hc_call train = {
+        .op = HC_OP_bn_train, .in = {[HC_BN_X] = x}, .params.bn = {.eps = 1e-5, .momentum = 1}};
+    double gamma = m->of_channel[0] = 1.7F;
+    double beta = m->of_channel[1] = 0.3F;
+    double shift = f(beta - f(got.mean * f(gamma * invstd)));
+    int furthest = 0;
+    for (int k = 0; k < 4; k++)
+        train.in[HC_BN_GAMMA + k] = hc_tensor1(HC_FP32, 1, &m->of_channel[k]);
+    for (int k = 0; k < 2; k++)
+        moments.out[k] = hc_tensor1(HC_FP32, 1, &m->of_channel[4]);
+    train.out[HC_BN_Y] = hc_tensor2(HC_FP32, n, 1, m->y);
+    for (int k = HC_BN_SAVED_MEAN; k <= HC_BN_NEW_VARIANCE; k++)
+        train.out[k] = hc_tensor1(HC_FP32, 1, &m->of_channel[4]);
+    for (int i = 0; i < n; i++)
+        if (fabs(read[i] - got.mean) > fabs(read[furthest] - got.mean))
+            furthest = i;
+    double most = fmax(share(&moments, HC_BN_MOMENTS_MEAN, 0, got.mean),
+                       share(&moments, HC_BN_MOMENTS_VARIANCE, 0, variance));
+    most = fmax(most, share(&train, HC_BN_SAVED_INVSTD, 0, invstd));
+    most = fmax(most, share(&train, HC_BN_NEW_VARIANCE, 0, f(variance * f((double)n / (n - 1)))));
+    for (int i = field->right ? furthest : 0; i < n; i += field->right ? n : 1 + n / 64) {
+        double y = field->folds ? f(f(read[i] * f(gamma * invstd)) + shift)
+                                : f(f(f(f(read[i] - got.mean) * invstd) * gamma) + beta);
+        most = fmax(most, share(&train, HC_BN_Y, i, y));
+    }
+    return most;
+}
+
+static double share_of_sum(const struct field *field, const struct inputs *in, struct memory *m)
+{
+    int n = in->count;
+    double terms[2048];
+    double got = 0;
+    struct hc_call call = {.op = field->family == DOTS ? HC_OP_dot : HC_OP_sum,
+                           .in = {hc_tensor1(HC_FP32, n, m->x), hc_tensor1(HC_FP32, n, m->y)},
+                           .out = {hc_tensor1(HC_FP32, 1, m->out)},
+                           .params.reduce.accumulator = HC_FP32};
+    rounded_in = field->accumulator ? field->accumulator : HC_FP32;
+    for (int i = 0; i < n; i++) {
+        double x = cut(field, in->x[0][i]);
+        double y = field->family == DOTS ? cut(field, in->x[1][i]) : 1;
+        terms[i] = f(x * y);
+        got = f_fused(x, y, got);
+    }
+    if (!field->fuses)
+        got = field->sum(terms, n);
+    rounded_in = HC_FP32;
+    return share(&call, HC_REDUCE_OUT, 0, got);
+}
+
+/* exp(d) as the algorithm has it. */
+static double exponential(const struct field *field, double d)
+{
+    if (field->softmax == BY_EXP2 || field->softmax == BY_EXP2_OF_LOG2)
+        return f(exp2(f(d * log2_of_e)));
+    if (field->softmax == IN_BF16)
+        return hc_round(HC_BF16, exp(d));
+    return f(exp(field->softmax == OF_TF32 ? hc_round(HC_TF32, d) : d));
+}
+
+/* One row's loss, and the gradients of all its logits; the label is the first. */
+static double share_of_softmax(const struct field *field, const struct inputs *in, struct memory *m)
+{
+    int n = in->count;
+    const double *z = in->x[0];
+    double terms[2048];
+    double most = z[0];
+    double worst;
+    struct hc_call loss = {.op = HC_OP_xent,
+                           .in = {hc_tensor2(HC_FP32, 1, n, m->x), hc_tensor1(HC_I32, 1, &m->label),
+                                  hc_tensor1(HC_FP32, 1, m->of_channel)},
+                           .out = {hc_tensor1(HC_FP32, 1, m->out)}};
+    struct hc_call gradient = loss;
+    gradient.op = HC_OP_xent_bwd;
+    gradient.out[HC_XENT_DLOGITS] = hc_tensor2(HC_FP32, 1, n, m->out);
+    m->of_channel[0] = 1;
+    m->label = 0;
+    for (int j = 0; j < n; j++)
+        most = fmax(most, z[j]);
+    for (int j = 0; j < n; j++)
+        terms[j] = exponential(field, f(z[j] - most));
+    double sum = field->sum(terms, n);
+    double log2_sum = f(log2(sum));
+    double log_sum = field->softmax == BY_EXP ? f(log(sum)) : f(log2_sum * log_of_2);
+    worst = share(&loss, HC_XENT_LOSS, 0, f(log_sum - f(z[0] - most)));
+    for (int j = 0; j < n; j += 1 + n / 6) {
+        double p = field->softmax == BY_EXP ? f(terms[j] / sum) : f(terms[j] * f(1 / sum));
+        if (field->softmax == BY_EXP2_OF_LOG2)
+            p = f(exp2(f(f(f(z[j] - most) * log2_of_e) - log2_sum)));
+        worst = fmax(worst, share(&gradient, HC_XENT_DLOGITS, j, f(p - (j == 0))));
+    }
+    return worst;
+}
+
+/* The largest error / bound of what the algorithm makes of these inputs. */
+static double ratio(const struct field *field, const struct inputs *in)
+{
+    static struct memory m;
+    for (int i = 0; i < in->count; i++) {
+        m.x[i] = (float)in->x[0][i];
+        m.y[i] = (float)in->x[1][i];
+    }
+    switch (field->family) {
+    case MOMENTS:
+        return share_of_norm(field, in, &m);
+    case LOGITS:
+        return share_of_softmax(field, in, &m);
+    default:
+        return share_of_sum(field, in, &m);
+    }
+}
+
+static const struct field fields[] = {
+    {"batch norm", "two passes", MOMENTS, true, .moments = two_passes_in_sequence},
+    {"batch norm", "two passes, summed as a tree", MOMENTS, true, .moments = two_passes_in_pairs},
+    {"batch norm", "two passes, times 1 / n, y = a x + b", MOMENTS, true,
+     .moments = two_passes_by_reciprocal, .folds = true},
+    {"batch norm", "Welford", MOMENTS, true, .moments = welford_in_sequence},
+    {"batch norm", "Welford, fused, times 1 / n, y = a x + b", MOMENTS, true,
+     .moments = welford_fused, .folds = true},
+    {"batch norm", "Welford in threads, combined by weights", MOMENTS, true,
+     .moments = welford_in_threads},
+    {"batch norm", "weighted means, one by one", MOMENTS, true, .moments = weighted_in_sequence},
+    {"batch norm", "Chan, as a tree", MOMENTS, true, .moments = chan_in_pairs},
+    {"batch norm", "two passes in parts, combined by Chan", MOMENTS, true,
+     .moments = two_passes_in_parts},
+    {"batch norm", "one pass, shifted by the first element", MOMENTS, true,
+     .moments = one_pass_shifted},
+    {"sum", "in sequence", SUMS, true, .sum = in_sequence},
+    {"sum", "backwards", SUMS, true, .sum = backwards},
+    {"sum", "as a tree", SUMS, true, .sum = in_pairs},
+    {"sum", "in eight lanes", SUMS, true, .sum = in_lanes},
+    {"sum", "in four blocks (split K)", SUMS, true, .sum = in_blocks},
+    {"sum", "by atomics", SUMS, true, .sum = by_chance},
+    {"dot", "in sequence, products rounded", DOTS, true, .sum = in_sequence},
+    {"dot", "in sequence, fused", DOTS, true, .fuses = true},
+    {"dot", "as a tree", DOTS, true, .sum = in_pairs},
+    {"dot", "in eight lanes", DOTS, true, .sum = in_lanes},
+    {"dot", "in four blocks (split K)", DOTS, true, .sum = in_blocks},
+    {"dot", "by atomics", DOTS, true, .sum = by_chance},
+    {"softmax", "exp and log", LOGITS, true, .sum = in_sequence, .softmax = BY_EXP},
+    {"softmax", "exp2 and log2", LOGITS, true, .sum = in_pairs, .softmax = BY_EXP2},
+    {"softmax", "exp2 of the difference from log2 of the sum", LOGITS, true, .sum = in_lanes,
+     .softmax = BY_EXP2_OF_LOG2},
+    {"batch norm", "one pass, unshifted (E[x^2] - E[x]^2)", MOMENTS, .moments = one_pass_unshifted,
+     .count = 64, .centre = 3000, .deviation = 1},
+    {"batch norm", "one pass, unshifted (E[x^2] - E[x]^2)", MOMENTS, .moments = one_pass_unshifted,
+     .count = 1024, .centre = 3000, .deviation = 1},
+    {"batch norm", "Welford in bf16", MOMENTS, .moments = welford_in_bf16, .count = 64,
+     .deviation = 1},
+    {"batch norm", "Welford in bf16", MOMENTS, .moments = welford_in_bf16, .count = 1024,
+     .centre = 3, .deviation = 1},
+    {"batch norm", "two passes in fp16", MOMENTS, .moments = two_passes_in_fp16, .count = 64,
+     .centre = 3, .deviation = 1},
+    {"batch norm", "two passes, x as tf32", MOMENTS, .moments = two_passes_in_sequence,
+     .cut = HC_TF32, .count = 64, .deviation = 1},
+    {"batch norm", "two passes, x as tf32", MOMENTS, .moments = two_passes_in_sequence,
+     .cut = HC_TF32, .count = 64, .centre = 3000, .deviation = 1},
+    {"batch norm", "Welford, squares of differences from the old means", MOMENTS,
+     .moments = welford_of_old_means, .count = 1024, .deviation = 1},
+    {"batch norm", "parts, without what lies between their means", MOMENTS,
+     .moments = parts_without_between, .count = 1024, .deviation = 1},
+    {"sum", "accumulated in bf16", SUMS, .sum = in_pairs, .accumulator = HC_BF16, .count = 1024,
+     .centre = 3, .deviation = 1},
+    {"sum", "accumulated in fp16", SUMS, .sum = in_sequence, .accumulator = HC_FP16, .count = 64,
+     .centre = 3, .deviation = 1},
+    {"dot", "accumulated in bf16", DOTS, .sum = in_lanes, .accumulator = HC_BF16, .count = 1024,
+     .centre = 3, .deviation = 1},
+    {"dot", "of operands as tf32", DOTS, .sum = in_sequence, .cut = HC_TF32, .count = 8,
+     .deviation = 1},
+    {"dot", "of operands as bf16", DOTS, .sum = in_sequence, .cut = HC_BF16, .count = 64,
+     .deviation = 1},
+    {"softmax", "exponentials in bf16", LOGITS, .sum = in_sequence, .softmax = IN_BF16, .count = 64,
+     .deviation = 4},
+    {"softmax", "logits as tf32", LOGITS, .sum = in_sequence, .softmax = OF_TF32, .count = 64,
+     .deviation = 4},
+};
 
 enum { RESTARTS = 12, CLIMBS = 100, DRAWS = 10 };
 
