@@ -1,10 +1,12 @@
-/* Defects of a matrix unit: a bit more or less, other pieces, another rounding, C in another place.
-   Each is planted in the backend of a unit, and one probe of it must see it. */
+/* Matrix units that are not what they are said to be. */
 #include <assert.h>
 #include <stdlib.h>
 
 #include "check/selftest/change.h"
 #include "unit/unit.h"
+
+/* Defects of a matrix unit: a bit more or less, other pieces, another rounding, C in another place.
+   Each is planted in the backend of a unit, and one probe of it must see it. */
 
 typedef void change_unit(struct hc_unit *unit);
 
@@ -42,14 +44,13 @@ static uint32_t add_c(const struct hc_tensor *c, uint32_t d, uint32_t bits)
     return (uint32_t)hc_encode(c->format, sum, 0, HC_NEAREST);
 }
 
-static enum hc_status on_a_wrong_unit(const struct hc_fault_site *site, struct hc_queue *queue,
-                                      const struct hc_call *call)
+static enum hc_status on_a_wrong_unit(const struct hc_fault_site *site, const struct hc_call *call)
 {
     const struct unit_fault *row = site->fault->data;
     struct hc_unit unit = *hc_unit_by_name(row->unit);
     const struct hc_tensor *c = &call->in[HC_GEMM_C];
     if (!is_on(&unit, call))
-        return site->right(queue, call);
+        return hc_right(site, call);
     if (row->change)
         row->change(&unit);
     int64_t columns = call->in[HC_GEMM_B].shape[1];
@@ -187,55 +188,38 @@ static const struct unit_fault amx_chain = {"amx-bf16-fp32", one_chain, false};
         .data = &(row)                                                                             \
     }
 
+/* No unit at all: a backend that says it has one, and sums in fp32 as `exact` does. It does not
+   take `host`, which may use the very unit of the CPU. */
+
+/* The product as `exact` has it, on a queue that is never closed. */
+static enum hc_status in_fp32(const struct hc_fault_site *site, const struct hc_call *call)
+{
+    static struct hc_queue *own;
+    const struct hc_backend *exact = hc_backend_by_name("exact");
+    struct hc_call same = *call;
+    (void)site;
+    enum hc_status status = own ? HC_OK : hc_backend_open(exact, &own, 1);
+    if (status != HC_OK)
+        return status;
+    size_t bytes = exact->scratch ? exact->scratch(own, call) : 0;
+    void *scratch = bytes ? aligned_alloc(64, (bytes + 63) / 64 * 64) : NULL;
+    assert(!bytes || scratch);
+    same.scratch = scratch;
+    status = exact->kernel[call->op](own, &same);
+    free(scratch);
+    return status;
+}
+
+#define IN_FP32(machine, probe)                                                                    \
+    {                                                                                              \
+        .name = "unit-is-fp32-" machine, .title = machine "'s unit is said, and fp32 sums",        \
+        .class_ = HC_FAULT_UNIT, .ops = "gemm",                                                    \
+        .patterns = "units/" probe " units/by-big-integers", .backend = "sim-" machine,            \
+        .wrong = in_fp32                                                                           \
+    }
+
 static const struct hc_fault faults[] = {
-    ROW("v100-bit-more", "V100 keeps 24 fraction bits", "sim-v100", "fasi/d1", v100_more),
-    ROW("v100-c-last", "V100 adds C to the rounded sum", "sim-v100", "fasi/d1", v100_c),
-    ROW("t4-half-piece", "T4 adds four products at once", "sim-t4", "pieces", t4_half),
-    ROW("a100-bit-more", "A100 keeps 25 fraction bits", "sim-a100", "fasi/b3-t4", a100_more),
-    ROW("a100-bit-less", "A100 keeps 23 fraction bits", "sim-a100", "fasi/d1", a100_less),
-    ROW("a100-half-piece", "A100 adds four halves' products at once", "sim-a100", "pieces",
-        a100_half),
-    ROW("a100-floors", "A100 floors where it should cut", "sim-a100", "fasi/c2", a100_floor),
-    ROW("a100-rounds", "A100 rounds its result to nearest", "sim-a100", "fasi/d4-cut", a100_round),
-    ROW("a100-c-last", "A100 adds C to the rounded sum", "sim-a100", "fasi/b3-t4", a100_c),
-    ROW("a100-ignores-zeros", "A100 looks for no zero when it aligns", "sim-a100",
-        "zero-exponent/fp32", a100_zero),
-    ROW("a100-cuts-to-half", "A100 cuts its result to half", "sim-a100", "fasi/half/c3",
-        a100_half_cut),
-    ROW("h100-bit-less", "H100 keeps 24 fraction bits", "sim-h100", "mma-sim/discrepancy",
-        h100_less),
-    ROW("h100-half-piece", "H100 adds eight products of bf16 at once", "sim-h100", "pieces",
-        h100_half),
-    ROW("h100-ignores-zeros", "H100 looks for no zero when it aligns", "sim-h100",
-        "zero-exponent/fp32", h100_zero),
-    ROW("h100-fp8-bit-more", "H100 keeps 14 fraction bits of fp8", "sim-h100", "fp8/each-product",
-        h100_fp8_more),
-    ROW("h100-fp8-bit-less", "H100 keeps 12 fraction bits of fp8", "sim-h100", "fp8/thirteen-bits",
-        h100_fp8_less),
-    ROW("h100-fp8-half-piece", "H100 adds 16 products of fp8 at once", "sim-h100", "pieces",
-        h100_fp8_half),
-    ROW("h100-fp8-result", "H100 keeps the sum of fp8 in all of fp32", "sim-h100", "fp8/result",
-        h100_fp8_fp32),
-    ROW("h100-fp8-rounds", "H100 rounds products of fp8 where it should cut", "sim-h100", "fp8/cut",
-        h100_fp8_round),
-    ROW("l40-fp8-c-last", "Ada adds C to the sum of fp8, rounded to nearest", "sim-l40", "fp8/c",
-        ada_fp8_c),
-    ROW("b200-fp8-as-h100", "B200 keeps 13 fraction bits of fp8", "sim-b200", "fp8/fourteen-bits",
-        b200_fp8_13),
-    ROW("mi100-in-pairs", "MI100 rounds products and pairs as MI250X does", "sim-mi100",
-        "mma-sim/discrepancy", mi100_pairs),
-    ROW("mi250-keeps-subnormals", "MI250X does not flush subnormal halves", "sim-mi250", "fasi/a2",
-        mi250_keeps),
-    ROW("mi300-cuts", "MI300X cuts C where it should floor it", "sim-mi300", "fttn/rounds-c-down",
-        mi300_cuts),
-    ROW("mi300-fp8-half-piece", "MI300X adds eight products of fp8 at once", "sim-mi300", "pieces",
-        mi300_fp8_half),
-    ROW("vdpbf16ps-in-order", "VDPBF16PS adds the first product of a pair first", "sim-avx512bf16",
-        "order", x86_order),
-    ROW("vdpbf16ps-flushes-late", "VDPBF16PS is fmaf, and flushes", "sim-avx512bf16",
-        "sliver/three-quarters", x86_sliver),
-    ROW("amx-one-chain", "AMX adds products to C, one after the other", "sim-amx", "pieces",
-        amx_chain),
+#include "check/faults/unit.def"
 };
 
-HC_FAULTS(units, faults);
+HC_FAULTS(unit, faults);
