@@ -1,4 +1,5 @@
-/* Ops that compute something else than their formula: a term, a parameter or an operand is wrong. */
+/* Ops that compute something else than their formula: a term, a parameter or an operand is
+   wrong. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
