@@ -1,44 +1,18 @@
-/* The museum of bugs on the page of `halfcheck report`. */
+/* Bugs from the field, and the numbers of texts, on the page of `halfcheck report`. */
 #include "cases/reports.h"
-#include "cli/report/page_link.h"
 #include "cli/report/wellformed.h"
 #include "cli/testing.h"
 
-static const char *linked(const char *text)
+static const char *page_of(const char *records)
 {
-    static char page[1 << 12];
-    struct hc_page_out out = {.file = fmemopen(page, sizeof page, "w")};
-    page[0] = '\0';
-    cr_assert_not_null(out.file);
-    hc_page_write_linked(&out, text);
-    cr_assert_eq(fclose(out.file), 0);
+    static char page[1 << 22];
+    char line[256];
+    (void)snprintf(line, sizeof line, "$hc report %s --out page", records);
+    cr_assert_eq(run_shell(line)->status, 0);
+    read_text("page/report.html", page, sizeof page);
+    cr_expect_null(hc_malformed(page), "%.200s", hc_malformed(page));
+    hc_drop_labels(page);
     return page;
-}
-
-Test(museum, addresses_become_links, .init = enter_folder)
-{
-    static const struct {
-        const char *text;
-        const char *page;
-    } rows[] = {
-        {"no address", "no address"},
-        {"at https://a.b/c?d=1&e=2, 'title'",
-         "at <a href=\"https://a.b/c?d=1&amp;e=2\">https://a.b/c?d=1&amp;e=2</a>, "
-         "&#39;title&#39;"},
-        {"(http://a.b).", "(<a href=\"http://a.b\">http://a.b</a>)."},
-        {"https://a; http://b",
-         "<a href=\"https://a\">https://a</a>; <a href=\"http://b\">http://b</a>"},
-        {"https://", "https://"},
-        {"javascript:alert(1)", "javascript:alert(1)"},
-        {"data:text/html,x ftp://a.b", "data:text/html,x ftp://a.b"},
-        {"https://a.b/\"onclick=\"x",
-         "<a href=\"https://a.b/\">https://a.b/</a>&quot;onclick=&quot;x"},
-        {"https://a.b/<script>", "<a href=\"https://a.b/\">https://a.b/</a>&lt;script&gt;"},
-        {"", ""},
-    };
-    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++)
-        cr_expect_str_eq(linked(rows[i].text), rows[i].page, "%s: %s", rows[i].text,
-                         linked(rows[i].text));
 }
 
 /* Every report that has a slug is on the page. */
@@ -47,9 +21,7 @@ Test(museum, the_page_accounts_for_every_report, .init = enter_folder)
     int n;
     const struct hc_report *reports = hc_reports(&n);
     cr_assert_eq(run_shell("$hc run 'field/*' --backend exact --json a.json")->status, 0);
-    cr_assert_eq(run_shell("$hc report a.json --out page")->status, 0);
-    static char page[1 << 22];
-    read_text("page/report.html", page, sizeof page);
+    const char *page = page_of("a.json");
     for (int i = 0; i < n; i++)
         cr_expect_not_null(strstr(page, reports[i].slug), "%s", reports[i].slug);
 }
@@ -64,30 +36,18 @@ static void make_record(void)
                  0);
 }
 
-static const char *page_of(const char *records)
-{
-    static char page[1 << 22];
-    char line[256];
-    (void)snprintf(line, sizeof line, "$hc report %s --out page", records);
-    cr_assert_eq(run_shell(line)->status, 0);
-    read_text("page/report.html", page, sizeof page);
-    cr_expect_null(hc_malformed(page), "%.200s", hc_malformed(page));
-    hc_drop_labels(page);
-    return page;
-}
-
 Test(museum, a_bug_has_its_symptom_source_table_and_lesson, .init = make_record)
 {
     const char *page = page_of("a.json");
     static const char *const parts[] = {
         "<h2 id=\"bugs\">Bugs from the field</h2>",
-        "<details><summary>hidden-overflow (",
+        "<details ><summary>hidden-overflow (",
         "<p><code>field/hidden-overflow/adam-state-advances-on-skip</code> from ",
         "<a href=\"https://github.com/mlnomadpy/flaxchat/issues/6\">",
         "<td class=\"c\">weight</td>",
         "<p class=\"lesson\">A zero gradient is a step: ",
         ">clip-after-unscale-assumed-before</td><td class=\"c\">order/"
-        "clip-divides-again</td><td><b class=\"PASS\">PASS</b></td>",
+        "clip-divides-again</td>\n<td><b class=\"PASS\">PASS</b></td>",
         ">not in the record</td>",
         "<summary>left out (",
         ">topk-half-radix</td><td>The key",
@@ -151,4 +111,38 @@ Test(museum, there_is_none_without_bugs, .init = enter_folder)
     const char *page = page_of("a.json");
     cr_expect_null(strstr(page, "Bugs from the field"));
     cr_expect_null(strstr(page, "Who catches what"));
+}
+
+Test(quotes, a_text_has_a_table_of_what_it_says_and_what_is_true, .init = enter_folder)
+{
+    (void)run_shell("$hc run 'seeds/00[12]*' --backend exact,host --json a.json");
+    const char *page = page_of("a.json");
+    static const char *const parts[] = {
+        "<h2 id=\"texts\">Numbers of texts</h2>",
+        "<summary>fastai/fastai_old @c8285fbc",
+        "<td>wrong</td><td class=\"c\">a - 1, b - 1</td><td class=\"c\">2e-10, -</td>"
+        "<td class=\"c\">0, 9.765625e-4 exact</td>",
+        "2^-10 is meant, which is 9.765625e-4.</td>",
+        "<a href=\"https://github.com/fastai/fastai2/issues/241\">",
+    };
+    for (size_t i = 0; i < sizeof parts / sizeof parts[0]; i++)
+        cr_expect_not_null(strstr(page, parts[i]), "%s", parts[i]);
+}
+
+Test(quotes, one_that_failed_says_so, .init = enter_folder)
+{
+    (void)run_shell("$hc run 'seeds/001-fp16-notebook/1-*' --backend exact,host --json a.json; "
+                    "python3 -c 'import json; r = json.load(open(\"a.json\")); "
+                    "r[\"results\"][1][\"verdict\"] = \"FAIL\"; "
+                    "r[\"results\"][1][\"note\"] = \"it <did> not\"; "
+                    "json.dump(r, open(\"b.json\", \"w\"))'");
+    const char *page = page_of("b.json");
+    cr_expect_not_null(strstr(page, "<td><b class=\"FAIL\">FAIL</b></td>"));
+    cr_expect_not_null(strstr(page, "<br/>it &lt;did&gt; not</td>"));
+}
+
+Test(quotes, there_is_no_section_without_them, .init = enter_folder)
+{
+    (void)run_shell("$hc run rounding/after-one --json a.json");
+    cr_expect_null(strstr(page_of("a.json"), "Numbers of texts"));
 }

@@ -1,5 +1,5 @@
 /* Pictures of the cases: points in a file of columns, drawn by reports/series.gp. */
-#include "cli/report/page_cases.h"
+#include "cli/picture/drawing.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -11,7 +11,6 @@
 #include "cli/report/script.h"
 #include "op/memory_stream.h"
 #include "op/text.h"
-#include "cli/report/plot.h"
 
 enum { LONGEST_NAME = 48, LONGEST_TITLE = 110 };
 
@@ -196,8 +195,8 @@ static void add(struct hc_drawn **first, const struct hc_row *row, const json_t 
     join(&(*at)->where, record, row->backend);
 }
 
-struct hc_drawn *hc_page_draw_cases(const struct hc_page_record *records, int count,
-                                    const char *folder, char why_not[HC_WHY_NOT])
+struct hc_drawn *hc_picture_draw_cases(const struct hc_page_record *records, int count,
+                                       const char *folder, char why_not[HC_WHY_NOT])
 {
     struct hc_drawn *first = NULL;
     for (int r = 0; r < count; r++)
@@ -208,15 +207,4 @@ struct hc_drawn *hc_page_draw_cases(const struct hc_page_record *records, int co
                     count > 1 ? records[r].name : NULL, folder, why_not);
         }
     return first;
-}
-
-void hc_page_free_cases(struct hc_drawn *drawn)
-{
-    while (drawn) {
-        struct hc_drawn *next = drawn->next;
-        free(drawn->where);
-        free(drawn->svg);
-        free(drawn);
-        drawn = next;
-    }
 }
