@@ -97,4 +97,9 @@ bool hc_bound_ordered(const struct hc_call *call);
    is infinite by definition must be that infinity. +0 equals -0. */
 double hc_bound_error(enum hc_format format, const struct hc_exact *want, double got);
 
+/* The same for a backend of free order: 0, too, where the definition gives an infinity or NaN and
+   another order makes `got` of the same operation (norm_ranks.c). */
+double hc_bound_error_any_order(const struct hc_element *e, const struct hc_exact *want,
+                                double got);
+
 #endif

@@ -224,3 +224,79 @@ double hc_bound_any_bn_combine(const struct hc_element *e, const struct hc_accum
     struct hc_bound_moments m = in_any_order(hc_bound_work(e->call), &k);
     return combined(e, &hc_bound_norm_any, &m, k.all);
 }
+
+/* Infinities. Let rank i's mean be infinite. The definition's mean is that infinity, or NaN if
+   there are both; its variance is NaN, since m_i - mean is inf - inf. Ranks that come one by one
+   form other differences. One that moves the mean by (m_r - a) n_r / N has NaN for it from the rank
+   behind i on. And m_i - a is infinite as long as a is finite, so that the variance is infinite if
+   i comes last, or if a is a weighted mean, which stays that infinity. Where no other rank has
+   elements nothing need be combined, and the variance is that of rank i. A NaN among the numbers
+   makes NaN in every order, and no order makes a finite number of several ranks, save 1 / sqrt(inf)
+   = 0. */
+struct infinities {
+    int64_t ranks; /* with elements */
+    int64_t only;  /* one of them */
+    bool up, down; /* a mean is that infinity */
+    bool nan_mean, nan_variance;
+};
+
+static struct infinities infinities_of(const struct hc_call *call, int64_t c)
+{
+    const struct hc_tensor *means = &call->in[HC_BN_COMBINE_MEANS];
+    int64_t channels = means->shape[means->rank - 1];
+    struct infinities k = {0};
+    for (int64_t r = 0; r < means->shape[0]; r++) {
+        double mean = hc_tensor_get(means, r * channels + c);
+        if (!(hc_tensor_get(&call->in[HC_BN_COMBINE_COUNTS], r) > 0))
+            continue;
+        k.ranks++;
+        k.only = r;
+        k.up |= isinf(mean) && mean > 0;
+        k.down |= isinf(mean) && mean < 0;
+        k.nan_mean |= isnan(mean);
+        k.nan_variance |=
+            isnan(hc_tensor_get(&call->in[HC_BN_COMBINE_VARIANCES], r * channels + c));
+    }
+    return k;
+}
+
+/* Whether got is right where the mean of the only rank, which is not looked at, is 0. */
+static bool of_one_rank(const struct hc_element *e, const struct infinities *k, double got)
+{
+    const struct hc_tensor *means = &e->call->in[HC_BN_COMBINE_MEANS];
+    int64_t at = k->only * means->shape[means->rank - 1] + e->index;
+    struct hc_call call = *e->call;
+    uint64_t number[HC_MAX_IN] = {0};
+    for (int i = HC_BN_COMBINE_MEANS; i <= HC_BN_COMBINE_VARIANCE; i++) {
+        const struct hc_tensor *t = &e->call->in[i];
+        call.in[i] = t->rank == 2 ? hc_tensor2(t->format, 1, 1, &number[i])
+                                  : hc_tensor1(t->format, 1, &number[i]);
+        if (i != HC_BN_COMBINE_MEANS)
+            hc_tensor_set(&call.in[i], 0,
+                          hc_tensor_get(t, i == HC_BN_COMBINE_VARIANCES ? at
+                                           : i == HC_BN_COMBINE_COUNTS  ? k->only
+                                                                        : e->index));
+    }
+    struct hc_element one = {&call, e->out, 0};
+    struct hc_exact want = hc_reference_value(&call, e->out, 0);
+    return hc_bound_error(call.out[e->out].format, &want, got) <=
+           hc_bound_any_order(&one, NULL, &want);
+}
+
+bool hc_bound_any_combined(const struct hc_element *e, double got)
+{
+    struct infinities k = infinities_of(e->call, e->index);
+    if ((!k.up && !k.down) || k.nan_mean)
+        return false;
+    if (e->out == HC_BN_COMBINE_SAVED_MEAN || e->out == HC_BN_COMBINE_NEW_MEAN)
+        return isnan(got);
+    if (k.ranks == 1)
+        return of_one_rank(e, &k, got);
+    if (k.nan_variance)
+        return false;
+    if (e->out == HC_BN_COMBINE_SAVED_INVSTD)
+        return got == 0;
+    bool running = e->out == HC_BN_COMBINE_NEW_VARIANCE;
+    double before = running ? hc_tensor_get(&e->call->in[HC_BN_COMBINE_VARIANCE], e->index) : 0;
+    return isinf(got) && got > 0 && !isnan(before);
+}
