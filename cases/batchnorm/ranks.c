@@ -16,13 +16,15 @@ static const struct hc_norm_shares ways[] = {
 static void claim_whole(const struct hc_norm_parts *b, const struct hc_call *whole)
 {
     struct hc_accumulator sums = {.precision = 24, .block = 1};
+    bool any = hc_check_backend(b->check)->free_order;
     for (int o = 0; o < hc_ops[whole->op].outputs; o++)
         for (int64_t i = 0; i < hc_tensor_count(&whole->out[o]); i++) {
             struct hc_element e = {whole, o, i};
             struct hc_exact want = hc_reference_value(whole, o, i);
             double bound = whole->op == HC_OP_bn_leaky_train
-                               ? hc_bound_shared(&e, b->shares->rows, b->shares->ranks, &want)
-                               : hc_bound(&e, &sums, &want);
+                               ? hc_bound_shared(&e, b->shares->rows, b->shares->ranks, any, &want)
+                           : any ? hc_bound_any_order(&e, &sums, &want)
+                                 : hc_bound(&e, &sums, &want);
             hc_claim_within(b->check, hc_slot(whole->op, hc_ops[whole->op].inputs + o)->name,
                             want.hi, hc_tensor_get(&whole->out[o], i), bound);
         }

@@ -34,6 +34,7 @@ static void claim_output(const struct hc_norm_net *job, const struct hc_call *ca
                          const char *layer)
 {
     static const struct hc_accumulator sums = {.precision = 24, .block = 1};
+    bool any = hc_check_backend(job->check)->free_order;
     const struct hc_tensor *t = &call->out[o];
     int64_t n = hc_tensor_count(t);
     int64_t rows[HC_NORM_NET_RANKS];
@@ -48,8 +49,9 @@ static void claim_output(const struct hc_norm_net *job, const struct hc_call *ca
         char what[64];
         (void)snprintf(what, sizeof what, "%s: %s", layer, hc_descriptor(call->op)->out[o].name);
         double bound = call->op == HC_OP_bn_leaky_train
-                           ? hc_bound_shared(&e, rows, job->ranks, &want)
-                           : hc_bound(&e, &sums, &want);
+                           ? hc_bound_shared(&e, rows, job->ranks, any, &want)
+                       : any ? hc_bound_any_order(&e, &sums, &want)
+                             : hc_bound(&e, &sums, &want);
         hc_claim_within(job->check, what, want.hi, hc_tensor_get(t, i), bound);
     }
 }

@@ -120,15 +120,23 @@ struct strayed {
     double variance; /* sum w_r B_r + 2 sum w_r |m_r - mean| A_r + sum w_r A_r^2 */
 };
 
-/* The moments of rank r's rows of x. */
-static struct hc_bound_moments of_rank(enum hc_format f, const struct hc_tensor *x, int64_t first,
-                                       int64_t rows, int64_t c)
+/* Rows of x, and whether their moments come in any order. */
+struct rows {
+    const struct hc_tensor *x;
+    int64_t channel;
+    bool any;
+};
+
+static struct hc_bound_moments of_rank(enum hc_format f, const struct rows *of, int64_t first,
+                                       int64_t rows)
 {
+    const struct hc_tensor *x = of->x;
     int64_t channels = x->shape[x->rank - 1];
     char *data = x->data;
     size_t before = (size_t)(first * channels) * (size_t)hc_formats[x->format].bytes;
     struct hc_tensor own = hc_tensor2(x->format, rows, channels, data + before);
-    return hc_bound_channel(f, &own, c);
+    return of->any ? hc_bound_any_channel(f, &own, of->channel)
+                   : hc_bound_channel(f, &own, of->channel);
 }
 
 static void add_rank(struct ranks *k, double share, const struct hc_bound_moments *m)
@@ -136,50 +144,55 @@ static void add_rank(struct ranks *k, double share, const struct hc_bound_moment
     k->count += share > 0;
     k->mean += share * m->mean.mid;
     k->magnitude += share * (fabs(m->mean.mid) + m->mean.rad);
+    k->largest = fmax(k->largest, fabs(m->mean.mid) + m->mean.rad);
 }
 
 static void add_variance(struct ranks *k, struct strayed *off, double share,
                          const struct hc_bound_moments *m)
 {
     double d = m->mean.mid - k->mean;
+    double of_mean = 2 * fabs(d) * m->mean.rad + m->mean.rad * m->mean.rad;
     k->variance += share * (m->variance.mid + d * d);
+    k->between += share * (d * d + of_mean);
     off->mean += share * m->mean.rad;
-    off->variance +=
-        share * (m->variance.rad + 2 * fabs(d) * m->mean.rad + m->mean.rad * m->mean.rad);
+    off->variance += share * (m->variance.rad + of_mean);
 }
 
 /* The ranks' moments come out of bn_moments: m_r + a_r with |a_r| <= A_r, and v_r + b_r with |b_r|
    <= B_r. Their real mean is off by sum w_r a_r. With that taken away from each a_r, which only
    makes the sum of their squares smaller, and since sum w_r (m_r - mean) = 0, their real variance
    is V + sum w_r b_r + 2 sum w_r (m_r - mean) a_r + at most sum w_r a_r^2. To these come the
-   roundings of bn_combine, on numbers as large as that makes them. */
-double hc_bound_bn_shared(const struct hc_element *e, const int64_t *rows, int ranks)
+   roundings of bn_combine, on numbers as large as that makes them: in any order also B of the
+   computed means, which is no more than B + 2 sum w_r |m_r - mean| A_r + sum w_r A_r^2. */
+double hc_bound_bn_shared(const struct hc_element *e, const int64_t *rows, int ranks, bool any)
 {
     enum hc_format f = hc_bound_work(e->call);
     const struct hc_tensor *x = &e->call->in[HC_BN_X];
-    int64_t c = e->index % x->shape[x->rank - 1];
+    const struct rows of = {x, e->index % x->shape[x->rank - 1], any};
     struct ranks k = {.count = 0};
     struct strayed off = {0};
     for (int r = 0; r < ranks; r++)
         k.all += rows[r];
     int64_t first = 0;
     for (int r = 0; r < ranks; first += rows[r++]) {
-        struct hc_bound_moments m = of_rank(f, x, first, rows[r], c);
-        if (rows[r] > 0)
-            add_rank(&k, (double)rows[r] / (double)k.all, &m);
+        if (rows[r] == 0)
+            continue;
+        struct hc_bound_moments m = of_rank(f, &of, first, rows[r]);
+        add_rank(&k, (double)rows[r] / (double)k.all, &m);
     }
     first = 0;
     for (int r = 0; r < ranks; first += rows[r++]) {
-        struct hc_bound_moments m = of_rank(f, x, first, rows[r], c);
-        if (rows[r] > 0)
-            add_variance(&k, &off, (double)rows[r] / (double)k.all, &m);
+        if (rows[r] == 0)
+            continue;
+        struct hc_bound_moments m = of_rank(f, &of, first, rows[r]);
+        add_variance(&k, &off, (double)rows[r] / (double)k.all, &m);
     }
     struct hc_bound_moments real = {{k.mean, 0}, {k.variance, 0}};
     k.variance += off.variance;
-    struct hc_bound_moments m = in_order(f, &k);
+    struct hc_bound_moments m = any ? in_any_order(f, &k) : in_order(f, &k);
     real.mean.rad = m.mean.rad + off.mean;
     real.variance.rad = m.variance.rad + off.variance;
-    return hc_bound_of_moments(e, &hc_bound_norm_stated, real, k.all);
+    return hc_bound_of_moments(e, any ? &hc_bound_norm_any : &hc_bound_norm_stated, real, k.all);
 }
 
 /* `m` are the moments of all ranks, rounded as `by` says. */
