@@ -25,13 +25,15 @@ static const struct hc_norm_shares ways[] = {
 static void claim_whole(const struct hc_norm_parts *b, const struct hc_call *whole)
 {
     struct hc_accumulator sums = {.precision = 24, .block = 1};
+    bool any = hc_check_backend(b->check)->free_order;
     for (int o = 0; o < hc_ops[whole->op].outputs; o++)
         for (int64_t i = 0; i < hc_tensor_count(&whole->out[o]); i++) {
             struct hc_element e = {whole, o, i};
             struct hc_exact want = hc_reference_value(whole, o, i);
             double bound = whole->op == HC_OP_bn_leaky_train
-                               ? hc_bound_shared(&e, b->shares->rows, b->shares->ranks, &want)
-                               : hc_bound(&e, &sums, &want);
+                               ? hc_bound_shared(&e, b->shares->rows, b->shares->ranks, any, &want)
+                           : any ? hc_bound_any_order(&e, &sums, &want)
+                                 : hc_bound(&e, &sums, &want);
             hc_claim_within(b->check, hc_slot(whole->op, hc_ops[whole->op].inputs + o)->name,
                             want.hi, hc_tensor_get(&whole->out[o], i), bound);
         }
@@ -79,6 +81,7 @@ static void claim_output(const struct hc_norm_net *job, const struct hc_call *ca
                          const char *layer)
 {
     static const struct hc_accumulator sums = {.precision = 24, .block = 1};
+    bool any = hc_check_backend(job->check)->free_order;
     const struct hc_tensor *t = &call->out[o];
     int64_t n = hc_tensor_count(t);
     int64_t rows[HC_NORM_NET_RANKS];
@@ -93,8 +96,9 @@ static void claim_output(const struct hc_norm_net *job, const struct hc_call *ca
         char what[64];
         (void)snprintf(what, sizeof what, "%s: %s", layer, hc_descriptor(call->op)->out[o].name);
         double bound = call->op == HC_OP_bn_leaky_train
-                           ? hc_bound_shared(&e, rows, job->ranks, &want)
-                           : hc_bound(&e, &sums, &want);
+                           ? hc_bound_shared(&e, rows, job->ranks, any, &want)
+                       : any ? hc_bound_any_order(&e, &sums, &want)
+                             : hc_bound(&e, &sums, &want);
         hc_claim_within(job->check, what, want.hi, hc_tensor_get(t, i), bound);
     }
 }

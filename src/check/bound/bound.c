@@ -207,10 +207,10 @@ double hc_bound_strayed(const struct hc_element *e, const struct hc_strayed *str
     return with_last_rounding(e, true, error, want);
 }
 
-double hc_bound_shared(const struct hc_element *e, const int64_t *rows, int ranks,
+double hc_bound_shared(const struct hc_element *e, const int64_t *rows, int ranks, bool any,
                        const struct hc_exact *want)
 {
-    return with_last_rounding(e, true, hc_bound_bn_shared(e, rows, ranks), want);
+    return with_last_rounding(e, true, hc_bound_bn_shared(e, rows, ranks, any), want);
 }
 
 /* Whether the definition says every rounding on the way: an implementation of scaled codes that
@@ -287,4 +287,11 @@ double hc_bound_error(enum hc_format format, const struct hc_exact *want, double
         got = copysign(fmax(next, fabs(value)), got);
     }
     return fabs(got - value - want->lo);
+}
+
+double hc_bound_error_any_order(const struct hc_element *e, const struct hc_exact *want, double got)
+{
+    bool other =
+        e->call->op == HC_OP_bn_combine && !isfinite(want->hi) && hc_bound_any_combined(e, got);
+    return other ? 0 : hc_bound_error(e->call->out[e->out].format, want, got);
 }

@@ -104,7 +104,7 @@ void hc_judge_element(const struct hc_judge *judge, int out, int64_t index,
     hc_references[judge->call->op](&element, HC_REFERENCE_PRECISION, &e->want);
     e->bound = hc_bound_any_order(&element, &judge->accumulator, &e->want);
     e->single = hc_bound_any_order_bits(&element, &e->want, &e->want_bits);
-    e->error = hc_bound_error(t->format, &e->want, got);
+    e->error = hc_bound_error_any_order(&element, &e->want, got);
     e->ulps = e->error == 0 ? 0 : e->error / hc_ulp(t->format, e->want.hi);
     e->ratio = isinf(e->bound) ? 0 : hc_ratio(e->error, e->bound);
     if (e->single) {
