@@ -4,7 +4,6 @@
 
 #include "case.h"
 #include "cases/fixture/batchnorm.h"
-#include "cases/fixture/running_tally.h"
 #include "cases/fixture/scalar.h"
 #include "cases/fixture/tiny_training.h"
 

@@ -6,7 +6,7 @@
 #include <unistd.h>
 
 #include "case.h"
-#include "cases/fixture/tiny_state.h"
+#include "cases/fixture/tiny_training.h"
 #include "cases/fixture/update_fixture.h"
 #include "train/run/checkpoint.h"
 

@@ -2,7 +2,6 @@
 #include <math.h>
 
 #include "cases/fixture/batchnorm.h"
-#include "cases/fixture/running_tally.h"
 #include "cases/fixture/scalar.h"
 #include "cases/fixture/update_fixture.h"
 

@@ -2,7 +2,6 @@
    stochastically, compensated. */
 #include "cases/fixture/adam.h"
 #include "cases/fixture/update_fixture.h"
-#include "cases/fixture/running_tally.h"
 #include "cases/fixture/scalar.h"
 
 #include <math.h>

@@ -3,7 +3,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "cases/fixture/running_tally.h"
+#include "cases/fixture/scalar.h"
 #include "cases/fixture/scaling.h"
 #include "cases/fixture/tiny_training.h"
 

@@ -2,7 +2,7 @@
 #include <math.h>
 
 #include "cases/fixture/bug.h"
-#include "cases/fixture/tiny_state.h"
+#include "cases/fixture/tiny_training.h"
 #include "cases/fixture/update_fixture.h"
 
 /* Updates that a 16-bit weight cannot hold.
