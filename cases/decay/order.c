@@ -4,7 +4,7 @@
 
 #include "cases/fixture/adam.h"
 #include "cases/fixture/scalar.h"
-#include "cases/fixture/update_fixture.h"
+#include "cases/fixture/training/update_fixture.h"
 
 /* Weight decay: before or after unscaling, in the gradient or decoupled, and for which
    parameters. */

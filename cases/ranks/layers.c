@@ -2,8 +2,8 @@
    they really are: the calls that made them are kept, so that MPFR can compute the same. */
 #include <math.h>
 
-#include "cases/fixture/apart.h"
-#include "cases/fixture/ranks.h"
+#include "cases/fixture/training/apart.h"
+#include "cases/fixture/training/ranks.h"
 #include "check/bound/bound.h"
 
 enum { PASSES_SHARDS = 4, PASSES_IMAGES = 2, PASSES_PARAMETERS = 32 };

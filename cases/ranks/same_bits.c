@@ -3,7 +3,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "cases/fixture/ranks.h"
+#include "cases/fixture/training/ranks.h"
 #include "op/digest.h"
 #include "train/update/recipe_fields.h"
 

@@ -3,7 +3,7 @@
    left, and must count no image twice where the last batch is not full. */
 #include <math.h>
 
-#include "cases/fixture/restated.h"
+#include "cases/fixture/training/restated.h"
 
 enum { BATCH = 4, EPOCHS = 2, STEPS = 3, TESTS = 7 };
 

@@ -5,7 +5,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "cases/fixture/restated.h"
+#include "cases/fixture/training/restated.h"
 
 /* A layer's parameters: filter, gamma and beta, or weight and bias. */
 enum { RESTATED_SLOTS = 3 };
