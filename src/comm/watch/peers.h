@@ -4,7 +4,92 @@
 #ifndef HC_COMM_WATCH_PEERS_H
 #define HC_COMM_WATCH_PEERS_H
 
-#include "comm/watch/link.h"
+#include <poll.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* What the guards of all ranks know of each other. */
+
+enum { HC_WATCH_ADDRESSES = 6, HC_WATCH_SPEAKERS = 8, HC_WATCH_TOKEN = 16 };
+
+/* Where a guard can be reached. */
+struct hc_watch_address {
+    uint32_t family;         /* AF_INET or AF_INET6 */
+    unsigned char bytes[16]; /* in the network's order */
+};
+
+struct hc_watch_entry {
+    char host[64];
+    int64_t process; /* of the rank, not of its guard */
+    uint32_t port;
+    uint32_t address_count;
+    struct hc_watch_address addresses[HC_WATCH_ADDRESSES];
+    unsigned char token[HC_WATCH_TOKEN]; /* rank 0's lets guards know each other */
+};
+
+/* Memory that a rank and its guard share. The rank fills in the table once; then the guard tells
+   there who has ended. */
+struct hc_watch_shared {
+    int size;
+    struct hc_watch_entry *table;
+    _Atomic unsigned char *ended;
+};
+
+/* False if there is no memory. */
+bool hc_watch_share(struct hc_watch_shared *shared, int size);
+
+/* Writes the ranks that everybody is linked with, and returns how many they are. A whole host may
+   be lost at once, so the first speakers are on different hosts, as far as there are several. */
+int hc_watch_speakers(const struct hc_watch_entry *table, int size, int *speakers);
+
+/* Where guards listen for each other. */
+
+/* A socket that does not block and listens on a free port: on this host alone, or on all its
+   addresses. Host, port and addresses are written to the entry. -1 if there is none. */
+int hc_watch_listen(bool on_one_host, struct hc_watch_entry *entry);
+
+/* A TCP connection between the guards of two ranks, and what they say over it. */
+
+enum hc_notice_kind {
+    HC_NOTICE_ALIVE = 'a',
+    HC_NOTICE_ENDED = 'e', /* the rank has done its work; value: its exit status */
+    HC_NOTICE_OVER = 'o'   /* the job is over, and somebody has said why */
+};
+
+struct hc_notice {
+    unsigned char kind;
+    unsigned char value;
+    unsigned char unused[2];
+    int32_t rank; /* that it is about */
+};
+
+struct hc_hello {
+    unsigned char token[HC_WATCH_TOKEN];
+    int32_t from;
+    int32_t to;
+};
+
+struct hc_link {
+    enum {
+        HC_LINK_NONE,
+        HC_LINK_CONNECTING,
+        HC_LINK_GREETED, /* we have said hello */
+        HC_LINK_COMING,  /* somebody has connected, who has not said hello */
+        HC_LINK_UP,
+        HC_LINK_DOWN
+    } state;
+    int fd;
+    int rank;      /* at the other end; -1 while nobody knows */
+    int address;   /* of that rank, which is tried */
+    int64_t since; /* milliseconds: when it began to connect */
+    int64_t heard; /* when something came last */
+    size_t filled;
+    unsigned char buffer[sizeof(struct hc_hello)];
+};
+
+void hc_link_close(struct hc_link *link);
 
 struct hc_peers {
     int rank;

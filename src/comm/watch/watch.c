@@ -11,7 +11,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "comm/watch/address.h"
+#include "comm/watch/peers.h"
 #include "comm/watch/guard.h"
 
 enum { SILENCE = 6, LONGEST_SILENCE = 86400 }; /* seconds */

@@ -89,7 +89,8 @@ double hc_length(const double *x, int64_t n)
     return sqrt(sum);
 }
 
-double hc_squares(const double *x, const double *y, int64_t n)
+/* The sum of squares of x - y. */
+static double hc_squares(const double *x, const double *y, int64_t n)
 {
     double sum = 0;
     for (int64_t i = 0; i < n; i++)

@@ -41,9 +41,6 @@ bool hc_all_finite(const double *x, int64_t n);
 
 double hc_length(const double *x, int64_t n); /* the Euclidean norm */
 
-/* The sum of squares of x - y. */
-double hc_squares(const double *x, const double *y, int64_t n);
-
 /* The batches of all steps. */
 struct hc_drift_batches {
     float *images;

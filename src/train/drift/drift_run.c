@@ -1,3 +1,5 @@
+/* A training whose numbers are read and set as fp64: its shards, its opening, its passes and
+   updates. */
 #include "train/drift/drift_run.h"
 
 #include <math.h>
@@ -24,9 +26,11 @@ static size_t padded(const struct hc_gradient *g)
     return (hc_tensor_bytes(&t) + 63) / 64 * 64;
 }
 
-enum hc_status hc_drift_shards_open(struct hc_drift_shards *s, struct hc_device *device, int ranks,
-                                    const struct hc_recipe *recipe,
-                                    const struct hc_gradient *gradients, int parameters)
+/* Makes room for the gradients of all shards. `gradients` are those of one, in the formats in which
+   they are contributed, without data. HC_NO_MEMORY. The device and the recipe outlive it. */
+static enum hc_status drift_shards_open(struct hc_drift_shards *s, struct hc_device *device,
+                                        int ranks, const struct hc_recipe *recipe,
+                                        const struct hc_gradient *gradients, int parameters)
 {
     size_t bytes = 0;
     *s = (struct hc_drift_shards){.ranks = ranks,
@@ -50,13 +54,15 @@ enum hc_status hc_drift_shards_open(struct hc_drift_shards *s, struct hc_device 
     return HC_OK;
 }
 
-void hc_drift_shards_close(struct hc_drift_shards *s)
+static void drift_shards_close(struct hc_drift_shards *s)
 {
     free(s->gradient);
     free(s->memory);
 }
 
-enum hc_status hc_drift_shards_take(struct hc_drift_shards *s, int shard, double *g)
+/* Takes all gradients of one shard, which lie one behind the other, and rounds them to the formats
+   in which they are contributed. */
+static enum hc_status drift_shards_take(struct hc_drift_shards *s, int shard, double *g)
 {
     enum hc_status status = HC_OK;
     const struct hc_gradient *own = s->gradient + (ptrdiff_t)shard * s->parameters;
@@ -87,8 +93,9 @@ static enum hc_status reduce(struct hc_comm *comm, void *context)
     return status;
 }
 
-/* All ranks have the same average; rank 0's is taken. */
-enum hc_status hc_drift_shards_average(struct hc_drift_shards *s, double *g)
+/* Averages, once all shards are there, and gives the average. All ranks have the same average; rank
+   0's is taken. */
+static enum hc_status drift_shards_average(struct hc_drift_shards *s, double *g)
 {
     enum hc_status status = hc_comm_threads(s->ranks, reduce, s);
     for (int p = 0; p < s->parameters && status == HC_OK; p++) {
@@ -159,12 +166,15 @@ enum hc_status hc_drift_run_get(struct hc_drift_run *s, enum hc_state_tensor sta
     return carry(s, state, to, true);
 }
 
-enum hc_status hc_drift_run_set(struct hc_drift_run *s, enum hc_state_tensor state, double *from)
+static enum hc_status drift_run_set(struct hc_drift_run *s, enum hc_state_tensor state,
+                                    double *from)
 {
     return carry(s, state, from, false);
 }
 
-enum hc_status hc_drift_run_round(struct hc_drift_run *s, const enum hc_format format[2], double *x)
+/* Rounds such numbers in place, each parameter's to the format of its kind. */
+static enum hc_status drift_run_round(struct hc_drift_run *s, const enum hc_format format[2],
+                                      double *x)
 {
     enum hc_status status = HC_OK;
     for (int p = 0; p < hc_update_parameters(s->update) && status == HC_OK; p++) {
@@ -180,13 +190,13 @@ enum hc_status hc_drift_run_set_weights(struct hc_drift_run *s, const double *w)
 {
     memcpy(s->before, w, (size_t)s->weights * sizeof *w);
     if (hc_update_recipe(s->update)->model == HC_FP64)
-        return hc_drift_run_set(s, HC_STATE_MASTER, s->before);
+        return drift_run_set(s, HC_STATE_MASTER, s->before);
     enum hc_status status = hc_rounded(&s->rounder, HC_FP32, s->before, s->weights);
     if (status == HC_OK)
-        status = hc_drift_run_set(s, HC_STATE_MASTER, s->before);
+        status = drift_run_set(s, HC_STATE_MASTER, s->before);
     if (status == HC_OK)
         status = hc_drift_run_get(s, HC_STATE_MASTER, s->before);
-    return status == HC_OK ? hc_drift_run_set(s, HC_STATE_MODEL, s->before) : status;
+    return status == HC_OK ? drift_run_set(s, HC_STATE_MODEL, s->before) : status;
 }
 
 enum hc_status hc_drift_run_restart(struct hc_drift_run *s, const struct hc_rounding *rounding,
@@ -202,15 +212,15 @@ enum hc_status hc_drift_run_restart(struct hc_drift_run *s, const struct hc_roun
     memset(s->g, 0, (size_t)s->weights * sizeof *s->g);
     status = hc_update_set_counters(s->update, &counters);
     if (status == HC_OK)
-        status = hc_drift_run_set(s, HC_STATE_M, s->g);
+        status = drift_run_set(s, HC_STATE_M, s->g);
     if (status == HC_OK && hc_update_recipe(s->update)->optimizer == HC_OPTIMIZER_ADAM)
-        status = hc_drift_run_set(s, HC_STATE_V, s->g);
+        status = drift_run_set(s, HC_STATE_V, s->g);
     if (status == HC_OK)
         status = hc_drift_run_set_weights(s, w);
     if (status != HC_OK || !rounded_start)
         return status;
-    status = hc_drift_run_round(s, rounding->start, s->before);
-    return status == HC_OK ? hc_drift_run_set(s, HC_STATE_MASTER, s->before) : status;
+    status = drift_run_round(s, rounding->start, s->before);
+    return status == HC_OK ? drift_run_set(s, HC_STATE_MASTER, s->before) : status;
 }
 
 /* Rounds one state tensor after the update, as the recipe stores it. */
@@ -222,14 +232,14 @@ static enum hc_status store(struct hc_drift_run *s, enum hc_state_tensor state,
         return HC_OK;
     enum hc_status status = hc_drift_run_get(s, state, s->g);
     if (status == HC_OK)
-        status = hc_drift_run_round(s, format, s->g);
-    return status == HC_OK ? hc_drift_run_set(s, state, s->g) : status;
+        status = drift_run_round(s, format, s->g);
+    return status == HC_OK ? drift_run_set(s, state, s->g) : status;
 }
 
 enum hc_status hc_drift_run_update(struct hc_drift_run *s, double lr)
 {
     bool adam = hc_update_recipe(s->update)->optimizer == HC_OPTIMIZER_ADAM;
-    enum hc_status status = s->rounds ? hc_drift_run_set(s, HC_STATE_GRADIENT, s->g) : HC_OK;
+    enum hc_status status = s->rounds ? drift_run_set(s, HC_STATE_GRADIENT, s->g) : HC_OK;
     if (status == HC_OK)
         status = hc_update_step(s->update, lr, 0.9);
     if (status == HC_OK && s->rounds)
@@ -270,7 +280,7 @@ static enum hc_status round_weights(struct hc_drift_run *s)
             status = hc_rounded(&s->rounder, format, w, n);
         w += n;
     }
-    return status == HC_OK ? hc_drift_run_set(s, HC_STATE_MODEL, s->g) : status;
+    return status == HC_OK ? drift_run_set(s, HC_STATE_MODEL, s->g) : status;
 }
 
 /* One shard, or a batch in one piece: gives s->g, still scaled, as it is stored in `left`. */
@@ -285,7 +295,7 @@ static enum hc_status pass_shard(struct hc_drift_run *s, const float *images, co
     enum hc_status status = hc_net_train(s->net, images, labels, factor, loss, &right);
     if (status == HC_OK)
         status = hc_drift_run_get(s, HC_STATE_GRADIENT, s->g);
-    return status == HC_OK && s->rounds ? hc_drift_run_round(s, left, s->g) : status;
+    return status == HC_OK && s->rounds ? drift_run_round(s, left, s->g) : status;
 }
 
 /* Who averages: the recipe of the training, or the one whose rounding is put into it. */
@@ -333,24 +343,24 @@ static enum hc_status pass_shards(struct hc_drift_run *s, const float *images,
         return hc_fail(HC_NO_MEMORY, "no memory for drift");
     for (int p = 0; p < n; p++)
         gradients[p] = contribution(s, p, rounded, &by);
-    enum hc_status status = hc_drift_shards_open(&shards, &s->device, s->ranks, &by, gradients, n);
+    enum hc_status status = drift_shards_open(&shards, &s->device, s->ranks, &by, gradients, n);
     for (int i = 0; i < s->shards && status == HC_OK; i++) {
         int64_t first = (int64_t)i * s->images;
         status = pass_shard(s, images + first * HC_IMAGE_BYTES, labels + first, factor, left, loss);
         if (status == HC_OK)
-            status = hc_drift_shards_take(&shards, i, s->g);
+            status = drift_shards_take(&shards, i, s->g);
         if (status == HC_OK)
             sum += (double)*loss;
         for (int64_t k = 0; s->sizes && k < s->weights; k++)
             s->sizes[k] = (i > 0 ? s->sizes[k] : 0) + fabs(s->g[k]) / (by.sum_loss ? 1 : s->shards);
     }
     if (status == HC_OK)
-        status = hc_drift_shards_average(&shards, s->g);
+        status = drift_shards_average(&shards, s->g);
     if (status == HC_OK)
-        status = s->rounds ? hc_drift_run_round(s, left, s->g)
-                           : hc_drift_run_set(s, HC_STATE_GRADIENT, s->g);
+        status =
+            s->rounds ? drift_run_round(s, left, s->g) : drift_run_set(s, HC_STATE_GRADIENT, s->g);
     *loss = (float)(by.sum_loss ? sum : sum / s->shards);
-    hc_drift_shards_close(&shards);
+    drift_shards_close(&shards);
     free(gradients);
     return status;
 }
@@ -371,5 +381,5 @@ enum hc_status hc_drift_run_pass(struct hc_drift_run *s, int step, const float *
         status = (s->shards > 1 ? pass_shards : pass_shard)(s, images, labels, &factor, left, loss);
     for (int64_t i = 0; i < s->weights && scale != 1; i++)
         s->g[i] /= (double)scale;
-    return status == HC_OK && rounds ? hc_drift_run_set(s, HC_STATE_MODEL, s->before) : status;
+    return status == HC_OK && rounds ? drift_run_set(s, HC_STATE_MODEL, s->before) : status;
 }

@@ -29,20 +29,6 @@ struct hc_drift_shards {
 /* Into how many shards a batch of the recipe is cut; ranks are 0 where it stays in one piece. */
 int hc_drift_shards(int ranks, const struct hc_recipe *recipe);
 
-/* Makes room for the gradients of all shards. `gradients` are those of one, in the formats in which
-   they are contributed, without data. HC_NO_MEMORY. The device and the recipe outlive it. */
-enum hc_status hc_drift_shards_open(struct hc_drift_shards *shards, struct hc_device *device,
-                                    int ranks, const struct hc_recipe *recipe,
-                                    const struct hc_gradient *gradients, int parameters);
-void hc_drift_shards_close(struct hc_drift_shards *shards);
-
-/* Takes all gradients of one shard, which lie one behind the other, and rounds them to the formats
-   in which they are contributed. */
-enum hc_status hc_drift_shards_take(struct hc_drift_shards *shards, int shard, double *g);
-
-/* Averages, once all shards are there, and gives the average. */
-enum hc_status hc_drift_shards_average(struct hc_drift_shards *shards, double *g);
-
 struct hc_drift_run {
     struct hc_device device;
     struct hc_net *net;
@@ -67,11 +53,6 @@ void hc_drift_run_close(struct hc_drift_run *run);
 /* One state tensor of every parameter, one behind the other, to and from fp64. Setting rounds to
    nearest; `from` is only read. */
 enum hc_status hc_drift_run_get(struct hc_drift_run *run, enum hc_state_tensor state, double *to);
-enum hc_status hc_drift_run_set(struct hc_drift_run *run, enum hc_state_tensor state, double *from);
-
-/* Rounds such numbers in place, each parameter's to the format of its kind. */
-enum hc_status hc_drift_run_round(struct hc_drift_run *run, const enum hc_format format[2],
-                                  double *x);
 
 /* What the optimizer works on becomes w, rounded through fp32 unless the training is in fp64, and
    the model's copy follows it. */

@@ -5,12 +5,11 @@
 #include <string.h>
 
 #include "train/data/loader.h"
-#include "train/drift/drift.h"
 #include "train/drift/drift_baseline.h"
 #include "train/drift/drift_operands.h"
 #include "train/drift/drift_shapley.h"
 #include "train/drift/drift_sources.h"
-#include "train/drift/drift_unit.h"
+#include "train/drift/drift_rounding.h"
 #include "train/parallel/parallel.h"
 #include "train/parallel/wrapper.h"
 
@@ -54,13 +53,13 @@ static struct bound larger(struct bound a, struct bound b)
 
 /* Bound on the effect of HC_SOURCE_REDUCTION alone on the gradient, in the unit of
    hc_drift_effect's `gradient`, over any of the steps whose gradients are finite. NaN if no bound
-   is known: without shards, in fp64, or if a scale is no power of two. */
-/* Norm parameters and the others may be summed in two formats: the larger bound is taken. The norm
-   of a step's difference is at most relative |mean of |g|| + absolute sqrt(n) / scale. Divided by
-   the norm of the gradient that is a number for each step; of any steps together, the root of a sum
-   of squares by another, no more than the largest. */
-static double hc_average_bound(const struct hc_drift_baseline *base, const struct hc_recipe *recipe,
-                               const float *scale)
+   is known: without shards, in fp64, or if a scale is no power of two. Norm parameters and the
+   others may be summed in two formats: the larger bound is taken. The norm of a step's difference
+   is at most relative |mean of |g|| + absolute sqrt(n) / scale. Divided by the norm of the gradient
+   that is a number for each step; of any steps together, the root of a sum of squares by another,
+   no more than the largest. */
+static double average_bound(const struct hc_drift_baseline *base, const struct hc_recipe *recipe,
+                            const float *scale)
 {
     struct hc_rounding of = hc_rounding_of(recipe);
     struct hc_wrapper wrapper = hc_wrapper_of(recipe);
@@ -118,9 +117,8 @@ uint32_t hc_drift_sources(const struct hc_drift *drift)
 }
 
 /* Measures each source alone and all but each, beside the recipe's own run. What a unit does is the
-   distance between that and the run with all sources but the unit. */
-/* All sources come first, since what differs from that in the update alone has the same gradients
-   and finds them in the memo. */
+   distance between that and the run with all sources but the unit. All sources come first, since
+   what differs from that in the update alone has the same gradients and finds them in the memo. */
 static enum hc_status drift_attribute(struct hc_drift_baseline *base,
                                       const struct hc_drift_scales *scales,
                                       const struct hc_native_run *native, struct hc_drift *drift)
@@ -532,7 +530,7 @@ enum hc_status hc_drift_measure(struct hc_drift_study *study, const struct hc_re
     const struct hc_native_run native = {study->g, study->end};
     if (status == HC_OK)
         status = drift_attribute(base, &scales, &native, drift);
-    drift->average_bound = hc_average_bound(base, recipe, study->scale);
+    drift->average_bound = average_bound(base, recipe, study->scale);
     drift->passes = base->passes - before;
     return status;
 }

@@ -1,3 +1,5 @@
+/* The passes of a net: each layer forward, each layer backward, and what a batch and its loss make
+   of them. */
 #include <assert.h>
 
 #include "train/net/net_inner.h"
@@ -118,7 +120,8 @@ static enum hc_status layer_forward(struct hc_net *net, int l, bool training)
     }
 }
 
-enum hc_status hc_net_forward(struct hc_net *net, bool training)
+/* From value 0 to the logits, with batch statistics or running ones. */
+static enum hc_status net_forward(struct hc_net *net, bool training)
 {
     enum hc_status status = HC_OK;
     if (net->quant)
@@ -269,7 +272,8 @@ static enum hc_status trace_layer(struct hc_net *net, int l)
     return net->trace(net->trace_context, l, &dy, conv ? &dconv : NULL);
 }
 
-enum hc_status hc_net_backward(struct hc_net *net)
+/* From the logits' gradient to the parameters' gradients. */
+static enum hc_status net_backward(struct hc_net *net)
 {
     enum hc_status status = HC_OK;
     for (int l = net->plan.layers - 1; l >= 0 && status == HC_OK; l--) {
@@ -357,7 +361,7 @@ enum hc_status hc_net_queue_train(struct hc_net *net, const struct hc_tensor *sc
                                   [HC_XENT_UPSTREAM] = *scale},
                            .out = {[HC_XENT_DLOGITS] = dlogits},
                            .params.xent = {net->numerics.sum_loss}};
-    enum hc_status status = hc_net_forward(net, true);
+    enum hc_status status = net_forward(net, true);
     if (net->wide_report) {
         back.in[HC_XENT_UPSTREAM] = wide(net, HC_WIDE_SCALE);
         status = status == HC_OK ? hc_device_cast(net->device, *scale, back.in[HC_XENT_UPSTREAM])
@@ -368,14 +372,14 @@ enum hc_status hc_net_queue_train(struct hc_net *net, const struct hc_tensor *sc
     if (status == HC_OK)
         status = hc_device_run(net->device, &back);
     if (status == HC_OK)
-        status = hc_net_backward(net);
+        status = net_backward(net);
     return status == HC_OK && net->quant ? hc_quant_update(net->quant) : status;
 }
 
 enum hc_status hc_net_queue_infer(struct hc_net *net, int count, struct hc_tensor loss,
                                   struct hc_tensor right)
 {
-    enum hc_status status = hc_net_forward(net, false);
+    enum hc_status status = net_forward(net, false);
     return status == HC_OK ? measure(net, count, loss, right) : status;
 }
 

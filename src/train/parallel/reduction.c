@@ -99,11 +99,6 @@ void hc_reduction_close(struct hc_reduction *r)
     free(r);
 }
 
-const struct hc_buckets *hc_reduction_buckets(const struct hc_reduction *r)
-{
-    return &r->buckets;
-}
-
 /* Adds the newest part on the stack to the one before it. */
 static void merge(struct hc_reduction *r)
 {

@@ -24,9 +24,6 @@ enum hc_status hc_reduction_open(struct hc_reduction **reduction, const struct h
                                  const struct hc_gradient *gradients, int n);
 void hc_reduction_close(struct hc_reduction *reduction); /* NULL is fine */
 
-/* What was opened. */
-const struct hc_buckets *hc_reduction_buckets(const struct hc_reduction *reduction);
-
 /* Takes the gradients of this rank's next shard, in host memory: `data` of each is read. A step
    takes shards / comm->size of them. Not collective. */
 void hc_reduction_add(struct hc_reduction *reduction, const struct hc_gradient *gradients);

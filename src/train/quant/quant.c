@@ -1,4 +1,5 @@
-/* The inside of quantised convolutions, for the files that allocate and multiply. */
+/* Quantised convolutions: what is kept of each, its operands and products, and the state of their
+   scales. */
 #include "train/quant/quant.h"
 
 #include <assert.h>

@@ -31,8 +31,8 @@ static uint64_t sum_number(uint64_t hash, int64_t number)
     return hc_fnv(hash, little, sizeof little);
 }
 
-void hc_checkpoint_sum(char text[HC_CHECKSUM], const struct hc_metadata *metadata,
-                       int metadata_count, const struct hc_named_tensor *tensors, int count)
+static void checkpoint_sum(char text[HC_CHECKSUM], const struct hc_metadata *metadata,
+                           int metadata_count, const struct hc_named_tensor *tensors, int count)
 {
     uint64_t hash = HC_FNV_START;
     for (int i = 0; i < metadata_count; i++)
@@ -58,7 +58,7 @@ enum hc_status hc_checkpoint_write(const char *path, const char *producer, const
                                      {"identity", identity},
                                      {"checksum", checksum}};
     const int metadata_count = sizeof metadata / sizeof *metadata;
-    hc_checkpoint_sum(checksum, metadata, metadata_count, tensors, count);
+    checkpoint_sum(checksum, metadata, metadata_count, tensors, count);
     return hc_safetensors_write(path, tensors, count, metadata, metadata_count);
 }
 
@@ -97,7 +97,7 @@ static enum hc_status check_sound(const struct hc_tensor_file *file, const char 
     for (int i = 0; i < file->count; i++)
         if (!file->tensors[i].tensor.data)
             return hc_fail(HC_INVALID, "%s: damaged, it holds a tensor of an unknown type", path);
-    hc_checkpoint_sum(got, file->metadata, file->metadata_count, file->tensors, file->count);
+    checkpoint_sum(got, file->metadata, file->metadata_count, file->tensors, file->count);
     return strcmp(got, want) == 0
                ? HC_OK
                : hc_fail(HC_INVALID, "%s: damaged, its checksum does not match", path);

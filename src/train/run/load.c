@@ -219,7 +219,7 @@ static enum hc_status check_names(struct load *load)
     return places > 0 ? HC_OK : hc_fail(HC_INVALID, "%s: it has no weights", load->path);
 }
 
-/* All tensors of the state (load_state.c). HC_INVALID if the file has weights that the network has
+/* All tensors of the state. HC_INVALID if the file has weights that the network has
    not, none at all, or of other shapes. */
 static enum hc_status load_state(struct load *load)
 {

@@ -1,5 +1,5 @@
-/* The update that a step meant for a weight, whatever its arithmetic made of it: what the
-   optimizer's contract (op/optimizer.h) asks for, in fp64, from the state after the step. */
+/* What a step loses: the update that it meant, samples of its tensors, and the shares of what is
+   lost; and the same of what is quantised. */
 #include "train/run/metrics.h"
 
 #include <math.h>
@@ -7,6 +7,9 @@
 
 #include "train/net/device.h"
 #include "train/update/update.h"
+
+/* The update that a step meant for a weight, whatever its arithmetic made of it: what the
+   optimizer's contract (op/optimizer.h) asks for, in fp64, from the state after the step. */
 
 struct hc_intent {
     const struct hc_recipe *recipe;
@@ -65,13 +68,14 @@ static int exponent_of(double g)
     return e < HC_EXPONENT_LAST ? e : HC_EXPONENT_LAST - 1;
 }
 
-void hc_histogram_add_weight(struct hc_histogram *histogram, double g, double scale)
+/* Counts the scaled gradient g, of a weight or an activation, and g / scale. */
+static void histogram_add_weight(struct hc_histogram *histogram, double g, double scale)
 {
     histogram->scaled[exponent_of(g) - HC_EXPONENT_ZERO]++;
     histogram->unscaled[exponent_of(g / scale) - HC_EXPONENT_ZERO]++;
 }
 
-void hc_histogram_add_activation(struct hc_histogram *histogram, double g, double scale)
+static void histogram_add_activation(struct hc_histogram *histogram, double g, double scale)
 {
     histogram->activations_scaled[exponent_of(g) - HC_EXPONENT_ZERO]++;
     histogram->activations_unscaled[exponent_of(g / scale) - HC_EXPONENT_ZERO]++;
@@ -282,9 +286,9 @@ enum hc_status hc_metrics_before(struct hc_metrics *metrics, struct hc_histogram
         count_zeros(metrics, s->dy, s->dys, &shares->activation_underflow,
                     &shares->activation_unscaled);
         for (int i = 0; i < s->n; i++)
-            hc_histogram_add_weight(histogram, s->g[i], metrics->scale);
+            histogram_add_weight(histogram, s->g[i], metrics->scale);
         for (int i = 0; i < s->dys; i++)
-            hc_histogram_add_activation(histogram, s->dy[i], metrics->scale);
+            histogram_add_activation(histogram, s->dy[i], metrics->scale);
     }
     if (status == HC_OK && gone_after(metrics))
         status = sum_squares(metrics);

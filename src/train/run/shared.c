@@ -1,9 +1,5 @@
-/* The state of a run that several ranks share: it begins with rank 0's, and stays the same on all
-   of them.
-
-   Rank 0 alone reads files, so that a cluster needs no common disk. What it has read, or begun
-   with, goes to the others. At every checkpoint ranks compare_rows hashes of each tensor: a rank whose
-   weights have gone another way is found before its error reaches a file. */
+/* A run that several ranks share: its state, which stays the same on all of them; the shards of its
+   steps; and ranks that are threads of this process. */
 #include <assert.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -15,6 +11,13 @@
 #include "train/run/state.h"
 #include "train/run/trainer.h"
 #include "train/run/trainer_inner.h"
+
+/* The state of a run that several ranks share: it begins with rank 0's, and stays the same on all
+   of them.
+
+   Rank 0 alone reads files, so that a cluster needs no common disk. What it has read, or begun
+   with, goes to the others. At every checkpoint ranks compare hashes of each tensor: a rank whose
+   weights have gone another way is found before its error reaches a file. */
 
 static const char statistics_prefix[] = "buffers.";
 
@@ -51,7 +54,7 @@ static enum hc_status broadcast_row(struct hc_run *run, const struct hc_state_ro
     return status;
 }
 
-/* All rows, or the running statistics_prefix alone. */
+/* All rows, or the running statistics alone. */
 static enum hc_status broadcast_rows(struct hc_run *run, bool all)
 {
     enum hc_status own = HC_OK;

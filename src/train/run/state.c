@@ -1,3 +1,5 @@
+/* The state of a run: the numbers and tensors that it is made of, and the checkpoint that keeps
+   them. */
 #include "train/run/state.h"
 
 #include <assert.h>
@@ -127,10 +129,10 @@ const char *hc_state_prefix(const struct hc_recipe *recipe, enum hc_state_tensor
     return prefixes[state];
 }
 
-/* Without masters the optimizer works on the model, which is kept once. Each step makes its
-   gradients anew. (A scaler that steps on overflow steps on gradients that it zeroed at the end of
-   the step before.) */
-bool hc_state_is_kept(const struct hc_recipe *recipe, enum hc_state_tensor state)
+/* Whether a state tensor is kept from one step to the next, under this recipe. Without masters the
+   optimizer works on the model, which is kept once. Each step makes its gradients anew. (A scaler
+   that steps on overflow steps on gradients that it zeroed at the end of the step before.) */
+static bool state_is_kept(const struct hc_recipe *recipe, enum hc_state_tensor state)
 {
     switch (state) {
     case HC_STATE_MASTER:
@@ -167,7 +169,7 @@ struct hc_state_rows *hc_state_list(const struct hc_net *net, const struct hc_up
     }
     rows->count = 0;
     for (int k = 0; k < HC_STATE_COUNT; k++)
-        for (int p = 0; p < plan->parameters && hc_state_is_kept(recipe, (enum hc_state_tensor)k);
+        for (int p = 0; p < plan->parameters && state_is_kept(recipe, (enum hc_state_tensor)k);
              p++) {
             hc_torch_parameter(plan, p, name);
             append_row(rows, hc_state_prefix(recipe, (enum hc_state_tensor)k), name,

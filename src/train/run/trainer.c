@@ -1,3 +1,5 @@
+/* A training from its options to its result: the loop over blocks of steps, and what is opened for
+   it and closed after it. */
 #include <assert.h>
 #include <math.h>
 #include <stdio.h>
@@ -185,7 +187,8 @@ static enum hc_status run_block(struct hc_run *run, bool *goes_on)
     return status;
 }
 
-enum hc_status hc_run_loop(struct hc_run *run)
+/* Steps, evaluations and checkpoints until the run is over or told to stop. */
+static enum hc_status run_loop(struct hc_run *run)
 {
     enum hc_status status = HC_OK;
     bool goes_on = true;
@@ -430,7 +433,7 @@ enum hc_status hc_train(const struct hc_train_options *options, struct hc_train_
     if (status == HC_OK)
         status = open_run(run, options);
     if (status == HC_OK)
-        status = hc_run_loop(run);
+        status = run_loop(run);
     if (status == HC_OK)
         conclude(run, result);
     result->seconds = hc_run_now() - start;

@@ -83,7 +83,8 @@ int hc_recipe_fields(void)
     return FIELDS;
 }
 
-const struct field *hc_recipe_field(int field)
+/* The row of the table (recipe_fields.c). */
+static const struct field *recipe_field(int field)
 {
     return &fields[field];
 }
@@ -293,7 +294,7 @@ enum hc_status hc_recipe_set(struct hc_recipe *recipe, const char *assignment, s
     (void)snprintf(text, sizeof text, "%.*s", (int)(length - key - 1), equals + 1);
     struct hc_nearest nearest = hc_nearest_to(assignment, key);
     for (int i = 0; i < hc_recipe_fields(); i++) {
-        const struct field *f = hc_recipe_field(i);
+        const struct field *f = recipe_field(i);
         size_t used = strlen(known);
         hc_nearest_try(&nearest, f->key);
         if (strlen(f->key) == key && memcmp(f->key, assignment, key) == 0)
