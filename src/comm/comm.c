@@ -127,7 +127,7 @@ enum hc_status hc_comm_barrier(struct hc_comm *comm)
 
 /* The order is total, so that all ranks get the same bits: -0 is below 0, and a NaN, of which only
    one kind comes out, is above everything. */
-static double larger(double a, double b)
+static double larger_in_order(double a, double b)
 {
     if (isnan(a) || isnan(b))
         return (double)NAN;
@@ -138,14 +138,14 @@ static double larger(double a, double b)
    see a rank twice, which changes no maximum. */
 enum hc_status hc_comm_max(struct hc_comm *comm, double mine, double *most)
 {
-    double known = larger(mine, mine);
+    double known = larger_in_order(mine, mine);
     enum hc_status status = HC_OK;
     for (int d = 1; d < comm->size && status == HC_OK; d *= 2) {
         double other = known;
         int to = (comm->rank + d) % comm->size;
         int from = (comm->rank + comm->size - d) % comm->size;
         status = hc_comm_send_receive(comm, to, &known, sizeof known, from, &other, sizeof other);
-        known = larger(known, other);
+        known = larger_in_order(known, other);
     }
     *most = known;
     return status;

@@ -239,7 +239,7 @@ static struct rank *rank_of(struct hc_comm *comm)
 }
 
 /* Once the job has failed, or this rank has aborted it, every call fails. */
-static enum hc_status note(struct rank *rank, enum hc_status status)
+static enum hc_status note_status(struct rank *rank, enum hc_status status)
 {
     if (status != HC_OK && !rank->aborted)
         rank->by_another = true;
@@ -258,14 +258,14 @@ static enum hc_status send_receive(struct hc_comm *comm, int to, const void *out
             memmove(in, out, in_bytes);
         return HC_OK;
     }
-    return note(rank, thread_exchange(rank->group, comm->rank, to, letter, from, in, in_bytes));
+    return note_status(rank, thread_exchange(rank->group, comm->rank, to, letter, from, in, in_bytes));
 }
 
 static enum hc_status all_gather(struct hc_comm *comm, const void *mine, size_t bytes, void *all)
 {
     struct rank *rank = rank_of(comm);
     const struct hc_offer offer = {"all_gather", bytes, mine};
-    enum hc_status status = note(rank, thread_meet(rank->group, comm->rank, offer));
+    enum hc_status status = note_status(rank, thread_meet(rank->group, comm->rank, offer));
     if (status != HC_OK)
         return status;
     for (int r = 0; r < comm->size && bytes; r++) {
@@ -281,7 +281,7 @@ static enum hc_status broadcast(struct hc_comm *comm, int root, void *data, size
 {
     struct rank *rank = rank_of(comm);
     const struct hc_offer offer = {"broadcast", bytes, data};
-    enum hc_status status = note(rank, thread_meet(rank->group, comm->rank, offer));
+    enum hc_status status = note_status(rank, thread_meet(rank->group, comm->rank, offer));
     if (status != HC_OK)
         return status;
     if (comm->rank != root && bytes)
@@ -294,7 +294,7 @@ static enum hc_status barrier(struct hc_comm *comm)
 {
     struct rank *rank = rank_of(comm);
     const struct hc_offer offer = {"barrier", 0, NULL};
-    enum hc_status status = note(rank, thread_meet(rank->group, comm->rank, offer));
+    enum hc_status status = note_status(rank, thread_meet(rank->group, comm->rank, offer));
     if (status == HC_OK)
         thread_part(rank->group, comm->rank);
     return status;
@@ -325,7 +325,7 @@ static const struct hc_comm_kind kind = {
     .abort = abort_all,
 };
 
-static void *run(void *context)
+static void *run_rank(void *context)
 {
     struct rank *rank = context;
     rank->status = rank->work(&rank->comm, rank->context);
@@ -345,14 +345,14 @@ static void run_all(struct rank *ranks, int size)
 {
     int started = 1;
     while (started < size &&
-           pthread_create(&ranks[started].thread, NULL, run, &ranks[started]) == 0)
+           pthread_create(&ranks[started].thread, NULL, run_rank, &ranks[started]) == 0)
         started++;
     for (int r = started; r < size; r++) {
         ranks[r].status = HC_NO_MEMORY;
         (void)snprintf(ranks[r].line, sizeof ranks[r].line, "no memory for its thread");
         thread_fail(ranks[r].group, r, ranks[r].line);
     }
-    (void)run(&ranks[0]);
+    (void)run_rank(&ranks[0]);
     for (int r = 1; r < started; r++)
         (void)pthread_join(ranks[r].thread, NULL);
 }

@@ -243,12 +243,6 @@ static bool common_length(struct hc_evaluation *e, const struct hc_node *node,
     return true;
 }
 
-/* Whether a function of constants alone needs the arm's format. */
-static bool needs_format(enum hc_function f)
-{
-    return f == HC_FN_sqrt || hc_functions[f].kind == HC_FUNCTION_LIBRARY;
-}
-
 /* Brings the operands of a function to the format in which it works. The condition of select stays
    as it is; but among constants alone a truth makes the others what truths are. */
 static bool bring_together(struct hc_evaluation *e, const struct hc_node *node, struct hc_value **x)
@@ -256,7 +250,8 @@ static bool bring_together(struct hc_evaluation *e, const struct hc_node *node, 
     enum hc_function f = node->function;
     const struct hc_node *const *of = (const struct hc_node *const *)node->operand;
     int condition = f == HC_FN_select ? 1 : 0;
-    if (needs_format(f) && x[0]->constant && !e->constants)
+    bool needs_format = f == HC_FN_sqrt || hc_functions[f].kind == HC_FUNCTION_LIBRARY;
+    if (needs_format && x[0]->constant && !e->constants)
         x[0] = hc_meet(e, of[0], x[0], e->arm.arithmetic);
     if (!x[0] || !hc_unite(e, node, of + condition, x + condition, node->operands - condition))
         return false;
@@ -456,8 +451,8 @@ static bool make_room(struct hc_evaluation *e)
     return true;
 }
 
-static bool begin(struct hc_evaluation *e, const struct hc_block *block, int64_t step,
-                  struct hc_formula_error *error)
+static bool begin_block(struct hc_evaluation *e, const struct hc_block *block, int64_t step,
+                        struct hc_formula_error *error)
 {
     hc_values_release(&e->values, 0, NULL);
     e->wrong = false;
@@ -477,7 +472,7 @@ static enum hc_evaluated evaluated(const struct hc_evaluation *e)
 enum hc_evaluated hc_evaluation_run(struct hc_evaluation *e, const struct hc_block *block,
                                     int64_t step, struct hc_formula_error *error)
 {
-    bool done = begin(e, block, step, error);
+    bool done = begin_block(e, block, step, error);
     for (int i = 0; done && i < block->count; i++)
         done = assign(e, &block->statement[i]);
     return done ? HC_EVALUATED : evaluated(e);
@@ -488,7 +483,7 @@ const struct hc_value *hc_evaluation_show(struct hc_evaluation *e, const struct 
                                           struct hc_formula_error *error)
 {
     const struct hc_node *node = block->statement[i].value;
-    struct hc_value *v = begin(e, block, step, error) ? hc_walk(e, node) : NULL;
+    struct hc_value *v = begin_block(e, block, step, error) ? hc_walk(e, node) : NULL;
     if (v && node->kind == HC_NODE_NAME && e->name[node->name].read == v)
         v = e->name[node->name].stored;
     if (v && v->constant)

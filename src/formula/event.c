@@ -114,11 +114,6 @@ static double half_ulp(enum hc_format format, double x, double step)
     return ldexp(1, (last < least ? least : last) - 1);
 }
 
-static void write_power(double x, char text[TEXT_ROOM])
-{
-    (void)snprintf(text, TEXT_ROOM, x == 1 ? "1" : "2^%d", ilogb(x));
-}
-
 static int absorbed(const struct hc_event *event, int most, char *text, size_t size)
 {
     char small[TEXT_ROOM];
@@ -130,7 +125,7 @@ static int absorbed(const struct hc_event *event, int most, char *text, size_t s
     double threshold = half_ulp(event->format, event->result, step);
     write_operand(event, 1 - k, most, true, small);
     write_operand(event, k, most, false, large);
-    write_power(threshold, half);
+    (void)snprintf(half, sizeof half, threshold == 1 ? "1" : "2^%d", ilogb(threshold));
     if (fabs(step) < threshold)
         return snprintf(text, size, "%s is below half an ulp of %s, %s", small, large, half);
     return snprintf(text, size, "%s is half an ulp of %s, %s: a tie goes to even", small, large,

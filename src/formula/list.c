@@ -145,8 +145,8 @@ static void count_elements(struct hc_evaluation *e, enum hc_function f, const st
     y->rad[0] = hc_radius_list(f, memory, (long)n);
 }
 
-static struct hc_value *count(struct hc_evaluation *e, enum hc_function f, const struct hc_value *v,
-                              int64_t n)
+static struct hc_value *count_terms(struct hc_evaluation *e, enum hc_function f,
+                                    const struct hc_value *v, int64_t n)
 {
     struct hc_value *y = hc_new_value(e, false, 1);
     struct hc_disc *memory = y ? malloc((size_t)n * sizeof *memory) : NULL;
@@ -188,7 +188,7 @@ static struct hc_value *fold(struct hc_evaluation *e, const struct hc_node *node
     if (!v)
         return NULL;
     if (counts)
-        return count(e, f, v, n);
+        return count_terms(e, f, v, n);
     if (v->format != HC_FORMAT_COUNT && hc_formats[v->format].bytes == 1)
         return hc_no_arithmetic(e, of, v->format);
     if (f == HC_FN_tree)

@@ -63,7 +63,7 @@ static bool truth(enum hc_function f, struct hc_real *const *x)
 
 /* As in torch, min and max are NaN if an operand is; a NaN is not 0, and so it is true. 0 is the
    number that equals its negative, which goes to y: fp64 has no number for all others. */
-static int choose(enum hc_function f, struct hc_real *y, struct hc_real *const *x)
+static int choose_operand(enum hc_function f, struct hc_real *y, struct hc_real *const *x)
 {
     if (f == HC_FN_select) {
         (void)hc_real_neg(y, x[0]);
@@ -88,7 +88,7 @@ static int apply(enum hc_function f, struct hc_real *y, struct hc_real *const *x
         hc_real_set(y, truth(f, x) ? 1 : 0);
         return 0;
     }
-    return hc_real_copy(y, x[choose(f, y, x)]);
+    return hc_real_copy(y, x[choose_operand(f, y, x)]);
 }
 
 static double encoded(const struct hc_operation *o, double hi, double lo)
@@ -185,17 +185,17 @@ static bool call_op(struct hc_evaluation *e, const struct hc_operation *operatio
 }
 
 /* NaN equals NaN; +0 differs from -0. */
-static bool same(double a, double b)
+static bool same_number(double a, double b)
 {
     return isnan(a) ? isnan(b) : a == b && signbit(a) == signbit(b);
 }
 
-static void compare(struct hc_evaluation *e, const struct hc_operation *operation, double want,
-                    double got)
+static void compare_results(struct hc_evaluation *e, const struct hc_operation *operation,
+                            double want, double got)
 {
     struct hc_evaluation_difference *d = &e->difference;
     d->compared++;
-    if (same(want, got))
+    if (same_number(want, got))
         return;
     if (d->differed++ > 0)
         return;
@@ -269,7 +269,7 @@ static void operate_format(struct hc_evaluation *e, const struct hc_operation *o
         int64_t j = x[k].at + i * x[k].stride;
         want[k] = x[k].value->want[j];
         got[k] = x[k].value->got[j];
-        equal &= same(want[k], got[k]);
+        equal &= same_number(want[k], got[k]);
         disc[k] = (struct hc_disc){want[k], x[k].value->rad[j]};
     }
     struct hc_defined result = hc_define(&e->scratch, operation, want);
@@ -286,7 +286,7 @@ static void operate_format(struct hc_evaluation *e, const struct hc_operation *o
     else
         y->got[at] = equal ? result.value : hc_define(&e->scratch, operation, got).value;
     if (returned && equal)
-        compare(e, operation, result.value, y->got[at]);
+        compare_results(e, operation, result.value, y->got[at]);
 }
 
 bool hc_operate(struct hc_evaluation *e, const struct hc_operation *operation,

@@ -246,7 +246,7 @@ static bool parser_word(struct hc_parser *p)
                            hc_parser_quote(token.at, token.length).text, hint);
 }
 
-static bool number(struct hc_parser *p)
+static bool parse_number(struct hc_parser *p)
 {
     struct hc_token token = p->token;
     int e = 0;
@@ -269,7 +269,7 @@ static bool item(struct hc_parser *p)
     struct hc_token open = p->token;
     int elements = 0;
     if (p->token.kind == HC_TOKEN_NUMBER)
-        return number(p);
+        return parse_number(p);
     if (p->token.kind == HC_TOKEN_NAME)
         return parser_word(p);
     if (hc_parser_take(p, "("))

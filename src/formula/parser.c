@@ -25,7 +25,7 @@ static const char *const signs[] = {
 
 /* The length of the number at `text`; *sound says whether it is one. Letters, digits and points
    that follow it directly belong to it and make it malformed. */
-static size_t number(const char *text, bool *sound)
+static size_t number_length(const char *text, bool *sound)
 {
     size_t n = strspn(text, digits);
     if (text[n] == '.')
@@ -59,7 +59,7 @@ struct hc_token hc_token_at(const char *text)
     const char *digit = text + (*text == '.');
     if (*digit && strchr(digits, *digit)) {
         bool sound;
-        size_t length = number(text, &sound);
+        size_t length = number_length(text, &sound);
         return token(sound ? HC_TOKEN_NUMBER : HC_TOKEN_MALFORMED, text, length);
     }
     for (size_t i = 0; i < sizeof signs / sizeof signs[0]; i++)

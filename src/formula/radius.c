@@ -160,7 +160,7 @@ static double distinct(const struct hc_disc *d, long n)
 
 /* An element counts if it is not 0. The counts of x and x' differ only if one of them may be 0, or
    nothing is known. */
-static double count(const struct hc_disc *d, long n)
+static double radius_count(const struct hc_disc *d, long n)
 {
     long doubtful = 0;
     for (long i = 0; i < n; i++)
@@ -169,7 +169,7 @@ static double count(const struct hc_disc *d, long n)
 }
 
 /* By the rule of min and max of two, n - 1 times. */
-static double largest(const struct hc_disc *d, long n)
+static double radius_largest(const struct hc_disc *d, long n)
 {
     double rad = 0;
     for (long i = 0; i < n; i++)
@@ -184,9 +184,9 @@ double hc_radius_list(enum hc_function f, const struct hc_disc *element, long n)
     if (f == HC_FN_distinct)
         return distinct(element, n);
     if (f == HC_FN_count)
-        return count(element, n);
+        return radius_count(element, n);
     assert(f == HC_FN_min || f == HC_FN_max);
-    return largest(element, n);
+    return radius_largest(element, n);
 }
 
 /* To nearest: let 2^k <= |r| < 2^(k+1) for the result r. Numbers above 2^k are 2u 2^k apart, and
@@ -227,7 +227,7 @@ double hc_radius_rounding_in(enum hc_format format, double before, double result
 }
 
 /* (x' +- y') - (x +- y) = (x' - x) +- (y' - y). */
-static double add(const struct hc_disc *d, double value)
+static double radius_add(const struct hc_disc *d, double value)
 {
     (void)value;
     return hc_add_up(d[0].rad, d[1].rad);
@@ -250,7 +250,7 @@ static double fused(const struct hc_disc *d, double value)
 /* x'/y' - x/y = ((x' - x) y - x (y' - y)) / (y y'), and |y'| >= |y| - ey > 0. So the bound is
    (ex + |x| / |y| ey) / (|y| - ey). A divisor that is exactly 0 gives the same infinity if x cannot
    have the other sign and is not 0. */
-static double divide(const struct hc_disc *d, double value)
+static double radius_divide(const struct hc_disc *d, double value)
 {
     (void)value;
     if (d[1].mid == 0 && d[1].rad == 0)
@@ -337,7 +337,7 @@ static double error_function(const struct hc_disc *d, double value)
     return by_slope(slope, d->rad);
 }
 
-static double same(const struct hc_disc *d, double value)
+static double radius_same(const struct hc_disc *d, double value)
 {
     (void)value;
     return d->rad;
@@ -358,13 +358,13 @@ static double beside_infinity(enum hc_function f, const struct hc_disc *d)
 typedef double rule(const struct hc_disc *operand, double value);
 
 static rule *const rules[HC_FUNCTION_COUNT] = {
-    [HC_FN_add] = add,
-    [HC_FN_sub] = add,
+    [HC_FN_add] = radius_add,
+    [HC_FN_sub] = radius_add,
     [HC_FN_mul] = mul,
-    [HC_FN_div] = divide,
+    [HC_FN_div] = radius_divide,
     [HC_FN_sqrt] = root,
     [HC_FN_fma] = fused,
-    [HC_FN_cast] = same,
+    [HC_FN_cast] = radius_same,
     [HC_FN_exp] = power_of_e,
     [HC_FN_log] = logarithm,
     [HC_FN_log1p] = logarithm_of_1_plus,
@@ -372,8 +372,8 @@ static rule *const rules[HC_FUNCTION_COUNT] = {
     [HC_FN_tanh] = hyperbolic_tangent,
     [HC_FN_cos] = wave,
     [HC_FN_erf] = error_function,
-    [HC_FN_negate] = same,
-    [HC_FN_abs] = same,
+    [HC_FN_negate] = radius_same,
+    [HC_FN_abs] = radius_same,
     [HC_FN_floor] = radius_floor,
 };
 

@@ -232,8 +232,8 @@ static hc_unit_instruction *const instructions[HC_UNIT_RULE_COUNT] = {
 
 /* The part of `codes` that belongs to the instruction: `count` of them from `first` on, filled up
    where they end. */
-static void take(uint32_t to[HC_UNIT_MAX_K], const uint32_t *codes, int64_t first, int count,
-                 int64_t end, uint32_t fill)
+static void take_codes(uint32_t to[HC_UNIT_MAX_K], const uint32_t *codes, int64_t first, int count,
+                       int64_t end, uint32_t fill)
 {
     for (int i = 0; i < count; i++)
         to[i] = codes && first + i < end ? codes[first + i] : fill;
@@ -268,10 +268,10 @@ uint32_t hc_unit_dot(const struct hc_unit *u, const uint32_t *a, const uint32_t 
     if (n == 0)
         return widened(u, c);
     for (int64_t i = 0; i < n; i += u->k) {
-        take(codes[0], a, i, u->k, n, 0);
-        take(codes[1], b, i, u->k, n, 0);
-        take(codes[2], scales ? scales->a : NULL, i / u->k * blocks, blocks, all_blocks, one);
-        take(codes[3], scales ? scales->b : NULL, i / u->k * blocks, blocks, all_blocks, one);
+        take_codes(codes[0], a, i, u->k, n, 0);
+        take_codes(codes[1], b, i, u->k, n, 0);
+        take_codes(codes[2], scales ? scales->a : NULL, i / u->k * blocks, blocks, all_blocks, one);
+        take_codes(codes[3], scales ? scales->b : NULL, i / u->k * blocks, blocks, all_blocks, one);
         x.c = instructions[u->rule](u, &x);
         x.c_operand = u->d;
     }

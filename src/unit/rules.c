@@ -10,7 +10,7 @@ static int larger(int x, int y)
     return x > y ? x : y;
 }
 
-static int largest(const struct hc_unit_term *terms, int first, int n, int stride)
+static int largest_exponent(const struct hc_unit_term *terms, int first, int n, int stride)
 {
     int exponent = HC_NO_EXPONENT;
     for (int i = first; i < n; i += stride)
@@ -29,7 +29,7 @@ static int64_t align(const struct hc_unit_term *t, int exponent, int fraction,
 }
 
 /* total 2^e, which is +0 if it is 0. */
-static struct hc_unit_number number(int64_t total, int e)
+static struct hc_unit_number unit_number(int64_t total, int e)
 {
     uint64_t m = total < 0 ? 0 - (uint64_t)total : (uint64_t)total;
     return (struct hc_unit_number){m, e, total < 0, false};
@@ -38,7 +38,7 @@ static struct hc_unit_number number(int64_t total, int e)
 /* A sum as a term: a multiple of 2^(exponent - fraction). */
 static struct hc_unit_term sum_term(int64_t total, int exponent, int fraction)
 {
-    struct hc_unit_number x = number(total, 0);
+    struct hc_unit_number x = unit_number(total, 0);
     return (struct hc_unit_term){x.m, fraction, exponent, x.negative,
                                  x.m ? HC_CLASS_FINITE : HC_CLASS_ZERO};
 }
@@ -47,11 +47,11 @@ static struct hc_unit_term sum_term(int64_t total, int exponent, int fraction)
 static uint32_t fuse(const struct hc_unit *u, const struct hc_unit_term *terms, int n,
                      struct hc_unit_term c)
 {
-    int exponent = larger(largest(terms, 0, n, 1), c.exponent);
+    int exponent = larger(largest_exponent(terms, 0, n, 1), c.exponent);
     int64_t total = align(&c, exponent, u->fraction, u->alignment);
     for (int i = 0; i < n; i++)
         total += align(&terms[i], exponent, u->fraction, u->alignment);
-    uint32_t d = hc_unit_round(u, number(total, exponent - u->fraction));
+    uint32_t d = hc_unit_round(u, unit_number(total, exponent - u->fraction));
     return hc_operand_decode(u->d, d).class_ == HC_CLASS_ZERO ? 0 : d;
 }
 
@@ -127,11 +127,12 @@ static uint32_t floor_with_c(const struct hc_unit *u, struct hc_unit_term sum,
                     (INT64_C(1) << (fraction - u->floor_fraction));
     total +=
         align(&c, exponent, u->fraction, HC_ROUND_FLOOR) * (INT64_C(1) << (fraction - u->fraction));
-    struct hc_unit_number x = number(total, exponent - fraction);
+    struct hc_unit_number x = unit_number(total, exponent - fraction);
     if (u->total_fraction && x.m) {
         int leading = larger(hc_unit_top(x.m) + x.e, 1 - hc_operands[u->d].bias);
         int quantum = leading - u->total_fraction;
-        x = number(hc_unit_quantize(x, larger(quantum, x.e), HC_ROUND_FLOOR), larger(quantum, x.e));
+        x = unit_number(hc_unit_quantize(x, larger(quantum, x.e), HC_ROUND_FLOOR),
+                        larger(quantum, x.e));
     }
     return hc_unit_round(u, x);
 }
@@ -140,7 +141,7 @@ static uint32_t floor_with_c(const struct hc_unit *u, struct hc_unit_term sum,
 static struct hc_unit_term sum_cut(const struct hc_unit *u, const struct hc_unit_term *terms,
                                    int first, int n, int stride)
 {
-    int exponent = largest(terms, first, n, stride);
+    int exponent = largest_exponent(terms, first, n, stride);
     int64_t total = 0;
     for (int i = first; i < n; i += stride)
         total += align(&terms[i], exponent, u->fraction, u->alignment);
@@ -289,7 +290,7 @@ static uint32_t multiply_add(const struct hc_unit *u, const struct hc_unit_opera
 }
 
 /* x + y, where y is a result: x 1 + y. */
-static uint32_t add(const struct hc_unit *u, enum hc_operand operand, uint32_t x, uint32_t y)
+static uint32_t add_codes(const struct hc_unit *u, enum hc_operand operand, uint32_t x, uint32_t y)
 {
     const struct hc_operand_info *d = &hc_operands[u->d];
     uint32_t one = (uint32_t)d->bias << d->fraction;
@@ -307,8 +308,8 @@ uint32_t hc_unit_pairwise(const struct hc_unit *u, const struct hc_unit_operands
             sums[i] = multiply_add(u, x, first + i, u->d, 0);
         for (int n = u->piece; n > 1; n /= 2)
             for (int i = 0; i < n / 2; i++)
-                sums[i] = add(u, u->d, sums[2 * i], sums[2 * i + 1]);
-        d = add(u, operand, d, sums[0]);
+                sums[i] = add_codes(u, u->d, sums[2 * i], sums[2 * i + 1]);
+        d = add_codes(u, operand, d, sums[0]);
         operand = u->d;
     }
     return d;
@@ -330,7 +331,7 @@ uint32_t hc_unit_two_chains(const struct hc_unit *u, const struct hc_unit_operan
     uint32_t sums[2] = {0, 0};
     for (int i = 0; i < u->k; i++)
         sums[i % 2] = multiply_add(u, x, i, u->d, sums[i % 2]);
-    return add(u, x->c_operand, x->c, add(u, u->d, sums[0], sums[1]));
+    return add_codes(u, x->c_operand, x->c, add_codes(u, u->d, sums[0], sums[1]));
 }
 
 /* A product is an fma with -0, which leaves the sign of a zero as it is. */
@@ -342,7 +343,7 @@ uint32_t hc_unit_pair_then_c(const struct hc_unit *u, const struct hc_unit_opera
     for (int i = 0; i < u->k; i += 2) {
         uint32_t low = multiply_add(u, x, i, u->d, minus_zero);
         uint32_t high = multiply_add(u, x, i + 1, u->d, minus_zero);
-        d = add(u, operand, d, add(u, u->d, low, high));
+        d = add_codes(u, operand, d, add_codes(u, u->d, low, high));
         operand = u->d;
     }
     return d;

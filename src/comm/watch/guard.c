@@ -2,7 +2,7 @@
    with names that are no files, and the credentials of who sends, are Linux's own. */
 #define _GNU_SOURCE
 
-#include "comm/watch/guard.h"
+#include "comm/watch/peers.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -28,7 +28,7 @@ enum { HC_GUARD_WRONG = 2 }; /* the exit status of a job that could not do its w
    over before they are linked, when the ranks have not met yet. */
 
 /* Neighbours have the same parent, by which their names begin. */
-static socklen_t name_of(int rank, struct sockaddr_un *address)
+static socklen_t neighbour_name(int rank, struct sockaddr_un *address)
 {
     memset(address, 0, sizeof *address);
     address->sun_family = AF_UNIX;
@@ -42,7 +42,7 @@ static int neighbours_open(int rank)
 {
     struct sockaddr_un address;
     const int on = 1;
-    socklen_t length = name_of(rank, &address);
+    socklen_t length = neighbour_name(rank, &address);
     int fd = socket(AF_UNIX, SOCK_DGRAM, 0);
     if (fd < 0)
         return -1;
@@ -60,7 +60,7 @@ static void neighbours_tell(int fd, int size)
 {
     for (int r = 0; r < size && fd >= 0; r++) {
         struct sockaddr_un address;
-        socklen_t length = name_of(r, &address);
+        socklen_t length = neighbour_name(r, &address);
         (void)sendto(fd, "o", 1, MSG_NOSIGNAL, (const struct sockaddr *)&address, length);
     }
 }
@@ -238,7 +238,7 @@ static int64_t milliseconds(void)
     return (int64_t)time.tv_sec * 1000 + time.tv_nsec / 1000000 + 1;
 }
 
-static void answer(struct hc_guard *guard, unsigned char what, unsigned char value)
+static void answer_rank(struct hc_guard *guard, unsigned char what, unsigned char value)
 {
     const unsigned char bytes[2] = {what, value};
     (void)send(guard->control, bytes, sizeof bytes, MSG_NOSIGNAL | MSG_DONTWAIT);
@@ -298,7 +298,7 @@ static void help_to_join(struct hc_guard *guard)
         guard_say_message();
     }
     guard->is_asked = false;
-    answer(guard, HC_GUARD_JOINED, joined > 0);
+    answer_rank(guard, HC_GUARD_JOINED, joined > 0);
 }
 
 /* Guards on other hosts that are not linked cannot tell each other that a rank is lost. Where
@@ -349,7 +349,7 @@ static void look_for_the_end(struct hc_guard *guard)
         return;
     if (!guard->all_done) {
         guard->all_done = guard->now;
-        answer(guard, HC_GUARD_ALL_DONE, 0);
+        answer_rank(guard, HC_GUARD_ALL_DONE, 0);
     }
     if (guard->now - guard->all_done > FINISH)
         guard_finish(guard, guard->status);

@@ -56,7 +56,7 @@ union any_address {
     struct sockaddr_in6 v6;
 };
 
-static void add(struct hc_watch_entry *entry, const struct sockaddr *from)
+static void add_address(struct hc_watch_entry *entry, const struct sockaddr *from)
 {
     if (entry->address_count == HC_WATCH_ADDRESSES)
         return;
@@ -83,7 +83,7 @@ static void add_interfaces(struct hc_watch_entry *entry, int family)
     for (const struct ifaddrs *i = all; i; i = i->ifa_next)
         if (i->ifa_addr && i->ifa_addr->sa_family == family && (i->ifa_flags & IFF_UP) &&
             !(i->ifa_flags & IFF_LOOPBACK) && !is_link_local(i->ifa_addr))
-            add(entry, i->ifa_addr);
+            add_address(entry, i->ifa_addr);
     freeifaddrs(all);
 }
 
@@ -138,7 +138,7 @@ int hc_watch_listen(bool on_one_host, struct hc_watch_entry *entry)
     bool is_v6 = address.common.sa_family == AF_INET6;
     entry->port = ntohs(is_v6 ? address.v6.sin6_port : address.v4.sin_port);
     if (on_one_host)
-        add(entry, &address.common);
+        add_address(entry, &address.common);
     else
         add_interfaces(entry, AF_INET);
     if (is_v6)

@@ -226,7 +226,7 @@ static enum hc_status round_tensor(struct hc_rounder *r, enum hc_source source,
 static enum hc_status override(struct hc_device *device, const struct hc_call *call, void *context);
 
 /* The call as it is. */
-static enum hc_status plain(struct hc_rounder *r, struct hc_call *call)
+static enum hc_status run_as_it_is(struct hc_rounder *r, struct hc_call *call)
 {
     r->device->override = NULL;
     enum hc_status status = hc_device_run(r->device, call);
@@ -252,7 +252,7 @@ static enum hc_status carry_out_with(struct hc_rounder *r, enum hc_format factor
     struct hc_tensor wide[HC_MAX_IN + HC_MAX_OUT];
     size_t bytes = 0;
     if (format == HC_FP64)
-        return plain(r, &narrow);
+        return run_as_it_is(r, &narrow);
     hc_call_compute_in(&narrow, format);
     for (int i = 0; i < slots; i++) {
         slot[i] = i < inputs ? &narrow.in[i] : &narrow.out[i - inputs];
@@ -272,7 +272,7 @@ static enum hc_status carry_out_with(struct hc_rounder *r, enum hc_format factor
             status = hc_device_cast(r->device, wide[i], *slot[i]);
     }
     if (status == HC_OK)
-        status = plain(r, &narrow);
+        status = run_as_it_is(r, &narrow);
     for (int i = inputs; i < slots && status == HC_OK; i++)
         if (wide[i].data && wide[i].format == HC_FP64)
             status = hc_device_cast(r->device, *slot[i], wide[i]);
@@ -470,7 +470,7 @@ static enum hc_status quantise(struct hc_rounder *r, enum hc_quant_role role,
 
 /* Codes go through the product of codes, unless its sums are not put in: those of the backend's
    unit, or all. */
-static enum hc_status multiply(struct hc_rounder *r, const struct hc_call *call)
+static enum hc_status multiply_codes(struct hc_rounder *r, const struct hc_call *call)
 {
     const enum hc_format(*format)[2] = r->rounding.format;
     int a = operand_at(r, call->in[HC_GEMM_Q_A].data);
@@ -493,7 +493,7 @@ static enum hc_status multiply(struct hc_rounder *r, const struct hc_call *call)
 }
 
 /* The columns of an image hold its numbers, which are new in the forward pass. */
-static enum hc_status gather(struct hc_rounder *r, const struct hc_call *call)
+static enum hc_status gather_images(struct hc_rounder *r, const struct hc_call *call)
 {
     const struct hc_tensor *x = &call->in[HC_IM2COL_X];
     enum hc_format format = r->backward ? HC_FP64 : r->rounding.format[HC_SOURCE_ACTIVATIONS][0];
@@ -502,7 +502,7 @@ static enum hc_status gather(struct hc_rounder *r, const struct hc_call *call)
     return status;
 }
 
-static enum hc_status scatter(struct hc_rounder *r, const struct hc_call *call)
+static enum hc_status scatter_images(struct hc_rounder *r, const struct hc_call *call)
 {
     if (r->rounding.format[HC_SOURCE_ACCUMULATION][0] != HC_FP64)
         return carried_out(r, HC_FP32, call);
@@ -510,18 +510,18 @@ static enum hc_status scatter(struct hc_rounder *r, const struct hc_call *call)
     return HC_OK;
 }
 
-static enum hc_status run(void *context, enum hc_quant_role role, struct hc_call *call)
+static enum hc_status run_rounded_call(void *context, enum hc_quant_role role, struct hc_call *call)
 {
     struct hc_rounder *r = context;
     switch (call->op) {
     case HC_OP_im2col:
-        return gather(r, call);
+        return gather_images(r, call);
     case HC_OP_quantize:
         return quantise(r, role, call);
     case HC_OP_gemm_q:
-        return multiply(r, call);
+        return multiply_codes(r, call);
     case HC_OP_col2im:
-        return scatter(r, call);
+        return scatter_images(r, call);
     default:
         return hc_device_run(r->device, call); /* a plain product */
     }
@@ -534,6 +534,6 @@ enum hc_status hc_rounder_quantise(struct hc_rounder *r, struct hc_net *net)
     memset(r->operand, 0, sizeof r->operand);
     enum hc_status status = hc_net_requantise(net, row, as->history);
     if (status == HC_OK && row)
-        hc_quant_run_with(hc_net_quant(net), run, r);
+        hc_quant_run_with(hc_net_quant(net), run_rounded_call, r);
     return status;
 }

@@ -164,7 +164,7 @@ static enum hc_status check_identity(const char *path, const char *got, const ch
     return HC_OK;
 }
 
-static bool alike(const struct hc_tensor *a, const struct hc_tensor *b)
+static bool alike_tensors(const struct hc_tensor *a, const struct hc_tensor *b)
 {
     bool same = a->format == b->format && a->rank == b->rank;
     for (int d = 0; d < a->rank && same; d++)
@@ -201,9 +201,9 @@ static enum hc_status check_complete(const char *path, const struct hc_named_ten
 }
 
 /* Points content[i] at what the file holds for tensors[i]. */
-static enum hc_status find(const char *path, const struct hc_tensor_file *file,
-                           const struct hc_named_tensor *tensors, int count,
-                           const struct hc_tensor **content)
+static enum hc_status find_content(const char *path, const struct hc_tensor_file *file,
+                                   const struct hc_named_tensor *tensors, int count,
+                                   const struct hc_tensor **content)
 {
     char held[160];
     char own[160];
@@ -215,7 +215,7 @@ static enum hc_status find(const char *path, const struct hc_tensor_file *file,
         if (i == count || content[i] != NULL)
             return hc_fail(HC_INVALID, "%s: holds \"%.*s\", which this run has not", path, SHOWN,
                            row->name);
-        if (!alike(&row->tensor, &tensors[i].tensor))
+        if (!alike_tensors(&row->tensor, &tensors[i].tensor))
             return hc_fail(HC_INVALID, "%s: \"%s\" is %s where this run has %s", path,
                            tensors[i].name, shape_text(&row->tensor, held),
                            shape_text(&tensors[i].tensor, own));
@@ -237,7 +237,7 @@ enum hc_status hc_checkpoint_read(const char *path, const char *identity,
     if (status == HC_OK)
         status = check_identity(path, hc_checkpoint_identity(&file), identity);
     if (status == HC_OK)
-        status = find(path, &file, tensors, count, content);
+        status = find_content(path, &file, tensors, count, content);
     for (int i = 0; i < count && status == HC_OK; i++) {
         assert(content[i] != NULL);
         memcpy(tensors[i].tensor.data, content[i]->data, hc_tensor_bytes(content[i]));

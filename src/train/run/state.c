@@ -194,8 +194,8 @@ struct hc_state_rows *hc_state_list(const struct hc_net *net, const struct hc_up
 enum { IDENTITY = 3072 };
 
 /* The list of all that is kept, as it is now: the state's tensors, the counters, the totals. */
-static void gather(struct hc_run *run, const struct hc_state_rows *rows,
-                   struct hc_tensor_list *list)
+static void gather_state(struct hc_run *run, const struct hc_state_rows *rows,
+                         struct hc_tensor_list *list)
 {
     unsigned char packed[sizeof run->totals];
     struct hc_counters counters = run->counters;
@@ -211,9 +211,9 @@ static void gather(struct hc_run *run, const struct hc_state_rows *rows,
     hc_tensor_list_copy(list, "", "run.totals", &totals);
 }
 
-/* Back to where gather took it from. */
-static enum hc_status spread(struct hc_run *run, const struct hc_state_rows *rows,
-                             const struct hc_tensor_list *list)
+/* Back to where gather_state took it from. */
+static enum hc_status spread_state(struct hc_run *run, const struct hc_state_rows *rows,
+                                   const struct hc_tensor_list *list)
 {
     struct hc_counters counters;
     enum hc_status status = HC_OK;
@@ -294,13 +294,13 @@ static enum hc_status carry(struct hc_run *run, bool back)
         return HC_NO_MEMORY;
     (void)snprintf(path, sizeof path, "%s/checkpoint", run->options.out);
     identify_run(run, identity, sizeof identity);
-    gather(run, rows, &list);
+    gather_state(run, rows, &list);
     enum hc_status status = list.status;
     if (status == HC_OK)
         status = back ? hc_checkpoint_read(path, identity, list.tensors, list.count)
                       : hc_checkpoint_write(path, producer, identity, list.tensors, list.count);
     if (status == HC_OK && back)
-        status = spread(run, rows, &list);
+        status = spread_state(run, rows, &list);
     hc_tensor_list_end(&list);
     free(rows);
     return status;

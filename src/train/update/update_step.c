@@ -60,13 +60,6 @@ static void set_rows(const struct hc_update *update, struct hc_rates rates, floa
     }
 }
 
-static enum hc_status rate_tables_set_single(struct hc_update *update, double lr, double beta1)
-{
-    float table[TABLES * HC_MAX_LAYER_GROUPS];
-    set_rows(update, (struct hc_rates){lr, beta1}, table, 1, 0);
-    return hc_storage_write(update->single, table);
-}
-
 enum hc_status hc_update_schedule(struct hc_update *update, const struct hc_rates *rates,
                                   int64_t steps)
 {
@@ -182,7 +175,7 @@ static enum hc_status add_unscaled(struct hc_update *update, int first, int last
 /* A factor that is NaN must not stay in the padding between gradients. The next backward pass would
    not make 0 of it again. The next copy does, as far as it copies several slots at once: those that
    are neighbours in the model's gradients and in the copies. */
-static enum hc_status multiply(struct hc_update *update, int first, int last)
+static enum hc_status multiply_gradients(struct hc_update *update, int first, int last)
 {
     enum hc_state_tensor gradient =
         update->recipe.clip_scaled ? HC_STATE_GRADIENT : HC_STATE_MASTER_GRADIENT;
@@ -209,7 +202,7 @@ const struct hc_pass hc_clipping_multiply = {
     .touches = 2,
     .touched = {HC_STATE_GRADIENT, HC_STATE_MASTER_GRADIENT},
     .by_group = true,
-    .run = multiply};
+    .run = multiply_gradients};
 
 /* fastai 1.0.61's rule: when gradients overflow they are not copied to the masters, but the
    optimizer steps all the same, on whatever gradients the masters hold.
@@ -559,7 +552,7 @@ static const struct {
     {HC_TRAIT_NONE, .once = update_scale},                /* scale, counts */
 };
 
-static enum hc_status step(struct hc_update *update)
+static enum hc_status queue_update(struct hc_update *update)
 {
     enum hc_status status = HC_OK;
     for (size_t i = 0; i < sizeof stages / sizeof stages[0] && status == HC_OK; i++)
@@ -571,15 +564,17 @@ static enum hc_status step(struct hc_update *update)
 
 enum hc_status hc_update_step(struct hc_update *update, double lr, double beta1)
 {
+    float table[TABLES * HC_MAX_LAYER_GROUPS];
     update->rates = update->single;
     update->host_lr = lr;
-    enum hc_status status = rate_tables_set_single(update, lr, beta1);
-    return status == HC_OK ? step(update) : status;
+    set_rows(update, (struct hc_rates){lr, beta1}, table, 1, 0);
+    enum hc_status status = hc_storage_write(update->single, table);
+    return status == HC_OK ? queue_update(update) : status;
 }
 
 enum hc_status hc_update_queue(struct hc_update *update)
 {
     assert(update->schedule && !(update->traits & HC_TRAIT_DECAY_MODEL_COPY));
     update->rates = update->schedule;
-    return step(update);
+    return queue_update(update);
 }
