@@ -101,7 +101,7 @@ int hc_ranks_cores(void)
 }
 
 /* There is no way to the other ranks. What all lack rank 0 has said before this one comes here
-   (comm/world.c). */
+   (comm/comm.c). */
 static enum hc_status alone_in_trouble(void)
 {
     const struct hc_started started = hc_started();

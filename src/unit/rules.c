@@ -1,15 +1,16 @@
-/* The rules that align the terms of a sum at the largest exponent and cut them there. */
+/* The rules of instructions: those that align terms and cut them, and chains of fma. */
+#include "unit/rules.h"
+
 #include <assert.h>
 
-#include "unit/exact.h"
-#include "unit/rules.h"
+/* The rules that align the terms of a sum at the largest exponent and cut them there. */
 
 static int larger(int x, int y)
 {
     return x > y ? x : y;
 }
 
-static int largest(const struct hc_unit_term *terms, int first, int n, int stride)
+static int largest_exponent(const struct hc_unit_term *terms, int first, int n, int stride)
 {
     int exponent = HC_NO_EXPONENT;
     for (int i = first; i < n; i += stride)
@@ -28,7 +29,7 @@ static int64_t align(const struct hc_unit_term *t, int exponent, int fraction,
 }
 
 /* total 2^e, which is +0 if it is 0. */
-static struct hc_unit_number number(int64_t total, int e)
+static struct hc_unit_number unit_number(int64_t total, int e)
 {
     uint64_t m = total < 0 ? 0 - (uint64_t)total : (uint64_t)total;
     return (struct hc_unit_number){m, e, total < 0, false};
@@ -37,7 +38,7 @@ static struct hc_unit_number number(int64_t total, int e)
 /* A sum as a term: a multiple of 2^(exponent - fraction). */
 static struct hc_unit_term sum_term(int64_t total, int exponent, int fraction)
 {
-    struct hc_unit_number x = number(total, 0);
+    struct hc_unit_number x = unit_number(total, 0);
     return (struct hc_unit_term){x.m, fraction, exponent, x.negative,
                                  x.m ? HC_CLASS_FINITE : HC_CLASS_ZERO};
 }
@@ -46,11 +47,11 @@ static struct hc_unit_term sum_term(int64_t total, int exponent, int fraction)
 static uint32_t fuse(const struct hc_unit *u, const struct hc_unit_term *terms, int n,
                      struct hc_unit_term c)
 {
-    int exponent = larger(largest(terms, 0, n, 1), c.exponent);
+    int exponent = larger(largest_exponent(terms, 0, n, 1), c.exponent);
     int64_t total = align(&c, exponent, u->fraction, u->alignment);
     for (int i = 0; i < n; i++)
         total += align(&terms[i], exponent, u->fraction, u->alignment);
-    uint32_t d = hc_unit_round(u, number(total, exponent - u->fraction));
+    uint32_t d = hc_unit_round(u, unit_number(total, exponent - u->fraction));
     return hc_operand_decode(u->d, d).class_ == HC_CLASS_ZERO ? 0 : d;
 }
 
@@ -126,11 +127,12 @@ static uint32_t floor_with_c(const struct hc_unit *u, struct hc_unit_term sum,
                     (INT64_C(1) << (fraction - u->floor_fraction));
     total +=
         align(&c, exponent, u->fraction, HC_ROUND_FLOOR) * (INT64_C(1) << (fraction - u->fraction));
-    struct hc_unit_number x = number(total, exponent - fraction);
+    struct hc_unit_number x = unit_number(total, exponent - fraction);
     if (u->total_fraction && x.m) {
         int leading = larger(hc_unit_top(x.m) + x.e, 1 - hc_operands[u->d].bias);
         int quantum = leading - u->total_fraction;
-        x = number(hc_unit_quantize(x, larger(quantum, x.e), HC_ROUND_FLOOR), larger(quantum, x.e));
+        x = unit_number(hc_unit_quantize(x, larger(quantum, x.e), HC_ROUND_FLOOR),
+                        larger(quantum, x.e));
     }
     return hc_unit_round(u, x);
 }
@@ -139,7 +141,7 @@ static uint32_t floor_with_c(const struct hc_unit *u, struct hc_unit_term sum,
 static struct hc_unit_term sum_cut(const struct hc_unit *u, const struct hc_unit_term *terms,
                                    int first, int n, int stride)
 {
-    int exponent = largest(terms, first, n, stride);
+    int exponent = largest_exponent(terms, first, n, stride);
     int64_t total = 0;
     for (int i = first; i < n; i += stride)
         total += align(&terms[i], exponent, u->fraction, u->alignment);
@@ -216,4 +218,133 @@ uint32_t hc_unit_floored(const struct hc_unit *u, const struct hc_unit_operands 
 uint32_t hc_unit_floored_halves(const struct hc_unit *u, const struct hc_unit_operands *x)
 {
     return pieces(u, x, halves_piece);
+}
+
+/* The rules that are made of fused multiply-adds and of sums of two, each rounded. */
+
+/* An operand of one step: its code, its encoding and its value, as the unit reads it. */
+struct argument {
+    uint32_t code;
+    enum hc_operand operand;
+    struct hc_operand_value value;
+};
+
+static struct argument read(const struct hc_unit *u, enum hc_operand operand, uint32_t code)
+{
+    struct argument x = {code, operand, hc_operand_decode(operand, code)};
+    struct hc_operand_value *v = &x.value;
+    bool subnormal =
+        v->class_ == HC_CLASS_FINITE && v->significand >> hc_operands[operand].fraction == 0;
+    if (u->inputs != HC_INPUTS_KEPT && (subnormal || v->class_ == HC_CLASS_ZERO)) {
+        v->significand = 0;
+        v->class_ = HC_CLASS_ZERO;
+        v->negative = v->negative && u->inputs == HC_INPUTS_SIGNED_ZERO;
+    }
+    return x;
+}
+
+/* The NaN that a NaN among the arguments gives: the quiet one with its sign and payload where the
+   unit keeps them. */
+static uint32_t nan_of(const struct hc_unit *u, const struct argument *x)
+{
+    if (u->nans != HC_NANS_FIRST)
+        return u->nan;
+    const struct hc_operand_info *from = &hc_operands[x->operand], *to = &hc_operands[u->d];
+    return x->code << (to->bits - from->bits) | UINT32_C(1) << (to->fraction - 1);
+}
+
+/* x y + z, rounded once. */
+static uint32_t fma_step(const struct hc_unit *u, struct argument x, struct argument y,
+                         struct argument z)
+{
+    const struct argument *arguments[] = {&x, &y, &z};
+    for (int i = 0; i < 3; i++)
+        if (arguments[i]->value.class_ == HC_CLASS_NAN)
+            return nan_of(u, arguments[i]);
+    bool infinite = x.value.class_ == HC_CLASS_INFINITE || y.value.class_ == HC_CLASS_INFINITE;
+    bool zero = x.value.class_ == HC_CLASS_ZERO || y.value.class_ == HC_CLASS_ZERO;
+    bool negative = x.value.negative != y.value.negative;
+    bool z_infinite = z.value.class_ == HC_CLASS_INFINITE;
+    if (infinite && (zero || (z_infinite && negative != z.value.negative)))
+        return u->nan;
+    if (infinite || z_infinite)
+        return hc_unit_infinity(u, infinite ? negative : z.value.negative);
+    struct hc_unit_wide sum = {{0}};
+    if (!zero)
+        hc_unit_wide_add(&sum, negative, (uint64_t)x.value.significand * y.value.significand,
+                         x.value.exponent - hc_operands[x.operand].fraction + y.value.exponent -
+                             hc_operands[y.operand].fraction);
+    if (z.value.class_ != HC_CLASS_ZERO)
+        hc_unit_wide_add(&sum, z.value.negative, z.value.significand,
+                         z.value.exponent - hc_operands[z.operand].fraction);
+    struct hc_unit_number total = hc_unit_wide_number(&sum);
+    if (total.m == 0)
+        total.negative = negative && z.value.negative;
+    return hc_unit_round(u, total);
+}
+
+static uint32_t multiply_add(const struct hc_unit *u, const struct hc_unit_operands *x, int i,
+                             enum hc_operand operand, uint32_t c)
+{
+    return fma_step(u, read(u, u->a, x->a[i]), read(u, u->b, x->b[i]), read(u, operand, c));
+}
+
+/* x + y, where y is a result: x 1 + y. */
+static uint32_t add_codes(const struct hc_unit *u, enum hc_operand operand, uint32_t x, uint32_t y)
+{
+    const struct hc_operand_info *d = &hc_operands[u->d];
+    uint32_t one = (uint32_t)d->bias << d->fraction;
+    return fma_step(u, read(u, operand, x), read(u, u->d, one), read(u, u->d, y));
+}
+
+/* A product is an fma with +0, so that one that is exactly 0 is +0. */
+uint32_t hc_unit_pairwise(const struct hc_unit *u, const struct hc_unit_operands *x)
+{
+    enum hc_operand operand = x->c_operand;
+    uint32_t d = x->c;
+    for (int first = 0; first < u->k; first += u->piece) {
+        uint32_t sums[HC_UNIT_MAX_K] = {0};
+        for (int i = 0; i < u->piece; i++)
+            sums[i] = multiply_add(u, x, first + i, u->d, 0);
+        for (int n = u->piece; n > 1; n /= 2)
+            for (int i = 0; i < n / 2; i++)
+                sums[i] = add_codes(u, u->d, sums[2 * i], sums[2 * i + 1]);
+        d = add_codes(u, operand, d, sums[0]);
+        operand = u->d;
+    }
+    return d;
+}
+
+uint32_t hc_unit_chain(const struct hc_unit *u, const struct hc_unit_operands *x)
+{
+    enum hc_operand operand = x->c_operand;
+    uint32_t d = x->c;
+    for (int i = 0; i < u->k; i++) {
+        d = multiply_add(u, x, u->last_first ? u->k - 1 - i : i, operand, d);
+        operand = u->d;
+    }
+    return d;
+}
+
+uint32_t hc_unit_two_chains(const struct hc_unit *u, const struct hc_unit_operands *x)
+{
+    uint32_t sums[2] = {0, 0};
+    for (int i = 0; i < u->k; i++)
+        sums[i % 2] = multiply_add(u, x, i, u->d, sums[i % 2]);
+    return add_codes(u, x->c_operand, x->c, add_codes(u, u->d, sums[0], sums[1]));
+}
+
+/* A product is an fma with -0, which leaves the sign of a zero as it is. */
+uint32_t hc_unit_pair_then_c(const struct hc_unit *u, const struct hc_unit_operands *x)
+{
+    uint32_t minus_zero = UINT32_C(1) << (hc_operands[u->d].bits - 1);
+    enum hc_operand operand = x->c_operand;
+    uint32_t d = x->c;
+    for (int i = 0; i < u->k; i += 2) {
+        uint32_t low = multiply_add(u, x, i, u->d, minus_zero);
+        uint32_t high = multiply_add(u, x, i + 1, u->d, minus_zero);
+        d = add_codes(u, operand, d, add_codes(u, u->d, low, high));
+        operand = u->d;
+    }
+    return d;
 }
