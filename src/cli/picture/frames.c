@@ -164,6 +164,7 @@ void hc_frames_end(struct hc_frames *f)
     widen(&f->x_low, &f->x_high, false);
     widen(&f->y_low, &f->y_high, f->axes.log_y);
     struct hc_plot_values *v = f->d->values;
+    f->d->shown = f->frames;
     hc_plot_integer(v, "frames", 0, f->frames);
     hc_plot_integer(v, "series", 0, f->series);
     hc_plot_integer(v, "log_y", 0, f->axes.log_y);

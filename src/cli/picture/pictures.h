@@ -19,7 +19,7 @@ struct hc_page_picture {
     const char *id;       /* unique on the page; letters, digits and '-' */
     const char *question; /* the heading: "How close to its bound is each family?" */
     char *answer;         /* the caption, which says the answer from the data */
-    char *alt;            /* the picture in words */
+    char alt[256];        /* the picture in words */
     char *svg;        /* role=img, its ids begin with `id`, its colours are variables of the page */
     char *data;       /* what was drawn, in columns with tabs between and one line of names, at most
                    HC_PICTURE_DATA bytes: if there is more, the first rows, and a line says so */

@@ -84,7 +84,7 @@ bool hc_picture_runs_find(struct hc_picture_runs *runs, struct hc_drawing *d)
         n += runs_in(&d->records[r].record);
     runs->run = calloc((size_t)n + 1, sizeof *runs->run);
     if (!runs->run) {
-        (void)snprintf(d->why_not, sizeof d->why_not, "there is no memory");
+        hc_drawing_why_not(d, "there is no memory");
         return false;
     }
     for (int r = 0; r < d->count; r++) {
@@ -229,7 +229,7 @@ void hc_picture_runs_why_not(const struct hc_picture_runs *runs, struct hc_drawi
                              const char *files)
 {
     if (runs->count == 0)
-        (void)snprintf(d->why_not, sizeof d->why_not, "no record is one of train or compare");
+        hc_drawing_why_not(d, "no record is one of train or compare");
     else
         (void)snprintf(d->why_not, sizeof d->why_not,
                        "%d of %d runs have no %s in a folder beside the record", runs->missing,

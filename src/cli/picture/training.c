@@ -117,8 +117,8 @@ static double last_accuracy(const struct hc_picture_run *run)
 
 static void put_run(FILE *out, const struct hc_picture_run *run, double accuracy)
 {
-    hc_drawing_text(out, run->recipe);
-    hc_print(out, " seed %llu (%.2f %%)", (unsigned long long)run->row->seed, accuracy);
+    hc_drawing_say(out, "%s seed %llu (%.2f %%)", run->recipe, (unsigned long long)run->row->seed,
+                   accuracy);
 }
 
 static void answer_accuracy(const struct hc_drawing *d, const struct hc_picture_runs *runs)
@@ -147,17 +147,17 @@ static void answer_accuracy(const struct hc_drawing *d, const struct hc_picture_
     }
     FILE *out = d->answer;
     if (runs->count == 1)
-        (void)fputs(learned ? "The run learned" : "The run did not learn", out);
+        hc_drawing_say(out, "%s", learned ? "The run learned" : "The run did not learn");
     else
-        (void)fprintf(out, "%d of %d runs of %d recipe%s learned", learned, runs->count,
-                      runs->recipes, runs->recipes == 1 ? "" : "s");
+        hc_drawing_say(out, "%d of %d runs of %d recipe%s learned", learned, runs->count,
+                       runs->recipes, runs->recipes == 1 ? "" : "s");
     (void)fprintf(out, nans ? "; %d ended in NaN." : ".", nans);
     if (best && best != worst) {
-        (void)fputs(" In the end the best is ", out);
+        hc_drawing_say(out, " In the end the best is ");
         put_run(out, best, most);
-        (void)fputs(" and the worst ", out);
+        hc_drawing_say(out, " and the worst ");
         put_run(out, worst, least);
-        (void)fputc('.', out);
+        hc_drawing_say(out, ".");
     }
 }
 
@@ -171,10 +171,6 @@ static void make_accuracy(struct hc_drawing *d)
     struct hc_picture_runs runs;
     if (draw(d, &runs, &axes, &(struct curve){put_accuracy})) {
         answer_accuracy(d, &runs);
-        (void)fprintf(d->alt,
-                      "Accuracy by epoch, a small frame for each of %d recipes; red crosses where"
-                      " the loss is NaN.",
-                      runs.recipes);
     }
     hc_picture_runs_free(&runs);
 }
@@ -192,19 +188,15 @@ static void answer_loss(const struct hc_drawing *d, const struct hc_picture_runs
         least = !least || run->row->error < least->row->error ? run : least;
         most = !most || run->row->error > most->row->error ? run : most;
     }
-    if (least) {
-        (void)fputs("The last training loss is between ", d->answer);
-        hc_print(d->answer, "%.3g nat (", least->row->error);
-        hc_drawing_text(d->answer, least->recipe);
-        hc_print(d->answer, ") and %.3g nat (", most->row->error);
-        hc_drawing_text(d->answer, most->recipe);
-        (void)fputs("). ", d->answer);
-    }
+    if (least)
+        hc_drawing_say(d->answer,
+                       "The last training loss is between %.3g nat (%s) and %.3g nat (%s). ",
+                       least->row->error, least->recipe, most->row->error, most->recipe);
     if (nans > 0)
-        (void)fprintf(d->answer, "%d of %d runs have no finite loss: crosses show from where on.",
-                      nans, runs->count);
+        hc_drawing_say(d->answer, "%d of %d runs have no finite loss: crosses show from where on.",
+                       nans, runs->count);
     else
-        (void)fputs("No run's loss is NaN.", d->answer);
+        hc_drawing_say(d->answer, "No run's loss is NaN.");
 }
 
 static void make_loss(struct hc_drawing *d)
@@ -217,10 +209,6 @@ static void make_loss(struct hc_drawing *d)
     struct hc_picture_runs runs;
     if (draw(d, &runs, &axes, &(struct curve){put_loss})) {
         answer_loss(d, &runs);
-        (void)fprintf(d->alt,
-                      "Training loss over the epochs, a small frame for each of %d recipes; red"
-                      " crosses where it is NaN.",
-                      runs.recipes);
     }
     hc_picture_runs_free(&runs);
 }
@@ -229,6 +217,8 @@ const struct hc_picture_kind hc_picture_accuracy = {
     .id = "accuracy",
     .question = "Does every recipe learn as well as the base?",
     .script = "frames.gp",
+    .alt = "Accuracy by epoch, a small frame for each of %d recipes; red crosses where "
+           "the loss is NaN.",
     .make = make_accuracy,
 };
 
@@ -236,6 +226,8 @@ const struct hc_picture_kind hc_picture_loss = {
     .id = "loss",
     .question = "How does the loss fall?",
     .script = "frames.gp",
+    .alt = "Training loss over the epochs, a small frame for each of %d recipes; red "
+           "crosses where it is NaN.",
     .make = make_loss,
 };
 
@@ -337,17 +329,14 @@ static void put_scales(struct hc_frames *f, const struct hc_picture_runs *runs, 
 
 static void answer_scale(const struct moved *sum, const struct hc_picture_runs *runs, FILE *out)
 {
-    (void)fprintf(out,
-                  "%d of %d recipe%s %s or skip%s steps (the first seed of each is shown);"
-                  " together these runs skip %.0f step%s.",
-                  sum->moving, runs->recipes, runs->recipes == 1 ? "" : "s",
-                  sum->moving == 1 ? "moves its scale" : "move their scale",
-                  sum->moving == 1 ? "s" : "", sum->skipped, sum->skipped == 1 ? "" : "s");
-    if (sum->moving > 1 && sum->most > 0) {
-        (void)fputs(" Most are skipped by ", out);
-        hc_drawing_text(out, sum->recipe);
-        (void)fprintf(out, " (%.0f).", sum->most);
-    }
+    hc_drawing_say(out,
+                   "%d of %d recipe%s %s or skip%s steps (the first seed of each is shown); "
+                   "together these runs skip %.0f step%s.",
+                   sum->moving, runs->recipes, runs->recipes == 1 ? "" : "s",
+                   sum->moving == 1 ? "moves its scale" : "move their scale",
+                   sum->moving == 1 ? "s" : "", sum->skipped, sum->skipped == 1 ? "" : "s");
+    if (sum->moving > 1 && sum->most > 0)
+        hc_drawing_say(out, " Most are skipped by %s (%.0f).", sum->recipe, sum->most);
 }
 
 static void make_scale(struct hc_drawing *d)
@@ -368,10 +357,6 @@ static void make_scale(struct hc_drawing *d)
         hc_frames_end(&f);
         if (d->points > 0) {
             answer_scale(&sum, &runs, d->answer);
-            (void)fprintf(d->alt,
-                          "Loss scale over the epochs on a logarithmic axis, a small frame"
-                          " for each of %d recipes; red crosses where steps were skipped.",
-                          sum.moving);
         } else if (runs.count == runs.missing)
             hc_picture_runs_why_not(&runs, d, "steps.csv or epochs.csv");
         else
@@ -385,6 +370,8 @@ const struct hc_picture_kind hc_picture_scale = {
     .id = "scale",
     .question = "How did the loss scale move, and when were steps skipped?",
     .script = "frames.gp",
+    .alt = "Loss scale over the epochs on a logarithmic axis, a small frame for "
+           "each of %d recipes; red crosses where steps were skipped.",
     .make = make_scale,
 };
 
@@ -432,38 +419,30 @@ static void answer_losses(const struct hc_families *f, FILE *out)
         if (!isnan(lost) && (worst < 0 || lost > hc_families_cell(f, worst, series)->worst))
             worst = i;
     }
-    if (worst >= 0) {
-        hc_drawing_text(out, hc_families_name(f, worst));
-        (void)fprintf(out,
-                      " loses the most updates: a share of %s of them is rounded away and changes"
-                      " no weight.",
-                      hc_drawing_number(number, hc_families_cell(f, worst, series)->worst));
-    }
+    if (worst >= 0)
+        hc_drawing_say(out,
+                       "%s loses the most updates: a share of %s of them is rounded away and "
+                       "changes no weight.",
+                       hc_families_name(f, worst),
+                       hc_drawing_number(number, hc_families_cell(f, worst, series)->worst));
     if (nans > 0)
-        (void)fprintf(out, " %d of %d recipes ended in NaN and have no shares.", nans,
-                      f->family.count);
-    (void)fputs(" A mark is the worst seed, and its line begins at the median.", out);
+        hc_drawing_say(out, " %d of %d recipes ended in NaN and have no shares.", nans,
+                       f->family.count);
+    hc_drawing_say(out, " A mark is the worst seed, and its line begins at the median.");
 }
 
 static void make_losses(struct hc_drawing *d)
 {
+    static const struct hc_families_axis axis = {1e-4, 10, false, "share that is lost"};
     struct hc_families f = {0};
     struct hc_picture_runs runs;
     if (hc_picture_runs_find(&runs, d)) {
         for (int i = 0; i < runs.count; i++)
             add_run(&f, d, &runs, &runs.run[i]);
-        hc_families_sort(&f);
-        if (f.count == 0 || f.no_memory)
+        if (f.count == 0)
             hc_picture_runs_why_not(&runs, d, "run.json");
-        else {
-            hc_families_draw(&f, d, 1e-4, 10);
-            hc_plot_integer(d->values, "limit", 0, 0);
-            hc_plot_text(d->values, "axis_text", 0, "share that is lost", 80);
+        if (hc_families_draw(&f, d, &axis, "")) {
             answer_losses(&f, d->answer);
-            (void)fprintf(d->alt,
-                          "Dot chart on a logarithmic axis with a row for each of %d"
-                          " recipes: shares of updates and gradients that are lost.",
-                          f.family.count);
         }
     }
     hc_families_free(&f);
@@ -474,5 +453,7 @@ const struct hc_picture_kind hc_picture_losses = {
     .id = "lost",
     .question = "Which recipes lose updates and gradients?",
     .script = "headroom.gp",
+    .alt = "Dot chart on a logarithmic axis with a row for each of %d recipes: "
+           "shares of updates and gradients that are lost.",
     .make = make_losses,
 };
