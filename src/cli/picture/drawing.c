@@ -13,11 +13,12 @@
 #include "op/output.h"
 #include "op/text.h"
 
-void hc_drawing_text(FILE *out, const char *text)
+void hc_drawing_names(FILE *out, const char *first, const char *second)
 {
-    char character[5];
-    while (hc_text_next(&text, character) > 0)
-        (void)fputs(character, out);
+    hc_text_line(out, first);
+    (void)fputc('\t', out);
+    hc_text_line(out, second);
+    (void)fputc('\n', out);
 }
 
 void hc_drawing_say(FILE *out, const char *format, ...)

@@ -40,8 +40,8 @@ extern const struct hc_picture_kind hc_picture_headroom, hc_picture_answers, hc_
 struct hc_drawn *hc_picture_draw_cases(const struct hc_page_record *records, int count,
                                        const char *folder, char why_not[HC_WHY_NOT]);
 
-/* A text of a record as one field of the data: no tabs and no newlines. */
-void hc_drawing_text(FILE *out, const char *text);
+/* The last two fields of a row of the data: texts of any bytes, without tabs and newlines. */
+void hc_drawing_names(FILE *out, const char *first, const char *second);
 
 /* Prints a part of the answer, whose texts may be of any bytes; and why there is no picture. */
 #if defined(__GNUC__)

@@ -4,7 +4,6 @@
 
 #include "op/text.h"
 
-#include "cli/picture/frames.h"
 #include "cli/picture/runs.h"
 
 #define LEAST 1e-3 /* %, the lowest share that is drawn */
@@ -77,19 +76,6 @@ struct summary {
     char name[256];
 };
 
-static void add(struct hc_frames *f, struct summary *s, const char *name, const char *trouble,
-                const struct exponents *e)
-{
-    if (e->total[0] + e->total[1] <= 0 || !hc_frames_next(f, name, trouble))
-        return;
-    put(f, e);
-    if (!*trouble && (!s->name[0] || lost(e, 1) > s->most)) {
-        s->most = lost(e, 1);
-        s->then = lost(e, 0);
-        (void)snprintf(s->name, sizeof s->name, "%.250s", name);
-    }
-}
-
 /* The histograms of the runs. `columns` are those of gradients.csv. */
 static void add_runs(struct hc_frames *f, struct summary *s, const struct hc_picture_runs *runs,
                      const char *const columns[2])
@@ -107,8 +93,16 @@ static void add_runs(struct hc_frames *f, struct summary *s, const struct hc_pic
                 count(&e, kind, hc_csv_at(&csv, r, exponent),
                       hc_csv_at(&csv, r, hc_csv_column(&csv, columns[kind])));
         hc_csv_free(&csv);
-        add(f, s, hc_picture_run_name(text, f->d, runs, &runs->run[i]),
-            hc_picture_run_trouble(trouble, runs, &runs->run[i]), &e);
+        if (e.total[0] + e.total[1] <= 0 || !hc_picture_run_frame(f, runs, &runs->run[i]))
+            continue;
+        put(f, &e);
+        if (!hc_picture_run_trouble(trouble, runs, &runs->run[i])[0] &&
+            (!s->name[0] || lost(&e, 1) > s->most)) {
+            s->most = lost(&e, 1);
+            s->then = lost(&e, 0);
+            (void)snprintf(s->name, sizeof s->name, "%.250s",
+                           hc_picture_run_name(text, f->d, runs, &runs->run[i]));
+        }
     }
 }
 
@@ -150,9 +144,8 @@ static void make(struct hc_drawing *d, const char *what, const char *const colum
         hc_frames_end(&f);
         if (d->points == 0)
             hc_picture_runs_why_not(&runs, d, "gradients.csv");
-        else {
+        else
             answer(&s, what, d->answer);
-        }
     }
     hc_picture_runs_free(&runs);
 }

@@ -207,10 +207,7 @@ bool hc_families_draw(struct hc_families *f, struct hc_drawing *d,
             nans |= isnan(cell->worst);
             hc_print(d->data, "%d\t%d\t%.6g\t%.6g\t%d\t", i + 1, s + 1, cell->worst, cell->median,
                      cell->count);
-            hc_drawing_text(d->data, hc_families_name(f, i));
-            (void)fputc('\t', d->data);
-            hc_drawing_text(d->data, f->series.text[s]);
-            (void)fputc('\n', d->data);
+            hc_drawing_names(d->data, hc_families_name(f, i), f->series.text[s]);
             d->points++;
         }
     }

@@ -65,10 +65,8 @@ static void end_frame(struct hc_frames *f)
 
 bool hc_frames_next(struct hc_frames *f, const char *name, const char *trouble)
 {
-    if (f->frames == HC_MAX_FRAMES) {
-        f->dropped++;
+    if (f->frames == HC_MAX_FRAMES)
         return false;
-    }
     end_frame(f);
     f->frames++;
     f->frame_x_low = (double)INFINITY;
@@ -83,10 +81,7 @@ bool hc_frames_next(struct hc_frames *f, const char *name, const char *trouble)
 static void write(struct hc_frames *f, int series, double x, double y, const char *name)
 {
     hc_print(f->d->data, "%d\t%d\t%.7g\t%.7g\t", f->frames, series, x, y);
-    hc_drawing_text(f->d->data, f->name);
-    (void)fputc('\t', f->d->data);
-    hc_drawing_text(f->d->data, name);
-    (void)fputc('\n', f->d->data);
+    hc_drawing_names(f->d->data, f->name, name);
 }
 
 /* gnuplot's own arithmetic must not overflow between the ends of a range. */

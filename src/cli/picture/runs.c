@@ -184,15 +184,6 @@ bool hc_picture_run_read(const struct hc_picture_run *run, const char *name, str
     return run->folder[0] && read_csv(csv, path);
 }
 
-const struct hc_picture_run *hc_picture_run_base(const struct hc_picture_runs *runs,
-                                                 const struct hc_picture_run *run)
-{
-    const struct hc_picture_run *base = runs->run;
-    while (base->record != run->record)
-        base++;
-    return base;
-}
-
 const char *hc_picture_run_name(char text[512], const struct hc_drawing *d,
                                 const struct hc_picture_runs *runs,
                                 const struct hc_picture_run *run)
@@ -223,6 +214,15 @@ const char *hc_picture_run_trouble(char text[128], const struct hc_picture_runs 
         (void)snprintf(text, 128, "%.*s", (int)strcspn(note, ";"), note);
     }
     return text;
+}
+
+bool hc_picture_run_frame(struct hc_frames *frames, const struct hc_picture_runs *runs,
+                          const struct hc_picture_run *run)
+{
+    char name[512];
+    char trouble[128];
+    return hc_frames_next(frames, hc_picture_run_name(name, frames->d, runs, run),
+                          hc_picture_run_trouble(trouble, runs, run));
 }
 
 void hc_picture_runs_why_not(const struct hc_picture_runs *runs, struct hc_drawing *d,

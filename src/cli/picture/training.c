@@ -4,16 +4,13 @@
 #include <string.h>
 
 #include "cli/picture/families.h"
-#include "cli/picture/frames.h"
 #include "cli/picture/runs.h"
 #include "op/text.h"
 
 enum { MOST_POINTS = 60 };
 
-/* What a curve shows. */
-struct curve {
-    void (*put)(struct hc_frames *frames, int series, const struct hc_picture_run *run);
-};
+/* Writes the curve of a run. */
+typedef void put_curve(struct hc_frames *frames, int series, const struct hc_picture_run *run);
 
 /* The accuracy of an epoch whose losses are not finite is no number. */
 static void put_accuracy(struct hc_frames *f, int series, const struct hc_picture_run *run)
@@ -63,38 +60,31 @@ static void put_loss(struct hc_frames *f, int series, const struct hc_picture_ru
     hc_csv_free(&csv);
 }
 
-/* A frame for each recipe, with its runs, and the base behind it. */
-static void put_all(struct hc_frames *f, const struct hc_picture_runs *runs,
-                    const struct curve *curve)
-{
-    char text[512];
-    char trouble[128];
-    bool open = false;
-    for (int i = 0; i < runs->count; i++) {
-        const struct hc_picture_run *run = &runs->run[i];
-        const struct hc_picture_run *base = hc_picture_run_base(runs, run);
-        if (run->first)
-            open = hc_frames_next(f, hc_picture_run_name(text, f->d, runs, run),
-                                  hc_picture_run_trouble(trouble, runs, run));
-        if (open && run->first && run != base)
-            curve->put(f, 0, base);
-        if (open)
-            curve->put(f, 1, run);
-    }
-}
-
-/* Finds the runs and draws their curves. False if there are none. */
+/* Finds the runs and draws a frame for each recipe, with a curve for each run, and the base behind
+   it. False if there are none. */
 static bool draw(struct hc_drawing *d, struct hc_picture_runs *runs,
-                 const struct hc_frames_axes *axes, const struct curve *curve)
+                 const struct hc_frames_axes *axes, put_curve *put)
 {
     struct hc_frames f;
+    bool open = false;
+    const struct hc_picture_run *base = NULL; /* the first of its record: fp32, or whatever it is */
     if (!hc_picture_runs_find(runs, d))
         return false;
     hc_frames_begin(&f, d, axes);
     hc_frames_series(&f, "the recipe, a line for each seed");
     if (runs->recipes > 1)
         hc_frames_behind(&f, runs->run[0].recipe);
-    put_all(&f, runs, curve);
+    for (int i = 0; i < runs->count; i++) {
+        const struct hc_picture_run *run = &runs->run[i];
+        if (i == 0 || run->record != base->record)
+            base = run;
+        if (run->first)
+            open = hc_picture_run_frame(&f, runs, run);
+        if (open && run->first && run != base)
+            put(&f, 0, base);
+        if (open)
+            put(&f, 1, run);
+    }
     hc_frames_end(&f);
     if (d->points == 0)
         hc_picture_runs_why_not(runs, d, "epochs.csv");
@@ -113,12 +103,6 @@ static double last_accuracy(const struct hc_picture_run *run)
         accuracy = 100 * hc_csv_at(&csv, last, hc_csv_column(&csv, "test_accuracy"));
     hc_csv_free(&csv);
     return accuracy;
-}
-
-static void put_run(FILE *out, const struct hc_picture_run *run, double accuracy)
-{
-    hc_drawing_say(out, "%s seed %llu (%.2f %%)", run->recipe, (unsigned long long)run->row->seed,
-                   accuracy);
 }
 
 static void answer_accuracy(const struct hc_drawing *d, const struct hc_picture_runs *runs)
@@ -151,14 +135,15 @@ static void answer_accuracy(const struct hc_drawing *d, const struct hc_picture_
     else
         hc_drawing_say(out, "%d of %d runs of %d recipe%s learned", learned, runs->count,
                        runs->recipes, runs->recipes == 1 ? "" : "s");
-    (void)fprintf(out, nans ? "; %d ended in NaN." : ".", nans);
-    if (best && best != worst) {
-        hc_drawing_say(out, " In the end the best is ");
-        put_run(out, best, most);
-        hc_drawing_say(out, " and the worst ");
-        put_run(out, worst, least);
-        hc_drawing_say(out, ".");
-    }
+    if (nans)
+        hc_drawing_say(out, "; %d ended in NaN", nans);
+    hc_drawing_say(out, ".");
+    if (best && best != worst)
+        hc_drawing_say(out,
+                       " In the end the best is %s seed %llu (%.2f %%) and the worst %s seed %llu"
+                       " (%.2f %%).",
+                       best->recipe, (unsigned long long)best->row->seed, most, worst->recipe,
+                       (unsigned long long)worst->row->seed, least);
 }
 
 static void make_accuracy(struct hc_drawing *d)
@@ -169,9 +154,8 @@ static void make_accuracy(struct hc_drawing *d)
                                                .y_most = 100,
                                                .style = HC_FRAME_DOTTED_LINES};
     struct hc_picture_runs runs;
-    if (draw(d, &runs, &axes, &(struct curve){put_accuracy})) {
+    if (draw(d, &runs, &axes, put_accuracy))
         answer_accuracy(d, &runs);
-    }
     hc_picture_runs_free(&runs);
 }
 
@@ -207,9 +191,8 @@ static void make_loss(struct hc_drawing *d)
                                                .y_most = (double)NAN,
                                                .style = HC_FRAME_LINES};
     struct hc_picture_runs runs;
-    if (draw(d, &runs, &axes, &(struct curve){put_loss})) {
+    if (draw(d, &runs, &axes, put_loss))
         answer_loss(d, &runs);
-    }
     hc_picture_runs_free(&runs);
 }
 
@@ -304,25 +287,21 @@ struct moved {
     int moving;
     double skipped;
     double most;
-    char recipe[256]; /* that skipped the most */
+    const char *recipe; /* that skipped the most */
 };
 
 static void put_scales(struct hc_frames *f, const struct hc_picture_runs *runs, struct moved *sum)
 {
-    char text[512];
-    char trouble[128];
     for (int i = 0; i < runs->count; i++) {
         const struct hc_picture_run *run = &runs->run[i];
-        if (!run->first || !moves(run) ||
-            !hc_frames_next(f, hc_picture_run_name(text, f->d, runs, run),
-                            hc_picture_run_trouble(trouble, runs, run)))
+        if (!run->first || !moves(run) || !hc_picture_run_frame(f, runs, run))
             continue;
         double skipped = put_scale(f, run);
         sum->moving++;
         sum->skipped += skipped;
         if (skipped > sum->most) {
             sum->most = skipped;
-            (void)snprintf(sum->recipe, sizeof sum->recipe, "%s", run->recipe);
+            sum->recipe = run->recipe;
         }
     }
 }
@@ -355,13 +334,12 @@ static void make_scale(struct hc_drawing *d)
         hc_frames_series(&f, "scale (cross: a step was skipped)");
         put_scales(&f, &runs, &sum);
         hc_frames_end(&f);
-        if (d->points > 0) {
+        if (d->points > 0)
             answer_scale(&sum, &runs, d->answer);
-        } else if (runs.count == runs.missing)
+        else if (runs.count == runs.missing)
             hc_picture_runs_why_not(&runs, d, "steps.csv or epochs.csv");
         else
-            (void)snprintf(d->why_not, sizeof d->why_not,
-                           "no run moved its loss scale or skipped a step");
+            hc_drawing_why_not(d, "no run moved its loss scale or skipped a step");
     }
     hc_picture_runs_free(&runs);
 }
@@ -441,9 +419,8 @@ static void make_losses(struct hc_drawing *d)
             add_run(&f, d, &runs, &runs.run[i]);
         if (f.count == 0)
             hc_picture_runs_why_not(&runs, d, "run.json");
-        if (hc_families_draw(&f, d, &axis, "")) {
+        if (hc_families_draw(&f, d, &axis, ""))
             answer_losses(&f, d->answer);
-        }
     }
     hc_families_free(&f);
     hc_picture_runs_free(&runs);
