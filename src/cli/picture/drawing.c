@@ -7,7 +7,6 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "cli/picture/svg.h"
 #include "cli/report/script.h"
 #include "op/memory_stream.h"
 #include "op/output.h"
@@ -83,27 +82,16 @@ static char *read_data(const char *path)
     return text;
 }
 
-static void give_up(struct hc_page_picture *picture, const char *why)
-{
-    free(picture->why_not);
-    picture->why_not = strdup(why);
-}
-
-/* Runs the script, and takes what it drew. */
-static enum hc_status draw(const struct hc_picture_kind *kind, const struct hc_drawing *d,
-                           const char *folder, struct hc_page_picture *picture)
+enum hc_status hc_drawing_plot(const char *script, struct hc_plot_values *values,
+                               const char *folder, const char *id, const char *alt, char **svg)
 {
     char path[HC_MAX_PATH];
-    const char *number = strstr(kind->alt, "%d");
-    (void)snprintf(picture->alt, sizeof picture->alt, "%.*s%d%s", (int)(number - kind->alt),
-                   kind->alt, d->shown, number + strlen("%d"));
     (void)snprintf(path, sizeof path, "%s/picture", folder);
-    enum hc_status status = hc_plot(hc_script(kind->script), d->values, folder);
+    enum hc_status status = hc_plot(hc_script(script), values, folder);
     char *raw = status == HC_OK ? hc_plot_read_svg(path) : NULL;
-    if (status == HC_OK && raw)
-        picture->svg = hc_picture_svg(raw, kind->id, picture->alt);
-    else
-        give_up(picture, status == HC_OK ? "gnuplot drew nothing" : hc_message());
+    *svg = raw ? hc_picture_svg(raw, id, alt) : NULL;
+    if (status == HC_OK && !*svg)
+        status = hc_fail(HC_IO, "gnuplot drew nothing");
     free(raw);
     (void)unlink(path);
     return status;
@@ -133,12 +121,18 @@ static enum hc_status make(const struct hc_picture_kind *kind, const struct hc_d
     if (!good)
         status = hc_fail(HC_IO, "the folder of the pictures cannot be written");
     if (good && d.points > 0) {
+        const char *number = strstr(kind->alt, "%d");
+        (void)snprintf(picture->alt, sizeof picture->alt, "%.*s%d%s", (int)(number - kind->alt),
+                       kind->alt, d.shown, number + strlen("%d"));
         picture->data = read_data(points);
-        status = draw(kind, &d, folder, picture);
-    } else {
+        status =
+            hc_drawing_plot(kind->script, d.values, folder, kind->id, picture->alt, &picture->svg);
+    } else
         hc_plot_free(d.values);
-        give_up(picture, !good ? hc_message() : d.why_not[0] ? d.why_not : "there are no data");
-    }
+    if (!picture->svg)
+        picture->why_not = strdup(status != HC_OK ? hc_message()
+                                  : d.why_not[0]  ? d.why_not
+                                                  : "there are no data");
     (void)unlink(points);
     return status;
 }

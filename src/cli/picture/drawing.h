@@ -40,6 +40,17 @@ extern const struct hc_picture_kind hc_picture_headroom, hc_picture_answers, hc_
 struct hc_drawn *hc_picture_draw_cases(const struct hc_page_record *records, int count,
                                        const char *folder, char why_not[HC_WHY_NOT]);
 
+/* Runs a script on the folder's file "points" and takes what it drew, as an SVG with this id and
+   title, for the caller to free. As hc_plot, with a line; HC_IO also if nothing was drawn. */
+enum hc_status hc_drawing_plot(const char *script, struct hc_plot_values *values,
+                               const char *folder, const char *id, const char *alt, char **svg);
+
+/* What gnuplot drew, from its <svg on, made fit for a page that has other pictures, and a dark
+   side. The result has role=img and `alt` as its title, ids that begin with `id`, colours that are
+   variables of reports/page.html, and none of the groups that draw nothing. The caller frees it;
+   NULL without memory. */
+char *hc_picture_svg(const char *raw, const char *id, const char *alt);
+
 /* The last two fields of a row of the data: texts of any bytes, without tabs and newlines. */
 void hc_drawing_names(FILE *out, const char *first, const char *second);
 

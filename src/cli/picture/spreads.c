@@ -21,7 +21,8 @@ struct spreads {
     int count;
     int room;
     bool no_memory;
-    struct hc_names series;
+    char series_name[HC_MAX_FRAME_SERIES][512];
+    int series;
     int left_out; /* results of backends that there is no series for */
 };
 
@@ -53,20 +54,17 @@ static struct group *group_of(struct spreads *g, const char *name)
     return &g->all[g->count++];
 }
 
+/* The number of a series, or -1: a frame has no room for more. */
 static int series_of(struct spreads *g, const char *name)
 {
-    for (int s = 0; s < g->series.count; s++)
-        if (strcmp(g->series.text[s], name) == 0)
-            return s;
-    if (g->series.count == HC_MAX_FRAME_SERIES)
+    int s = 0;
+    while (s < g->series && strcmp(g->series_name[s], name) != 0)
+        s++;
+    if (s == HC_MAX_FRAME_SERIES)
         return -1;
-    if (!g->series.text)
-        g->series.text = calloc(HC_MAX_FRAME_SERIES, sizeof *g->series.text);
-    char *copy = g->series.text ? strdup(name) : NULL;
-    g->no_memory |= !copy;
-    if (copy)
-        g->series.text[g->series.count++] = copy;
-    return copy ? g->series.count - 1 : -1;
+    if (s == g->series)
+        (void)snprintf(g->series_name[g->series++], sizeof g->series_name[0], "%s", name);
+    return s;
 }
 
 static void collect(struct spreads *g, const struct hc_drawing *d, const struct kind *kind)
@@ -88,37 +86,28 @@ static void collect(struct spreads *g, const struct hc_drawing *d, const struct 
         }
 }
 
-static void forget(struct spreads *g)
-{
-    for (int s = 0; s < g->series.count; s++)
-        free(g->series.text[s]);
-    free(g->series.text);
-    free(g->all);
-}
-
 static void make_spreads(struct hc_drawing *d, const struct hc_frames_axes *axes,
                          const struct kind *kind)
 {
     struct spreads g = {0};
     struct hc_frames f;
     collect(&g, d, kind);
-    if (g.count == 0 || g.no_memory) {
-        hc_drawing_why_not(d, "%s",
-                           g.no_memory ? "there is no memory"
-                                       : "no result says how its errors are spread");
-    } else {
+    if (g.count == 0 || g.no_memory)
+        hc_drawing_why_not(d, g.no_memory ? "there is no memory"
+                                          : "no result says how its errors are spread");
+    else {
         hc_frames_begin(&f, d, axes);
-        for (int s = 0; s < g.series.count; s++)
-            hc_frames_series(&f, g.series.text[s]);
+        for (int s = 0; s < g.series; s++)
+            hc_frames_series(&f, g.series_name[s]);
         for (int i = 0; i < g.count && hc_frames_next(&f, g.all[i].name, ""); i++)
-            for (int s = 0; s < g.series.count; s++)
+            for (int s = 0; s < g.series; s++)
                 kind->put(&f, s + 1, &g.all[i].spread[s]);
         hc_frames_end(&f);
         kind->answer(&g, d->answer);
         if (g.left_out > 0)
             hc_drawing_say(d->answer, " %d results of other backends are not shown.", g.left_out);
     }
-    forget(&g);
+    free(g.all);
 }
 
 /* op/gemm of op/gemm/fp16-fp32/... */
@@ -168,7 +157,7 @@ static void answer_ulps(const struct spreads *g, FILE *out)
     char text[32];
     char count[HC_LONGEST_COUNT];
     for (int i = 0; i < g->count; i++)
-        for (int s = 0; s < g->series.count; s++) {
+        for (int s = 0; s < g->series; s++) {
             const struct hc_spread *spread = &g->all[i].spread[s];
             total += total_of(spread);
             half += spread->ulps[0] + spread->ulps[1];
@@ -255,7 +244,7 @@ static void answer_inputs(const struct spreads *g, FILE *out)
     char number[32];
     for (int i = 0; i < g->count; i++) {
         double own = 0;
-        for (int s = 0; s < g->series.count; s++)
+        for (int s = 0; s < g->series; s++)
             for (int b = 0; b < HC_INPUT_BINS; b++)
                 if (g->all[i].spread[s].input[b].ulps > own) {
                     own = g->all[i].spread[s].input[b].ulps;
