@@ -231,9 +231,8 @@ void hc_picture_runs_why_not(const struct hc_picture_runs *runs, struct hc_drawi
     if (runs->count == 0)
         hc_drawing_why_not(d, "no record is one of train or compare");
     else
-        (void)snprintf(d->why_not, sizeof d->why_not,
-                       "%d of %d runs have no %s in a folder beside the record", runs->missing,
-                       runs->count, files);
+        hc_drawing_why_not(d, "%d of %d runs have no %s in a folder beside the record",
+                           runs->missing, runs->count, files);
 }
 
 int hc_csv_column(const struct hc_csv *csv, const char *name)

@@ -158,8 +158,7 @@ static void make(struct hc_drawing *d)
     add_all(&f, &s, d);
     hc_frames_end(&f);
     if (!s.least) {
-        (void)snprintf(d->why_not, sizeof d->why_not,
-                       "no result has a picture of a number that stops moving");
+        hc_drawing_why_not(d, "no result has a picture of a number that stops moving");
         return;
     }
     hc_drawing_say(
