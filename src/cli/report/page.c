@@ -178,7 +178,7 @@ static void add_pictures(json_t *data, const struct hc_page_pictures *pictures)
         if (picture->svg) {
             hc_page_text(one, "id", picture->id);
             hc_page_text(one, "answer", picture->answer ? picture->answer : "");
-            hc_page_text(one, "alt", picture->alt ? picture->alt : "");
+            hc_page_text(one, "alt", picture->alt);
             hc_page_text(one, "command", picture->command);
             hc_page_text(one, "data", picture->data ? picture->data : "");
             hc_page_markup(one, "svg", picture->svg);
