@@ -67,7 +67,7 @@ struct host_op {
     size_t (*scratch)(struct hc_queue *queue, const struct hc_call *call);
 };
 
-static const struct host_op ops_h[HC_OP_COUNT] = {
+static const struct host_op ops_h[HC_OP_ROOM] = {
 #define MAP(op, value) [HC_OP_##op] = {hc_host_map, NULL},
 #include "kernels/element/maps.def"
 #undef MAP
@@ -108,7 +108,7 @@ static const struct host_op ops_h[HC_OP_COUNT] = {
 };
 
 /* The kernels for tensors in fp64. The other ops are fast enough as exact runs them. */
-static const struct host_op ops_fp64[HC_OP_COUNT] = {
+static const struct host_op ops_fp64[HC_OP_ROOM] = {
     [HC_OP_cast] = {hc_host_cast, NULL},
     [HC_OP_gemm] = {hc_host_gemm_fp64, hc_host_product_scratch},
     [HC_OP_conv2d] = {hc_host_conv_fp64, hc_host_product_scratch},
@@ -186,6 +186,7 @@ const struct hc_backend hc_backend_host = {
     .kernel =
         {
 #define HC_OP(name, class, inputs, outputs, title) [HC_OP_##name] = run,
+#include "op/later.h"
 #include "op/ops.def"
 #undef HC_OP
         },
