@@ -11,6 +11,7 @@
 #include "kernels/host/native/native.h"
 #include "kernels/host/onednn/onednn.h"
 #include "kernels/memory.h"
+#include "op/later.h"
 
 static void *do_nothing(void *argument)
 {
@@ -186,7 +187,6 @@ const struct hc_backend hc_backend_host = {
     .kernel =
         {
 #define HC_OP(name, class, inputs, outputs, title) [HC_OP_##name] = run,
-#include "op/later.h"
 #include "op/ops.def"
 #undef HC_OP
         },

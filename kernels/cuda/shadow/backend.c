@@ -11,6 +11,7 @@
 #include "kernels/cuda/op/families.h"
 #include "kernels/cuda/shadow/shadow.h"
 #include "kernels/cuda/work.h"
+#include "op/later.h"
 
 #define HC_DEVICE_KERNEL(name)                                                                     \
     void hc_shadow_##name##_entry(const void *args);                                               \
