@@ -8,8 +8,8 @@
 #include "cli/calc/calc.h"
 #include "cli/command.h"
 
-/* What is told about w = 40000 + 40000 step by step on a backend; *right is what hc_calc_print_findings
-   returns. */
+/* What is told about w = 40000 + 40000 step by step on a backend; *right is what
+   hc_calc_print_findings returns. */
 static char *told_on(const struct hc_backend *backend, bool *right)
 {
     static struct hc_calc_run run;

@@ -22,7 +22,7 @@ static const struct {
                                [HC_HEALTH_MISSING] = {"missing", HC_COLOUR_WARN},
                                [HC_HEALTH_BROKEN] = {"BROKEN", HC_COLOUR_FAIL}};
 
-void hc_doctor_tell(struct hc_doctor *doctor, enum hc_health health, const char *name,
+void hc_doctor_add(struct hc_doctor *doctor, enum hc_health health, const char *name,
                     const char *found, const char *costs, const char *repair)
 {
     json_t *o = json_object();

@@ -125,7 +125,8 @@ void hc_gate_print_verdict(FILE *out, bool passes, const char *reason);
 
 /* Findings as text for a terminal of 80 columns. */
 
-/* Prints a text of anybody in lines of 80 columns that begin at `column` (op/wrap.h). It is safe on a terminal, and in the log of a CI that takes commands from there. */
+/* Prints a text of anybody in lines of 80 columns that begin at `column` (op/wrap.h). It is safe on
+   a terminal, and in the log of a CI that takes commands from there. */
 void hc_findings_print_text(FILE *out, int column, int indent, const char *text);
 
 /* The gate's findings for programs: a JSON document, JUnit's XML, and what GitHub shows beside a

@@ -1,5 +1,5 @@
-/* One run of one recipe: its progress on the terminal, the training, and in its place the search for
-   a learning rate. */
+/* One run of one recipe: its progress on the terminal, the training, and in its place the search
+   for a learning rate. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,4 +1,4 @@
-#include "cli/judge_step/tell.h"
+#include "cli/judge_step/passes.h"
 
 #include <jansson.h>
 #include <math.h>
@@ -61,24 +61,24 @@ static void print_line(const struct hc_step_verdict *v, const struct hc_step_ver
            v->judgement == HC_STEP_NOT_JUDGED ? "-" : words[v->judgement], ratio);
 }
 
-static void print_table(const struct hc_step_court *court, bool all)
+static void print_table(const struct hc_step_session *session, bool all)
 {
     bool done[4096] = {false};
     printf("%-8s %-20s %-23s %-9s %-6s %8s\n", "stage", "module", "what (the worst of it)",
            "format", "", "of bound");
-    for (int i = 0; i < court->count; i++) {
-        struct hc_step_verdict sum = court->verdicts[i];
-        const struct hc_step_verdict *worst = &court->verdicts[i];
+    for (int i = 0; i < session->count; i++) {
+        struct hc_step_verdict sum = session->verdicts[i];
+        const struct hc_step_verdict *worst = &session->verdicts[i];
         int members = 0;
         if (i < 4096 && done[i])
             continue;
-        for (int k = i; k < court->count; k++)
-            if (k == i || (!all && same_line(&court->verdicts[i], &court->verdicts[k]))) {
+        for (int k = i; k < session->count; k++)
+            if (k == i || (!all && same_line(&session->verdicts[i], &session->verdicts[k]))) {
                 members++;
                 if (k < 4096)
                     done[k] = true;
-                if (outranks(&court->verdicts[k], worst))
-                    worst = &court->verdicts[k];
+                if (outranks(&session->verdicts[k], worst))
+                    worst = &session->verdicts[k];
             }
         if (worst->judgement == HC_STEP_WRONG || members == 1)
             (void)snprintf(sum.where, sizeof sum.where, "%s", worst->where);
@@ -88,11 +88,11 @@ static void print_table(const struct hc_step_court *court, bool all)
     }
 }
 
-static const struct hc_step_verdict *first_wrong(const struct hc_step_court *court)
+static const struct hc_step_verdict *first_wrong(const struct hc_step_session *session)
 {
-    for (int i = 0; i < court->count; i++)
-        if (court->verdicts[i].judgement == HC_STEP_WRONG)
-            return &court->verdicts[i];
+    for (int i = 0; i < session->count; i++)
+        if (session->verdicts[i].judgement == HC_STEP_WRONG)
+            return &session->verdicts[i];
     return NULL;
 }
 
@@ -122,14 +122,14 @@ static void print_first(const struct hc_step_verdict *v)
         v->note[0] ? " What is wrong: " : "", v->note, v->note[0] ? "." : "", element);
 }
 
-static void print_sums(const struct hc_step_court *court)
+static void print_sums(const struct hc_step_session *session)
 {
     int counts[3] = {0};
     int64_t elements = 0;
     int64_t checked = 0;
     const char *why = NULL;
-    for (int i = 0; i < court->count; i++) {
-        const struct hc_step_verdict *v = &court->verdicts[i];
+    for (int i = 0; i < session->count; i++) {
+        const struct hc_step_verdict *v = &session->verdicts[i];
         counts[v->judgement]++;
         elements += v->elements;
         checked += v->checked;
@@ -144,8 +144,8 @@ static void print_sums(const struct hc_step_court *court)
     if (why)
         say("The first that is not judged: %s.", why);
     int notes = 0;
-    for (int i = 0; i < court->count; i++) {
-        const struct hc_step_verdict *v = &court->verdicts[i];
+    for (int i = 0; i < session->count; i++) {
+        const struct hc_step_verdict *v = &session->verdicts[i];
         if (v->judgement != HC_STEP_RIGHT || !v->note[0])
             continue;
         if (notes++ == 0)
@@ -155,26 +155,27 @@ static void print_sums(const struct hc_step_court *court)
         say("There are %d such notes; --json has them all.", notes);
 }
 
-int hc_step_tell(const struct hc_step_court *court, const char *path, bool all, const char *json)
+int hc_step_print(const struct hc_step_session *session, const char *path, bool all,
+                  const char *json)
 {
-    const struct hc_step *step = court->step;
+    const struct hc_step *step = session->step;
     const char *producer = hc_tensor_file_metadata(&step->file, "producer");
-    const struct hc_step_verdict *wrong = first_wrong(court);
+    const struct hc_step_verdict *wrong = first_wrong(session);
     char line[512];
     (void)snprintf(line, sizeof line, "%s: a step of %s, %lld images, by %s", path,
                    step->plan.network->name, (long long)step->images,
                    producer ? producer : "nobody who says so");
     hc_text_line(stdout, line);
     (void)puts("\n");
-    print_table(court, all);
-    print_sums(court);
+    print_table(session, all);
+    print_sums(session);
     putchar('\n');
     if (wrong)
         print_first(wrong);
     else
         say("The step is right, as far as it is judged.");
     if (json) {
-        json_t *document = hc_step_document(court, path);
+        json_t *document = hc_step_document(session, path);
         enum hc_status status = hc_json_write(json, document);
         json_decref(document);
         if (status != HC_OK)
@@ -183,12 +184,12 @@ int hc_step_tell(const struct hc_step_court *court, const char *path, bool all, 
     return wrong ? HC_CLAIM_FAILED : HC_AS_CLAIMED;
 }
 
-struct json_t *hc_step_document(const struct hc_step_court *court, const char *path)
+struct json_t *hc_step_document(const struct hc_step_session *session, const char *path)
 {
     json_t *claims = json_array();
-    const struct hc_step_verdict *wrong = first_wrong(court);
-    for (int i = 0; i < court->count; i++) {
-        const struct hc_step_verdict *v = &court->verdicts[i];
+    const struct hc_step_verdict *wrong = first_wrong(session);
+    for (int i = 0; i < session->count; i++) {
+        const struct hc_step_verdict *v = &session->verdicts[i];
         json_t *row = json_pack(
             "{ss ss ss ss ss sI sI sI sI so so so so so so}", "stage", v->stage, "where", v->where,
             "what", v->what, "verdict", words[v->judgement], "format", v->format, "elements",
@@ -200,6 +201,6 @@ struct json_t *hc_step_document(const struct hc_step_court *court, const char *p
     }
     return json_pack("{so ss so so}", "file", hc_json_text(path), "verdict",
                      wrong ? "WRONG" : "right", "first",
-                     wrong ? json_integer((json_int_t)(wrong - court->verdicts)) : json_null(),
+                     wrong ? json_integer((json_int_t)(wrong - session->verdicts)) : json_null(),
                      "claims", claims);
 }
