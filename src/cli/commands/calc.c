@@ -5,7 +5,7 @@
 #include "cli/calc/calc.h"
 #include "cli/calc/input.h"
 #include "cli/calc/number.h"
-#include "cli/choose.h"
+#include "cli/backend_options.h"
 #include "cli/command.h"
 #include "cli/stop.h"
 #include "op/output.h"

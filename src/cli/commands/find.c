@@ -11,7 +11,7 @@
 #include "cases/reports.h"
 #include "check/record/json.h"
 #include "cli/command.h"
-#include "cli/plugin_option.h"
+#include "cli/backend_options.h"
 #include "cli/search.h"
 
 #include "op/typed.h"

@@ -1,4 +1,4 @@
-#include "cli/manual/complete.h"
+#include "cli/manual/manual.h"
 
 #include <ctype.h>
 #include <jansson.h>
@@ -11,7 +11,6 @@
 #include "cases/registry.h"
 #include "check/timing.h"
 #include "cli/command.h"
-#include "cli/help.h"
 #include "cli/lists.h"
 #include "hc_benches_list.h"
 #include "num/format.h"

@@ -17,7 +17,7 @@
 #include "check/record/facts.h"
 #include "check/record/invocation.h"
 #include "check/selftest/fault.h"
-#include "cli/choose.h"
+#include "cli/backend_options.h"
 #include "cli/command.h"
 #include "cli/ranks/ranks.h"
 #include "cli/run/outside.h"

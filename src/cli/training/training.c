@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "cli/choose.h"
+#include "cli/backend_options.h"
 #include "cli/ranks/ranks.h"
 #include "cli/run/outside.h"
 #include "op/digest.h"

@@ -1,15 +1,20 @@
-/* Scale rules as rows, and where they differ. The second table is made by running the rules'
-   independent statements over directed amaxes. */
+/* Rules that others have made, as rows: for scales, and where these differ; of matrix units; and of
+   wrappers of data parallel training. */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
 
+#include "cases/fixture/amaxes.h"
 #include "check/record/json.h"
 #include "cli/lists.h"
 #include "cli/scale/answer.h"
-#include "cases/fixture/amaxes.h"
 #include "num/bits.h"
 #include "reference_scale.h"
+#include "train/parallel/wrapper.h"
+#include "unit/unit.h"
+
+/* Scale rules as rows, and where they differ. The second table is made by running the rules'
+   independent statements over directed amaxes. */
 
 static void put(json_t *o, const char *key, const char *text)
 {
@@ -140,7 +145,7 @@ static enum hc_scale_rule base_of(enum hc_scale_rule rule)
     return bases[hc_scale_rules[rule].kind];
 }
 
-static void put_number(json_t *o, const char *key, const char *format, double x, bool has)
+static void put_text_of(json_t *o, const char *key, const char *format, double x, bool has)
 {
     char text[40];
     (void)snprintf(text, sizeof text, format, x);
@@ -163,9 +168,9 @@ static void add_difference(json_t *rows, enum hc_scale_rule rule, enum hc_format
     (void)json_object_set_new(o, "other scale", json_integer(d.scales));
     (void)json_object_set_new(o, "other elements", json_integer(d.elements));
     put(o, "first amax", has ? witness : NULL);
-    put_number(o, "want", "%a", d.want, has);
-    put_number(o, "got", "%a", d.got, has);
-    put_number(o, "worst loss", "%.1f %%", 100 * d.loss, true);
+    put_text_of(o, "want", "%a", d.want, has);
+    put_text_of(o, "got", "%a", d.got, has);
+    put_text_of(o, "worst loss", "%.1f %%", 100 * d.loss, true);
 }
 
 /* Amaxes whose scale in ue4m3, under this tensor's, lies about the tie behind a power of two, where
@@ -197,5 +202,137 @@ void hc_list_scale_differences(json_t *rows)
                 add_difference(rows, rule, codes_of[c], amaxes,
                                levels ? add_ties(rule, codes_of[c], amaxes, count) : count);
         }
+    }
+}
+
+/* Matrix units as rows. */
+
+/* A column that is empty where the unit's rule does not read it. */
+static void put_number(json_t *o, const char *key, bool has, int number)
+{
+    (void)json_object_set_new(o, key, has ? json_integer(number) : json_null());
+}
+
+static bool aligns(const struct hc_unit *u)
+{
+    return u->rule == HC_UNIT_FUSED || u->rule == HC_UNIT_GROUPED || u->rule == HC_UNIT_FLOORED ||
+           u->rule == HC_UNIT_FLOORED_HALVES;
+}
+
+static json_t *description(const struct hc_unit *u)
+{
+    static const char *const inputs[] = {
+        [HC_INPUTS_KEPT] = "kept",
+        [HC_INPUTS_SIGNED_ZERO] = "zeros of their sign",
+        [HC_INPUTS_POSITIVE_ZERO] = "+0",
+    };
+    static const char *const underflow[] = {
+        [HC_UNDERFLOW_GRADUAL] = "gradual",
+        [HC_UNDERFLOW_FLUSHED_AFTER] = "flushed after rounding",
+        [HC_UNDERFLOW_FLUSHED_UNBOUNDED] = "flushed after rounding with unbounded exponent",
+    };
+    static const char *const nans[] = {
+        [HC_NANS_CANONICAL] = "one code",
+        [HC_NANS_ANY] = "any",
+        [HC_NANS_FIRST] = "the first operand's",
+    };
+    static const char *const zeros[] = {
+        [HC_ZERO_IGNORED] = "ignored",
+        [HC_ZERO_FIXED] = "fixed",
+        [HC_ZERO_OPERAND] = "of the operand",
+    };
+    json_t *o = json_object();
+    char nan[16];
+    (void)snprintf(nan, sizeof nan, "%0*x", hc_operands[u->d].bits / 4, u->nan);
+    put(o, "machine", u->title);
+    put(o, "instruction", u->instruction);
+    put(o, "a", hc_operands[u->a].name);
+    put(o, "b", hc_operands[u->b].name);
+    put(o, "c", hc_operands[u->c].name);
+    put(o, "d", hc_operands[u->d].name);
+    put(o, "scale", u->scale == HC_OPERAND_NONE ? NULL : hc_operands[u->scale].name);
+    put_number(o, "block", u->block > 0, u->block);
+    put_number(o, "group", u->group > 0, u->group);
+    put(o, "alignment", aligns(u) ? hc_unit_rounding_names[u->alignment] : NULL);
+    put_number(o, "floor fraction", u->floor_fraction > 0, u->floor_fraction);
+    put_number(o, "total fraction", u->total_fraction > 0, u->total_fraction);
+    put(o, "zero product", aligns(u) ? zeros[u->zero] : NULL);
+    put_number(o, "exponent of a zero C", aligns(u), u->zero_c_exponent);
+    put(o, "subnormal operands", inputs[u->inputs]);
+    put(o, "underflow", underflow[u->underflow]);
+    put(o, "NaN", nans[u->nans]);
+    put(o, "NaN code", nan);
+    put(o, "variant of", u->variant_of);
+    return o;
+}
+
+void hc_list_units(json_t *rows)
+{
+    int n;
+    const struct hc_unit *units = hc_units(&n);
+    for (int i = 0; i < n; i++) {
+        const struct hc_unit *u = &units[i];
+        json_t *o = json_object();
+        char operands[64];
+        (void)snprintf(operands, sizeof operands, "%s*%s+%s=%s", hc_operands[u->a].name,
+                       hc_operands[u->b].name, hc_operands[u->c].name, hc_operands[u->d].name);
+        put(o, "name", u->name);
+        put(o, "operands", operands);
+        put(o, "rule", hc_unit_rule_names[u->rule]);
+        put_number(o, "k", true, u->k);
+        put_number(o, "piece", true, u->piece);
+        put_number(o, "fraction bits", aligns(u), u->fraction);
+        put(o, "rounding", hc_unit_rounding_names[u->output]);
+        put_number(o, "bits of d", true, u->output_fraction);
+        put_number(o, "zero exponent", aligns(u) && u->zero != HC_ZERO_IGNORED, u->zero_exponent);
+        put(o, "certainty", hc_unit_certainty_names[u->certainty]);
+        put(o, "source", u->source);
+        (void)json_object_set_new(o, "description", description(u));
+        (void)json_array_append_new(rows, o);
+    }
+}
+
+/* Wrappers of data parallel training as rows. */
+
+static void put_buckets(json_t *o, const struct hc_wrapper *w)
+{
+    static const char *const units[] = {[HC_UNIT_ELEMENTS] = "elements", [HC_UNIT_BYTES] = "bytes"};
+    char text[128];
+    if (w->bucketing == HC_BUCKET_OF_FORMAT)
+        (void)snprintf(text, sizeof text, "one of each format");
+    else if (w->bucketing == HC_BUCKET_OF_LAYER)
+        (void)snprintf(text, sizeof text, "one of each layer and format");
+    else if (w->first_bucket == w->bucket)
+        (void)snprintf(text, sizeof text, "at %s %lld %s",
+                       w->bucketing == HC_BUCKET_AT_LEAST ? "least" : "most", (long long)w->bucket,
+                       units[w->unit]);
+    else
+        (void)snprintf(text, sizeof text, "at least %lld %s, then %lld", (long long)w->first_bucket,
+                       units[w->unit], (long long)w->bucket);
+    put(o, "buckets", text);
+}
+
+void hc_list_wrappers(json_t *rows)
+{
+    static const char *const divisions[] = {
+        [HC_DIVIDE_SPLIT] = "before by predivide, after by the rest",
+        [HC_DIVIDE_BEFORE] = "before",
+        [HC_DIVIDE_ROOT] = "before by about the root, after by the rest",
+        [HC_DIVIDE_ROOT_OF_FP16] = "before; in fp16 by about the root, after by the rest",
+    };
+    int n;
+    const struct hc_wrapper *wrappers = hc_wrappers(&n);
+    for (int i = 0; i < n; i++) {
+        const struct hc_wrapper *w = &wrappers[i];
+        json_t *o = json_object();
+        put(o, "name", w->name);
+        put_buckets(o, w);
+        put(o, "algorithm", hc_collective_names[w->algorithm]);
+        put(o, "sums in", hc_reduce_names[w->reduce]);
+        put(o, "divides", divisions[w->division]);
+        put(o, "title", w->title);
+        put(o, "source", w->source);
+        put(o, "defects", w->defects);
+        (void)json_array_append_new(rows, o);
     }
 }
