@@ -179,8 +179,10 @@ def in_gate(build):
             subprocess.run(line, shell=True, cwd=build, check=True)
             subprocess.run(link.replace(" -o halfcheck ", f" -o {program} {made} ", 1), shell=True,
                            cwd=build, check=True)
-            ended = subprocess.run([os.path.join(build, f"src.cli.gate.{test}")], cwd=folder,
-                                   env={**os.environ, "HC_TESTED": program}, check=False,
+            transcript = test.removesuffix("_test").removeprefix("gate_") + ".txt"
+            ended = subprocess.run([sys.executable, "-B", os.path.join(HERE, "tests/run.py"), program,
+                                    os.path.join(HERE, "tests/gate", transcript)], cwd=folder,
+                                   check=False,
                                    stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
                                    stderr=subprocess.DEVNULL)
             yield title, ended.returncode != 0

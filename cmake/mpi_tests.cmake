@@ -10,10 +10,10 @@ foreach(plugin other_mpi poor_mpi)
   target_link_libraries(${plugin} PRIVATE hc_op)
   target_include_directories(${plugin} PRIVATE ${CMAKE_BINARY_DIR}/floors/comm)
 endforeach()
-add_dependencies(src.comm.plugin_test other_mpi poor_mpi nothing)
-add_dependencies(src.comm.device_test nothing)
-target_compile_definitions(src.comm.device_test PRIVATE HC_NO_PLUGIN="$<TARGET_FILE:nothing>")
-target_compile_definitions(src.comm.plugin_test PRIVATE HC_NO_PLUGIN="$<TARGET_FILE:nothing>"
+add_dependencies(objects.src.comm.plugin_test other_mpi poor_mpi nothing)
+add_dependencies(objects.src.comm.device_test nothing)
+target_compile_definitions(objects.src.comm.device_test PRIVATE HC_NO_PLUGIN="$<TARGET_FILE:nothing>")
+target_compile_definitions(objects.src.comm.plugin_test PRIVATE HC_NO_PLUGIN="$<TARGET_FILE:nothing>"
                            HC_OTHER_MPI="$<TARGET_FILE:other_mpi>"
                            HC_POOR_MPI="$<TARGET_FILE:poor_mpi>")
 if(NOT TARGET halfcheck-mpi)

@@ -55,7 +55,7 @@ endif()
 # both then have the same streams and memory. Faults are planted in the plug-in's source by
 # src/comm/nccl/mutants, which compiles it anew.
 if(TARGET halfcheck-nccl)
-  target_compile_definitions(src.comm.device_test PRIVATE
+  target_compile_definitions(objects.src.comm.device_test PRIVATE
                              HC_REAL_NCCL="$<TARGET_FILE:halfcheck-nccl>")
   file(GLOB sources CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/kernels/cuda/standin/nccl/*.c)
   list(FILTER sources EXCLUDE REGEX "_test\\.c$")
@@ -69,15 +69,20 @@ if(TARGET halfcheck-nccl)
   target_link_libraries(standin_nccl PRIVATE hc_comm_headers_only)
   target_link_options(standin_nccl PRIVATE
                       -Wl,--version-script=${CMAKE_SOURCE_DIR}/src/comm/nccl/exports.map)
+  add_library(standin_nccl_calls OBJECT ${sources})
+  target_compile_options(standin_nccl_calls PRIVATE -Wno-missing-prototypes)
+  target_include_directories(standin_nccl_calls PRIVATE ${CMAKE_BINARY_DIR}/floors/kernels-own)
+  target_include_directories(standin_nccl_calls SYSTEM PRIVATE ${CUDA_INCLUDE} ${NCCL_INCLUDE})
+  target_link_libraries(standin_nccl_calls PRIVATE hc_cli)
   foreach(test src.comm.nccl.nccl_test kernels.cuda.standin.nccl.mistakes_test
                src.train.parallel.on_device_test)
-    target_sources(${test} PRIVATE ${sources})
-    target_include_directories(${test} SYSTEM PRIVATE ${CUDA_INCLUDE} ${NCCL_INCLUDE})
-    target_compile_definitions(${test} PRIVATE HC_NCCL_PLUGIN="${here}/nccl.so"
-                               HC_STANDIN="${here}")
+    target_sources(${test} PRIVATE $<TARGET_OBJECTS:standin_nccl_calls>)
     target_link_options(${test} PRIVATE
       -Wl,--dynamic-list=${CMAKE_SOURCE_DIR}/kernels/cuda/standin/nccl/exports.list)
-    add_dependencies(${test} standin_nccl standin)
+    target_include_directories(objects.${test} SYSTEM PRIVATE ${CUDA_INCLUDE} ${NCCL_INCLUDE})
+    target_compile_definitions(objects.${test} PRIVATE HC_NCCL_PLUGIN="${here}/nccl.so"
+                               HC_STANDIN="${here}")
+    add_dependencies(objects.${test} standin_nccl standin)
   endforeach()
   if(NOT CMAKE_C_FLAGS MATCHES "-fsanitize=|--coverage")
     set(floors ${CMAKE_BINARY_DIR}/floors)

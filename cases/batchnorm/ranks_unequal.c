@@ -1,5 +1,5 @@
 /* Ranks with batches of different sizes that share batch norm, by the trainer's own code
-   (train/net/norm_sync.h): the last batch of an epoch, or images of different sizes. Where all have
+   (train/net/norm_sync.c): the last batch of an epoch, or images of different sizes. Where all have
    as many rows, a mean over ranks of the ranks' means is right by chance.
 
    What is wanted is MPFR's value of bn_leaky_train and bn_leaky_bwd of the whole batch, within the
@@ -10,7 +10,7 @@
 #include "check/ranks.h"
 #include "op/descriptor.h"
 #include "reference.h"
-#include "train/net/norm_sync.h"
+#include "train/net/net_inner.h"
 
 static const struct hc_norm_shares ways[] = {
     {2, {2, 6}},

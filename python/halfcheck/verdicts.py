@@ -13,6 +13,7 @@ from . import arrays as _arrays
 from . import program as _program
 from . import safetensors
 from .formats import name_of
+from .names import resolved
 from .program import Error
 
 _MOST_DIMENSIONS = 4
@@ -79,6 +80,9 @@ def judge(op, inputs, output=None, outputs=None, layout="nchw", accumulator=None
     """
     if (output is None) == (outputs is None):
         raise TypeError("judge wants either output or outputs")
+    name = resolved(op)
+    op = name.op
+    params = {**name.fixed, **params}
     given = outputs if outputs is not None else [output]
     tensors = _by_slot(op, "in", inputs)
     for slot in _program.op_named(op)["slots"]:

@@ -24,7 +24,6 @@
 #include "train/run/metrics.h"
 #include "train/net/net.h"
 #include "train/net/parameter.h"
-#include "train/update/model.h"
 #include "train/update/recipe.h"
 #include "train/update/scaler.h"
 #include "train/update/schedule.h"

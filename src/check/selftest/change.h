@@ -1,5 +1,5 @@
-/* Faults that differ only in what they change and where: the row's `data` is one of the two structs
-   below, and its `wrong` is the function declared after it. */
+/* What the files of check/faults/ are made of: changes to some elements of a tensor, and the
+   columns of a row. */
 #ifndef HC_CHECK_SELFTEST_CHANGE_H
 #define HC_CHECK_SELFTEST_CHANGE_H
 
@@ -68,5 +68,37 @@ bool hc_is_set(const struct hc_tensor *flag);
 /* A copy of the tensor's bytes, which the caller frees. If there is no memory it ends the program:
    a fault runs in a process of its own. */
 void *hc_fault_copy(const struct hc_tensor *t);
+
+/* A row: where it is planted, its class, name and title, its ops and who must catch it (one of the
+   macros below), and what goes wrong. */
+#define EXACT(...) PLANTED(HC_PLACE_EXACT, __VA_ARGS__)
+#define HOST(...)  PLANTED(HC_PLACE_HOST, __VA_ARGS__)
+#define BOTH(...)  PLANTED(HC_PLACE_BOTH, __VA_ARGS__)
+#define PLANTED(place_, class, name_, title_, where, ...)                                          \
+    {                                                                                              \
+        .class_ = HC_FAULT_##class, .place = (place_), .name = (name_), .title = (title_), where,  \
+        __VA_ARGS__                                                                                \
+    }
+
+/* The op's own cases catch it; these and its bits; some of them; those of both ops; others. */
+#define OWN(op)        .ops = (op), .patterns = "op/" op "/*"
+#define OWN_BITS(op)   .ops = (op), .patterns = "op/" op "/* bits/" op "/*"
+#define AT(op, cases)  .ops = (op), .patterns = "op/" op "/" cases
+#define OWN_BOTH(a, b) .ops = a " " b, .patterns = "op/" a "/* op/" b "/*"
+#define ON(op, cases)  .ops = (op), .patterns = (cases)
+
+/* Some elements of an output, or of an input, are changed; or all of them. */
+#define OUT(where, number, what, slot)                                                             \
+    .outputs = &(const struct hc_change)                                                           \
+    {                                                                                              \
+        where, what, number, slot                                                                  \
+    }
+#define IN(where, number, what, slot)                                                              \
+    .inputs = &(const struct hc_change)                                                            \
+    {                                                                                              \
+        where, what, number, slot                                                                  \
+    }
+#define OUT_ALL(what, slot) OUT(hc_everywhere, 0, what, slot)
+#define IN_ALL(what, slot)  IN(hc_everywhere, 0, what, slot)
 
 #endif

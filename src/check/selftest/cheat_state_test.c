@@ -99,13 +99,13 @@ static const struct cheat cheats[] = {
 #endif
 };
 
-Test(cheat, fails_every_case_in_which_it_happens)
+Test(cheat_state, fails_every_case_in_which_it_happens)
 {
     for (size_t i = 0; i < sizeof cheats / sizeof cheats[0]; i++)
         run(&cheats[i], false, HC_STANDARD);
 }
 
-Test(cheat, fails_on_a_backend_with_memory_of_its_own)
+Test(cheat_state, fails_on_a_backend_with_memory_of_its_own)
 {
     for (size_t i = 0; i < sizeof cheats / sizeof cheats[0]; i++)
         run(&cheats[i], true, HC_QUICK);

@@ -140,13 +140,13 @@ static const struct cheat cheats[] = {
     {"writes behind its scratch", dirties_scratch, more_scratch, "wrote behind scratch"},
 };
 
-Test(cheat, fails_every_case_in_which_it_happens)
+Test(cheat_writes, fails_every_case_in_which_it_happens)
 {
     for (size_t i = 0; i < sizeof cheats / sizeof cheats[0]; i++)
         run(&cheats[i], false, HC_STANDARD);
 }
 
-Test(cheat, fails_on_a_backend_with_memory_of_its_own)
+Test(cheat_writes, fails_on_a_backend_with_memory_of_its_own)
 {
     for (size_t i = 0; i < sizeof cheats / sizeof cheats[0]; i++)
         run(&cheats[i], true, HC_QUICK);

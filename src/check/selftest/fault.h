@@ -62,16 +62,22 @@ extern const char *const hc_fault_places[HC_PLACES];
 struct hc_fault;
 struct hc_change; /* check/selftest/change.h */
 
-/* What a wrong kernel gets besides its queue and call: the sound kernel of the same op in the
-   backend that runs, and its fault. */
+/* What a wrong kernel gets besides its call: the sound kernel of the same op in the backend that
+   runs, its fault, and the queue. */
 struct hc_fault_site {
     hc_kernel *right;
     const struct hc_fault *fault;
+    struct hc_queue *queue;
 };
 
 /* A wrong kernel. Tensors lie in host memory. */
-typedef enum hc_status hc_wrong(const struct hc_fault_site *planted, struct hc_queue *queue,
-                                const struct hc_call *call);
+typedef enum hc_status hc_wrong(const struct hc_fault_site *site, const struct hc_call *call);
+
+/* Runs a call on the sound kernel. */
+static inline enum hc_status hc_right(const struct hc_fault_site *site, const struct hc_call *call)
+{
+    return site->right(site->queue, call);
+}
 
 struct hc_fault {
     const char *name;
@@ -82,11 +88,12 @@ struct hc_fault {
     enum hc_fault_place place;
     const char *backend; /* NULL; or the subject is the backend of that name, whatever `place` */
 
-    /* What goes wrong in these ops: one of the five, or none where `rebuild` is all. */
-    hc_wrong *wrong; /* a kernel that runs in the place of the sound one */
-    /* The sound kernel gets the call as this makes it. */
-    void (*change)(struct hc_call *call, double number);
-    double number;                   /* for rows that share one of these two, */
+    /* What goes wrong in these ops: one of the seven, or none where `rebuild` is all. */
+    hc_wrong *wrong;                           /* a kernel that runs in the sound one's place */
+    void (*after)(const struct hc_call *call); /* spoils what the sound kernel gave */
+    void (*change)(struct hc_call *call);      /* the sound kernel gets the call as this makes it */
+    void (*change_by)(struct hc_call *call, double number);
+    double number;                   /* for rows that share a function, */
     const void *data;                /* and what a number cannot say */
     const struct hc_change *inputs;  /* the sound kernel gets copies of inputs, so changed */
     const struct hc_change *outputs; /* the sound kernel's outputs are so changed */
@@ -100,10 +107,9 @@ struct hc_fault {
 };
 
 /* Runs a call as the fault has it. */
-enum hc_status hc_fault_run(const struct hc_fault_site *site, struct hc_queue *queue,
-                            const struct hc_call *call);
+enum hc_status hc_fault_run(const struct hc_fault_site *site, const struct hc_call *call);
 
-/* What a file of check/faults/ exports, as hc_faults_<file>. */
+/* What a file of check/faults/ exports, as hc_faults_<file>. Its rows stand in <file>.def. */
 struct hc_fault_table {
     const struct hc_fault *faults;
     int count;

@@ -1,3 +1,4 @@
+/* Draws the pictures of a page, one after the other. */
 #include "cli/picture/drawing.h"
 
 #include <math.h>
@@ -106,15 +107,18 @@ static enum hc_status draw(const struct hc_picture_kind *kind, struct hc_plot_va
     return status;
 }
 
-enum hc_status hc_picture_draw(const struct hc_picture_kind *kind, const struct hc_drawing *what,
-                               const char *folder, struct hc_page_picture *picture)
+/* Draws one of the records in `what`. HC_NO_MEMORY, HC_IO or HC_UNSUPPORTED, with a line. */
+static enum hc_status make(const struct hc_picture_kind *kind, const struct hc_drawing *what,
+                           const char *folder, struct hc_page_picture *picture)
 {
     char points[HC_MAX_PATH];
     size_t size[2];
     struct hc_drawing d = *what;
     enum hc_status status = HC_OK;
-    *picture = (struct hc_page_picture){
-        .id = kind->id, .question = kind->question, .command = kind->command};
+    *picture = (struct hc_page_picture){.id = kind->id, .question = kind->question};
+    (void)snprintf(picture->command, sizeof picture->command,
+                   "halfcheck report %s --out DIR (reports/%s)",
+                   kind->records ? kind->records : "RECORD", kind->script);
     (void)snprintf(points, sizeof points, "%s/points", folder);
     bool good = begin(&d, picture, points, size);
     if (good)
@@ -131,4 +135,87 @@ enum hc_status hc_picture_draw(const struct hc_picture_kind *kind, const struct 
     }
     (void)unlink(points);
     return status;
+}
+
+/* In the order of the page. */
+static const struct hc_picture_kind *const kinds[] = {
+    &hc_picture_headroom,      &hc_picture_answers,          &hc_picture_ulps,
+    &hc_picture_inputs,        &hc_picture_accuracy,         &hc_picture_loss,
+    &hc_picture_scale,         &hc_picture_weight_exponents, &hc_picture_output_exponents,
+    &hc_picture_losses,        &hc_picture_stalls,           &hc_picture_drift_layers,
+    &hc_picture_drift_sources, &hc_picture_baseline,
+};
+
+enum { KINDS = sizeof kinds / sizeof *kinds };
+
+/* The records but the one that is marked as the baseline. The first of two that are not marked is
+   the baseline, too, but is also shown. */
+static void part(struct hc_drawing *what, struct hc_page_record *shown,
+                 const struct hc_page_record *records, int count)
+{
+    *what = (struct hc_drawing){.records = shown};
+    for (int r = 0; r < count; r++)
+        if (records[r].baseline)
+            what->baseline = &records[r];
+        else
+            shown[what->count++] = records[r];
+    if (!what->baseline && count == 2)
+        what->baseline = &records[0];
+}
+
+/* A picture without data is not drawn, and says why. HC_NO_MEMORY, with an empty list;
+   HC_UNSUPPORTED if there is no gnuplot, HC_IO if it failed, and no picture could be drawn. */
+static enum hc_status draw_all(const struct hc_page_record *records, int count, const char *folder,
+                               struct hc_page_pictures *pictures)
+{
+    struct hc_drawing what;
+    bool drawn = false;
+    enum hc_status status = HC_OK;
+    struct hc_page_record *shown = calloc((size_t)count + 1, sizeof *shown);
+    struct hc_page_picture *list = calloc(KINDS, sizeof *list);
+    pictures->list = list;
+    if (list && shown)
+        part(&what, shown, records, count);
+    else
+        status = hc_fail(HC_NO_MEMORY, "no memory for the pictures");
+    for (int n = 0; list && n < KINDS && status != HC_NO_MEMORY; n++) {
+        enum hc_status one = make(kinds[n], &what, folder, &list[n]);
+        pictures->count++;
+        status = status == HC_OK ? one : status;
+        drawn |= list[n].svg != NULL;
+    }
+    free(shown);
+    return drawn ? HC_OK : status;
+}
+
+void hc_page_draw(const struct hc_page_record *records, int count, const char *folder,
+                  struct hc_page_pictures *pictures)
+{
+    *pictures = (struct hc_page_pictures){0};
+    if (draw_all(records, count, folder, pictures) != HC_OK)
+        (void)snprintf(pictures->why_not, HC_WHY_NOT, "%s", hc_message());
+    int shown = count;
+    while (shown > 0 && records[shown - 1].baseline)
+        shown--;
+    if (!pictures->why_not[0])
+        pictures->cases = hc_picture_draw_cases(records, shown, folder, pictures->why_not);
+}
+
+void hc_page_free_pictures(struct hc_page_pictures *pictures)
+{
+    for (int i = 0; i < pictures->count; i++) {
+        const struct hc_page_picture *one = &pictures->list[i];
+        free(one->answer);
+        free(one->alt);
+        free(one->svg);
+        free(one->data);
+        free(one->why_not);
+    }
+    free(pictures->list);
+    for (struct hc_drawn *drawn = pictures->cases, *next; drawn; drawn = next) {
+        next = drawn->next;
+        free(drawn->where);
+        free(drawn->svg);
+        free(drawn);
+    }
 }

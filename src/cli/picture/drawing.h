@@ -5,7 +5,7 @@
 #include <stdbool.h>
 #include <stdio.h>
 
-#include "cli/report/page_picture.h"
+#include "cli/picture/pictures.h"
 #include "cli/report/plot.h"
 
 struct hc_drawing {
@@ -26,29 +26,18 @@ struct hc_picture_kind {
     const char *id;
     const char *question;
     const char *script;
-    const char *command;
+    const char *records; /* in the command that draws it; NULL: RECORD */
     void (*make)(struct hc_drawing *drawing);
 };
 
-extern const struct hc_picture_kind hc_picture_headroom;
-extern const struct hc_picture_kind hc_picture_answers;
-extern const struct hc_picture_kind hc_picture_ulps;
-extern const struct hc_picture_kind hc_picture_inputs;
-extern const struct hc_picture_kind hc_picture_accuracy;
-extern const struct hc_picture_kind hc_picture_loss;
-extern const struct hc_picture_kind hc_picture_baseline;
-extern const struct hc_picture_kind hc_picture_drift_sources;
-extern const struct hc_picture_kind hc_picture_drift_layers;
-extern const struct hc_picture_kind hc_picture_stalls;
-extern const struct hc_picture_kind hc_picture_losses;
-extern const struct hc_picture_kind hc_picture_output_exponents;
-extern const struct hc_picture_kind hc_picture_weight_exponents;
-extern const struct hc_picture_kind hc_picture_scale;
+extern const struct hc_picture_kind hc_picture_headroom, hc_picture_answers, hc_picture_ulps,
+    hc_picture_inputs, hc_picture_accuracy, hc_picture_loss, hc_picture_scale,
+    hc_picture_weight_exponents, hc_picture_output_exponents, hc_picture_losses, hc_picture_stalls,
+    hc_picture_drift_layers, hc_picture_drift_sources, hc_picture_baseline;
 
-/* Draws one of the records in `what`. HC_NO_MEMORY, HC_IO or HC_UNSUPPORTED as
-   hc_page_pictures_draw, with a line. */
-enum hc_status hc_picture_draw(const struct hc_picture_kind *kind, const struct hc_drawing *what,
-                               const char *folder, struct hc_page_picture *picture);
+/* The pictures of the cases, for struct hc_page_pictures; and why none can be drawn. */
+struct hc_drawn *hc_picture_draw_cases(const struct hc_page_record *records, int count,
+                                       const char *folder, char why_not[HC_WHY_NOT]);
 
 /* A text of a record as one field of the data, or in an answer: no tabs and no newlines. */
 void hc_drawing_text(FILE *out, const char *text);

@@ -181,7 +181,6 @@ const struct hc_picture_kind hc_picture_weight_exponents = {
     .id = "weight-gradients",
     .question = "Do the gradients of weights fit into half's window?",
     .script = "frames.gp",
-    .command = "halfcheck report RECORD --out DIR (reports/frames.gp)",
     .make = make_weights,
 };
 
@@ -189,6 +188,5 @@ const struct hc_picture_kind hc_picture_output_exponents = {
     .id = "output-gradients",
     .question = "Do the gradients of layers' outputs fit into half's window?",
     .script = "frames.gp",
-    .command = "halfcheck report RECORD --out DIR (reports/frames.gp)",
     .make = make_outputs,
 };

@@ -38,10 +38,6 @@ struct hc_families {
     struct hc_family_cell *cell; /* [family * series.count + series] */
 };
 
-/* The length of the family's name in a case's name: eps of eps/claim, op/conv2d of
-   op/conv2d/fp16/... */
-int hc_family_length(const char *name);
-
 /* The backend's name, after the record's if there are several; "once" for what runs on none. */
 const char *hc_series_name(char text[512], const struct hc_drawing *drawing, int record,
                            const char *backend);

@@ -3,10 +3,17 @@
 #ifndef HC_CLI_PICTURE_RUNS_H
 #define HC_CLI_PICTURE_RUNS_H
 
-#include "cli/picture/csv.h"
 #include "cli/picture/drawing.h"
 
 enum { HC_RUN_PATH = 4096 };
+
+/* A file of numbers with commas between, and a line of names first, as training writes it. */
+struct hc_csv {
+    char *names; /* the first line, cut at its commas */
+    int columns;
+    int rows;
+    double *value; /* [row * columns + column]; NaN where there is no number */
+};
 
 struct hc_picture_run {
     char recipe[256];
@@ -28,8 +35,17 @@ struct hc_picture_runs {
 bool hc_picture_runs_find(struct hc_picture_runs *runs, struct hc_drawing *drawing);
 void hc_picture_runs_free(struct hc_picture_runs *runs);
 
-/* Reads a file of the run's folder. */
+/* Reads a file of the run's folder, at most a million rows. Returns false, with nothing to free, if
+   it cannot be read or has no names. */
 bool hc_picture_run_read(const struct hc_picture_run *run, const char *name, struct hc_csv *csv);
+
+/* The number of a column; -1: there is none. */
+int hc_csv_column(const struct hc_csv *csv, const char *name);
+
+/* NaN for column -1. */
+double hc_csv_at(const struct hc_csv *csv, int row, int column);
+
+void hc_csv_free(struct hc_csv *csv);
 
 /* The first run of the recipe that the others of the run's record are compared with: fp32, or the
    first. */

@@ -178,6 +178,5 @@ const struct hc_picture_kind hc_picture_stalls = {
     .id = "stalls",
     .question = "Which updates stall?",
     .script = "frames.gp",
-    .command = "halfcheck report RECORD --out DIR (reports/frames.gp)",
     .make = make,
 };

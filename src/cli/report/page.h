@@ -1,12 +1,19 @@
-/* The page of `halfcheck report`. */
+/* The page of `halfcheck report`: what a record says becomes the data that reports/page.html, or
+   reports/page.markdown, is filled in with (cli/report/template.h). */
 #ifndef HC_CLI_REPORT_PAGE_H
 #define HC_CLI_REPORT_PAGE_H
 
 #include <stdbool.h>
 #include <stdio.h>
 
-#include "cli/report/page_baseline.h"
-#include "cli/report/page_draw.h"
+#include "cli/gate/gate.h"
+#include "cli/picture/pictures.h"
+
+/* A comparison with a baseline that was made. */
+struct hc_page_baseline {
+    const char *path; /* of the baseline */
+    const struct hc_gate *gate;
+};
 
 /* What the page shows. */
 struct hc_page {

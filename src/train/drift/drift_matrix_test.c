@@ -2,7 +2,7 @@
    hold. */
 #include <criterion/criterion.h>
 
-#include "train/drift/drift_matrix.h"
+#include "train/drift/drift_rounding.h"
 #include "train/net/device.h"
 
 static struct hc_device device;

@@ -3,7 +3,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "train/drift/drift_matrix.h"
+#include "train/drift/drift_rounding.h"
 
 /* One row of a block. */
 static void add(struct hc_operand_sums *s, const struct hc_tensor *x, const struct hc_tensor *codes,

@@ -6,6 +6,7 @@
 #ifndef HC_TRAIN_DRIFT_DRIFT_ROUNDING_H
 #define HC_TRAIN_DRIFT_DRIFT_ROUNDING_H
 
+#include "op/call.h"
 #include "train/drift/drift.h"
 #include "train/update/update.h"
 
@@ -58,5 +59,18 @@ enum hc_status hc_carried_out(struct hc_rounder *rounder, enum hc_format format,
 
 /* A buffer of at least so many bytes, kept for the next call; NULL: no memory. */
 void *hc_rounder_buffer(struct hc_rounder *rounder, int which, size_t bytes);
+
+/* im2col and col2im (op/quant.h) in fp64, in which no backend has them. Tensors lie in host memory.
+   */
+
+/* The numbers of codes: a code times its scale, which fp64 holds, and times its second factor. */
+void hc_matrix_decode(const struct hc_call *quantize, double *to);
+
+/* What is quantised, before it is: x or its transpose, and where the call says so 16 neighbours
+   each times the signs and Hadamard's matrix. */
+void hc_matrix_take(const struct hc_call *quantize, double *to);
+
+void hc_matrix_gather(const struct hc_call *im2col);
+void hc_matrix_scatter(const struct hc_call *col2im);
 
 #endif

@@ -4,7 +4,102 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "train/update/model.h"
+#include "comm/comm.h"
+#include "train/parallel/reduction.h"
+#include "train/update/update.h"
+
+int hc_drift_shards(int ranks, const struct hc_recipe *recipe)
+{
+    return ranks > 0 && recipe->shards > 0 ? recipe->shards : ranks > 0 ? ranks : 1;
+}
+
+static struct hc_tensor tensor_of(const struct hc_gradient *g)
+{
+    return hc_tensor1(g->format, g->count, g->data);
+}
+
+static size_t padded(const struct hc_gradient *g)
+{
+    struct hc_tensor t = tensor_of(g);
+    return (hc_tensor_bytes(&t) + 63) / 64 * 64;
+}
+
+enum hc_status hc_drift_shards_open(struct hc_drift_shards *s, struct hc_device *device, int ranks,
+                                    const struct hc_recipe *recipe,
+                                    const struct hc_gradient *gradients, int parameters)
+{
+    size_t bytes = 0;
+    *s = (struct hc_drift_shards){.ranks = ranks,
+                                  .shards = hc_drift_shards(ranks, recipe),
+                                  .parameters = parameters,
+                                  .recipe = recipe,
+                                  .device = device};
+    int n = s->shards * parameters;
+    for (int p = 0; p < parameters; p++)
+        bytes += (size_t)s->shards * padded(&gradients[p]);
+    s->gradient = calloc((size_t)n + 1, sizeof *s->gradient);
+    s->memory = aligned_alloc(64, bytes + 64);
+    if (!s->gradient || !s->memory)
+        return hc_fail(HC_NO_MEMORY, "no memory for the gradients of %d shards", s->shards);
+    unsigned char *at = s->memory;
+    for (int i = 0; i < n; i++) {
+        s->gradient[i] = gradients[i % parameters];
+        s->gradient[i].data = at;
+        at += padded(&s->gradient[i]);
+    }
+    return HC_OK;
+}
+
+void hc_drift_shards_close(struct hc_drift_shards *s)
+{
+    free(s->gradient);
+    free(s->memory);
+}
+
+enum hc_status hc_drift_shards_take(struct hc_drift_shards *s, int shard, double *g)
+{
+    enum hc_status status = HC_OK;
+    const struct hc_gradient *own = s->gradient + (ptrdiff_t)shard * s->parameters;
+    for (int p = 0; p < s->parameters && status == HC_OK; p++) {
+        struct hc_tensor from = hc_tensor1(HC_FP64, own[p].count, g);
+        if (own[p].count > 0)
+            status = hc_device_cast(s->device, from, tensor_of(&own[p]));
+        g += own[p].count;
+    }
+    return status;
+}
+
+/* What one rank does. */
+static enum hc_status reduce(struct hc_comm *comm, void *context)
+{
+    const struct hc_drift_shards *s = context;
+    struct hc_reduction *reduction;
+    int own = s->shards / comm->size;
+    const struct hc_gradient *first = s->gradient + (ptrdiff_t)comm->rank * own * s->parameters;
+    enum hc_status status =
+        hc_reduction_open(&reduction, s->recipe, comm, s->shards, first, s->parameters);
+    if (status != HC_OK)
+        return status;
+    for (int i = 0; i < own; i++)
+        hc_reduction_add(reduction, first + (ptrdiff_t)i * s->parameters);
+    status = hc_reduction_finish(reduction, first, NULL);
+    hc_reduction_close(reduction);
+    return status;
+}
+
+/* All ranks have the same average; rank 0's is taken. */
+enum hc_status hc_drift_shards_average(struct hc_drift_shards *s, double *g)
+{
+    enum hc_status status = hc_comm_threads(s->ranks, reduce, s);
+    for (int p = 0; p < s->parameters && status == HC_OK; p++) {
+        const struct hc_gradient *average = &s->gradient[p];
+        struct hc_tensor to = hc_tensor1(HC_FP64, average->count, g);
+        if (average->count > 0)
+            status = hc_device_cast(s->device, tensor_of(average), to);
+        g += average->count;
+    }
+    return status;
+}
 
 enum hc_status hc_drift_run_open(struct hc_drift_run *s, const struct hc_drift_options *o,
                                  struct hc_queue *queue, const struct hc_recipe *recipe)
@@ -142,4 +237,139 @@ enum hc_status hc_drift_run_update(struct hc_drift_run *s, double lr)
     if (status == HC_OK && s->rounds && adam)
         status = store(s, HC_STATE_V, HC_SOURCE_STATE);
     return status == HC_OK && s->rounds ? store(s, HC_STATE_MASTER, HC_SOURCE_MASTER) : status;
+}
+
+/* A step's batch through the network and back, shard by shard. */
+
+/* The format in which the network computes with parameter p, or quantises it. */
+static enum hc_format seen_as(const struct hc_drift_run *s, int p)
+{
+    const struct hc_plan *plan = hc_net_plan(s->net);
+    const struct hc_rounding *r = &s->rounder.rounding;
+    for (int l = 0; l < plan->layers; l++)
+        if (plan->layer[l].kind == HC_LAYER_CONV && plan->layer[l].in > 0 &&
+            p == plan->layer[l].parameter + HC_CONV_FILTER)
+            return r->coding.filter;
+    return s->rounder.parameters[p]->role == HC_ROLE_NORM ? r->format[HC_SOURCE_NORM][1]
+                                                          : r->format[HC_SOURCE_WEIGHTS][0];
+}
+
+/* Replaces the weights by what the network computes with: rounded to its format through fp32, as
+   from a master copy. The unrounded weights stay in s->before. */
+static enum hc_status round_weights(struct hc_drift_run *s)
+{
+    double *w = s->g;
+    enum hc_status status = hc_drift_run_get(s, HC_STATE_MASTER, s->before);
+    memcpy(w, s->before, (size_t)s->weights * sizeof *w);
+    for (int p = 0; p < hc_update_parameters(s->update) && status == HC_OK; p++) {
+        int64_t n = hc_parameter_count(s->rounder.parameters[p]);
+        enum hc_format format = seen_as(s, p);
+        if (format > HC_FP32)
+            status = hc_rounded(&s->rounder, HC_FP32, w, n);
+        if (status == HC_OK)
+            status = hc_rounded(&s->rounder, format, w, n);
+        w += n;
+    }
+    return status == HC_OK ? hc_drift_run_set(s, HC_STATE_MODEL, s->g) : status;
+}
+
+/* One shard, or a batch in one piece: gives s->g, still scaled, as it is stored in `left`. */
+static enum hc_status pass_shard(struct hc_drift_run *s, const float *images, const int32_t *labels,
+                                 const struct hc_tensor *factor, const enum hc_format left[2],
+                                 float *loss)
+{
+    int right;
+    s->rounder.backward = false;
+    if (hc_net_quant(s->net))
+        hc_quant_step(hc_net_quant(s->net), 0, s->passes++);
+    enum hc_status status = hc_net_train(s->net, images, labels, factor, loss, &right);
+    if (status == HC_OK)
+        status = hc_drift_run_get(s, HC_STATE_GRADIENT, s->g);
+    return status == HC_OK && s->rounds ? hc_drift_run_round(s, left, s->g) : status;
+}
+
+/* Who averages: the recipe of the training, or the one whose rounding is put into it. */
+static struct hc_recipe averaging_recipe(const struct hc_drift_run *s, bool rounded)
+{
+    struct hc_recipe r = *hc_update_recipe(s->update);
+    const struct hc_averaging *a = &s->rounder.rounding.average;
+    if (rounded) {
+        r.wrapper = a->wrapper;
+        r.algorithm = a->algorithm;
+        r.reduce = a->reduce;
+        r.bucket = a->bucket;
+        r.predivide = a->predivide;
+    }
+    return r;
+}
+
+/* What a shard contributes. Where the average's rounding is put in, gradients come in the format of
+   its sums, into which the wrapper would round them first. */
+static struct hc_gradient contribution(const struct hc_drift_run *s, int p, bool rounded,
+                                       const struct hc_recipe *by)
+{
+    const struct hc_parameter *parameter = s->rounder.parameters[p];
+    const struct hc_rounding *r = &s->rounder.rounding;
+    int norm = parameter->role == HC_ROLE_NORM;
+    enum hc_format own = hc_update_tensor(s->update, HC_STATE_GRADIENT, p).format;
+    return (struct hc_gradient){.format = rounded ? r->format[HC_SOURCE_REDUCTION][norm] : own,
+                                .held = rounded ? r->average.held[norm] : hc_wrapper_held(by, own),
+                                .count = hc_parameter_count(parameter),
+                                .layer = parameter->layer};
+}
+
+/* Shard by shard; the average becomes s->g, and the training's gradient if it rounds by itself. */
+static enum hc_status pass_shards(struct hc_drift_run *s, const float *images,
+                                  const int32_t *labels, const struct hc_tensor *factor,
+                                  const enum hc_format left[2], float *loss)
+{
+    struct hc_drift_shards shards = {0};
+    int n = hc_update_parameters(s->update);
+    bool rounded = s->rounds && s->rounder.rounding.format[HC_SOURCE_REDUCTION][0] != HC_FP64;
+    struct hc_recipe by = averaging_recipe(s, rounded);
+    struct hc_gradient *gradients = calloc((size_t)n + 1, sizeof *gradients);
+    double sum = 0;
+    if (!gradients)
+        return hc_fail(HC_NO_MEMORY, "no memory for drift");
+    for (int p = 0; p < n; p++)
+        gradients[p] = contribution(s, p, rounded, &by);
+    enum hc_status status = hc_drift_shards_open(&shards, &s->device, s->ranks, &by, gradients, n);
+    for (int i = 0; i < s->shards && status == HC_OK; i++) {
+        int64_t first = (int64_t)i * s->images;
+        status = pass_shard(s, images + first * HC_IMAGE_BYTES, labels + first, factor, left, loss);
+        if (status == HC_OK)
+            status = hc_drift_shards_take(&shards, i, s->g);
+        if (status == HC_OK)
+            sum += (double)*loss;
+        for (int64_t k = 0; s->sizes && k < s->weights; k++)
+            s->sizes[k] = (i > 0 ? s->sizes[k] : 0) + fabs(s->g[k]) / (by.sum_loss ? 1 : s->shards);
+    }
+    if (status == HC_OK)
+        status = hc_drift_shards_average(&shards, s->g);
+    if (status == HC_OK)
+        status = s->rounds ? hc_drift_run_round(s, left, s->g)
+                           : hc_drift_run_set(s, HC_STATE_GRADIENT, s->g);
+    *loss = (float)(by.sum_loss ? sum : sum / s->shards);
+    hc_drift_shards_close(&shards);
+    free(gradients);
+    return status;
+}
+
+enum hc_status hc_drift_run_pass(struct hc_drift_run *s, int step, const float *images,
+                                 const int32_t *labels, float scale, float *loss)
+{
+    struct hc_tensor factor = hc_tensor1(HC_FP32, 1, &scale);
+    const struct hc_rounding *r = &s->rounder.rounding;
+    enum hc_format seen[2] = {r->format[HC_SOURCE_WEIGHTS][0], r->format[HC_SOURCE_NORM][1]};
+    enum hc_format left[2] = {r->format[HC_SOURCE_WEIGHT_GRADIENTS][0], seen[1]};
+    bool rounds = s->rounds && (seen[0] != HC_FP64 || seen[1] != HC_FP64);
+    enum hc_status status = HC_OK;
+    s->passes = (int64_t)step * s->shards;
+    if (rounds)
+        status = round_weights(s);
+    if (status == HC_OK)
+        status = (s->shards > 1 ? pass_shards : pass_shard)(s, images, labels, &factor, left, loss);
+    for (int64_t i = 0; i < s->weights && scale != 1; i++)
+        s->g[i] /= (double)scale;
+    return status == HC_OK && rounds ? hc_drift_run_set(s, HC_STATE_MODEL, s->before) : status;
 }

@@ -102,7 +102,7 @@ struct hc_net_numerics {
     int64_t amax_history;                /* for it; 0: its own */
 };
 
-/* From hc_net_prepare on, batch norm is over the batches of all ranks (norm_sync.h), each of which
+/* From hc_net_prepare on, batch norm is over the batches of all ranks (norm_sync.c), each of which
    trains a net of the same network; then training passes are collective, and wait. Before it. NULL,
    as it is at first: over the net's own batch. */
 void hc_net_share(struct hc_net *net, struct hc_comm *comm);

@@ -1,4 +1,4 @@
-#include "train/net/norm_sync.h"
+#include "train/net/net_inner.h"
 
 #include <assert.h>
 #include <stdlib.h>

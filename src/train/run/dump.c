@@ -10,8 +10,7 @@
 #include <string.h>
 
 #include "op/output.h"
-#include "train/run/state_fields.h"
-#include "train/run/state_tensors.h"
+#include "train/run/state.h"
 #include "train/run/trainer_inner.h"
 #include "train/update/recipe_fields.h"
 

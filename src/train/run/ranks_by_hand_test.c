@@ -4,10 +4,10 @@
 
 #include "tensor_file/tensor_file.h"
 #include "train/data/loader.h"
-#include "train/run/state_tensors.h"
+#include "train/run/state.h"
 #include "train/run/tensor_list.h"
 #include "train/run/testing.h"
-#include "train/update/model.h"
+#include "train/update/update.h"
 #include "train/update/recipe_fields.h"
 
 TestSuite(ranks_by_hand, .init = open_data, .fini = remove_folder);

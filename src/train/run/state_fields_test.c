@@ -1,4 +1,4 @@
-#include "train/run/state_fields.h"
+#include "train/run/state.h"
 
 #include <criterion/criterion.h>
 #include <string.h>

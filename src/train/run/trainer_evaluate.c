@@ -8,7 +8,7 @@
 
 #include "num/format.h"
 #include "op/output.h"
-#include "train/run/shared.h"
+#include "train/run/trainer_inner.h"
 
 /* What is found out about a batch. */
 struct result {

@@ -5,9 +5,9 @@
 #include <stdio.h>
 
 #include "train/parallel/parallel.h"
+#include "train/parallel/reduction.h"
 #include "train/run/feed.h"
 #include "train/run/metrics.h"
-#include "train/run/quant_metrics.h"
 #include "train/run/tensor_list.h"
 #include "train/run/trainer.h"
 
@@ -40,7 +40,7 @@ struct hc_run_totals {
 struct hc_run {
     struct hc_train_options options; /* with its defaults filled in */
     struct hc_parallel parallel;
-    struct hc_shards *shards; /* NULL: the batch is whole (shared.h) */
+    struct hc_shards *shards; /* NULL: the batch is whole (shared.c) */
     bool keeps;               /* rank 0 writes checkpoints */
     char apart[120];          /* which rank came to other weights, or "" */
     int64_t batches;          /* in an epoch */
@@ -132,5 +132,31 @@ int64_t hc_run_epoch_steps(const struct hc_run *run, int64_t epoch);
    are opened, which begin at its step. */
 enum hc_status hc_state_write(struct hc_run *run);
 enum hc_status hc_state_read(struct hc_run *run);
+
+/* A run that several ranks, or several shards, share. */
+
+/* The shards of a step (shared_step.c). Opens what averages gradients, where there are shards, and
+   lets ranks agree on infinities. */
+enum hc_status hc_shards_open(struct hc_run *run);
+void hc_shards_close(struct hc_run *run);
+
+/* After each shard's backward pass; `shard` counts this rank's own. */
+enum hc_status hc_shards_add(struct hc_run *run, int shard);
+
+/* Collective. Averages the gradients of all shards into the model's, and the losses into the
+   net's. */
+enum hc_status hc_shards_average(struct hc_run *run);
+
+/* State (shared_state.c). All are collective, and nothing where there is one rank. */
+
+/* What rank 0 begins with becomes everybody's: weights and all other state, counts, totals. */
+enum hc_status hc_shared_begin(struct hc_run *run);
+
+/* The running statistics, which are rank 0's. */
+enum hc_status hc_shared_statistics(struct hc_run *run);
+
+/* Whether all ranks have the same weights and state, bit by bit. If not, run->apart says which rank
+   has not, and all ranks know it. */
+enum hc_status hc_shared_compare(struct hc_run *run);
 
 #endif

@@ -8,7 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "train/run/shared.h"
+#include "train/run/trainer_inner.h"
 
 /* Rows of the step log of a device. In host memory each step is read as it ends. */
 enum { ROWS = 256 };

@@ -1,4 +1,4 @@
-#include "train/update/slot_plan.h"
+#include "train/update/update.h"
 
 #include <criterion/criterion.h>
 
