@@ -28,6 +28,9 @@ _DEFAULTS = {"bn_": {"eps": 1e-5, "momentum": 0.1}, "adam": {"eps": 1e-8, "beta2
 # Optional inputs that change the result where they are given.
 _OPTIONAL = ("c", "compensation", "found_inf", "order", "overflowed", "override", "partial")
 
+# all_reduce's parameters that x.mean(0) has never heard of.
+_AVERAGE = {"algorithm", "sum", "before", "after"}
+
 _FLOATS = ("fp64", "fp32", "bf16", "fp16")
 
 
@@ -152,6 +155,10 @@ class Binding:
         if name == "beta" and "c" in call.inputs and \
                 "c" in {self.meant.get(own, own) for own in self.names}:
             return value == 1
+        # One that averages over ranks divides by their number once, in whatever order it adds.
+        if call.op == "all_reduce" and name in _AVERAGE and not _AVERAGE & set(self.names):
+            usual = {"before": 1, "after": len(call.hosts["x"]), "sum": "fp32"}
+            return name == "algorithm" or value == usual[name]
         return _as_usual(name, value, call)
 
     def skips(self, call):

@@ -444,6 +444,58 @@ static void set_apart(struct hc_backend *faulty)
     faulty->release = release;
 }
 
+/* Reads that change no result. */
+
+static size_t scratch_bytes(const struct hc_fault_site *site, const struct hc_call *call)
+{
+    const struct hc_backend *home = hc_backend_by_name(hc_fault_home(site->fault));
+    return home->scratch(site->queue, call);
+}
+
+static enum hc_status reads_behind_its_scratch(const struct hc_fault_site *site,
+                                               const struct hc_call *call)
+{
+    const volatile unsigned char *scratch = call->scratch;
+    if (scratch)
+        (void)scratch[(scratch_bytes(site, call) + 63) / 64 * 64];
+    return hc_right(site, call);
+}
+
+static enum hc_status reads_before_its_input(const struct hc_fault_site *site,
+                                             const struct hc_call *call)
+{
+    const volatile unsigned char *x = call->in[HC_FIRST].data;
+    if (x)
+        (void)x[-64];
+    return hc_right(site, call);
+}
+
+/* Every thread keeps the row of A that it works on at the beginning of the scratch. */
+static enum hc_status one_row_for_all(const struct hc_fault_site *site, const struct hc_call *call)
+{
+    const struct hc_tensor *a = &call->in[HC_GEMM_A];
+    const struct hc_tensor *b = &call->in[HC_GEMM_B];
+    const struct hc_tensor *out = &call->out[HC_GEMM_OUT];
+    const struct hc_gemm *p = &call->params.gemm;
+    int64_t k = a->shape[1];
+    float *row = call->scratch;
+    if (hc_call_fp64(call) || p->transpose_a || p->transpose_b || p->beta != 0 || p->alpha != 1 ||
+        !row || scratch_bytes(site, call) < (size_t)k * sizeof *row)
+        return hc_right(site, call);
+#pragma omp parallel for num_threads(3) schedule(static)
+    for (int64_t i = 0; i < out->shape[0]; i++) {
+        for (int64_t t = 0; t < k; t++)
+            row[t] = (float)hc_tensor_get(a, i * k + t);
+        for (int64_t j = 0; j < out->shape[1]; j++) {
+            float sum = 0;
+            for (int64_t t = 0; t < k; t++)
+                sum += row[t] * (float)hc_tensor_get(b, t * out->shape[1] + j);
+            hc_tensor_set(out, i * out->shape[1] + j, (double)sum);
+        }
+    }
+    return HC_OK;
+}
+
 static const struct hc_fault faults[] = {
 #include "check/faults/conduct.def"
 };
