@@ -1,50 +1,10 @@
-/* Calls of gemm_q for cases: codes of any formats, all scales 1 until the case sets others. */
+/* Products of quantised matrices: every product of two codes, what a scale of 0, NaN or infinity
+   makes of a piece, and what an accumulator of few bits loses of positive terms. */
 #include <math.h>
 #include <stdio.h>
 
-#include "case.h"
+#include "cases/fixture/quantised.h"
 #include "check/bound/bound.h"
-
-static struct hc_tensor ones(struct hc_check *check, enum hc_format format, int64_t rows,
-                             int64_t columns)
-{
-    struct hc_tensor t = hc_check_tensor(check, hc_tensor2(format, rows, columns, NULL));
-    for (int64_t i = 0; i < hc_tensor_count(&t); i++)
-        hc_tensor_set(&t, i, 1);
-    return t;
-}
-
-static struct hc_tensor zeros(struct hc_check *check, enum hc_format format, int64_t rows,
-                              int64_t columns)
-{
-    struct hc_tensor t = hc_check_tensor(check, hc_tensor2(format, rows, columns, NULL));
-    for (int64_t i = 0; i < hc_tensor_count(&t); i++)
-        hc_tensor_set_bits(&t, i, 0);
-    return t;
-}
-
-/* M x N from K terms into fp32, with blocks and promotion as `p` has them. Codes are 0. No factors
-   of the tensors, and no C. */
-static struct hc_call quantised_product(struct hc_check *check, const enum hc_format codes[2],
-                                        enum hc_format scales, const int64_t size[3],
-                                        const struct hc_gemm_q *p)
-{
-    int64_t m = size[0];
-    int64_t n = size[1];
-    int64_t k = size[2];
-    struct hc_call call = {.op = HC_OP_gemm_q, .params.gemm_q = *p};
-    call.in[HC_GEMM_Q_A] = zeros(check, codes[0], m, k);
-    call.in[HC_GEMM_Q_B] = zeros(check, codes[1], n, k);
-    call.in[HC_GEMM_Q_A_SCALES] =
-        ones(check, scales, hc_quant_blocks(m, p->a_rows), hc_quant_blocks(k, p->a_columns));
-    call.in[HC_GEMM_Q_B_SCALES] =
-        ones(check, scales, hc_quant_blocks(n, p->b_rows), hc_quant_blocks(k, p->b_columns));
-    call.out[HC_GEMM_Q_OUT] = hc_check_tensor(check, hc_tensor2(HC_FP32, m, n, NULL));
-    return call;
-}
-
-/* Products of quantised matrices: every product of two codes, what a scale of 0, NaN or infinity
-   makes of a piece, and what an accumulator of few bits loses of positive terms. */
 
 enum { CODES = 256 };
 
@@ -93,8 +53,8 @@ static bool compare_all(struct hc_check *check, const struct layout *first,
                         const struct layout *second, struct hc_comparisons *all)
 {
     struct hc_call call =
-        quantised_product(check, (enum hc_format[]){first->format, second->format}, HC_FP32,
-                          (int64_t[]){CODES, CODES, 1}, &(struct hc_gemm_q){0});
+        hc_quantised_product(check, (enum hc_format[]){first->format, second->format}, HC_FP32,
+                             (int64_t[]){CODES, CODES, 1}, &(struct hc_gemm_q){0});
     uint8_t *a = call.in[HC_GEMM_Q_A].data;
     uint8_t *b = call.in[HC_GEMM_Q_B].data;
     for (int i = 0; i < CODES; i++)
@@ -156,9 +116,9 @@ static void scales_as_they_are(struct hc_check *check)
     for (size_t i = 0; i < sizeof scaled_codes / sizeof scaled_codes[0]; i++) {
         const struct scaled_codes *s = &scaled_codes[i];
         struct hc_call call =
-            quantised_product(check, (enum hc_format[]){s->codes, s->codes}, s->scales,
-                              (int64_t[]){1, 1, 2 * PIECE_CODES},
-                              &(struct hc_gemm_q){1, PIECE_CODES, 1, PIECE_CODES, 0});
+            hc_quantised_product(check, (enum hc_format[]){s->codes, s->codes}, s->scales,
+                                 (int64_t[]){1, 1, 2 * PIECE_CODES},
+                                 &(struct hc_gemm_q){1, PIECE_CODES, 1, PIECE_CODES, 0});
         for (int k = 0; k < 2 * PIECE_CODES; k++) {
             hc_tensor_set(&call.in[HC_GEMM_Q_A], k, 1);
             hc_tensor_set(&call.in[HC_GEMM_Q_B], k,
@@ -189,9 +149,9 @@ static void any_byte_as_a_scale(struct hc_check *check)
 {
     enum { BYTES = 256, PIECE_CODES = 16 };
     struct hc_comparisons all = {.what = "scales by their bytes"};
-    struct hc_call call = quantised_product(check, (enum hc_format[]){HC_E2M1, HC_E2M1}, HC_UE4M3,
-                                            (int64_t[]){BYTES, 1, PIECE_CODES},
-                                            &(struct hc_gemm_q){1, PIECE_CODES, 1, PIECE_CODES, 0});
+    struct hc_call call = hc_quantised_product(
+        check, (enum hc_format[]){HC_E2M1, HC_E2M1}, HC_UE4M3, (int64_t[]){BYTES, 1, PIECE_CODES},
+        &(struct hc_gemm_q){1, PIECE_CODES, 1, PIECE_CODES, 0});
     unsigned char *scales = call.in[HC_GEMM_Q_A_SCALES].data;
     for (int c = 0; c < BYTES; c++) {
         hc_tensor_set(&call.in[HC_GEMM_Q_A], (int64_t)c * PIECE_CODES, 1);
@@ -214,8 +174,8 @@ static void any_byte_as_a_scale(struct hc_check *check)
 static void no_terms(struct hc_check *check)
 {
     float factor = INFINITY;
-    struct hc_call call = quantised_product(check, (enum hc_format[]){HC_E4M3, HC_E5M2}, HC_FP32,
-                                            (int64_t[]){2, 3, 0}, &(struct hc_gemm_q){0});
+    struct hc_call call = hc_quantised_product(check, (enum hc_format[]){HC_E4M3, HC_E5M2}, HC_FP32,
+                                               (int64_t[]){2, 3, 0}, &(struct hc_gemm_q){0});
     call.in[HC_GEMM_Q_C] = hc_check_tensor(check, hc_tensor2(HC_FP32, 2, 3, NULL));
     call.in[HC_GEMM_Q_A_TENSOR] = hc_tensor1(HC_FP32, 1, &factor);
     for (int i = 0; i < 6; i++)
@@ -257,9 +217,9 @@ static double positive(struct hc_check *check, int slot, int64_t i)
 static struct hc_call positive_call(struct hc_check *check, int64_t k, int64_t promote)
 {
     enum { ROWS = 8, COLUMNS = 8 };
-    struct hc_call call =
-        quantised_product(check, (enum hc_format[]){HC_E4M3, HC_E4M3}, HC_FP32,
-                          (int64_t[]){ROWS, COLUMNS, k}, &(struct hc_gemm_q){.promote = promote});
+    struct hc_call call = hc_quantised_product(check, (enum hc_format[]){HC_E4M3, HC_E4M3}, HC_FP32,
+                                               (int64_t[]){ROWS, COLUMNS, k},
+                                               &(struct hc_gemm_q){.promote = promote});
     for (int slot = HC_GEMM_Q_A; slot <= HC_GEMM_Q_B; slot++)
         for (int64_t i = 0; i < hc_tensor_count(&call.in[slot]); i++)
             hc_tensor_set(&call.in[slot], i, positive(check, slot, i));
@@ -389,8 +349,8 @@ static const struct row rows[] = {
 static struct hc_call call_of(struct hc_check *check, const struct row *r)
 {
     struct hc_call call =
-        quantised_product(check, (enum hc_format[]){HC_E4M3, HC_E4M3}, HC_FP32,
-                          (int64_t[]){1, 1, r->terms}, &(struct hc_gemm_q){1, 1, 1, 1, 0});
+        hc_quantised_product(check, (enum hc_format[]){HC_E4M3, HC_E4M3}, HC_FP32,
+                             (int64_t[]){1, 1, r->terms}, &(struct hc_gemm_q){1, 1, 1, 1, 0});
     for (int k = 0; k < r->terms; k++) {
         const float *scale = k == 0 ? r->first : r->later;
         hc_tensor_set(&call.in[HC_GEMM_Q_A], k, r->code[k > 0]);

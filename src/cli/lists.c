@@ -253,7 +253,7 @@ const struct hc_list hc_lists[] = {
 
 /* What there is, on one screen or two: for `halfcheck list` without a word. */
 
-enum { NAME = 14, COUNT = 5 };
+enum { NAME = 14, NUMBER = 5 };
 
 static const struct hc_list *find(const char *name)
 {
@@ -282,7 +282,7 @@ static void entry(FILE *out, const char *name, long long count, const char *text
     (void)fputs("  ", out);
     int column = 2 + hc_colour_word(out, HC_COLOUR_STRONG, NAME, name);
     if (count >= 0)
-        column += fprintf(out, "%*lld  ", COUNT, count);
+        column += fprintf(out, "%*lld  ", NUMBER, count);
     hc_print_wrapped(out, column, column, text);
 }
 
