@@ -247,6 +247,8 @@ static void add_other_reports(json_t *data, const struct hc_page *page)
     const struct hc_report *reports = hc_reports(&n);
     const struct hc_report **other = calloc((size_t)n + 1, sizeof *other);
     json_t *components = hc_page_list(data, "other_reports");
+    if (!other)
+        hc_memory_lost_one();
     for (int i = 0; i < n && other; i++)
         if (!reports[i].shown_by || !hc_bug_of(reports[i].shown_by))
             other[others++] = &reports[i];

@@ -125,9 +125,11 @@ Test(template, of_the_page_has_markup_for_pictures_alone)
 
 static const char *linked(const char *text)
 {
-    char *members = json_dumps(json_pack("{s:s}", "x", text), 0);
+    json_t *data = json_pack("{s:s}", "x", text);
+    char *members = json_dumps(data, 0);
     const char *page = filled("{{x|links}}", false, members);
     free(members);
+    json_decref(data);
     return page;
 }
 
