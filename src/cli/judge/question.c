@@ -7,6 +7,7 @@
 
 #include "op/descriptor.h"
 #include "op/params.h"
+#include "op/rule.h"
 #include "settings.h"
 
 /* The slots of a call, filled from files and from numbers on the command line. */
@@ -393,6 +394,27 @@ static enum hc_status check_inputs(const struct hc_call *call)
     return HC_OK;
 }
 
+/* Kernels of elementwise ops take any shape of so many elements. People do not: 3x2 for 2x3 is a
+   transposed result. A list of numbers has no shape, and is taken as it comes. */
+static enum hc_status check_shapes(const struct hc_call *call)
+{
+    const struct hc_tensor *first = &call->in[HC_FIRST];
+    for (int s = 1; s < hc_slot_count(call->op); s++) {
+        const struct hc_slot *slot = hc_slot(call->op, s);
+        const struct hc_tensor *t = hc_slot_tensor((struct hc_call *)call, s);
+        char want[HC_SHAPE_TEXT];
+        char got[HC_SHAPE_TEXT];
+        if (!t->data || slot->size != HC_SIZE_FIRST || t->rank < 2 || first->rank < 2)
+            continue;
+        if (t->rank != first->rank ||
+            memcmp(t->shape, first->shape, (size_t)t->rank * sizeof t->shape[0]) != 0)
+            return hc_fail(HC_INVALID, "%s: %s has shape %s, not %s as %s", hc_ops[call->op].name,
+                           slot->name, hc_shape_text(t, got), hc_shape_text(first, want),
+                           hc_slot(call->op, HC_FIRST)->name);
+    }
+    return HC_OK;
+}
+
 /* What the file says of the call, and then what the words say. */
 static enum hc_status read_parameters(struct hc_question *q, const struct hc_tensor_file *file,
                                       const struct hc_words *set)
@@ -458,6 +480,8 @@ static enum hc_status ask(struct hc_question *q, const struct hc_question_words 
         status = check_inputs(&q->call);
     if (status == HC_OK)
         status = add_outputs(q, computed);
+    if (status == HC_OK)
+        status = check_shapes(&q->call);
     if (status == HC_OK && hc_call_check(&q->call) != HC_OK)
         status = refuse(q, &words->set, file);
     return status == HC_OK && file ? kept_element(q, file) : status;
