@@ -1,6 +1,32 @@
 /* The descriptors of op/gemm.h, and of gemm_q, which states its contract in op/quant.h. */
 #include "op/families.h"
+#include "op/params.h"
 #include "op/rule.h"
+
+static const struct hc_param gemm_params[] = {
+    {"transpose_a", HC_PARAM_FLAG, offsetof(union hc_params, gemm.transpose_a), .usual = "false"},
+    {"transpose_b", HC_PARAM_FLAG, offsetof(union hc_params, gemm.transpose_b), .usual = "false"},
+    {"alpha", HC_PARAM_REAL, offsetof(union hc_params, gemm.alpha), .usual = "1"},
+    {"beta", HC_PARAM_REAL, offsetof(union hc_params, gemm.beta), .usual = "0"},
+    {"tf32", HC_PARAM_FLAG, offsetof(union hc_params, gemm.tf32), .usual = "false"},
+    {"half_accumulator", HC_PARAM_FLAG, offsetof(union hc_params, gemm.half_accumulator),
+     .usual = "false"},
+    {0},
+};
+
+static const struct hc_param gemm_q_params[] = {
+    {"a_rows", HC_PARAM_LONG, offsetof(union hc_params, gemm_q.a_rows), .usual = "0",
+     .note = "the size of a block of a, 0 for all"},
+    {"a_columns", HC_PARAM_LONG, offsetof(union hc_params, gemm_q.a_columns), .usual = "0",
+     .note = "the size of a block of a, 0 for all"},
+    {"b_rows", HC_PARAM_LONG, offsetof(union hc_params, gemm_q.b_rows), .usual = "0",
+     .note = "the size of a block of b, 0 for all"},
+    {"b_columns", HC_PARAM_LONG, offsetof(union hc_params, gemm_q.b_columns), .usual = "0",
+     .note = "the size of a block of b, 0 for all"},
+    {"promote", HC_PARAM_LONG, offsetof(union hc_params, gemm_q.promote), .usual = "0",
+     .note = "the longest sum in the unit's own accumulator, 0 for any"},
+    {0},
+};
 
 static int64_t length(const struct hc_call *call)
 {
@@ -37,6 +63,7 @@ static enum hc_status shapes(const struct hc_call *call)
 /* Which of a and b is an activation, a gradient or a weight depends on what is computed: the
    forward pass, the gradient of the input, or that of the weights. */
 static const struct hc_descriptor gemm = {
+    .params = gemm_params,
     .in = {[HC_GEMM_A] = {"a", HC_ALLOW_FLOAT_OR_FP8, HC_SIZE_RULE, .shape = "[M, K]",
                           .note = "[K, M] with transpose_a", .values = HC_VALUES_DATA,
                           .pass = HC_PASS_EITHER},
@@ -101,6 +128,7 @@ static enum hc_status codes_shapes(const struct hc_call *call)
 }
 
 static const struct hc_descriptor gemm_q = {
+    .params = gemm_q_params,
     .in = {[HC_GEMM_Q_A] = {"a", HC_ALLOW_CODES, HC_SIZE_RULE, .shape = "[M, K]",
                             .values = HC_VALUES_DATA, .pass = HC_PASS_EITHER},
            [HC_GEMM_Q_B] = {"b", HC_ALLOW_LIKE_CODES, HC_SIZE_RULE, .shape = "[N, K]",

@@ -1,6 +1,6 @@
-/* The headers of the ops that came after op/call.h was closed, for the few files that go through all
-   of ops.def or list all parameters: nobody else is compiled again when an op is added. Such a
-   header states the contract, names the slots, defines the op's name as its number,
+/* The headers of the ops that came after op/call.h was closed, for the few files that go through
+   all of ops.def: nobody else is compiled again when an op is added. Such a header states the
+   contract, names the slots, defines the op's name as its number,
 
        #define HC_OP_name HC_OP_51
 

@@ -4,7 +4,61 @@
 #include <math.h>
 
 #include "op/families.h"
+#include "op/params.h"
 #include "op/rule.h"
+
+static const struct hc_param columns_params[] = {
+    {"kernel", HC_PARAM_INTEGER, offsetof(union hc_params, columns.kernel), .usual = "3"},
+    {"stride", HC_PARAM_INTEGER, offsetof(union hc_params, columns.stride), .usual = "1"},
+    {"pad", HC_PARAM_INTEGER, offsetof(union hc_params, columns.pad), .usual = "1"},
+    {0},
+};
+
+static const struct hc_param quantize_params[] = {
+    {"rule", HC_PARAM_WORD, offsetof(union hc_params, quantize.rule), .usual = "te-current",
+     .words = hc_scale_rule_names, .word_count = HC_SCALE_RULE_COUNT},
+    {"rows", HC_PARAM_LONG, offsetof(union hc_params, quantize.rows), .usual = "0",
+     .note = "the rows of a block, 0 for all"},
+    {"columns", HC_PARAM_LONG, offsetof(union hc_params, quantize.columns), .usual = "0",
+     .note = "the columns of a block, 0 for all"},
+    {"transpose", HC_PARAM_FLAG, offsetof(union hc_params, quantize.transpose), .usual = "false",
+     .note = "the codes are those of x's transpose"},
+    {"hadamard", HC_PARAM_FLAG, offsetof(union hc_params, quantize.hadamard), .usual = "false",
+     .note = "rows go through the signed 16x16 matrix first"},
+    {"random_bits", HC_PARAM_INTEGER, offsetof(union hc_params, quantize.random_bits), .usual = "0",
+     .note = "k of stochastic rounding, 0 for rounding to nearest"},
+    {"seed", HC_PARAM_SEED, offsetof(union hc_params, quantize.seed), .usual = "0"},
+    {"step", HC_PARAM_LONG, offsetof(union hc_params, quantize.step), .usual = "0"},
+    {0},
+};
+
+static const struct hc_param dequantize_params[] = {
+    {"rows", HC_PARAM_LONG, offsetof(union hc_params, dequantize.rows), .usual = "0",
+     .note = "the rows of a block, 0 for all"},
+    {"columns", HC_PARAM_LONG, offsetof(union hc_params, dequantize.columns), .usual = "0",
+     .note = "the columns of a block, 0 for all"},
+    {0},
+};
+
+static const struct hc_param delayed_scale_params[] = {
+    {"rule", HC_PARAM_WORD, offsetof(union hc_params, delayed_scale.rule), .usual = "te-delayed",
+     .words = hc_delayed_rule_names, .word_count = HC_DELAYED_RULE_COUNT},
+    {"codes", HC_PARAM_FORMAT, offsetof(union hc_params, delayed_scale.codes), .usual = "e4m3",
+     .note = "whose largest number the scale leads to"},
+    {"margin", HC_PARAM_INTEGER, offsetof(union hc_params, delayed_scale.margin), .usual = "0",
+     .note = "scales are 2^-margin times as large"},
+    {"most_recent", HC_PARAM_FLAG, offsetof(union hc_params, delayed_scale.most_recent),
+     .usual = "false", .note = "the last amax, not the largest of the history"},
+    {0},
+};
+
+static const struct hc_param stochastic_cast_params[] = {
+    {"bits", HC_PARAM_INTEGER, offsetof(union hc_params, stochastic_cast.bits), .usual = "8",
+     .note = "k, 1 to 24"},
+    {"saturate", HC_PARAM_FLAG, offsetof(union hc_params, stochastic_cast.saturate),
+     .usual = "false"},
+    {0},
+};
 
 static enum hc_status stochastic_rule(const struct hc_call *call)
 {
@@ -16,6 +70,7 @@ static enum hc_status stochastic_rule(const struct hc_call *call)
 }
 
 static const struct hc_descriptor stochastic_cast = {
+    .params = stochastic_cast_params,
     .in = {[HC_STOCHASTIC_X] = {"x", HC_ALLOW_FLOAT, .values = HC_VALUES_DATA,
                                 .pass = HC_PASS_EITHER},
            [HC_STOCHASTIC_WORDS] = {"words", HC_ALLOW_I32, .values = HC_VALUES_COUNTS}},
@@ -80,6 +135,7 @@ static enum hc_status columns_shapes(const struct hc_call *call)
 }
 
 static const struct hc_descriptor im2col = {
+    .params = columns_params,
     .in = {[HC_IM2COL_X] = {"x", HC_ALLOW_FLOAT, HC_SIZE_RULE, .shape = "[N, H, W, C]",
                             .values = HC_VALUES_DATA, .pass = HC_PASS_ACTIVATION}},
     .out = {[HC_IM2COL_COLUMNS] = {"columns", HC_ALLOW_LIKE, HC_SIZE_RULE,
@@ -88,6 +144,7 @@ static const struct hc_descriptor im2col = {
 };
 
 static const struct hc_descriptor col2im = {
+    .params = columns_params,
     .in = {[HC_COL2IM_COLUMNS] = {"columns", HC_ALLOW_FLOAT, HC_SIZE_RULE,
                                   .shape = "[N P Q, kernel kernel C]", .values = HC_VALUES_DATA,
                                   .pass = HC_PASS_GRADIENT}},
@@ -157,6 +214,7 @@ static enum hc_status quantize_rule(const struct hc_call *call)
 }
 
 static const struct hc_descriptor quantize = {
+    .params = quantize_params,
     .in = {[HC_QUANTIZE_X] = {"x", HC_ALLOW_FLOAT, HC_SIZE_RULE, .shape = "[M, K]",
                               .values = HC_VALUES_DATA, .pass = HC_PASS_EITHER},
            [HC_QUANTIZE_SCALE] = {"scale", HC_ALLOW_FP32, HC_SIZE_FIXED, 1,
@@ -184,6 +242,7 @@ static enum hc_status dequantize_rule(const struct hc_call *call)
 }
 
 static const struct hc_descriptor dequantize = {
+    .params = dequantize_params,
     .in = {[HC_DEQUANTIZE_CODES] = {"codes", HC_ALLOW_CODES, HC_SIZE_RULE, .shape = "[M, K]",
                                     .values = HC_VALUES_DATA, .pass = HC_PASS_EITHER},
            [HC_DEQUANTIZE_SCALES] = {"scales", HC_ALLOW_SCALES, HC_SIZE_RULE,
@@ -228,6 +287,7 @@ static enum hc_status delayed_rule(const struct hc_call *call)
 }
 
 static const struct hc_descriptor delayed_scale = {
+    .params = delayed_scale_params,
     .in = {[HC_DELAYED_AMAX] = {"amax", HC_ALLOW_FP32, HC_SIZE_RULE, .shape = "[T]",
                                 .values = HC_VALUES_AMAX},
            [HC_DELAYED_HISTORY] = {"history", HC_ALLOW_FP32, HC_SIZE_RULE, .shape = "[L, T]",

@@ -395,11 +395,12 @@ static const struct hc_family_size in_bf16[] = {{HC_STANDARD, "bf16", "", {33, 8
     .small = small, .layout = layout, .reference_cost = 16, .sample_cost = 8
 
 #define OF_A_BATCH                                                                                 \
-    .shapes = batches, .open = open_batch, .is_special = is_special, .has_specials = has_no_others
+    .shapes = batches, .open = open_batch, .is_special = is_special,                               \
+    .has_specials = has_no_others, .cuts = hc_cut_norm
 
 #define INFERRED                                                                                   \
     .shapes = batches, .open = open_batch, .is_special = is_special_inferred,                      \
-    .has_specials = has_others_in_x
+    .has_specials = has_others_in_x, .cuts = hc_cut_norm_inferred
 
 const struct hc_family hc_family_bn_train = {ALL_BATCH_NORMS, OF_A_BATCH, .sums = &sums_of_x,
                                              .sizes = in_fp16};
@@ -413,9 +414,12 @@ const struct hc_family hc_family_bn_leaky_bwd = {ALL_BATCH_NORMS, OF_A_BATCH,
                                                  .sums = &sums_of_leaky_dy, .sizes = in_fp16};
 const struct hc_family hc_family_bn_moments = {
     ALL_BATCH_NORMS, OF_A_BATCH, .applies = applies_moments, .sums = &sums_of_x, .sizes = in_fp16};
-const struct hc_family hc_family_bn_combine = {ALL_BATCH_NORMS, .shapes = of_ranks,
-                                               .open = open_ranks, .is_special = is_special,
-                                               .has_specials = has_no_others};
+const struct hc_family hc_family_bn_combine = {ALL_BATCH_NORMS,
+                                               .shapes = of_ranks,
+                                               .open = open_ranks,
+                                               .is_special = is_special,
+                                               .has_specials = has_no_others,
+                                               .cuts = hc_cut_norm};
 const struct hc_family hc_family_bn_bwd_sums = {ALL_BATCH_NORMS, OF_A_BATCH,
                                                 .sums = &sums_of_rank_dy, .sizes = in_fp32};
 const struct hc_family hc_family_bn_bwd_apply = {ALL_BATCH_NORMS, OF_A_BATCH, .sizes = in_fp16};

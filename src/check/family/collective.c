@@ -157,5 +157,6 @@ const struct hc_family hc_family_all_reduce = {
     .small = small,
     .layout = layout,
     .sizes = sizes,
+    .cuts = hc_cut_averages,
     .reference_cost = 16,
 };

@@ -469,21 +469,27 @@ static const struct hc_family_size col2im_sizes[] = {
     .border_shape = border_conv, .choices = &conv_choices, .integers = conv_integers,              \
     .layout = layout_conv, .write_shape = write_conv
 
-const struct hc_family hc_family_conv2d = {ALL_CONVOLUTIONS, .run = along_channels,
-                                           .sums = &sums_forward, .small = small_conv,
-                                           .sizes = forward_sizes};
+const struct hc_family hc_family_conv2d = {ALL_CONVOLUTIONS,       .run = along_channels,
+                                           .sums = &sums_forward,  .small = small_conv,
+                                           .sizes = forward_sizes, .cuts = hc_cut_conv2d};
 const struct hc_family hc_family_conv2d_bwd_data = {
-    ALL_CONVOLUTIONS, .run = along_channels_or_filters, .sums = &sums_backward,
-    .small = small_images, .sizes = data_sizes};
-const struct hc_family hc_family_conv2d_bwd_filter = {
-    ALL_CONVOLUTIONS,      .run = along_filters,       .sums = &sums_backward,
-    .small = small_filter, .on_integers = on_integers, .sizes = filter_sizes};
+    ALL_CONVOLUTIONS,       .run = along_channels_or_filters,
+    .sums = &sums_backward, .small = small_images,
+    .sizes = data_sizes,    .cuts = hc_cut_conv2d_bwd_data};
+const struct hc_family hc_family_conv2d_bwd_filter = {ALL_CONVOLUTIONS,
+                                                      .run = along_filters,
+                                                      .sums = &sums_backward,
+                                                      .small = small_filter,
+                                                      .on_integers = on_integers,
+                                                      .sizes = filter_sizes,
+                                                      .cuts = hc_cut_conv2d_bwd_filter};
 
 #define ALL_POOLS                                                                                  \
     .sets = hc_sets_mixed, .shapes = pools, .variants = hc_variants_plain, .open = open_pool,      \
     .exponents = exponents_of_pool, .run = along_window, .extents = pool_extents,                  \
     .choices = &pool_choices, .choose = choose_windows, .integers = pool_integers,                 \
-    .small = small_images, .layout = hc_layout_images, .write_shape = write_pool
+    .small = small_images, .layout = hc_layout_images, .write_shape = write_pool,                  \
+    .cuts = hc_cut_pool
 
 const struct hc_family hc_family_avg_pool = {ALL_POOLS, .sums = &sums_of_window,
                                              .border_shape = border_pool, .sizes = pool_sizes};

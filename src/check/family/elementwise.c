@@ -310,7 +310,7 @@ static const struct hc_family_size of_casts[] = {
 #define ALL_ELEMENTWISE                                                                            \
     .shapes = hc_shapes_vectors, .exponents = exponents, .boundary = boundary,                     \
     .cancelling = cancelling, .size = last_operand, .vectors = true, .extents = hc_extents_vector, \
-    .integers = hc_integers_vector
+    .integers = hc_integers_vector, .cuts = hc_cut_vectors
 
 const struct hc_family hc_family_cast = {ALL_ELEMENTWISE, .sets = casts, .variants = directions,
                                          .element = of_cast, .sizes = of_casts};

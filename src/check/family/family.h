@@ -19,6 +19,7 @@
 #include "check/generate/op_space.h"
 #include "op/descriptor.h"
 
+struct hc_cut;
 struct hc_draw_site;
 struct hc_integers;
 struct hc_layout;
@@ -178,6 +179,10 @@ struct hc_family {
                    const struct hc_tensor *large, struct hc_layout *to);
     void (*write_shape)(const int64_t *d, char *text, size_t size);
     bool (*on_integers)(const int64_t *d);
+
+    /* What is taken away from a call of which one element was judged wrong (judge/cut.h), up to a
+       NULL. NULL: nothing. */
+    bool (*const *cuts)(struct hc_cut *cut);
 
     /* What a term costs in MPFR, in terms of a plain sum, and in multiplications; estimates, which
        decide how many elements are looked at. A batch norm and a loss have several operations for

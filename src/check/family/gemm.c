@@ -401,6 +401,7 @@ const struct hc_family hc_family_gemm = {
     .integer_parameters = integer_parameters,
     .layout = layout,
     .sizes = sizes,
+    .cuts = hc_cut_gemm,
 };
 
 _Static_assert((int)HC_GEMM_Q_C == (int)HC_GEMM_C && (int)HC_GEMM_Q_B == (int)HC_GEMM_B,
@@ -419,4 +420,5 @@ const struct hc_family hc_family_gemm_q = {
     .integer_parameters = integer_parameters_q,
     .layout = layout_q,
     .sizes = sizes_q,
+    .cuts = hc_cut_gemm_q,
 };

@@ -3,6 +3,7 @@
 #define HC_CHECK_FAMILY_KIT_H
 
 #include "check/family/family.h"
+#include "check/judge/cut.h"
 #include "check/repeats.h"
 
 /* No sets: the op has no generated cases, since cases of its own say more. */

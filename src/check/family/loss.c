@@ -202,4 +202,4 @@ static const struct hc_family_size sizes[] = {
     .small = small, .layout = layout, .sizes = sizes, .reference_cost = 16, .sample_cost = 32
 
 const struct hc_family hc_family_xent = {ALL_LOSSES, .sums = &sums, .on_integers = on_integers};
-const struct hc_family hc_family_xent_bwd = {ALL_LOSSES};
+const struct hc_family hc_family_xent_bwd = {ALL_LOSSES, .cuts = hc_cut_rows_of_loss};

@@ -156,8 +156,8 @@ static const struct hc_family_size sizes[] = {{HC_STANDARD, "fp32", "", HC_SIZE_
 #define ALL_OPTIMIZERS                                                                             \
     .sets = hc_sets_stateful, .shapes = hc_shapes_vectors, .vectors = true, .finds = finds,        \
     .exponents = hc_exponents_of_squares, .extents = hc_extents_vector,                            \
-    .integers = hc_integers_vector, .integer_scalars = set_scalars, .sizes = sizes,                \
-    .reference_cost = 160
+    .integers = hc_integers_vector, .cuts = hc_cut_vectors, .integer_scalars = set_scalars,        \
+    .sizes = sizes, .reference_cost = 160
 
 const struct hc_family hc_family_sgd = {ALL_OPTIMIZERS,
                                         .variants = sgds,

@@ -116,7 +116,7 @@ static const struct hc_family_size into_fp32[] = {{HC_STANDARD, "fp16-fp32", "",
 
 #define ALL_REDUCTIONS                                                                             \
     .shapes = hc_shapes_sums, .run = all_elements, .reduces = true, .extents = terms,              \
-    .integers = sum_integers, .on_integers = on_integers
+    .integers = sum_integers, .on_integers = on_integers, .cuts = hc_cut_reductions
 
 const struct hc_family hc_family_sum = {ALL_REDUCTIONS,
                                         .sets = reduced,
