@@ -8,7 +8,7 @@
 
 /* What the options of Apex's, PyTorch's and FSDP's wrappers do to the bits of an average.
 
-   Each row of train/parallel/wrapper_rows.c becomes a call of the op all_reduce on ranks whose
+   Each row of train/parallel/wrapper.c becomes a call of the op all_reduce on ranks whose
    gradients tell orders and roundings apart, and which is held to its bound of the MPFR value. What
    is expected to the bit is counted by hand, or is a ring's sum with each real number rounded into
    its format. */

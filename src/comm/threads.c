@@ -258,7 +258,8 @@ static enum hc_status send_receive(struct hc_comm *comm, int to, const void *out
             memmove(in, out, in_bytes);
         return HC_OK;
     }
-    return note_status(rank, thread_exchange(rank->group, comm->rank, to, letter, from, in, in_bytes));
+    return note_status(rank,
+                       thread_exchange(rank->group, comm->rank, to, letter, from, in, in_bytes));
 }
 
 static enum hc_status all_gather(struct hc_comm *comm, const void *mine, size_t bytes, void *all)

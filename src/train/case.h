@@ -26,7 +26,6 @@
 #include "train/net/parameter.h"
 #include "train/update/recipe.h"
 #include "train/update/scaler.h"
-#include "train/update/schedule.h"
 #include "train/run/trainer.h"
 #include "train/update/update.h"
 

@@ -33,8 +33,8 @@ enum start {
     START_UNIFORM /* in +- 1 / sqrt(fan in) */
 };
 
-/* A tensor that a layer of n channels has of its own, on an input of c channels: of rank 4, a filter
-   [n, kernel, kernel, c]; of rank 2, a matrix [n, c]; of rank 1, [n]. */
+/* A tensor that a layer of n channels has of its own, on an input of c channels: of rank 4, a
+   filter [n, kernel, kernel, c]; of rank 2, a matrix [n, c]; of rank 1, [n]. */
 struct tensor_row {
     const char *name;
     enum hc_role role;

@@ -1,4 +1,4 @@
-/* Convolutions whose products are taken below half (quant_recipe.h), over the op table: im2col,
+/* Convolutions whose products are taken below half, over the op table: im2col,
    quantize, gemm_q and col2im.
 
    Delayed scaling has two groups of scales: forward those of x and w of each layer, backward those

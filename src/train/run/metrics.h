@@ -12,7 +12,7 @@
      activation_*    the same two shares of the gradient that comes back to the layer's output
      update_lost     the share of updates u, not 0, with round_M(w - u) = w: what the weight would
                      not notice without a master, in rounding to nearest. u is the update that the
-                     optimizer's state and rates ask for, in fp64 (update/intent.h), so that an
+                     optimizer's state and rates ask for, in fp64 (metrics.c), so that an
                      update that the arithmetic itself loses is seen as well. A u that is not finite
                      does not count as lost. NaN for a skipped step, which has no update.
      gradient_norm   the norm of the unscaled gradients of all the layer's parameters, before any

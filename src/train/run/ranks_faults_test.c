@@ -7,7 +7,6 @@
 #include "tensor_file/tensor_file.h"
 #include "train/data/loader.h"
 #include "train/run/state.h"
-#include "train/run/tensor_list.h"
 #include "train/run/testing.h"
 #include "train/update/recipe_fields.h"
 #include "train/update/update.h"

@@ -18,7 +18,7 @@
 #include "train/data/data.h"
 #include "train/net/net.h"
 #include "train/update/recipe.h"
-#include "train/update/schedule.h"
+#include "train/update/update.h"
 
 /* The files of a run's folder. Each begins with a line of column names; nan where there is no
    number. Losses and rates have 9 digits, which tell fp32 numbers apart; scales 17, which a reader

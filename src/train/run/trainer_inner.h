@@ -8,13 +8,13 @@
 #include "train/parallel/reduction.h"
 #include "train/run/feed.h"
 #include "train/run/metrics.h"
-#include "train/run/tensor_list.h"
+#include "train/run/state.h"
 #include "train/run/trainer.h"
 
 enum { HC_LOGS = 3, HC_GIVE_UP = 100 };
 
 /* Sums and counts over the run, all of which the checkpoint keeps: hc_run_totals_fields lists them
-   (state_fields.c). */
+   (state.c). */
 struct hc_run_totals {
     int64_t first; /* step of the run: 0, or that of the file it began with */
     int64_t step;  /* done in all, those before the first included */
@@ -126,15 +126,15 @@ enum hc_status hc_load_read(struct hc_run *run);
 /* Steps that this run did of the present epoch, in which it may have begun. */
 int64_t hc_run_epoch_steps(const struct hc_run *run, int64_t epoch);
 
-/* All state, to out/checkpoint and back (state.c). hc_state_read must come before the feeds
-   are opened, which begin at its step. */
+/* All state, to out/checkpoint and back (state.c). hc_state_read must come before the feeds are
+   opened, which begin at its step. */
 enum hc_status hc_state_write(struct hc_run *run);
 enum hc_status hc_state_read(struct hc_run *run);
 
-/* A run that several ranks, or several shards, share. */
+/* A run that several ranks, or several shards, share (shared.c).
 
-/* The shards of a step (shared_step.c). Opens what averages gradients, where there are shards, and
-   lets ranks agree on infinities. */
+   The shards of a step. Opens what averages gradients, where there are shards, and lets ranks agree
+   on infinities. */
 enum hc_status hc_shards_open(struct hc_run *run);
 void hc_shards_close(struct hc_run *run);
 
@@ -145,7 +145,7 @@ enum hc_status hc_shards_add(struct hc_run *run, int shard);
    net's. */
 enum hc_status hc_shards_average(struct hc_run *run);
 
-/* State (shared_state.c). All are collective, and nothing where there is one rank. */
+/* State. All are collective, and nothing where there is one rank. */
 
 /* What rank 0 begins with becomes everybody's: weights and all other state, counts, totals. */
 enum hc_status hc_shared_begin(struct hc_run *run);

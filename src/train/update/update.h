@@ -20,17 +20,36 @@
    A rule that ends the run at its floor asks overflow_verdict before the optimizer runs: at scale 0
    it takes no step, whatever was found. The full table, with fastai's stages, is in update_step.c.
 
-   The state of each parameter is planned once (slot_plan.h). Parameters of one parameter group and
+   The state of each parameter is planned once (hc_slot_plan). Parameters of one parameter group and
    one format lie one behind the other in the backend's memory, and so do their gradients, masters
    and momenta: an op is queued once for all of them, or once for each if the recipe keeps them
    `apart`. */
 #ifndef HC_TRAIN_UPDATE_UPDATE_H
 #define HC_TRAIN_UPDATE_UPDATE_H
 
+#include <stdint.h>
+
 #include "train/net/net.h"
 #include "train/net/parameter.h"
 #include "train/update/recipe.h"
-#include "train/update/schedule.h"
+
+/* The one-cycle schedule (Smith, Super-convergence, 2018; fastai's form): a pure function of the
+   step. */
+
+struct hc_rates {
+    double lr;
+    double beta1;
+};
+
+/* The rates of a step, as a pure function; `plan` is whatever it needs. */
+typedef struct hc_rates hc_schedule(int64_t step, const void *plan);
+
+/* The rates of step 0..steps-1. The learning rate rises linearly from max_lr / 25 to max_lr over
+   the first half, beta1 falls linearly from .95 to .85; over the second half both follow half a
+   cosine, the rate to max_lr / 25 / 1e4 and beta1 back to .95. The last step has exactly the end's
+   rates. Computed in fp64; with a cosine in it, within 4 ulp of the real value relative to max_lr.
+   */
+struct hc_rates hc_one_cycle(double max_lr, int64_t steps, int64_t step);
 
 /* What a recipe makes of one parameter.
 
