@@ -36,12 +36,12 @@ if(BUILD_TESTING AND CRITERION_LIBRARY)
   endforeach()
   # These run all cases again and again, on kernels that are wrong on purpose or sum in another
   # order. The sanitizers are left out of them (preset asan): they see every case once in
-  # src/cli/run/run_test.c, and every recipe in the cases training/*.
+  # tests/run/run.txt, and every recipe in the cases training/*.
   set_tests_properties(cases.constant_test cases.free_order_test cases.idle_test
                        cases.partial_test kernels.cuda.shadow.mutants_test
                        kernels.pipe.loopback_test
                        src.check.selftest.cheat_state_test src.check.selftest.cheat_writes_test
-                       src.cli.commands.commands_test src.train.run.recipes_train_test
+                       src.train.run.recipes_train_test
                        PROPERTIES LABELS all-cases)
   # These start the program and look at its words, on paths through memory that others take under the
   # sanitizers: those of run, gate, judge, gen, verify, merge and training, and the parsers in
@@ -52,7 +52,7 @@ if(BUILD_TESTING AND CRITERION_LIBRARY)
   list(TRANSFORM words REPLACE "\\.c$" "")
   list(TRANSFORM words REPLACE "/" ".")
   set(spared ${words})
-  list(FILTER words INCLUDE REGEX "^src\\.cli\\.((colour|contract|renamed|bug|run\\.frame|cast\\.mistakes|fingerprint\\.command|scaler\\.wrong_scalers|scale\\.mistakes|scale\\.differences|commands\\.(bounds|explain|find|list))_test$|(calc|catches|manual|picture|report)\\.)")
+  list(FILTER words INCLUDE REGEX "^src\\.cli\\.((colour|bug|run\\.frame|cast\\.mistakes|fingerprint\\.command|scaler\\.wrong_scalers|scale\\.mistakes|scale\\.differences|commands\\.explain)_test$|(calc|catches|manual|picture|report)\\.)")
   set_tests_properties(${words} PROPERTIES LABELS words)
   if(CMAKE_C_FLAGS MATCHES "-fsanitize=" AND NOT HC_EVERY_TEST)
     foreach(test ${spared})
@@ -221,15 +221,16 @@ if(BUILD_TESTING AND CLANG_FORMAT)
   add_test(NAME style COMMAND ${CMAKE_SOURCE_DIR}/.ci/style)
   set_tests_properties(style PROPERTIES SKIP_RETURN_CODE 77) # another clang-format
 endif()
+include(cmake/transcripts.cmake)
 # The longest first, by what they take of a processor, so that no core waits for them at the end. The
 # first of them run many programs each, one after the other, and may take ten minutes.
 if(BUILD_TESTING)
   set(cost 100)
-  foreach(test src.cli.commands.commands_test docs python src.cli.commands.explain_test notebook
+  foreach(test tests.run.selftest docs python src.cli.commands.explain_test notebook
           cases.constant_test src.cli.cast.mistakes_test cases.idle_test
           src.check.generate.op_cases_test src.check.selftest.cheat_writes_test
           kernels.cuda.shadow.mutants_test gpu-check src.cli.report.report_texts_test
-          src.cli.run.run_test cases.partial_test judge-step-torch kernels.pipe.loopback_test
+          tests.run.run cases.partial_test judge-step-torch kernels.pipe.loopback_test
           report-in-a-browser real-scalers kernels.cuda.standin.standin_test
           src.check.selftest.cheat_state_test src.cli.judge_step.judge_step_test
           cases.free_order_test src.cli.cast.verify_test torch-gradients src.cli.limits_test
