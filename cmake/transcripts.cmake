@@ -9,8 +9,10 @@ if(BUILD_TESTING AND HC_PYTHON)
     add_test(NAME ${name} COMMAND ${HC_PYTHON} -B ${CMAKE_SOURCE_DIR}/tests/run.py
                                   $<TARGET_FILE:halfcheck> ${CMAKE_SOURCE_DIR}/tests/${transcript})
     # Those look at words on paths through memory that others take under the sanitizers (tests.cmake).
-    if(name MATCHES "^tests\\.(calc|words)\\.")
+    if(name MATCHES "^tests\\.(calc\\.|words\\.|verify\\.differences$)")
       set_tests_properties(${name} PROPERTIES LABELS words)
+    elseif(name STREQUAL "tests.run.selftest")
+      set_tests_properties(${name} PROPERTIES LABELS all-cases)
     endif()
   endforeach()
   add_test(NAME tests.runner COMMAND ${HC_PYTHON} -B ${CMAKE_SOURCE_DIR}/tests/run_test.py)

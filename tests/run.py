@@ -37,7 +37,7 @@ sys.path.insert(0, os.path.join(TOP, '.ci'))
 from docs_pages import pattern  # noqa: E402 pylint: disable=wrong-import-position
 from docs_examples import renewed  # noqa: E402 pylint: disable=wrong-import-position
 
-SECONDS, WIDTH = 300, 100
+SECONDS, WIDTH = 600, 100
 SPECIAL = re.compile(r'[$>!] |\\|\[\d+\]$|\.\.\.$')
 
 
