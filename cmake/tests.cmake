@@ -29,6 +29,10 @@ if(BUILD_TESTING AND CRITERION_LIBRARY)
   # fuzz-corpus and .ci/fuzz. .ci/asan --all has them, too. The sanitizers' build of every day spares
   # the tests that it does not run.
   set(words "^src\\.cli\\.((colour|contract|renamed|bug|run\\.frame|cast\\.mistakes|fingerprint\\.command|scaler\\.wrong_scalers|scale\\.mistakes|scale\\.differences|commands\\.(bounds|explain|find|list))_test$|(calc|catches|manual|picture|report)\\.)")
+  # These compute more of the same: every case of theirs is in src/cli/run/run_test.c, and shares of a
+  # drift in src/cli/training/comparison_run_test.c.
+  set(numbers src.check.generate.border_test src.check.generate.op_cases_test
+      src.cli.statistics.sequential_test src.train.drift.drift_shares_test)
   option(HC_EVERY_TEST "build every test under the sanitizers, as .ci/asan --all does" OFF)
   # The stand-in for NCCL is linked into these, whose symbols no other test may see.
   set(alone src.comm.nccl.nccl_test kernels.cuda.standin.nccl.mistakes_test
@@ -64,6 +68,8 @@ if(BUILD_TESTING AND CRITERION_LIBRARY)
     set(label "")
     if(name IN_LIST all_cases)
       set(label all-cases)
+    elseif(name IN_LIST numbers)
+      set(label numbers)
     elseif(name MATCHES "${words}")
       set(label words)
     endif()
