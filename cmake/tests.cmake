@@ -256,25 +256,3 @@ find_program(CLANG_FORMAT clang-format)
 if(CLANG_FORMAT)
   hc_script(style COMMAND .ci/style) # 77: another clang-format
 endif()
-# The longest first, by what they take of a processor, so that no core waits for them at the end. The
-# first of them run many programs each, one after the other, and may take ten minutes.
-set(cost 100)
-foreach(test src.cli.commands.commands_test docs python src.cli.commands.explain_test notebook
-        cases.constant_test src.cli.cast.mistakes_test cases.idle_test
-        src.check.generate.op_cases_test src.check.selftest.cheat_writes_test
-        kernels.cuda.shadow.mutants_test gpu-check src.cli.report.report_texts_test
-        src.cli.run.run_test cases.partial_test judge-step-torch kernels.pipe.loopback_test
-        report-in-a-browser real-scalers kernels.cuda.standin.standin_test
-        src.check.selftest.cheat_state_test src.cli.judge_step.judge_step_test
-        cases.free_order_test src.cli.cast.verify_test torch-gradients src.cli.limits_test
-        src.check.generate.bit_cases_test plugins src.train.run.resume_test
-        src.train.run.dump_test src.train.run.trainer_test torch-step-files torch-scaler
-        src.cli.catches.catches_test)
-  if(TEST ${test})
-    set_tests_properties(${test} PROPERTIES COST ${cost})
-  endif()
-  if(TEST ${test} AND cost GREATER 95)
-    set_tests_properties(${test} PROPERTIES TIMEOUT 600)
-  endif()
-  math(EXPR cost "${cost} - 1")
-endforeach()
