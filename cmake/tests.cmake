@@ -29,6 +29,10 @@ if(BUILD_TESTING AND CRITERION_LIBRARY)
   # fuzz-corpus and .ci/fuzz. .ci/asan --all has them, too. The sanitizers' build of every day spares
   # the tests that it does not run.
   set(words "^src\\.cli\\.((colour|bug|run\\.frame|cast\\.mistakes|scaler\\.wrong_scalers|commands\\.explain)_test$|(calc|catches|manual|picture|report)\\.)")
+  # These compute more of the same: every case of theirs is in tests/run/run.txt, and shares of a
+  # drift in src/cli/training/comparison_run_test.c.
+  set(numbers src.check.generate.border_test src.check.generate.op_cases_test
+      src.cli.statistics.sequential_test src.train.drift.drift_shares_test)
   option(HC_EVERY_TEST "build every test under the sanitizers, as .ci/asan --all does" OFF)
   # The stand-in for NCCL is linked into these, whose symbols no other test may see.
   set(alone src.comm.nccl.nccl_test kernels.cuda.standin.nccl.mistakes_test
@@ -64,6 +68,8 @@ if(BUILD_TESTING AND CRITERION_LIBRARY)
     set(label "")
     if(name IN_LIST all_cases)
       set(label all-cases)
+    elseif(name IN_LIST numbers)
+      set(label numbers)
     elseif(name MATCHES "${words}")
       set(label words)
     endif()
@@ -251,25 +257,3 @@ if(CLANG_FORMAT)
   hc_script(style COMMAND .ci/style) # 77: another clang-format
 endif()
 include(cmake/transcripts.cmake)
-# The longest first, by what they take of a processor, so that no core waits for them at the end. The
-# first of them run many programs each, one after the other, and may take ten minutes.
-set(cost 100)
-foreach(test tests.run.selftest docs python src.cli.commands.explain_test notebook
-        cases.constant_test src.cli.cast.mistakes_test cases.idle_test
-        src.check.generate.op_cases_test src.check.selftest.cheat_writes_test
-        kernels.cuda.shadow.mutants_test gpu-check src.cli.report.report_texts_test
-        tests.run.run cases.partial_test judge-step-torch kernels.pipe.loopback_test
-        report-in-a-browser real-scalers kernels.cuda.standin.standin_test
-        src.check.selftest.cheat_state_test src.cli.judge_step.judge_step_test
-        cases.free_order_test tests.verify.cast torch-gradients src.cli.limits_test
-        src.check.generate.bit_cases_test plugins src.train.run.resume_test
-        src.train.run.dump_test src.train.run.trainer_test torch-step-files torch-scaler
-        src.cli.catches.catches_test)
-  if(TEST ${test})
-    set_tests_properties(${test} PROPERTIES COST ${cost})
-  endif()
-  if(TEST ${test} AND cost GREATER 95)
-    set_tests_properties(${test} PROPERTIES TIMEOUT 600)
-  endif()
-  math(EXPR cost "${cost} - 1")
-endforeach()
