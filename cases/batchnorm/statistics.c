@@ -174,13 +174,13 @@ static const char source[] = "PyTorch forums 11815, 'Training with Half Precisio
    addition of 0 and a product by 1 round nothing. What is wanted is at most 4097 / 4096, so that
    the error is at most 1.00025 ((1 + u)^3 - 1) < 3.01 u. */
 
-static const int64_t counts_count[][4] = {{241, 1, 17, 1}, {256, 16, 16, 1}, {17, 61, 65, 1}};
+static const int64_t count_rows[][4] = {{241, 1, 17, 1}, {256, 16, 16, 1}, {17, 61, 65, 1}};
 
 static void count_beyond_half(struct hc_check *check)
 {
     static const enum hc_format formats[] = {HC_FP16, HC_FP32, HC_BF16};
     for (int k = 0; k < 3; k++) {
-        const int64_t *d = counts_count[k];
+        const int64_t *d = count_rows[k];
         struct hc_tensor x = hc_tensor4(formats[k], d[0], d[1], d[2], d[3], NULL);
         struct hc_call call = {.op = HC_OP_bn_train, .params.bn = {.eps = 1e-5, .momentum = 1}};
         call.in[HC_BN_X] = hc_check_tensor(check, x);

@@ -149,13 +149,13 @@ static void masked(struct hc_check *check)
 
 /* Which rows count as correct when there are ties, infinities and NaN among the logits. */
 
-enum { CLASSES_RIGHT = 3, VALUES = 5, ROWS_RIGHT = VALUES * VALUES * VALUES };
+enum { FEW_CLASSES = 3, VALUES = 5, ROWS_RIGHT = VALUES * VALUES * VALUES };
 
 /* The index of the first of the largest logits, NaN not counted; -1 if all are NaN. */
 static int best(const double *z)
 {
     int at = -1;
-    for (int j = CLASSES_RIGHT - 1; j >= 0; j--)
+    for (int j = FEW_CLASSES - 1; j >= 0; j--)
         if (!isnan(z[j]) && (at < 0 || z[j] >= z[at]))
             at = j;
     return at;
@@ -168,23 +168,23 @@ static void every_row(struct hc_check *check)
     const double values[VALUES] = {0, 1, (double)INFINITY, -(double)INFINITY, (double)NAN};
     struct hc_call all = {.op = HC_OP_xent};
     all.in[HC_XENT_LOGITS] =
-        hc_check_tensor(check, hc_tensor2(HC_FP16, ROWS_RIGHT, CLASSES_RIGHT, NULL));
+        hc_check_tensor(check, hc_tensor2(HC_FP16, ROWS_RIGHT, FEW_CLASSES, NULL));
     all.in[HC_XENT_LABELS] = hc_check_vector(check, HC_I32, ROWS_RIGHT);
     all.out[HC_XENT_LOSS] = hc_check_vector(check, HC_FP32, 1);
     all.out[HC_XENT_CORRECT] = hc_check_vector(check, HC_FP32, 1);
-    for (int label = 0; label < CLASSES_RIGHT; label++) {
+    for (int label = 0; label < FEW_CLASSES; label++) {
         struct hc_comparisons c = {.what = "rows", .checked = ROWS_RIGHT};
         int want = 0;
         for (int row = 0; row < ROWS_RIGHT; row++) {
-            const double z[CLASSES_RIGHT] = {values[row % VALUES], values[row / VALUES % VALUES],
-                                             values[row / VALUES / VALUES]};
+            const double z[FEW_CLASSES] = {values[row % VALUES], values[row / VALUES % VALUES],
+                                           values[row / VALUES / VALUES]};
             struct hc_call one = all;
-            for (int j = 0; j < CLASSES_RIGHT; j++)
-                hc_tensor_set(&all.in[HC_XENT_LOGITS], (int64_t)row * CLASSES_RIGHT + j, z[j]);
+            for (int j = 0; j < FEW_CLASSES; j++)
+                hc_tensor_set(&all.in[HC_XENT_LOGITS], (int64_t)row * FEW_CLASSES + j, z[j]);
             hc_tensor_set(&all.in[HC_XENT_LABELS], row, label);
             one.in[HC_XENT_LOGITS] =
-                hc_tensor2(HC_FP16, 1, CLASSES_RIGHT,
-                           (uint16_t *)all.in[HC_XENT_LOGITS].data + row * CLASSES_RIGHT);
+                hc_tensor2(HC_FP16, 1, FEW_CLASSES,
+                           (uint16_t *)all.in[HC_XENT_LOGITS].data + row * FEW_CLASSES);
             one.in[HC_XENT_LABELS] =
                 hc_tensor1(HC_I32, 1, (int32_t *)all.in[HC_XENT_LABELS].data + row);
             if (hc_do(check, &one) != HC_OK)

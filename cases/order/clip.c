@@ -159,7 +159,7 @@ static double factor(double squares, double most)
     return fmin(1, hc_scalar_mul(&scalar, hc_scalar_div(&scalar, 1, d), hc_round(HC_FP32, most)));
 }
 
-static double clipped_clip_update(double g, double by)
+static double clipped_updates(double g, double by)
 {
     struct hc_scalar scalar = {.format = HC_FP32};
     return hc_scalar_mul(&scalar, g, by);
@@ -196,7 +196,7 @@ static bool clips(struct hc_check *check, const struct hc_recipe *recipe, int *t
     }
     for (int i = 0; i < fixture.n && !fixture.failed; i++) {
         double squares = squares_with(&fixture, recipe, i);
-        double want = clipped_clip_update(gradient(i), factor(squares, recipe->clip));
+        double want = clipped_updates(gradient(i), factor(squares, recipe->clip));
         double got = hc_fixture_get(&fixture, HC_STATE_M, i, 0);
         if (i < 2)
             norm[i] = sqrt(squares);
@@ -232,7 +232,7 @@ static void by_group(struct hc_check *check)
 }
 
 /* S = 4096, one gradient of 1/8 in 16 elements, norm 1/2: nothing should be clipped at 1. */
-static void before_clip_update(struct hc_check *check)
+static void norm_before(struct hc_check *check)
 {
     double got[2];
     for (int buggy = 0; buggy < 2; buggy++) {
@@ -247,7 +247,7 @@ static void before_clip_update(struct hc_check *check)
         if (!hc_fixture_close(&fixture))
             return;
     }
-    double half = hc_round(HC_FP16, clipped_clip_update(512, factor(16.0 * 512 * 512, 1)));
+    double half = hc_round(HC_FP16, clipped_updates(512, factor(16.0 * 512 * 512, 1)));
     hc_claim_value(check, "fixed arm: the gradient stays", 0.125, got[0]);
     hc_claim_value(check, "buggy arm: clipped as the scaled one", half / 4096, got[1]);
     hc_claim_true(check, "buggy arm: too small by more than 2000", got[1] < 0.125 / 2000);
@@ -256,7 +256,7 @@ static void before_clip_update(struct hc_check *check)
 /* fastai does not clip the gradients that it steps on after an overflow. At scale 1 it overlooks
    overflows, so it copies and clips: that group's norm is infinite. Recipes without an overflow
    check do the same. */
-static void infinite_clip_update(struct hc_check *check)
+static void infinite_norm(struct hc_check *check)
 {
     struct hc_fixture fixture;
     struct hc_recipe recipe = plain("fastai-1.0.61-flat", 0.1);
@@ -413,13 +413,13 @@ static const struct hc_case cases[] = {
          "a trainer that clips scaled gradients leaves them too small, by the scale's own order",
      .source = "https://github.com/Lightning-AI/pytorch-lightning/issues/9599, 'Clip norm after "
                "scaler.unscale_ in native fp16 training'",
-     .run = before_clip_update},
+     .run = norm_before},
     {.name = "order/update-clips-infinite-norm",
      .title = "where an infinity is overlooked, clipping makes NaN of it and 0 of the finite "
               "gradients of its norm; gradients that were not copied are not clipped",
      .source = "https://github.com/pytorch/pytorch/issues/46849, 'clip_grad_norm_ silently passes "
                "when not finite'; fastai1 fastai/callbacks/fp16.py @1.0.61, on_backward_end",
-     .run = infinite_clip_update},
+     .run = infinite_norm},
     {.name = "order/update-clips-after-a-nan",
      .title = "a skipped step whose norm was NaN leaves nothing that clips the next one",
      .source =

@@ -487,7 +487,7 @@ static void one_format(struct hc_call *call)
         call->in[HC_GEMM_B].format = call->in[HC_GEMM_A].format;
 }
 
-#define READ_fp8(name_, title_, patterns_, function)                                               \
+#define READ_FP8(name_, title_, patterns_, function)                                               \
     {                                                                                              \
         .name = "fp8-" name_, .title = (title_), .class_ = HC_FAULT_SPECIALS, .ops = "gemm",       \
         .patterns = (patterns_), .wrong = misread_fp8, .data = &(const struct reader)              \

@@ -346,21 +346,21 @@ static enum hc_status part(const struct hc_fault_site *site, const struct hc_cal
 static struct {
     const void *seen;
     int calls;
-} kept_conduct;
+} seen_before;
 
 /* Does nothing for an output that it has just seen. */
 static enum hc_status once(const struct hc_fault_site *site, const struct hc_call *call)
 {
-    if (kept_conduct.seen == call->out[HC_FIRST].data)
+    if (seen_before.seen == call->out[HC_FIRST].data)
         return HC_OK;
-    kept_conduct.seen = call->out[HC_FIRST].data;
+    seen_before.seen = call->out[HC_FIRST].data;
     return hc_right(site, call);
 }
 
 static void by_turns(const struct hc_call *call)
 {
     const struct hc_tensor *y = &call->out[HC_FIRST];
-    if (kept_conduct.calls++ % 2 && hc_tensor_count(y) > 0)
+    if (seen_before.calls++ % 2 && hc_tensor_count(y) > 0)
         hc_tensor_set_bits(y, 0, hc_tensor_bits(y, 0) ^ 1);
 }
 
@@ -399,7 +399,8 @@ static void at_known_sizes(const struct hc_call *call)
 }
 
 /* Computes, and then reports that it could not. */
-static enum hc_status refused_conduct(const struct hc_fault_site *site, const struct hc_call *call)
+static enum hc_status refused_afterwards(const struct hc_fault_site *site,
+                                         const struct hc_call *call)
 {
     (void)hc_right(site, call);
     return hc_fail(HC_UNSUPPORTED, "%s: not today", hc_ops[call->op].name);

@@ -147,24 +147,23 @@ static enum hc_status unseen(const struct hc_fault_site *site, const struct hc_c
 /* A product whose row or column number is all that it has loses the last of 65. */
 static void lone_row(const struct hc_call *call)
 {
-    enum { ROWS_borders = 65 };
+    enum { ROWS = 65 };
     const struct hc_tensor *out = &call->out[HC_GEMM_OUT];
-    if (hc_tensor_count(out) == ROWS_borders &&
-        hc_tensor_count(&call->in[HC_GEMM_A]) == ROWS_borders)
-        hc_tensor_set(out, ROWS_borders - 1, 0);
+    if (hc_tensor_count(out) == ROWS && hc_tensor_count(&call->in[HC_GEMM_A]) == ROWS)
+        hc_tensor_set(out, ROWS - 1, 0);
 }
 
 /* A loss over the first 64 rows. */
 static enum hc_status few_rows(const struct hc_fault_site *site, const struct hc_call *call)
 {
-    enum { ROWS_borders = 64 };
+    enum { ROWS = 64 };
     struct hc_call bad = *call;
     int64_t rows = call->in[HC_XENT_LOGITS].shape[0];
-    if (rows <= ROWS_borders)
+    if (rows <= ROWS)
         return hc_right(site, call);
-    bad.in[HC_XENT_LOGITS].shape[0] = bad.in[HC_XENT_LABELS].shape[0] = ROWS_borders;
+    bad.in[HC_XENT_LOGITS].shape[0] = bad.in[HC_XENT_LABELS].shape[0] = ROWS;
     enum hc_status status = hc_right(site, &bad);
-    double part = call->params.xent.sum ? 1 : (double)ROWS_borders / (double)rows;
+    double part = call->params.xent.sum ? 1 : (double)ROWS / (double)rows;
     hc_give(call, HC_XENT_LOSS, 0, hc_out(call, HC_XENT_LOSS, 0) * part);
     return status;
 }
@@ -210,12 +209,11 @@ static void no_images(const struct hc_call *call)
 }
 
 /* Rows from the 4,096th on, where there are 100 classes and more. */
-static void few_rows_sizes(const struct hc_call *call)
+static void late_rows_zero(const struct hc_call *call)
 {
-    enum { ROWS_sizes = 4096, CLASSES = 100 };
+    enum { ROWS = 4096, CLASSES = 100 };
     const struct hc_tensor *y = &call->out[HC_FIRST];
-    for (int64_t i = ROWS_sizes * y->shape[1]; y->shape[1] >= CLASSES && i < hc_tensor_count(y);
-         i++)
+    for (int64_t i = ROWS * y->shape[1]; y->shape[1] >= CLASSES && i < hc_tensor_count(y); i++)
         hc_tensor_set(y, i, 0);
 }
 

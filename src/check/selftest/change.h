@@ -133,7 +133,7 @@ void *hc_fault_copy(const struct hc_tensor *t);
 #define OUT_ALL(what, slot) OUT(hc_everywhere, 0, what, slot)
 #define IN_ALL(what, slot)  IN(hc_everywhere, 0, what, slot)
 
-/* A parameter is changed, named as in union hc_params; or an operand is not there. */
+/* A parameter is changed, named as in the params of a call; or an operand is not there. */
 #define SET(name, number)   CHANGED_PARAMETER(name, HC_SET, number)
 #define TIMES(name, number) CHANGED_PARAMETER(name, HC_TIMES, number)
 #define FLIP(name)          CHANGED_PARAMETER(name, HC_FLIP, 0)
@@ -142,7 +142,7 @@ void *hc_fault_copy(const struct hc_tensor *t);
     .parameter = &(const struct hc_changed_parameter)                                              \
     {                                                                                              \
         offsetof(struct hc_call, params.name),                                                     \
-            _Generic(((union hc_params *)NULL)->name, double                                       \
+            _Generic(((struct hc_call *)NULL)->params.name, double                                 \
                      : HC_DOUBLE_PARAMETER, float                                                  \
                      : HC_FLOAT_PARAMETER, bool                                                    \
                      : HC_BOOL_PARAMETER, int                                                      \
