@@ -229,41 +229,33 @@ static void neighbours(struct hc_check *check)
 }
 
 static const struct hc_case cases[] = {
-    {.name = "loss/nan-stays",
-     .title = "a logit that is NaN makes the loss NaN, and of the gradients those of its row",
-     .source = "contract in src/op/loss.h",
-     .level = HC_QUICK,
-     .run = nan_stays},
-    {.name = "loss/gradient-beyond-half",
-     .title = "a gradient that the loss scale lifts beyond half's range is infinite",
-     .source = "pytorch torch/amp/grad_scaler.py: the scale backs off when it finds an infinity",
-     .level = HC_QUICK,
-     .run = beyond_half},
-    {.name = "loss/labels-of-a-large-vocabulary",
-     .title = "labels beyond 256 and 2048 name their classes, whatever the logits' format is",
-     .source = "deepspeedai/DeepSpeed issue 5701, '[BUG] Mixed-precision: fp16 will cast input_ids "
-               "into torch.cuda.HalfTensor instead of Long or Int.', "
-               "https://github.com/deepspeedai/DeepSpeed/issues/5701",
-     .level = HC_STANDARD,
-     .run = large_vocabulary},
-    {.name = "loss/masked-logits-get-nothing",
-     .title = "a logit of -infinity has no part in loss and gradient, however small the others are",
-     .source = "flashinfer-ai/flashinfer PR 4401, 'fix(attention): handle extreme negative logits "
-               "in masked softmax', https://github.com/flashinfer-ai/flashinfer/pull/4401",
-     .level = HC_STANDARD,
-     .run = masked},
-    {.name = "loss/right-is-the-first-of-the-largest",
-     .title = "a row counts as correct if its label is the first of its largest logits; a NaN is "
-              "never the largest",
-     .source = "contract of xent in src/op/loss.h",
-     .level = HC_QUICK,
-     .run = every_row},
-    {.name = "loss/right-tells-neighbours-apart",
-     .title = "of two logits that are neighbours in their format the larger one is the prediction",
-     .source = "contract of xent in src/op/loss.h; vllm-project/vllm-xpu-kernels PR 473, where "
-               "scores tie after a cast to bf16",
-     .level = HC_STANDARD,
-     .run = neighbours},
+    {"loss/nan-stays",
+     "a logit that is NaN makes the loss NaN, and of the gradients those of its row",
+     "contract in src/op/loss.h", .level = HC_QUICK, .run = nan_stays},
+    {"loss/gradient-beyond-half",
+     "a gradient that the loss scale lifts beyond half's range is infinite",
+     "pytorch torch/amp/grad_scaler.py: the scale backs off when it finds an infinity",
+     .level = HC_QUICK, .run = beyond_half},
+    {"loss/labels-of-a-large-vocabulary",
+     "labels beyond 256 and 2048 name their classes, whatever the logits' format is",
+     "deepspeedai/DeepSpeed issue 5701, '[BUG] Mixed-precision: fp16 will cast input_ids into "
+     "torch.cuda.HalfTensor instead of Long or Int.', "
+     "https://github.com/deepspeedai/DeepSpeed/issues/5701",
+     .level = HC_STANDARD, .run = large_vocabulary},
+    {"loss/masked-logits-get-nothing",
+     "a logit of -infinity has no part in loss and gradient, however small the others are",
+     "flashinfer-ai/flashinfer PR 4401, 'fix(attention): handle extreme negative logits in masked "
+     "softmax', https://github.com/flashinfer-ai/flashinfer/pull/4401",
+     .level = HC_STANDARD, .run = masked},
+    {"loss/right-is-the-first-of-the-largest",
+     "a row counts as correct if its label is the first of its largest logits; a NaN is never the "
+     "largest",
+     "contract of xent in src/op/loss.h", .level = HC_QUICK, .run = every_row},
+    {"loss/right-tells-neighbours-apart",
+     "of two logits that are neighbours in their format the larger one is the prediction",
+     "contract of xent in src/op/loss.h; vllm-project/vllm-xpu-kernels PR 473, where scores tie "
+     "after a cast to bf16",
+     .level = HC_STANDARD, .run = neighbours},
 };
 
 HC_CASES(loss_ends, cases);

@@ -282,8 +282,8 @@ static const struct hc_case cases[] = {
                      "after the load does not see the difference, a step does."),
     HC_BUG(
         "field/parameter-identity/optimizer-before-cast",
-        "The optimizer was made before model.half() or model.cuda(): training runs, and the "
-        "model never changes.",
+        "The optimizer was made before model.half() or model.cuda(): training runs, and the model "
+        "never changes.",
         "namisan/mt-dnn PR 40, 'Moving model.cuda before the optimizer construction', "
         "https://github.com/namisan/mt-dnn/pull/40; pytorch/pytorch issues 7844 and 69214; "
         "PyTorchLightning/pytorch-lightning PR 554",
@@ -292,8 +292,8 @@ static const struct hc_case cases[] = {
             "The PR quotes PyTorch's documentation, and the sentence is wrong: Module.cuda() and "
             "half() give the same Parameter new data, so that the optimizer goes on stepping the "
             "model (pytorch/pytorch issue 7844). It needs something that holds the old tensor.",
-        .lesson = "Cast the model first and make the optimizer from the parameters that it has "
-                  "then."),
+        .lesson =
+            "Cast the model first and make the optimizer from the parameters that it has then."),
 };
 
 HC_CASES(field_plays_masters, cases);

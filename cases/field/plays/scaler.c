@@ -462,11 +462,11 @@ static const struct hc_case cases[] = {
            "With gradient clipping and loss scaling together the loss hardly falls: a flat curve.",
            "Lightning-AI/pytorch-lightning issue 9599, 'Clip norm after scaler.unscale_ in native "
            "fp16 training', https://github.com/Lightning-AI/pytorch-lightning/issues/9599; "
-           "milesial/Pytorch-UNet issue 468; pytorch/examples issue 1196; "
-           "harubaru/waifu-diffusion issue 64; allenai/allennlp PR 5426; rwth-i6/returnn PR 1595",
+           "milesial/Pytorch-UNet issue 468; pytorch/examples issue 1196; harubaru/waifu-diffusion "
+           "issue 64; allenai/allennlp PR 5426; rwth-i6/returnn PR 1595",
            .play = clipped, .fault = "restated-not-unscaled",
-           .lesson = "Unscale first, then clip: a limit for gradients is no limit for S times "
-                     "them."),
+           .lesson =
+               "Unscale first, then clip: a limit for gradients is no limit for S times them."),
     HC_BUG("field/order-in-training/wd-before-unscale",
            "Weight decay has no effect as soon as the loss is scaled.",
            "chainer/chainer issue 7335, 'Grad is wrong when using `WeightDecay` of Optimizer Hook "
@@ -477,9 +477,9 @@ static const struct hc_case cases[] = {
                      "whatever is added before."),
     HC_BUG("field/order-in-training/static-scale-no-overflow-check",
            "A static loss scale: after one overflow all weights are NaN and stay so.",
-           "fastai/fastai_old @c8285fbc dev_nb/004b_mixed_precision.ipynb: "
-           "loss_scale:float=512., never checked for overflow; fastai/fastai PR 1608, 'Add Dynamic "
-           "Loss Scaling to MixedPrecision Callback', https://github.com/fastai/fastai/pull/1608",
+           "fastai/fastai_old @c8285fbc dev_nb/004b_mixed_precision.ipynb: loss_scale:float=512., "
+           "never checked for overflow; fastai/fastai PR 1608, 'Add Dynamic Loss Scaling to "
+           "MixedPrecision Callback', https://github.com/fastai/fastai/pull/1608",
            .play = unchecked, .buggy = {.prints = "-, nan, nan"}, .fault = "sgd-ignores-found",
            .lesson = "Check every gradient for infinities and skip the step; then a scale that is "
                      "too large costs a few steps."),

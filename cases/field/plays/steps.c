@@ -238,10 +238,10 @@ static const struct hc_case cases[] = {
     HC_BUG("field/step-counter/step-counter-bf16-256",
            "Under a bf16 default dtype Adam's step count stops at 256, and updates are too small "
            "for ever after.",
-           "pytorch/ao PR 4915, 'Fix the Adam step counter saturating under a BF16 default "
-           "dtype', https://github.com/pytorch/ao/pull/4915; deepspeedai/DeepSpeed PR 8496, 'Keep "
-           "ZenFlow Adam step counters in float32' (2048 in fp16), and PR 4588; "
-           "vllm-project/speculators PR 411",
+           "pytorch/ao PR 4915, 'Fix the Adam step counter saturating under a BF16 default dtype', "
+           "https://github.com/pytorch/ao/pull/4915; deepspeedai/DeepSpeed PR 8496, 'Keep ZenFlow "
+           "Adam step counters in float32' (2048 in fp16), and PR 4588; vllm-project/speculators "
+           "PR 411",
            .play = stands, .buggy = {.prints = "256 exact, 1.67, -"},
            .fixed = {.prints = "1000 exact, 1.00, -"}, .fault = "t-stands-at-256",
            .correction = "The thread's 'permanently 2.1 times too large' is the limit: after 1000 "
