@@ -303,6 +303,12 @@ static void zeroed_inputs(const struct hc_call *call)
             hc_tensor_set_bits(&call->in[i], k, 0);
 }
 
+/* Subnormals and zeros become +0, as some hardware would have it. */
+static uint64_t tiny_to_zero(const struct hc_changed_element *e, uint64_t bits)
+{
+    return fabs(hc_decode(e->format, bits)) < ldexp(1, hc_formats[e->format].emin) ? 0 : bits;
+}
+
 /* Also writes an element beside the first output: -1 is the one before it, n >= 0 the one n past
    its end. */
 static enum hc_status beside(const struct hc_fault_site *site, const struct hc_call *call)
