@@ -191,31 +191,25 @@ static void sign_of_y(struct hc_check *check)
 }
 
 static const struct hc_case cases[] = {
-    {.name = "batchnorm/half-and-back",
-     .title = "half() then float() of batch norm: 70000 is inf, 1e-8 is 0, 1234.567 is 1235, "
-              "otherwise 2^-11 at most",
-     .source =
-         "fast.ai forums, 'I think to_fp16 behaves in a weird way internally': 'seems unlikely to "
-         "matter, if your BN stats are so sensitive that the fp32->fp16->fp32 reduces performance'",
+    {"batchnorm/half-and-back",
+     "half() then float() of batch norm: 70000 is inf, 1e-8 is 0, 1234.567 is 1235, otherwise "
+     "2^-11 at most",
+     "fast.ai forums, 'I think to_fp16 behaves in a weird way internally': 'seems unlikely to "
+     "matter, if your BN stats are so sensitive that the fp32->fp16->fp32 reduces performance'",
      .run = values},
-    {.name = "batchnorm/infinite-variance-gives-beta",
-     .title = "a running variance of 70000 that went through half() is inf: the layer's output is "
-              "beta, whatever comes in",
-     .source = "fast.ai forums, 'I think to_fp16 behaves in a weird way internally'; coreai-torch "
-               "PR 54, 'Compute fp16 batch norm in fp32 instead of downcasting the params'",
+    {"batchnorm/infinite-variance-gives-beta",
+     "a running variance of 70000 that went through half() is inf: the layer's output is beta, "
+     "whatever comes in",
+     "fast.ai forums, 'I think to_fp16 behaves in a weird way internally'; coreai-torch PR 54, "
+     "'Compute fp16 batch norm in fp32 instead of downcasting the params'",
      .run = infinite_variance},
-    {.name = "batchnorm/leaky-rounds-in-between",
-     .title =
-         "batch norm and leaky ReLU in one op give what the two ops give: z is rounded into the "
-         "output's format before the slope",
-     .source = "contract in src/op/norm.h",
-     .level = HC_QUICK,
-     .run = rounding},
-    {.name = "batchnorm/leaky-gradient-by-the-sign-of-y",
-     .title = "the gradient takes the slope where the output is not above zero, whatever x is",
-     .source = "contract in src/op/norm.h",
-     .level = HC_QUICK,
-     .run = sign_of_y},
+    {"batchnorm/leaky-rounds-in-between",
+     "batch norm and leaky ReLU in one op give what the two ops give: z is rounded into the "
+     "output's format before the slope",
+     "contract in src/op/norm.h", .level = HC_QUICK, .run = rounding},
+    {"batchnorm/leaky-gradient-by-the-sign-of-y",
+     "the gradient takes the slope where the output is not above zero, whatever x is",
+     "contract in src/op/norm.h", .level = HC_QUICK, .run = sign_of_y},
 };
 
 HC_CASES(batchnorm_parameters, cases);

@@ -393,66 +393,46 @@ static void explodes(struct hc_check *check)
 }
 
 static const struct hc_case cases[] = {
-    {.name = "batchnorm/running-mean-half-operations",
-     .title = "running mean towards 1000, momentum 0.01, every operation in half: stalls at 998.5",
-     .source = source,
-     .run = rounded_operations,
-     .data = &rows[0]},
-    {.name = "batchnorm/running-mean-bf16-operations",
-     .title = "running mean towards 1000, momentum 0.01, every operation in bf16: stalls at 520",
-     .source = source,
-     .run = rounded_operations,
-     .data = &rows[1]},
-    {.name = "batchnorm/running-mean-half-operations-0.1",
-     .title = "running mean towards 1000, momentum 0.1, every operation in half: stalls at 997",
-     .source = source,
-     .run = rounded_operations,
-     .data = &rows[2]},
-    {.name = "batchnorm/running-mean-bf16-operations-0.1",
-     .title = "running mean towards 1000, momentum 0.1, every operation in bf16: stalls at 968",
-     .source = source,
-     .run = rounded_operations,
-     .data = &rows[3]},
-    {.name = "batchnorm/running-variance-bf16-operations",
-     .title =
-         "running variance from 1 to 2, momentum 0.01, every operation in bf16: stalls at 1.67",
-     .source = source,
-     .run = rounded_operations,
-     .data = &rows[4]},
-    {.name = "batchnorm/running-mean-half-storage",
-     .title = "running mean towards 1000, momentum 0.01, fp32 arithmetic on half storage: stalls "
-              "at 975; fp32 storage arrives",
-     .source = source,
-     .run = storage,
-     .data = &rows[5]},
-    {.name = "batchnorm/running-mean-bf16-storage",
-     .title = "running mean towards 1000, momentum 0.01, fp32 arithmetic on bf16 storage: stalls "
-              "at 800; fp32 storage arrives",
-     .source = source,
-     .run = storage,
-     .data = &rows[6]},
-    {.name = "batchnorm/flattening-replaces-storage",
-     .title = "moving parameters into a flat arena keeps their identity and kills old references",
-     .source = "fastai/fastai_old @c8285fbc dev_nb/004b_mixed_precision.ipynb: "
-               "get_master(flat_master=True)",
+    {"batchnorm/running-mean-half-operations",
+     "running mean towards 1000, momentum 0.01, every operation in half: stalls at 998.5", source,
+     .run = rounded_operations, .data = &rows[0]},
+    {"batchnorm/running-mean-bf16-operations",
+     "running mean towards 1000, momentum 0.01, every operation in bf16: stalls at 520", source,
+     .run = rounded_operations, .data = &rows[1]},
+    {"batchnorm/running-mean-half-operations-0.1",
+     "running mean towards 1000, momentum 0.1, every operation in half: stalls at 997", source,
+     .run = rounded_operations, .data = &rows[2]},
+    {"batchnorm/running-mean-bf16-operations-0.1",
+     "running mean towards 1000, momentum 0.1, every operation in bf16: stalls at 968", source,
+     .run = rounded_operations, .data = &rows[3]},
+    {"batchnorm/running-variance-bf16-operations",
+     "running variance from 1 to 2, momentum 0.01, every operation in bf16: stalls at 1.67", source,
+     .run = rounded_operations, .data = &rows[4]},
+    {"batchnorm/running-mean-half-storage",
+     "running mean towards 1000, momentum 0.01, fp32 arithmetic on half storage: stalls at 975; "
+     "fp32 storage arrives",
+     source, .run = storage, .data = &rows[5]},
+    {"batchnorm/running-mean-bf16-storage",
+     "running mean towards 1000, momentum 0.01, fp32 arithmetic on bf16 storage: stalls at 800; "
+     "fp32 storage arrives",
+     source, .run = storage, .data = &rows[6]},
+    {"batchnorm/flattening-replaces-storage",
+     "moving parameters into a flat arena keeps their identity and kills old references",
+     "fastai/fastai_old @c8285fbc dev_nb/004b_mixed_precision.ipynb: get_master(flat_master=True)",
      .run = flat},
-    {.name = "batchnorm/same-storage-is-edited-together",
-     .title = "two references to the present storage see the same edit",
-     .source = forum,
-     .run = shared},
-    {.name = "batchnorm/stale-reference",
-     .title = "a reference to .data from before to_fp16 is dead: bn_d += 1 gives [2, 2, 2, 2] "
-              "there and [1, 1, 1, 1] in the parameter",
-     .source = forum,
-     .run = stale},
-    {.name = "batchnorm/validation-explodes",
-     .title = "training loss falls and validation loss explodes when evaluation reads running "
-              "statistics through references from before to_fp16",
-     .source = "fast.ai forums, 'I think to_fp16 behaves in a weird way internally': 'The training "
-               "loss keeps improving normally, but the validation loss just explodes (even after "
-               "one epoch)'; the thread leaves the cause open",
-     .level = HC_STANDARD,
-     .run = explodes},
+    {"batchnorm/same-storage-is-edited-together",
+     "two references to the present storage see the same edit", forum, .run = shared},
+    {"batchnorm/stale-reference",
+     "a reference to .data from before to_fp16 is dead: bn_d += 1 gives [2, 2, 2, 2] there and [1, "
+     "1, 1, 1] in the parameter",
+     forum, .run = stale},
+    {"batchnorm/validation-explodes",
+     "training loss falls and validation loss explodes when evaluation reads running statistics "
+     "through references from before to_fp16",
+     "fast.ai forums, 'I think to_fp16 behaves in a weird way internally': 'The training loss "
+     "keeps improving normally, but the validation loss just explodes (even after one epoch)'; the "
+     "thread leaves the cause open",
+     .level = HC_STANDARD, .run = explodes},
 };
 
 HC_CASES(batchnorm_running, cases);

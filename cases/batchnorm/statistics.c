@@ -174,13 +174,13 @@ static const char source[] = "PyTorch forums 11815, 'Training with Half Precisio
    addition of 0 and a product by 1 round nothing. What is wanted is at most 4097 / 4096, so that
    the error is at most 1.00025 ((1 + u)^3 - 1) < 3.01 u. */
 
-static const int64_t counts_count[][4] = {{241, 1, 17, 1}, {256, 16, 16, 1}, {17, 61, 65, 1}};
+static const int64_t count_rows[][4] = {{241, 1, 17, 1}, {256, 16, 16, 1}, {17, 61, 65, 1}};
 
 static void count_beyond_half(struct hc_check *check)
 {
     static const enum hc_format formats[] = {HC_FP16, HC_FP32, HC_BF16};
     for (int k = 0; k < 3; k++) {
-        const int64_t *d = counts_count[k];
+        const int64_t *d = count_rows[k];
         struct hc_tensor x = hc_tensor4(formats[k], d[0], d[1], d[2], d[3], NULL);
         struct hc_call call = {.op = HC_OP_bn_train, .params.bn = {.eps = 1e-5, .momentum = 1}};
         call.in[HC_BN_X] = hc_check_tensor(check, x);
@@ -405,48 +405,37 @@ static void run_sums(struct hc_check *check)
 }
 
 static const struct hc_case cases[] = {
-    {.name = "batchnorm/one-pass-variance",
-     .title = "E[x^2] - E[x]^2 gives a variance of 0 in fp32 and -8 in half where two passes give "
-              "1 and 2.25",
-     .source = "Chan, Golub and LeVeque, Algorithms for computing "
-               "the sample variance, 1983",
+    {"batchnorm/one-pass-variance",
+     "E[x^2] - E[x]^2 gives a variance of 0 in fp32 and -8 in half where two passes give 1 and "
+     "2.25",
+     "Chan, Golub and LeVeque, Algorithms for computing the sample variance, 1983",
      .run = one_pass_variance},
-    {.name = "batchnorm/statistics-overflow-in-half",
-     .title = "sums and sums of squares beyond 65504 are infinite in half, exact in fp32",
-     .source = "fast.ai forums, 'I think to_fp16 behaves in a weird way internally' on norms that "
-               "are left in half; brainchop-cli PR 56, 'compute fp16 GroupNorm variance in f32 to "
-               "prevent overflow'",
+    {"batchnorm/statistics-overflow-in-half",
+     "sums and sums of squares beyond 65504 are infinite in half, exact in fp32",
+     "fast.ai forums, 'I think to_fp16 behaves in a weird way internally' on norms that are left "
+     "in half; brainchop-cli PR 56, 'compute fp16 GroupNorm variance in f32 to prevent overflow'",
      .run = overflows},
-    {.name = "batchnorm/statistics-stall-in-half",
-     .title = "4096 ones sum to 2048 in half and to 256 in bf16",
-     .source = source,
-     .run = sums_stall},
-    {.name = "batchnorm/layer-in-half-and-fp32",
-     .title = "statistics of 4096 activations: in half the mean is wrong by more than 1 %, in fp32 "
-              "right",
-     .source = source,
-     .run = layer},
-    {.name = "batchnorm/count-beyond-half",
-     .title = "the running variance's M / (M - 1) is right beyond 2048 and 65,504 elements",
-     .source = "tensorflow/tensorflow PR 30230, 'XLA - Batch Norm - Bessel's correction generates "
-               "NaNs in FP16', https://github.com/tensorflow/tensorflow/pull/30230",
-     .level = HC_STANDARD,
-     .run = count_beyond_half},
-    {.name = "batchnorm/last-rows-unlike-the-others",
-     .title = "statistics of batches whose last rows are unlike the others weigh every row alike",
-     .source = "Chan, Golub and LeVeque, Updating formulae and a pairwise algorithm for computing "
-               "sample variances, 1979",
+    {"batchnorm/statistics-stall-in-half", "4096 ones sum to 2048 in half and to 256 in bf16",
+     source, .run = sums_stall},
+    {"batchnorm/layer-in-half-and-fp32",
+     "statistics of 4096 activations: in half the mean is wrong by more than 1 %, in fp32 right",
+     source, .run = layer},
+    {"batchnorm/count-beyond-half",
+     "the running variance's M / (M - 1) is right beyond 2048 and 65,504 elements",
+     "tensorflow/tensorflow PR 30230, 'XLA - Batch Norm - Bessel's correction generates NaNs in "
+     "FP16', https://github.com/tensorflow/tensorflow/pull/30230",
+     .level = HC_STANDARD, .run = count_beyond_half},
+    {"batchnorm/last-rows-unlike-the-others",
+     "statistics of batches whose last rows are unlike the others weigh every row alike",
+     "Chan, Golub and LeVeque, Updating formulae and a pairwise algorithm for computing sample "
+     "variances, 1979",
      .run = last_rows},
-    {.name = "batchnorm/whole-moments",
-     .title = "mean and variance of whole numbers keep fp32's 24 bits, in whatever lane they lie",
-     .source = "contract in src/op/norm.h: sums are taken in fp32",
-     .level = HC_STANDARD,
-     .run = run_moments},
-    {.name = "batchnorm/whole-gradient-sums",
-     .title = "a rank's sums of gradients over whole numbers keep fp32's 24 bits, in any lane",
-     .source = "contract in src/op/norm.h: sums are taken in fp32",
-     .level = HC_STANDARD,
-     .run = run_sums},
+    {"batchnorm/whole-moments",
+     "mean and variance of whole numbers keep fp32's 24 bits, in whatever lane they lie",
+     "contract in src/op/norm.h: sums are taken in fp32", .level = HC_STANDARD, .run = run_moments},
+    {"batchnorm/whole-gradient-sums",
+     "a rank's sums of gradients over whole numbers keep fp32's 24 bits, in any lane",
+     "contract in src/op/norm.h: sums are taken in fp32", .level = HC_STANDARD, .run = run_sums},
 };
 
 HC_CASES(batchnorm_statistics, cases);

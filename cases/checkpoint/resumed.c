@@ -548,40 +548,29 @@ static void lost(struct hc_check *check)
 }
 
 static const struct hc_case cases[] = {
-    {.name = "checkpoint/trainer-goes-on",
-     .title =
-         "the trainer's checkpoint holds all that the rest of a run depends on: a resumed run ends "
-         "in the uninterrupted run's bits, and with any part of the checkpoint zeroed it does not",
-     .source = "huggingface/transformers#34053; NVIDIA/apex#42; pytorch/pytorch#43706; "
-               "deepspeedai/DeepSpeed#7786",
-     .level = HC_STANDARD,
-     .run = trainer},
-    {.name = "checkpoint/masters-made-again",
-     .title = "masters made again from the model's copy have lost every update that the copy had "
-              "not shown",
-     .source = "NVIDIA/apex#42; fastai/fastai_old @c8285fbc dev_nb/004b_mixed_precision.ipynb, "
-               "get_master",
+    {"checkpoint/trainer-goes-on",
+     "the trainer's checkpoint holds all that the rest of a run depends on: a resumed run ends in "
+     "the uninterrupted run's bits, and with any part of the checkpoint zeroed it does not",
+     "huggingface/transformers#34053; NVIDIA/apex#42; pytorch/pytorch#43706; "
+     "deepspeedai/DeepSpeed#7786",
+     .level = HC_STANDARD, .run = trainer},
+    {"checkpoint/masters-made-again",
+     "masters made again from the model's copy have lost every update that the copy had not shown",
+     "NVIDIA/apex#42; fastai/fastai_old @c8285fbc dev_nb/004b_mixed_precision.ipynb, get_master",
      .run = masters},
-    {.name = "checkpoint/scaler-state-not-saved",
-     .title = "a resume from 65536 instead of 256 skips 8 steps",
-     .source = "huggingface/transformers#34053; open-mmlab/mmcv#1013",
-     .run = scaler},
-    {.name = "checkpoint/state-cast-to-the-parameters-format",
-     .title =
-         "optimizer state cast to half on load: v = 1e-9 is 0, and a step 3000 times too large",
-     .source = "pytorch/pytorch#43706; facebookresearch/fairscale#50",
-     .run = cast},
-    {.name = "checkpoint/step-count-reset",
-     .title = "with the step count reset to 0 Adam's bias correction starts over on moments that "
-              "need none",
-     .source = "deepspeedai/DeepSpeed#7786",
-     .run = count},
-    {.name = "checkpoint/what-a-lost-state-tensor-costs",
-     .title = "a whole checkpoint gives the uninterrupted run's bits; without the scaler's state, "
-              "masters, moments or the step count the next step ends elsewhere, by more than "
-              "rounding explains",
-     .source = "huggingface/transformers#34053; NVIDIA/apex#42; pytorch/pytorch#43706; "
-               "deepspeedai/DeepSpeed#7786",
+    {"checkpoint/scaler-state-not-saved", "a resume from 65536 instead of 256 skips 8 steps",
+     "huggingface/transformers#34053; open-mmlab/mmcv#1013", .run = scaler},
+    {"checkpoint/state-cast-to-the-parameters-format",
+     "optimizer state cast to half on load: v = 1e-9 is 0, and a step 3000 times too large",
+     "pytorch/pytorch#43706; facebookresearch/fairscale#50", .run = cast},
+    {"checkpoint/step-count-reset",
+     "with the step count reset to 0 Adam's bias correction starts over on moments that need none",
+     "deepspeedai/DeepSpeed#7786", .run = count},
+    {"checkpoint/what-a-lost-state-tensor-costs",
+     "a whole checkpoint gives the uninterrupted run's bits; without the scaler's state, masters, "
+     "moments or the step count the next step ends elsewhere, by more than rounding explains",
+     "huggingface/transformers#34053; NVIDIA/apex#42; pytorch/pytorch#43706; "
+     "deepspeedai/DeepSpeed#7786",
      .run = lost},
 };
 

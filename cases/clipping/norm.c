@@ -207,26 +207,21 @@ static const char torch[] =
     "pytorch 2.15.0 torch/nn/utils/clip_grad.py, _get_total_norm and _clip_grads_with_norm_";
 
 static const struct hc_case cases[] = {
-    {.name = "clipping/factor",
-     .title = "the clip factor is torch's for any sum of squares, and 1 where an overflow kept the "
-              "gradients from being copied",
-     .source = torch,
-     .run = factor},
-    {.name = "clipping/norm-that-is-left",
-     .title = "tensors that are clipped together end with the smaller of their norm and the limit",
-     .source = torch,
+    {"clipping/factor",
+     "the clip factor is torch's for any sum of squares, and 1 where an overflow kept the "
+     "gradients from being copied",
+     torch, .run = factor},
+    {"clipping/norm-that-is-left",
+     "tensors that are clipped together end with the smaller of their norm and the limit", torch,
      .run = left},
-    {.name = "clipping/norm-beyond-fp32",
-     .title =
-         "from 2^64 on a norm's square is infinite, and clipping makes 0 of a finite gradient; "
-         "below it is clipped as others are",
-     .source = torch,
-     .run = beyond},
-    {.name = "clipping/reciprocal",
-     .title = "a number over a tensor is the tensor's reciprocal times the number: not the rounded "
-              "quotient, but within 3 u",
-     .source = "pytorch 2.15.0 torch/_tensor.py, Tensor.__rdiv__",
-     .run = reciprocal},
+    {"clipping/norm-beyond-fp32",
+     "from 2^64 on a norm's square is infinite, and clipping makes 0 of a finite gradient; below "
+     "it is clipped as others are",
+     torch, .run = beyond},
+    {"clipping/reciprocal",
+     "a number over a tensor is the tensor's reciprocal times the number: not the rounded "
+     "quotient, but within 3 u",
+     "pytorch 2.15.0 torch/_tensor.py, Tensor.__rdiv__", .run = reciprocal},
 };
 
 HC_CASES(clipping_norm, cases);

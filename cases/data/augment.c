@@ -333,31 +333,24 @@ static void uniform(struct hc_check *check)
 }
 
 static const struct hc_case cases[] = {
-    {.name = "data/pixels-normalised-once",
-     .title = "(pixel / 255 - mean) / deviation of every pixel is the real number rounded to fp32",
-     .source = "CIFAR-10's means and deviations in fastai's cifar_stats",
-     .level = HC_QUICK,
+    {"data/pixels-normalised-once",
+     "(pixel / 255 - mean) / deviation of every pixel is the real number rounded to fp32",
+     "CIFAR-10's means and deviations in fastai's cifar_stats", .level = HC_QUICK,
      .run = normalised},
-    {.name = "data/augment",
-     .title = "a batch is what its contract says: image, crop, flip, value, label, count",
-     .source = "contract in src/op/control.h",
-     .run = contract},
-    {.name = "data/epochs-begin-again",
-     .title = "a batch beyond the set is zero where there is no image, and the next epoch follows",
-     .source = "contract in src/op/control.h",
-     .level = HC_QUICK,
-     .run = wraps},
-    {.name = "data/crops-in-every-corner",
-     .title = "a crop of each corner, flipped or not, and of any epoch shows the pixels that its "
-              "random numbers say, counted out in whole numbers",
-     .source = "contract in src/op/control.h; cifar10 in fastai: reflection padding, crop, flip",
+    {"data/augment", "a batch is what its contract says: image, crop, flip, value, label, count",
+     "contract in src/op/control.h", .run = contract},
+    {"data/epochs-begin-again",
+     "a batch beyond the set is zero where there is no image, and the next epoch follows",
+     "contract in src/op/control.h", .level = HC_QUICK, .run = wraps},
+    {"data/crops-in-every-corner",
+     "a crop of each corner, flipped or not, and of any epoch shows the pixels that its random "
+     "numbers say, counted out in whole numbers",
+     "contract in src/op/control.h; cifar10 in fastai: reflection padding, crop, flip",
      .run = corners},
-    {.name = "data/order-is-uniform",
-     .title = "the order of an epoch's images is a uniform permutation, another one each epoch",
-     .source = "Knuth, The Art of Computer Programming, vol. 2, 3.4.2, algorithm P",
-     .level = HC_STANDARD,
-     .once = true,
-     .run = uniform},
+    {"data/order-is-uniform",
+     "the order of an epoch's images is a uniform permutation, another one each epoch",
+     "Knuth, The Art of Computer Programming, vol. 2, 3.4.2, algorithm P", .level = HC_STANDARD,
+     .once = true, .run = uniform},
 };
 
 HC_CASES(data_augment, cases);

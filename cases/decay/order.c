@@ -299,41 +299,39 @@ static void in_sync(struct hc_check *check)
 }
 
 static const struct hc_case cases[] = {
-    {.name = "decay/before-unscaling-is-divided",
-     .title = "decay added to the scaled gradient before unscaling is divided by the scale; decay "
-              "scaled and added after it is multiplied",
-     .source = "Chainer issue 7335, 'Grad is wrong when using WeightDecay of Optimizer Hook and "
-               "loss scaling'",
+    {"decay/before-unscaling-is-divided",
+     "decay added to the scaled gradient before unscaling is divided by the scale; decay scaled "
+     "and added after it is multiplied",
+     "Chainer issue 7335, 'Grad is wrong when using WeightDecay of Optimizer Hook and loss "
+     "scaling'",
      .run = before_unscaling},
-    {.name = "decay/groups",
-     .title = "parameter groups: norms and biases decay or do not, weights always do",
-     .source = "fastai's bn_wd; fast.ai forums, 'I think to_fp16 behaves in a weird way "
-               "internally': OptimWrapper.step",
+    {"decay/groups", "parameter groups: norms and biases decay or do not, weights always do",
+     "fastai's bn_wd; fast.ai forums, 'I think to_fp16 behaves in a weird way internally': "
+     "OptimWrapper.step",
      .run = groups},
-    {.name = "decay/l2-is-not-decoupled-under-adam",
-     .title = "Adam with decay in the gradient takes lr a step, AdamW lr wd: 0.9 against 0.999 "
-              "after 100 steps",
-     .source = "vxlabs.com 2019, 'Improving fastai's mixed precision support with NVIDIA's "
-               "Automatic Mixed Precision': AdamW16 = partial(torch.optim.Adam, ...); Loshchilov "
-               "and Hutter, arXiv 1711.05101",
+    {"decay/l2-is-not-decoupled-under-adam",
+     "Adam with decay in the gradient takes lr a step, AdamW lr wd: 0.9 against 0.999 after 100 "
+     "steps",
+     "vxlabs.com 2019, 'Improving fastai's mixed precision support with NVIDIA's Automatic Mixed "
+     "Precision': AdamW16 = partial(torch.optim.Adam, ...); Loshchilov and Hutter, arXiv "
+     "1711.05101",
      .run = l2_and_decoupled},
-    {.name = "decay/factor-is-one-in-half",
-     .title = "1 - 1e-2 * 1e-3 is 1 in half and bf16: 10^4 steps leave 1.0 instead of 0.9048 (fp32 "
-              "makes it 0.9047)",
-     .source =
-         "fast.ai forums, 'I think to_fp16 behaves in a weird way internally': p.data.mul_(1 - "
-         "wd*lr); OneTrainer issue 996, 'No weight decay with Adam, bf16 and stochastic rounding'",
+    {"decay/factor-is-one-in-half",
+     "1 - 1e-2 * 1e-3 is 1 in half and bf16: 10^4 steps leave 1.0 instead of 0.9048 (fp32 makes it "
+     "0.9047)",
+     "fast.ai forums, 'I think to_fp16 behaves in a weird way internally': p.data.mul_(1 - wd*lr); "
+     "OneTrainer issue 996, 'No weight decay with Adam, bf16 and stochastic rounding'",
      .run = is_one_in_half},
-    {.name = "decay/on-the-model-copy-vanishes",
-     .title = "decay on the model's copy is overwritten from the masters",
-     .source = "fast.ai forums, 'I think to_fp16 behaves in a weird way internally': 'any updates "
-               "you make outside of this will be overwritten at on_step_end'",
+    {"decay/on-the-model-copy-vanishes",
+     "decay on the model's copy is overwritten from the masters",
+     "fast.ai forums, 'I think to_fp16 behaves in a weird way internally': 'any updates you make "
+     "outside of this will be overwritten at on_step_end'",
      .run = on_the_copy},
-    {.name = "decay/model-is-half-of-master",
-     .title = "with decay on the masters, model == half(master) after each of 1000 steps: the "
-              "forum's fear is unfounded",
-     .source = "fast.ai forums, 'I think to_fp16 behaves in a weird way internally': 'it will "
-               "slowly fall out of sync with the fp16 model'",
+    {"decay/model-is-half-of-master",
+     "with decay on the masters, model == half(master) after each of 1000 steps: the forum's fear "
+     "is unfounded",
+     "fast.ai forums, 'I think to_fp16 behaves in a weird way internally': 'it will slowly fall "
+     "out of sync with the fp16 model'",
      .run = in_sync},
 };
 

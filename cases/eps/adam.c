@@ -278,61 +278,49 @@ static void jumps(struct hc_check *check)
 }
 
 static const struct hc_case cases[] = {
-    {.name = "eps/adam-in-half-zero-gradient",
-     .title =
-         "Adam all in half: a zero gradient gives 0/0 = NaN at step 1; with fp32 state nothing "
-         "moves",
-     .source = "optax issue 1754, 'Adam-family optimizers produce NaN on float16 zero-gradient "
-               "steps'; vxlabs.com 2019, 'Improving fastai's mixed precision support with NVIDIA's "
-               "Automatic Mixed Precision'",
+    {"eps/adam-in-half-zero-gradient",
+     "Adam all in half: a zero gradient gives 0/0 = NaN at step 1; with fp32 state nothing moves",
+     "optax issue 1754, 'Adam-family optimizers produce NaN on float16 zero-gradient steps'; "
+     "vxlabs.com 2019, 'Improving fastai's mixed precision support with NVIDIA's Automatic Mixed "
+     "Precision'",
      .run = zero_gradient},
-    {.name = "eps/adam-in-half-tiny-gradient",
-     .title = "Adam all in half: g = 1e-5 gives w = -inf at step 1; with fp32 state one step of lr",
-     .source = forum,
+    {"eps/adam-in-half-tiny-gradient",
+     "Adam all in half: g = 1e-5 gives w = -inf at step 1; with fp32 state one step of lr", forum,
      .run = tiny_gradient},
-    {.name = "eps/adam-in-half-eps-1e-7",
-     .title = "Adam all in half, eps 1e-7 ('can still be handled'): g = 5e-3 moves w from 1 to "
-              "about -41",
-     .source = forum,
-     .run = explodes},
-    {.name = "eps/adam-in-half-eps-1e-4",
-     .title = "Adam all in half, eps 1e-4 ('the fix'): no NaN, but steps of 10x and 0.1x the right "
-              "size",
-     .source = "vxlabs.com 2019, 'Improving fastai's mixed precision support with NVIDIA's "
-               "Automatic Mixed Precision': AdamW16 with eps=1e-4; PyTorch issue 8860, 'NaN loss "
-               "when using half precision'",
+    {"eps/adam-in-half-eps-1e-7",
+     "Adam all in half, eps 1e-7 ('can still be handled'): g = 5e-3 moves w from 1 to about -41",
+     forum, .run = explodes},
+    {"eps/adam-in-half-eps-1e-4",
+     "Adam all in half, eps 1e-4 ('the fix'): no NaN, but steps of 10x and 0.1x the right size",
+     "vxlabs.com 2019, 'Improving fastai's mixed precision support with NVIDIA's Automatic Mixed "
+     "Precision': AdamW16 with eps=1e-4; PyTorch issue 8860, 'NaN loss when using half precision'",
      .run = not_neutral},
-    {.name = "eps/adam-fp32-eps-1e-4-shrinks",
-     .title = "in fp32, eps 1e-4 leaves 9.1 % of the step for g = 1e-5",
-     .source = "vxlabs.com 2019, 'Improving fastai's mixed precision support with NVIDIA's "
-               "Automatic Mixed Precision': AdamW16 with eps=1e-4",
+    {"eps/adam-fp32-eps-1e-4-shrinks", "in fp32, eps 1e-4 leaves 9.1 % of the step for g = 1e-5",
+     "vxlabs.com 2019, 'Improving fastai's mixed precision support with NVIDIA's Automatic Mixed "
+     "Precision': AdamW16 with eps=1e-4",
      .run = shrinks_in_single},
-    {.name = "eps/adam-fp32-eps-1e-8",
-     .title = "with fp32 weights and state, eps 1e-8 is right for gradients from 1e-12 to 100",
-     .source = "vxlabs.com 2019, 'Improving fastai's mixed precision support with NVIDIA's "
-               "Automatic Mixed Precision'; Kingma and Ba, arXiv 1412.6980",
+    {"eps/adam-fp32-eps-1e-8",
+     "with fp32 weights and state, eps 1e-8 is right for gradients from 1e-12 to 100",
+     "vxlabs.com 2019, 'Improving fastai's mixed precision support with NVIDIA's Automatic Mixed "
+     "Precision'; Kingma and Ba, arXiv 1412.6980",
      .run = single_is_right},
-    {.name = "eps/inside-or-outside-the-root",
-     .title = "eps inside or outside the square root: 99-fold at sqrt(v) = 1e-6",
-     .source =
-         "keras-radam issue 29, 'epsilon not compatible with Adam'; vxlabs.com 2019, 'Improving "
-         "fastai's mixed precision support with NVIDIA's Automatic Mixed Precision'",
+    {"eps/inside-or-outside-the-root",
+     "eps inside or outside the square root: 99-fold at sqrt(v) = 1e-6",
+     "keras-radam issue 29, 'epsilon not compatible with Adam'; vxlabs.com 2019, 'Improving "
+     "fastai's mixed precision support with NVIDIA's Automatic Mixed Precision'",
      .run = inside_or_outside},
-    {.name = "eps/loop-is-nan-fused-is-not",
-     .title = "AdamW in half with eps 1e-8: as a loop over tensors a gradient of 0 gives NaN and a "
-              "small one -inf, fused both are right",
-     .source = "pytorch 2.15.0 torch/optim/adam.py, _single_tensor_adam, and "
-               "aten/src/ATen/native/cpu/FusedAdamKernel.cpp, 2.4; PyTorch forums 1765",
-     .level = HC_QUICK,
-     .run = orders},
-    {.name = "eps/fused-in-half-jumps",
-     .title =
-         "fused AdamW on state in half has no NaN, but where v underflows and the gradient goes "
-         "the weight jumps by 500 times its step",
-     .source = "pytorch aten/src/ATen/native/cpu/FusedAdamKernel.cpp, 2.4: exp_avg_sq is stored in "
-               "the parameter's format",
-     .level = HC_QUICK,
-     .run = jumps},
+    {"eps/loop-is-nan-fused-is-not",
+     "AdamW in half with eps 1e-8: as a loop over tensors a gradient of 0 gives NaN and a small "
+     "one -inf, fused both are right",
+     "pytorch 2.15.0 torch/optim/adam.py, _single_tensor_adam, and "
+     "aten/src/ATen/native/cpu/FusedAdamKernel.cpp, 2.4; PyTorch forums 1765",
+     .level = HC_QUICK, .run = orders},
+    {"eps/fused-in-half-jumps",
+     "fused AdamW on state in half has no NaN, but where v underflows and the gradient goes the "
+     "weight jumps by 500 times its step",
+     "pytorch aten/src/ATen/native/cpu/FusedAdamKernel.cpp, 2.4: exp_avg_sq is stored in the "
+     "parameter's format",
+     .level = HC_QUICK, .run = jumps},
 };
 
 HC_CASES(eps_adam, cases);

@@ -199,53 +199,42 @@ static void recipes(struct hc_check *check)
 }
 
 static const struct hc_case cases[] = {
-    {.name = "eps/1e-8-is-zero-in-half",
-     .title = "Adam's default eps 1e-8 is 0 in half",
-     .source = blog,
-     .run = in_half,
+    {"eps/1e-8-is-zero-in-half", "Adam's default eps 1e-8 is 0 in half", blog, .run = in_half,
      .data = &rows[0]},
-    {.name = "eps/1e-7-grows-in-half",
-     .title = "eps 1e-7 becomes 1.1921e-7 in half, 19.2 % more",
-     .source = blog,
-     .run = in_half,
-     .data = &rows[1]},
-    {.name = "eps/1e-5-in-half",
-     .title = "batch norm's eps 1e-5 becomes 1.00136e-5 in half",
-     .source = "PyTorch's default for BatchNorm; kept as it is by fastai/fastai_old @c8285fbc "
-               "dev_nb/004b_mixed_precision.ipynb",
-     .run = in_half,
-     .data = &rows[2]},
-    {.name = "eps/1e-4-in-half",
-     .title = "eps 1e-4, the usual cure, becomes 1.00017e-4 in half",
-     .source = "vxlabs.com 2019, 'Improving fastai's mixed precision support with NVIDIA's "
-               "Automatic Mixed Precision': AdamW16 with eps=1e-4",
-     .run = in_half,
-     .data = &rows[3]},
-    {.name = "eps/zero-up-to-2-to-minus-25",
-     .title = "everything up to 2^-25 is 0 in half, the next number above is 2^-24",
-     .source = "IEEE 754, ties to even; PyTorch forums 1765, 'Adam+Half Precision = NaNs?'",
+    {"eps/1e-7-grows-in-half", "eps 1e-7 becomes 1.1921e-7 in half, 19.2 % more", blog,
+     .run = in_half, .data = &rows[1]},
+    {"eps/1e-5-in-half", "batch norm's eps 1e-5 becomes 1.00136e-5 in half",
+     "PyTorch's default for BatchNorm; kept as it is by fastai/fastai_old @c8285fbc "
+     "dev_nb/004b_mixed_precision.ipynb",
+     .run = in_half, .data = &rows[2]},
+    {"eps/1e-4-in-half", "eps 1e-4, the usual cure, becomes 1.00017e-4 in half",
+     "vxlabs.com 2019, 'Improving fastai's mixed precision support with NVIDIA's Automatic Mixed "
+     "Precision': AdamW16 with eps=1e-4",
+     .run = in_half, .data = &rows[3]},
+    {"eps/zero-up-to-2-to-minus-25",
+     "everything up to 2^-25 is 0 in half, the next number above is 2^-24",
+     "IEEE 754, ties to even; PyTorch forums 1765, 'Adam+Half Precision = NaNs?'",
      .run = zero_up_to},
-    {.name = "eps/batch-norm-1e-5",
-     .title = "batch norm's eps 1e-5 survives half: a constant channel stays finite and gives beta",
-     .source = "PyTorch's default for BatchNorm; PyTorch forums 11815, 'Training with Half "
-               "Precision': 'make sure that the BatchNormalization layers use float32'",
+    {"eps/batch-norm-1e-5",
+     "batch norm's eps 1e-5 survives half: a constant channel stays finite and gives beta",
+     "PyTorch's default for BatchNorm; PyTorch forums 11815, 'Training with Half Precision': 'make "
+     "sure that the BatchNormalization layers use float32'",
      .run = batch_norm},
-    {.name = "eps/layer-norm-1e-12",
-     .title = "layer norm's eps 1e-12 is 0 in half: a row of zeros gives NaN; in fp32 zeros",
-     .source = "DeepSpeed issue 581, 'Possible bug with layernorm kernel'; fast.ai forums, 'I "
-               "think to_fp16 behaves in a weird way internally' on norms that are left in half",
+    {"eps/layer-norm-1e-12",
+     "layer norm's eps 1e-12 is 0 in half: a row of zeros gives NaN; in fp32 zeros",
+     "DeepSpeed issue 581, 'Possible bug with layernorm kernel'; fast.ai forums, 'I think to_fp16 "
+     "behaves in a weird way internally' on norms that are left in half",
      .run = layer_norm},
-    {.name = "eps/normalize-1e-12",
-     .title = "normalize's eps 1e-12 is 0 in half: 0/0 = NaN; with 2^-14, or in fp32, zeros",
-     .source = "PyTorch issue 32137, 'torch.nn.functional.normalize epsilon too small for half "
-               "precision'",
+    {"eps/normalize-1e-12",
+     "normalize's eps 1e-12 is 0 in half: 0/0 = NaN; with 2^-14, or in fp32, zeros",
+     "PyTorch issue 32137, 'torch.nn.functional.normalize epsilon too small for half precision'",
      .run = normalize},
-    {.name = "eps/recipes",
-     .title = "the trainer's recipes: half throughout gives NaN and -inf, eps 1e-4 loses small "
-              "gradients, masters make the right step",
-     .source = "vxlabs.com 2019, 'Improving fastai's mixed precision support with NVIDIA's "
-               "Automatic Mixed Precision'; PyTorch forums 1765, 'Adam+Half Precision = NaNs?'; "
-               "PyTorch forums 11815, 'Training with Half Precision': 'all parameters = NaN'",
+    {"eps/recipes",
+     "the trainer's recipes: half throughout gives NaN and -inf, eps 1e-4 loses small gradients, "
+     "masters make the right step",
+     "vxlabs.com 2019, 'Improving fastai's mixed precision support with NVIDIA's Automatic Mixed "
+     "Precision'; PyTorch forums 1765, 'Adam+Half Precision = NaNs?'; PyTorch forums 11815, "
+     "'Training with Half Precision': 'all parameters = NaN'",
      .run = recipes},
 };
 

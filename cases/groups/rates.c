@@ -397,40 +397,38 @@ static void vectors(struct hc_check *check)
 }
 
 static const struct hc_case cases[] = {
-    {.name = "groups/rates-and-decays",
-     .title = "each parameter is stepped with its layer group's learning rate and decay, bit for "
-              "bit as the optimizer's op alone",
-     .source =
-         "fastai 1.0.61 fastai/basic_train.py, Learner.lr_range: slice(lr/9, lr) gives each layer "
-         "group its own rate; fastai/callback.py, OptimWrapper.step: zip(self._lr, self._wd, ...)",
+    {"groups/rates-and-decays",
+     "each parameter is stepped with its layer group's learning rate and decay, bit for bit as the "
+     "optimizer's op alone",
+     "fastai 1.0.61 fastai/basic_train.py, Learner.lr_range: slice(lr/9, lr) gives each layer "
+     "group its own rate; fastai/callback.py, OptimWrapper.step: zip(self._lr, self._wd, ...)",
      .run = own_rates},
-    {.name = "groups/rate-0-freezes",
-     .title = "a layer group with a rate of 0 keeps every byte of its weights, decay or not; its "
-              "momenta move unless they hold the rate",
-     .source = "fastai 1.0.61 fastai/basic_train.py, Learner.lr_range; torch.optim.SGD, Adam: "
-               "every change of a weight has lr for a factor; davidcpage/cifar10-fast @f79e8b89 "
-               "torch_backend.py, nesterov_update: every change of a velocity has it",
+    {"groups/rate-0-freezes",
+     "a layer group with a rate of 0 keeps every byte of its weights, decay or not; its momenta "
+     "move unless they hold the rate",
+     "fastai 1.0.61 fastai/basic_train.py, Learner.lr_range; torch.optim.SGD, Adam: every change "
+     "of a weight has lr for a factor; davidcpage/cifar10-fast @f79e8b89 torch_backend.py, "
+     "nesterov_update: every change of a velocity has it",
      .run = frozen},
-    {.name = "groups/overflow-skips-all",
-     .title = "an infinity in any parameter's gradient skips the step of all groups",
-     .source = "pytorch 2.15.0 torch/amp/grad_scaler.py: one found_inf for all param_groups of an "
-               "optimizer",
+    {"groups/overflow-skips-all",
+     "an infinity in any parameter's gradient skips the step of all groups",
+     "pytorch 2.15.0 torch/amp/grad_scaler.py: one found_inf for all param_groups of an optimizer",
      .run = skipped},
-    {.name = "groups/split-bn-bias-leaves-norms-undecayed",
-     .title = "with norms and biases split from the rest and bn_wd off, they keep their value for "
-              "100 steps of decay; with bn_wd on they decay like the rest",
-     .source = "fastai1 fastai/torch_core.py @1.0.61, split_no_wd_params; fastai/callback.py, "
-               "OptimWrapper.step: if self.bn_wd",
+    {"groups/split-bn-bias-leaves-norms-undecayed",
+     "with norms and biases split from the rest and bn_wd off, they keep their value for 100 steps "
+     "of decay; with bn_wd on they decay like the rest",
+     "fastai1 fastai/torch_core.py @1.0.61, split_no_wd_params; fastai/callback.py, "
+     "OptimWrapper.step: if self.bn_wd",
      .run = undecayed},
-    {.name = "groups/split-changes-no-bit",
-     .title = "splitting parameters that have one rate and one decay into groups changes no bit",
-     .source = "fastai/fastai_old @c8285fbc dev_nb/004b_mixed_precision.ipynb: get_master over "
-               "split_bn_bias(layer_groups)",
+    {"groups/split-changes-no-bit",
+     "splitting parameters that have one rate and one decay into groups changes no bit",
+     "fastai/fastai_old @c8285fbc dev_nb/004b_mixed_precision.ipynb: get_master over "
+     "split_bn_bias(layer_groups)",
      .run = no_bit},
-    {.name = "groups/flat-masters-by-group",
-     .title = "flat masters are one vector for each group, which the optimizer sees as one",
-     .source = "fastai/fastai_old @c8285fbc dev_nb/004b_mixed_precision.ipynb, get_master: 'for lg "
-               "in model_params: mp = parameters_to_vector(...)'",
+    {"groups/flat-masters-by-group",
+     "flat masters are one vector for each group, which the optimizer sees as one",
+     "fastai/fastai_old @c8285fbc dev_nb/004b_mixed_precision.ipynb, get_master: 'for lg in "
+     "model_params: mp = parameters_to_vector(...)'",
      .run = vectors},
 };
 

@@ -149,13 +149,13 @@ static void masked(struct hc_check *check)
 
 /* Which rows count as correct when there are ties, infinities and NaN among the logits. */
 
-enum { CLASSES_RIGHT = 3, VALUES = 5, ROWS_RIGHT = VALUES * VALUES * VALUES };
+enum { FEW_CLASSES = 3, VALUES = 5, ROWS_RIGHT = VALUES * VALUES * VALUES };
 
 /* The index of the first of the largest logits, NaN not counted; -1 if all are NaN. */
 static int best(const double *z)
 {
     int at = -1;
-    for (int j = CLASSES_RIGHT - 1; j >= 0; j--)
+    for (int j = FEW_CLASSES - 1; j >= 0; j--)
         if (!isnan(z[j]) && (at < 0 || z[j] >= z[at]))
             at = j;
     return at;
@@ -168,23 +168,23 @@ static void every_row(struct hc_check *check)
     const double values[VALUES] = {0, 1, (double)INFINITY, -(double)INFINITY, (double)NAN};
     struct hc_call all = {.op = HC_OP_xent};
     all.in[HC_XENT_LOGITS] =
-        hc_check_tensor(check, hc_tensor2(HC_FP16, ROWS_RIGHT, CLASSES_RIGHT, NULL));
+        hc_check_tensor(check, hc_tensor2(HC_FP16, ROWS_RIGHT, FEW_CLASSES, NULL));
     all.in[HC_XENT_LABELS] = hc_check_vector(check, HC_I32, ROWS_RIGHT);
     all.out[HC_XENT_LOSS] = hc_check_vector(check, HC_FP32, 1);
     all.out[HC_XENT_CORRECT] = hc_check_vector(check, HC_FP32, 1);
-    for (int label = 0; label < CLASSES_RIGHT; label++) {
+    for (int label = 0; label < FEW_CLASSES; label++) {
         struct hc_comparisons c = {.what = "rows", .checked = ROWS_RIGHT};
         int want = 0;
         for (int row = 0; row < ROWS_RIGHT; row++) {
-            const double z[CLASSES_RIGHT] = {values[row % VALUES], values[row / VALUES % VALUES],
-                                             values[row / VALUES / VALUES]};
+            const double z[FEW_CLASSES] = {values[row % VALUES], values[row / VALUES % VALUES],
+                                           values[row / VALUES / VALUES]};
             struct hc_call one = all;
-            for (int j = 0; j < CLASSES_RIGHT; j++)
-                hc_tensor_set(&all.in[HC_XENT_LOGITS], (int64_t)row * CLASSES_RIGHT + j, z[j]);
+            for (int j = 0; j < FEW_CLASSES; j++)
+                hc_tensor_set(&all.in[HC_XENT_LOGITS], (int64_t)row * FEW_CLASSES + j, z[j]);
             hc_tensor_set(&all.in[HC_XENT_LABELS], row, label);
             one.in[HC_XENT_LOGITS] =
-                hc_tensor2(HC_FP16, 1, CLASSES_RIGHT,
-                           (uint16_t *)all.in[HC_XENT_LOGITS].data + row * CLASSES_RIGHT);
+                hc_tensor2(HC_FP16, 1, FEW_CLASSES,
+                           (uint16_t *)all.in[HC_XENT_LOGITS].data + row * FEW_CLASSES);
             one.in[HC_XENT_LABELS] =
                 hc_tensor1(HC_I32, 1, (int32_t *)all.in[HC_XENT_LABELS].data + row);
             if (hc_do(check, &one) != HC_OK)
@@ -229,41 +229,33 @@ static void neighbours(struct hc_check *check)
 }
 
 static const struct hc_case cases[] = {
-    {.name = "loss/nan-stays",
-     .title = "a logit that is NaN makes the loss NaN, and of the gradients those of its row",
-     .source = "contract in src/op/loss.h",
-     .level = HC_QUICK,
-     .run = nan_stays},
-    {.name = "loss/gradient-beyond-half",
-     .title = "a gradient that the loss scale lifts beyond half's range is infinite",
-     .source = "pytorch torch/amp/grad_scaler.py: the scale backs off when it finds an infinity",
-     .level = HC_QUICK,
-     .run = beyond_half},
-    {.name = "loss/labels-of-a-large-vocabulary",
-     .title = "labels beyond 256 and 2048 name their classes, whatever the logits' format is",
-     .source = "deepspeedai/DeepSpeed issue 5701, '[BUG] Mixed-precision: fp16 will cast input_ids "
-               "into torch.cuda.HalfTensor instead of Long or Int.', "
-               "https://github.com/deepspeedai/DeepSpeed/issues/5701",
-     .level = HC_STANDARD,
-     .run = large_vocabulary},
-    {.name = "loss/masked-logits-get-nothing",
-     .title = "a logit of -infinity has no part in loss and gradient, however small the others are",
-     .source = "flashinfer-ai/flashinfer PR 4401, 'fix(attention): handle extreme negative logits "
-               "in masked softmax', https://github.com/flashinfer-ai/flashinfer/pull/4401",
-     .level = HC_STANDARD,
-     .run = masked},
-    {.name = "loss/right-is-the-first-of-the-largest",
-     .title = "a row counts as correct if its label is the first of its largest logits; a NaN is "
-              "never the largest",
-     .source = "contract of xent in src/op/loss.h",
-     .level = HC_QUICK,
-     .run = every_row},
-    {.name = "loss/right-tells-neighbours-apart",
-     .title = "of two logits that are neighbours in their format the larger one is the prediction",
-     .source = "contract of xent in src/op/loss.h; vllm-project/vllm-xpu-kernels PR 473, where "
-               "scores tie after a cast to bf16",
-     .level = HC_STANDARD,
-     .run = neighbours},
+    {"loss/nan-stays",
+     "a logit that is NaN makes the loss NaN, and of the gradients those of its row",
+     "contract in src/op/loss.h", .level = HC_QUICK, .run = nan_stays},
+    {"loss/gradient-beyond-half",
+     "a gradient that the loss scale lifts beyond half's range is infinite",
+     "pytorch torch/amp/grad_scaler.py: the scale backs off when it finds an infinity",
+     .level = HC_QUICK, .run = beyond_half},
+    {"loss/labels-of-a-large-vocabulary",
+     "labels beyond 256 and 2048 name their classes, whatever the logits' format is",
+     "deepspeedai/DeepSpeed issue 5701, '[BUG] Mixed-precision: fp16 will cast input_ids into "
+     "torch.cuda.HalfTensor instead of Long or Int.', "
+     "https://github.com/deepspeedai/DeepSpeed/issues/5701",
+     .level = HC_STANDARD, .run = large_vocabulary},
+    {"loss/masked-logits-get-nothing",
+     "a logit of -infinity has no part in loss and gradient, however small the others are",
+     "flashinfer-ai/flashinfer PR 4401, 'fix(attention): handle extreme negative logits in masked "
+     "softmax', https://github.com/flashinfer-ai/flashinfer/pull/4401",
+     .level = HC_STANDARD, .run = masked},
+    {"loss/right-is-the-first-of-the-largest",
+     "a row counts as correct if its label is the first of its largest logits; a NaN is never the "
+     "largest",
+     "contract of xent in src/op/loss.h", .level = HC_QUICK, .run = every_row},
+    {"loss/right-tells-neighbours-apart",
+     "of two logits that are neighbours in their format the larger one is the prediction",
+     "contract of xent in src/op/loss.h; vllm-project/vllm-xpu-kernels PR 473, where scores tie "
+     "after a cast to bf16",
+     .level = HC_STANDARD, .run = neighbours},
 };
 
 HC_CASES(loss_ends, cases);

@@ -315,38 +315,32 @@ static void first(struct hc_check *check)
 }
 
 static const struct hc_case cases[] = {
-    {.name = "master/edit-of-the-copy-is-overwritten",
-     .title =
-         "an edit of the model's copy is gone after the next step; an edit of the master holds",
-     .source = forum,
+    {"master/edit-of-the-copy-is-overwritten",
+     "an edit of the model's copy is gone after the next step; an edit of the master holds", forum,
      .run = edits},
-    {.name = "master/flat-and-apart-agree",
-     .title = "flat masters and one master per tensor give the same bits",
-     .source = "fastai/fastai_old @c8285fbc dev_nb/004b_mixed_precision.ipynb: flat_master, "
-               "'apparently it helps with performance'",
+    {"master/flat-and-apart-agree", "flat masters and one master per tensor give the same bits",
+     "fastai/fastai_old @c8285fbc dev_nb/004b_mixed_precision.ipynb: flat_master, 'apparently it "
+     "helps with performance'",
      .run = flat_and_apart},
-    {.name = "master/made-anew-at-each-fit",
-     .title = "ten fits of four updates of 1e-4: 1.0 with masters made anew, 1.0040 with kept ones",
-     .source = "fastai/fastai_old @c8285fbc dev_nb/004b_mixed_precision.ipynb: on_train_begin "
-               "calls get_master on the half weights",
+    {"master/made-anew-at-each-fit",
+     "ten fits of four updates of 1e-4: 1.0 with masters made anew, 1.0040 with kept ones",
+     "fastai/fastai_old @c8285fbc dev_nb/004b_mixed_precision.ipynb: on_train_begin calls "
+     "get_master on the half weights",
      .run = made_anew},
-    {.name = "master/made-from-rounded-weights",
-     .title = "masters made after half() have lost what half loses: 70000 is inf, 1e-8 is 0",
-     .source = "fastai/fastai_old @c8285fbc dev_nb/004b_mixed_precision.ipynb: model2half first, "
-               "then get_master",
+    {"master/made-from-rounded-weights",
+     "masters made after half() have lost what half loses: 70000 is inf, 1e-8 is 0",
+     "fastai/fastai_old @c8285fbc dev_nb/004b_mixed_precision.ipynb: model2half first, then "
+     "get_master",
      .run = from_rounded},
-    {.name = "master/optimizer-sees-fp32",
-     .title = "after to_fp16 every parameter of the optimizer is fp32; the model is half but for "
-              "batch norm",
-     .source = forum,
-     .run = formats},
-    {.name = "master/first-values",
-     .title =
-         "every recipe: the weights that the optimizer begins with, and the norms, have passed "
-         "through the formats that the system's conversion takes them through",
-     .source = "fastai 1.0.61 fastai/torch_core.py, model2half, and fastai/callbacks/fp16.py, "
-               "get_master; NVIDIA/apex @e13873de apex/fp16_utils/fp16util.py, network_to_half and "
-               "convert_network; PyTorch forums 11815",
+    {"master/optimizer-sees-fp32",
+     "after to_fp16 every parameter of the optimizer is fp32; the model is half but for batch norm",
+     forum, .run = formats},
+    {"master/first-values",
+     "every recipe: the weights that the optimizer begins with, and the norms, have passed through "
+     "the formats that the system's conversion takes them through",
+     "fastai 1.0.61 fastai/torch_core.py, model2half, and fastai/callbacks/fp16.py, get_master; "
+     "NVIDIA/apex @e13873de apex/fp16_utils/fp16util.py, network_to_half and convert_network; "
+     "PyTorch forums 11815",
      .run = first},
 };
 

@@ -268,31 +268,26 @@ static void drift(struct hc_check *check)
 }
 
 static const struct hc_case cases[] = {
-    {.name = "master/update-1e-4-lost-in-half",
-     .title = "w = 1, update 1e-4: in half w stays 1.0 for ever, upwards and downwards",
-     .source = notebook,
+    {"master/update-1e-4-lost-in-half",
+     "w = 1, update 1e-4: in half w stays 1.0 for ever, upwards and downwards", notebook,
      .run = lost_in_half},
-    {.name = "master/crosses-at-step-5-upwards",
-     .title = "an fp32 master takes 1e-4 up: half sees it at step 5, as 1.0009765625 (not 1.0005)",
-     .source = "fastai/fastai_old @c8285fbc dev_nb/004b_mixed_precision.ipynb: 'the original model "
-               "will incorporate it as 1.0005'",
-     .run = crosses,
-     .data = &up_updates},
-    {.name = "master/crosses-at-step-3-downwards",
-     .title = "an fp32 master takes 1e-4 down: half sees it at step 3, as 0.99951171875",
-     .source = notebook,
-     .run = crosses,
-     .data = &down_updates},
-    {.name = "master/largest-lost-update",
-     .title = "from 1 an update is lost up to 2^-11 upwards and 2^-12 downwards",
-     .source = notebook,
+    {"master/crosses-at-step-5-upwards",
+     "an fp32 master takes 1e-4 up: half sees it at step 5, as 1.0009765625 (not 1.0005)",
+     "fastai/fastai_old @c8285fbc dev_nb/004b_mixed_precision.ipynb: 'the original model will "
+     "incorporate it as 1.0005'",
+     .run = crosses, .data = &up_updates},
+    {"master/crosses-at-step-3-downwards",
+     "an fp32 master takes 1e-4 down: half sees it at step 3, as 0.99951171875", notebook,
+     .run = crosses, .data = &down_updates},
+    {"master/largest-lost-update",
+     "from 1 an update is lost up to 2^-11 upwards and 2^-12 downwards", notebook,
      .run = thresholds},
-    {.name = "master/drift-over-a-thousand-updates",
-     .title = "1000 updates of 1e-4: 1.0 in fp16 and bf16; 1.1 on an fp32 master, with Kahan's sum "
-              "and with stochastic rounding",
-     .source = "PyTorch forums 11815, 'Training with Half Precision': 'You also need to be sure to "
-               "maintain a full 32 bit copy of your parameters'; torchao PR 1124, 'Add BF16 "
-               "stochastic rounding option for optimizers'",
+    {"master/drift-over-a-thousand-updates",
+     "1000 updates of 1e-4: 1.0 in fp16 and bf16; 1.1 on an fp32 master, with Kahan's sum and with "
+     "stochastic rounding",
+     "PyTorch forums 11815, 'Training with Half Precision': 'You also need to be sure to maintain "
+     "a full 32 bit copy of your parameters'; torchao PR 1124, 'Add BF16 stochastic rounding "
+     "option for optimizers'",
      .run = drift},
 };
 

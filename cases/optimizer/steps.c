@@ -212,9 +212,8 @@ static void run(struct hc_check *check)
         }
 }
 
-static const char ours[] =
-    "contract in src/op/optimizer.h; D. P. Kingma, J. Ba, 'Adam: A Method for "
-    "Stochastic Optimization', 2015";
+static const char ours[] = "contract in src/op/optimizer.h; D. P. Kingma, J. Ba, 'Adam: A Method "
+                           "for Stochastic Optimization', 2015";
 
 /* What a real PyTorch computed: the tensor methods of its Adam, one after the other, on the CPU. */
 
@@ -268,45 +267,30 @@ static void measured(struct hc_check *check)
 }
 
 static const struct hc_case cases[] = {
-    {.name = "optimizer/adam-by-definition",
-     .title =
-         "Adam and AdamW have the bits of their definition from t = 1 to 2^24, for betas from 0 to "
-         "1 - 2^-24, eps from 0 on, in all formats",
-     .source = ours,
-     .level = HC_QUICK,
-     .run = run,
-     .data = adams},
-    {.name = "optimizer/adam-torch-fused-by-definition",
-     .title = "the order of PyTorch's fused Adam has the bits of its definition",
-     .source = "pytorch aten/src/ATen/native/cpu/FusedAdamKernel.cpp, 2.4 and later",
-     .run = run,
+    {"optimizer/adam-by-definition",
+     "Adam and AdamW have the bits of their definition from t = 1 to 2^24, for betas from 0 to 1 - "
+     "2^-24, eps from 0 on, in all formats",
+     ours, .level = HC_QUICK, .run = run, .data = adams},
+    {"optimizer/adam-torch-fused-by-definition",
+     "the order of PyTorch's fused Adam has the bits of its definition",
+     "pytorch aten/src/ATen/native/cpu/FusedAdamKernel.cpp, 2.4 and later", .run = run,
      .data = fused},
-    {.name = "optimizer/adam-torch-loop-by-definition",
-     .title = "the order of PyTorch's Adam as a loop over tensors has the bits of its definition",
-     .source = "pytorch torch/optim/adam.py, _single_tensor_adam, 2.0 and later",
-     .run = run,
-     .data = loop},
-    {.name = "optimizer/adam-apex-by-definition",
-     .title = "the order of apex's FusedAdam has the bits of its definition",
-     .source = "NVIDIA/apex csrc/multi_tensor_adam.cu at 004da4e, AdamFunctor",
-     .run = run,
-     .data = apex},
-    {.name = "optimizer/sgd-by-definition",
-     .title = "SGD, Nesterov's, with decay of either kind, the rate inside and compensated has the "
-              "bits of its definition, in all formats",
-     .source = "contract in src/op/optimizer.h",
-     .level = HC_QUICK,
-     .run = run,
-     .data = sgds},
-    {.name = "optimizer/as-pytorch-gave",
-     .title =
-         "Adam and AdamW in PyTorch's order have the bits that PyTorch's own tensor methods gave, "
-         "in fp32 and bf16",
-     .source =
-         "measured with torch 1.13 on a CPU with FMA (benches/pytorch/adam_order.py); pytorch "
-         "torch/optim/adam.py, _single_tensor_adam, from 2.0 on",
-     .level = HC_QUICK,
-     .run = measured},
+    {"optimizer/adam-torch-loop-by-definition",
+     "the order of PyTorch's Adam as a loop over tensors has the bits of its definition",
+     "pytorch torch/optim/adam.py, _single_tensor_adam, 2.0 and later", .run = run, .data = loop},
+    {"optimizer/adam-apex-by-definition",
+     "the order of apex's FusedAdam has the bits of its definition",
+     "NVIDIA/apex csrc/multi_tensor_adam.cu at 004da4e, AdamFunctor", .run = run, .data = apex},
+    {"optimizer/sgd-by-definition",
+     "SGD, Nesterov's, with decay of either kind, the rate inside and compensated has the bits of "
+     "its definition, in all formats",
+     "contract in src/op/optimizer.h", .level = HC_QUICK, .run = run, .data = sgds},
+    {"optimizer/as-pytorch-gave",
+     "Adam and AdamW in PyTorch's order have the bits that PyTorch's own tensor methods gave, in "
+     "fp32 and bf16",
+     "measured with torch 1.13 on a CPU with FMA (benches/pytorch/adam_order.py); pytorch "
+     "torch/optim/adam.py, _single_tensor_adam, from 2.0 on",
+     .level = HC_QUICK, .run = measured},
 };
 
 HC_CASES(optimizer_steps, cases);

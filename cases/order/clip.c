@@ -159,7 +159,7 @@ static double factor(double squares, double most)
     return fmin(1, hc_scalar_mul(&scalar, hc_scalar_div(&scalar, 1, d), hc_round(HC_FP32, most)));
 }
 
-static double clipped_clip_update(double g, double by)
+static double clipped_updates(double g, double by)
 {
     struct hc_scalar scalar = {.format = HC_FP32};
     return hc_scalar_mul(&scalar, g, by);
@@ -196,7 +196,7 @@ static bool clips(struct hc_check *check, const struct hc_recipe *recipe, int *t
     }
     for (int i = 0; i < fixture.n && !fixture.failed; i++) {
         double squares = squares_with(&fixture, recipe, i);
-        double want = clipped_clip_update(gradient(i), factor(squares, recipe->clip));
+        double want = clipped_updates(gradient(i), factor(squares, recipe->clip));
         double got = hc_fixture_get(&fixture, HC_STATE_M, i, 0);
         if (i < 2)
             norm[i] = sqrt(squares);
@@ -232,7 +232,7 @@ static void by_group(struct hc_check *check)
 }
 
 /* S = 4096, one gradient of 1/8 in 16 elements, norm 1/2: nothing should be clipped at 1. */
-static void before_clip_update(struct hc_check *check)
+static void norm_before(struct hc_check *check)
 {
     double got[2];
     for (int buggy = 0; buggy < 2; buggy++) {
@@ -247,7 +247,7 @@ static void before_clip_update(struct hc_check *check)
         if (!hc_fixture_close(&fixture))
             return;
     }
-    double half = hc_round(HC_FP16, clipped_clip_update(512, factor(16.0 * 512 * 512, 1)));
+    double half = hc_round(HC_FP16, clipped_updates(512, factor(16.0 * 512 * 512, 1)));
     hc_claim_value(check, "fixed arm: the gradient stays", 0.125, got[0]);
     hc_claim_value(check, "buggy arm: clipped as the scaled one", half / 4096, got[1]);
     hc_claim_true(check, "buggy arm: too small by more than 2000", got[1] < 0.125 / 2000);
@@ -256,7 +256,7 @@ static void before_clip_update(struct hc_check *check)
 /* fastai does not clip the gradients that it steps on after an overflow. At scale 1 it overlooks
    overflows, so it copies and clips: that group's norm is infinite. Recipes without an overflow
    check do the same. */
-static void infinite_clip_update(struct hc_check *check)
+static void infinite_norm(struct hc_check *check)
 {
     struct hc_fixture fixture;
     struct hc_recipe recipe = plain("fastai-1.0.61-flat", 0.1);
@@ -382,56 +382,50 @@ static void scaled(struct hc_check *check)
 }
 
 static const struct hc_case cases[] = {
-    {.name = "order/clip-after-unscale",
-     .title = "unscale, clip, step: the norm of what is applied is the smaller of its own and the "
-              "limit",
-     .source = "pytorch docs, Automatic Mixed Precision examples, 'Gradient clipping'",
-     .run = after},
-    {.name = "order/clip-before-unscale",
-     .title = "clipping the scaled gradients leaves them too small, by the scale's own order",
-     .source = "https://github.com/Lightning-AI/pytorch-lightning/issues/9599, 'Clip norm after "
-               "scaler.unscale_ in native fp16 training'",
+    {"order/clip-after-unscale",
+     "unscale, clip, step: the norm of what is applied is the smaller of its own and the limit",
+     "pytorch docs, Automatic Mixed Precision examples, 'Gradient clipping'", .run = after},
+    {"order/clip-before-unscale",
+     "clipping the scaled gradients leaves them too small, by the scale's own order",
+     "https://github.com/Lightning-AI/pytorch-lightning/issues/9599, 'Clip norm after "
+     "scaler.unscale_ in native fp16 training'",
      .run = before},
-    {.name = "order/clip-divides-again",
-     .title = "a clip factor that divides by the scale, on unscaled gradients, leaves 1/S of them",
-     .source = "https://github.com/NVIDIA/apex/pull/1512, 'Fix bug with grad clipping and "
-               "distributed Adam'",
+    {"order/clip-divides-again",
+     "a clip factor that divides by the scale, on unscaled gradients, leaves 1/S of them",
+     "https://github.com/NVIDIA/apex/pull/1512, 'Fix bug with grad clipping and distributed Adam'",
      .run = divided_twice},
-    {.name = "order/clip-infinite-norm",
-     .title = "clipping at an infinite norm makes finite gradients 0 and infinite ones NaN; the "
-              "step is skipped for what unscale found before",
-     .source = "https://github.com/pytorch/pytorch/issues/46849, 'clip_grad_norm_ silently passes "
-               "when not finite'",
+    {"order/clip-infinite-norm",
+     "clipping at an infinite norm makes finite gradients 0 and infinite ones NaN; the step is "
+     "skipped for what unscale found before",
+     "https://github.com/pytorch/pytorch/issues/46849, 'clip_grad_norm_ silently passes when not "
+     "finite'",
      .run = infinite},
-    {.name = "order/update-clips-by-group",
-     .title =
-         "the trainer clips the unscaled gradients bit for bit as torch defines it: all to one "
-         "norm, or as fastai 1.0.61 does each group to its own",
-     .source = "fastai1 fastai/callbacks/fp16.py @1.0.61, on_backward_end: for group in "
-               "self.master_params: nn.utils.clip_grad_norm_(group, self.clip)",
+    {"order/update-clips-by-group",
+     "the trainer clips the unscaled gradients bit for bit as torch defines it: all to one norm, "
+     "or as fastai 1.0.61 does each group to its own",
+     "fastai1 fastai/callbacks/fp16.py @1.0.61, on_backward_end: for group in self.master_params: "
+     "nn.utils.clip_grad_norm_(group, self.clip)",
      .run = by_group},
-    {.name = "order/update-clips-before-unscale",
-     .title =
-         "a trainer that clips scaled gradients leaves them too small, by the scale's own order",
-     .source = "https://github.com/Lightning-AI/pytorch-lightning/issues/9599, 'Clip norm after "
-               "scaler.unscale_ in native fp16 training'",
-     .run = before_clip_update},
-    {.name = "order/update-clips-infinite-norm",
-     .title = "where an infinity is overlooked, clipping makes NaN of it and 0 of the finite "
-              "gradients of its norm; gradients that were not copied are not clipped",
-     .source = "https://github.com/pytorch/pytorch/issues/46849, 'clip_grad_norm_ silently passes "
-               "when not finite'; fastai1 fastai/callbacks/fp16.py @1.0.61, on_backward_end",
-     .run = infinite_clip_update},
-    {.name = "order/update-clips-after-a-nan",
-     .title = "a skipped step whose norm was NaN leaves nothing that clips the next one",
-     .source =
-         "pytorch 2.15.0 torch/amp/grad_scaler.py: zero_grad and the next backward start anew",
+    {"order/update-clips-before-unscale",
+     "a trainer that clips scaled gradients leaves them too small, by the scale's own order",
+     "https://github.com/Lightning-AI/pytorch-lightning/issues/9599, 'Clip norm after "
+     "scaler.unscale_ in native fp16 training'",
+     .run = norm_before},
+    {"order/update-clips-infinite-norm",
+     "where an infinity is overlooked, clipping makes NaN of it and 0 of the finite gradients of "
+     "its norm; gradients that were not copied are not clipped",
+     "https://github.com/pytorch/pytorch/issues/46849, 'clip_grad_norm_ silently passes when not "
+     "finite'; fastai1 fastai/callbacks/fp16.py @1.0.61, on_backward_end",
+     .run = infinite_norm},
+    {"order/update-clips-after-a-nan",
+     "a skipped step whose norm was NaN leaves nothing that clips the next one",
+     "pytorch 2.15.0 torch/amp/grad_scaler.py: zero_grad and the next backward start anew",
      .run = after_nan},
-    {.name = "order/gradient-penalty",
-     .title = "a penalty (|g| - 1)^2 on scaled gradients is (S - 1)^2 where it should be 0, and "
-              "infinite in half; on unscaled gradients it is 0",
-     .source = "https://github.com/NVIDIA/apex/issues/654; pytorch docs, Automatic Mixed Precision "
-               "examples, 'Gradient penalty'",
+    {"order/gradient-penalty",
+     "a penalty (|g| - 1)^2 on scaled gradients is (S - 1)^2 where it should be 0, and infinite in "
+     "half; on unscaled gradients it is 0",
+     "https://github.com/NVIDIA/apex/issues/654; pytorch docs, Automatic Mixed Precision examples, "
+     "'Gradient penalty'",
      .run = scaled},
 };
 

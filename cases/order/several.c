@@ -292,56 +292,49 @@ static void disagree(struct hc_check *check)
 }
 
 static const struct hc_case cases[] = {
-    {.name = "order/two-optimizers",
-     .title = "one scaler, two optimizers, one update: an overflow skips its own optimizer alone "
-              "and halves the scale once",
-     .source = "pytorch docs, Automatic Mixed Precision examples, 'Working with Multiple Models, "
-               "Losses, and Optimizers'",
+    {"order/two-optimizers",
+     "one scaler, two optimizers, one update: an overflow skips its own optimizer alone and halves "
+     "the scale once",
+     "pytorch docs, Automatic Mixed Precision examples, 'Working with Multiple Models, Losses, and "
+     "Optimizers'",
      .run = two_optimizers},
-    {.name = "order/update-for-each-optimizer",
-     .title =
-         "an update between two optimizers' steps makes the second's step twice or half as long",
-     .source = "https://github.com/huggingface/accelerate/issues/439, 'Potential bugs caused by "
-               "AcceleratedOptimizer'",
+    {"order/update-for-each-optimizer",
+     "an update between two optimizers' steps makes the second's step twice or half as long",
+     "https://github.com/huggingface/accelerate/issues/439, 'Potential bugs caused by "
+     "AcceleratedOptimizer'",
      .run = update_for_each},
-    {.name = "order/accumulate",
-     .title = "gradients of several passes at one scale, then one step and update: their sum",
-     .source = "pytorch docs, Automatic Mixed Precision examples, 'Gradient accumulation'",
+    {"order/accumulate",
+     "gradients of several passes at one scale, then one step and update: their sum",
+     "pytorch docs, Automatic Mixed Precision examples, 'Gradient accumulation'",
      .run = accumulates},
-    {.name = "order/update-between-passes",
-     .title = "an update between two passes mixes two scales: 3/4 of the sum",
-     .source = "pytorch docs, Automatic Mixed Precision examples, 'Gradient accumulation': scale "
-               "updates should occur at effective-batch granularity",
+    {"order/update-between-passes", "an update between two passes mixes two scales: 3/4 of the sum",
+     "pytorch docs, Automatic Mixed Precision examples, 'Gradient accumulation': scale updates "
+     "should occur at effective-batch granularity",
      .run = micro_updates},
-    {.name = "order/unscale-between-passes",
-     .title = "a pass after unscale adds a scaled gradient to an unscaled one",
-     .source =
-         "pytorch docs, Automatic Mixed Precision examples, 'Gradient accumulation': if "
-         "grads are unscaled before accumulation is complete, the next backward pass will add "
-         "scaled grads to unscaled grads",
+    {"order/unscale-between-passes",
+     "a pass after unscale adds a scaled gradient to an unscaled one",
+     "pytorch docs, Automatic Mixed Precision examples, 'Gradient accumulation': if grads are "
+     "unscaled before accumulation is complete, the next backward pass will add scaled grads to "
+     "unscaled grads",
      .run = unscale_between},
-    {.name = "order/skipped-not-zeroed",
-     .title = "gradients of a skipped step that are not set to zero go on into the next",
-     .source = "https://github.com/pytorch/pytorch/pull/97415",
-     .run = not_zeroed},
-    {.name = "order/accumulate-narrow",
-     .title = "4096 gradients of 1e-3 added up in bf16 are 0.5, in half 4, in fp32 4.096",
-     .source = "https://github.com/deepspeedai/DeepSpeed/issues/2768",
-     .run = narrow_sum},
-    {.name = "order/average-over-ranks",
-     .title =
-         "gradients of 1024 ranks and of 16 in half, added round a ring and in pairs: sum then "
-         "divide makes the largest infinite, divide then sum makes the smallest zero, the root "
-         "twice keeps both",
-     .source = "https://github.com/horovod/horovod/issues/1699; "
-               "https://github.com/facebookresearch/fairscale/pull/565; NVIDIA/apex @e13873de "
-               "apex/parallel/distributed.py, gradient_predivide_factor",
+    {"order/skipped-not-zeroed",
+     "gradients of a skipped step that are not set to zero go on into the next",
+     "https://github.com/pytorch/pytorch/pull/97415", .run = not_zeroed},
+    {"order/accumulate-narrow",
+     "4096 gradients of 1e-3 added up in bf16 are 0.5, in half 4, in fp32 4.096",
+     "https://github.com/deepspeedai/DeepSpeed/issues/2768", .run = narrow_sum},
+    {"order/average-over-ranks",
+     "gradients of 1024 ranks and of 16 in half, added round a ring and in pairs: sum then divide "
+     "makes the largest infinite, divide then sum makes the smallest zero, the root twice keeps "
+     "both",
+     "https://github.com/horovod/horovod/issues/1699; "
+     "https://github.com/facebookresearch/fairscale/pull/565; NVIDIA/apex @e13873de "
+     "apex/parallel/distributed.py, gradient_predivide_factor",
      .run = orders},
-    {.name = "order/ranks-disagree",
-     .title = "ranks that do not share what they found step apart and scale apart; sharing it "
-              "skips the step on all",
-     .source = "https://github.com/facebookresearch/fairseq2/pull/1374, 'Fix fp16 scaling when "
-               "used with TP'",
+    {"order/ranks-disagree",
+     "ranks that do not share what they found step apart and scale apart; sharing it skips the "
+     "step on all",
+     "https://github.com/facebookresearch/fairseq2/pull/1374, 'Fix fp16 scaling when used with TP'",
      .run = disagree},
 };
 

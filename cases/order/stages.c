@@ -223,48 +223,37 @@ static void all(struct hc_check *check)
 }
 
 static const struct hc_case cases[] = {
-    {.name = "order/unscale-step-update",
-     .title = "scale, backward, (unscale,) step, update: the weight goes lr times the gradient",
-     .source =
-         "pytorch docs, Automatic Mixed Precision examples, 'Typical Mixed Precision Training'",
+    {"order/unscale-step-update",
+     "scale, backward, (unscale,) step, update: the weight goes lr times the gradient",
+     "pytorch docs, Automatic Mixed Precision examples, 'Typical Mixed Precision Training'",
      .run = legal},
-    {.name = "order/unscale-twice",
-     .title = "a second unscale divides by the scale again where no stages are kept "
-              "(cases/fixture/amp.c "
-              "restates "
-              "GradScaler's, which refuse it)",
-     .source = "https://github.com/huggingface/transformers/issues/24840, 'unscale_() has already "
-               "been called on this optimizer since the last update()'",
+    {"order/unscale-twice",
+     "a second unscale divides by the scale again where no stages are kept (cases/fixture/amp.c "
+     "restates GradScaler's, which refuse it)",
+     "https://github.com/huggingface/transformers/issues/24840, 'unscale_() has already been "
+     "called on this optimizer since the last update()'",
      .run = unscale_twice},
-    {.name = "order/after-step",
-     .title = "GradScaler's stages, restated in cases/fixture/amp.c: unscale after step, a second "
-              "step, and an "
-              "update of nothing are refused, and after the update all may begin again",
-     .source = "pytorch 2.15.0 torch/amp/grad_scaler.py, OptState",
-     .run = after_step},
-    {.name = "order/update-before-unscale",
-     .title = "an update before unscaling halves the step at a growth and doubles it at a halving",
-     .source = "https://github.com/deepspeedai/DeepSpeed/pull/8588",
-     .run = update_first},
-    {.name = "order/none-gradients",
-     .title =
-         "parameters without a gradient stay, and an infinity beside them is found; GradScaler's "
-         "stages, restated in cases/fixture/amp.c, refuse a step without any gradient",
-     .source = "pytorch 2.15.0 torch/amp/grad_scaler.py, _unscale_grads_ and step",
-     .run = none},
-    {.name = "order/half-gradients",
-     .title = "unscaling into half loses what the scale has saved (GradScaler refuses it, and so "
-              "does its "
-              "restatement in cases/fixture/amp.c)",
-     .source = "pytorch 2.15.0 torch/amp/grad_scaler.py, 'Attempting to unscale FP16 gradients'; "
-               "fastai/fastai_old @c8285fbc dev_nb/004b_mixed_precision.ipynb divides in fp32",
+    {"order/after-step",
+     "GradScaler's stages, restated in cases/fixture/amp.c: unscale after step, a second step, and "
+     "an update of nothing are refused, and after the update all may begin again",
+     "pytorch 2.15.0 torch/amp/grad_scaler.py, OptState", .run = after_step},
+    {"order/update-before-unscale",
+     "an update before unscaling halves the step at a growth and doubles it at a halving",
+     "https://github.com/deepspeedai/DeepSpeed/pull/8588", .run = update_first},
+    {"order/none-gradients",
+     "parameters without a gradient stay, and an infinity beside them is found; GradScaler's "
+     "stages, restated in cases/fixture/amp.c, refuse a step without any gradient",
+     "pytorch 2.15.0 torch/amp/grad_scaler.py, _unscale_grads_ and step", .run = none},
+    {"order/half-gradients",
+     "unscaling into half loses what the scale has saved (GradScaler refuses it, and so does its "
+     "restatement in cases/fixture/amp.c)",
+     "pytorch 2.15.0 torch/amp/grad_scaler.py, 'Attempting to unscale FP16 gradients'; "
+     "fastai/fastai_old @c8285fbc dev_nb/004b_mixed_precision.ipynb divides in fp32",
      .run = half_gradients},
-    {.name = "order/every-sequence",
-     .title =
-         "every sequence of five calls of unscale, step and update: what the stages of "
-         "GradScaler's source refuse changes nothing, and each step goes lr times the gradient",
-     .source = "pytorch 2.15.0 torch/amp/grad_scaler.py, OptState, unscale_, step, update",
-     .run = all},
+    {"order/every-sequence",
+     "every sequence of five calls of unscale, step and update: what the stages of GradScaler's "
+     "source refuse changes nothing, and each step goes lr times the gradient",
+     "pytorch 2.15.0 torch/amp/grad_scaler.py, OptState, unscale_, step, update", .run = all},
 };
 
 HC_CASES(order_stages, cases);

@@ -454,38 +454,28 @@ static void near_their_bound(struct hc_check *check)
 }
 
 static const struct hc_case cases[] = {
-    {.name = "products/codes-scale-without-a-sign",
-     .title = "each of the 256 bytes of a scale in ue4m3 is the number of its lower seven bits",
-     .source = "src/op/quant.h; src/num/format.c",
-     .level = HC_QUICK,
-     .run = any_byte_as_a_scale},
-    {.name = "products/every-product-of-codes",
-     .title = "each product of two codes is exact, in every pair of formats that go together",
-     .source = SPECIFICATIONS,
-     .level = HC_QUICK,
-     .run = every_product},
-    {.name = "products/scales-as-they-are",
-     .title = "a scale of 0 takes its piece away, one that is NaN or infinite decides the sum",
-     .source = "src/op/quant.h",
-     .level = HC_QUICK,
-     .run = scales_as_they_are},
-    {.name = "products/codes-without-terms",
-     .title = "a product of quantised matrices without terms is C, whatever the factors are",
-     .source = "src/op/quant.h",
-     .level = HC_QUICK,
-     .run = no_terms},
-    {.name = "products/fp8-accumulator-13-bits",
-     .title = "sums of positive products of fp8 keep their size where they are promoted every 128",
-     .source = "deepseek-ai/DeepGEMM issue 37, 'only uses the highest 14 bits', "
-               "https://github.com/deepseek-ai/DeepGEMM/issues/37; deepseek-ai/DeepSeek-V3 issue "
-               "197; src/op/quant.h",
-     .level = HC_STANDARD,
-     .run = positive_terms},
-    {.name = "products/codes-near-their-bound",
-     .title = "scales, pieces, factors and C can be so bad that the error of gemm_q is near its "
-              "bound, from the smallest numbers of fp32 to the largest",
-     .source = "src/op/quant.h; the proof in src/check/bound/quant_gemm.c",
-     .level = HC_QUICK,
+    {"products/codes-scale-without-a-sign",
+     "each of the 256 bytes of a scale in ue4m3 is the number of its lower seven bits",
+     "src/op/quant.h; src/num/format.c", .level = HC_QUICK, .run = any_byte_as_a_scale},
+    {"products/every-product-of-codes",
+     "each product of two codes is exact, in every pair of formats that go together",
+     SPECIFICATIONS, .level = HC_QUICK, .run = every_product},
+    {"products/scales-as-they-are",
+     "a scale of 0 takes its piece away, one that is NaN or infinite decides the sum",
+     "src/op/quant.h", .level = HC_QUICK, .run = scales_as_they_are},
+    {"products/codes-without-terms",
+     "a product of quantised matrices without terms is C, whatever the factors are",
+     "src/op/quant.h", .level = HC_QUICK, .run = no_terms},
+    {"products/fp8-accumulator-13-bits",
+     "sums of positive products of fp8 keep their size where they are promoted every 128",
+     "deepseek-ai/DeepGEMM issue 37, 'only uses the highest 14 bits', "
+     "https://github.com/deepseek-ai/DeepGEMM/issues/37; deepseek-ai/DeepSeek-V3 issue 197; "
+     "src/op/quant.h",
+     .level = HC_STANDARD, .run = positive_terms},
+    {"products/codes-near-their-bound",
+     "scales, pieces, factors and C can be so bad that the error of gemm_q is near its bound, from "
+     "the smallest numbers of fp32 to the largest",
+     "src/op/quant.h; the proof in src/check/bound/quant_gemm.c", .level = HC_QUICK,
      .run = near_their_bound},
 };
 

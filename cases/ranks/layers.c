@@ -285,24 +285,18 @@ static const char source[] =
     "2020: averaging gradients is training on the whole batch";
 
 static const struct hc_case cases[] = {
-    {.name = "ranks/layers-fp32",
-     .title = "the average of four ranks' gradients in fp32 is within its ops' bounds of the whole "
-              "batch's gradient, in each layer, and wrong averages are not",
-     .source = source,
-     .run = layers,
-     .data = "fp32"},
-    {.name = "ranks/layers-amp",
-     .title = "the average of four ranks' gradients in half is within its ops' bounds of the whole "
-              "batch's gradient, in each layer, and wrong averages are not",
-     .source = source,
-     .run = layers,
-     .data = "amp"},
-    {.name = "ranks/layers-amp-bf16",
-     .title = "the average of four ranks' gradients in bf16 is within its ops' bounds of the whole "
-              "batch's gradient, in each layer, and wrong averages are not",
-     .source = source,
-     .run = layers,
-     .data = "amp-bf16"},
+    {"ranks/layers-fp32",
+     "the average of four ranks' gradients in fp32 is within its ops' bounds of the whole batch's "
+     "gradient, in each layer, and wrong averages are not",
+     source, .run = layers, .data = "fp32"},
+    {"ranks/layers-amp",
+     "the average of four ranks' gradients in half is within its ops' bounds of the whole batch's "
+     "gradient, in each layer, and wrong averages are not",
+     source, .run = layers, .data = "amp"},
+    {"ranks/layers-amp-bf16",
+     "the average of four ranks' gradients in bf16 is within its ops' bounds of the whole batch's "
+     "gradient, in each layer, and wrong averages are not",
+     source, .run = layers, .data = "amp-bf16"},
 };
 
 HC_CASES(ranks_layers, cases);

@@ -405,68 +405,40 @@ static void together(struct hc_check *check)
     }
 }
 
-static const char tree[] =
-    "the fixed tree of op/collective.h: the same expression for any number of "
-    "ranks that share the same leaves";
+static const char tree[] = "the fixed tree of op/collective.h: the same expression for any number "
+                           "of ranks that share the same leaves";
 
 static const struct hc_case cases[] = {
-    {.name = "ranks/same-bits-fp32",
-     .title = "a batch in eight shards trains to the same bits on 1, 2, 4 and 8 ranks under fp32",
-     .source = tree,
-     .level = HC_STANDARD,
-     .run = same,
-     .data = "fp32+shards=8"},
-    {.name = "ranks/same-bits-amp",
-     .title = "a batch in eight shards trains to the same bits on 1, 2, 4 and 8 ranks under amp",
-     .source = tree,
-     .level = HC_STANDARD,
-     .run = same,
-     .data = "amp+shards=8"},
-    {.name = "ranks/same-bits-amp-bf16",
-     .title =
-         "a batch in eight shards trains to the same bits on 1, 2, 4 and 8 ranks under amp-bf16",
-     .source = tree,
-     .level = HC_STANDARD,
-     .run = same,
-     .data = "amp-bf16+shards=8"},
-    {.name = "ranks/same-bits-apex-O2",
-     .title =
-         "a batch in eight shards trains to the same bits on 1, 2, 4 and 8 ranks under apex-O2",
-     .source = tree,
-     .level = HC_STANDARD,
-     .run = same,
-     .data = "apex-O2+shards=8"},
-    {.name = "ranks/one-finds",
-     .title = "an infinity that one of four ranks finds skips the step on all "
-              "and halves every "
-              "scale",
-     .source = "facebookresearch/fairscale issue 180, '[OSS] Handle torch AMP auto "
-               "skip inf/nan "
-               "steps', https://github.com/facebookresearch/fairscale/issues/180; "
-               "pytorch/pytorch "
-               "PR 76918",
-     .level = HC_STANDARD,
-     .run = one_finds},
-    {.name = "ranks/stay-together",
-     .title = "under every wrapper all ranks have the same weights after every step",
-     .source = "Li and others, PyTorch Distributed: Experiences on Accelerating Data Parallel "
-               "Training, VLDB 2020, 3.1: replicas that start alike and apply the same gradients "
-               "stay alike",
-     .level = HC_STANDARD,
-     .run = together},
-    {.name = "ranks/other-weights-named",
-     .title = "a rank that begins with another bit in its weights is named, and no step is taken",
-     .source = "horovod/horovod issue 672, 'Train model on 4-gpu, the model parameters from "
-               "different devices are different', https://github.com/horovod/horovod/issues/672; "
-               "allenai/OLMo-core PR 319",
-     .level = HC_STANDARD,
-     .run = named},
-    {.name = "ranks/other-order-other-bits",
-     .title = "round a ring the bits depend on the number of ranks, and are "
-              "the same on all",
-     .source = "NVIDIA/nccl issue 1055; pytorch/pytorch PR 125190",
-     .level = HC_STANDARD,
-     .run = other_bits,
+    {"ranks/same-bits-fp32",
+     "a batch in eight shards trains to the same bits on 1, 2, 4 and 8 ranks under fp32", tree,
+     .level = HC_STANDARD, .run = same, .data = "fp32+shards=8"},
+    {"ranks/same-bits-amp",
+     "a batch in eight shards trains to the same bits on 1, 2, 4 and 8 ranks under amp", tree,
+     .level = HC_STANDARD, .run = same, .data = "amp+shards=8"},
+    {"ranks/same-bits-amp-bf16",
+     "a batch in eight shards trains to the same bits on 1, 2, 4 and 8 ranks under amp-bf16", tree,
+     .level = HC_STANDARD, .run = same, .data = "amp-bf16+shards=8"},
+    {"ranks/same-bits-apex-O2",
+     "a batch in eight shards trains to the same bits on 1, 2, 4 and 8 ranks under apex-O2", tree,
+     .level = HC_STANDARD, .run = same, .data = "apex-O2+shards=8"},
+    {"ranks/one-finds",
+     "an infinity that one of four ranks finds skips the step on all and halves every scale",
+     "facebookresearch/fairscale issue 180, '[OSS] Handle torch AMP auto skip inf/nan steps', "
+     "https://github.com/facebookresearch/fairscale/issues/180; pytorch/pytorch PR 76918",
+     .level = HC_STANDARD, .run = one_finds},
+    {"ranks/stay-together", "under every wrapper all ranks have the same weights after every step",
+     "Li and others, PyTorch Distributed: Experiences on Accelerating Data Parallel Training, VLDB "
+     "2020, 3.1: replicas that start alike and apply the same gradients stay alike",
+     .level = HC_STANDARD, .run = together},
+    {"ranks/other-weights-named",
+     "a rank that begins with another bit in its weights is named, and no step is taken",
+     "horovod/horovod issue 672, 'Train model on 4-gpu, the model parameters from different "
+     "devices are different', https://github.com/horovod/horovod/issues/672; allenai/OLMo-core PR "
+     "319",
+     .level = HC_STANDARD, .run = named},
+    {"ranks/other-order-other-bits",
+     "round a ring the bits depend on the number of ranks, and are the same on all",
+     "NVIDIA/nccl issue 1055; pytorch/pytorch PR 125190", .level = HC_STANDARD, .run = other_bits,
      .data = "fp32+shards=8+algorithm=ring"},
 };
 

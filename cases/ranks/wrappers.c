@@ -280,52 +280,49 @@ static void sums(struct hc_check *check)
 }
 
 static const struct hc_case cases[] = {
-    {.name = "ranks/apex-predivide",
-     .title = "1024 ranks in half: Apex's defaults make 100 infinite, predivide=1024 makes 1e-5 "
-              "zero; predivide=32 and allreduce_always_fp32 keep both",
-     .source = "NVIDIA/apex @e13873de apex/parallel/distributed.py, gradient_predivide_factor and "
-               "allreduce_always_fp32",
+    {"ranks/apex-predivide",
+     "1024 ranks in half: Apex's defaults make 100 infinite, predivide=1024 makes 1e-5 zero; "
+     "predivide=32 and allreduce_always_fp32 keep both",
+     "NVIDIA/apex @e13873de apex/parallel/distributed.py, gradient_predivide_factor and "
+     "allreduce_always_fp32",
      .run = apex},
-    {.name = "ranks/bf16-swallows-by-place",
-     .title = "64 ranks in bf16: a ring averages 256 and 63 ones to 320 or to 256, by where in the "
-              "bucket the element lies; sums in fp32 give 320 everywhere",
-     .source = "https://github.com/pytorch/pytorch/issues/106395; pytorch @3ade90a6 "
-               "torch/distributed/fsdp/_runtime_utils.py, reduce_dtype",
+    {"ranks/bf16-swallows-by-place",
+     "64 ranks in bf16: a ring averages 256 and 63 ones to 320 or to 256, by where in the bucket "
+     "the element lies; sums in fp32 give 320 everywhere",
+     "https://github.com/pytorch/pytorch/issues/106395; pytorch @3ade90a6 "
+     "torch/distributed/fsdp/_runtime_utils.py, reduce_dtype",
      .run = swallows},
-    {.name = "ranks/first-step-has-other-buckets",
-     .title = "Apex and PyTorch reduce the first step in one bucket and the next ones not: a "
-              "ring's bits differ between them, a tree's do not",
-     .source = "NVIDIA/apex @e13873de apex/parallel/distributed.py, allreduce_fallback while "
-               "needs_refresh; pytorch @ad78a7b3 torch/csrc/distributed/c10d/reducer.cpp, "
-               "rebuild_buckets",
+    {"ranks/first-step-has-other-buckets",
+     "Apex and PyTorch reduce the first step in one bucket and the next ones not: a ring's bits "
+     "differ between them, a tree's do not",
+     "NVIDIA/apex @e13873de apex/parallel/distributed.py, allreduce_fallback while needs_refresh; "
+     "pytorch @ad78a7b3 torch/csrc/distributed/c10d/reducer.cpp, rebuild_buckets",
      .run = first_step},
-    {.name = "ranks/equal-gradients",
-     .title = "averages of equal gradients on 6, 7, 8 and 41 ranks: a division after the sum gives "
-              "them again, a product with the reciprocal need not",
-     .source = "pytorch @0f57f050 aten/src/ATen/native/cuda/BinaryDivTrueKernel.cu: 'this may lose "
-               "one bit of precision compared to computing the division'",
+    {"ranks/equal-gradients",
+     "averages of equal gradients on 6, 7, 8 and 41 ranks: a division after the sum gives them "
+     "again, a product with the reciprocal need not",
+     "pytorch @0f57f050 aten/src/ATen/native/cuda/BinaryDivTrueKernel.cu: 'this may lose one bit "
+     "of precision compared to computing the division'",
      .run = reciprocals},
-    {.name = "ranks/compress-hook-underflows",
-     .title = "PyTorch's fp16_compress_hook divides in half before the sum: 2^-23 on eight ranks "
-              "becomes 0; bf16 and a division after the sum keep it",
-     .source = "pytorch @38dfbe6f torch/distributed/algorithms/ddp_comm_hooks/default_hooks.py, "
-               "_compress_hook; https://github.com/pytorch/pytorch/pull/57410",
+    {"ranks/compress-hook-underflows",
+     "PyTorch's fp16_compress_hook divides in half before the sum: 2^-23 on eight ranks becomes 0; "
+     "bf16 and a division after the sum keep it",
+     "pytorch @38dfbe6f torch/distributed/algorithms/ddp_comm_hooks/default_hooks.py, "
+     "_compress_hook; https://github.com/pytorch/pytorch/pull/57410",
      .run = hook_underflows},
-    {.name = "ranks/sums-in-bf16",
-     .title = "bf16 makes 256 of 256 and 1 on two ranks, and round a ring of 384 ranks of as many "
-              "ones; a tree counts them all, and fp32 does",
-     .source = "pytorch/pytorch issue 190626, '[FSDP2] MixedPrecisionPolicy reduce_dtype is not "
-               "applied to the TP-mesh Partial -> Replicate gradient all-reduce', and issue 106395 "
-               "(stable on 96 GPUs, unstable on 384); NVIDIA/Megatron-LM issue 6199",
-     .run = sums,
-     .data = dtypes},
-    {.name = "ranks/norms-in-bf16",
-     .title = "squares of the norms of 8 ranks, 256 and seven times 1, are 256, 262 or 264 in bf16 "
-              "by the order of the sum, and 263 in fp32",
-     .source = "NVIDIA-NeMo/Automodel PR 825, 'fix: Cast norm to fp32 in clip_grad_norm', "
-               "https://github.com/NVIDIA-NeMo/Automodel/pull/825",
-     .run = sums,
-     .data = squares},
+    {"ranks/sums-in-bf16",
+     "bf16 makes 256 of 256 and 1 on two ranks, and round a ring of 384 ranks of as many ones; a "
+     "tree counts them all, and fp32 does",
+     "pytorch/pytorch issue 190626, '[FSDP2] MixedPrecisionPolicy reduce_dtype is not applied to "
+     "the TP-mesh Partial -> Replicate gradient all-reduce', and issue 106395 (stable on 96 GPUs, "
+     "unstable on 384); NVIDIA/Megatron-LM issue 6199",
+     .run = sums, .data = dtypes},
+    {"ranks/norms-in-bf16",
+     "squares of the norms of 8 ranks, 256 and seven times 1, are 256, 262 or 264 in bf16 by the "
+     "order of the sum, and 263 in fp32",
+     "NVIDIA-NeMo/Automodel PR 825, 'fix: Cast norm to fp32 in clip_grad_norm', "
+     "https://github.com/NVIDIA-NeMo/Automodel/pull/825",
+     .run = sums, .data = squares},
 };
 
 HC_CASES(ranks_wrappers, cases);

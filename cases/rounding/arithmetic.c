@@ -156,9 +156,8 @@ static void stochastic(struct hc_check *check)
     hc_claim_elements(check, &call, want);
 }
 
-static const char source_stochastic[] =
-    "gfloat 0.5.2, RoundMode.StochasticFastest; NVIDIA TransformerEngine "
-    "@d0067d0 common/util/ptx.cuh";
+static const char source_stochastic[] = "gfloat 0.5.2, RoundMode.StochasticFastest; NVIDIA "
+                                        "TransformerEngine @d0067d0 common/util/ptx.cuh";
 
 #define ROW_FROM(in, from, id, name, k, saturates, how)                                            \
     {                                                                                              \
@@ -196,13 +195,10 @@ static const struct hc_case cases[] = {
      .run = roots, .data = &operations[7]},
     {"rounding/bf16/fma", "x * y + z of bf16 values is rounded once", source, .run = fused,
      .data = &operations[7]},
-    {.name = "rounding/midpoints-and-neighbours",
-     .title = "a real number halfway between two codes of fp16 or bf16, or a millionth of fp64's "
-              "last bit beside that, is rounded once in every direction",
-     .source = "IEEE 754-2019, 4.3",
-     .level = HC_QUICK,
-     .once = true,
-     .run = neighbours},
+    {"rounding/midpoints-and-neighbours",
+     "a real number halfway between two codes of fp16 or bf16, or a millionth of fp64's last bit "
+     "beside that, is rounded once in every direction",
+     "IEEE 754-2019, 4.3", .level = HC_QUICK, .once = true, .run = neighbours},
     ROW(HC_E4M3, "e4m3", 4, false, ""),
     ROW(HC_E4M3, "e4m3", 8, true, "-saturating"),
     ROW(HC_E4M3, "e4m3", 20, true, "-saturating"),

@@ -373,56 +373,39 @@ static void above_the_cap(struct hc_check *check)
 }
 
 static const struct hc_case cases[] = {
-    {.name = "scaler/counts-one-by-one",
-     .title = "counts of steps go on one by one, from 0 to the last below 2^31",
-     .source = contract,
-     .level = HC_QUICK,
-     .run = rule},
-    {.name = "scaler/growth-just-at-the-interval",
-     .title = "a scale grows at the step that its rule names, and not one step before or after",
-     .source = contract,
-     .level = HC_QUICK,
-     .run = growth},
-    {.name = "scaler/rates-of-every-step",
-     .title = "a step gets the rates of its row, a step beyond the table those of the last row, "
-              "and t rounded once",
-     .source = contract,
-     .level = HC_QUICK,
-     .run = rates},
-    {.name = "scaler/step-log-of-every-step",
-     .title = "a step's scalars go into its row of the step log, and nothing else changes",
-     .source = contract,
-     .level = HC_QUICK,
-     .run = step_log},
-    {.name = "scaler/large-counts",
-     .title = "beyond 2^24 steps Adam's t is the count and one, rounded once, and counts go on",
-     .source = "contracts in src/op/control.h",
-     .level = HC_QUICK,
-     .run = large},
-    {.name = "scaler/restored-goes-on",
-     .title =
-         "a scaler whose scale and counts are restored goes on to the bit, wherever it stopped",
-     .source = "contract in src/op/control.h",
-     .run = goes_on},
-    {.name = "scaler/restored-without-its-count",
-     .title =
-         "with the scale alone restored, growth comes as many steps late as were counted: half "
-         "an interval here; fastai's rules do so at every fit",
-     .source =
-         "fastai 1.0.61 on_train_begin: self.noskip = 0; fastai 2.0.0 before_fit: self.count = 0",
+    {"scaler/counts-one-by-one", "counts of steps go on one by one, from 0 to the last below 2^31",
+     contract, .level = HC_QUICK, .run = rule},
+    {"scaler/growth-just-at-the-interval",
+     "a scale grows at the step that its rule names, and not one step before or after", contract,
+     .level = HC_QUICK, .run = growth},
+    {"scaler/rates-of-every-step",
+     "a step gets the rates of its row, a step beyond the table those of the last row, and t "
+     "rounded once",
+     contract, .level = HC_QUICK, .run = rates},
+    {"scaler/step-log-of-every-step",
+     "a step's scalars go into its row of the step log, and nothing else changes", contract,
+     .level = HC_QUICK, .run = step_log},
+    {"scaler/large-counts",
+     "beyond 2^24 steps Adam's t is the count and one, rounded once, and counts go on",
+     "contracts in src/op/control.h", .level = HC_QUICK, .run = large},
+    {"scaler/restored-goes-on",
+     "a scaler whose scale and counts are restored goes on to the bit, wherever it stopped",
+     "contract in src/op/control.h", .run = goes_on},
+    {"scaler/restored-without-its-count",
+     "with the scale alone restored, growth comes as many steps late as were counted: half an "
+     "interval here; fastai's rules do so at every fit",
+     "fastai 1.0.61 on_train_begin: self.noskip = 0; fastai 2.0.0 before_fit: self.count = 0",
      .run = scale_alone},
-    {.name = "scaler/restored-beyond-its-interval",
-     .title = "GradScaler restored with a count beyond a shortened interval never grows until it "
-              "overflows; fastai's and Apex's rules do",
-     .source =
-         "pytorch 2.15.0 aten/src/ATen/native/cuda/AmpKernels.cu: successful == growth_interval",
+    {"scaler/restored-beyond-its-interval",
+     "GradScaler restored with a count beyond a shortened interval never grows until it overflows; "
+     "fastai's and Apex's rules do",
+     "pytorch 2.15.0 aten/src/ATen/native/cuda/AmpKernels.cu: successful == growth_interval",
      .run = beyond_the_interval},
-    {.name = "scaler/restored-above-its-cap",
-     .title = "a scale above the cap: Apex amp's growth lowers it to 2^24, fastai's never comes, "
-              "torch has no cap",
-     .source = "NVIDIA/apex @e13873de apex/amp/scaler.py: min(self._max_loss_scale, "
-               "self._loss_scale*2.); fastai 1.0.61: and "
-               "self.loss_scale < self.max_scale",
+    {"scaler/restored-above-its-cap",
+     "a scale above the cap: Apex amp's growth lowers it to 2^24, fastai's never comes, torch has "
+     "no cap",
+     "NVIDIA/apex @e13873de apex/amp/scaler.py: min(self._max_loss_scale, self._loss_scale*2.); "
+     "fastai 1.0.61: and self.loss_scale < self.max_scale",
      .run = above_the_cap},
 };
 

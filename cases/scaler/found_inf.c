@@ -223,30 +223,24 @@ static void any(struct hc_check *check)
 }
 
 static const struct hc_case cases[] = {
-    {.name = "scaler/detector-by-sum",
-     .title =
-         "the fp32 sum of half gradients overlooks no infinity or NaN and raises no false alarm; "
-         "summed into half, two gradients of 40,000 do",
-     .source =
-         "fastai 1.0.61 fastai/callbacks/fp16.py, grad_overflow; NVIDIA/apex @2fa4dbaf "
-         "apex/fp16_utils/loss_scaler.py: 'Stopgap until upstream fixes sum() on HalfTensors'",
+    {"scaler/detector-by-sum",
+     "the fp32 sum of half gradients overlooks no infinity or NaN and raises no false alarm; "
+     "summed into half, two gradients of 40,000 do",
+     "fastai 1.0.61 fastai/callbacks/fp16.py, grad_overflow; NVIDIA/apex @2fa4dbaf "
+     "apex/fp16_utils/loss_scaler.py: 'Stopgap until upstream fixes sum() on HalfTensors'",
      .run = by_sum},
-    {.name = "scaler/from-gradients",
-     .title =
-         "NaNs and infinities of both signs in half gradients reach every rule through unscale, "
-         "and nothing else does",
-     .source = "contract in src/op/elementwise.h",
-     .run = from_gradients},
-    {.name = "scaler/detector-before-division",
-     .title = "gradients that only the division by the scale makes infinite are no overflow, in "
-              "place, too",
-     .source = "contract in src/op/elementwise.h: x is looked at before the division",
+    {"scaler/from-gradients",
+     "NaNs and infinities of both signs in half gradients reach every rule through unscale, and "
+     "nothing else does",
+     "contract in src/op/elementwise.h", .run = from_gradients},
+    {"scaler/detector-before-division",
+     "gradients that only the division by the scale makes infinite are no overflow, in place, too",
+     "contract in src/op/elementwise.h: x is looked at before the division",
      .run = before_the_division},
-    {.name = "scaler/one-update",
-     .title = "one update of a loss scale, and the overflow verdict before it, follow the contract "
-              "from any state for any rule",
-     .source = "contract in src/op/control.h",
-     .run = any},
+    {"scaler/one-update",
+     "one update of a loss scale, and the overflow verdict before it, follow the contract from any "
+     "state for any rule",
+     "contract in src/op/control.h", .run = any},
 };
 
 HC_CASES(scaler_found_inf, cases);

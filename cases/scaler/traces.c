@@ -280,8 +280,7 @@ static void overlooked(struct hc_check *check)
     hc_claim_value(check, "after 1016", 2, (double)after[1015].scale);
     hc_claim_value(check, "after 1017", 1, (double)after[1016].scale);
     hc_claim_value(check,
-                   "steps whose infinities went on to the masters, or that stepped with "
-                   "nothing",
+                   "steps whose infinities went on to the masters, or that stepped with nothing",
                    STEPS_ABSORBING, after[STEPS_ABSORBING - 1].counts[HC_COUNT_TAKEN]);
 }
 
@@ -406,93 +405,58 @@ static void own(struct hc_check *check)
 }
 
 static const struct hc_case cases[] = {
-    {.name = "scaler/none",
-     .title = TITLE,
-     .source = "fp32 training; pytorch 2.15.0 torch/nn/modules/module.py, Module.half",
+    {"scaler/none", TITLE, "fp32 training; pytorch 2.15.0 torch/nn/modules/module.py, Module.half",
      .run = replay},
-    {.name = "scaler/static",
-     .title = TITLE,
-     .source = "fastai/fastai_old @c8285fbc dev_nb/004b_mixed_precision.ipynb",
+    {"scaler/static", TITLE, "fastai/fastai_old @c8285fbc dev_nb/004b_mixed_precision.ipynb",
      .run = replay},
-    {.name = "scaler/fastai",
-     .title = TITLE,
-     .source = "fastai 1.0.61 fastai/callbacks/fp16.py",
+    {"scaler/fastai", TITLE, "fastai 1.0.61 fastai/callbacks/fp16.py", .run = replay},
+    {"scaler/fastai2", TITLE, "fastai 2.0.0 and 2.8.12 fastai/callback/fp16.py", .run = replay},
+    {"scaler/apex-fp16utils", TITLE, "NVIDIA/apex @48343d94 apex/fp16_utils/loss_scaler.py",
      .run = replay},
-    {.name = "scaler/fastai2",
-     .title = TITLE,
-     .source = "fastai 2.0.0 and 2.8.12 fastai/callback/fp16.py",
+    {"scaler/apex-amp", TITLE, "NVIDIA/apex @e13873de apex/amp/scaler.py", .run = replay},
+    {"scaler/torch", TITLE, "pytorch 2.15.0 torch/amp/grad_scaler.py, _amp_update_scale_",
      .run = replay},
-    {.name = "scaler/apex-fp16utils",
-     .title = TITLE,
-     .source = "NVIDIA/apex @48343d94 apex/fp16_utils/loss_scaler.py",
+    {"scaler/deepspeed-0.17.0", TITLE, "deepspeed 0.17.0 deepspeed/runtime/fp16/loss_scaler.py",
      .run = replay},
-    {.name = "scaler/apex-amp",
-     .title = TITLE,
-     .source = "NVIDIA/apex @e13873de apex/amp/scaler.py",
+    {"scaler/deepspeed-0.17.1", TITLE,
+     "deepspeed 0.17.1 and 0.19.8 deepspeed/runtime/fp16/loss_scaler.py", .run = replay},
+    {"scaler/deepspeed-consecutive", TITLE,
+     "deepspeed 0.19.8 deepspeed/runtime/fp16/loss_scaler.py, consecutive_hysteresis",
      .run = replay},
-    {.name = "scaler/torch",
-     .title = TITLE,
-     .source = "pytorch 2.15.0 torch/amp/grad_scaler.py, _amp_update_scale_",
-     .run = replay},
-    {.name = "scaler/deepspeed-0.17.0",
-     .title = TITLE,
-     .source = "deepspeed 0.17.0 deepspeed/runtime/fp16/loss_scaler.py",
-     .run = replay},
-    {.name = "scaler/deepspeed-0.17.1",
-     .title = TITLE,
-     .source = "deepspeed 0.17.1 and 0.19.8 deepspeed/runtime/fp16/loss_scaler.py",
-     .run = replay},
-    {.name = "scaler/deepspeed-consecutive",
-     .title = TITLE,
-     .source = "deepspeed 0.19.8 deepspeed/runtime/fp16/loss_scaler.py, consecutive_hysteresis",
-     .run = replay},
-    {.name = "scaler/deepspeed-fused",
-     .title = TITLE,
-     .source = "deepspeed 0.17.0 and 0.19.8 deepspeed/runtime/fp16/fused_optimizer.py",
-     .run = replay},
-    {.name = "scaler/deepspeed-unfused",
-     .title = TITLE,
-     .source = "deepspeed 0.17.0 deepspeed/runtime/fp16/unfused_optimizer.py",
-     .run = replay},
-    {.name = "scaler/40000-clean-steps",
-     .title = "log2 of the scale after 40,000 clean steps, rule by rule",
-     .source = "the rules' sources, as in src/train/update/scaler.c",
-     .run = clean_for_long},
-    {.name = "scaler/overflows-without-end",
-     .title =
-         "overflows without end: fastai2, Apex amp and torch come to 0 (torch at the 166th) and "
-         "never leave it, and Apex amp's next step ends the run; fastai, Apex fp16_utils and "
-         "DeepSpeed stop at 1 (its unfused optimizer at 1/4) and can leave it",
-     .source =
-         "the rules' sources, as halfcheck list scalers gives them; fp32's smallest number is "
-         "2^-149",
+    {"scaler/deepspeed-fused", TITLE,
+     "deepspeed 0.17.0 and 0.19.8 deepspeed/runtime/fp16/fused_optimizer.py", .run = replay},
+    {"scaler/deepspeed-unfused", TITLE,
+     "deepspeed 0.17.0 deepspeed/runtime/fp16/unfused_optimizer.py", .run = replay},
+    {"scaler/40000-clean-steps", "log2 of the scale after 40,000 clean steps, rule by rule",
+     "the rules' sources, as in src/train/update/scaler.c", .run = clean_for_long},
+    {"scaler/overflows-without-end",
+     "overflows without end: fastai2, Apex amp and torch come to 0 (torch at the 166th) and never "
+     "leave it, and Apex amp's next step ends the run; fastai, Apex fp16_utils and DeepSpeed stop "
+     "at 1 (its unfused optimizer at 1/4) and can leave it",
+     "the rules' sources, as halfcheck list scalers gives them; fp32's smallest number is 2^-149",
      .run = halvings},
-    {.name = "scaler/growth-without-end",
-     .title = "growth without end: fastai and Apex amp stop at 2^24, torch at 2^127; fastai2, Apex "
-              "fp16_utils and DeepSpeed come to infinity and never leave it",
-     .source = "the rules' sources, as halfcheck list scalers gives them; fp32 ends below 2^128 (a "
-               "Python float goes on to 2^1024)",
+    {"scaler/growth-without-end",
+     "growth without end: fastai and Apex amp stop at 2^24, torch at 2^127; fastai2, Apex "
+     "fp16_utils and DeepSpeed come to infinity and never leave it",
+     "the rules' sources, as halfcheck list scalers gives them; fp32 ends below 2^128 (a Python "
+     "float goes on to 2^1024)",
      .run = doublings},
-    {.name = "scaler/fastai-overlooks-at-1",
-     .title =
-         "fastai 1.0.61 at scale 1: overflows pass unseen, count as clean steps and make it grow",
-     .source = "fastai 1.0.61 fastai/callbacks/fp16.py: grad_overflow(...) and self.loss_scale > 1",
+    {"scaler/fastai-overlooks-at-1",
+     "fastai 1.0.61 at scale 1: overflows pass unseen, count as clean steps and make it grow",
+     "fastai 1.0.61 fastai/callbacks/fp16.py: grad_overflow(...) and self.loss_scale > 1",
      .run = overlooked},
-    {.name = "scaler/zero-and-infinite-scales",
-     .title =
-         "at scale 0 nothing is found and the weights become NaN; at an infinite scale everything "
-         "is found and no step is taken",
-     .source = "contract in src/op/elementwise.h: the detector looks before the division; so does "
-               "pytorch 2.15.0's _amp_foreach_non_finite_check_and_unscale_",
+    {"scaler/zero-and-infinite-scales",
+     "at scale 0 nothing is found and the weights become NaN; at an infinite scale everything is "
+     "found and no step is taken",
+     "contract in src/op/elementwise.h: the detector looks before the division; so does pytorch "
+     "2.15.0's _amp_foreach_non_finite_check_and_unscale_",
      .run = at_the_ends},
-    {.name = "scaler/own-numbers",
-     .title =
-         "a recipe's own first scale, growth, backoff and interval are the rule's; gradients are "
-         "divided by the scale or multiplied with its reciprocal as the system does",
-     .source = "pytorch 2.15.0 torch/amp/grad_scaler.py: scale.double().reciprocal().float(); "
-               "NVIDIA/apex "
-               "@e13873de apex/amp/scaler.py: 1./scale; fastai 2.0.0 fastai/callback/fp16.py: "
-               "grad.div_(self.loss_scale)",
+    {"scaler/own-numbers",
+     "a recipe's own first scale, growth, backoff and interval are the rule's; gradients are "
+     "divided by the scale or multiplied with its reciprocal as the system does",
+     "pytorch 2.15.0 torch/amp/grad_scaler.py: scale.double().reciprocal().float(); NVIDIA/apex "
+     "@e13873de apex/amp/scaler.py: 1./scale; fastai 2.0.0 fastai/callback/fp16.py: "
+     "grad.div_(self.loss_scale)",
      .run = own},
 };
 

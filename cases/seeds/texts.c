@@ -64,14 +64,14 @@
 static const struct hc_case cases[] = {
     HC_QUOTE(
         "seeds/000-to-fp16-forum/decay-falls-out-of-sync",
-        "'if you simply modify the data, I think it will slowly fall out of sync with the "
-        "fp16 model'",
+        "'if you simply modify the data, I think it will slowly fall out of sync with the fp16 "
+        "model'",
         FORUM ", its first post", .in = "fp32", .formula = "w = 1; apart = 0",
         .each = "w *= 1 - 1e-2 * 1e-3; model = fp16(w); apart = max(apart, abs(model - w) / w)",
         .steps = 1000, .show = "apart > 2^-11, apart", .says = "1, -", .is = "0, 2.45e-4",
         .lesson = "Decay the masters: the model is half(master) again after each step.",
-        .correction = "The post says that decay on the masters makes the half model fall out "
-                      "of sync: after each of 1000 steps the two are at most a rounding apart.",
+        .correction = "The post says that decay on the masters makes the half model fall out of "
+                      "sync: after each of 1000 steps the two are at most a rounding apart.",
         .shown_by = "decay/model-is-half-of-master"),
     HC_QUOTE("seeds/000-to-fp16-forum/decay-of-the-fp32-leaves",
              "'true_wd just multiplies the original parameters (leaf nodes) by (1-wd*lr)'",
@@ -81,14 +81,14 @@ static const struct hc_case cases[] = {
              .right = true,
              .lesson = "Decay in fp32: 1 - 1e-5 is 1 in half, and weights there never decay.",
              .shown_by = "decay/factor-is-one-in-half"),
-    HC_QUOTE("seeds/000-to-fp16-forum/stale-reference",
-             "'(tensor([2., 2., 2., 2.]), tensor([1., 1., 1., 1.]))' for bn_d and bn_d2 after bn_d "
-             "+= 1",
-             FORUM ", a reply", .in = "fp32", .formula = "bn_d = 1; bn_d2 = fp32(fp16(bn_d))",
-             .each = "bn_d += 1", .steps = 1, .show = "bn_d, bn_d2", .says = "2 exact, 1 exact",
-             .is = "2 exact, 1 exact", .right = true,
-             .lesson = "Take .data after the conversion: half() and float() make new storage.",
-             .shown_by = "batchnorm/stale-reference"),
+    HC_QUOTE(
+        "seeds/000-to-fp16-forum/stale-reference",
+        "'(tensor([2., 2., 2., 2.]), tensor([1., 1., 1., 1.]))' for bn_d and bn_d2 after bn_d += 1",
+        FORUM ", a reply", .in = "fp32", .formula = "bn_d = 1; bn_d2 = fp32(fp16(bn_d))",
+        .each = "bn_d += 1", .steps = 1, .show = "bn_d, bn_d2", .says = "2 exact, 1 exact",
+        .is = "2 exact, 1 exact", .right = true,
+        .lesson = "Take .data after the conversion: half() and float() make new storage.",
+        .shown_by = "batchnorm/stale-reference"),
     HC_QUOTE("seeds/000-to-fp16-forum/half-and-back-unlikely-to-matter",
              "'if your BN stats are so sensitive that the fp32->fp16->fp32 reduces performance "
              "you're probably in trouble anyway'",
@@ -98,9 +98,8 @@ static const struct hc_case cases[] = {
              .show = "back, kept", .says = "-, -, -, -, 1, 1, 1, 1",
              .is = "1235 exact, 65504 exact, inf, 0, 1, 1, 0, 0",
              .lesson = "Leave batch norm out of half() instead of casting it back.",
-             .correction =
-                 "The reply says that fp32 -> fp16 -> fp32 hardly matters: it costs 2^-11 "
-                 "from 2^-14 to 65519, but 70000 comes back as inf and 1e-8 as 0.",
+             .correction = "The reply says that fp32 -> fp16 -> fp32 hardly matters: it costs "
+                           "2^-11 from 2^-14 to 65519, but 70000 comes back as inf and 1e-8 as 0.",
              .shown_by = "batchnorm/half-and-back"),
     HC_QUOTE("seeds/000-to-fp16-forum/optimizer-is-fp32",
              "'this returns torch.float32, and so does every other one'", FORUM ", its first post",
@@ -160,20 +159,20 @@ static const struct hc_case cases[] = {
              NOTEBOOK, .in = "fp32", .formula = "master = 1", .each = "master += 1e-4", .steps = 1,
              .show = "master, fp16(master)", .says = "1.0001, 1 exact", .is = "1.000100, 1 exact",
              .right = true, .lesson = "An fp32 master keeps what the half model cannot show yet."),
-    HC_QUOTE(
-        "seeds/001-fp16-notebook/five-updates-on-a-master",
-        "'if it is updated five times the new weight value will be 1.0005 and the original "
-        "model will incorporate it as 1.0005'",
-        NOTEBOOK, .in = "fp32", .formula = "master = 1; falling = 1; seen_up = 1; seen_down = 1",
-        .each = "master += 1e-4; falling -= 1e-4; "
-                "seen_up += fp16(master) == 1; seen_down += fp16(falling) == 1",
-        .steps = 5, .show = "master, fp16(master), fp16(falling), seen_up, seen_down",
-        .says = "1.0005, 1.0005, -, -, -",
-        .is = "1.00050008, 1.0009765625 exact, 0.99951171875 exact, 5 exact, 3 exact",
-        .lesson = "The half model moves by its own ulp: at step 5 upwards, 3 downwards.",
-        .correction = "The notebook says that the half model becomes 1.0005 after five updates "
-                      "of 1e-4: it becomes 1.0009765625.",
-        .shown_by = "master/crosses-at-step-5-upwards"),
+    HC_QUOTE("seeds/001-fp16-notebook/five-updates-on-a-master",
+             "'if it is updated five times the new weight value will be 1.0005 and the original "
+             "model will incorporate it as 1.0005'",
+             NOTEBOOK, .in = "fp32",
+             .formula = "master = 1; falling = 1; seen_up = 1; seen_down = 1",
+             .each = "master += 1e-4; falling -= 1e-4; seen_up += fp16(master) == 1; seen_down += "
+                     "fp16(falling) == 1",
+             .steps = 5, .show = "master, fp16(master), fp16(falling), seen_up, seen_down",
+             .says = "1.0005, 1.0005, -, -, -",
+             .is = "1.00050008, 1.0009765625 exact, 0.99951171875 exact, 5 exact, 3 exact",
+             .lesson = "The half model moves by its own ulp: at step 5 upwards, 3 downwards.",
+             .correction = "The notebook says that the half model becomes 1.0005 after five "
+                           "updates of 1e-4: it becomes 1.0009765625.",
+             .shown_by = "master/crosses-at-step-5-upwards"),
     HC_QUOTE("seeds/001-fp16-notebook/gradients-underflow",
              "'Your gradients may be replaced by 0 because they are too low (underflow)'", NOTEBOOK,
              .in = "fp32", .formula = "lost = fp16(fp32(2^-25)); kept = fp16(fp32(2.99e-8))",
@@ -202,8 +201,8 @@ static const struct hc_case cases[] = {
              .show = "gradient, to_the_model", .says = "1e-8, 1e-8", .is = "1e-8, 0",
              .lesson = "Scale an fp32 loss, too: its gradient goes back as half.",
              .correction =
-                 "The notebook says that a loss in fp32 is enough for overflow and "
-                 "divergence: its gradient is cast to half on the way back, and 1e-8 is 0."),
+                 "The notebook says that a loss in fp32 is enough for overflow and divergence: its "
+                 "gradient is cast to half on the way back, and 1e-8 is 0."),
     HC_QUOTE("seeds/001-fp16-notebook/unscale-in-fp32",
              "'we will rescale the gradients to the original scale by dividing by scale'", NOTEBOOK,
              .in = "fp32", .formula = "scaled = fp16(1e-9 * 65536)",
@@ -216,44 +215,42 @@ static const struct hc_case cases[] = {
              .formula = "g = fp32(fp16(1e-8 * 512)) / 512; alone = fp16(1e-8)", .show = "g, alone",
              .says = "1.00e-8, 0", .is = "1.00117e-8, 0", .right = true,
              .lesson = "A scale of 512 keeps gradients from 5.83e-11 on."),
-    HC_QUOTE("seeds/001-fp16-notebook/scale-512-is-never-checked",
-             "'a scale factor to place the values in a scale that FP16 can handle with more "
-             "precision'",
-             NOTEBOOK, .in = "fp32",
-             .formula = "g = fp32(fp16(512 * [127.9, 128, 5.82e-11, 5.83e-11])) / 512", .show = "g",
-             .says = "127.9, 128, 5.8e-11, 5.8e-11", .is = "127.875 exact, inf, 0, 1.16e-10",
-             .lesson = "Check the gradients for infinities, or let the scale move.",
-             .correction = "The notebook says that a scale (512) puts gradients where half can "
-                           "handle them: from 127.97 on they are inf, up to 5.82e-11 they are 0.",
-             .shown_by = "underflow/static-512-range"),
+    HC_QUOTE(
+        "seeds/001-fp16-notebook/scale-512-is-never-checked",
+        "'a scale factor to place the values in a scale that FP16 can handle with more precision'",
+        NOTEBOOK, .in = "fp32",
+        .formula = "g = fp32(fp16(512 * [127.9, 128, 5.82e-11, 5.83e-11])) / 512", .show = "g",
+        .says = "127.9, 128, 5.8e-11, 5.8e-11", .is = "127.875 exact, inf, 0, 1.16e-10",
+        .lesson = "Check the gradients for infinities, or let the scale move.",
+        .correction = "The notebook says that a scale (512) puts gradients where half can handle "
+                      "them: from 127.97 on they are inf, up to 5.82e-11 they are 0.",
+        .shown_by = "underflow/static-512-range"),
     HC_QUOTE("seeds/001-fp16-notebook/masters-of-a-half-model",
              "'Get a copy of the model params in FP32'", NOTEBOOK, .in = "fp32",
              .formula = "w = [0.1, 1e-8, 70000]; master = fp32(fp16(w))", .show = "master",
              .says = "0.1000, 1.00e-8, 70000", .is = "0.099975586, 0, inf",
              .lesson = "Copy the masters before half().",
              .correction =
-                 "The notebook says that masters are fp32 copies of the parameters: they "
-                 "are made after half(), so that 0.1 is 0.099976, 1e-8 is 0, 70000 is inf.",
+                 "The notebook says that masters are fp32 copies of the parameters: they are made "
+                 "after half(), so that 0.1 is 0.099976, 1e-8 is 0, 70000 is inf.",
              .shown_by = "master/made-from-rounded-weights"),
     HC_QUOTE("seeds/001-fp16-notebook/masters-made-anew-at-each-fit",
              "'the updated weight will be kept in FP32 in the master model'", NOTEBOOK,
              .in = "fp32", .formula = "model = fp16(1); kept = 1",
-             .each = "master = fp32(model); master += 1e-4; master += 1e-4; master += 1e-4; "
-                     "master += 1e-4; model = fp16(master); kept += 4e-4",
+             .each = "master = fp32(model); master += 1e-4; master += 1e-4; master += 1e-4; master "
+                     "+= 1e-4; model = fp16(master); kept += 4e-4",
              .steps = 10, .show = "model, kept", .says = "1.004, 1.004", .is = "1 exact, 1.0040",
              .lesson = "Keep the masters from fit to fit.",
              .correction =
-                 "The notebook says that updates stay in the masters: each fit makes them "
-                 "anew from halves, and ten fits of four updates of 1e-4 leave 1, not "
-                 "1.004.",
+                 "The notebook says that updates stay in the masters: each fit makes them anew "
+                 "from halves, and ten fits of four updates of 1e-4 leave 1, not 1.004.",
              .shown_by = "master/made-anew-at-each-fit"),
     HC_QUOTE("seeds/002-native-amp-issue/params-are-fp32",
              "'model params are FP32 and == params stepped by the optimizer'", ISSUE, .in = "fp32",
              .formula = "w = 1; in_half = fp16(1)", .each = "w -= 1e-4; in_half -= 1e-4",
              .steps = 10, .show = "w < 1, w, in_half", .says = "1, -, -",
              .is = "1, 0.9990, 1 exact", .right = true,
-             .lesson = "Under autocast leave the parameters in fp32: no half(), no "
-                       "masters."),
+             .lesson = "Under autocast leave the parameters in fp32: no half(), no masters."),
     HC_QUOTE("seeds/002-native-amp-issue/save-the-scaler",
              "'For bitwise accurate saving/restoring, you should include scaler.state_dict()'",
              ISSUE, .in = "fp32", .formula = "scale = 65536; skipped = 0",
@@ -335,17 +332,17 @@ static const struct hc_case cases[] = {
                         "u_4 = (m / 0.1) / (sqrt(v / 0.01) + 1e-4)",
              .show = "u_8, u_4", .says = "nan, 0", .is = "nan, 0", .right = true,
              .lesson = "An eps that half can hold has no 0 / 0."),
-    HC_QUOTE(
-        "seeds/004-fp16-blog/eps-1e-4-is-the-fix",
-        "'AdamW16 = partial(torch.optim.Adam, betas=(0.9,0.99), eps=1e-4)'", BLOG, .in = "fp16",
-        .formula = "g = [1e-3, 1e-5]; m = 0.1 * g; v = 0.01 * g * g\n"
-                   "u = (m / 0.1) / (sqrt(v / 0.01) + 1e-4)",
-        .show = "u", .says = "1, 1", .is = "10, 0.10",
-        .lesson = "Put Adam's state into fp32 instead of a larger eps into half.",
-        .correction = "The blog says that an eps of 1e-4 makes Adam safe for half: there is no "
-                      "NaN, but first steps are 10 and 0.1 times the right size for gradients "
-                      "of 1e-3 and 1e-5.",
-        .shown_by = "eps/adam-in-half-eps-1e-4"),
+    HC_QUOTE("seeds/004-fp16-blog/eps-1e-4-is-the-fix",
+             "'AdamW16 = partial(torch.optim.Adam, betas=(0.9,0.99), eps=1e-4)'", BLOG,
+             .in = "fp16",
+             .formula = "g = [1e-3, 1e-5]; m = 0.1 * g; v = 0.01 * g * g\n"
+                        "u = (m / 0.1) / (sqrt(v / 0.01) + 1e-4)",
+             .show = "u", .says = "1, 1", .is = "10, 0.10",
+             .lesson = "Put Adam's state into fp32 instead of a larger eps into half.",
+             .correction =
+                 "The blog says that an eps of 1e-4 makes Adam safe for half: there is no NaN, but "
+                 "first steps are 10 and 0.1 times the right size for gradients of 1e-3 and 1e-5.",
+             .shown_by = "eps/adam-in-half-eps-1e-4"),
     HC_QUOTE("seeds/004-fp16-blog/amp-still-has-nan",
              "'Even after adding AMP to your configuration, you might still see NaNs'", BLOG,
              .in = "fp32",
@@ -359,9 +356,9 @@ static const struct hc_case cases[] = {
              .shown_by = "eps/adam-fp32-eps-1e-8"),
     HC_QUOTE("seeds/004-fp16-blog/adam-named-adamw", "'create fp16-safe AdamW'", BLOG, .in = "fp32",
              .formula = "w = 1; m = 0; v = 0; adamw = 1",
-             .each = "g = 1e-2 * w; m = 0.9 * m + 0.1 * g; v = 0.99 * v + 0.01 * g * g; "
-                     "w -= 1e-3 * (m / (1 - 0.9^step)) / (sqrt(v / (1 - 0.99^step)) + 1e-4); "
-                     "adamw *= 1 - 1e-3 * 1e-2",
+             .each =
+                 "g = 1e-2 * w; m = 0.9 * m + 0.1 * g; v = 0.99 * v + 0.01 * g * g; w -= 1e-3 * (m "
+                 "/ (1 - 0.9^step)) / (sqrt(v / (1 - 0.99^step)) + 1e-4); adamw *= 1 - 1e-3 * 1e-2",
              .steps = 100, .show = "w, adamw", .says = "0.999, 0.999", .is = "0.902, 0.999",
              .lesson = "torch.optim.Adam puts decay into the gradient; AdamW does not.",
              .correction = "The blog names torch.optim.Adam AdamW: with a decay of 1e-2 and a rate "

@@ -100,10 +100,8 @@ static void statistics(struct hc_check *check)
                       (course.statistics > 0) == forward);
         hc_claim_true(check, "so is the loss by them", !isfinite(course.eval) == forward);
     }
-    hc_remark(
-        check,
-        "to the user's disadvantage: an infinity in the forward pass is skipped, but leaves the "
-        "running statistics NaN for ever");
+    hc_remark(check, "to the user's disadvantage: an infinity in the forward pass is skipped, but "
+                     "leaves the running statistics NaN for ever");
 }
 
 /* An infinity or a NaN in every tensor of a training step, under every recipe: what each system's
@@ -194,34 +192,29 @@ static void loss(struct hc_check *check)
 }
 
 static const struct hc_case cases[] = {
-    {.name = "skip/schedule-moves-on",
-     .title = "a skipped step uses up its learning rate, and leaves Adam's t",
-     .source = "pytorch 2.15.0 torch/optim/lr_scheduler.py counts its own calls; halfcheck's "
-               "schedule goes by steps, as fastai's does",
+    {"skip/schedule-moves-on", "a skipped step uses up its learning rate, and leaves Adam's t",
+     "pytorch 2.15.0 torch/optim/lr_scheduler.py counts its own calls; halfcheck's schedule goes "
+     "by steps, as fastai's does",
      .run = schedule},
-    {.name = "skip/statistics-stay-lost",
-     .title =
-         "an infinity in the forward pass is skipped and leaves the weights sound, but running "
-         "statistics and evaluation NaN for ever; one in the backward pass does not",
-     .source = "pytorch 2.15.0 torch/amp/grad_scaler.py: only optimizer.step() is left out",
+    {"skip/statistics-stay-lost",
+     "an infinity in the forward pass is skipped and leaves the weights sound, but running "
+     "statistics and evaluation NaN for ever; one in the backward pass does not",
+     "pytorch 2.15.0 torch/amp/grad_scaler.py: only optimizer.step() is left out",
      .run = statistics},
-    {.name = "skip/gradients",
-     .title = "every recipe: an inf or NaN in any parameter's gradient, at the first, a middle and "
-              "the growth step, moves what its rule says and no byte else",
-     .source = "the systems' own sources, as each row of `halfcheck list scalers` names them",
+    {"skip/gradients",
+     "every recipe: an inf or NaN in any parameter's gradient, at the first, a middle and the "
+     "growth step, moves what its rule says and no byte else",
+     "the systems' own sources, as each row of `halfcheck list scalers` names them",
      .run = gradients},
-    {.name = "skip/loss",
-     .title = "every recipe: an inf or NaN in the logits or in the scaled loss' gradient moves "
-              "what its rule says and no byte else",
-     .source = "the systems' own sources, as each row of `halfcheck list scalers` names them",
-     .run = loss},
-    {.name = "skip/activations",
-     .title =
-         "every recipe: an inf or NaN in any tensor of the forward and backward pass moves what "
-         "its rule says and no byte else",
-     .source = "the systems' own sources, as each row of `halfcheck list scalers` names them",
-     .level = HC_STANDARD,
-     .run = activations},
+    {"skip/loss",
+     "every recipe: an inf or NaN in the logits or in the scaled loss' gradient moves what its "
+     "rule says and no byte else",
+     "the systems' own sources, as each row of `halfcheck list scalers` names them", .run = loss},
+    {"skip/activations",
+     "every recipe: an inf or NaN in any tensor of the forward and backward pass moves what its "
+     "rule says and no byte else",
+     "the systems' own sources, as each row of `halfcheck list scalers` names them",
+     .level = HC_STANDARD, .run = activations},
 };
 
 HC_CASES(skip_after, cases);

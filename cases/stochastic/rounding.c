@@ -389,58 +389,41 @@ static void nans(struct hc_check *check)
 }
 
 static const struct hc_case cases[] = {
-    {.name = "stochastic/goes-where-its-random-number-says",
-     .title = "a weight f / 65536 of the way to its neighbour goes there where f + the element's "
-              "random number of that step is 65536 or more, for every f",
-     .source = ours,
-     .run = carries},
-    {.name = "stochastic/unbiased",
-     .title = "of the 65536 random numbers as many take a weight away from zero as the distance "
-              "says: the mean is the fp32 weight",
-     .source = torchao,
-     .once = true,
-     .run = unbiased},
-    {.name = "stochastic/as-often-as-the-distance-says",
-     .title = "how many of 131072 weights go to the farther neighbour is a binomial number "
-              "(false alarm: one seed in 1e9)",
-     .source = torchao,
-     .run = as_often},
-    {.name = "stochastic/repeatable",
-     .title = "the same bits again for a seed, also in two calls; elements, steps and seeds decide "
-              "independently (false alarm of each: one seed in 1e9)",
-     .source = ours,
-     .run = repeatable},
-    {.name = "stochastic/infinities-and-nans-stay",
-     .title = "infinities and NaNs stay; beyond the largest number the neighbour is the infinity",
-     .source = torchao,
+    {"stochastic/goes-where-its-random-number-says",
+     "a weight f / 65536 of the way to its neighbour goes there where f + the element's random "
+     "number of that step is 65536 or more, for every f",
+     ours, .run = carries},
+    {"stochastic/unbiased",
+     "of the 65536 random numbers as many take a weight away from zero as the distance says: the "
+     "mean is the fp32 weight",
+     torchao, .once = true, .run = unbiased},
+    {"stochastic/as-often-as-the-distance-says",
+     "how many of 131072 weights go to the farther neighbour is a binomial number (false alarm: "
+     "one seed in 1e9)",
+     torchao, .run = as_often},
+    {"stochastic/repeatable",
+     "the same bits again for a seed, also in two calls; elements, steps and seeds decide "
+     "independently (false alarm of each: one seed in 1e9)",
+     ours, .run = repeatable},
+    {"stochastic/infinities-and-nans-stay",
+     "infinities and NaNs stay; beyond the largest number the neighbour is the infinity", torchao,
      .run = ends},
-    {.name = "stochastic/generator-published-answers",
-     .title = "Philox4x32-10 gives the published answers, as the kernels have it and as the cases "
-              "have it",
-     .source = kat,
-     .level = HC_QUICK,
-     .once = true,
-     .run = published},
-    {.name = "stochastic/every-bit-at-large-counters",
-     .title =
-         "a bf16 weight goes up just where its 16 random bits say, for elements, steps and seeds "
-         "that fill every word of the counter and the key",
-     .source = kat,
-     .level = HC_QUICK,
-     .run = tight},
-    {.name = "stochastic/nan-of-any-payload-stays",
-     .title =
-         "a weight whose gradient is NaN becomes NaN, whatever the NaN's bits and the random ones",
-     .source =
-         "pytorch/ao torchao/optim/quant_utils.py, _fp32_to_bf16_sr, whose NaNs can carry into "
-         "the sign",
-     .level = HC_QUICK,
-     .run = nans},
-    {.name = "stochastic/adam-at-large-counters",
-     .title = "Adam's weights, by definition, are rounded up just where their random bits say, in "
-              "every order of roundings",
-     .source = kat,
-     .run = adams},
+    {"stochastic/generator-published-answers",
+     "Philox4x32-10 gives the published answers, as the kernels have it and as the cases have it",
+     kat, .level = HC_QUICK, .once = true, .run = published},
+    {"stochastic/every-bit-at-large-counters",
+     "a bf16 weight goes up just where its 16 random bits say, for elements, steps and seeds that "
+     "fill every word of the counter and the key",
+     kat, .level = HC_QUICK, .run = tight},
+    {"stochastic/nan-of-any-payload-stays",
+     "a weight whose gradient is NaN becomes NaN, whatever the NaN's bits and the random ones",
+     "pytorch/ao torchao/optim/quant_utils.py, _fp32_to_bf16_sr, whose NaNs can carry into the "
+     "sign",
+     .level = HC_QUICK, .run = nans},
+    {"stochastic/adam-at-large-counters",
+     "Adam's weights, by definition, are rounded up just where their random bits say, in every "
+     "order of roundings",
+     kat, .run = adams},
 };
 
 HC_CASES(stochastic_rounding, cases);

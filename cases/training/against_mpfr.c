@@ -365,10 +365,9 @@ static void reference(struct hc_check *check)
 }
 
 static const struct hc_case cases[] = {
-    {.name = "training/fp64-beside-mpfr",
-     .title = "a whole step in fp64 is less than a millionth as far from MPFR as one in fp32, half "
-              "or bf16",
-     .source = "the definitions in src/op, and central differences: no backward pass in them",
+    {"training/fp64-beside-mpfr",
+     "a whole step in fp64 is less than a millionth as far from MPFR as one in fp32, half or bf16",
+     "the definitions in src/op, and central differences: no backward pass in them",
      .run = reference},
 };
 

@@ -266,15 +266,12 @@ static void images(struct hc_check *check)
 }
 
 static const struct hc_case cases[] = {
-    {.name = "training/restated-images",
-     .title =
-         "a training's images come once an epoch, in another order each time, normalised, cropped "
-         "by up to 4 and mirrored half of the time, with their labels; test images come as they "
-         "are",
-     .source = "fastai/fastai_old @c8285fbc dev_nb/004b_mixed_precision.ipynb: cifar_norm, "
-               "TfmCrop(size=32, padding=4), flip_lr(p=0.5), by reflection",
-     .level = HC_STANDARD,
-     .run = images},
+    {"training/restated-images",
+     "a training's images come once an epoch, in another order each time, normalised, cropped by "
+     "up to 4 and mirrored half of the time, with their labels; test images come as they are",
+     "fastai/fastai_old @c8285fbc dev_nb/004b_mixed_precision.ipynb: cifar_norm, TfmCrop(size=32, "
+     "padding=4), flip_lr(p=0.5), by reflection",
+     .level = HC_STANDARD, .run = images},
 };
 
 HC_CASES(training_restated_images, cases);

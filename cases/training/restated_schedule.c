@@ -376,22 +376,18 @@ static void weights(struct hc_check *check)
 }
 
 static const struct hc_case cases[] = {
-    {.name = "training/restated-schedule",
-     .title =
-         "the optimizer gets the one-cycle's rates from the first step to the last, counts from 1 "
-         "on, and decays every parameter once",
-     .source = "fastai/fastai_old @c8285fbc dev_nb/004b_mixed_precision.ipynb: OneCycleScheduler, "
-               "AdamW with bn_wd",
-     .level = HC_STANDARD,
-     .run = schedule},
-    {.name = "training/restated-weights",
-     .title =
-         "a training starts with Darknet's layers, paddings, slope and norms, and with weights "
-         "that are uniform in 1 / sqrt(fan in), as its specification says",
-     .source = "fastai/fastai_old @c8285fbc dev_nb/004b_mixed_precision.ipynb: "
-               "Darknet([1,2,2,2,2], nf=16), and PyTorch's initialisation",
-     .level = HC_STANDARD,
-     .run = weights},
+    {"training/restated-schedule",
+     "the optimizer gets the one-cycle's rates from the first step to the last, counts from 1 on, "
+     "and decays every parameter once",
+     "fastai/fastai_old @c8285fbc dev_nb/004b_mixed_precision.ipynb: OneCycleScheduler, AdamW with "
+     "bn_wd",
+     .level = HC_STANDARD, .run = schedule},
+    {"training/restated-weights",
+     "a training starts with Darknet's layers, paddings, slope and norms, and with weights that "
+     "are uniform in 1 / sqrt(fan in), as its specification says",
+     "fastai/fastai_old @c8285fbc dev_nb/004b_mixed_precision.ipynb: Darknet([1,2,2,2,2], nf=16), "
+     "and PyTorch's initialisation",
+     .level = HC_STANDARD, .run = weights},
 };
 
 HC_CASES(training_restated_schedule, cases);

@@ -604,21 +604,17 @@ static void steps(struct hc_check *check)
 }
 
 static const struct hc_case cases[] = {
-    {.name = "training/restated-steps-fp32",
-     .title = "whole steps of a training in fp32 do what its specification says, computed again in "
-              "fp64 from the definitions",
-     .source = "fastai/fastai_old @c8285fbc dev_nb/004b_mixed_precision.ipynb",
-     .level = HC_STANDARD,
-     .run = steps,
-     .data = "fp32"},
-    {.name = "training/restated-steps-amp",
-     .title = "whole steps of a training under GradScaler do what its specification says, computed "
-              "again in fp64 from the definitions",
-     .source = "fastai/fastai_old @c8285fbc dev_nb/004b_mixed_precision.ipynb; pytorch 2.15.0 "
-               "torch/amp/grad_scaler.py",
-     .level = HC_STANDARD,
-     .run = steps,
-     .data = "amp"},
+    {"training/restated-steps-fp32",
+     "whole steps of a training in fp32 do what its specification says, computed again in fp64 "
+     "from the definitions",
+     "fastai/fastai_old @c8285fbc dev_nb/004b_mixed_precision.ipynb", .level = HC_STANDARD,
+     .run = steps, .data = "fp32"},
+    {"training/restated-steps-amp",
+     "whole steps of a training under GradScaler do what its specification says, computed again in "
+     "fp64 from the definitions",
+     "fastai/fastai_old @c8285fbc dev_nb/004b_mixed_precision.ipynb; pytorch 2.15.0 "
+     "torch/amp/grad_scaler.py",
+     .level = HC_STANDARD, .run = steps, .data = "amp"},
 };
 
 HC_CASES(training_restated_steps, cases);

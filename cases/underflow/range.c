@@ -344,56 +344,43 @@ static const char micikevicius[] =
     "Micikevicius et al., Mixed precision training, ICLR 2018, arXiv 1710.03740, figures 2 and 3";
 
 static const struct hc_case cases[] = {
-    {.name = "underflow/lost-below-2-to-minus-25",
-     .title = "a gradient up to 2^-25 is lost in half; a loss scale of 512 keeps it",
-     .source = "fastai/fastai_old @c8285fbc dev_nb/004b_mixed_precision.ipynb: 'Your gradients may "
-               "be replaced by 0 because they are too low'",
+    {"underflow/lost-below-2-to-minus-25",
+     "a gradient up to 2^-25 is lost in half; a loss scale of 512 keeps it",
+     "fastai/fastai_old @c8285fbc dev_nb/004b_mixed_precision.ipynb: 'Your gradients may be "
+     "replaced by 0 because they are too low'",
      .run = lost},
-    {.name = "underflow/static-512-range",
-     .title = "a loss scale of 512 keeps gradients between 5.8e-11 and 127.97",
-     .source =
-         "fastai/fastai_old @c8285fbc dev_nb/004b_mixed_precision.ipynb: loss_scale:float=512.; "
-         "vxlabs.com 2019, 'Improving fastai's mixed precision support with NVIDIA's Automatic "
-         "Mixed Precision': 'in some cases won't get you as far as dynamic loss scaling'",
+    {"underflow/static-512-range", "a loss scale of 512 keeps gradients between 5.8e-11 and 127.97",
+     "fastai/fastai_old @c8285fbc dev_nb/004b_mixed_precision.ipynb: loss_scale:float=512.; "
+     "vxlabs.com 2019, 'Improving fastai's mixed precision support with NVIDIA's Automatic Mixed "
+     "Precision': 'in some cases won't get you as far as dynamic loss scaling'",
      .run = static_512},
-    {.name = "underflow/scale-8-keeps-2-to-minus-27",
-     .title = "scale 8 is enough to keep all gradients from 2^-27 on",
-     .source =
-         "Micikevicius et al., Mixed precision training, ICLR 2018, arXiv 1710.03740, section 3.2",
+    {"underflow/scale-8-keeps-2-to-minus-27",
+     "scale 8 is enough to keep all gradients from 2^-27 on",
+     "Micikevicius et al., Mixed precision training, ICLR 2018, arXiv 1710.03740, section 3.2",
      .run = scale_8},
-    {.name = "underflow/share-of-captured-gradients",
-     .title = "gradients of a small training: the share that half loses falls with the scale, and "
-              "rises as the training learns",
-     .source =
-         "Micikevicius et al., Mixed precision training, ICLR 2018, arXiv 1710.03740, figure 3",
-     .level = HC_STANDARD,
-     .run = captured},
-    {.name = "underflow/dynamic-scale-settles",
-     .title = "a dynamic scale climbs to the largest power of two without an overflow and "
-              "stays there",
-     .source = "pytorch 2.15.0 torch/amp/grad_scaler.py; vxlabs.com 2019, 'Improving fastai's "
-               "mixed precision support with NVIDIA's Automatic Mixed Precision': 'the scaling "
-               "factor is continuously adapted to squeeze the most out of the available precision'",
+    {"underflow/share-of-captured-gradients",
+     "gradients of a small training: the share that half loses falls with the scale, and rises as "
+     "the training learns",
+     "Micikevicius et al., Mixed precision training, ICLR 2018, arXiv 1710.03740, figure 3",
+     .level = HC_STANDARD, .run = captured},
+    {"underflow/dynamic-scale-settles",
+     "a dynamic scale climbs to the largest power of two without an overflow and stays there",
+     "pytorch 2.15.0 torch/amp/grad_scaler.py; vxlabs.com 2019, 'Improving fastai's mixed "
+     "precision support with NVIDIA's Automatic Mixed Precision': 'the scaling factor is "
+     "continuously adapted to squeeze the most out of the available precision'",
      .run = dynamic},
-    {.name = "underflow/share-lost-by-scale-speech",
-     .title = "5 % of the gradients below 2^-24, as in a speech model: the zeros at each "
-              "scale are what the distribution says",
-     .source = micikevicius,
-     .run = by_scale,
-     .data = &speech},
-    {.name = "underflow/share-lost-by-scale-ssd",
-     .title = "67 % of the gradients are zeros in half, as in an SSD detector: what a scale brings "
-              "back is what the distribution says",
-     .source = micikevicius,
-     .run = by_scale,
-     .data = &ssd},
-    {.name = "underflow/share-lost-by-scale",
-     .title =
-         "log-normal gradients: the share that half loses at scales 1, 8, 128, 512 and 2^16 is "
-         "what the distribution says",
-     .source = micikevicius,
-     .run = by_scale,
-     .data = &between},
+    {"underflow/share-lost-by-scale-speech",
+     "5 % of the gradients below 2^-24, as in a speech model: the zeros at each scale are what the "
+     "distribution says",
+     micikevicius, .run = by_scale, .data = &speech},
+    {"underflow/share-lost-by-scale-ssd",
+     "67 % of the gradients are zeros in half, as in an SSD detector: what a scale brings back is "
+     "what the distribution says",
+     micikevicius, .run = by_scale, .data = &ssd},
+    {"underflow/share-lost-by-scale",
+     "log-normal gradients: the share that half loses at scales 1, 8, 128, 512 and 2^16 is what "
+     "the distribution says",
+     micikevicius, .run = by_scale, .data = &between},
 };
 
 HC_CASES(underflow_range, cases);

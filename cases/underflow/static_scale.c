@@ -246,30 +246,25 @@ static void garbage_steps(struct hc_check *check)
 }
 
 static const struct hc_case cases[] = {
-    {.name = "underflow/static-scale-poisons-masters",
-     .title = "static scale 512: one gradient of 128 makes the master NaN for ever; GradScaler "
-              "skips it",
-     .source = "fastai/fastai_old @c8285fbc dev_nb/004b_mixed_precision.ipynb: "
-               "loss_scale:float=512., never checked for overflow",
+    {"underflow/static-scale-poisons-masters",
+     "static scale 512: one gradient of 128 makes the master NaN for ever; GradScaler skips it",
+     "fastai/fastai_old @c8285fbc dev_nb/004b_mixed_precision.ipynb: loss_scale:float=512., never "
+     "checked for overflow",
      .run = poisons},
-    {.name = "underflow/skip-moves-the-schedule",
-     .title = "GradScaler's rule: the learning rate's schedule moves on in a skipped step, as "
-              "torch's scheduler.step() does",
-     .source = "pytorch 2.15.0 torch/amp/grad_scaler.py: only optimizer.step() is left out",
-     .level = HC_STANDARD,
-     .run = moves_on},
-    {.name = "underflow/overflow-steps-anyway",
-     .title = "fastai 1.0.61 steps on an overflow: masters decay, and from the second step on "
-              "momenta move",
-     .source =
-         "fastai1 fastai/callbacks/fp16.py @1.0.61, on_backward_end: 'The step will be skipped "
-         "since we don't update the master grads so they are all None or zero'",
+    {"underflow/skip-moves-the-schedule",
+     "GradScaler's rule: the learning rate's schedule moves on in a skipped step, as torch's "
+     "scheduler.step() does",
+     "pytorch 2.15.0 torch/amp/grad_scaler.py: only optimizer.step() is left out",
+     .level = HC_STANDARD, .run = moves_on},
+    {"underflow/overflow-steps-anyway",
+     "fastai 1.0.61 steps on an overflow: masters decay, and from the second step on momenta move",
+     "fastai1 fastai/callbacks/fp16.py @1.0.61, on_backward_end: 'The step will be skipped since "
+     "we don't update the master grads so they are all None or zero'",
      .run = decays},
-    {.name = "underflow/flat-masters-step-on-garbage",
-     .title =
-         "fastai 1.0.61 with flat masters: an overflow at the first step steps on uninitialised "
-         "memory, and the weights stand still for long",
-     .source = "fastai1 fastai/callbacks/fp16.py @1.0.61, get_master: mp.grad = mp.new(*mp.size())",
+    {"underflow/flat-masters-step-on-garbage",
+     "fastai 1.0.61 with flat masters: an overflow at the first step steps on uninitialised "
+     "memory, and the weights stand still for long",
+     "fastai1 fastai/callbacks/fp16.py @1.0.61, get_master: mp.grad = mp.new(*mp.size())",
      .run = garbage_steps},
 };
 

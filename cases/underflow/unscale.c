@@ -214,31 +214,27 @@ static void many_steps(struct hc_check *check)
 }
 
 static const struct hc_case cases[] = {
-    {.name = "underflow/unscale-power-of-two-exact",
-     .title = "unscaling in fp32 by a power of two is exact for every half",
-     .source = "fastai/fastai_old @c8285fbc dev_nb/004b_mixed_precision.ipynb: gradients are "
-               "copied to fp32, then divided by the scale",
+    {"underflow/unscale-power-of-two-exact",
+     "unscaling in fp32 by a power of two is exact for every half",
+     "fastai/fastai_old @c8285fbc dev_nb/004b_mixed_precision.ipynb: gradients are copied to fp32, "
+     "then divided by the scale",
      .run = exact_by_power_of_two},
-    {.name = "underflow/unscale-in-half-loses",
-     .title = "g = 1e-9 at scale 65536: unscaled in half 0, in fp32 1.0004e-9",
-     .source = "fastai/fastai_old @c8285fbc dev_nb/004b_mixed_precision.ipynb has the right order; "
-               "the other arm swaps it",
+    {"underflow/unscale-in-half-loses",
+     "g = 1e-9 at scale 65536: unscaled in half 0, in fp32 1.0004e-9",
+     "fastai/fastai_old @c8285fbc dev_nb/004b_mixed_precision.ipynb has the right order; the other "
+     "arm swaps it",
      .run = lost_in_half},
-    {.name = "underflow/scale-no-power-of-two",
-     .title = "a scale that is no power of two rounds: 1000 moves gradients that 1024 keeps",
-     .source = "op/elementwise.h: scale and unscale round once each",
-     .run = other_scales},
-    {.name = "underflow/velocity-holds-the-rate",
-     .title = "in half a velocity that holds the rate 0.4 / 512 is 0 for gradients up to 640 "
-              "2^-24, where that of the gradients is not; the first update, not Nesterov's, is the "
-              "same",
-     .source = source,
-     .run = first_step},
-    {.name = "underflow/velocity-stays-0",
-     .title = "a gradient of 640 2^-24 a hundred times: in half a velocity that holds the rate "
-              "stays 0 and so does the weight, that of the gradients moves it as fp32 does",
-     .source = source,
-     .run = many_steps},
+    {"underflow/scale-no-power-of-two",
+     "a scale that is no power of two rounds: 1000 moves gradients that 1024 keeps",
+     "op/elementwise.h: scale and unscale round once each", .run = other_scales},
+    {"underflow/velocity-holds-the-rate",
+     "in half a velocity that holds the rate 0.4 / 512 is 0 for gradients up to 640 2^-24, where "
+     "that of the gradients is not; the first update, not Nesterov's, is the same",
+     source, .run = first_step},
+    {"underflow/velocity-stays-0",
+     "a gradient of 640 2^-24 a hundred times: in half a velocity that holds the rate stays 0 and "
+     "so does the weight, that of the gradients moves it as fp32 does",
+     source, .run = many_steps},
 };
 
 HC_CASES(underflow_unscale, cases);

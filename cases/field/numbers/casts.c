@@ -12,40 +12,38 @@ static const struct hc_case cases[] = {
 
        The rule of thumb: ask a result for its format. To compute in fp32 switch autocast off
        there. */
-    HC_BUG("field/autocast/checkpoint-recompute-dtype",
-           "With activation checkpointing under bf16 autocast the loss is finite and gradients "
-           "are inf.",
-           "pytorch/pytorch issue 71124, 'Activation checkpointing breaks bfloat16 AMP', "
-           "https://github.com/pytorch/pytorch/issues/71124; facebookresearch/fairscale issue "
-           "1199; pytorch/pytorch issues 141896, 148831 and 159359; NVIDIA/TransformerEngine "
-           "issue 787",
-           .formula = "x = 250; w = 400\n"
-                      "forward = bf16(x * w)             # the loss is computed from this\n"
-                      "again = act(act(x) * act(w))      # and the gradient from this\n"
-                      "gradient = 1e-3 * fp32(again)",
-           .show = "forward, again, gradient",
-           .buggy = {.in = "fp32 act=fp16", .prints = "-, inf, inf"},
-           .fixed = {.in = "fp32 act=bf16"}, .fault = "gemm-result-in-half",
-           .lesson = "Recompute in the format of the first forward pass: what is finite in bf16 "
-                     "may be infinite in half."),
-    HC_BUG("field/autocast/autocast-downcasts-explicit-fp32",
-           "x.float() @ y.float() is still bf16 under autocast: all image positions collapse, and "
-           "pictures have a single colour.",
-           "huggingface/diffusers PR 13922, 'Fix `Ideogram4MRoPE` collapsing under "
-           "`torch.autocast` (compute rotary in float32)', "
-           "https://github.com/huggingface/diffusers/pull/13922, and issue 13920",
-           .formula = "position = list(512, fp32(65536 + i))   # .float() has its effect\n"
-                      "angle = fp32(mm(position)) * fp32(mm(0.5))",
-           .show = "distinct(position), distinct(angle), angle[1] - angle[0], "
-                   "angle[256] - angle[0], angle[257] - angle[0]",
-           .buggy = {.in = "fp32 mm=bf16", .prints = "-, -, 0, 0, -"},
-           .fixed = {.in = "fp32 mm=fp32"},
-           .correction = "The thread says that all positions of a grid up to 512 wide become "
-                         "65536: rounding to nearest does that up to 65792, and those above "
-                         "become 66048.",
-           .fault = "gemm-weights-in-bf16",
-           .lesson = "A cast before a product is no protection; wrap it in "
-                     "autocast(enabled=False)."),
+    HC_BUG(
+        "field/autocast/checkpoint-recompute-dtype",
+        "With activation checkpointing under bf16 autocast the loss is finite and gradients are "
+        "inf.",
+        "pytorch/pytorch issue 71124, 'Activation checkpointing breaks bfloat16 AMP', "
+        "https://github.com/pytorch/pytorch/issues/71124; facebookresearch/fairscale issue 1199; "
+        "pytorch/pytorch issues 141896, 148831 and 159359; NVIDIA/TransformerEngine issue 787",
+        .formula = "x = 250; w = 400\n"
+                   "forward = bf16(x * w)             # the loss is computed from this\n"
+                   "again = act(act(x) * act(w))      # and the gradient from this\n"
+                   "gradient = 1e-3 * fp32(again)",
+        .show = "forward, again, gradient",
+        .buggy = {.in = "fp32 act=fp16", .prints = "-, inf, inf"}, .fixed = {.in = "fp32 act=bf16"},
+        .fault = "gemm-result-in-half",
+        .lesson = "Recompute in the format of the first forward pass: what is finite in bf16 may "
+                  "be infinite in half."),
+    HC_BUG(
+        "field/autocast/autocast-downcasts-explicit-fp32",
+        "x.float() @ y.float() is still bf16 under autocast: all image positions collapse, and "
+        "pictures have a single colour.",
+        "huggingface/diffusers PR 13922, 'Fix `Ideogram4MRoPE` collapsing under `torch.autocast` "
+        "(compute rotary in float32)', https://github.com/huggingface/diffusers/pull/13922, and "
+        "issue 13920",
+        .formula = "position = list(512, fp32(65536 + i))   # .float() has its effect\n"
+                   "angle = fp32(mm(position)) * fp32(mm(0.5))",
+        .show = "distinct(position), distinct(angle), angle[1] - angle[0], angle[256] - angle[0], "
+                "angle[257] - angle[0]",
+        .buggy = {.in = "fp32 mm=bf16", .prints = "-, -, 0, 0, -"}, .fixed = {.in = "fp32 mm=fp32"},
+        .correction = "The thread says that all positions of a grid up to 512 wide become 65536: "
+                      "rounding to nearest does that up to 65792, and those above become 66048.",
+        .fault = "gemm-weights-in-bf16",
+        .lesson = "A cast before a product is no protection; wrap it in autocast(enabled=False)."),
     HC_BUG("field/autocast/autocast-inplace",
            "Inside autocast a.add_(b) keeps a in half where a + b is fp32: the sum stops growing.",
            "PyTorch documentation, torch.amp, Op Eligibility: 'In-place variants and calls that "
@@ -70,27 +68,25 @@ static const struct hc_case cases[] = {
        Rule of thumb: test a cast with three numbers: a little below the midpoint of two
        neighbours, the midpoint, and a little above. What rounding/fp32-to-bf16 does is to take
        all numbers. */
-    HC_BUG("field/cast-direction/bf16-cast-truncates",
-           "Weights shrink when they are cast from float to bf16 by dropping the lower 16 bits.",
-           "stillwater-sc/universal PR 1134, 'fix(bfloat16): round float conversion to "
-           "nearest-even (RNE) instead of truncating', "
-           "https://github.com/stillwater-sc/universal/pull/1134; tenstorrent/tt-metal PR 19882, "
-           "https://github.com/tenstorrent/tt-metal/pull/19882; tinygrad/tinygrad PR 11848; "
-           "ROCm/flash-attention issue 78",
-           .show = "y, mean_ulp",
-           .buggy = {.in = "fp32",
-                     .formula = "x = [0.2691408770292272, 3.14, 1e-8]; y = bf16_rz(x); "
-                                "many = list(1024, 1 + i / 16384); "
-                                "mean_ulp = tree(bf16_rz(many) - many) / 8",
-                     .prints = "0.267578125 exact, 3.125 exact, 9.95351e-9, -0.5"},
-           .fixed = {.in = "fp32",
-                     .formula = "x = [0.2691408770292272, 3.14, 1e-8]; y = bf16(x); "
-                                "many = list(1024, 1 + i / 16384); "
-                                "mean_ulp = tree(bf16(many) - many) / 8",
-                     .prints = "0.26953125 exact, 3.140625 exact, 1.00117e-8, 0"},
-           .fault = "cast-upper-bits",
-           .lesson = "Round to nearest, ties to even: a cast that cuts is off by half an ulp on "
-                     "the average."),
+    HC_BUG(
+        "field/cast-direction/bf16-cast-truncates",
+        "Weights shrink when they are cast from float to bf16 by dropping the lower 16 bits.",
+        "stillwater-sc/universal PR 1134, 'fix(bfloat16): round float conversion to nearest-even "
+        "(RNE) instead of truncating', https://github.com/stillwater-sc/universal/pull/1134; "
+        "tenstorrent/tt-metal PR 19882, https://github.com/tenstorrent/tt-metal/pull/19882; "
+        "tinygrad/tinygrad PR 11848; ROCm/flash-attention issue 78",
+        .show = "y, mean_ulp",
+        .buggy = {.in = "fp32",
+                  .formula = "x = [0.2691408770292272, 3.14, 1e-8]; y = bf16_rz(x); many = "
+                             "list(1024, 1 + i / 16384); mean_ulp = tree(bf16_rz(many) - many) / 8",
+                  .prints = "0.267578125 exact, 3.125 exact, 9.95351e-9, -0.5"},
+        .fixed = {.in = "fp32",
+                  .formula = "x = [0.2691408770292272, 3.14, 1e-8]; y = bf16(x); many = list(1024, "
+                             "1 + i / 16384); mean_ulp = tree(bf16(many) - many) / 8",
+                  .prints = "0.26953125 exact, 3.140625 exact, 1.00117e-8, 0"},
+        .fault = "cast-upper-bits",
+        .lesson = "Round to nearest, ties to even: a cast that cuts is off by half an ulp on the "
+                  "average."),
     HC_BUG("field/cast-direction/half-cast-truncates-subnormal",
            "A double just above 2^-25 becomes 0 in half, though 2^-24 is nearer.",
            "petamoriken/float16 issue 952, 'conversions to float16 are incorrect for very small "
@@ -131,8 +127,8 @@ static const struct hc_case cases[] = {
     HC_BUG("field/double-rounding/e4m3-double-rounding-bf16",
            "A float becomes the wrong E4M3 number, because it goes through bf16.",
            "MurrellGroup/Microfloats.jl PR 25, 'Rounding modes and per-call overflow override for "
-           "conversions', https://github.com/MurrellGroup/Microfloats.jl/pull/25; "
-           "pytorch/ao issue 4725, https://github.com/pytorch/ao/issues/4725",
+           "conversions', https://github.com/MurrellGroup/Microfloats.jl/pull/25; pytorch/ao issue "
+           "4725, https://github.com/pytorch/ao/issues/4725",
            .formula = "x = 1.31640625; y = e4m3(via(x))", .show = "y",
            .buggy = {.in = "fp32 via=bf16", .prints = "1.25 exact"},
            .fixed = {.in = "fp32 via=fp32", .prints = "1.375 exact"},
@@ -148,8 +144,8 @@ static const struct hc_case cases[] = {
         .buggy = {.in = "fp32 via=fp16", .prints = "0"},
         .fixed = {.in = "fp32 via=fp32", .prints = "0.001953125 exact"},
         .fault = "cast-e4m3-through-fp16",
-        .lesson = "Two roundings are not one: what is a hair above a midpoint of fp8 lies on it "
-                  "in fp16.",
+        .lesson =
+            "Two roundings are not one: what is a hair above a midpoint of fp8 lies on it in fp16.",
         .also = {{"triton-fp8-double-rounding",
                   "triton-lang/triton PR 2583, 'Prevent double rounding when doing f32 -> fp8', "
                   "https://github.com/triton-lang/triton/pull/2583"}}),
@@ -181,8 +177,7 @@ static const struct hc_case cases[] = {
            "position/feature pairs in reduced precision (both fp16 and bfloat)', "
            "https://github.com/EleutherAI/gpt-neox/issues/1003; NVIDIA/Megatron-LM PR 531; "
            "huggingface/transformers PR 29285",
-           .formula = "freq = 10000^(-2/32); angle = 1857 * freq; "
-                      "worst = cos(2008 * freq)",
+           .formula = "freq = 10000^(-2/32); angle = 1857 * freq; worst = cos(2008 * freq)",
            .show = "angle, cos(angle), worst",
            .buggy = {.in = "fp16", .prints = "1045 exact, -0.408, 0.5625"},
            .fixed = {.in = "fp32", .prints = "1044.2678, 0.3067, -0.2194"},
@@ -194,27 +189,28 @@ static const struct hc_case cases[] = {
            "https://github.com/Modalities/modalities/pull/462; NVIDIA-NeMo/Automodel PR 2549; "
            "sgl-project/sglang-jax PR 1473; huggingface/candle PR 3520, "
            "https://github.com/huggingface/candle/pull/3520",
-           .formula = "freq = 10000^(-1/64); error = cast(freq) - freq; "
-                      "far = cos(fp32(cast(15962)))",
+           .formula =
+               "freq = 10000^(-1/64); error = cast(freq) - freq; far = cos(fp32(cast(15962)))",
            .show = "511 * error, 2047 * error, far",
            .buggy = {.in = "fp32 cast=bf16", .prints = "0.6, 2.5, -0.27"},
            .fixed = {.in = "fp32 cast=fp32", .prints = "0, 0, -0.908"},
            .lesson = "Keep frequencies and positions in fp32; 15962 itself is 15936 in bf16.",
-           .correction = "candle PR 3520 has bf16 step by 16 at 15962, to 15968, and "
-                         "cos(15962) = -0.547 and cos(15968) = -0.882: it steps by 64, to 15936, "
-                         "and the cosines are -0.908 and -0.755."),
-    HC_BUG("field/early-casts/ssm-a-log-exp-in-bf16",
-           "Mamba forgets at the wrong rate, because A = -exp(A_log) is computed in bf16.",
-           "state-spaces/mamba PR 923, 'Cast A_log to float32 before exp in Mamba2Simple.forward', "
-           "https://github.com/state-spaces/mamba/pull/923; ml-explore/mlx-lm PR 1028",
-           .formula = "a_log = 1.7890625; a = -exp(act(a_log)); "
-                      "dt = 10 / 5.98384; kept = exp(dt * fp32(a))",
-           .show = "a, kept", .buggy = {.in = "fp32 act=bf16", .prints = "-5.96875 exact, 4.66e-5"},
-           .fixed = {.in = "fp32 act=fp32", .prints = "-5.98384, 4.54e-5"},
-           .fault = "loss-logits-in-bf16",
-           .lesson = "A_log.float() before exp: of a decay by e^-10, 2.6 % are wrong here.",
-           .correction = "A in bf16 is said to be off by 2^-9 of itself, and a decay by e^-10 by "
-                         "2 %: it is up to 2^-8 and 4 %."),
+           .correction = "candle PR 3520 has bf16 step by 16 at 15962, to 15968, and cos(15962) = "
+                         "-0.547 and cos(15968) = -0.882: it steps by 64, to 15936, and the "
+                         "cosines are -0.908 and -0.755."),
+    HC_BUG(
+        "field/early-casts/ssm-a-log-exp-in-bf16",
+        "Mamba forgets at the wrong rate, because A = -exp(A_log) is computed in bf16.",
+        "state-spaces/mamba PR 923, 'Cast A_log to float32 before exp in Mamba2Simple.forward', "
+        "https://github.com/state-spaces/mamba/pull/923; ml-explore/mlx-lm PR 1028",
+        .formula =
+            "a_log = 1.7890625; a = -exp(act(a_log)); dt = 10 / 5.98384; kept = exp(dt * fp32(a))",
+        .show = "a, kept", .buggy = {.in = "fp32 act=bf16", .prints = "-5.96875 exact, 4.66e-5"},
+        .fixed = {.in = "fp32 act=fp32", .prints = "-5.98384, 4.54e-5"},
+        .fault = "loss-logits-in-bf16",
+        .lesson = "A_log.float() before exp: of a decay by e^-10, 2.6 % are wrong here.",
+        .correction = "A in bf16 is said to be off by 2^-9 of itself, and a decay by e^-10 by 2 %: "
+                      "it is up to 2^-8 and 4 %."),
     HC_BUG("field/early-casts/arange-scalar-vs-vector-path",
            "torch.arange(241, 273, dtype=bfloat16) has 256 three times: half of its second vector "
            "is wrong.",
@@ -222,8 +218,8 @@ static const struct hc_case cases[] = {
            "https://github.com/pytorch/pytorch/issues/137774, and PR 178334, 'Fix arange "
            "half-precision scalar/vectorized inconsistency', "
            "https://github.com/pytorch/pytorch/pull/178334",
-           .formula = "base = cut(257); x = list(16, bf16(fp32(base) + i)); "
-                      "wrong = count(16, x[i] != bf16(257 + i))",
+           .formula = "base = cut(257); x = list(16, bf16(fp32(base) + i)); wrong = count(16, x[i] "
+                      "!= bf16(257 + i))",
            .show = "x[0], x[1], x[2], wrong",
            .buggy = {.in = "fp32 cut=bf16", .prints = "256 exact, 256 exact, 258 exact, 8 exact"},
            .fixed = {.in = "fp32 cut=fp32", .prints = "256 exact, 258 exact, 260 exact, 0"},

@@ -15,8 +15,8 @@ static const struct hc_case cases[] = {
            "A half tensor of 65505 is 65504, but one of 65570 is inf.",
            "pytorch/pytorch issue 104154, 'Numbers bigger than the range should be inf while the "
            "implementation just keeps the original.', "
-           "https://github.com/pytorch/pytorch/issues/104154; tinygrad/tinygrad issue 17087, "
-           "where a half keeps 65536, is a bug",
+           "https://github.com/pytorch/pytorch/issues/104154; tinygrad/tinygrad issue 17087, where "
+           "a half keeps 65536, is a bug",
            .formula = "x = h([65505, 65519, 65520, 65570])", .show = "x",
            .buggy = {.in = "fp32 h=fp16", .prints = "65504 exact, 65504 exact, inf, inf"},
            .fixed = {.in = "fp32 h=fp32",

@@ -21,27 +21,26 @@ static const struct hc_case cases[] = {
            .fixed = {.in = "fp32", .with = "most := inf", .prints = "57344 exact"},
            .fault = "cast-e4m3-overflow-before-rounding",
            .lesson = "Round first, as if there were no largest number, and ask for overflow then."),
-    HC_BUG(
-        "field/fp8-codes/fp8-top-binade-saturates",
-        "Every number from 256 on is 448: the largest of a group are off by up to 75 %.",
-        "sgl-project/sglang PR 40581, 'fix(dsv4): correct software FP8 RNE encoding and edge "
-        "cases', https://github.com/sgl-project/sglang/pull/40581; it says the same of e4m3fnuz, "
-        "from 128 on",
-        .formula = "x = 256; y = select(x >= last, 448, fp32(e4m3(x)))\n"
-                   "z = select(x / 2 >= last / 2, 240, fp32(e4m3fnuz(x / 2)))",
-        .show = "y, z",
-        .buggy = {.in = "fp32", .with = "last := 256", .prints = "448 exact, 240 exact"},
-        .fixed = {.in = "fp32", .with = "last := inf", .prints = "256 exact, 128 exact"},
-        .lesson = "In e4m3 the largest exponent has seven numbers, and only the eighth code is "
-                  "NaN."),
+    HC_BUG("field/fp8-codes/fp8-top-binade-saturates",
+           "Every number from 256 on is 448: the largest of a group are off by up to 75 %.",
+           "sgl-project/sglang PR 40581, 'fix(dsv4): correct software FP8 RNE encoding and edge "
+           "cases', https://github.com/sgl-project/sglang/pull/40581; it says the same of "
+           "e4m3fnuz, from 128 on",
+           .formula = "x = 256; y = select(x >= last, 448, fp32(e4m3(x)))\n"
+                      "z = select(x / 2 >= last / 2, 240, fp32(e4m3fnuz(x / 2)))",
+           .show = "y, z",
+           .buggy = {.in = "fp32", .with = "last := 256", .prints = "448 exact, 240 exact"},
+           .fixed = {.in = "fp32", .with = "last := inf", .prints = "256 exact, 128 exact"},
+           .lesson =
+               "In e4m3 the largest exponent has seven numbers, and only the eighth code is NaN."),
     HC_BUG("field/fp8-codes/gguf-ue4m3-from-248", "NVFP4 scales from 248 on are 448.",
            "found by halfcheck in gguf 0.19.0, fp32_to_ue4m3 (reports/packages/cast_gguf.py): "
            "7,340,093 inputs; no report of it was found",
            .formula = "x = 250; y = select(x >= last, 448, fp32(ue4m3(x)))", .show = "y",
            .buggy = {.in = "fp32", .with = "last := 248", .prints = "448 exact"},
            .fixed = {.in = "fp32", .with = "last := inf", .prints = "256 exact"},
-           .lesson = "A carry out of the fraction goes into the exponent; it is no overflow below "
-                     "464."),
+           .lesson =
+               "A carry out of the fraction goes into the exponent; it is no overflow below 464."),
     HC_BUG("field/fp8-codes/e8m0-code-0-is-no-zero", "Blocks with the smallest scale are 0.",
            "uxlfoundation/oneDNN PR 4218, 'common, xe: general e8m0 adjustments', "
            "https://github.com/uxlfoundation/oneDNN/pull/4218; triton-lang/triton PR 11624; "
@@ -50,9 +49,8 @@ static const struct hc_case cases[] = {
            .show = "x", .buggy = {.in = "fp32", .with = "least := 2^-126", .prints = "0"},
            .fixed = {.in = "fp32", .with = "least := 0", .prints = "2.633e-36"},
            .fault = "cast-e8m0-zero-by-shift",
-           .lesson =
-               "Byte 0 is 2^-127, which is subnormal in fp32: a shift into the exponent field "
-               "makes 0 of it."),
+           .lesson = "Byte 0 is 2^-127, which is subnormal in fp32: a shift into the exponent "
+                     "field makes 0 of it."),
     HC_BUG("field/fp8-codes/e8m0-bytes-as-numbers",
            "Weights of an MXFP8 checkpoint are some 450,000 times too large.",
            "jundot/omlx PR 2159, 'fix(oq): decode U8 e8m0 block scales in MXFP8 dequant', "
@@ -61,9 +59,8 @@ static const struct hc_case cases[] = {
            .formula = "x = 2^-12 * scale / 2^-12; times = x / 2^-12", .show = "times",
            .buggy = {.in = "fp32", .with = "scale := 115", .prints = "471040 exact"},
            .fixed = {.in = "fp32", .with = "scale := 2^(115 - 127)", .prints = "1 exact"},
-           .lesson =
-               "A scale's format is part of the checkpoint: 115 stands for 2^-12. Compare the "
-               "mean magnitude of what was loaded."),
+           .lesson = "A scale's format is part of the checkpoint: 115 stands for 2^-12. Compare "
+                     "the mean magnitude of what was loaded."),
     HC_BUG("field/fp8-codes/mlx-e8m0-code-wraps",
            "Blocks of tiny numbers become infinite in MXFP8 and MXFP4.",
            "found by halfcheck in MLX 0.32.4 (reports/packages/scale_mlx.py), for amaxes up to "
@@ -90,8 +87,7 @@ static const struct hc_case cases[] = {
            "fp8 training with LoRA is NaN from the first step: a row of zeros has the scale 0.",
            "pytorch/ao issue 3356, 'Float8Tensor NaN's for LoRA + FP8 training', "
            "https://github.com/pytorch/ao/issues/3356; pytorch/ao issue 4713; "
-           "huggingface/kernels-community PR 680; "
-           "NVIDIA/Model-Optimizer PR 381",
+           "huggingface/kernels-community PR 680; NVIDIA/Model-Optimizer PR 381",
            .formula = "row = [0, 0]; scale = max(max(abs(row)), least) / 448\n"
                       "x = fp32(e4m3(row / scale)) * scale",
            .show = "x", .buggy = {.in = "fp32", .with = "least := 0", .prints = "nan, nan"},
@@ -113,8 +109,8 @@ static const struct hc_case cases[] = {
         "field/block-scale/nvfp4-one-level-clips-2688",
         "NVFP4 halves a block of outliers: its scale ends at 448.",
         "kekzl/imp issue 1544, '[QUANT][S1] NVFP4 activation quant has no global scale, UE4M3 "
-        "clamps blocks above absmax 2688', https://github.com/kekzl/imp/issues/1544; "
-        "NVIDIA/Fuser issue 5680; nunchaku issue 362",
+        "clamps blocks above absmax 2688', https://github.com/kekzl/imp/issues/1544; NVIDIA/Fuser "
+        "issue 5680; nunchaku issue 362",
         .formula = "s = fp32(ue4m3(min(5376 / 6 / tensor, 448)))\n"
                    "x = fp32(e2m1(min(5376 / tensor / s, 6))) * s * tensor",
         .show = "s, x",
@@ -149,25 +145,25 @@ static const struct hc_case cases[] = {
        far smaller becomes 0.
 
        The rule of thumb: whoever writes a tensor writes its scale, too. */
-    HC_BUG("field/delayed-scale/amax-bogus-after-load",
-           "Fine-tuning in fp8 from a checkpoint does not converge: weights are clipped to the "
-           "largest number, or are 0.",
-           "NVIDIA/TransformerEngine PR 567, 'Update fp8_meta amax when copying into "
-           "Float8Tensor', https://github.com/NVIDIA/TransformerEngine/pull/567; "
-           "NVIDIA/TransformerEngine issue 982",
-           .formula = "w = [20.48, -13.3, 2.5, 0.02, -0.3]   # the checkpoint's weights\n"
-                      "scale = 448 / max(abs(seen))\n"
-                      "code = e4m3(max(min(w * scale, 448), -448))\n"
-                      "decoded = fp32(code) / scale",
-           .show = "decoded",
-           .buggy = {.in = "fp32",
-                     .with = "seen = [0.02, -0.013, 0.0024, 0.0001, -0.007]",
-                     .prints = "0.02, -0.02, 0.02, 0.02, -0.02"},
-           .fixed = {.in = "fp32",
-                     .with = "seen = [20.48, -13.3, 2.5, 0.02, -0.3]",
-                     .prints = "20.48, -13.17, 2.56, 0.02, -0.297"},
-           .lesson = "A copy into a scaled tensor updates its largest element, on which the next "
-                     "scale depends."),
+    HC_BUG(
+        "field/delayed-scale/amax-bogus-after-load",
+        "Fine-tuning in fp8 from a checkpoint does not converge: weights are clipped to the "
+        "largest number, or are 0.",
+        "NVIDIA/TransformerEngine PR 567, 'Update fp8_meta amax when copying into Float8Tensor', "
+        "https://github.com/NVIDIA/TransformerEngine/pull/567; NVIDIA/TransformerEngine issue 982",
+        .formula = "w = [20.48, -13.3, 2.5, 0.02, -0.3]   # the checkpoint's weights\n"
+                   "scale = 448 / max(abs(seen))\n"
+                   "code = e4m3(max(min(w * scale, 448), -448))\n"
+                   "decoded = fp32(code) / scale",
+        .show = "decoded",
+        .buggy = {.in = "fp32",
+                  .with = "seen = [0.02, -0.013, 0.0024, 0.0001, -0.007]",
+                  .prints = "0.02, -0.02, 0.02, 0.02, -0.02"},
+        .fixed = {.in = "fp32",
+                  .with = "seen = [20.48, -13.3, 2.5, 0.02, -0.3]",
+                  .prints = "20.48, -13.17, 2.56, 0.02, -0.297"},
+        .lesson = "A copy into a scaled tensor updates its largest element, on which the next "
+                  "scale depends."),
     HC_BUG("field/delayed-scale/fp8-meta-clipped-as-gradient",
            "Training in fp8 converges worse than in int8: scales are clipped with the gradients.",
            "AI-Hypercomputer/maxtext PR 672, 'FP8 Clipping Fix', "
@@ -176,9 +172,8 @@ static const struct hc_case cases[] = {
                       "x = fp32(e4m3_sat(amax / scale)) * scale",
            .show = "x", .buggy = {.in = "fp32", .with = "clip := 1/4", .prints = "2.5"},
            .fixed = {.in = "fp32", .with = "clip := 1", .prints = "10"},
-           .lesson =
-               "Where amax histories and scales travel in the tree of gradients, clip what is "
-               "a gradient alone."),
+           .lesson = "Where amax histories and scales travel in the tree of gradients, clip what "
+                     "is a gradient alone."),
 
     /* A sum that leaves fp8.
 
@@ -194,8 +189,8 @@ static const struct hc_case cases[] = {
     HC_BUG("field/saturation/fp8-sum-not-saturated",
            "An all-reduce in fp8 turns two finite numbers into NaN or infinity.",
            "ROCm/rocm-systems PR 9554, 'fix(rccl): saturate fp8/bf8 Sum, and fix 1-wide hadd on "
-           "gfx942', https://github.com/ROCm/rocm-systems/pull/9554, and its issue 9556 "
-           "(436 pairs of e4m3 numbers of 65536)",
+           "gfx942', https://github.com/ROCm/rocm-systems/pull/9554, and its issue 9556 (436 pairs "
+           "of e4m3 numbers of 65536)",
            .formula =
                "sum_e4m3 = fp32(e4m3(min(448 + 18, e4)))\n"
                "sum_e5m2 = fp32(e5m2(min(57344 + 4096, e5)))\n"

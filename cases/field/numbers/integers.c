@@ -42,15 +42,15 @@ static const struct hc_case cases[] = {
            .buggy = {.in = "fp32 cut=bf16", .prints = "26 exact"},
            .fixed = {.in = "fp32 cut=fp32", .prints = "100 exact"},
            .lesson = "Between 512 and 1024 bf16 counts in fours: keep a schedule in fp32."),
-    HC_BUG("field/ids/rope-offset-65536-bf16",
-           "All image tokens get the same rotary embedding under autocast.",
-           "huggingface/diffusers PR 13922, 'Fix `Ideogram4MRoPE` collapsing under "
-           "`torch.autocast` (compute rotary in float32)', "
-           "https://github.com/huggingface/diffusers/pull/13922",
-           .formula = "positions = distinct(156, cut(65536 + 100 + i))", .show = "positions",
-           .buggy = {.in = "fp32 cut=bf16", .prints = "1 exact"},
-           .fixed = {.in = "fp32 cut=fp32", .prints = "156 exact"},
-           .lesson = "Switch autocast off where positions are multiplied: bf16 has 8 bits."),
+    HC_BUG(
+        "field/ids/rope-offset-65536-bf16",
+        "All image tokens get the same rotary embedding under autocast.",
+        "huggingface/diffusers PR 13922, 'Fix `Ideogram4MRoPE` collapsing under `torch.autocast` "
+        "(compute rotary in float32)', https://github.com/huggingface/diffusers/pull/13922",
+        .formula = "positions = distinct(156, cut(65536 + 100 + i))", .show = "positions",
+        .buggy = {.in = "fp32 cut=bf16", .prints = "1 exact"},
+        .fixed = {.in = "fp32 cut=fp32", .prints = "156 exact"},
+        .lesson = "Switch autocast off where positions are multiplied: bf16 has 8 bits."),
     HC_BUG("field/ids/upsample-index-bf16",
            "The last rows of a bf16 image are resized from a row that does not exist.",
            "pytorch/pytorch PR 83847, 'fix upsample bf16 issue for channels last path by using "
@@ -73,8 +73,8 @@ static const struct hc_case cases[] = {
     HC_BUG(
         "field/counts/bessel-nan-half",
         "The running variance of batch norm in half is NaN for large batches: n / (n - 1).",
-        "tensorflow/tensorflow PR 30230, 'XLA - Batch Norm - Bessel's correction generates NaNs "
-        "in FP16', https://github.com/tensorflow/tensorflow/pull/30230",
+        "tensorflow/tensorflow PR 30230, 'XLA - Batch Norm - Bessel's correction generates NaNs in "
+        "FP16', https://github.com/tensorflow/tensorflow/pull/30230",
         .formula = "n = 65536; m = 60000; v = 2", .show = "n, v * (n / (n - 1)), v * (m / (m - 1))",
         .buggy = {.in = "fp16", .prints = "inf, nan, 2 exact"},
         .fixed = {.in = "fp32", .prints = "65536, 2.00003, 2.00003"}, .fault = "norm-count-in-half",
@@ -109,17 +109,16 @@ static const struct hc_case cases[] = {
                       "earlier = 12 * (highest + 1); gap = (110 + earlier) - (100 + earlier)",
            .show = "shifted, gap", .buggy = {.in = "fp16", .prints = "inf, 0"},
            .fixed = {.in = "fp32", .prints = "66518 exact, 10 exact"},
-           .lesson = "Shift boxes in fp32: half ends at 65504, and counts in steps of 32 long "
-                     "before."),
-    HC_BUG(
-        "field/coordinates/bilinear-const-not-const",
-        "An image of one colour, resized in half, has another colour in a corner: 0.4216 becomes "
-        "0.4214.",
-        "pytorch/pytorch issue 38579, 'Incorrect nn.functional.interpolate behavior for "
-        "align_corners=False', https://github.com/pytorch/pytorch/issues/38579",
-        .formula = "x = 0.421630859375; w = 0.4; y = (1 - w) * x + w * x", .show = "y",
-        .buggy = {.in = "fp16", .prints = "0.4214"}, .fixed = {.in = "fp32", .prints = "0.4216"},
-        .lesson = "Interpolate in fp32: rounded products of half weights do not add up."),
+           .lesson =
+               "Shift boxes in fp32: half ends at 65504, and counts in steps of 32 long before."),
+    HC_BUG("field/coordinates/bilinear-const-not-const",
+           "An image of one colour, resized in half, has another colour in a corner: 0.4216 "
+           "becomes 0.4214.",
+           "pytorch/pytorch issue 38579, 'Incorrect nn.functional.interpolate behavior for "
+           "align_corners=False', https://github.com/pytorch/pytorch/issues/38579",
+           .formula = "x = 0.421630859375; w = 0.4; y = (1 - w) * x + w * x", .show = "y",
+           .buggy = {.in = "fp16", .prints = "0.4214"}, .fixed = {.in = "fp32", .prints = "0.4216"},
+           .lesson = "Interpolate in fp32: rounded products of half weights do not add up."),
 };
 
 HC_CASES(field_numbers_integers, cases);

@@ -13,32 +13,33 @@ static const struct hc_case cases[] = {
 
        The rule of thumb: scalars stay Python floats, that is fp64, until they meet an fp32
        tensor. */
-    HC_BUG("field/hyperparameters/betas-truncated-bf16",
-           "Adam with beta2 = 0.999 and with beta2 = 0.9999 runs the same trajectory, that of "
-           "0.99609.",
-           "tenstorrent/tt-metal issue 55935, '[Bounty $1000] moreh_adam / moreh_adamw silently "
-           "run different hyperparameters than requested: bf16 truncation turns beta2=0.999 into "
-           "0.99609', https://github.com/tenstorrent/tt-metal/issues/55935",
-           .show = "beta2, horizon",
-           .buggy = {.in = "fp32",
-                     .formula = "beta2 = bf16_rz([0.999, 0.9999]); horizon = 1 / (1 - fp32(beta2))",
-                     .prints = "0.99609375 exact, 0.99609375 exact, 256 exact, 256 exact"},
-           .fixed = {.in = "fp32",
-                     .formula = "beta2 = fp32([0.999, 0.9999]); horizon = 1 / (1 - fp32(beta2))",
-                     .prints = "0.999, 0.9999, 1000, 1.000e4"},
-           .fault = "adam-beta2-in-bf16",
-           .lesson = "Pass betas as fp32 or fp64: cut to bf16 they are 1 - 2^-8, and rounded to "
-                     "nearest 1."),
-    HC_BUG("field/hyperparameters/beta2-rounds-to-1-bf16",
-           "LAMB and Adam in bf16 give NaN at step 1: the bias correction 1 - beta2^t is 0.",
-           "keras-team/keras PR 21238, 'fix lamb bug', "
-           "https://github.com/keras-team/keras/pull/21238",
-           .formula = "beta2 = 0.999; g = [0.5, 0]; v = g * g * 0.001; v_hat = v / (1 - beta2)",
-           .show = "beta2, v_hat", .buggy = {.in = "bf16", .prints = "1 exact, inf, nan"},
-           .fixed = {.in = "fp32", .prints = "0.999, 0.2500, 0"}, .fault = "adam-beta2-in-bf16",
-           .lesson = "Compute 1 - beta^t in fp32 or fp64: bf16's largest number below 1 is 0.996.",
-           .correction = "The NaN is said to be v / 0: that is infinite, and its step 0, wherever "
-                         "the gradient is not 0; 0 / 0 is NaN."),
+    HC_BUG(
+        "field/hyperparameters/betas-truncated-bf16",
+        "Adam with beta2 = 0.999 and with beta2 = 0.9999 runs the same trajectory, that of "
+        "0.99609.",
+        "tenstorrent/tt-metal issue 55935, '[Bounty $1000] moreh_adam / moreh_adamw silently run "
+        "different hyperparameters than requested: bf16 truncation turns beta2=0.999 into "
+        "0.99609', https://github.com/tenstorrent/tt-metal/issues/55935",
+        .show = "beta2, horizon",
+        .buggy = {.in = "fp32",
+                  .formula = "beta2 = bf16_rz([0.999, 0.9999]); horizon = 1 / (1 - fp32(beta2))",
+                  .prints = "0.99609375 exact, 0.99609375 exact, 256 exact, 256 exact"},
+        .fixed = {.in = "fp32",
+                  .formula = "beta2 = fp32([0.999, 0.9999]); horizon = 1 / (1 - fp32(beta2))",
+                  .prints = "0.999, 0.9999, 1000, 1.000e4"},
+        .fault = "adam-beta2-in-bf16",
+        .lesson =
+            "Pass betas as fp32 or fp64: cut to bf16 they are 1 - 2^-8, and rounded to nearest 1."),
+    HC_BUG(
+        "field/hyperparameters/beta2-rounds-to-1-bf16",
+        "LAMB and Adam in bf16 give NaN at step 1: the bias correction 1 - beta2^t is 0.",
+        "keras-team/keras PR 21238, 'fix lamb bug', https://github.com/keras-team/keras/pull/21238",
+        .formula = "beta2 = 0.999; g = [0.5, 0]; v = g * g * 0.001; v_hat = v / (1 - beta2)",
+        .show = "beta2, v_hat", .buggy = {.in = "bf16", .prints = "1 exact, inf, nan"},
+        .fixed = {.in = "fp32", .prints = "0.999, 0.2500, 0"}, .fault = "adam-beta2-in-bf16",
+        .lesson = "Compute 1 - beta^t in fp32 or fp64: bf16's largest number below 1 is 0.996.",
+        .correction = "The NaN is said to be v / 0: that is infinite, and its step 0, wherever the "
+                      "gradient is not 0; 0 / 0 is NaN."),
     HC_BUG("field/hyperparameters/lr-schedule-in-half",
            "A OneCycle schedule built in half begins with a learning rate of 0 and ends with NaN.",
            "tinygrad/tinygrad PR 2981, 'adjsut div factor to avoid underflow for cifar in fp16', "
@@ -86,17 +87,16 @@ static const struct hc_case cases[] = {
            "https://github.com/tenstorrent/tt-metal/issues/56517",
            .show = "y",
            .buggy = {.in = "fp32",
-                     .formula = "x = [-5, -6]; u = sqrt(2 / pi) * (x + 0.044715 * x * x * x); "
-                                "y = 0.5 * x * (1 + tanh(u))",
+                     .formula = "x = [-5, -6]; u = sqrt(2 / pi) * (x + 0.044715 * x * x * x); y = "
+                                "0.5 * x * (1 + tanh(u))",
                      .prints = "-2.98e-7, 0"},
            .fixed = {.in = "fp32",
-                     .formula = "x = [-5, -6]; u = sqrt(2 / pi) * (x + 0.044715 * x * x * x); "
-                                "y = x / (1 + exp(-2 * u))",
+                     .formula = "x = [-5, -6]; u = sqrt(2 / pi) * (x + 0.044715 * x * x * x); y = "
+                                "x / (1 + exp(-2 * u))",
                      .prints = "-2.292e-7, -8.44e-11"},
            .lesson = "Write 0.5 x (1 + tanh(u)) as x / (1 + exp(-2u)).",
-           .correction =
-               "The report has 0 below -6, with its own tangent: with one that is rounded "
-               "once fp32 has 0 from -5.2 on."),
+           .correction = "The report has 0 below -6, with its own tangent: with one that is "
+                         "rounded once fp32 has 0 from -5.2 on."),
 
     /* Random numbers in [0, 1) that are 1.
 
@@ -110,10 +110,9 @@ static const struct hc_case cases[] = {
     HC_BUG(
         "field/random/rand-returns-1",
         "torch.rand in half or bf16 returns 1, though its interval ends before 1.",
-        "pytorch/pytorch issue 96947, 'torch.rand can sample the upper bound for lower "
-        "precision floating point dtypes on CUDA', "
-        "https://github.com/pytorch/pytorch/issues/96947; JuliaMath/BFloat16s.jl issue 71; "
-        "NVIDIA/Fuser PR 2355",
+        "pytorch/pytorch issue 96947, 'torch.rand can sample the upper bound for lower precision "
+        "floating point dtypes on CUDA', https://github.com/pytorch/pytorch/issues/96947; "
+        "JuliaMath/BFloat16s.jl issue 71; NVIDIA/Fuser PR 2355",
         .formula =
             "in_fp16 = count(65536, h(i / 65536) == 1); in_bf16 = count(65536, b(i / 65536) == 1)",
         .show = "in_fp16, in_bf16", .buggy = {.in = "fp32 h=fp16 b=bf16", .prints = "16, 128"},
@@ -155,8 +154,8 @@ static const struct hc_case cases[] = {
         "after the weight.",
         "NVIDIA/TransformerEngine issue 1132, 'RMSNorm precision different from HF "
         "implementation', https://github.com/NVIDIA/TransformerEngine/issues/1132; "
-        "huggingface/transformers PR 29402 and issue 33133 (Llama rounds before the weight, "
-        "Gemma after); InternLM/lmdeploy PR 2842; vllm-project/vllm issue 42325",
+        "huggingface/transformers PR 29402 and issue 33133 (Llama rounds before the weight, Gemma "
+        "after); InternLM/lmdeploy PR 2842; vllm-project/vllm issue 42325",
         .formula = "h = 1.09; w = bf16(1.125); y = bf16(cut(h) * w)\n"
                    "x = list(256, 1 + (37 * i + 0.5) / 256)\n"
                    "u = bf16(list(256, 0.75 + i / 512))\n"

@@ -247,14 +247,14 @@ static void saved_and_used(struct hc_check *check, struct hc_exhibits *shown)
 }
 
 static const struct hc_case cases[] = {
-    HC_BUG("field/cast-cache/weights-cast-cache-eval",
-           "The training loss falls, and the evaluation gives the same loss and accuracy each "
-           "time.",
-           "tinygrad/tinygrad PR 4144, 'Resnet fp16 training with fp32 master weight copy', "
-           "https://github.com/tinygrad/tinygrad/pull/4144",
-           .play = by_evaluation, .fault = "model-copy-kept",
-           .lesson = "Drop kept casts of weights after each step: an evaluation that does not "
-                     "change by a bit between two steps reads old weights."),
+    HC_BUG(
+        "field/cast-cache/weights-cast-cache-eval",
+        "The training loss falls, and the evaluation gives the same loss and accuracy each time.",
+        "tinygrad/tinygrad PR 4144, 'Resnet fp16 training with fp32 master weight copy', "
+        "https://github.com/tinygrad/tinygrad/pull/4144",
+        .play = by_evaluation, .fault = "model-copy-kept",
+        .lesson = "Drop kept casts of weights after each step: an evaluation that does not change "
+                  "by a bit between two steps reads old weights."),
     HC_BUG("field/cast-cache/autocast-cache-stale-update",
            "Under one outer autocast around the training loop the loss is flat and the KL "
            "divergence from the reference stays about 0.",
@@ -282,8 +282,8 @@ static const struct hc_case cases[] = {
            .play = residue_is_0, .buggy = {.prints = "0, 0, 0, 1 exact"},
            .fixed = {.prints = "0, 0.000999451, 0.0019989, 1.10"},
            .fault = "compensation-not-carried",
-           .lesson = "A residue is made of roundings: each of its four operations must round to "
-                     "bf16."),
+           .lesson =
+               "A residue is made of roundings: each of its four operations must round to bf16."),
     HC_BUG("field/excess-precision/remat-excess-precision",
            "With rematerialisation the gradient belongs to another forward pass than the loss.",
            "jax-ml/jax PR 22244, 'make remat reduce precision of saved values to avoid xla excess "

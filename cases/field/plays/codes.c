@@ -245,8 +245,8 @@ static const struct hc_case cases[] = {
                      "infinity and NaN."),
     HC_BUG("field/fp8-codes/e4m3-subnormal-scale-decode",
            "Experts with small NVFP4 scales are 4.5 times too large.",
-           "local-inference-lab/b12x PR 388, 'fix(quant): decode E4M3 subnormal scales "
-           "correctly', https://github.com/local-inference-lab/b12x/pull/388",
+           "local-inference-lab/b12x PR 388, 'fix(quant): decode E4M3 subnormal scales correctly', "
+           "https://github.com/local-inference-lab/b12x/pull/388",
            .play = decodes_scales, .buggy = {.prints = "0.0087890625 exact, 7"},
            .fixed = {.prints = "0.001953125 exact, 0"}, .fault = "cast-e4m3-subnormals-read-as-0",
            .lesson = "An exponent field of 0 has no hidden bit; look at all 256 codes."),
@@ -264,15 +264,14 @@ static const struct hc_case cases[] = {
            "fp8_einsum input scale to ue8m0', https://github.com/sgl-project/sglang/pull/25733",
            .play = leaks, .arithmetic_only = true, .fixed = {.prints = "0.25 exact, 0"},
            .lesson = "Round a scale up to a power of two before it is packed as e8m0."),
-    HC_BUG(
-        "field/fp8-codes/fp4-ties-toward-zero",
-        "Three of the seven ties of e2m1 go to the wrong neighbour.",
-        "found by halfcheck in DeepGEMM 54e2261, _quantize_to_fp4_e2m1, and in MLX 0.32.4, mxfp4 "
-        "(reports/packages/cast_fp4.py, cast_mlx.py): 0.75, 1.75 and 3.5, and their negatives; "
-        "no report of it was found",
-        .play = rounds_ties_down, .buggy = {.prints = "3 exact, -"}, .fixed = {.prints = "0, 0"},
-        .fault = "cast-e2m3-ties-to-zero",
-        .lesson = "Eight magnitudes have seven midpoints: put them all to a conversion."),
+    HC_BUG("field/fp8-codes/fp4-ties-toward-zero",
+           "Three of the seven ties of e2m1 go to the wrong neighbour.",
+           "found by halfcheck in DeepGEMM 54e2261, _quantize_to_fp4_e2m1, and in MLX 0.32.4, "
+           "mxfp4 (reports/packages/cast_fp4.py, cast_mlx.py): 0.75, 1.75 and 3.5, and their "
+           "negatives; no report of it was found",
+           .play = rounds_ties_down, .buggy = {.prints = "3 exact, -"}, .fixed = {.prints = "0, 0"},
+           .fault = "cast-e2m3-ties-to-zero",
+           .lesson = "Eight magnitudes have seven midpoints: put them all to a conversion."),
     HC_BUG("field/fp8-codes/onnxruntime-fp8-nosat-480",
            "480 is 448 in a conversion that promises NaN beyond the range.",
            "found by halfcheck in ONNX Runtime 1.32.0, Cast to FLOAT8E4M3FN with saturate=0 "

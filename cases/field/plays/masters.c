@@ -196,12 +196,11 @@ static void cloned_first(struct hc_check *check, struct hc_exhibits *shown)
    and update; an update is given a parameter that keeps the storage from before the cast, or the
    network's. */
 
-enum { STEPS_PARAMETER_IDENTITY = 10 };
+enum { IDENTITY_STEPS = 10 };
 
 /* Each step adds 1/8, and no number is rounded. Half a unit times the first scale, 65536, is no
    overflow. */
-static bool train_parameter_identity(struct hc_check *check, bool before, double *network,
-                                     double *optimizer)
+static bool train_identity(struct hc_check *check, bool before, double *network, double *optimizer)
 {
     struct hc_fixture fixture;
     struct hc_recipe recipe = *hc_recipe_by_name("amp");
@@ -218,7 +217,7 @@ static bool train_parameter_identity(struct hc_check *check, bool before, double
         fixture.failed = !hc_check_ok(check, hc_parameter_to(&fixture.parameter[0], HC_FP16));
     }
     hc_fixture_start(&fixture, &recipe);
-    for (int step = 0; step < STEPS_PARAMETER_IDENTITY; step++) {
+    for (int step = 0; step < IDENTITY_STEPS; step++) {
         hc_fixture_gradients(&fixture, -0.5);
         hc_fixture_step(&fixture, 0.25, 0);
     }
@@ -239,7 +238,7 @@ static void cast_late(struct hc_check *check, struct hc_exhibits *shown)
     double network[2] = {0};
     double optimizer[2] = {0};
     for (int fixed = 0; fixed < 2; fixed++)
-        if (!train_parameter_identity(check, !fixed, &network[fixed], &optimizer[fixed]))
+        if (!train_identity(check, !fixed, &network[fixed], &optimizer[fixed]))
             return;
     hc_exhibits_add(shown, "weight of the optimizer", HC_FP32, optimizer[0], optimizer[1], 2.25, 0);
     hc_exhibits_add(shown, "weight of the network", HC_FP16, network[0], network[1], 2.25, 0);
@@ -283,8 +282,8 @@ static const struct hc_case cases[] = {
                      "after the load does not see the difference, a step does."),
     HC_BUG(
         "field/parameter-identity/optimizer-before-cast",
-        "The optimizer was made before model.half() or model.cuda(): training runs, and the "
-        "model never changes.",
+        "The optimizer was made before model.half() or model.cuda(): training runs, and the model "
+        "never changes.",
         "namisan/mt-dnn PR 40, 'Moving model.cuda before the optimizer construction', "
         "https://github.com/namisan/mt-dnn/pull/40; pytorch/pytorch issues 7844 and 69214; "
         "PyTorchLightning/pytorch-lightning PR 554",
@@ -293,8 +292,8 @@ static const struct hc_case cases[] = {
             "The PR quotes PyTorch's documentation, and the sentence is wrong: Module.cuda() and "
             "half() give the same Parameter new data, so that the optimizer goes on stepping the "
             "model (pytorch/pytorch issue 7844). It needs something that holds the old tensor.",
-        .lesson = "Cast the model first and make the optimizer from the parameters that it has "
-                  "then."),
+        .lesson =
+            "Cast the model first and make the optimizer from the parameters that it has then."),
 };
 
 HC_CASES(field_plays_masters, cases);

@@ -230,46 +230,46 @@ static void orders(struct hc_check *check, struct hc_exhibits *shown)
    under torch's rule as two ranks, with an SGD whose numbers are exact in fp32; ranks that are
    threads average. Nothing of this needs 16 bits but the overflow. */
 
-enum { RANKS_PARAMETER_AVERAGING = 2, STEPS_PARAMETER_AVERAGING = 6, ROUND = 4, OVERFLOW = 4 };
+enum { AVERAGING_RANKS = 2, AVERAGING_STEPS = 6, ROUND = 4, OVERFLOW = 4 };
 
 static const double lr = 0.125;
-static const double g[RANKS_PARAMETER_AVERAGING] = {0x1p-4, 0x1p-6};
+static const double g[AVERAGING_RANKS] = {0x1p-4, 0x1p-6};
 
 struct rank {
     double w;
     struct hc_counters counters;
 };
 
-static void average(struct hc_check *check, struct hc_fixture fixture[RANKS_PARAMETER_AVERAGING])
+static void average(struct hc_check *check, struct hc_fixture fixture[AVERAGING_RANKS])
 {
-    static const struct hc_all_reduce how = {HC_COLLECTIVE_TREE, HC_FP32, 1,
-                                             RANKS_PARAMETER_AVERAGING, false};
-    double w[RANKS_PARAMETER_AVERAGING];
-    for (int r = 0; r < RANKS_PARAMETER_AVERAGING; r++)
+    static const struct hc_all_reduce how = {HC_COLLECTIVE_TREE, HC_FP32, 1, AVERAGING_RANKS,
+                                             false};
+    double w[AVERAGING_RANKS];
+    for (int r = 0; r < AVERAGING_RANKS; r++)
         w[r] = hc_fixture_get(&fixture[r], HC_STATE_MASTER, 1, 0);
-    double mean = hc_ranks_average1(check, "weights", &how, HC_FP32, RANKS_PARAMETER_AVERAGING, w);
-    for (int r = 0; r < RANKS_PARAMETER_AVERAGING; r++)
+    double mean = hc_ranks_average1(check, "weights", &how, HC_FP32, AVERAGING_RANKS, w);
+    for (int r = 0; r < AVERAGING_RANKS; r++)
         hc_fixture_set(&fixture[r], HC_STATE_MASTER, 1, 0, mean);
 }
 
 /* Rank 0 overflows at the step that ends a round of averaging, in a parameter beside the one that
    is looked at. */
-static bool train(struct hc_check *check, bool inside, struct rank rank[RANKS_PARAMETER_AVERAGING])
+static bool train(struct hc_check *check, bool inside, struct rank rank[AVERAGING_RANKS])
 {
     struct hc_recipe recipe = *hc_recipe_by_name("amp");
-    struct hc_fixture fixture[RANKS_PARAMETER_AVERAGING];
+    struct hc_fixture fixture[AVERAGING_RANKS];
     bool done = true;
     recipe.optimizer = HC_OPTIMIZER_SGD;
     recipe.weight_decay = 0;
-    for (int r = 0; r < RANKS_PARAMETER_AVERAGING; r++) {
+    for (int r = 0; r < AVERAGING_RANKS; r++) {
         hc_fixture_open(&fixture[r], check);
         hc_fixture_add(&fixture[r], "overflows", HC_ROLE_WEIGHT, 1, 1);
         hc_fixture_add(&fixture[r], "w", HC_ROLE_BIAS, 1, 1);
         hc_fixture_start(&fixture[r], &recipe);
     }
-    for (int step = 1; step <= STEPS_PARAMETER_AVERAGING; step++) {
+    for (int step = 1; step <= AVERAGING_STEPS; step++) {
         bool skipped = false;
-        for (int r = 0; r < RANKS_PARAMETER_AVERAGING; r++) {
+        for (int r = 0; r < AVERAGING_RANKS; r++) {
             int32_t before = hc_fixture_counters(&fixture[r]).skipped;
             hc_fixture_gradients(&fixture[r], g[r]);
             if (r == 0 && step == OVERFLOW)
@@ -280,7 +280,7 @@ static bool train(struct hc_check *check, bool inside, struct rank rank[RANKS_PA
         if (step % ROUND == 0 && !(inside && skipped))
             average(check, fixture);
     }
-    for (int r = 0; r < RANKS_PARAMETER_AVERAGING; r++) {
+    for (int r = 0; r < AVERAGING_RANKS; r++) {
         rank[r] = (struct rank){hc_fixture_get(&fixture[r], HC_STATE_MASTER, 1, 0),
                                 hc_fixture_counters(&fixture[r])};
         done = hc_fixture_close(&fixture[r]) && done;
@@ -292,12 +292,12 @@ static bool train(struct hc_check *check, bool inside, struct rank rank[RANKS_PA
    rank is. All numbers are multiples of 2^-9. */
 static void skips(struct hc_check *check, struct hc_exhibits *shown)
 {
-    struct rank buggy[RANKS_PARAMETER_AVERAGING];
-    struct rank fixed[RANKS_PARAMETER_AVERAGING];
+    struct rank buggy[AVERAGING_RANKS];
+    struct rank fixed[AVERAGING_RANKS];
     if (!train(check, true, buggy) || !train(check, false, fixed))
         return;
-    double mean = 1 - lr * (3 * g[0] + 4 * g[1]) / RANKS_PARAMETER_AVERAGING;
-    double after = STEPS_PARAMETER_AVERAGING - ROUND;
+    double mean = 1 - lr * (3 * g[0] + 4 * g[1]) / AVERAGING_RANKS;
+    double after = AVERAGING_STEPS - ROUND;
     hc_exhibits_add(shown, "weight on rank 0", HC_FP32, buggy[0].w, fixed[0].w,
                     mean - after * lr * g[0], 0);
     hc_exhibits_add(shown, "weight on rank 1", HC_FP32, buggy[1].w, fixed[1].w,

@@ -238,7 +238,7 @@ static double scale_of(struct hc_tiny *tiny)
     return (double)counters.scale;
 }
 
-static bool train_scaled_log(struct hc_check *check, const char *name, struct step *third)
+static bool train_and_log(struct hc_check *check, const char *name, struct step *third)
 {
     struct hc_recipe recipe = *hc_recipe_by_name(name);
     struct hc_tiny tiny;
@@ -265,7 +265,7 @@ static void logged(struct hc_check *check, struct hc_exhibits *shown)
 {
     struct step half;
     struct step real;
-    if (!train_scaled_log(check, "amp", &half) || !train_scaled_log(check, "fp32", &real))
+    if (!train_and_log(check, "amp", &half) || !train_and_log(check, "fp32", &real))
         return;
     hc_exhibits_add(shown, "loss, times S", HC_FP32, half.loss * half.scale, half.loss, real.loss,
                     real.loss / 512);
@@ -293,7 +293,7 @@ static void logged(struct hc_check *check, struct hc_exhibits *shown)
    training keeps by far, and no error bounds: half's first loss is within 1/512 of fp32's, its last
    one within a tenth of the first, and the norm of the weights within a fiftieth. */
 
-enum { STEPS_ORDER_IN_TRAINING = 30 };
+enum { ORDER_STEPS = 30 };
 
 /* How a training began and ended. */
 struct ends {
@@ -303,7 +303,7 @@ struct ends {
     int32_t skipped; /* steps */
 };
 
-static double norm_of_order_in_training(struct hc_tiny *tiny)
+static double norm_of_all(struct hc_tiny *tiny)
 {
     double sum = 0;
     for (int i = 0; !tiny->failed && i < hc_update_parameters(tiny->update); i++) {
@@ -317,15 +317,14 @@ static double norm_of_order_in_training(struct hc_tiny *tiny)
     return sqrt(sum);
 }
 
-static bool train_order_in_training(struct hc_check *check, const struct hc_recipe *recipe,
-                                    struct hc_picture *picture, const char *series,
-                                    struct ends *ends)
+static bool train_in_order(struct hc_check *check, const struct hc_recipe *recipe,
+                           struct hc_picture *picture, const char *series, struct ends *ends)
 {
     struct hc_tiny tiny;
     struct hc_counters counters = {0};
     hc_tiny_open(&tiny, check, 1);
     hc_tiny_start(&tiny, recipe);
-    for (int step = 0; step < STEPS_ORDER_IN_TRAINING; step++) {
+    for (int step = 0; step < ORDER_STEPS; step++) {
         double loss = hc_tiny_step(&tiny, step, 0.04);
         if (step == 0)
             ends->first = loss;
@@ -333,7 +332,7 @@ static bool train_order_in_training(struct hc_check *check, const struct hc_reci
             hc_point(check, picture, series, step + 1, loss);
     }
     ends->last = hc_tiny_validate(&tiny);
-    ends->norm = norm_of_order_in_training(&tiny);
+    ends->norm = norm_of_all(&tiny);
     if (!tiny.failed && !hc_check_ok(check, hc_update_counters(tiny.update, &counters)))
         tiny.failed = true;
     ends->skipped = counters.skipped;
@@ -361,7 +360,7 @@ static bool compare(struct hc_check *check, struct hc_exhibits *shown,
                                           .log_y = true};
     struct hc_picture *picture = hc_picture_new(check, &frame);
     for (int i = 0; i < 3; i++)
-        if (!train_order_in_training(check, &recipe[i], picture, series[i], &ends[i]))
+        if (!train_in_order(check, &recipe[i], picture, series[i], &ends[i]))
             return false;
     hc_exhibits_add(shown, "loss at first", HC_FP32, ends[0].first, ends[1].first, ends[2].first,
                     ends[2].first / 512);
@@ -413,7 +412,7 @@ static void unchecked(struct hc_check *check, struct hc_exhibits *shown)
         return;
     hc_claim_value(check, "buggy: steps skipped", 0, ends[0].skipped);
     hc_claim_true(check, "fixed: steps are skipped until the scale fits",
-                  ends[1].skipped >= 1 && ends[1].skipped < STEPS_ORDER_IN_TRAINING / 2);
+                  ends[1].skipped >= 1 && ends[1].skipped < ORDER_STEPS / 2);
 }
 
 static const struct hc_case cases[] = {
@@ -463,11 +462,11 @@ static const struct hc_case cases[] = {
            "With gradient clipping and loss scaling together the loss hardly falls: a flat curve.",
            "Lightning-AI/pytorch-lightning issue 9599, 'Clip norm after scaler.unscale_ in native "
            "fp16 training', https://github.com/Lightning-AI/pytorch-lightning/issues/9599; "
-           "milesial/Pytorch-UNet issue 468; pytorch/examples issue 1196; "
-           "harubaru/waifu-diffusion issue 64; allenai/allennlp PR 5426; rwth-i6/returnn PR 1595",
+           "milesial/Pytorch-UNet issue 468; pytorch/examples issue 1196; harubaru/waifu-diffusion "
+           "issue 64; allenai/allennlp PR 5426; rwth-i6/returnn PR 1595",
            .play = clipped, .fault = "restated-not-unscaled",
-           .lesson = "Unscale first, then clip: a limit for gradients is no limit for S times "
-                     "them."),
+           .lesson =
+               "Unscale first, then clip: a limit for gradients is no limit for S times them."),
     HC_BUG("field/order-in-training/wd-before-unscale",
            "Weight decay has no effect as soon as the loss is scaled.",
            "chainer/chainer issue 7335, 'Grad is wrong when using `WeightDecay` of Optimizer Hook "
@@ -478,9 +477,9 @@ static const struct hc_case cases[] = {
                      "whatever is added before."),
     HC_BUG("field/order-in-training/static-scale-no-overflow-check",
            "A static loss scale: after one overflow all weights are NaN and stay so.",
-           "fastai/fastai_old @c8285fbc dev_nb/004b_mixed_precision.ipynb: "
-           "loss_scale:float=512., never checked for overflow; fastai/fastai PR 1608, 'Add Dynamic "
-           "Loss Scaling to MixedPrecision Callback', https://github.com/fastai/fastai/pull/1608",
+           "fastai/fastai_old @c8285fbc dev_nb/004b_mixed_precision.ipynb: loss_scale:float=512., "
+           "never checked for overflow; fastai/fastai PR 1608, 'Add Dynamic Loss Scaling to "
+           "MixedPrecision Callback', https://github.com/fastai/fastai/pull/1608",
            .play = unchecked, .buggy = {.prints = "-, nan, nan"}, .fault = "sgd-ignores-found",
            .lesson = "Check every gradient for infinities and skip the step; then a scale that is "
                      "too large costs a few steps."),

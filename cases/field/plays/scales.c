@@ -321,9 +321,9 @@ static const struct hc_case cases[] = {
            "Pushkinist/rMLX issue 463; ROCm/aiter issue 3212",
            .play = saturates, .buggy = {.prints = "448 exact, -"},
            .fixed = {.prints = "640 exact, 0"}, .fault = "quantize-rp-as-floor",
-           .lesson = "Round amax / 448 up to a power of two: to nearest it may be too small by a "
-                     "factor of the root of 2. See halfcheck calc "
-                     "'fake_quantize(mx-nearest, e4m3, 633)'.",
+           .lesson =
+               "Round amax / 448 up to a power of two: to nearest it may be too small by a factor "
+               "of the root of 2. See halfcheck calc 'fake_quantize(mx-nearest, e4m3, 633)'.",
            .also = {{"e8m0-scale-one-step-low",
                      "ROCm/FlyDSL PR 590, '[Feat] Add OCP-spec even_round E8M0 helper "
                      "f32_to_e8m0_even', https://github.com/ROCm/FlyDSL/pull/590: two thirds of "
@@ -331,12 +331,12 @@ static const struct hc_case cases[] = {
     HC_BUG("field/block-scale/mx-floor-scale-clips",
            "957 becomes 896 in MXFP8, although its elements have three bits after the first.",
            "microsoft/microxcaling issue 4, '957 is quantized as 896', "
-           "https://github.com/microsoft/microxcaling/issues/4; ROCm/aiter issue 3212; OCP MX "
-           "1.0, section 6.3",
+           "https://github.com/microsoft/microxcaling/issues/4; ROCm/aiter issue 3212; OCP MX 1.0, "
+           "section 6.3",
            .play = clips, .buggy = {.prints = "896 exact"}, .fixed = {.prints = "960 exact"},
            .fault = "quantize-rp-as-floor",
-           .lesson = "OCP's rule cuts what lies above 7/8 of the next power of two; round "
-                     "amax / 448 up in its place."),
+           .lesson = "OCP's rule cuts what lies above 7/8 of the next power of two; round amax / "
+                     "448 up in its place."),
     HC_BUG("field/block-scale/e2m1-scale-exponent-after-division",
            "MXFP4 activations of a mixture of experts are severely wrong.",
            "vllm-project/vllm PR 43557, 'Fix the E8M0 scale computation in the MXFP4 (W4A4) MOE "
@@ -377,9 +377,8 @@ static const struct hc_case cases[] = {
            "should be and gives no numbers; the clipping follows from the rule",
            .play = is_late, .buggy = {.prints = "1 exact"}, .fixed = {.prints = "10"},
            .fault = "quantize-scale-inverted",
-           .lesson =
-               "Scale by the tensor's own amax where it may jump, or leave a margin; no length "
-               "of the history helps against a first jump."),
+           .lesson = "Scale by the tensor's own amax where it may jump, or leave a margin; no "
+                     "length of the history helps against a first jump."),
     HC_BUG("field/delayed-scale/fp8-amax-group",
            "Tensor-parallel ranks with scales of their own read each other's fp8 codes wrongly.",
            "NVIDIA/Megatron-LM PR 442, 'Bug fix: Use amax_reduction_group instead of "
@@ -390,22 +389,22 @@ static const struct hc_case cases[] = {
            .fault = "quantize-scale-inverted",
            .lesson = "Reduce amaxes over all ranks that exchange codes, not over those that share "
                      "gradients alone."),
-    HC_BUG("field/delayed-scale/ms-amp-inf-inverts-scale",
-           "After one infinite gradient the next ones vanish: the scale has become its reciprocal.",
-           "found by halfcheck in Azure/MS-AMP @9746ea8, msamp/common/tensor/meta.py, whose rule "
-           "was run; no report of it was found",
-           .play = inverts, .buggy = {.prints = "0.0078125 exact, 0"},
-           .fixed = {.prints = "128 exact, 0.00977"}, .fault = "delayed-infinite-counts",
-           .lesson =
-               "floor(log2(M / inf)) is -inf, whose sign chose the reciprocal: keep the scale "
-               "where the amax is no number. See halfcheck calc "
-               "'scale(ms-amp, e4m3, [3.5, inf])'."),
+    HC_BUG(
+        "field/delayed-scale/ms-amp-inf-inverts-scale",
+        "After one infinite gradient the next ones vanish: the scale has become its reciprocal.",
+        "found by halfcheck in Azure/MS-AMP @9746ea8, msamp/common/tensor/meta.py, whose rule was "
+        "run; no report of it was found",
+        .play = inverts, .buggy = {.prints = "0.0078125 exact, 0"},
+        .fixed = {.prints = "128 exact, 0.00977"}, .fault = "delayed-infinite-counts",
+        .lesson =
+            "floor(log2(M / inf)) is -inf, whose sign chose the reciprocal: keep the scale where "
+            "the amax is no number. See halfcheck calc 'scale(ms-amp, e4m3, [3.5, inf])'."),
     HC_BUG(
         "field/delayed-scale/delayed-tiny-amax-nan-zeros",
         "Zeros become NaN in fp8 after a step whose numbers were all tiny.",
         "NVIDIA/TransformerEngine PR 786, 'Handle the scaling factor when amax is too tiny that "
-        "leads to an infinite scale', https://github.com/NVIDIA/TransformerEngine/pull/786; "
-        "flax 0.12.8, linen/fp8_ops.py, has no such limit, of which no report was found",
+        "leads to an infinite scale', https://github.com/NVIDIA/TransformerEngine/pull/786; flax "
+        "0.12.8, linen/fp8_ops.py, has no such limit, of which no report was found",
         .play = divides_by_0, .buggy = {.prints = "nan, -"}, .fixed = {.prints = "0, 1e-37"},
         .fault = "quantize-scale-inverted",
         .lesson = "Limit the multiplier to the largest number of fp32: 448 / 1e-37 is infinite, "

@@ -135,7 +135,7 @@ static struct hc_recipe plain(void)
 
 enum { MICROBATCHES = 32 };
 
-static const double lr_gradient_flag = 0.125;
+static const double flag_lr = 0.125;
 
 /* Of microbatch i, a multiple of 2^-10, so that every sum is exact. */
 static double gradient_of(int i)
@@ -156,12 +156,12 @@ static bool one_weight(struct hc_check *check, enum adder how, double *added, do
         *added += add(check, how, &flag, &gradient, &main_grad, MICROBATCHES);
     }
     hc_fixture_gradients(&fixture, hc_tensor_get(&main_grad, 0));
-    hc_fixture_step(&fixture, lr_gradient_flag, 0);
+    hc_fixture_step(&fixture, flag_lr, 0);
     *weight = hc_fixture_get(&fixture, HC_STATE_MASTER, 0, 0);
     return hc_fixture_close(&fixture);
 }
 
-enum { STEPS_GRADIENT_FLAG = 15, MICRO = 4 };
+enum { FLAG_STEPS = 15, MICRO = 4 };
 
 /* How many gradients there are; with `all`, copies them there one behind the other, or back. */
 static int64_t gradients(struct hc_tiny *tiny, const struct hc_tensor *all, bool back)
@@ -189,7 +189,7 @@ static bool network(struct hc_check *check, enum adder how, struct hc_picture *p
     hc_tiny_start(&tiny, &recipe);
     int64_t n = gradients(&tiny, NULL, false);
     struct hc_tensor gradient = hc_check_vector(check, HC_FP32, n);
-    for (int step = 0; step < STEPS_GRADIENT_FLAG && !tiny.failed; step++) {
+    for (int step = 0; step < FLAG_STEPS && !tiny.failed; step++) {
         struct hc_tensor main_grad =
             hc_check_vector(check, how == DEFINITION ? HC_FP64 : HC_FP32, n);
         bool flag = false;
@@ -228,7 +228,7 @@ static void first_alone(struct hc_check *check, struct hc_exhibits *shown)
         mean += gradient_of(i) / MICROBATCHES;
     hc_exhibits_add(shown, "gradients added", HC_FORMAT_COUNT, added[0], added[1], MICROBATCHES, 0);
     hc_exhibits_add(shown, "step of a weight", HC_FP32, weight[0] - 1, weight[1] - 1,
-                    -lr_gradient_flag * mean, 0);
+                    -flag_lr * mean, 0);
     hc_exhibits_add(shown, "loss of a network", HC_FP32, loss[0], loss[1], loss[2], loss[2] / 2);
     hc_claim_true(check, "buggy arm: the loss falls, but slower",
                   loss[0] > 2 * loss[1] && loss[0] < 0.65);
@@ -238,10 +238,10 @@ static const struct hc_case cases[] = {
     HC_BUG("field/step-counter/step-counter-bf16-256",
            "Under a bf16 default dtype Adam's step count stops at 256, and updates are too small "
            "for ever after.",
-           "pytorch/ao PR 4915, 'Fix the Adam step counter saturating under a BF16 default "
-           "dtype', https://github.com/pytorch/ao/pull/4915; deepspeedai/DeepSpeed PR 8496, 'Keep "
-           "ZenFlow Adam step counters in float32' (2048 in fp16), and PR 4588; "
-           "vllm-project/speculators PR 411",
+           "pytorch/ao PR 4915, 'Fix the Adam step counter saturating under a BF16 default dtype', "
+           "https://github.com/pytorch/ao/pull/4915; deepspeedai/DeepSpeed PR 8496, 'Keep ZenFlow "
+           "Adam step counters in float32' (2048 in fp16), and PR 4588; vllm-project/speculators "
+           "PR 411",
            .play = stands, .buggy = {.prints = "256 exact, 1.67, -"},
            .fixed = {.prints = "1000 exact, 1.00, -"}, .fault = "t-stands-at-256",
            .correction = "The thread's 'permanently 2.1 times too large' is the limit: after 1000 "

@@ -15,8 +15,7 @@ static const struct hc_case cases[] = {
        2^-24 / (1 - d) from the target: 1.49994 in the place of 1.5 with d = 0.999. */
     HC_BUG(
         "field/averages/exp-avg-sq-bf16-stall",
-        "Adam's second moment in bf16 never comes down from its first value: steps are too "
-        "small.",
+        "Adam's second moment in bf16 never comes down from its first value: steps are too small.",
         "decoderesearch/SAELens PR 728, a comment (explained variance 0.6161, with fp32 0.7267), "
         "https://github.com/decoderesearch/SAELens/pull/728; whitecircle/halo PR 30; "
         "Nerogar/OneTrainer issue 1005; NVIDIA/Model-Optimizer PR 738 (MMLU 59 %, with fp32 72 %)",
@@ -35,8 +34,8 @@ static const struct hc_case cases[] = {
            .fault = "running-statistics-in-half", .fixed = {.in = "fp32", .prints = "0.8187"},
            .lesson = "Keep the average in fp32: 0.9999 is 1 in half, and 0.999 is 1 in bf16."),
     HC_BUG("field/averages/ema-lerp-vs-mul",
-           "Two ways to write the same average differ in half: one stands still, the "
-           "other runs ahead.",
+           "Two ways to write the same average differ in half: one stands still, the other runs "
+           "ahead.",
            "d8ahazard/sd_dreambooth_extension PR 1415, 'Use float32 for EMA model', "
            "https://github.com/d8ahazard/sd_dreambooth_extension/pull/1415",
            .formula = "lerp = 1; up = 1; down = 2; t = 1.5",
@@ -46,20 +45,19 @@ static const struct hc_case cases[] = {
            .buggy = {.in = "fp16", .prints = "1.0117, 1.488, 2 exact"},
            .fixed = {.in = "fp32", .prints = "1.1968, 1.1968, 1.8032"},
            .fault = "running-statistics-in-half",
-           .lesson =
-               "Keep averages in fp32. In half (each operation rounded) the second form moves "
-               "only upward, since half(0.999) + half(0.001) is more than 1."),
-    HC_BUG(
-        "field/averages/momentum-buffer-half",
-        "A momentum buffer in half is 5 % off for small gradients and 0 for smaller ones.",
-        "tinygrad/tinygrad PR 10387, 'use float32 for sgd momentum', "
-        "https://github.com/tinygrad/tinygrad/pull/10387",
-        .formula = "g = 1e-7; m = 0; h = 2.9e-8; n = 0", .each = "m = 0.9 * m + g; n = 0.9 * n + h",
-        .steps = 200, .show = "m, n", .buggy = {.in = "fp32/fp16", .prints = "9.5e-7, 0"},
-        .fixed = {.in = "fp32", .prints = "1.00e-6, 2.90e-7"}, .fault = "sgd-momentum-in-half",
-        .lesson = "Keep momentum in fp32: half's small numbers lie 6e-8 apart.",
-        .correction = "5 % is fp32 arithmetic on a buffer in half (9.5e-7); with every operation "
-                      "in half it is 11 % (8.9e-7)."),
+           .lesson = "Keep averages in fp32. In half (each operation rounded) the second form "
+                     "moves only upward, since half(0.999) + half(0.001) is more than 1."),
+    HC_BUG("field/averages/momentum-buffer-half",
+           "A momentum buffer in half is 5 % off for small gradients and 0 for smaller ones.",
+           "tinygrad/tinygrad PR 10387, 'use float32 for sgd momentum', "
+           "https://github.com/tinygrad/tinygrad/pull/10387",
+           .formula = "g = 1e-7; m = 0; h = 2.9e-8; n = 0",
+           .each = "m = 0.9 * m + g; n = 0.9 * n + h", .steps = 200, .show = "m, n",
+           .buggy = {.in = "fp32/fp16", .prints = "9.5e-7, 0"},
+           .fixed = {.in = "fp32", .prints = "1.00e-6, 2.90e-7"}, .fault = "sgd-momentum-in-half",
+           .lesson = "Keep momentum in fp32: half's small numbers lie 6e-8 apart.",
+           .correction = "5 % is fp32 arithmetic on a buffer in half (9.5e-7); with every "
+                         "operation in half it is 11 % (8.9e-7)."),
 
     /* A loss scale that is halved to zero.
 
@@ -96,24 +94,25 @@ static const struct hc_case cases[] = {
        The rule of thumb: weights that are added to are fp32 (masters), or are rounded
        stochastically, or have a compensation; master/, stochastic/ and field/lost-masters show
        those. */
-    HC_BUG("field/lost-updates/update-below-half-ulp-bf16",
-           "bf16 weights do not move at all: after 100 steps 0 of 768 have changed.",
-           "workofart/ml-by-hand PR 85, 'Create FP32 master copy of weights for mixed-precision "
-           "training', https://github.com/workofart/ml-by-hand/pull/85; pytorch/ao PR 1124; "
-           "huggingface/blog PR 3386; tianweiy/CausVid issue 19; hp-l33/AiM issue 10",
-           .formula = "master = 1", .each = "master = master - 6e-4; w = bf16(master)",
-           .steps = 100, .show = "w", .buggy = {.in = "bf16", .prints = "1 exact"},
-           .fixed = {.in = "fp32", .prints = "0.94"}, .curve = "w", .fault = "masters-in-bf16",
-           .lesson = "Keep fp32 masters and cast copies of them: near 1 bf16 loses updates up to "
-                     "2^-9.",
-           .also = {{"lora-merge-bf16",
-                     "huggingface/peft issue 1388, 'merge_and_unload() raises the loss of accuracy "
-                     "when inference', https://github.com/huggingface/peft/issues/1388: a delta of "
-                     "1e-3 added once; meta-pytorch/torchtune issue 1101; unslothai/unsloth issue "
-                     "3091"},
-                    {"warmup-vanishing-bf16",
-                     "kyegomez/SingLoRA issue 6, '[BUG] ramp up steps cause vanishing updates in "
-                     "bf16', https://github.com/kyegomez/SingLoRA/issues/6: a delta under t / T"}}),
+    HC_BUG(
+        "field/lost-updates/update-below-half-ulp-bf16",
+        "bf16 weights do not move at all: after 100 steps 0 of 768 have changed.",
+        "workofart/ml-by-hand PR 85, 'Create FP32 master copy of weights for mixed-precision "
+        "training', https://github.com/workofart/ml-by-hand/pull/85; pytorch/ao PR 1124; "
+        "huggingface/blog PR 3386; tianweiy/CausVid issue 19; hp-l33/AiM issue 10",
+        .formula = "master = 1", .each = "master = master - 6e-4; w = bf16(master)", .steps = 100,
+        .show = "w", .buggy = {.in = "bf16", .prints = "1 exact"},
+        .fixed = {.in = "fp32", .prints = "0.94"}, .curve = "w", .fault = "masters-in-bf16",
+        .lesson =
+            "Keep fp32 masters and cast copies of them: near 1 bf16 loses updates up to 2^-9.",
+        .also =
+            {{"lora-merge-bf16",
+              "huggingface/peft issue 1388, 'merge_and_unload() raises the loss of accuracy when "
+              "inference', https://github.com/huggingface/peft/issues/1388: a delta of 1e-3 added "
+              "once; meta-pytorch/torchtune issue 1101; unslothai/unsloth issue 3091"},
+             {"warmup-vanishing-bf16",
+              "kyegomez/SingLoRA issue 6, '[BUG] ramp up steps cause vanishing updates in bf16', "
+              "https://github.com/kyegomez/SingLoRA/issues/6: a delta under t / T"}}),
 
     /* A norm that is not the norm, but an epsilon.
 

@@ -66,9 +66,8 @@ static const struct hc_case cases[] = {
            .show = "trainer, sampler, ratio",
            .buggy = {.in = "bf16", .prints = "14 exact, 14.0625 exact, 0.939"},
            .fixed = {.in = "fp16", .prints = "14.086, 14.078, 1.008"},
-           .lesson =
-               "Use half where sampler and trainer must agree: two orders of one sum differ by "
-               "ulps, and half's are 8 times smaller than bf16's."),
+           .lesson = "Use half where sampler and trainer must agree: two orders of one sum differ "
+                     "by ulps, and half's are 8 times smaller than bf16's."),
 
     /* Masks that add a large negative number.
 
@@ -98,18 +97,18 @@ static const struct hc_case cases[] = {
            .buggy = {.in = "fp16", .with = "large := 1e10", .prints = "nan, -inf"},
            .fixed = {.in = "fp16", .with = "large := 1e4", .prints = "2 exact, -10000 exact"},
            .lesson = "Select with where(mask, w, -large): an infinite constant times 0 is NaN."),
-    HC_BUG("field/masks/mask-min-plus-negative",
-           "A padded row gives NaN after softmax, though the mask is finfo.min and finite.",
-           "huggingface/transformers PR 17306, 'Fix -1e4 as attn mask', "
-           "https://github.com/huggingface/transformers/pull/17306, and PR 17437; "
-           "NVIDIA-NeMo/Automodel PR 2658 (min + min is -inf in bf16, too)",
-           .formula = "masked = [-15.9, -16] - 65504; row = [-16, -17, -20] - 65504\n"
-                      "e = exp(row - max(row)); p = e / sum(e)",
-           .show = "masked, p",
-           .buggy = {.in = "fp16", .prints = "-65504 exact, -inf, nan, nan, nan"},
-           .fixed = {.in = "fp32", .prints = "-65519.9, -65520, 0.721, 0.265, 0.013"},
-           .lesson = "Do not add to finfo.min: set the masked scores to it, or take the softmax in "
-                     "fp32."),
+    HC_BUG(
+        "field/masks/mask-min-plus-negative",
+        "A padded row gives NaN after softmax, though the mask is finfo.min and finite.",
+        "huggingface/transformers PR 17306, 'Fix -1e4 as attn mask', "
+        "https://github.com/huggingface/transformers/pull/17306, and PR 17437; "
+        "NVIDIA-NeMo/Automodel PR 2658 (min + min is -inf in bf16, too)",
+        .formula = "masked = [-15.9, -16] - 65504; row = [-16, -17, -20] - 65504\n"
+                   "e = exp(row - max(row)); p = e / sum(e)",
+        .show = "masked, p", .buggy = {.in = "fp16", .prints = "-65504 exact, -inf, nan, nan, nan"},
+        .fixed = {.in = "fp32", .prints = "-65519.9, -65520, 0.721, 0.265, 0.013"},
+        .lesson =
+            "Do not add to finfo.min: set the masked scores to it, or take the softmax in fp32."),
     HC_BUG("field/masks/mask-minus-1e4-leaks",
            "With a mask of -1e4 attention goes to the masked position alone.",
            "flashinfer-ai/flashinfer PR 4401, 'fix(attention): handle extreme negative logits in "
@@ -122,22 +121,23 @@ static const struct hc_case cases[] = {
            .fault = "loss-mask-leaks",
            .lesson = "Mask with -inf, and guard rows of which nothing is left: no finite number is "
                      "below all scores."),
-    HC_BUG("field/masks/softmax-all-masked-row",
-           "A row of attention of which all positions are masked is NaN.",
-           "pytorch/pytorch PR 131060, 'Add a private _safe_softmax', "
-           "https://github.com/pytorch/pytorch/pull/131060; pytorch issues 26098 and 41508; "
-           "tracel-ai/burn PR 4697; iree-org/iree issue 24175",
-           .show = "p",
-           .buggy = {.in = "fp32",
-                     .formula = "row = list(3, -inf); e = exp(row - max(row)); p = e / sum(e)",
-                     .prints = "nan, nan, nan"},
-           .fixed = {.in = "fp32",
-                     .formula = "row = list(3, -inf)\n"
-                                "e = select(row == -inf, 0, exp(row - max(row)))\n"
-                                "p = e / max(sum(e), 1e-30)",
-                     .prints = "0, 0, 0"},
-           .lesson = "Say what such a row gives: safe_softmax makes it zeros; wider formats do not "
-                     "help."),
+    HC_BUG(
+        "field/masks/softmax-all-masked-row",
+        "A row of attention of which all positions are masked is NaN.",
+        "pytorch/pytorch PR 131060, 'Add a private _safe_softmax', "
+        "https://github.com/pytorch/pytorch/pull/131060; pytorch issues 26098 and 41508; "
+        "tracel-ai/burn PR 4697; iree-org/iree issue 24175",
+        .show = "p",
+        .buggy = {.in = "fp32",
+                  .formula = "row = list(3, -inf); e = exp(row - max(row)); p = e / sum(e)",
+                  .prints = "nan, nan, nan"},
+        .fixed = {.in = "fp32",
+                  .formula = "row = list(3, -inf)\n"
+                             "e = select(row == -inf, 0, exp(row - max(row)))\n"
+                             "p = e / max(sum(e), 1e-30)",
+                  .prints = "0, 0, 0"},
+        .lesson =
+            "Say what such a row gives: safe_softmax makes it zeros; wider formats do not help."),
 };
 
 HC_CASES(field_sums_attention, cases);

@@ -30,8 +30,8 @@ static const struct hc_case cases[] = {
            .show = "row, mean", .buggy = {.in = "fp16 acc=fp16", .prints = "8112 exact, inf"},
            .fixed = {.in = "fp16 acc=fp32", .prints = "8111, 126.734"},
            .correction = "The thread gives 65536 as the largest number of half: it is 65504.",
-           .lesson = "Normalise images in fp32, or by constants: statistics need more than their "
-                     "data."),
+           .lesson =
+               "Normalise images in fp32, or by constants: statistics need more than their data."),
     HC_BUG("field/sum-overflow/reduce-dim-no-fp32",
            "x.sum() is 0 and x.sum(0) is inf for the same eight halves.",
            "pytorch/pytorch issue 2391, 'reductions across dimension for half tensors don't "
@@ -50,23 +50,23 @@ static const struct hc_case cases[] = {
            .fixed = {.in = "fp32 size=fp32", .prints = "65536 exact, 0.5 exact"},
            .fault = "loss-rows-in-half",
            .lesson = "Keep counts as integers, or in fp32: half counts to 2048 and ends at 65504."),
-    HC_BUG("field/sum-overflow/label-smoothing-vocab-sum",
-           "The loss is inf or NaN with label smoothing and evaluation in half.",
-           "huggingface/transformers issue 10674, '[trainer] loss = NaN with label_smoothing and "
-           "full-fp16 eval', https://github.com/huggingface/transformers/issues/10674, and PR "
-           "10815",
-           .formula = "b = tree(1117, acc(-17.2)); s = tree(45, b)    # 50265 words\n"
-                      "smoothed = -s / 50265",
-           .show = "s, smoothed", .buggy = {.in = "fp16 acc=fp16", .prints = "-inf, inf"},
-           .fixed = {.in = "fp16 acc=fp32", .prints = "-8.6e5, 17.2"},
-           .lesson = "Give the sum over a vocabulary its own format: log_probs.sum(-1, "
-                     "dtype=torch.float32) costs nothing.",
-           .fault = "loss-in-half"),
+    HC_BUG(
+        "field/sum-overflow/label-smoothing-vocab-sum",
+        "The loss is inf or NaN with label smoothing and evaluation in half.",
+        "huggingface/transformers issue 10674, '[trainer] loss = NaN with label_smoothing and "
+        "full-fp16 eval', https://github.com/huggingface/transformers/issues/10674, and PR 10815",
+        .formula = "b = tree(1117, acc(-17.2)); s = tree(45, b)    # 50265 words\n"
+                   "smoothed = -s / 50265",
+        .show = "s, smoothed", .buggy = {.in = "fp16 acc=fp16", .prints = "-inf, inf"},
+        .fixed = {.in = "fp16 acc=fp32", .prints = "-8.6e5, 17.2"},
+        .lesson = "Give the sum over a vocabulary its own format: log_probs.sum(-1, "
+                  "dtype=torch.float32) costs nothing.",
+        .fault = "loss-in-half"),
     HC_BUG(
         "field/sum-overflow/mask2former-bce-sum",
         "Mask2Former's matcher fails in the first steps: its cost matrix is inf.",
-        "huggingface/transformers issue 25938, 'Mask2Former HungarianMatcherMaks2Former "
-        "overflow on bad initial state when using 16-bit autocast', "
+        "huggingface/transformers issue 25938, 'Mask2Former HungarianMatcherMaks2Former overflow "
+        "on bad initial state when using 16-bit autocast', "
         "https://github.com/huggingface/transformers/issues/25938, and PR 26086",
         .formula = "ce = fp16(log1p(exp(2)) / before)    # at a logit of -2\n"
                    "b = tree(227, fp32(ce)); product = fp16(tree(535, b))    # 121445 points\n"
@@ -95,17 +95,16 @@ static const struct hc_case cases[] = {
 
        The rule of thumb: whatever has a power above 1 is computed in fp32; or divide first, by
        the largest number or by the norm. */
-    HC_BUG(
-        "field/squares/grad-norm-overflow",
-        "The norm of all gradients is inf with 5000 on each device, and each step is skipped.",
-        "facebookresearch/fairscale PR 263, 'Resolve issue where grad norms because inf with OSS "
-        "/ fp16', https://github.com/facebookresearch/fairscale/pull/263; NVIDIA-NeMo/Automodel "
-        "PR 825; facebookresearch/fairseq issues 2384 and 4555",
-        .formula = "norm = 5000; total = sqrt(sum(8, norm * norm))", .show = "total",
-        .buggy = {.in = "fp16", .prints = "inf"}, .fixed = {.in = "fp32", .prints = "14142"},
-        .lesson = "Cast norms to fp32 before they are squared, also those that only arrive from "
-                  "other devices.",
-        .fault = "norm-squares-in-half"),
+    HC_BUG("field/squares/grad-norm-overflow",
+           "The norm of all gradients is inf with 5000 on each device, and each step is skipped.",
+           "facebookresearch/fairscale PR 263, 'Resolve issue where grad norms because inf with "
+           "OSS / fp16', https://github.com/facebookresearch/fairscale/pull/263; "
+           "NVIDIA-NeMo/Automodel PR 825; facebookresearch/fairseq issues 2384 and 4555",
+           .formula = "norm = 5000; total = sqrt(sum(8, norm * norm))", .show = "total",
+           .buggy = {.in = "fp16", .prints = "inf"}, .fixed = {.in = "fp32", .prints = "14142"},
+           .lesson = "Cast norms to fp32 before they are squared, also those that only arrive from "
+                     "other devices.",
+           .fault = "norm-squares-in-half"),
     HC_BUG("field/squares/cosine-sim-zero",
            "cosine_similarity(a, a) is 0 in half, for a = torch.randn(512).",
            "pytorch/pytorch issue 69512, 'Inconsistent behavior of cosine_similarity between fp16 "
@@ -114,35 +113,33 @@ static const struct hc_case cases[] = {
                       "similarity = sum(a * a) / sqrt(w * w)",
            .show = "w, w * w, similarity", .buggy = {.in = "fp16", .prints = "512 exact, inf, 0"},
            .fixed = {.in = "fp32", .prints = "512 exact, 262144 exact, 1 exact"},
-           .lesson = "Divide by one norm and then by the other; their product needs twice the "
-                     "range."),
+           .lesson =
+               "Divide by one norm and then by the other; their product needs twice the range."),
+    HC_BUG("field/squares/box-area-overflow",
+           "The IoU of a box of 257 x 257 pixels with itself is NaN in half: NMS keeps all boxes.",
+           "pytorch/vision PR 3383, 'Fix NMS and IoU overflows for fp16', "
+           "https://github.com/pytorch/vision/pull/3383; issue 3371 (37 boxes where fp32 keeps "
+           "one); PRs 3385 and 9175; open-mmlab/mmdetection PR 4889",
+           .formula = "area = 257 * acc(257); union = area + area - area; iou = area / union",
+           .show = "area, iou", .buggy = {.in = "fp16 acc=fp16", .prints = "inf, nan"},
+           .fixed = {.in = "fp16 acc=fp32", .prints = "66049 exact, 1 exact"},
+           .lesson = "Compute areas in fp32: half ends at some 255 x 256 pixels."),
     HC_BUG(
-        "field/squares/box-area-overflow",
-        "The IoU of a box of 257 x 257 pixels with itself is NaN in half: NMS keeps all boxes.",
-        "pytorch/vision PR 3383, 'Fix NMS and IoU overflows for fp16', "
-        "https://github.com/pytorch/vision/pull/3383; issue 3371 (37 boxes where fp32 keeps one); "
-        "PRs 3385 and 9175; open-mmlab/mmdetection "
-        "PR 4889",
-        .formula = "area = 257 * acc(257); union = area + area - area; iou = area / union",
-        .show = "area, iou", .buggy = {.in = "fp16 acc=fp16", .prints = "inf, nan"},
-        .fixed = {.in = "fp16 acc=fp32", .prints = "66049 exact, 1 exact"},
-        .lesson = "Compute areas in fp32: half ends at some 255 x 256 pixels."),
-    HC_BUG("field/squares/gelu-cube-overflow",
-           "GELU by tanh has finite outputs and NaN gradients in half, for x = 256.",
-           "facebookresearch/fairseq issue 2235, 'gelu_accurate: nan gradient with fp16. add an "
-           "inner cast to float32?', https://github.com/facebookresearch/fairseq/issues/2235",
-           .formula = "x = [40.34375, 147.75, 147.875, 256]; a = 0.7978845608; cube = x * x * x\n"
-                      "t = tanh(a * (x + 0.044715 * cube)); y = 0.5 * x * (1 + t)\n"
-                      "d = 0.5 * x * (1 - t * t) * a\n"
-                      "grad = 0.5 * (1 + t) + d + d * 0.044715 * (3 * (x * x))",
-           .show = "cube[0], y[3], grad",
-           .buggy = {.in = "fp16", .prints = "inf, 256 exact, 1 exact, 1 exact, nan, nan"},
-           .fixed = {.in = "fp32", .prints = "65664, 256, 1, 1, 1, 1"},
-           .correction =
-               "The report blames the cube, which overflows from 40.34375 on; the gradient "
-               "is NaN only where 3 x^2 overflows, too, from 147.875 on.",
-           .lesson = "Cast to fp32 inside of the function, and test gradients at both ends of the "
-                     "range."),
+        "field/squares/gelu-cube-overflow",
+        "GELU by tanh has finite outputs and NaN gradients in half, for x = 256.",
+        "facebookresearch/fairseq issue 2235, 'gelu_accurate: nan gradient with fp16. add an inner "
+        "cast to float32?', https://github.com/facebookresearch/fairseq/issues/2235",
+        .formula = "x = [40.34375, 147.75, 147.875, 256]; a = 0.7978845608; cube = x * x * x\n"
+                   "t = tanh(a * (x + 0.044715 * cube)); y = 0.5 * x * (1 + t)\n"
+                   "d = 0.5 * x * (1 - t * t) * a\n"
+                   "grad = 0.5 * (1 + t) + d + d * 0.044715 * (3 * (x * x))",
+        .show = "cube[0], y[3], grad",
+        .buggy = {.in = "fp16", .prints = "inf, 256 exact, 1 exact, 1 exact, nan, nan"},
+        .fixed = {.in = "fp32", .prints = "65664, 256, 1, 1, 1, 1"},
+        .correction = "The report blames the cube, which overflows from 40.34375 on; the gradient "
+                      "is NaN only where 3 x^2 overflows, too, from 147.875 on.",
+        .lesson =
+            "Cast to fp32 inside of the function, and test gradients at both ends of the range."),
 
     /* A norm layer that leaves half.
 
@@ -154,19 +151,18 @@ static const struct hc_case cases[] = {
 
        The rule of thumb: cast to fp32 before the square, not after it. In half a root of a mean
        of squares is safe up to 255 for one number, and up to 255 / sqrt(n) for n of one size. */
-    HC_BUG(
-        "field/norm-overflow/groupnorm-square-in-half",
-        "Group norm in fp16 has an infinite variance, although its sums are in fp32.",
-        "neuroneural/brainchop-cli PR 56, 'fix(meshnet): compute fp16 GroupNorm variance in f32 "
-        "to prevent overflow', https://github.com/neuroneural/brainchop-cli/pull/56 "
-        "(activations up to 375 and 940); ml-explore/mlx issue 4228, 'InstanceNorm FP16 variance "
-        "overflow collapses finite feature maps'",
-        .formula = "x = [940, 375, 256, 255.875]; s = fp32(sq(x) * sq(x)); v = sum(s) / 4",
-        .show = "s, v, x[0] / sqrt(v)",
-        .buggy = {.in = "fp32 sq=fp16", .prints = "inf, inf, inf, 65472, inf, 0"},
-        .fixed = {.in = "fp32 sq=fp32", .prints = "883600, 140625, 65536, 65472, -, 1.749"},
-        .fault = "norm-variance-in-half",
-        .lesson = "Cast to fp32 before the square: an fp32 accumulator comes too late."),
+    HC_BUG("field/norm-overflow/groupnorm-square-in-half",
+           "Group norm in fp16 has an infinite variance, although its sums are in fp32.",
+           "neuroneural/brainchop-cli PR 56, 'fix(meshnet): compute fp16 GroupNorm variance in f32 "
+           "to prevent overflow', https://github.com/neuroneural/brainchop-cli/pull/56 "
+           "(activations up to 375 and 940); ml-explore/mlx issue 4228, 'InstanceNorm FP16 "
+           "variance overflow collapses finite feature maps'",
+           .formula = "x = [940, 375, 256, 255.875]; s = fp32(sq(x) * sq(x)); v = sum(s) / 4",
+           .show = "s, v, x[0] / sqrt(v)",
+           .buggy = {.in = "fp32 sq=fp16", .prints = "inf, inf, inf, 65472, inf, 0"},
+           .fixed = {.in = "fp32 sq=fp32", .prints = "883600, 140625, 65536, 65472, -, 1.749"},
+           .fault = "norm-variance-in-half",
+           .lesson = "Cast to fp32 before the square: an fp32 accumulator comes too late."),
     HC_BUG(
         "field/norm-overflow/rmsnorm-sum-overflow",
         "RMS norm in half gives zeros or NaN, although each square is finite.",
@@ -199,19 +195,18 @@ static const struct hc_case cases[] = {
 
        The rule of thumb: look for the first inf, not for the first NaN. Such a layer needs bf16
        or fp32 for its output, or smaller weights. */
-    HC_BUG(
-        "field/activations/t5-ffn-overflow",
-        "T5 in fp16 gives a NaN loss after 34 iterations: one activation is 66246.39.",
-        "huggingface/transformers issue 5651, 'T5 fp16 overflow in forward (T5DenseReluDense)', "
-        "https://github.com/huggingface/transformers/issues/5651; issues 4287, 4586, 9295, 11461 "
-        "and 14189; PRs 10956 and 19229",
-        .formula = "h = [wo(66246.3906), wo(100)]; x = fp32(h)\n"
-                   "norm = sqrt((x[0] * x[0] + x[1] * x[1]) / 2); y = x / norm",
-        .show = "h, y", .buggy = {.in = "fp32 wo=fp16", .prints = "inf, 100 exact, nan, 0"},
-        .fixed = {.in = "fp32 wo=fp32", .prints = "66246.39, 100 exact, 1.41421, 0.00213"},
-        .lesson = "Keep wo's output in fp32 or bf16: T5 was trained in bf16 and reaches beyond "
-                  "65504.",
-        .fault = "gemm-result-in-half"),
+    HC_BUG("field/activations/t5-ffn-overflow",
+           "T5 in fp16 gives a NaN loss after 34 iterations: one activation is 66246.39.",
+           "huggingface/transformers issue 5651, 'T5 fp16 overflow in forward (T5DenseReluDense)', "
+           "https://github.com/huggingface/transformers/issues/5651; issues 4287, 4586, 9295, "
+           "11461 and 14189; PRs 10956 and 19229",
+           .formula = "h = [wo(66246.3906), wo(100)]; x = fp32(h)\n"
+                      "norm = sqrt((x[0] * x[0] + x[1] * x[1]) / 2); y = x / norm",
+           .show = "h, y", .buggy = {.in = "fp32 wo=fp16", .prints = "inf, 100 exact, nan, 0"},
+           .fixed = {.in = "fp32 wo=fp32", .prints = "66246.39, 100 exact, 1.41421, 0.00213"},
+           .lesson =
+               "Keep wo's output in fp32 or bf16: T5 was trained in bf16 and reaches beyond 65504.",
+           .fault = "gemm-result-in-half"),
     HC_BUG("field/activations/clamp-only-inf",
            "Clamping T5's infinite activations ends the NaNs, and leaves them 2.6 % too small.",
            "huggingface/transformers PR 9487, '[T5] enable T5 fp16', "
@@ -224,16 +219,17 @@ static const struct hc_case cases[] = {
            .correction = "The code says max - 1000 = 64504, which is no half: it clamps to 64512.",
            .lesson = "Clamping hides an overflow; keep the residual stream in fp32 or bf16.",
            .fault = "dot-saturates"),
-    HC_BUG("field/activations/linear-overflow-then-ce",
-           "NaN in SoftmaxCrossEntropy in float16, and a larger eps for Adam does not cure it.",
-           "chainer/chainer PR 6738, 'Use larger eps in mnist example', "
-           "https://github.com/chainer/chainer/pull/6738: 'I found that Linear leads to infinity'",
-           .formula = "z = [out(sum(784, 100)), out(sum(784, 90))]; m = max(z)\n"
-                      "loss = log(sum(exp(z - m))) + m - z[1]",
-           .show = "z, loss", .buggy = {.in = "fp32 out=fp16", .prints = "inf, inf, nan"},
-           .fixed = {.in = "fp32 out=fp32", .prints = "78400 exact, 70560 exact, 7840"},
-           .lesson = "Look for the first operation that gives inf; the one that reports NaN comes "
-                     "later."),
+    HC_BUG(
+        "field/activations/linear-overflow-then-ce",
+        "NaN in SoftmaxCrossEntropy in float16, and a larger eps for Adam does not cure it.",
+        "chainer/chainer PR 6738, 'Use larger eps in mnist example', "
+        "https://github.com/chainer/chainer/pull/6738: 'I found that Linear leads to infinity'",
+        .formula = "z = [out(sum(784, 100)), out(sum(784, 90))]; m = max(z)\n"
+                   "loss = log(sum(exp(z - m))) + m - z[1]",
+        .show = "z, loss", .buggy = {.in = "fp32 out=fp16", .prints = "inf, inf, nan"},
+        .fixed = {.in = "fp32 out=fp32", .prints = "78400 exact, 70560 exact, 7840"},
+        .lesson =
+            "Look for the first operation that gives inf; the one that reports NaN comes later."),
 
     /* Exponentials and their logarithms.
 
@@ -269,9 +265,8 @@ static const struct hc_case cases[] = {
                                 "loss = log(s) - x",
                      .prints = "0, 15.00, 17.30, 17.41"},
            .fault = "loss-log-of-softmax",
-           .lesson =
-               "Take log_softmax: the same half gives the loss to 11 bits where no exponential "
-               "is rounded to 0."),
+           .lesson = "Take log_softmax: the same half gives the loss to 11 bits where no "
+                     "exponential is rounded to 0."),
 };
 
 HC_CASES(field_sums_overflow, cases);

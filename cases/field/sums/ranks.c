@@ -49,23 +49,24 @@ static const struct hc_case cases[] = {
                      .prints = "100 exact, 107.125 exact"},
            .fault = "sum-blocks-in-fp16",
            .lesson = "Divide by the root of the number of ranks before the sum, and again after.",
-           .correction = "An average of 100 is what a half sum in pairs gives; one in order gives "
-                         "107.125."),
-    HC_BUG("field/rank-average/allreduce-prediv-underflow",
-           "With many GPUs small gradients vanish, because each is divided before the sum.",
-           "facebookresearch/fairscale PR 565, '[FSDP] Add gradient predivide factor to avoid "
-           "overflow/underflow with large world size', "
-           "https://github.com/facebookresearch/fairscale/pull/565; horovod/horovod PR 1949",
-           .formula = "part = 1e-5 / before; in_pairs = tree(1024, part) / after\n"
-                      "in_order = sum(1024, part) / after",
-           .show = "part, in_pairs, in_order",
-           .buggy = {.in = "fp16", .with = "before := 1024; after := 1", .prints = "0, 0, 0"},
-           .fixed = {.in = "fp16",
-                     .with = "before := 32; after := 32",
-                     .prints = "2.98e-7, 9.54e-6, 8.40e-6"},
-           .lesson = "Divide by the root of the number of ranks before the sum, and again after.",
-           .correction = "1e-5 does not arrive whole: a half sum in pairs gives 9.54e-6, one in "
-                         "order 8.40e-6."),
+           .correction =
+               "An average of 100 is what a half sum in pairs gives; one in order gives 107.125."),
+    HC_BUG(
+        "field/rank-average/allreduce-prediv-underflow",
+        "With many GPUs small gradients vanish, because each is divided before the sum.",
+        "facebookresearch/fairscale PR 565, '[FSDP] Add gradient predivide factor to avoid "
+        "overflow/underflow with large world size', "
+        "https://github.com/facebookresearch/fairscale/pull/565; horovod/horovod PR 1949",
+        .formula = "part = 1e-5 / before; in_pairs = tree(1024, part) / after\n"
+                   "in_order = sum(1024, part) / after",
+        .show = "part, in_pairs, in_order",
+        .buggy = {.in = "fp16", .with = "before := 1024; after := 1", .prints = "0, 0, 0"},
+        .fixed = {.in = "fp16",
+                  .with = "before := 32; after := 32",
+                  .prints = "2.98e-7, 9.54e-6, 8.40e-6"},
+        .lesson = "Divide by the root of the number of ranks before the sum, and again after.",
+        .correction =
+            "1e-5 does not arrive whole: a half sum in pairs gives 9.54e-6, one in order 8.40e-6."),
 };
 
 HC_CASES(field_sums_ranks, cases);

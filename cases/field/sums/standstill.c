@@ -15,14 +15,14 @@ static const struct hc_case cases[] = {
     HC_BUG(
         "field/stagnation/sum-ones-2048",
         "The sum of 4096 ones in half is 2048, and their mean 0.5.",
-        "huggingface/candle PR 3718, 'Accumulate f16/bf16 sum reductions in f32 (fix saturation "
-        "on long axes)', https://github.com/huggingface/candle/pull/3718; numpy/numpy issue "
-        "22208; candle PRs 3717 and 3765; ml-explore/mlx PR 3909; cactus-compute/cactus PR 344",
+        "huggingface/candle PR 3718, 'Accumulate f16/bf16 sum reductions in f32 (fix saturation on "
+        "long axes)', https://github.com/huggingface/candle/pull/3718; numpy/numpy issue 22208; "
+        "candle PRs 3717 and 3765; ml-explore/mlx PR 3909; cactus-compute/cactus PR 344",
         .formula = "s = sum(4096, acc(1)); mean = s / 4096", .show = "s, mean",
         .buggy = {.in = "fp16 acc=fp16", .prints = "2048 exact, 0.5 exact"},
         .fixed = {.in = "fp16 acc=fp32", .prints = "4096 exact, 1 exact"},
-        .lesson = "Accumulate in fp32 and round once: a half sum stops where the term is half "
-                  "an ulp of it.",
+        .lesson = "Accumulate in fp32 and round once: a half sum stops where the term is half an "
+                  "ulp of it.",
         .fault = "sum-in-fp16",
         .also = {{"bicubic-backward-2048",
                   "pytorch/pytorch issue 104157, '`interpolate` bicubic mode returns unexpected "
@@ -35,21 +35,22 @@ static const struct hc_case cases[] = {
         "https://github.com/iree-org/iree/issues/12606",
         .show = "s", .buggy = {.in = "fp16", .formula = "s = sum(2000, 3)", .prints = "7316 exact"},
         .fixed = {.in = "fp16", .formula = "s = tree(2000, 3)", .prints = "6000 exact"},
-        .lesson = "Add pairwise where a sum must stay in half: partial sums stay small, and so "
-                  "do their ulps.",
+        .lesson = "Add pairwise where a sum must stay in half: partial sums stay small, and so do "
+                  "their ulps.",
         .fault = "sum-in-fp16"),
-    HC_BUG("field/stagnation/avgpool-window-half",
-           "Average pooling over 255 x 63 numbers between 0 and 1 gives 0.127441, not 0.5.",
-           "ROCm/MIOpen issue 2109, '[pooling] FP16 precision issue (averaging mode)', "
-           "https://github.com/ROCm/MIOpen/issues/2109 (over 255 x 255 numbers it is 0.0314941); "
-           "MIOpen issue 2160; huggingface/candle PR 3717",
-           .formula = "s = sum(16065, acc(0.618034 * i - floor(0.618034 * i)))\n"
-                      "mean = fp16(s / 16065)",
-           .show = "s, mean", .buggy = {.in = "fp16 acc=fp16", .prints = "2048 exact, 0.127441"},
-           .fixed = {.in = "fp16 acc=fp32", .prints = "8030.6, 0.500"},
-           .lesson = "Sum a pooling window in fp32: in half the mean of n such numbers is at most "
-                     "2048 / n.",
-           .fault = "pool-in-bf16"),
+    HC_BUG(
+        "field/stagnation/avgpool-window-half",
+        "Average pooling over 255 x 63 numbers between 0 and 1 gives 0.127441, not 0.5.",
+        "ROCm/MIOpen issue 2109, '[pooling] FP16 precision issue (averaging mode)', "
+        "https://github.com/ROCm/MIOpen/issues/2109 (over 255 x 255 numbers it is 0.0314941); "
+        "MIOpen issue 2160; huggingface/candle PR 3717",
+        .formula = "s = sum(16065, acc(0.618034 * i - floor(0.618034 * i)))\n"
+                   "mean = fp16(s / 16065)",
+        .show = "s, mean", .buggy = {.in = "fp16 acc=fp16", .prints = "2048 exact, 0.127441"},
+        .fixed = {.in = "fp16 acc=fp32", .prints = "8030.6, 0.500"},
+        .lesson =
+            "Sum a pooling window in fp32: in half the mean of n such numbers is at most 2048 / n.",
+        .fault = "pool-in-bf16"),
     HC_BUG("field/stagnation/embedding-grad-half",
            "A frequent word's embedding gets a gradient of 32 where it should be 125.",
            "apache/mxnet issue 17703, 'Need to use safe accumulation for calculating the gradient "
@@ -69,16 +70,16 @@ static const struct hc_case cases[] = {
         .formula = "grad = 0", .each = "grad += 1e-3", .steps = 4096, .show = "grad",
         .buggy = {.in = "bf16", .prints = "0.5 exact"}, .fixed = {.in = "fp32", .prints = "4.096"},
         .curve = "grad", .lesson = "Accumulate micro-batches into an fp32 main_grad."),
-    HC_BUG("field/stagnation/cumsum-half",
-           "The cumulative sum of numbers between 0 and 1 rises to 2048 and stays there.",
-           "pytorch/pytorch issue 180150, 'float16 cumsum GPU 11-15x less accurate', "
-           "https://github.com/pytorch/pytorch/issues/180150; numpy/numpy issue 24443, 'BUG: "
-           "Cumsum for "
-           "float16 gives the wrong result', https://github.com/numpy/numpy/issues/24443",
-           .formula = "c = 0", .each = "x := step * 0.618034 - floor(step * 0.618034); c += x",
-           .steps = 8192, .show = "c", .buggy = {.in = "fp16", .prints = "2048 exact"},
-           .fixed = {.in = "fp32", .prints = "4096"}, .curve = "c",
-           .lesson = "Keep a running sum in fp32, and round what is written, not what is carried."),
+    HC_BUG(
+        "field/stagnation/cumsum-half",
+        "The cumulative sum of numbers between 0 and 1 rises to 2048 and stays there.",
+        "pytorch/pytorch issue 180150, 'float16 cumsum GPU 11-15x less accurate', "
+        "https://github.com/pytorch/pytorch/issues/180150; numpy/numpy issue 24443, 'BUG: Cumsum "
+        "for float16 gives the wrong result', https://github.com/numpy/numpy/issues/24443",
+        .formula = "c = 0", .each = "x := step * 0.618034 - floor(step * 0.618034); c += x",
+        .steps = 8192, .show = "c", .buggy = {.in = "fp16", .prints = "2048 exact"},
+        .fixed = {.in = "fp32", .prints = "4096"}, .curve = "c",
+        .lesson = "Keep a running sum in fp32, and round what is written, not what is carried."),
     HC_BUG("field/stagnation/conv-wgrad-bf16-batches",
            "bf16 convolutions fail 236 tests of weight gradients, and only with batches above 1.",
            "ROCm/rocm-libraries PR 5859, 'bf16 WrW convolution: inter-batch accumulation in bf16 "
@@ -130,8 +131,8 @@ static const struct hc_case cases[] = {
            .fault = "norm-in-bf16",
            .lesson = "Cast each rank's norm to fp32 before it is squared and summed.",
            .correction = "The report names overflow and underflow as the cause of its NaN. bf16 "
-                         "has fp32's range, where squares end at 1.8e19 for both: what the cast "
-                         "to fp32 repairs is the rounding."),
+                         "has fp32's range, where squares end at 1.8e19 for both: what the cast to "
+                         "fp32 repairs is the rounding."),
 
     /* A variance in one pass.
 

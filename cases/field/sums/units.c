@@ -24,9 +24,8 @@ static const struct hc_case cases[] = {
            .fixed = {.in = "fp32",
                      .formula = "away = 1024.5 * 1; even = 1024.5 * 1",
                      .prints = "1024.5 exact, 1024.5 exact"},
-           .lesson =
-               "Set torch.backends.cuda.matmul.allow_tf32 = False where 11 bits are too few. The "
-               "card rounds inputs with ties away from 0; ties to even give 1024.",
+           .lesson = "Set torch.backends.cuda.matmul.allow_tf32 = False where 11 bits are too few. "
+                     "The card rounds inputs with ties away from 0; ties to even give 1024.",
            .fault = "tf32-creeps-into-gemm"),
     HC_BUG("field/matrix-units/gemm-saturate-half-max",
            "On Apple's neural engine a product of 33000 is inf, though half holds up to 65504.",
@@ -41,20 +40,19 @@ static const struct hc_case cases[] = {
            .correction = "The title says that the product saturates at 32752; by the numbers in "
                          "the thread it is infinite above that.",
            .lesson = "Measure a unit's range with K ones times 1000, for K around 32 and 65."),
-    HC_BUG(
-        "field/matrix-units/fp8-accumulator-13-bits",
-        "fp8 products on Hopper lose small terms: the unit keeps only 14 bits of a sum.",
-        "deepseek-ai/DeepGEMM issue 37, 'only uses the highest 14 bits', "
-        "https://github.com/deepseek-ai/DeepGEMM/issues/37; deepseek-ai/DeepSeek-V3 issue 197; "
-        "DeepGEMM issue 176 (a B200 keeps 25 bits); MMA-Sim: summands are cut 13 bits behind the "
-        "point of the largest",
-        .formula = "c = 1", .steps = 128, .show = "c",
-        .buggy = {.in = "fp32",
-                  .each = "c = floor((c + 2^-14) * 2^13) / 2^13",
-                  .prints = "1 exact"},
-        .fixed = {.in = "fp32", .each = "c = c + 2^-14", .prints = "1.0078125 exact"},
-        .lesson = "Promote fp8 partial sums to fp32 every 128 products, as DeepGEMM does.",
-        .fault = "gemm-cuts", .curve = "c"),
+    HC_BUG("field/matrix-units/fp8-accumulator-13-bits",
+           "fp8 products on Hopper lose small terms: the unit keeps only 14 bits of a sum.",
+           "deepseek-ai/DeepGEMM issue 37, 'only uses the highest 14 bits', "
+           "https://github.com/deepseek-ai/DeepGEMM/issues/37; deepseek-ai/DeepSeek-V3 issue 197; "
+           "DeepGEMM issue 176 (a B200 keeps 25 bits); MMA-Sim: summands are cut 13 bits behind "
+           "the point of the largest",
+           .formula = "c = 1", .steps = 128, .show = "c",
+           .buggy = {.in = "fp32",
+                     .each = "c = floor((c + 2^-14) * 2^13) / 2^13",
+                     .prints = "1 exact"},
+           .fixed = {.in = "fp32", .each = "c = c + 2^-14", .prints = "1.0078125 exact"},
+           .lesson = "Promote fp8 partial sums to fp32 every 128 products, as DeepGEMM does.",
+           .fault = "gemm-cuts", .curve = "c"),
     HC_BUG("field/matrix-units/router-gemm-bf16-output",
            "A mixture of experts loses accuracy: 5 % of the tokens go to other experts.",
            "sgl-project/sglang PR 33764, 'Fix the router GEMM inaccuracy when using _front_w in "
@@ -65,9 +63,8 @@ static const struct hc_case cases[] = {
            .show = "distinct(logit), logit[48] - logit[47]",
            .buggy = {.in = "fp32 out=bf16", .prints = "5 exact, 0"},
            .fixed = {.in = "fp32 out=fp32", .prints = "64 exact, 0.001953125 exact"},
-           .lesson =
-               "Ask the product for an fp32 output, out_dtype=torch.float32: inputs in bf16 do "
-               "no harm.",
+           .lesson = "Ask the product for an fp32 output, out_dtype=torch.float32: inputs in bf16 "
+                     "do no harm.",
            .fault = "gemm-result-in-half"),
 
     /* Stochastic rounding with few random bits.
@@ -81,21 +78,22 @@ static const struct hc_case cases[] = {
 
        The rule of thumb: count over all fractions and all draws that the mean is the number
        itself. */
-    HC_BUG("field/random-bits/sr-few-bits-biased",
-           "Stochastic rounding with two random bits is off by a constant part of an ulp on the "
-           "average.",
-           "graphcore-research/gfloat PR 36, 'Add comparison to \"SRFast\"', "
-           "https://github.com/graphcore-research/gfloat/pull/36",
-           .formula = "r := 2^k; all := 64 * r       # draws; and 64 fractions of an ulp\n"
-                      "away = sum(n: 64, sum(r, (n/64 > i/r) - n/64)) / all\n"
-                      "toward = sum(n: 64, sum(r, floor(n/64 + i/r) - n/64)) / all\n"
-                      "worst = sum(r, (1/64 > i/r) - 1/64) / r",
-           .show = "away, toward, worst",
-           .buggy = {.in = "fp32", .with = "k := 2", .prints = "0.12, -0.12, 0.23"},
-           .fixed = {.in = "fp32", .with = "k := 8", .prints = "0, 0, 0"},
-           .fault = "rounding-two-bits",
-           .lesson = "Take as many random bits as are cut off, or 8: k bits are biased by up to "
-                     "2^-k ulp."),
+    HC_BUG(
+        "field/random-bits/sr-few-bits-biased",
+        "Stochastic rounding with two random bits is off by a constant part of an ulp on the "
+        "average.",
+        "graphcore-research/gfloat PR 36, 'Add comparison to \"SRFast\"', "
+        "https://github.com/graphcore-research/gfloat/pull/36",
+        .formula = "r := 2^k; all := 64 * r       # draws; and 64 fractions of an ulp\n"
+                   "away = sum(n: 64, sum(r, (n/64 > i/r) - n/64)) / all\n"
+                   "toward = sum(n: 64, sum(r, floor(n/64 + i/r) - n/64)) / all\n"
+                   "worst = sum(r, (1/64 > i/r) - 1/64) / r",
+        .show = "away, toward, worst",
+        .buggy = {.in = "fp32", .with = "k := 2", .prints = "0.12, -0.12, 0.23"},
+        .fixed = {.in = "fp32", .with = "k := 8", .prints = "0, 0, 0"},
+        .fault = "rounding-two-bits",
+        .lesson =
+            "Take as many random bits as are cut off, or 8: k bits are biased by up to 2^-k ulp."),
 };
 
 HC_CASES(field_sums_units, cases);

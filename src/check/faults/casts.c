@@ -92,32 +92,24 @@ struct mutant {
     uint16_t (*of)(float x, uint16_t right);
 };
 
-static enum hc_status mutated(const struct hc_fault_site *site, const struct hc_call *call)
+static void mutated(const struct hc_call *call, const struct hc_fault *row)
 {
-    const struct mutant *mutant = site->fault->data;
-    enum hc_status status = hc_right(site, call);
-    if (status != HC_OK || call->in[HC_X].format != HC_FP32 ||
-        call->out[HC_OUT].format != HC_FP16 || call->params.cast.direction != HC_NEAREST)
-        return status;
+    const struct mutant *mutant = row->data;
     const float *x = call->in[HC_X].data;
     uint16_t *h = call->out[HC_OUT].data;
-    int64_t n = hc_tensor_count(&call->out[HC_OUT]);
-    for (int64_t i = 0; i < n; i++)
+    bool meant = call->in[HC_X].format == HC_FP32 && call->out[HC_OUT].format == HC_FP16 &&
+                 call->params.cast.direction == HC_NEAREST;
+    for (int64_t i = 0; meant && i < hc_tensor_count(&call->out[HC_OUT]); i++)
         h[i] = mutant->of(x[i], h[i]);
-    return HC_OK;
 }
 
-static enum hc_status through_fp32(const struct hc_fault_site *site, const struct hc_call *call)
+static void through_fp32(const struct hc_call *call)
 {
-    enum hc_status status = hc_right(site, call);
-    if (status != HC_OK || call->in[HC_X].format != HC_FP64 || call->out[HC_OUT].format != HC_FP16)
-        return status;
     const double *x = call->in[HC_X].data;
     uint16_t *h = call->out[HC_OUT].data;
-    int64_t n = hc_tensor_count(&call->out[HC_OUT]);
-    for (int64_t i = 0; i < n; i++)
+    bool meant = call->in[HC_X].format == HC_FP64 && call->out[HC_OUT].format == HC_FP16;
+    for (int64_t i = 0; meant && i < hc_tensor_count(&call->out[HC_OUT]); i++)
         h[i] = hc_fp16_directed((float)x[i], call->params.cast.direction);
-    return HC_OK;
 }
 
 /* fp32 becomes bf16 by its upper 16 bits. */
@@ -146,22 +138,19 @@ static void subnormals_cut(const struct hc_call *call)
 }
 
 /* fp32 becomes e4m3 through bf16, or with `number` the largest number where e4m3 has none. */
-static enum hc_status into_e4m3(const struct hc_fault_site *site, const struct hc_call *call)
+static void into_e4m3(const struct hc_call *call, const struct hc_fault *row)
 {
-    bool saturates = site->fault->number != 0;
-    enum hc_status status = hc_right(site, call);
     const struct hc_tensor *x = &call->in[HC_X];
     const struct hc_tensor *out = &call->out[HC_OUT];
     bool meant =
         x->format == HC_FP32 && out->format == HC_E4M3 && call->params.cast.direction == HC_NEAREST;
-    for (int64_t i = 0; status == HC_OK && meant && i < hc_tensor_count(x); i++) {
+    for (int64_t i = 0; meant && i < hc_tensor_count(x); i++) {
         double value = hc_tensor_get(x, i);
-        if (!saturates)
+        if (row->number == 0)
             hc_tensor_set(out, i, hc_round(HC_BF16, value));
         else if (!isnan(value) && isnan(hc_tensor_get(out, i)))
             hc_tensor_set(out, i, copysign(hc_format_max(HC_E4M3), value));
     }
-    return status;
 }
 
 /* Defects of conversions into formats of one byte, as emulations and kernels have had them, and of
@@ -320,22 +309,17 @@ struct mutant_bytes {
     uint8_t (*of)(const struct into *c);
 };
 
-static enum hc_status mutated_bytes(const struct hc_fault_site *site, const struct hc_call *call)
+static void mutated_bytes(const struct hc_call *call, const struct hc_fault *row)
 {
-    const struct mutant_bytes *mutant_bytes = site->fault->data;
-    enum hc_status status = hc_right(site, call);
-    const struct hc_tensor *out = &call->out[HC_OUT];
-    if (status != HC_OK || call->in[HC_X].format != HC_FP32 || out->format != mutant_bytes->to ||
-        call->params.cast.direction != HC_NEAREST)
-        return status;
+    const struct mutant_bytes *mutant = row->data;
     const float *x = call->in[HC_X].data;
-    uint8_t *codes = out->data;
-    int64_t n = hc_tensor_count(out);
-    for (int64_t i = 0; i < n; i++) {
-        const struct into c = {mutant_bytes->to, call->params.cast.saturate, x[i], codes[i]};
-        codes[i] = mutant_bytes->of(&c);
+    uint8_t *codes = call->out[HC_OUT].data;
+    bool meant = call->in[HC_X].format == HC_FP32 && call->out[HC_OUT].format == mutant->to &&
+                 call->params.cast.direction == HC_NEAREST;
+    for (int64_t i = 0; meant && i < hc_tensor_count(&call->out[HC_OUT]); i++) {
+        const struct into c = {mutant->to, call->params.cast.saturate, x[i], codes[i]};
+        codes[i] = mutant->of(&c);
     }
-    return HC_OK;
 }
 
 /* The way back. */
@@ -370,22 +354,18 @@ static double nan_is_a_number(enum hc_format from, uint64_t code, double right)
     return isnan(right) ? copysign(480, code & 0x80 ? -1 : 1) : right;
 }
 
-static enum hc_status misread(const struct hc_fault_site *site, const struct hc_call *call)
+static void misread(const struct hc_call *call, const struct hc_fault *row)
 {
-    const struct reading *reading = site->fault->data;
+    const struct reading *reading = row->data;
     const struct hc_tensor *x = &call->in[HC_X];
-    enum hc_status status = hc_right(site, call);
-    for (int64_t i = 0; status == HC_OK && x->format == reading->from && i < hc_tensor_count(x);
-         i++)
-        hc_tensor_set(&call->out[HC_OUT], i,
-                      reading->of(x->format, hc_tensor_bits(x, i), hc_tensor_get(x, i)));
-    return status;
+    for (int64_t i = 0; x->format == reading->from && i < hc_tensor_count(x); i++)
+        hc_give(call, HC_OUT, i, reading->of(x->format, hc_tensor_bits(x, i), hc_tensor_get(x, i)));
 }
 
 #define INTO(name, title, class_, format, id, of)                                                  \
     {                                                                                              \
         "cast-" format "-" name, (title), (class_), "cast", "rounding/fp32-to-" format "/*",       \
-            .wrong = mutated_bytes, .data = &(const struct mutant_bytes)                           \
+            .after_by = mutated_bytes, .data = &(const struct mutant_bytes)                        \
         {                                                                                          \
             (id), (of)                                                                             \
         }                                                                                          \
@@ -393,7 +373,7 @@ static enum hc_status misread(const struct hc_fault_site *site, const struct hc_
 #define READ(name, title, format, id, of)                                                          \
     {                                                                                              \
         "cast-" format "-" name, (title), HC_FAULT_SPECIALS, "cast",                               \
-            "rounding/" format "-decoded", .wrong = misread, .data = &(const struct reading)       \
+            "rounding/" format "-decoded", .after_by = misread, .data = &(const struct reading)    \
         {                                                                                          \
             (id), (of)                                                                             \
         }                                                                                          \
@@ -507,7 +487,7 @@ static void one_format(struct hc_call *call)
         call->in[HC_GEMM_B].format = call->in[HC_GEMM_A].format;
 }
 
-#define READ_fp8(name_, title_, patterns_, function)                                               \
+#define READ_FP8(name_, title_, patterns_, function)                                               \
     {                                                                                              \
         .name = "fp8-" name_, .title = (title_), .class_ = HC_FAULT_SPECIALS, .ops = "gemm",       \
         .patterns = (patterns_), .wrong = misread_fp8, .data = &(const struct reader)              \
@@ -534,7 +514,7 @@ static struct cut cut_of(const struct hc_call *call, int64_t i)
     struct cut c;
     c.p = &call->params.stochastic_cast;
     c.to = call->out[HC_STOCHASTIC_OUT].format;
-    c.x = hc_tensor_get(&call->in[HC_STOCHASTIC_X], i);
+    c.x = hc_in(call, HC_STOCHASTIC_X, i);
     const struct hc_format_info *f = &hc_formats[c.to];
     int exponent = c.x == 0 || ilogb(c.x) < f->emin ? f->emin : ilogb(c.x);
     c.last = exponent - f->precision + 1;
@@ -597,25 +577,23 @@ struct mistake {
     double (*of)(const struct cut *c);
 };
 
-static enum hc_status mistaken(const struct hc_fault_site *site, const struct hc_call *call)
+static void mistaken(const struct hc_call *call, const struct hc_fault *row)
 {
-    const struct mistake *mistake = site->fault->data;
-    enum hc_status status = hc_right(site, call);
+    const struct mistake *mistake = row->data;
     const struct hc_tensor *out = &call->out[HC_STOCHASTIC_OUT];
-    for (int64_t i = 0; status == HC_OK && i < hc_tensor_count(out); i++) {
+    for (int64_t i = 0; i < hc_tensor_count(out); i++) {
         struct cut c = cut_of(call, i);
         if (isfinite(c.x) && c.x != 0)
             hc_tensor_set_bits(out, i,
                                (c.p->saturate ? hc_encode_saturated
                                               : hc_encode)(c.to, mistake->of(&c), 0, HC_NEAREST));
     }
-    return status;
 }
 
 #define WRONG(name, title, of)                                                                     \
     {                                                                                              \
         "random-bits-" name, (title), HC_FAULT_STOCHASTIC, "stochastic_cast",                      \
-            "rounding/stochastic/*", .wrong = mistaken, .data = &(const struct mistake)            \
+            "rounding/stochastic/*", .after_by = mistaken, .data = &(const struct mistake)         \
         {                                                                                          \
             of                                                                                     \
         }                                                                                          \

@@ -33,8 +33,8 @@ static double source_of(const struct hc_call *call, int64_t at)
 /* What x comes to over the scale of that block and the tensor's, in fp32. */
 static double over_scale(const struct hc_call *call, double x, int64_t block)
 {
-    double tensor = hc_tensor_get(&call->out[HC_QUANTIZE_TENSOR], 0);
-    double scale = hc_round(HC_FP32, hc_tensor_get(&call->out[HC_QUANTIZE_SCALES], block) * tensor);
+    double tensor = hc_out(call, HC_QUANTIZE_TENSOR, 0);
+    double scale = hc_round(HC_FP32, hc_out(call, HC_QUANTIZE_SCALES, block) * tensor);
     return hc_round(HC_FP32, x / scale);
 }
 
@@ -42,13 +42,12 @@ static double over_scale(const struct hc_call *call, double x, int64_t block)
 typedef double recode(const struct hc_call *call, int64_t at, int64_t block, double t);
 
 /* The codes as they are, but those that the row's function says another number for. */
-static enum hc_status recoded(const struct hc_fault_site *site, const struct hc_call *call)
+static void recoded(const struct hc_call *call, const struct hc_fault *row)
 {
-    recode *const *wrong = site->fault->data;
+    recode *const *wrong = row->data;
     const struct hc_quantize *p = &call->params.quantize;
     const struct hc_tensor *codes = &call->out[HC_QUANTIZE_CODES];
-    enum hc_status status = hc_right(site, call);
-    for (int64_t at = 0; status == HC_OK && at < hc_tensor_count(codes); at++) {
+    for (int64_t at = 0; at < hc_tensor_count(codes); at++) {
         int64_t block = block_of(codes, &call->out[HC_QUANTIZE_SCALES], p->rows, p->columns, at);
         double x = source_of(call, at);
         double t = over_scale(call, x, block);
@@ -56,7 +55,6 @@ static enum hc_status recoded(const struct hc_fault_site *site, const struct hc_
         if (isfinite(t) && !p->random_bits && !(other == t))
             hc_tensor_set_bits(codes, at, hc_encode_saturated(codes->format, other, 0, HC_NEAREST));
     }
-    return status;
 }
 
 static double through_bf16(const struct hc_call *call, int64_t at, int64_t block, double t)
@@ -88,11 +86,6 @@ static double block_late(const struct hc_call *call, int64_t at, int64_t block, 
         return t;
     return over_scale(call, source_of(call, at), block - 1);
 }
-
-static recode *const by_bf16 = through_bf16;
-static recode *const by_fp16 = through_fp16;
-static recode *const away = ties_away;
-static recode *const late = block_late;
 
 /* Rounded over the scale, and not times its reciprocal. */
 static void divided(const struct hc_call *call)
@@ -172,31 +165,19 @@ static enum hc_status requantised(const struct hc_fault_site *site, const struct
     return status;
 }
 
-static void without_hadamard(struct hc_call *call)
-{
-    call->params.quantize.hadamard = false;
-}
-
-static void to_nearest(struct hc_call *call)
-{
-    call->params.quantize.random_bits = 0;
-}
-
-static void bits_fewer(struct hc_call *call, double number)
+static void bits_fewer(struct hc_call *call, const struct hc_fault *row)
 {
     int *bits = &call->params.quantize.random_bits;
-    if (*bits > (int)number)
-        *bits -= (int)number;
+    if (*bits > (int)row->number)
+        *bits -= (int)row->number;
 }
 
 /* The rule in `data` is taken for the one with the row's number. */
-static enum hc_status by_other_rule(const struct hc_fault_site *site, const struct hc_call *call)
+static void by_other_rule(struct hc_call *call, const struct hc_fault *row)
 {
-    const enum hc_scale_rule *of = site->fault->data;
-    struct hc_call other = *call;
+    const enum hc_scale_rule *of = row->data;
     if (call->params.quantize.rule == *of)
-        other.params.quantize.rule = (enum hc_scale_rule)site->fault->number;
-    return hc_right(site, &other);
+        call->params.quantize.rule = (enum hc_scale_rule)row->number;
 }
 
 /* Codes decoded under wrong scales, and delayed scales that move when they should not. */
@@ -212,7 +193,7 @@ static void least_as_zero(const struct hc_call *call)
         int64_t down = p->rows > 0 ? at / codes->shape[1] / p->rows : 0;
         int64_t across = p->columns > 0 ? at % codes->shape[1] / p->columns : 0;
         if (hc_tensor_bits(scales, down * scales->shape[1] + across) == 0)
-            hc_tensor_set(&call->out[HC_DEQUANTIZE_Y], at, 0);
+            hc_give(call, HC_DEQUANTIZE_Y, at, 0);
     }
 }
 
@@ -228,18 +209,15 @@ static void scales_first(const struct hc_call *call)
         int64_t across = p->columns > 0 ? at % codes->shape[1] / p->columns : 0;
         double scale = hc_round(HC_FP32, hc_tensor_get(scales, down * scales->shape[1] + across) *
                                              hc_tensor_get(tensor, 0));
-        hc_tensor_set(&call->out[HC_DEQUANTIZE_Y], at,
-                      hc_round(HC_FP32, hc_tensor_get(codes, at) * scale));
+        hc_give(call, HC_DEQUANTIZE_Y, at, hc_round(HC_FP32, hc_tensor_get(codes, at) * scale));
     }
 }
 
 /* mx-even cuts the amax to the element's precision, as mx-floor does, in place of rounding it. */
-static enum hc_status even_cuts(const struct hc_fault_site *site, const struct hc_call *call)
+static void even_cuts(struct hc_call *call)
 {
-    struct hc_call cut = *call;
     if (call->params.quantize.rule == HC_SCALE_MX_EVEN)
-        cut.params.quantize.rule = HC_SCALE_MX_FLOOR;
-    return hc_right(site, &cut);
+        call->params.quantize.rule = HC_SCALE_MX_FLOOR;
 }
 
 /* The history of a tensor that was idle moves, too. */
@@ -259,22 +237,11 @@ static void rolled_idle(const struct hc_call *call)
     }
 }
 
-/* This step's amax alone makes the scale, or the whole history where it alone should. */
-static void recent_or_not(struct hc_call *call)
-{
-    call->params.delayed_scale.most_recent = !call->params.delayed_scale.most_recent;
-}
-
-static void without_margin(struct hc_call *call)
-{
-    call->params.delayed_scale.margin = 0;
-}
-
 /* The fused kernel's scale comes from a product with the reciprocal, as in Python. */
-static void by_reciprocal(struct hc_call *call, double number)
+static void by_reciprocal(struct hc_call *call, const struct hc_fault *row)
 {
     if (call->params.delayed_scale.rule == HC_DELAYED_TE)
-        call->params.delayed_scale.rule = (enum hc_delayed_rule)number;
+        call->params.delayed_scale.rule = (enum hc_delayed_rule)row->number;
 }
 
 /* Defects of products of quantised matrices: scales of other blocks, of the other factor or read
@@ -478,16 +445,6 @@ static void ocp_codes(struct hc_call *call)
     for (int slot = HC_GEMM_Q_A; slot <= HC_GEMM_Q_B; slot++)
         if (call->in[slot].format == HC_E4M3FNUZ)
             call->in[slot].format = HC_E4M3;
-}
-
-static void never_promoted(struct hc_call *call)
-{
-    call->params.gemm_q.promote = 0;
-}
-
-static void promoted_early(struct hc_call *call, double number)
-{
-    call->params.gemm_q.promote = (int64_t)number;
 }
 
 #define WAY(name_, title_, class__, patterns_, ...)                                                \

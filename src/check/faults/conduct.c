@@ -24,7 +24,7 @@ static bool any_special(const struct hc_call *call)
 {
     for (int i = 0; i < hc_ops[call->op].inputs; i++)
         for (int64_t k = 0; call->in[i].data && k < hc_tensor_count(&call->in[i]); k++)
-            if (!isfinite(hc_tensor_get(&call->in[i], k)))
+            if (!isfinite(hc_in(call, i, k)))
                 return true;
     return false;
 }
@@ -220,7 +220,7 @@ static enum hc_status earlier_scale(const struct hc_fault_site *site, const stru
 {
     static float earlier;
     struct hc_call bad = *call;
-    float scale = (float)hc_tensor_get(&call->in[HC_UNSCALE_SCALE], 0);
+    float scale = (float)hc_in(call, HC_UNSCALE_SCALE, 0);
     if (earlier == 0)
         earlier = scale;
     bad.in[HC_UNSCALE_SCALE].data = &earlier;
@@ -296,14 +296,6 @@ static int64_t own_count(const struct hc_call *call, int i)
     return call->in[i].data && !is_also_output(call, i) ? hc_tensor_count(&call->in[i]) : 0;
 }
 
-static enum hc_status rounded_inputs(const struct hc_fault_site *site, const struct hc_call *call)
-{
-    for (int i = 0; i < hc_ops[call->op].inputs; i++)
-        for (int64_t k = 0; k < own_count(call, i) && call->in[i].format != HC_I32; k++)
-            hc_tensor_set(&call->in[i], k, hc_round(HC_BF16, hc_tensor_get(&call->in[i], k)));
-    return hc_right(site, call);
-}
-
 static void zeroed_inputs(const struct hc_call *call)
 {
     for (int i = 0; i < hc_ops[call->op].inputs; i++)
@@ -311,15 +303,10 @@ static void zeroed_inputs(const struct hc_call *call)
             hc_tensor_set_bits(&call->in[i], k, 0);
 }
 
-/* Flushes subnormal inputs in place, as some hardware would. */
-static enum hc_status flushed_inputs(const struct hc_fault_site *site, const struct hc_call *call)
+/* Subnormals and zeros become +0, as some hardware would have it. */
+static uint64_t tiny_to_zero(const struct hc_changed_element *e, uint64_t bits)
 {
-    const struct hc_tensor *x = &call->in[HC_FIRST];
-    double least = ldexp(1, hc_formats[x->format].emin);
-    for (int64_t k = 0; k < own_count(call, 0); k++)
-        if (fabs(hc_tensor_get(x, k)) < least)
-            hc_tensor_set_bits(x, k, 0);
-    return hc_right(site, call);
+    return fabs(hc_decode(e->format, bits)) < ldexp(1, hc_formats[e->format].emin) ? 0 : bits;
 }
 
 /* Also writes an element beside the first output: -1 is the one before it, n >= 0 the one n past
@@ -365,21 +352,21 @@ static enum hc_status part(const struct hc_fault_site *site, const struct hc_cal
 static struct {
     const void *seen;
     int calls;
-} kept_conduct;
+} seen_before;
 
 /* Does nothing for an output that it has just seen. */
 static enum hc_status once(const struct hc_fault_site *site, const struct hc_call *call)
 {
-    if (kept_conduct.seen == call->out[HC_FIRST].data)
+    if (seen_before.seen == call->out[HC_FIRST].data)
         return HC_OK;
-    kept_conduct.seen = call->out[HC_FIRST].data;
+    seen_before.seen = call->out[HC_FIRST].data;
     return hc_right(site, call);
 }
 
 static void by_turns(const struct hc_call *call)
 {
     const struct hc_tensor *y = &call->out[HC_FIRST];
-    if (kept_conduct.calls++ % 2 && hc_tensor_count(y) > 0)
+    if (seen_before.calls++ % 2 && hc_tensor_count(y) > 0)
         hc_tensor_set_bits(y, 0, hc_tensor_bits(y, 0) ^ 1);
 }
 
@@ -418,7 +405,8 @@ static void at_known_sizes(const struct hc_call *call)
 }
 
 /* Computes, and then reports that it could not. */
-static enum hc_status refused_conduct(const struct hc_fault_site *site, const struct hc_call *call)
+static enum hc_status refused_afterwards(const struct hc_fault_site *site,
+                                         const struct hc_call *call)
 {
     (void)hc_right(site, call);
     return hc_fail(HC_UNSUPPORTED, "%s: not today", hc_ops[call->op].name);

@@ -9,23 +9,15 @@
 
 /* Terms of a formula that are missing, misplaced or added. */
 
-static double element(const struct hc_tensor *t, int64_t i)
+/* Element i of input `slot` becomes the old element from(i). */
+static void rearrange(struct hc_call *call, int slot,
+                      int64_t (*from)(const struct hc_tensor *t, int64_t i))
 {
-    return hc_tensor_get(t, i);
-}
-
-/* The call with a copy of input `slot` in which element i is old element from(i). */
-static enum hc_status rearranged(const struct hc_fault_site *site, const struct hc_call *call,
-                                 int slot, int64_t (*from)(const struct hc_tensor *t, int64_t i))
-{
-    struct hc_call bad = *call;
-    const struct hc_tensor *t = &call->in[slot];
-    bad.in[slot].data = hc_fault_copy(t);
-    for (int64_t i = 0; i < hc_tensor_count(t); i++)
-        hc_tensor_set_bits(&bad.in[slot], i, hc_tensor_bits(t, from(t, i)));
-    enum hc_status status = hc_right(site, &bad);
-    free(bad.in[slot].data);
-    return status;
+    struct hc_tensor old = call->in[slot];
+    old.data = hc_fault_copy(&old);
+    for (int64_t i = 0; i < hc_tensor_count(&old); i++)
+        hc_tensor_set_bits(&call->in[slot], i, hc_tensor_bits(&old, from(&old, i)));
+    free(old.data);
 }
 
 /* [K, R, S, C] turned by half a circle: a convolution in the mathematical sense. */
@@ -37,9 +29,9 @@ static int64_t turned(const struct hc_tensor *w, int64_t i)
     return (place / area * area + area - 1 - place % area) * w->shape[3] + c;
 }
 
-static enum hc_status turned_filter(const struct hc_fault_site *site, const struct hc_call *call)
+static void turned_filter(struct hc_call *call)
 {
-    return rearranged(site, call, HC_CONV_SECOND, turned);
+    rearrange(call, HC_CONV_SECOND, turned);
 }
 
 /* Each row of pixels is the one above it, the first one stays. */
@@ -49,30 +41,22 @@ static int64_t row_above(const struct hc_tensor *x, int64_t i)
     return i / row % x->shape[1] > 0 ? i - row : i;
 }
 
-static enum hc_status padded_above(const struct hc_fault_site *site, const struct hc_call *call)
+static void padded_above(struct hc_call *call)
 {
-    if (call->params.conv.pad == 0)
-        return hc_right(site, call);
-    return rearranged(site, call, HC_CONV_FIRST, row_above);
+    if (call->params.conv.pad != 0)
+        rearrange(call, HC_CONV_FIRST, row_above);
 }
 
 /* The running variance takes the biased variance of the batch. */
-static enum hc_status biased_variance(const struct hc_fault_site *site, const struct hc_call *call)
+static void biased_variance(const struct hc_call *call)
 {
     const struct hc_tensor *x = &call->in[HC_BN_X];
     double m = (double)hc_tensor_count(x) / fmax((double)x->shape[3], 1);
-    void *was = hc_fault_copy(&call->in[HC_BN_VARIANCE]);
-    struct hc_tensor before = call->in[HC_BN_VARIANCE];
-    before.data = was;
-    enum hc_status status = hc_right(site, call);
-    for (int64_t c = 0;
-         status == HC_OK && m > 1 && c < hc_tensor_count(&call->out[HC_BN_NEW_VARIANCE]); c++) {
-        double kept = (1 - call->params.bn.momentum) * element(&before, c);
-        double batch = element(&call->out[HC_BN_NEW_VARIANCE], c) - kept;
-        hc_tensor_set(&call->out[HC_BN_NEW_VARIANCE], c, kept + batch * (m - 1) / m);
+    for (int64_t c = 0; m > 1 && c < hc_tensor_count(&call->out[HC_BN_NEW_VARIANCE]); c++) {
+        double kept = (1 - call->params.bn.momentum) * hc_in(call, HC_BN_VARIANCE, c);
+        double batch = hc_out(call, HC_BN_NEW_VARIANCE, c) - kept;
+        hc_give(call, HC_BN_NEW_VARIANCE, c, kept + batch * (m - 1) / m);
     }
-    free(was);
-    return status;
 }
 
 /* exp(z) without subtracting the largest logit. */
@@ -83,24 +67,20 @@ static void plain_exponentials(const struct hc_call *call)
     for (int64_t row = 0; row < z->shape[0]; row++) {
         double sum = 0;
         for (int64_t j = 0; j < z->shape[1]; j++)
-            sum =
-                hc_round(HC_FP32, sum + hc_round(HC_FP32, exp(element(z, row * z->shape[1] + j))));
-        int64_t label = (int64_t)element(&call->in[HC_XENT_LABELS], row);
-        loss += log(sum) - element(z, row * z->shape[1] + label);
+            sum = hc_round(HC_FP32,
+                           sum + hc_round(HC_FP32, exp(hc_tensor_get(z, row * z->shape[1] + j))));
+        int64_t label = (int64_t)hc_in(call, HC_XENT_LABELS, row);
+        loss += log(sum) - hc_tensor_get(z, row * z->shape[1] + label);
     }
     if (z->format != HC_FP64)
-        hc_tensor_set(&call->out[HC_XENT_LOSS], 0,
-                      call->params.xent.sum ? loss : loss / (double)z->shape[0]);
+        hc_give(call, HC_XENT_LOSS, 0, call->params.xent.sum ? loss : loss / (double)z->shape[0]);
 }
 
 /* Every output times a number. */
-static enum hc_status times(const struct hc_fault_site *site, const struct hc_call *call)
+static void times(const struct hc_call *call, const struct hc_fault *row)
 {
-    double factor = site->fault->number;
-    enum hc_status status = hc_right(site, call);
-    for (int64_t i = 0; status == HC_OK && i < hc_tensor_count(&call->out[HC_FIRST]); i++)
-        hc_tensor_set(&call->out[HC_FIRST], i, element(&call->out[HC_FIRST], i) * factor);
-    return status;
+    for (int64_t i = 0; i < hc_tensor_count(&call->out[HC_FIRST]); i++)
+        hc_give(call, HC_FIRST, i, hc_out(call, HC_FIRST, i) * row->number);
 }
 
 /* The mean over a batch of N rows, and its gradient, is taken over N + 1. */
@@ -109,17 +89,15 @@ static void over_one_more(const struct hc_call *call)
     double n = (double)call->in[HC_FIRST].shape[0];
     bool mean = !call->params.xent.sum;
     for (int64_t i = 0; mean && i < hc_tensor_count(&call->out[HC_FIRST]); i++)
-        hc_tensor_set(&call->out[HC_FIRST], i, element(&call->out[HC_FIRST], i) * n / (n + 1));
+        hc_give(call, HC_FIRST, i, hc_out(call, HC_FIRST, i) * n / (n + 1));
 }
 
 /* The upstream gradient, which holds the loss scale, is taken to be 1. */
-static enum hc_status without_upstream(const struct hc_fault_site *site, const struct hc_call *call)
+static void without_upstream(struct hc_call *call)
 {
-    double one[1];
-    struct hc_call bad = *call;
-    bad.in[HC_XENT_UPSTREAM].data = one;
-    hc_tensor_set(&bad.in[HC_XENT_UPSTREAM], 0, 1);
-    return hc_right(site, &bad);
+    static double one[1];
+    call->in[HC_XENT_UPSTREAM].data = one;
+    hc_tensor_set(&call->in[HC_XENT_UPSTREAM], 0, 1);
 }
 
 /* The optimizer gets another count of steps. */
@@ -128,57 +106,39 @@ struct steps {
     double more;
 };
 
-static enum hc_status other_steps(const struct hc_fault_site *site, const struct hc_call *call)
+static void other_steps(struct hc_call *call, const struct hc_fault *row)
 {
-    const struct steps *steps = site->fault->data;
-    struct hc_call bad = *call;
-    struct hc_tensor *hyper = &bad.in[hc_optimizer_slots(call->op)->hyper];
-    hyper->data = hc_fault_copy(hyper);
-    double t = element(hyper, HC_HYPER_STEP);
+    const struct steps *steps = row->data;
+    const struct hc_tensor *hyper = &call->in[hc_optimizer_slots(call->op)->hyper];
+    double t = hc_tensor_get(hyper, HC_HYPER_STEP);
     hc_tensor_set(hyper, HC_HYPER_STEP, fmax(t * steps->factor + steps->more, 1));
-    enum hc_status status = hc_right(site, &bad);
-    free(hyper->data);
-    return status;
 }
 
 /* The decay is not multiplied by the rate. */
 static void decay_without_rate(struct hc_call *call)
 {
-    double rate = element(&call->in[HC_ADAM_HYPER], HC_HYPER_LR);
+    double rate = hc_in(call, HC_ADAM_HYPER, HC_HYPER_LR);
     if (rate > 0)
         call->params.adam.weight_decay /= rate;
 }
 
 /* The slope does not apply at 0: x < 0 is tested instead of x > 0. */
-static enum hc_status gradient_at_zero(const struct hc_fault_site *site, const struct hc_call *call)
+static void gradient_at_zero(const struct hc_call *call)
 {
-    int64_t n = hc_tensor_count(&call->in[HC_LEAKY_BWD_Y]);
-    struct hc_tensor y = call->in[HC_LEAKY_BWD_Y];
-    struct hc_tensor dy = call->in[HC_LEAKY_BWD_DY];
-    y.data = hc_fault_copy(&call->in[HC_LEAKY_BWD_Y]);
-    dy.data = hc_fault_copy(&call->in[HC_LEAKY_BWD_DY]);
-    enum hc_status status = hc_right(site, call);
-    for (int64_t i = 0; status == HC_OK && i < n; i++)
-        if (element(&y, i) == 0)
-            hc_tensor_set(&call->out[HC_LEAKY_BWD_DX], i, element(&dy, i));
-    free(y.data);
-    free(dy.data);
-    return status;
+    for (int64_t i = 0; i < hc_tensor_count(&call->in[HC_LEAKY_BWD_Y]); i++)
+        if (hc_in(call, HC_LEAKY_BWD_Y, i) == 0)
+            hc_give(call, HC_LEAKY_BWD_DX, i, hc_in(call, HC_LEAKY_BWD_DY, i));
 }
 
 /* The detector sees NaNs alone with `number`, and without it infinities alone. */
-static enum hc_status sees_one_kind(const struct hc_fault_site *site, const struct hc_call *call)
+static void sees_one_kind(const struct hc_call *call, const struct hc_fault *row)
 {
-    bool nans = site->fault->number != 0;
     bool found = hc_is_set(&call->in[HC_UNSCALE_FOUND_INF]);
     for (int64_t i = 0; i < hc_tensor_count(&call->in[HC_UNSCALE_X]); i++) {
-        double x = element(&call->in[HC_UNSCALE_X], i);
-        found = found || (nans ? isnan(x) : isinf(x));
+        double x = hc_in(call, HC_UNSCALE_X, i);
+        found = found || (row->number != 0 ? isnan(x) : isinf(x));
     }
-    enum hc_status status = hc_right(site, call);
-    if (status == HC_OK)
-        hc_tensor_set(&call->out[HC_UNSCALE_NEW_FOUND_INF], 0, found);
-    return status;
+    hc_give(call, HC_UNSCALE_NEW_FOUND_INF, 0, found);
 }
 
 /* The detector checks the quotients. */
@@ -186,23 +146,18 @@ static void looks_after(const struct hc_call *call)
 {
     bool found = hc_is_set(&call->in[HC_UNSCALE_FOUND_INF]);
     for (int64_t i = 0; i < hc_tensor_count(&call->out[HC_UNSCALE_OUT]); i++)
-        found = found || !isfinite(element(&call->out[HC_UNSCALE_OUT], i));
-    hc_tensor_set(&call->out[HC_UNSCALE_NEW_FOUND_INF], 0, found);
+        found = found || !isfinite(hc_out(call, HC_UNSCALE_OUT, i));
+    hc_give(call, HC_UNSCALE_NEW_FOUND_INF, 0, found);
 }
 
 /* A NaN flag is treated as 0. */
 static void nan_is_not_found(struct hc_call *call)
 {
-    if (call->in[HC_SCALER_FOUND_INF].data && isnan(element(&call->in[HC_SCALER_FOUND_INF], 0)))
+    if (call->in[HC_SCALER_FOUND_INF].data && isnan(hc_in(call, HC_SCALER_FOUND_INF, 0)))
         call->in[HC_SCALER_FOUND_INF] = hc_tensor1(HC_FP32, 0, NULL);
 }
 
 /* Parameters and operands that are ignored or confused. */
-
-static void without_alpha(struct hc_call *call)
-{
-    call->params.gemm.alpha = 1;
-}
 
 static void without_beta(struct hc_call *call)
 {
@@ -230,80 +185,15 @@ static void broadcast(struct hc_call *call)
                                          call->in[HC_GEMM_C].data);
 }
 
-static void axpy_by(struct hc_call *call, double number)
-{
-    call->params.axpy.alpha *= number;
-}
-
-static void to_nearest(struct hc_call *call)
-{
-    call->params.cast.direction = HC_NEAREST;
-}
-
 static void up_for_down(struct hc_call *call)
 {
     if (call->params.cast.direction == HC_DOWNWARD)
         call->params.cast.direction = HC_TOWARD_ZERO;
 }
 
-static void norm_eps(struct hc_call *call, double number)
+static void slope(struct hc_call *call, const struct hc_fault *row)
 {
-    call->params.bn.eps *= number;
-}
-
-static void norm_momentum(struct hc_call *call, double number)
-{
-    call->params.bn.momentum *= number;
-}
-
-static void norm_slope(struct hc_call *call, double number)
-{
-    call->params.bn.slope = number;
-}
-
-static void slope(struct hc_call *call, double number)
-{
-    call->params.leaky.slope *= number;
-}
-
-static void sums(struct hc_call *call, double number)
-{
-    call->params.xent.sum = number != 0;
-}
-
-static void sgd_decay(struct hc_call *call, double number)
-{
-    call->params.sgd.weight_decay *= number;
-}
-
-static void sgd_plain(struct hc_call *call)
-{
-    call->params.sgd.nesterov = false;
-}
-
-static void sgd_coupled(struct hc_call *call)
-{
-    call->params.sgd.decoupled = false;
-}
-
-static void adam_beta2(struct hc_call *call, double number)
-{
-    call->params.adam.beta2 = number;
-}
-
-static void adam_eps(struct hc_call *call, double number)
-{
-    call->params.adam.eps *= number;
-}
-
-static void adam_decay(struct hc_call *call, double number)
-{
-    call->params.adam.weight_decay *= number;
-}
-
-static void clip_at(struct hc_call *call, double number)
-{
-    call->params.clip.max_norm = number;
+    call->params.leaky.slope *= row->number;
 }
 
 /* The first factor is used twice. */
@@ -332,44 +222,27 @@ static void eps_inside(struct hc_call *call)
     call->params.adam.eps_inside = true;
 }
 
-/* Too little for fp32 to show. */
-static void beta2_off(struct hc_call *call)
+static void never_found(const struct hc_call *call)
 {
-    call->params.adam.beta2 *= 1 + 0x1p-40;
-}
-
-static enum hc_status never_found(const struct hc_fault_site *site, const struct hc_call *call)
-{
-    double before =
-        call->in[HC_UNSCALE_FOUND_INF].data ? hc_tensor_get(&call->in[HC_UNSCALE_FOUND_INF], 0) : 0;
-    enum hc_status status = hc_right(site, call);
-    hc_tensor_set(&call->out[HC_UNSCALE_NEW_FOUND_INF], 0, before);
-    return status;
+    bool given = call->in[HC_UNSCALE_FOUND_INF].data;
+    hc_give(call, HC_UNSCALE_NEW_FOUND_INF, 0, given ? hc_in(call, HC_UNSCALE_FOUND_INF, 0) : 0);
 }
 
 static void truncated(const struct hc_call *call)
 {
     const struct hc_tensor *out = &call->out[HC_MODEL_COPY];
     for (int64_t i = 0; i < hc_tensor_count(out); i++)
-        hc_tensor_set_bits(out, i,
-                           hc_encode(out->format, hc_tensor_get(&call->in[HC_MODEL_MASTER], i), 0,
-                                     HC_TOWARD_ZERO));
+        hc_tensor_set_bits(
+            out, i, hc_encode(out->format, hc_in(call, HC_MODEL_MASTER, i), 0, HC_TOWARD_ZERO));
 }
 
-static enum hc_status decay_in_gradient(const struct hc_fault_site *site,
-                                        const struct hc_call *call)
+static void decay_in_gradient(struct hc_call *call)
 {
-    struct hc_call bad = *call;
-    const struct hc_tensor *w = &call->in[HC_ADAM_W];
-    bad.params.adam.weight_decay = 0;
-    bad.in[HC_ADAM_G].data = hc_fault_copy(&call->in[HC_ADAM_G]);
-    for (int64_t i = 0; i < hc_tensor_count(w); i++)
-        hc_tensor_set(&bad.in[HC_ADAM_G], i,
-                      hc_tensor_get(&call->in[HC_ADAM_G], i) +
-                          call->params.adam.weight_decay * hc_tensor_get(w, i));
-    enum hc_status status = hc_right(site, &bad);
-    free(bad.in[HC_ADAM_G].data);
-    return status;
+    for (int64_t i = 0; i < hc_tensor_count(&call->in[HC_ADAM_W]); i++)
+        hc_tensor_set(&call->in[HC_ADAM_G], i,
+                      hc_in(call, HC_ADAM_G, i) +
+                          call->params.adam.weight_decay * hc_in(call, HC_ADAM_W, i));
+    call->params.adam.weight_decay = 0;
 }
 
 static void momentum_swapped(struct hc_call *call)
@@ -381,8 +254,7 @@ static void statistics_in_half(const struct hc_call *call)
 {
     for (int slot = HC_BN_NEW_MEAN; slot <= HC_BN_NEW_VARIANCE; slot++)
         for (int64_t c = 0; c < hc_tensor_count(&call->out[slot]); c++)
-            hc_tensor_set(&call->out[slot], c,
-                          hc_round(HC_FP16, hc_tensor_get(&call->out[slot], c)));
+            hc_give(call, slot, c, hc_round(HC_FP16, hc_out(call, slot, c)));
 }
 
 /* The op writes into an fp32 tensor, which is rounded afterwards. */
@@ -407,22 +279,10 @@ static void sign_of_x(struct hc_call *call)
     call->in[HC_BN_LEAKY_BWD_Y] = call->in[HC_BN_LEAKY_BWD_X];
 }
 
-static void slope_forgotten(struct hc_call *call)
+static void scale_in_half(struct hc_call *call)
 {
-    call->params.bn.slope = 1;
-}
-
-static void rate_outside(struct hc_call *call)
-{
-    call->params.sgd.rate_inside = false;
-}
-
-static enum hc_status scale_in_half(const struct hc_fault_site *site, const struct hc_call *call)
-{
-    struct hc_call bad = *call;
-    float s = (float)hc_round(HC_FP16, hc_tensor_get(&call->in[HC_UNSCALE_SCALE], 0));
-    bad.in[HC_UNSCALE_SCALE] = hc_tensor1(HC_FP32, 1, &s);
-    return hc_right(site, &bad);
+    hc_tensor_set(&call->in[HC_UNSCALE_SCALE], 0,
+                  hc_round(HC_FP16, hc_in(call, HC_UNSCALE_SCALE, 0)));
 }
 
 static const struct hc_fault faults[] = {

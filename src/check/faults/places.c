@@ -9,37 +9,33 @@
 /* Defects at special values: NaN, infinities, zeros' signs, subnormals. */
 
 /* The detector says whether max(x) < inf, which a NaN makes false. */
-static enum hc_status largest_is_finite(const struct hc_fault_site *site,
-                                        const struct hc_call *call)
+static void largest_is_finite(const struct hc_call *call)
 {
     bool found = hc_is_set(&call->in[HC_UNSCALE_FOUND_INF]);
     for (int64_t i = 0; i < hc_tensor_count(&call->in[HC_UNSCALE_X]); i++)
-        found |= !(hc_tensor_get(&call->in[HC_UNSCALE_X], i) < (double)INFINITY);
-    enum hc_status status = hc_right(site, call);
-    if (status == HC_OK)
-        hc_tensor_set(&call->out[HC_UNSCALE_NEW_FOUND_INF], 0, found);
-    return status;
+        found |= !(hc_in(call, HC_UNSCALE_X, i) < (double)INFINITY);
+    hc_give(call, HC_UNSCALE_NEW_FOUND_INF, 0, found);
 }
 
 /* The detector takes each vector's last lane for padding. */
-static enum hc_status last_lane_unseen(const struct hc_fault_site *site, const struct hc_call *call)
+static void last_lane_unseen(const struct hc_call *call)
 {
     bool found = hc_is_set(&call->in[HC_UNSCALE_FOUND_INF]);
     for (int64_t i = 0; i < hc_tensor_count(&call->in[HC_UNSCALE_X]); i++)
-        found |= i % 64 != 63 && !isfinite(hc_tensor_get(&call->in[HC_UNSCALE_X], i));
-    enum hc_status status = hc_right(site, call);
-    if (status == HC_OK)
-        hc_tensor_set(&call->out[HC_UNSCALE_NEW_FOUND_INF], 0, found);
-    return status;
+        found |= i % 64 != 63 && !isfinite(hc_in(call, HC_UNSCALE_X, i));
+    hc_give(call, HC_UNSCALE_NEW_FOUND_INF, 0, found);
 }
 
 /* The detector looks at what has been written, which in place is the quotient. */
-static void looks_after(const struct hc_call *call)
+static enum hc_status looks_after(const struct hc_fault_site *site, const struct hc_call *call)
 {
+    enum hc_status status = hc_right(site, call);
     bool found = hc_is_set(&call->in[HC_UNSCALE_FOUND_INF]);
     for (int64_t i = 0; i < hc_tensor_count(&call->in[HC_UNSCALE_X]); i++)
-        found |= !isfinite(hc_tensor_get(&call->in[HC_UNSCALE_X], i));
-    hc_tensor_set(&call->out[HC_UNSCALE_NEW_FOUND_INF], 0, found);
+        found |= !isfinite(hc_in(call, HC_UNSCALE_X, i));
+    if (status == HC_OK)
+        hc_give(call, HC_UNSCALE_NEW_FOUND_INF, 0, found);
+    return status;
 }
 
 /* Defects that small tensors do not show: the remainder after a block, one element past a border, a
@@ -73,63 +69,42 @@ static bool in_slice(const struct hc_tensor *t, const struct slice *s, int64_t i
 }
 
 /* Results in the slice are one too large. */
-static enum hc_status spoilt(const struct hc_fault_site *site, const struct hc_call *call)
+static void spoilt(const struct hc_call *call, const struct hc_fault *row)
 {
-    const struct slice *s = site->fault->data;
-    const struct hc_tensor *t = &call->out[HC_FIRST];
-    enum hc_status status = hc_right(site, call);
-    for (int64_t i = 0; status == HC_OK && i < hc_tensor_count(t); i++)
-        if (in_slice(t, s, i))
-            hc_tensor_set(t, i, hc_tensor_get(t, i) + 1);
-    return status;
+    for (int64_t i = 0; i < hc_tensor_count(&call->out[HC_FIRST]); i++)
+        if (in_slice(&call->out[HC_FIRST], row->data, i))
+            hc_give(call, HC_FIRST, i, hc_out(call, HC_FIRST, i) + 1);
 }
 
 /* The kernel reads zeros in a slice of an input. */
-static enum hc_status hidden(const struct hc_fault_site *site, const struct hc_call *call)
+static void hidden(struct hc_call *call, const struct hc_fault *row)
 {
-    struct slice s = *(const struct slice *)site->fault->data;
-    struct hc_call bad = *call;
-    struct hc_tensor *t = &bad.in[s.slot];
+    struct slice s = *(const struct slice *)row->data;
+    const struct hc_tensor *t = &call->in[s.slot];
     if (call->op == HC_OP_gemm && call->params.gemm.transpose_a)
         s.axis = 0;
-    t->data = hc_fault_copy(t);
     for (int64_t i = 0; i < hc_tensor_count(t); i++)
         if (in_slice(t, &s, i))
             hc_tensor_set(t, i, 0);
-    enum hc_status status = hc_right(site, &bad);
-    free(t->data);
-    return status;
 }
 
 /* Labels, or a count of steps, are masked to so many bits. */
-static enum hc_status narrowed(const struct hc_fault_site *site, const struct hc_call *call)
+static void narrowed(struct hc_call *call, const struct hc_fault *row)
 {
-    int32_t mask = (int32_t)site->fault->number;
-    struct hc_call bad = *call;
     bool loss = call->op == HC_OP_xent || call->op == HC_OP_xent_bwd;
-    struct hc_tensor *t = &bad.in[loss ? HC_XENT_LABELS : HC_RATES_COUNTS];
-    t->data = hc_fault_copy(t);
+    const struct hc_tensor *t = &call->in[loss ? HC_XENT_LABELS : HC_RATES_COUNTS];
     for (int64_t i = 0; i < hc_tensor_count(t); i++)
-        ((int32_t *)t->data)[i] &= mask;
-    enum hc_status status = hc_right(site, &bad);
-    free(t->data);
-    return status;
+        ((int32_t *)t->data)[i] &= (int32_t)row->number;
 }
 
 /* A strided convolution of an odd width does not see the last column. */
-static enum hc_status odd_width(const struct hc_fault_site *site, const struct hc_call *call)
+static void odd_width(struct hc_call *call)
 {
-    struct hc_call bad = *call;
-    struct hc_tensor *x = &bad.in[HC_CONV_X];
-    if (call->params.conv.stride != 2 || x->shape[2] % 2 == 0)
-        return hc_right(site, call);
-    x->data = hc_fault_copy(x);
-    for (int64_t i = 0; i < hc_tensor_count(x); i++)
+    const struct hc_tensor *x = &call->in[HC_CONV_X];
+    bool meant = call->params.conv.stride == 2 && x->shape[2] % 2 != 0;
+    for (int64_t i = 0; meant && i < hc_tensor_count(x); i++)
         if (i / x->shape[3] % x->shape[2] == x->shape[2] - 1)
             hc_tensor_set(x, i, 0);
-    enum hc_status status = hc_right(site, &bad);
-    free(x->data);
-    return status;
 }
 
 /* Two choices that only go wrong together: stride 3 with pad 2, 33 channels in windows of 3. */
@@ -172,43 +147,36 @@ static enum hc_status unseen(const struct hc_fault_site *site, const struct hc_c
 /* A product whose row or column number is all that it has loses the last of 65. */
 static void lone_row(const struct hc_call *call)
 {
-    enum { ROWS_borders = 65 };
+    enum { ROWS = 65 };
     const struct hc_tensor *out = &call->out[HC_GEMM_OUT];
-    if (hc_tensor_count(out) == ROWS_borders &&
-        hc_tensor_count(&call->in[HC_GEMM_A]) == ROWS_borders)
-        hc_tensor_set(out, ROWS_borders - 1, 0);
+    if (hc_tensor_count(out) == ROWS && hc_tensor_count(&call->in[HC_GEMM_A]) == ROWS)
+        hc_tensor_set(out, ROWS - 1, 0);
 }
 
 /* A loss over the first 64 rows. */
 static enum hc_status few_rows(const struct hc_fault_site *site, const struct hc_call *call)
 {
-    enum { ROWS_borders = 64 };
+    enum { ROWS = 64 };
     struct hc_call bad = *call;
     int64_t rows = call->in[HC_XENT_LOGITS].shape[0];
-    if (rows <= ROWS_borders)
+    if (rows <= ROWS)
         return hc_right(site, call);
-    bad.in[HC_XENT_LOGITS].shape[0] = bad.in[HC_XENT_LABELS].shape[0] = ROWS_borders;
+    bad.in[HC_XENT_LOGITS].shape[0] = bad.in[HC_XENT_LABELS].shape[0] = ROWS;
     enum hc_status status = hc_right(site, &bad);
-    double part = call->params.xent.sum ? 1 : (double)ROWS_borders / (double)rows;
-    hc_tensor_set(&call->out[HC_XENT_LOSS], 0, hc_tensor_get(&call->out[HC_XENT_LOSS], 0) * part);
+    double part = call->params.xent.sum ? 1 : (double)ROWS / (double)rows;
+    hc_give(call, HC_XENT_LOSS, 0, hc_out(call, HC_XENT_LOSS, 0) * part);
     return status;
 }
-
-static const struct slice last_of_2048 = {.axis = -1, .border = 2048};
 
 /* Defects of large calls alone: kernels take another way where a tensor fills their tiles, blocks
    or grids, and small tensors never go it. */
 
 enum { TILE = 128, DEPTH = 32 };
-
-static enum hc_status with_zeros(const struct hc_fault_site *site, const struct hc_call *call,
-                                 bool large)
+static void no_result(const struct hc_call *call, bool large)
 {
-    enum hc_status status = hc_right(site, call);
     const struct hc_tensor *y = &call->out[HC_FIRST];
-    if (status == HC_OK && large)
+    if (large)
         memset(y->data, 0, hc_tensor_bytes(y));
-    return status;
 }
 
 static bool fills_a_tile(const struct hc_call *call)
@@ -218,9 +186,9 @@ static bool fills_a_tile(const struct hc_call *call)
     return out->shape[0] >= TILE && out->shape[1] >= TILE && terms >= DEPTH;
 }
 
-static enum hc_status no_tiles(const struct hc_fault_site *site, const struct hc_call *call)
+static void no_tiles(const struct hc_call *call)
 {
-    return with_zeros(site, call, fills_a_tile(call));
+    no_result(call, fills_a_tile(call));
 }
 
 /* The element at three quarters of a product that fills a tile has its neighbour's value. */
@@ -233,33 +201,29 @@ static void one_of_a_tile(const struct hc_call *call)
 }
 
 /* Images of 14 x 14 and more with 32 channels or filters and more. */
-static enum hc_status no_images(const struct hc_fault_site *site, const struct hc_call *call)
+static void no_images(const struct hc_call *call)
 {
     enum { PIXELS = 14 * 14, CHANNELS = 32 };
     const struct hc_tensor *x = &call->in[HC_FIRST];
-    bool large = x->shape[1] * x->shape[2] >= PIXELS && x->shape[3] >= CHANNELS;
-    return with_zeros(site, call, large);
+    no_result(call, x->shape[1] * x->shape[2] >= PIXELS && x->shape[3] >= CHANNELS);
 }
 
 /* Rows from the 4,096th on, where there are 100 classes and more. */
-static void few_rows_sizes(const struct hc_call *call)
+static void late_rows_zero(const struct hc_call *call)
 {
-    enum { ROWS_sizes = 4096, CLASSES = 100 };
+    enum { ROWS = 4096, CLASSES = 100 };
     const struct hc_tensor *y = &call->out[HC_FIRST];
-    for (int64_t i = ROWS_sizes * y->shape[1]; y->shape[1] >= CLASSES && i < hc_tensor_count(y);
-         i++)
+    for (int64_t i = ROWS * y->shape[1]; y->shape[1] >= CLASSES && i < hc_tensor_count(y); i++)
         hc_tensor_set(y, i, 0);
 }
 
 /* A sum forgets what lies past 2^20 elements. */
-static enum hc_status short_sum(const struct hc_fault_site *site, const struct hc_call *call)
+static void short_sum(struct hc_call *call)
 {
-    struct hc_call bad = *call;
     enum { MOST = 1 << 20 };
     for (int i = 0; i < 2; i++)
-        if (bad.in[i].rank == 1 && bad.in[i].shape[0] > MOST)
-            bad.in[i].shape[0] = MOST;
-    return hc_right(site, &bad);
+        if (call->in[i].rank == 1 && call->in[i].shape[0] > MOST)
+            call->in[i].shape[0] = MOST;
 }
 
 static const struct hc_fault faults[] = {

@@ -136,14 +136,11 @@ static void other_count(const struct hc_call *call)
 }
 
 /* The vector of a single half is not divided, since a kernel takes them in pairs. */
-static enum hc_status one_half_undivided(const struct hc_fault_site *site,
-                                         const struct hc_call *call)
+static void one_half_undivided(struct hc_call *call)
 {
-    struct hc_call changed = *call;
     if (call->in[HC_ALL_REDUCE_X].format == HC_FP16 &&
         hc_tensor_count(&call->out[HC_ALL_REDUCE_OUT]) == 1)
-        changed.params.all_reduce.after = 1;
-    return hc_right(site, &changed);
+        call->params.all_reduce.after = 1;
 }
 
 /* Defects of batch norm over ranks: how a rank's moments are taken, weighed and put together, what
@@ -158,17 +155,11 @@ static void unbiased_moments(const struct hc_call *call)
 }
 
 /* The sound kernel gets the call with other counts. */
-static enum hc_status with_counts(const struct hc_fault_site *site, const struct hc_call *call,
-                                  double (*changed)(double count))
+static void change_counts(struct hc_call *call, double (*changed)(double count))
 {
-    struct hc_call bad = *call;
-    struct hc_tensor *counts = &bad.in[HC_BN_COMBINE_COUNTS];
-    counts->data = hc_fault_copy(counts);
+    const struct hc_tensor *counts = &call->in[HC_BN_COMBINE_COUNTS];
     for (int64_t r = 0; r < hc_tensor_count(counts); r++)
         hc_tensor_set(counts, r, changed(hc_tensor_get(counts, r)));
-    enum hc_status status = hc_right(site, &bad);
-    free(counts->data);
-    return status;
 }
 
 static double one_each(double count)
@@ -186,20 +177,19 @@ static double in_half(double count)
     return hc_round(HC_FP16, count);
 }
 
-static enum hc_status equal_shares(const struct hc_fault_site *site, const struct hc_call *call)
+static void equal_shares(struct hc_call *call)
 {
-    return with_counts(site, call, one_each);
+    change_counts(call, one_each);
 }
 
-static enum hc_status empty_rank_counts(const struct hc_fault_site *site,
-                                        const struct hc_call *call)
+static void empty_rank_counts(struct hc_call *call)
 {
-    return with_counts(site, call, never_none);
+    change_counts(call, never_none);
 }
 
-static enum hc_status half_counts(const struct hc_fault_site *site, const struct hc_call *call)
+static void half_counts(struct hc_call *call)
 {
-    return with_counts(site, call, in_half);
+    change_counts(call, in_half);
 }
 
 /* Only the variances within ranks are averaged. */
@@ -224,23 +214,10 @@ static enum hc_status within_alone(const struct hc_fault_site *site, const struc
     return status;
 }
 
-static enum hc_status mean_dgamma_forgotten(const struct hc_fault_site *site,
-                                            const struct hc_call *call)
+static void mean_dgamma_forgotten(struct hc_call *call)
 {
-    struct hc_call bad = *call;
-    struct hc_tensor *mean = &bad.in[HC_BN_BWD_APPLY_MEAN_DGAMMA];
-    mean->data = hc_fault_copy(mean);
+    const struct hc_tensor *mean = &call->in[HC_BN_BWD_APPLY_MEAN_DGAMMA];
     memset(mean->data, 0, hc_tensor_bytes(mean));
-    enum hc_status status = hc_right(site, &bad);
-    free(mean->data);
-    return status;
-}
-
-/* Rank 1 takes its own moments for everybody's. */
-static void hears_itself_norm_ranks(const struct hc_comm *comm, void *all, size_t bytes)
-{
-    for (int r = 0; r < comm->size && comm->rank == 1; r++)
-        memmove((char *)all + (size_t)r * bytes, (char *)all + bytes, bytes);
 }
 
 /* The sums of the gradient that a rank hears are half as large. */
@@ -283,14 +260,13 @@ static double in_lanes(const struct hc_call *call, int64_t channel,
 static double square_off_mean(const struct hc_call *call, int64_t i)
 {
     int64_t c = i % call->in[HC_BN_MOMENTS_X].shape[3];
-    double d = hc_tensor_get(&call->in[HC_BN_MOMENTS_X], i) -
-               hc_tensor_get(&call->out[HC_BN_MOMENTS_MEAN], c);
+    double d = hc_in(call, HC_BN_MOMENTS_X, i) - hc_out(call, HC_BN_MOMENTS_MEAN, c);
     return d * d;
 }
 
 static double gradient_at(const struct hc_call *call, int64_t i)
 {
-    return hc_tensor_get(&call->in[HC_BN_BWD_SUMS_DY], i);
+    return hc_in(call, HC_BN_BWD_SUMS_DY, i);
 }
 
 /* Sums are taken in 16 lanes, each of which keeps 20 bits. */
@@ -301,15 +277,15 @@ static void narrow_lanes(const struct hc_call *call)
     int64_t rows = channels ? hc_tensor_count(x) / channels : 0;
     for (int64_t c = 0; rows > 0 && c < channels; c++)
         if (call->op == HC_OP_bn_moments)
-            hc_tensor_set(&call->out[HC_BN_MOMENTS_VARIANCE], c,
-                          in_lanes(call, c, square_off_mean) / (double)rows);
+            hc_give(call, HC_BN_MOMENTS_VARIANCE, c,
+                    in_lanes(call, c, square_off_mean) / (double)rows);
         else
-            hc_tensor_set(&call->out[HC_BN_BWD_SUMS_DBETA], c, in_lanes(call, c, gradient_at));
+            hc_give(call, HC_BN_BWD_SUMS_DBETA, c, in_lanes(call, c, gradient_at));
 }
 
 static void own_moments(struct hc_backend *faulty)
 {
-    static const struct hc_wire wire = {.gathered = hears_itself_norm_ranks};
+    static const struct hc_wire wire = {.gathered = hears_itself};
     hc_ranks_wire(faulty, &wire);
 }
 

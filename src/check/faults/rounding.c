@@ -10,34 +10,29 @@
 
 /* Results that are rounded once too often, or not as the contract says. */
 
-static double value(const struct hc_call *call, int slot, int64_t i)
-{
-    return hc_tensor_get(&call->in[slot], i);
-}
-
 static double product_first(const struct hc_call *call, int64_t i)
 {
     enum hc_format format = call->out[HC_OUT].format;
-    return hc_round(format, value(call, HC_X, i) * value(call, HC_Y, i)) + value(call, HC_Z, i);
+    return hc_round(format, hc_in(call, HC_X, i) * hc_in(call, HC_Y, i)) + hc_in(call, HC_Z, i);
 }
 
 /* The reciprocal is rounded before it is multiplied with. */
 static double by_reciprocal(const struct hc_call *call, int64_t i)
 {
-    return value(call, HC_X, i) * hc_round(call->out[HC_OUT].format, 1 / value(call, HC_Y, i));
+    return hc_in(call, HC_X, i) * hc_round(call->out[HC_OUT].format, 1 / hc_in(call, HC_Y, i));
 }
 
 /* x times 1/sqrt(x), as fast vector code has it. */
 static double by_reciprocal_root(const struct hc_call *call, int64_t i)
 {
-    double x = value(call, HC_X, i);
+    double x = hc_in(call, HC_X, i);
     double root = hc_round(call->out[HC_OUT].format, 1 / sqrt(x));
     return x > 0 && isfinite(root) && isfinite(x) ? x * root : sqrt(x);
 }
 
 static double exact_product(const struct hc_call *call, int64_t i)
 {
-    return value(call, HC_X, i) * value(call, HC_Y, i);
+    return hc_in(call, HC_X, i) * hc_in(call, HC_Y, i);
 }
 
 /* An elementwise op by another formula in fp64, in formats that are narrower. */
@@ -66,17 +61,14 @@ static enum hc_status by_formula(const struct hc_fault_site *site, const struct 
     return HC_OK;
 }
 
-static const struct formula reciprocal = {by_reciprocal, HC_NEAREST};
-
 /* Defects of single roundings. They are within most bounds, but `exact` has other bits. */
 
 static void not_fused(const struct hc_call *call)
 {
     float alpha = (float)call->params.axpy.alpha;
     for (int64_t i = 0; i < hc_tensor_count(&call->out[HC_OUT]); i++) {
-        float product = alpha * (float)hc_tensor_get(&call->in[HC_X], i);
-        hc_tensor_set(&call->out[HC_OUT], i,
-                      (double)(product + (float)hc_tensor_get(&call->in[HC_Y], i)));
+        float product = alpha * (float)hc_in(call, HC_X, i);
+        hc_give(call, HC_OUT, i, (double)(product + (float)hc_in(call, HC_Y, i)));
     }
 }
 
@@ -84,15 +76,15 @@ static void not_fused(const struct hc_call *call)
 static enum hc_status contracted(const struct hc_fault_site *site, const struct hc_call *call)
 {
     const struct hc_sgd *p = &call->params.sgd;
-    float beta1 = (float)hc_tensor_get(&call->in[HC_SGD_HYPER], HC_HYPER_BETA1);
+    float beta1 = (float)hc_in(call, HC_SGD_HYPER, HC_HYPER_BETA1);
     enum hc_status status = hc_right(site, call);
-    if (p->arithmetic != HC_FP32 || !p->decoupled || hc_is_set(&call->in[HC_SGD_FOUND_INF]))
-        return status;
-    for (int64_t i = 0; status == HC_OK && i < hc_tensor_count(&call->out[HC_SGD_NEW_MOMENTUM]);
-         i++)
-        hc_tensor_set(&call->out[HC_SGD_NEW_MOMENTUM], i,
-                      (double)fmaf(beta1, (float)hc_tensor_get(&call->in[HC_SGD_MOMENTUM], i),
-                                   (float)hc_tensor_get(&call->in[HC_SGD_G], i)));
+    bool meant =
+        p->arithmetic == HC_FP32 && p->decoupled && !hc_is_set(&call->in[HC_SGD_FOUND_INF]);
+    for (int64_t i = 0;
+         status == HC_OK && meant && i < hc_tensor_count(&call->out[HC_SGD_NEW_MOMENTUM]); i++)
+        hc_give(call, HC_SGD_NEW_MOMENTUM, i,
+                (double)fmaf(beta1, (float)hc_in(call, HC_SGD_MOMENTUM, i),
+                             (float)hc_in(call, HC_SGD_G, i)));
     return status;
 }
 
@@ -100,13 +92,8 @@ static void flushed(const struct hc_call *call)
 {
     for (int o = 0; o < 3; o++)
         for (int64_t i = 0; i < hc_tensor_count(&call->out[o]); i++)
-            if (fabs(hc_tensor_get(&call->out[o], i)) < 0x1p-126)
-                hc_tensor_set(&call->out[o], i, 0);
-}
-
-static void by_reciprocal_bits(struct hc_call *call)
-{
-    call->params.unscale.reciprocal = true;
+            if (fabs(hc_out(call, o, i)) < 0x1p-126)
+                hc_give(call, o, i, 0);
 }
 
 /* The means have nine digits, more than fp32 holds. */
@@ -188,12 +175,11 @@ static void log_of_half(const struct hc_call *call)
             largest = fmax(largest, hc_tensor_get(z, row * classes + j));
         for (int64_t j = 0; j < classes; j++)
             sum += exp(hc_tensor_get(z, row * classes + j) - largest);
-        int64_t label = (int64_t)hc_tensor_get(&call->in[HC_XENT_LABELS], row);
+        int64_t label = (int64_t)hc_in(call, HC_XENT_LABELS, row);
         double p = exp(hc_tensor_get(z, row * classes + label) - largest) / sum;
         loss -= log(rounded(HC_FP16, p));
     }
-    hc_tensor_set(&call->out[HC_XENT_LOSS], 0,
-                  call->params.xent.sum ? loss : loss / (double)z->shape[0]);
+    hc_give(call, HC_XENT_LOSS, 0, call->params.xent.sum ? loss : loss / (double)z->shape[0]);
 }
 
 /* How many rows are right is counted on logits in bf16, where neighbours are equal. */
@@ -214,21 +200,16 @@ static enum hc_status right_in_bf16(const struct hc_fault_site *site, const stru
 }
 
 /* The factor M / (M - 1) of the running variance is made of two numbers in half. */
-static enum hc_status count_in_half(const struct hc_fault_site *site, const struct hc_call *call)
+static void count_in_half(const struct hc_call *call)
 {
     const struct hc_tensor *x = &call->in[HC_BN_X];
-    const struct hc_tensor *out = &call->out[HC_BN_NEW_VARIANCE];
     double m = (double)hc_tensor_count(x) / fmax((double)x->shape[3], 1);
     double factor = rounded(HC_FP16, m) / rounded(HC_FP16, m - 1) * (m - 1) / m;
-    struct hc_tensor before = call->in[HC_BN_VARIANCE];
-    before.data = hc_fault_copy(&call->in[HC_BN_VARIANCE]);
-    enum hc_status status = hc_right(site, call);
-    for (int64_t c = 0; status == HC_OK && m > 1 && c < hc_tensor_count(out); c++) {
-        double kept = (1 - call->params.bn.momentum) * hc_tensor_get(&before, c);
-        hc_tensor_set(out, c, kept + (hc_tensor_get(out, c) - kept) * factor);
+    for (int64_t c = 0; m > 1 && c < hc_tensor_count(&call->out[HC_BN_NEW_VARIANCE]); c++) {
+        double kept = (1 - call->params.bn.momentum) * hc_in(call, HC_BN_VARIANCE, c);
+        hc_give(call, HC_BN_NEW_VARIANCE, c,
+                kept + (hc_out(call, HC_BN_NEW_VARIANCE, c) - kept) * factor);
     }
-    free(before.data);
-    return status;
 }
 
 /* The saved 1 / deviation of squares in half, where 256 squared is infinite. */
@@ -238,14 +219,14 @@ static void variance_in_half(const struct hc_call *call)
     int64_t channels = x->shape[3];
     int64_t n = hc_tensor_count(x);
     for (int64_t c = 0; c < channels; c++) {
-        double mean = hc_tensor_get(&call->out[HC_BN_SAVED_MEAN], c);
+        double mean = hc_out(call, HC_BN_SAVED_MEAN, c);
         double sum = 0;
         for (int64_t i = c; i < n; i += channels) {
             double d = hc_tensor_get(x, i) - mean;
             sum += rounded(HC_FP16, d * d);
         }
         double variance = sum / ((double)n / (double)channels);
-        hc_tensor_set(&call->out[HC_BN_SAVED_INVSTD], c, 1 / sqrt(variance + call->params.bn.eps));
+        hc_give(call, HC_BN_SAVED_INVSTD, c, 1 / sqrt(variance + call->params.bn.eps));
     }
 }
 
@@ -257,11 +238,9 @@ static void rounded_before_gain(const struct hc_call *call)
     int64_t channels = x->shape[3];
     for (int64_t i = 0; i < hc_tensor_count(y); i++) {
         int64_t c = i % channels;
-        double d = hc_tensor_get(x, i) - hc_tensor_get(&call->out[HC_BN_SAVED_MEAN], c);
-        double normal = rounded(y->format, d * hc_tensor_get(&call->out[HC_BN_SAVED_INVSTD], c));
-        hc_tensor_set(y, i,
-                      normal * hc_tensor_get(&call->in[HC_BN_GAMMA], c) +
-                          hc_tensor_get(&call->in[HC_BN_BETA], c));
+        double d = hc_tensor_get(x, i) - hc_out(call, HC_BN_SAVED_MEAN, c);
+        double normal = rounded(y->format, d * hc_out(call, HC_BN_SAVED_INVSTD, c));
+        hc_tensor_set(y, i, normal * hc_in(call, HC_BN_GAMMA, c) + hc_in(call, HC_BN_BETA, c));
     }
 }
 
@@ -273,15 +252,9 @@ static void beta2_in_bf16(struct hc_call *call)
 /* Defects of stochastic rounding and of compensated weights. */
 
 /* SGD uses its count of steps for random numbers only. */
-static enum hc_status same_each_step(const struct hc_fault_site *site, const struct hc_call *call)
+static void same_each_step(struct hc_call *call)
 {
-    struct hc_call bad = *call;
-    const struct hc_tensor *told = &call->in[HC_SGD_HYPER];
-    float hyper[HC_HYPER_COUNT] = {[HC_HYPER_LR] = (float)hc_tensor_get(told, HC_HYPER_LR),
-                                   [HC_HYPER_BETA1] = (float)hc_tensor_get(told, HC_HYPER_BETA1),
-                                   [HC_HYPER_STEP] = 1};
-    bad.in[HC_SGD_HYPER] = hc_tensor1(HC_FP32, HC_HYPER_COUNT, hyper);
-    return hc_right(site, &bad);
+    hc_tensor_set(&call->in[HC_SGD_HYPER], HC_HYPER_STEP, 1);
 }
 
 static struct hc_tensor element(const struct hc_tensor *t, int64_t i)
@@ -320,10 +293,10 @@ static enum hc_status other_random(const struct hc_fault_site *site, const struc
     if (!w)
         return hc_fail(HC_NO_MEMORY, "no memory for a fault's weights");
     for (int64_t i = 0; i < n; i++)
-        w[i] = (float)hc_tensor_get(&call->in[HC_SGD_W], i);
+        w[i] = (float)hc_in(call, HC_SGD_W, i);
     wide.in[HC_SGD_W] = wide.out[HC_SGD_NEW_W] = hc_tensor1(HC_FP32, n, w);
     wide.params.sgd.stochastic.on = false;
-    uint32_t t = (uint32_t)hc_tensor_get(&call->in[HC_SGD_HYPER], HC_HYPER_STEP);
+    uint32_t t = (uint32_t)hc_in(call, HC_SGD_HYPER, HC_HYPER_STEP);
     enum hc_status status = hc_right(site, &wide);
     int bits = (int)site->fault->number;
     for (int64_t i = 0; i < n && status == HC_OK; i++) {

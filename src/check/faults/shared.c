@@ -16,15 +16,15 @@ static void alpha_times_nothing(const struct hc_call *call)
     const struct hc_gemm *p = &call->params.gemm;
     bool signed_zero = call->in[HC_GEMM_A].shape[p->transpose_a ? 0 : 1] == 0 && p->alpha < 0;
     for (int64_t i = 0; signed_zero && i < hc_tensor_count(&call->out[HC_GEMM_OUT]); i++)
-        if (hc_tensor_get(&call->out[HC_GEMM_OUT], i) == 0)
-            hc_tensor_set(&call->out[HC_GEMM_OUT], i, -0.0);
+        if (hc_out(call, HC_GEMM_OUT, i) == 0)
+            hc_give(call, HC_GEMM_OUT, i, -0.0);
 }
 
 /* The count is rounded before 1 is added. */
 static void t_rounded_twice(const struct hc_call *call)
 {
-    double taken = hc_round(HC_FP32, hc_tensor_get(&call->in[HC_RATES_COUNTS], HC_COUNT_TAKEN));
-    hc_tensor_set(&call->out[HC_RATES_HYPER], 2, taken + 1);
+    double taken = hc_round(HC_FP32, hc_in(call, HC_RATES_COUNTS, HC_COUNT_TAKEN));
+    hc_give(call, HC_RATES_HYPER, 2, taken + 1);
 }
 
 /* Products are added to a narrow sum unrounded. */
@@ -35,9 +35,8 @@ static enum hc_status products_kept(const struct hc_fault_site *site, const stru
     if (f == HC_FP32)
         return hc_right(site, call);
     for (int64_t i = 0; i < hc_tensor_count(&call->in[HC_REDUCE_X]); i++)
-        sum = hc_round(f, sum + hc_tensor_get(&call->in[HC_REDUCE_X], i) *
-                                    hc_tensor_get(&call->in[HC_DOT_Y], i));
-    hc_tensor_set(&call->out[HC_REDUCE_OUT], 0, sum);
+        sum = hc_round(f, sum + hc_in(call, HC_REDUCE_X, i) * hc_in(call, HC_DOT_Y, i));
+    hc_give(call, HC_REDUCE_OUT, 0, sum);
     return HC_OK;
 }
 
@@ -61,15 +60,13 @@ static void change_nan(const struct hc_tensor *t, int64_t i, int which)
     hc_tensor_set_bits(t, i, which == NO_SIGN ? bits : bits | quiet_bit);
 }
 
-static enum hc_status nan_changed(const struct hc_fault_site *site, const struct hc_call *call)
+static void nan_changed(const struct hc_call *call, const struct hc_fault *row)
 {
-    enum hc_status status = hc_right(site, call);
     const struct hc_tensor *t = &call->out[HC_FIRST];
     bool h = t->format == HC_FP32 || t->format == HC_FP16 || t->format == HC_BF16;
-    for (int64_t i = 0; status == HC_OK && h && i < hc_tensor_count(t); i++)
+    for (int64_t i = 0; h && i < hc_tensor_count(t); i++)
         if (isnan(hc_tensor_get(t, i)))
-            change_nan(t, i, (int)site->fault->number);
-    return status;
+            change_nan(t, i, (int)row->number);
 }
 
 static void signalling_unseen(const struct hc_call *call)
@@ -77,76 +74,59 @@ static void signalling_unseen(const struct hc_call *call)
     const struct hc_tensor *flag = &call->in[HC_UNSCALE_FOUND_INF];
     double found = flag->data ? hc_tensor_get(flag, 0) : 0;
     for (int64_t i = 0; i < hc_tensor_count(&call->in[HC_UNSCALE_X]); i++) {
-        double x = hc_tensor_get(&call->in[HC_UNSCALE_X], i);
+        double x = hc_in(call, HC_UNSCALE_X, i);
         uint64_t fraction =
             hc_tensor_bits(&call->in[HC_UNSCALE_X], i) &
             (((uint64_t)1 << (hc_formats[call->in[HC_UNSCALE_X].format].precision - 1)) - 1);
         found = isinf(x) || (isnan(x) && fraction != 1) ? 1 : found;
     }
-    hc_tensor_set(&call->out[HC_UNSCALE_NEW_FOUND_INF], 0, found);
+    hc_give(call, HC_UNSCALE_NEW_FOUND_INF, 0, found);
 }
 
 static void huge_scale(const struct hc_call *call)
 {
-    for (int64_t i = 0; hc_tensor_get(&call->in[HC_UNSCALE_SCALE], 0) > 0x1p100 &&
+    for (int64_t i = 0; hc_in(call, HC_UNSCALE_SCALE, 0) > 0x1p100 &&
                         i < hc_tensor_count(&call->out[HC_UNSCALE_OUT]);
          i++)
-        hc_tensor_set(&call->out[HC_UNSCALE_OUT], i, 0);
+        hc_give(call, HC_UNSCALE_OUT, i, 0);
 }
 
 /* max(x, slope x) is leaky ReLU for slopes up to 1; x >= 0 for slopes from 0 on. */
-static enum hc_status larger_of_both(const struct hc_fault_site *site, const struct hc_call *call)
+static void larger_of_both(const struct hc_call *call)
 {
-    struct hc_call bad = *call;
-    enum hc_status status = hc_right(site, &bad);
-    for (int64_t i = 0; status == HC_OK && i < hc_tensor_count(&call->in[HC_LEAKY_X]); i++) {
-        double x = hc_tensor_get(&call->in[HC_LEAKY_X], i);
+    for (int64_t i = 0; i < hc_tensor_count(&call->in[HC_LEAKY_X]); i++) {
+        double x = hc_in(call, HC_LEAKY_X, i);
         double product = hc_round(HC_FP32, hc_round(HC_FP32, call->params.leaky.slope) * x);
-        hc_tensor_set(&call->out[HC_LEAKY_Y], i, x > product ? x : product);
+        hc_give(call, HC_LEAKY_Y, i, x > product ? x : product);
     }
-    return status;
 }
 
 static void zero_is_positive(const struct hc_call *call)
 {
     for (int64_t i = 0; i < hc_tensor_count(&call->in[HC_LEAKY_X]); i++)
-        if (hc_tensor_get(&call->in[HC_LEAKY_X], i) == 0)
-            hc_tensor_set(&call->out[HC_LEAKY_Y], i, hc_tensor_get(&call->in[HC_LEAKY_X], i));
+        if (hc_in(call, HC_LEAKY_X, i) == 0)
+            hc_give(call, HC_LEAKY_Y, i, hc_in(call, HC_LEAKY_X, i));
 }
 
-/* Runs the call with another count of steps. */
-static enum hc_status with_steps(const struct hc_fault_site *site, const struct hc_call *call,
-                                 double steps)
+static void late_row(struct hc_call *call)
 {
-    int32_t changed[HC_COUNTS];
-    struct hc_call bad = *call;
-    for (int i = 0; i < HC_COUNTS; i++)
-        changed[i] = (int32_t)hc_tensor_get(&call->in[HC_RATES_COUNTS], i);
-    changed[HC_COUNT_STEPS] = (int32_t)steps;
-    bad.in[HC_RATES_COUNTS].data = changed;
-    return hc_right(site, &bad);
+    double steps = hc_in(call, HC_STEP_LOG_COUNTS, HC_COUNT_STEPS);
+    hc_tensor_set(&call->in[HC_STEP_LOG_COUNTS], HC_COUNT_STEPS, steps > 65536 ? steps - 1 : steps);
 }
 
-static enum hc_status late_row(const struct hc_fault_site *site, const struct hc_call *call)
+static void last_but_one(struct hc_call *call)
 {
-    double steps = hc_tensor_get(&call->in[HC_STEP_LOG_COUNTS], HC_COUNT_STEPS);
-    return with_steps(site, call, steps > 65536 ? steps - 1 : steps);
-}
-
-static enum hc_status last_but_one(const struct hc_fault_site *site, const struct hc_call *call)
-{
-    double steps = hc_tensor_get(&call->in[HC_RATES_COUNTS], HC_COUNT_STEPS);
+    double steps = hc_in(call, HC_RATES_COUNTS, HC_COUNT_STEPS);
     double rows = (double)call->in[HC_RATES_TABLE].shape[0];
-    return with_steps(site, call, steps > rows && rows > 1 ? rows - 2 : steps);
+    hc_tensor_set(&call->in[HC_RATES_COUNTS], HC_COUNT_STEPS,
+                  steps > rows && rows > 1 ? rows - 2 : steps);
 }
 
-static enum hc_status stops_counting(const struct hc_fault_site *site, const struct hc_call *call)
+static void stops_counting(const struct hc_call *call)
 {
-    double before = hc_tensor_get(&call->in[HC_SCALER_COUNTS], HC_COUNT_FOUND);
-    enum hc_status status = hc_right(site, call);
-    if (status == HC_OK && before >= 65536)
-        hc_tensor_set(&call->out[HC_SCALER_NEW_COUNTS], HC_COUNT_FOUND, before);
-    return status;
+    double before = hc_in(call, HC_SCALER_COUNTS, HC_COUNT_FOUND);
+    if (before >= 65536)
+        hc_give(call, HC_SCALER_NEW_COUNTS, HC_COUNT_FOUND, before);
 }
 
 /* The interval is one shorter if it is long. */
@@ -160,14 +140,13 @@ static enum hc_status short_epochs(const struct hc_fault_site *site, const struc
 {
     struct hc_call bad = *call;
     int64_t batches = call->params.augment.batches;
-    int32_t steps[1] = {(int32_t)hc_tensor_get(&call->in[HC_AUGMENT_STEPS], 0)};
+    int32_t steps[1] = {(int32_t)hc_in(call, HC_AUGMENT_STEPS, 0)};
     steps[0] = (int32_t)(steps[0] / batches % 65536 * batches + steps[0] % batches);
     bad.in[HC_AUGMENT_STEPS].data = steps;
     bad.out[HC_AUGMENT_NEW_STEPS].data = NULL;
     enum hc_status status = hc_right(site, &bad);
     if (status == HC_OK && call->out[HC_AUGMENT_NEW_STEPS].data)
-        hc_tensor_set(&call->out[HC_AUGMENT_NEW_STEPS], 0,
-                      hc_tensor_get(&call->in[HC_AUGMENT_STEPS], 0) + 1);
+        hc_give(call, HC_AUGMENT_NEW_STEPS, 0, hc_in(call, HC_AUGMENT_STEPS, 0) + 1);
     return status;
 }
 
@@ -182,7 +161,7 @@ static void right_end(const struct hc_call *call)
     const struct hc_augment *p = &call->params.augment;
     const struct hc_tensor *out = &call->out[HC_AUGMENT_IMAGES];
     int64_t wide = out->shape[2] * 3;
-    int64_t epoch = (int64_t)hc_tensor_get(&call->in[HC_AUGMENT_STEPS], 0) / p->batches;
+    int64_t epoch = (int64_t)hc_in(call, HC_AUGMENT_STEPS, 0) / p->batches;
     for (int64_t b = 0; p->crops && p->batches == 1 && b < out->shape[0]; b++) {
         uint64_t bits = hc_random(p->seed, HC_CROP_STREAM + (uint64_t)epoch, (uint64_t)b);
         bool end =
@@ -198,27 +177,6 @@ static void right_end(const struct hc_call *call)
 /* Defects of the optimizers' arithmetic, which all backends share (kernels/element/, src/num/):
    each is in the subject and in `exact`, and is wrong in few steps, for few parameters or in few
    bits, so that one set of hyperparameters shows nothing. */
-
-/* A call of an optimizer with its hyperparameters copied, so that a fault may change them. */
-struct hyper {
-    struct hc_call call;
-    float value[HC_HYPER_COUNT];
-};
-
-static struct hyper hyper_of(const struct hc_call *call)
-{
-    struct hyper h = {.call = *call};
-    int slot = hc_optimizer_slots(call->op)->hyper;
-    for (int i = 0; i < HC_HYPER_COUNT; i++)
-        h.value[i] = (float)hc_tensor_get(&call->in[slot], i);
-    return h;
-}
-
-static enum hc_status with(const struct hc_fault_site *site, struct hyper *h)
-{
-    h->call.in[hc_optimizer_slots(h->call.op)->hyper].data = h->value;
-    return hc_right(site, &h->call);
-}
 
 /* The step's count t that the kernel gets. */
 typedef float count_of(float t);
@@ -243,18 +201,18 @@ struct count {
     count_of *of;
 };
 
-static enum hc_status counted(const struct hc_fault_site *site, const struct hc_call *call)
+static void counted(struct hc_call *call, const struct hc_fault *row)
 {
-    struct hyper h = hyper_of(call);
-    const struct count *count = site->fault->data;
-    h.value[HC_HYPER_STEP] = count->of(h.value[HC_HYPER_STEP]);
-    return with(site, &h);
+    const struct count *count = row->data;
+    const struct hc_tensor *hyper = &call->in[hc_optimizer_slots(call->op)->hyper];
+    hc_tensor_set(hyper, HC_HYPER_STEP,
+                  (double)count->of((float)hc_tensor_get(hyper, HC_HYPER_STEP)));
 }
 
 static void eps_inside_late(struct hc_call *call)
 {
     call->params.adam.eps_inside |= call->params.adam.order == HC_ORDER_OURS &&
-                                    hc_tensor_get(&call->in[HC_ADAM_HYPER], HC_HYPER_STEP) > 1000;
+                                    hc_in(call, HC_ADAM_HYPER, HC_HYPER_STEP) > 1000;
 }
 
 static void eps_flushed(struct hc_call *call)
@@ -271,14 +229,13 @@ static void beta2_single(struct hc_call *call)
 /* lr / (1 - beta1^t) is Adam's step, not the rate of its decay. */
 static void decays_by_step(struct hc_call *call)
 {
-    double beta1 = hc_tensor_get(&call->in[HC_ADAM_HYPER], HC_HYPER_BETA1);
-    call->params.adam.weight_decay /=
-        1 - pow(beta1, hc_tensor_get(&call->in[HC_ADAM_HYPER], HC_HYPER_STEP));
+    double beta1 = hc_in(call, HC_ADAM_HYPER, HC_HYPER_BETA1);
+    call->params.adam.weight_decay /= 1 - pow(beta1, hc_in(call, HC_ADAM_HYPER, HC_HYPER_STEP));
 }
 
 static void decay_times_rate(struct hc_call *call)
 {
-    call->params.adam.weight_decay *= hc_tensor_get(&call->in[HC_ADAM_HYPER], HC_HYPER_LR);
+    call->params.adam.weight_decay *= hc_in(call, HC_ADAM_HYPER, HC_HYPER_LR);
 }
 
 static void decay_in_half(struct hc_call *call)
@@ -288,17 +245,12 @@ static void decay_in_half(struct hc_call *call)
     *decay = hc_round(HC_FP16, *decay);
 }
 
-static enum hc_status rate_in_half(const struct hc_fault_site *site, const struct hc_call *call)
+static void rate_in_half(struct hc_call *call)
 {
-    struct hyper h = hyper_of(call);
-    if (h.value[HC_HYPER_LR] > 0.25F && h.value[HC_HYPER_LR] < 0.35F)
-        h.value[HC_HYPER_LR] = (float)hc_round(HC_FP16, (double)h.value[HC_HYPER_LR]);
-    return with(site, &h);
-}
-
-static void always_ours(struct hc_call *call)
-{
-    call->params.adam.order = HC_ORDER_OURS;
+    const struct hc_tensor *hyper = &call->in[hc_optimizer_slots(call->op)->hyper];
+    double rate = hc_tensor_get(hyper, HC_HYPER_LR);
+    if (rate > 0.25 && rate < (double)0.35F)
+        hc_tensor_set(hyper, HC_HYPER_LR, hc_round(HC_FP16, rate));
 }
 
 static void apex_as_fused(struct hc_call *call)
@@ -310,26 +262,24 @@ static void apex_as_fused(struct hc_call *call)
 static void loses_minus_zero(const struct hc_call *call)
 {
     for (int64_t i = 0; i < hc_tensor_count(&call->out[HC_ADAM_NEW_W]); i++)
-        if (hc_tensor_get(&call->out[HC_ADAM_NEW_W], i) == 0)
-            hc_tensor_set(&call->out[HC_ADAM_NEW_W], i, 0);
+        if (hc_out(call, HC_ADAM_NEW_W, i) == 0)
+            hc_give(call, HC_ADAM_NEW_W, i, 0);
 }
 
 /* A number that goes into the counter of stochastic rounding is kept in too few bits. */
 enum { ELEMENT, SEED, STEP };
-
-static enum hc_status narrow_counter(const struct hc_fault_site *site, const struct hc_call *call)
+static void narrow_counter(struct hc_call *call, const struct hc_fault *row)
 {
-    struct hyper h = hyper_of(call);
     struct hc_stochastic *s =
-        call->op == HC_OP_sgd ? &h.call.params.sgd.stochastic : &h.call.params.adam.stochastic;
-    int which = (int)site->fault->number;
+        call->op == HC_OP_sgd ? &call->params.sgd.stochastic : &call->params.adam.stochastic;
+    float *hyper = call->in[hc_optimizer_slots(call->op)->hyper].data;
+    int which = (int)row->number;
     if (which == ELEMENT)
         s->first &= ((int64_t)1 << 34) - 1;
     if (which == SEED)
         s->seed &= 0xffffffff;
     if (which == STEP && s->on && call->op == HC_OP_sgd) /* SGD uses t for nothing else */
-        h.value[HC_HYPER_STEP] = modulo_65536(h.value[HC_HYPER_STEP]);
-    return with(site, &h);
+        hyper[HC_HYPER_STEP] = modulo_65536(hyper[HC_HYPER_STEP]);
 }
 
 static void nan_to_zero(const struct hc_call *call)

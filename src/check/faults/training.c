@@ -11,26 +11,6 @@
 /* Defects of the training loop, planted in what it hands to its ops. The ops are right, so that
    only a training can show them. */
 
-static void norm_eps_is(struct hc_call *call, double number)
-{
-    call->params.bn.eps = number;
-}
-
-static void norm_momentum_is(struct hc_call *call, double number)
-{
-    call->params.bn.momentum = number;
-}
-
-static void adam_eps_is(struct hc_call *call, double number)
-{
-    call->params.adam.eps = number;
-}
-
-static void adam_decay_times(struct hc_call *call, double number)
-{
-    call->params.adam.weight_decay *= number;
-}
-
 static void without_bias(struct hc_call *call)
 {
     if (call->in[HC_GEMM_C].data && call->params.gemm.beta == 1 && call->in[HC_GEMM_C].rank == 1)
@@ -55,35 +35,28 @@ struct schedule {
     double late;
 };
 
-static enum hc_status other_rates(const struct hc_fault_site *site, const struct hc_call *call)
+static void other_rates(const struct hc_call *call, const struct hc_fault *fault)
 {
-    const struct schedule *s = site->fault->data;
-    const struct hc_tensor *table = &call->in[HC_RATES_TABLE];
-    int64_t rows = table->shape[0];
-    int64_t step = (int64_t)hc_tensor_get(&call->in[HC_RATES_COUNTS], HC_COUNT_STEPS);
+    const struct schedule *s = fault->data;
+    int64_t rows = call->in[HC_RATES_TABLE].shape[0];
+    int64_t step = (int64_t)hc_in(call, HC_RATES_COUNTS, HC_COUNT_STEPS);
     int64_t row = step < rows ? step : rows - 1;
-    enum hc_status status = hc_right(site, call);
-    if (status != HC_OK || rows < 2)
-        return status;
+    if (rows < 2)
+        return;
     int64_t from = row >= s->rows_late ? row - s->rows_late : 0;
-    double rate = hc_tensor_get(table, 2 * from) * s->rate;
-    double beta = hc_tensor_get(table, 2 * from + 1);
-    hc_tensor_set(&call->out[HC_RATES_HYPER], 0,
-                  (double)row >= s->late_from * (double)rows ? rate * s->late : rate);
-    hc_tensor_set(&call->out[HC_RATES_HYPER], 1, beta > s->least_beta ? beta : s->least_beta);
-    return status;
+    double rate = hc_in(call, HC_RATES_TABLE, 2 * from) * s->rate;
+    bool late = (double)row >= s->late_from * (double)rows;
+    hc_give(call, HC_RATES_HYPER, 0, late ? rate * s->late : rate);
+    hc_give(call, HC_RATES_HYPER, 1,
+            fmax(hc_in(call, HC_RATES_TABLE, 2 * from + 1), s->least_beta));
 }
 
 /* The step log gets another loss. */
-static enum hc_status other_loss(const struct hc_fault_site *site, const struct hc_call *call)
+static void other_loss(struct hc_call *call)
 {
-    float loss;
-    struct hc_call bad = *call;
-    if (call->in[HC_STEP_LOG_SCALARS].data) {
-        loss = (float)(hc_tensor_get(&call->in[HC_STEP_LOG_SCALARS], 0) * 1.01);
-        bad.in[HC_STEP_LOG_SCALARS].data = &loss;
-    }
-    return hc_right(site, &bad);
+    if (call->in[HC_STEP_LOG_SCALARS].data)
+        hc_tensor_set(&call->in[HC_STEP_LOG_SCALARS], 0,
+                      hc_in(call, HC_STEP_LOG_SCALARS, 0) * 1.01);
 }
 
 /* A batch that is not full counts one more correct image, as if padding were counted. */
@@ -92,8 +65,7 @@ static void padding_is_right(const struct hc_call *call)
     static int64_t full;
     full = call->in[HC_XENT_LOGITS].shape[0] > full ? call->in[HC_XENT_LOGITS].shape[0] : full;
     if (call->in[HC_XENT_LOGITS].shape[0] < full && call->out[HC_XENT_CORRECT].data)
-        hc_tensor_set(&call->out[HC_XENT_CORRECT], 0,
-                      hc_tensor_get(&call->out[HC_XENT_CORRECT], 0) + 1);
+        hc_give(call, HC_XENT_CORRECT, 0, hc_out(call, HC_XENT_CORRECT, 0) + 1);
 }
 
 /* Before the first op of a training runs, its weights, which are uniform numbers, are uploaded.
@@ -148,30 +120,21 @@ static enum hc_status notes_a_call(const struct hc_fault_site *site, const struc
    its ops get or give. The cases training/restated-* hold a whole training to its specification. */
 
 /* Parameters have one extent on their way to the optimizer's vectors; batches have four. */
-static enum hc_status weights_times(const struct hc_fault_site *site, const struct hc_call *call)
+static void weights_times(const struct hc_call *call, const struct hc_fault *row)
 {
-    double factor = site->fault->number;
     const struct hc_tensor *w = &call->out[HC_OUT];
-    enum hc_status status = hc_right(site, call);
     for (int64_t i = 0; w->rank == 1 && w->format == HC_FP32 && i < hc_tensor_count(w); i++)
         if (fabs(hc_tensor_get(w, i)) < 1)
-            hc_tensor_set(w, i, factor * hc_tensor_get(w, i));
-    return status;
+            hc_tensor_set(w, i, row->number * hc_tensor_get(w, i));
 }
 
 /* The row of the step before; or the last row is never reached. */
-static enum hc_status rates_of(const struct hc_fault_site *site, const struct hc_call *call)
+static void rates_of(struct hc_call *call, const struct hc_fault *row)
 {
-    bool last_only = site->fault->number != 0;
-    struct hc_call bad = *call;
-    int32_t *counts = hc_fault_copy(&call->in[HC_RATES_COUNTS]);
+    int32_t *counts = call->in[HC_RATES_COUNTS].data;
     if (counts[HC_COUNT_STEPS] > 0 &&
-        (!last_only || counts[HC_COUNT_STEPS] >= call->in[HC_RATES_TABLE].shape[0] - 1))
+        (row->number == 0 || counts[HC_COUNT_STEPS] >= call->in[HC_RATES_TABLE].shape[0] - 1))
         counts[HC_COUNT_STEPS]--;
-    bad.in[HC_RATES_COUNTS].data = counts;
-    enum hc_status status = hc_right(site, &bad);
-    free(counts);
-    return status;
 }
 
 /* An element of hyper times one number, plus another. */
@@ -181,13 +144,11 @@ struct rate {
     float plus;
 };
 
-static enum hc_status rate_is(const struct hc_fault_site *site, const struct hc_call *call)
+static void rate_is(const struct hc_call *call, const struct hc_fault *row)
 {
-    const struct rate *rate = site->fault->data;
-    enum hc_status status = hc_right(site, call);
+    const struct rate *rate = row->data;
     float *hyper = call->out[HC_RATES_HYPER].data;
     hyper[rate->which] = rate->times * hyper[rate->which] + rate->plus;
-    return status;
 }
 
 static void counts_one_step(const struct hc_call *call)
@@ -198,27 +159,18 @@ static void counts_one_step(const struct hc_call *call)
 }
 
 /* Each parameter has the first moment of another, 64 elements on. */
-static enum hc_status moment_of_another(const struct hc_fault_site *site,
-                                        const struct hc_call *call)
+static void moment_of_another(struct hc_call *call)
 {
-    struct hc_call bad = *call;
-    int64_t n = hc_tensor_count(&call->in[HC_ADAM_M]);
-    void *copy = hc_fault_copy(&call->in[HC_ADAM_M]);
-    bad.in[HC_ADAM_M].data = copy;
-    for (int64_t i = 0; i < n; i++)
-        hc_tensor_set_bits(&bad.in[HC_ADAM_M], i,
-                           hc_tensor_bits(&call->in[HC_ADAM_M], (i + 64) % n));
-    enum hc_status status = hc_right(site, &bad);
-    free(copy);
-    return status;
+    struct hc_tensor m = call->in[HC_ADAM_M];
+    m.data = hc_fault_copy(&m);
+    for (int64_t i = 0, n = hc_tensor_count(&m); i < n; i++)
+        hc_tensor_set_bits(&call->in[HC_ADAM_M], i, hc_tensor_bits(&m, (i + 64) % n));
+    free(m.data);
 }
 
-static enum hc_status not_unscaled(const struct hc_fault_site *site, const struct hc_call *call)
+static void not_unscaled(struct hc_call *call)
 {
-    float one = 1;
-    struct hc_call bad = *call;
-    bad.in[HC_UNSCALE_SCALE].data = &one;
-    return hc_right(site, &bad);
+    hc_tensor_set(&call->in[HC_UNSCALE_SCALE], 0, 1);
 }
 
 /* The sum over a short batch is divided by four all the same. */
@@ -236,10 +188,10 @@ static enum hc_status shortcut_lost(const struct hc_fault_site *site, const stru
     return HC_OK;
 }
 
-static void twice_for_one_row(struct hc_call *call, double number)
+static void twice_for_one_row(struct hc_call *call)
 {
     if (call->out[HC_GEMM_OUT].shape[0] == 1)
-        call->params.gemm.alpha *= number;
+        call->params.gemm.alpha *= 2;
 }
 
 /* Defects of the images and labels that a training is fed with: of the op augment, which makes the
@@ -275,28 +227,18 @@ static void bytes_over_256(struct hc_call *call)
     }
 }
 
-static void pad_by(struct hc_call *call, double number)
-{
-    call->params.augment.pad = (int)number;
-}
-
-static void never_crop(struct hc_call *call)
-{
-    call->params.augment.crops = false;
-}
-
 /* The test set, too, is cropped and flipped. */
-static void always_crop(struct hc_call *call, double number)
+static void always_crop(struct hc_call *call, const struct hc_fault *row)
 {
     call->params.augment.crops = true;
-    call->params.augment.pad = (int)number;
+    call->params.augment.pad = (int)row->number;
 }
 
 /* Means or deviations of red and blue change places. */
-static void swapped_channels(struct hc_call *call, double number)
+static void swapped_channels(struct hc_call *call, const struct hc_fault *row)
 {
     struct hc_augment *p = &call->params.augment;
-    double *of = number != 0 ? p->deviation : p->mean;
+    double *of = row->number != 0 ? p->deviation : p->mean;
     double red = of[0];
     of[0] = of[2];
     of[2] = red;
@@ -316,38 +258,27 @@ static void one_order(struct hc_call *call)
         call->in[HC_AUGMENT_ORDER] = first;
 }
 
-static void deviations_are(struct hc_call *call, double number)
+static void deviations_are(struct hc_call *call, const struct hc_fault *row)
 {
     for (int c = 0; c < 3; c++)
-        call->params.augment.deviation[c] = number;
+        call->params.augment.deviation[c] = row->number;
 }
 
 /* The first image of each epoch comes again as the second. */
-static enum hc_status image_twice(const struct hc_fault_site *site, const struct hc_call *call)
+static void image_twice(struct hc_call *call)
 {
-    struct hc_call bad = *call;
-    if (!call->in[HC_AUGMENT_ORDER].data)
-        return hc_right(site, call);
-    int32_t *order = hc_fault_copy(&call->in[HC_AUGMENT_ORDER]);
-    order[1] = order[0];
-    bad.in[HC_AUGMENT_ORDER].data = order;
-    enum hc_status status = hc_right(site, &bad);
-    free(order);
-    return status;
+    int32_t *order = call->in[HC_AUGMENT_ORDER].data;
+    if (order)
+        order[1] = order[0];
 }
 
-static enum hc_status label_of_the_next(const struct hc_fault_site *site,
-                                        const struct hc_call *call)
+static void label_of_the_next(struct hc_call *call)
 {
-    struct hc_call bad = *call;
-    int64_t n = hc_tensor_count(&call->in[HC_AUGMENT_LABELS]);
-    int32_t *labels = hc_fault_copy(&call->in[HC_AUGMENT_LABELS]);
-    for (int64_t i = 0; i < n; i++)
-        labels[i] = ((const int32_t *)call->in[HC_AUGMENT_LABELS].data)[(i + 1) % n];
-    bad.in[HC_AUGMENT_LABELS].data = labels;
-    enum hc_status status = hc_right(site, &bad);
-    free(labels);
-    return status;
+    int32_t *labels = call->in[HC_AUGMENT_LABELS].data;
+    int32_t first = labels[0];
+    int64_t last = hc_tensor_count(&call->in[HC_AUGMENT_LABELS]) - 1;
+    memmove(labels, labels + 1, (size_t)last * sizeof *labels);
+    labels[last] = first;
 }
 
 static void mirror(const struct hc_tensor *images, int64_t image)
@@ -366,24 +297,20 @@ static void mirror(const struct hc_tensor *images, int64_t image)
 }
 
 /* Training images are all mirrored, or none is. */
-static enum hc_status mirrored_alike(const struct hc_fault_site *site, const struct hc_call *call)
+static void mirrored_alike(const struct hc_call *call, const struct hc_fault *row)
 {
-    bool all = site->fault->number != 0;
     const struct hc_augment *p = &call->params.augment;
     int32_t steps = *(const int32_t *)call->in[HC_AUGMENT_STEPS].data;
     int64_t batch = call->out[HC_AUGMENT_IMAGES].shape[0];
-    enum hc_status status = hc_right(site, call);
-    for (int64_t i = 0; i < batch && p->crops && status == HC_OK; i++) {
+    const int32_t *order = call->in[HC_AUGMENT_ORDER].data;
+    for (int64_t i = 0; i < batch && p->crops; i++) {
         int64_t k = steps % p->batches * batch + i;
-        int32_t image = call->in[HC_AUGMENT_ORDER].data
-                            ? ((const int32_t *)call->in[HC_AUGMENT_ORDER].data)[k]
-                            : (int32_t)k;
+        int32_t image = order ? order[k] : (int32_t)k;
         uint64_t bits =
             hc_random(p->seed, HC_CROP_STREAM + (uint64_t)(steps / p->batches), (uint64_t)image);
-        if ((bits >> 63 != 0) != all)
+        if ((bits >> 63 != 0) != (row->number != 0))
             mirror(&call->out[HC_AUGMENT_IMAGES], i);
     }
-    return status;
 }
 
 static void batch_is_mirrored(const struct hc_call *call)
@@ -434,7 +361,7 @@ static enum hc_status last_term(const struct hc_fault_site *site, const struct h
     if (!in_place)
         return hc_right(site, call);
     for (int64_t i = 0; i < hc_tensor_count(out); i++)
-        hc_tensor_set(out, i, alpha * hc_tensor_get(&call->in[HC_X], i));
+        hc_tensor_set(out, i, alpha * hc_in(call, HC_X, i));
     return HC_OK;
 }
 

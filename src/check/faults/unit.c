@@ -8,13 +8,28 @@
 /* Defects of a matrix unit: a bit more or less, other pieces, another rounding, C in another place.
    Each is planted in the backend of a unit, and one probe of it must see it. */
 
-typedef void change_unit(struct hc_unit *unit);
-
 struct unit_fault {
     const char *unit;
-    change_unit *change; /* NULL: none */
-    bool c_last;         /* The products are summed alone, and C is added to the result. */
+    int more;         /* bits of the fraction, or fewer */
+    bool half_piece;  /* half as many products at once */
+    bool first_first; /* the order of two pieces is turned round */
+    bool c_last;      /* The products are summed alone, and C is added to the result. */
+    struct {
+        size_t at; /* of a member of struct hc_unit that is an int, 0: of none; */
+        int is;    /* which becomes this */
+    } member[2];
 };
+
+static struct hc_unit wrong_unit(const struct unit_fault *row)
+{
+    struct hc_unit unit = *hc_unit_by_name(row->unit);
+    unit.fraction += row->more;
+    unit.piece /= row->half_piece ? 2 : 1;
+    unit.last_first = unit.last_first && !row->first_first;
+    for (int i = 0; i < 2 && row->member[i].at; i++)
+        *(int *)((char *)&unit + row->member[i].at) = row->member[i].is;
+    return unit;
+}
 
 static uint32_t code(const struct hc_tensor *t, int64_t i)
 {
@@ -51,8 +66,7 @@ static enum hc_status on_a_wrong_unit(const struct hc_fault_site *site, const st
     const struct hc_tensor *c = &call->in[HC_GEMM_C];
     if (!is_on(&unit, call))
         return hc_right(site, call);
-    if (row->change)
-        row->change(&unit);
+    unit = wrong_unit(row);
     int64_t columns = call->in[HC_GEMM_B].shape[1];
     int64_t terms = call->in[HC_GEMM_A].shape[1];
     uint32_t *a = calloc((size_t)terms + 1, 2 * sizeof *a);
@@ -70,122 +84,16 @@ static enum hc_status on_a_wrong_unit(const struct hc_fault_site *site, const st
     return HC_OK;
 }
 
-static void one_bit_more(struct hc_unit *unit)
-{
-    unit->fraction++;
-}
-
-static void one_bit_less(struct hc_unit *unit)
-{
-    unit->fraction--;
-}
-
-static void half_a_piece(struct hc_unit *unit)
-{
-    unit->piece /= 2;
-}
-
-static void floors(struct hc_unit *unit)
-{
-    unit->alignment = HC_ROUND_FLOOR;
-}
-
-static void rounds_products(struct hc_unit *unit)
-{
-    unit->alignment = HC_ROUND_NEAREST;
-}
-
-static void as_on_hopper(struct hc_unit *unit)
-{
-    unit->fraction = unit->output_fraction = 13;
-}
-
-static void cuts_c(struct hc_unit *unit)
-{
-    unit->rule = HC_UNIT_FUSED;
-}
-
-static void rounds(struct hc_unit *unit)
-{
-    unit->output = HC_ROUND_NEAREST;
-}
-
-static void cuts(struct hc_unit *unit)
-{
-    unit->output = HC_ROUND_CUT;
-}
-
-static void ignores_zeros(struct hc_unit *unit)
-{
-    unit->zero_exponent = unit->zero_c_exponent = -1000;
-}
-
-static void keeps_subnormals(struct hc_unit *unit)
-{
-    unit->inputs = HC_INPUTS_KEPT;
-    unit->underflow = HC_UNDERFLOW_GRADUAL;
-}
-
-static void in_pairs(struct hc_unit *unit)
-{
-    unit->rule = HC_UNIT_PAIRWISE;
-}
-
-static void flushes_what_is_rounded(struct hc_unit *unit)
-{
-    unit->underflow = HC_UNDERFLOW_FLUSHED_AFTER;
-}
-
-static void first_first(struct hc_unit *unit)
-{
-    unit->last_first = false;
-}
-
-static void keeps_fp32(struct hc_unit *unit)
-{
-    unit->output_fraction = 23;
-}
-
-static void one_chain(struct hc_unit *unit)
-{
-    unit->rule = HC_UNIT_CHAIN;
-}
-
-static const struct unit_fault v100_more = {"v100-fp16-fp32", one_bit_more, false};
-static const struct unit_fault v100_c = {"v100-fp16-fp32", NULL, true};
-static const struct unit_fault t4_half = {"t4-fp16-fp32", half_a_piece, false};
-static const struct unit_fault a100_more = {"a100-fp16-fp32", one_bit_more, false};
-static const struct unit_fault a100_less = {"a100-fp16-fp32", one_bit_less, false};
-static const struct unit_fault a100_half = {"a100-fp16-fp32", half_a_piece, false};
-static const struct unit_fault a100_floor = {"a100-fp16-fp32", floors, false};
-static const struct unit_fault a100_round = {"a100-fp16-fp32", rounds, false};
-static const struct unit_fault a100_c = {"a100-fp16-fp32", NULL, true};
-static const struct unit_fault a100_zero = {"a100-bf16-fp32", ignores_zeros, false};
-static const struct unit_fault a100_half_cut = {"a100-fp16-fp16", cuts, false};
-static const struct unit_fault h100_less = {"h100wgmma-fp16-fp32", one_bit_less, false};
-static const struct unit_fault h100_half = {"h100wgmma-bf16-fp32", half_a_piece, false};
-static const struct unit_fault h100_zero = {"h100wgmma-tf32-fp32", ignores_zeros, false};
-static const struct unit_fault h100_fp8_more = {"h100wgmma-e4m3-fp32", one_bit_more, false};
-static const struct unit_fault h100_fp8_less = {"h100wgmma-e5m2-fp32", one_bit_less, false};
-static const struct unit_fault h100_fp8_half = {"h100wgmma-e4m3xe5m2-fp32", half_a_piece, false};
-static const struct unit_fault h100_fp8_fp32 = {"h100wgmma-e5m2xe4m3-fp32", keeps_fp32, false};
-static const struct unit_fault h100_fp8_round = {"h100wgmma-e4m3-fp32", rounds_products, false};
-static const struct unit_fault ada_fp8_c = {"ada-e4m3-fp32", NULL, true};
-static const struct unit_fault b200_fp8_13 = {"b200-e4m3-fp32", as_on_hopper, false};
-static const struct unit_fault mi100_pairs = {"mi100-fp16-fp32", in_pairs, false};
-static const struct unit_fault mi250_keeps = {"mi250x-fp16-fp32", keeps_subnormals, false};
-static const struct unit_fault mi300_cuts = {"mi300x-fp16-fp32", cuts_c, false};
-static const struct unit_fault mi300_fp8_half = {"mi300x-fp8-fp32", half_a_piece, false};
-static const struct unit_fault x86_order = {"avx512bf16-bf16-fp32", first_first, false};
-static const struct unit_fault x86_sliver = {"avx512bf16-bf16-fp32", flushes_what_is_rounded,
-                                             false};
-static const struct unit_fault amx_chain = {"amx-bf16-fp32", one_chain, false};
-
-#define ROW(name_, title_, backend_, probe, row)                                                   \
+#define IS(name, value)  .member[0] = {offsetof(struct hc_unit, name), value}
+#define AND(name, value) .member[1] = {offsetof(struct hc_unit, name), value}
+#define ROW(name_, title_, backend_, probe, ...)                                                   \
     {                                                                                              \
         .name = "unit-" name_, .title = (title_), .class_ = HC_FAULT_UNIT, .ops = "gemm",          \
         .patterns = "units/" probe, .backend = (backend_), .wrong = on_a_wrong_unit,               \
-        .data = &(row)                                                                             \
+        .data = &(const struct unit_fault)                                                         \
+        {                                                                                          \
+            __VA_ARGS__                                                                            \
+        }                                                                                          \
     }
 
 /* No unit at all: a backend that says it has one, and sums in fp32 as `exact` does. It does not

@@ -56,8 +56,9 @@ const char *hc_fault_home(const struct hc_fault *fault)
 bool hc_fault_concerns(const struct hc_fault *fault, enum hc_op op)
 {
     char glob[HC_GLOB];
-    bool any = fault->wrong || fault->after || fault->change || fault->change_by || fault->inputs ||
-               fault->outputs || fault->like;
+    bool any = fault->wrong || fault->after || fault->after_by || fault->change ||
+               fault->change_by || fault->parameter || fault->inputs || fault->outputs ||
+               fault->like;
     for (int i = 0; any && hc_fault_glob(fault->ops, i, glob); i++)
         if (fnmatch(glob, hc_ops[op].name, 0) == 0)
             return true;

@@ -69,8 +69,9 @@ Test(faults, say_in_one_way_what_goes_wrong)
 {
     for (int i = 0; i < hc_fault_count(); i++) {
         const struct hc_fault *fault = hc_fault_at(i);
-        int ways = (fault->wrong != NULL) + (fault->after != NULL) + (fault->change != NULL) +
-                   (fault->change_by != NULL) + (fault->inputs != NULL) + (fault->outputs != NULL) +
+        int ways = (fault->wrong != NULL) + (fault->after != NULL) + (fault->after_by != NULL) +
+                   (fault->change != NULL) + (fault->change_by != NULL) +
+                   (fault->parameter != NULL) + (fault->inputs != NULL) + (fault->outputs != NULL) +
                    (fault->like != NULL);
         cr_expect(ways == 1 || (ways == 0 && fault->rebuild), "%s says it in %d ways", fault->name,
                   ways);
