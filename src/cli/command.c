@@ -270,7 +270,7 @@ static int set(const struct hc_command *command, const struct hc_option *option,
 }
 
 /* The option that a word "--name" or "--name=value" names, or NULL. */
-static const struct hc_option *find(const struct hc_option *options, const char *word)
+static const struct hc_option *find_option(const struct hc_option *options, const char *word)
 {
     size_t length = strcspn(word + 2, "=");
     for (const struct hc_option *o = options; o->name; o++)
@@ -300,7 +300,7 @@ static int read_option(const struct hc_command *command, const struct hc_option 
 {
     const char *word = argv[*i];
     const char *value = strchr(word, '=');
-    const struct hc_option *option = word[1] == '-' ? find(options, word) : NULL;
+    const struct hc_option *option = word[1] == '-' ? find_option(options, word) : NULL;
     if (!option)
         return refuse_option(command, options, word);
     bool again = given[option - options];

@@ -255,7 +255,7 @@ const struct hc_list hc_lists[] = {
 
 enum { NAME = 14, COUNT = 5 };
 
-static const struct hc_list *find(const char *name)
+static const struct hc_list *find_list(const char *name)
 {
     const struct hc_list *list = hc_lists;
     while (list->name && strcmp(list->name, name) != 0)
@@ -266,7 +266,7 @@ static const struct hc_list *find(const char *name)
 static json_t *rows_of(const char *name)
 {
     json_t *rows = json_array();
-    find(name)->add(rows);
+    find_list(name)->add(rows);
     return rows;
 }
 

@@ -116,8 +116,8 @@ static double loss_of(enum hc_scale_rule rule, enum hc_format codes,
     return isfinite(amax) && amax > most && s->decode > 0 ? (amax - most) / amax : 0;
 }
 
-static void compare(struct difference *d, enum hc_scale_rule base, enum hc_scale_rule rule,
-                    enum hc_format codes, uint32_t bits)
+static void compare_rules(struct difference *d, enum hc_scale_rule base, enum hc_scale_rule rule,
+                          enum hc_format codes, uint32_t bits)
 {
     double amax = (double)hc_fp32_value(bits);
     double tensor = (double)hc_fp32_value(TENSOR);
@@ -157,7 +157,7 @@ static void add_difference(json_t *rows, enum hc_scale_rule rule, enum hc_format
 {
     struct difference d = {0};
     for (int i = 0; i < count; i++)
-        compare(&d, base_of(rule), rule, codes, amaxes[i]);
+        compare_rules(&d, base_of(rule), rule, codes, amaxes[i]);
     char witness[16];
     (void)snprintf(witness, sizeof witness, "%08x", (unsigned)d.amax);
     bool has = d.scales + d.elements > 0;

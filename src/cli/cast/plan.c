@@ -192,7 +192,7 @@ static void add_one(struct set *s, uint32_t bits)
     s->bits[s->count++] = bits;
 }
 
-static void add(struct set *s, uint32_t magnitude)
+static void add_both_signs(struct set *s, uint32_t magnitude)
 {
     add_one(s, magnitude);
     add_one(s, magnitude | sign_of(s));
@@ -204,7 +204,7 @@ static void around(struct set *s, double x)
     uint32_t below = (uint32_t)hc_encode(s->plan->from, x, 0, HC_TOWARD_ZERO);
     int last = hc_decode(s->plan->from, below) == x ? 1 : 2;
     for (int i = below > 0 ? -1 : 0; i <= last; i++)
-        add(s, below + (uint32_t)i);
+        add_both_signs(s, below + (uint32_t)i);
 }
 
 /* Where a conversion by way of another format stops to round to this place. */
@@ -292,7 +292,7 @@ static void add_specials(struct set *s)
                              most + ulp_at_most(s->plan) / 2,
                              most + ulp_at_most(s->plan)};
     for (size_t i = 0; i < sizeof bits / sizeof bits[0]; i++)
-        add(s, bits[i]);
+        add_both_signs(s, bits[i]);
     for (size_t i = 0; i < sizeof points / sizeof points[0]; i++)
         around(s, points[i]);
 }
@@ -304,8 +304,9 @@ static void add_exponents(struct set *s)
     uint32_t exponents = (sign_of(s) - 1) >> fraction;
     for (uint32_t e = 0; e <= exponents; e++)
         for (uint32_t f = 0; f < 16; f += 5) {
-            add(s, e << fraction | f << (fraction - 4));
-            add(s, e << fraction | f << (fraction - 4) | (((uint32_t)1 << (fraction - 4)) - 1));
+            add_both_signs(s, e << fraction | f << (fraction - 4));
+            add_both_signs(s, e << fraction | f << (fraction - 4) |
+                                  (((uint32_t)1 << (fraction - 4)) - 1));
         }
 }
 
@@ -321,7 +322,7 @@ uint32_t *hc_cast_inputs(const struct hc_cast_plan *plan, size_t *count)
     struct set s = {.plan = plan};
     if (plan->kind == HC_CAST_EVERY)
         for (uint32_t i = 0; i < sign_of(&s); i++)
-            add(&s, i);
+            add_both_signs(&s, i);
     if (plan->kind == HC_CAST_ALL || plan->kind == HC_CAST_TIES)
         add_neighbours(&s);
     if (plan->kind == HC_CAST_ALL || plan->kind == HC_CAST_SPECIALS)

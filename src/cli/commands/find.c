@@ -173,7 +173,7 @@ static void near(struct hc_nearest *nearest, const char *text)
 }
 
 /* Says which word no case has, and a near one that some case has. */
-static int refuse(const struct query *query, const struct hc_case *const *cases, int n)
+static int refuse_words(const struct query *query, const struct hc_case *const *cases, int n)
 {
     int missing = 0;
     while (missing < query->words && query->known[missing])
@@ -205,7 +205,7 @@ static bool read_words(struct query *query, char *const *words, int count)
     return query->words > 0;
 }
 
-static int run(int argc, char **argv)
+static int run_find(int argc, char **argv)
 {
     static struct query query;
     bool all = false;
@@ -242,7 +242,7 @@ static int run(int argc, char **argv)
         if (shown < count)
             printf("... and %d more; --all shows them\n", count - shown);
     } else {
-        status = refuse(&query, cases, n);
+        status = refuse_words(&query, cases, n);
     }
     free(found);
     return status;
@@ -259,5 +259,5 @@ const struct hc_command hc_command_find = {
             "--json prints an empty array.\n\n"
             "  halfcheck find \"nan adam\"\n"
             "  halfcheck find 65504",
-    .run = run,
+    .run = run_find,
 };

@@ -128,7 +128,7 @@ static bool is_older(const char *a, const char *b)
 }
 
 /* A library that is older than its headers may lack what they promise. */
-static void tell(struct hc_doctor *doctor, const struct hc_library *library)
+static void add_library(struct hc_doctor *doctor, const struct hc_library *library)
 {
     const char *version = library->loaded[0] ? library->loaded : library->built;
     char found[128];
@@ -154,7 +154,7 @@ void hc_doctor_libraries(struct hc_doctor *doctor)
     int n;
     const struct hc_library *libraries = hc_libraries(&n);
     for (int i = 0; i < n; i++)
-        tell(doctor, &libraries[i]);
+        add_library(doctor, &libraries[i]);
 }
 
 /* Programs that halfcheck starts or that start it: gnuplot, Python with the package, a browser. */
@@ -302,7 +302,7 @@ struct trial {
     int all;
 };
 
-static bool count(const struct hc_result *result, void *context)
+static bool count_findings(const struct hc_result *result, void *context)
 {
     struct trial *trial = context;
     trial->count[result->verdict]++;
@@ -318,7 +318,7 @@ static enum hc_status try_it(const struct hc_backend *backend, struct trial *tri
                                  .backends = &backend,
                                  .backend_count = 1,
                                  .level = HC_STANDARD,
-                                 .report = count,
+                                 .report = count_findings,
                                  .omissions = &omissions,
                                  .context = trial};
     run.cases = hc_all_cases(&run.case_count);
@@ -439,7 +439,7 @@ void hc_doctor_ranks(struct hc_doctor *doctor)
 /* Where people put the files, seen from the current folder. */
 static const char *const places[] = {"cifar-10-batches-bin", "data/cifar-10-batches-bin"};
 
-static const char *find(void)
+static const char *find_tool(void)
 {
     char path[64];
     struct stat file;
@@ -456,7 +456,7 @@ void hc_doctor_data(struct hc_doctor *doctor)
     static const char costs[] = "train and compare take a synthetic set, which tells less";
     static const char repair[] = "unpack CIFAR-10's binary version, and give its folder: "
                                  "halfcheck doctor --data DIR";
-    const char *folder = doctor->data ? doctor->data : find();
+    const char *folder = doctor->data ? doctor->data : find_tool();
     if (!folder) {
         hc_doctor_add(doctor, HC_HEALTH_MISSING, "cifar-10",
                       "no folder was named, and none is here", costs, repair);

@@ -479,7 +479,7 @@ static bool is_ours(const struct hc_gate *c, const struct hc_row *row)
     return hc_gate_chooses(c, row->name) && !hc_gate_is_owned(c, row);
 }
 
-static enum hc_status compare(struct hc_gate *c)
+static enum hc_status compare_results(struct hc_gate *c)
 {
     for (int i = 0; i < c->baseline->count; i++) {
         const struct hc_row *was = &c->baseline->rows[i];
@@ -505,4 +505,4 @@ static bool applies(const struct hc_gate *c)
     return true;
 }
 
-const struct hc_gate_way hc_gate_rows = {.applies = applies, .compare = compare};
+const struct hc_gate_way hc_gate_rows = {.applies = applies, .compare = compare_results};

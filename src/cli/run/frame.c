@@ -23,7 +23,7 @@ static void add_typed(struct hc_lines *t, const char *typed)
         hc_lines_add(t, "%s", character);
 }
 
-static void describe(const struct hc_run_command *s, struct hc_lines *t)
+static void describe_run(const struct hc_run_command *s, struct hc_lines *t)
 {
     const struct hc_run_options *o = &s->options;
     hc_lines_add(t, "checking ");
@@ -74,7 +74,7 @@ static void tell_coarse(const struct hc_run_command *s)
 void hc_run_begins(const struct hc_run_command *s)
 {
     struct hc_lines t = {.used = 0};
-    describe(s, &t);
+    describe_run(s, &t);
     if (s->settings.tap) {
         hc_tap_begin(stdout, t.text);
         return;

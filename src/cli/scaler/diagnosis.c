@@ -61,7 +61,7 @@ static void back_off(struct hc_scaler_model *m)
         m->scale = fmax(held(m, m->scale * (double)m->rule.backoff), (double)m->rule.floor);
 }
 
-static void count(struct hc_scaler_model *m)
+static void count_clean_step(struct hc_scaler_model *m)
 {
     m->clean++;
     if (m->rule.refill_hysteresis)
@@ -80,7 +80,7 @@ double hc_scaler_model_step(struct hc_scaler_model *m, enum hc_gradients sent)
     if (found || (m->rule.error_at_floor && before == 0))
         back_off(m);
     else
-        count(m);
+        count_clean_step(m);
     bool late = m->shows_before || (m->grows_late && m->scale > before);
     return late ? before : m->scale;
 }
