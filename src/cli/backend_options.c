@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "cli/lines.h"
 #include "cases/plugin.h"
 #include "fallback.h"
 #include "op/optimizer.h"
@@ -95,8 +96,7 @@ static enum hc_status unknown(const char *name, size_t length)
     struct hc_nearest nearest = hc_nearest_to(name, length);
     const struct hc_backend *const *backends = hc_backends(&n);
     for (int i = 0; i < n; i++) {
-        size_t used = strlen(known);
-        (void)snprintf(known + used, sizeof known - used, "%s%s", i ? ", " : "", backends[i]->name);
+        hc_append(known, sizeof known, "%s%s", i ? ", " : "", backends[i]->name);
         hc_nearest_try(&nearest, backends[i]->name);
     }
     const char *hint = hc_nearest_hint(&nearest);
@@ -201,8 +201,7 @@ static enum hc_status refuse_several(const char *what, const struct hc_backend *
 {
     char names[256] = "";
     for (int i = 0; i < count; i++) {
-        size_t used = strlen(names);
-        (void)snprintf(names + used, sizeof names - used, "%s%s", i ? "," : "", chosen[i]->name);
+        hc_append(names, sizeof names, "%s%s", i ? "," : "", chosen[i]->name);
     }
     return hc_fail(HC_INVALID, "%s on one backend, not on %s", what, names);
 }

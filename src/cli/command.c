@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "cli/colour.h"
+#include "cli/lines.h"
 #include "hc_command_list.h"
 #include "op/status.h"
 #include "op/text.h"
@@ -176,9 +177,7 @@ static int set_choice(const struct hc_command *command, const struct hc_option *
             *option->choice = i;
             return HC_AS_CLAIMED;
         }
-        size_t used = strlen(wanted);
-        (void)snprintf(wanted + used, sizeof wanted - used, "%s%s", i ? ", " : "one of ",
-                       option->choices[i]);
+        hc_append(wanted, sizeof wanted, "%s%s", i ? ", " : "one of ", option->choices[i]);
     }
     return hc_complain("%s: --%s takes %s, not '%s'%s", command->name, option->name, wanted, value,
                        hc_nearest_hint(&nearest));

@@ -13,6 +13,7 @@
 #include "check/selftest/fault.h"
 #include "cli/colour.h"
 #include "cli/contract.h"
+#include "cli/lines.h"
 #include "op/text.h"
 #include "op/typed.h"
 #include "op/wrap.h"
@@ -79,10 +80,8 @@ static void list_ops(json_t *rows)
     for (int op = 0; op < HC_OP_COUNT; op++) {
         char known[512] = "";
         for (int b = 0; b < n; b++) {
-            size_t used = strlen(known);
             if (backends[b]->kernel[op] && !backends[b]->default_cases)
-                (void)snprintf(known + used, sizeof known - used, "%s%s", used ? "," : "",
-                               backends[b]->name);
+                hc_append(known, sizeof known, "%s%s", known[0] ? "," : "", backends[b]->name);
         }
         json_t *o = row(rows, hc_ops[op].name);
         put_number(o, "inputs", hc_ops[op].inputs);

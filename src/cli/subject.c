@@ -5,6 +5,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "cli/lines.h"
+
 static const struct hc_subject subjects[] = {
     {"scaler/", "RULE", "seed steps interval initial ", "strict ", hc_scaler_gen, hc_scaler_verify},
     {"cast/", "FORMAT", "kind from round saturate ", "strict from round saturate ", hc_cast_gen,
@@ -22,12 +24,11 @@ const struct hc_subject *hc_subject_of(const char *command, const char *name)
         const struct hc_subject *s = &subjects[i];
         if (name && strncmp(name, s->folder, strlen(s->folder)) == 0)
             return s;
-        size_t at = strlen(all);
-        (void)snprintf(all + at, sizeof all - at, "%s%s%s",
-                       i == 0              ? ""
-                       : i + 1 == SUBJECTS ? " or "
-                                           : ", ",
-                       s->folder, s->what);
+        hc_append(all, sizeof all, "%s%s%s",
+                  i == 0              ? ""
+                  : i + 1 == SUBJECTS ? " or "
+                                      : ", ",
+                  s->folder, s->what);
     }
     (void)hc_complain("%s needs %s%s%s%s; see: halfcheck help %s", command, all,
                       name ? ", not '" : "", name ? name : "", name ? "'" : "", command);

@@ -8,6 +8,7 @@
 #include "cli/command.h"
 #include "cli/lists.h"
 #include "cli/backend_options.h"
+#include "cli/lines.h"
 #include "op/typed.h"
 #include "op/wrap.h"
 
@@ -72,8 +73,7 @@ static int refuse_list(const char *subject)
     char known[256] = "";
     struct hc_nearest nearest = hc_nearest_to(subject, strlen(subject));
     for (const struct hc_list *list = hc_lists; list->name; list++) {
-        size_t used = strlen(known);
-        (void)snprintf(known + used, sizeof known - used, "%s%s", used ? ", " : "", list->name);
+        hc_append(known, sizeof known, "%s%s", known[0] ? ", " : "", list->name);
         hc_nearest_try(&nearest, list->name);
     }
     const char *hint = hc_nearest_hint(&nearest);

@@ -5,6 +5,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "cli/lines.h"
 #include "op/descriptor.h"
 #include "op/params.h"
 #include "settings.h"
@@ -32,8 +33,7 @@ static const char *slot_names(enum hc_op op, int first, int end, char text[256])
 {
     text[0] = '\0';
     for (int s = first; s < end; s++) {
-        size_t used = strlen(text);
-        (void)snprintf(text + used, 256 - used, "%s%s", used ? ", " : "", hc_slot(op, s)->name);
+        hc_append(text, 256, "%s%s", text[0] ? ", " : "", hc_slot(op, s)->name);
     }
     return text;
 }

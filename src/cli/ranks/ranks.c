@@ -12,6 +12,7 @@
 #include "check/record/environment.h"
 #include "cli/colour.h"
 #include "cli/command.h"
+#include "cli/lines.h"
 #include "cli/stop.h"
 #include "comm/started.h"
 #include "op/digest.h"
@@ -39,8 +40,7 @@ static unsigned long long build(void)
 
 static void append_word(char text[TEXT], const char *between, const char *word)
 {
-    size_t used = strlen(text);
-    (void)snprintf(text + used, TEXT - used, "%s%s", used ? between : "", word);
+    hc_append(text, TEXT, "%s%s", text[0] ? between : "", word);
 }
 
 /* The variables that decide what is computed, but for paths, which may differ between machines. */

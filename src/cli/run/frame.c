@@ -6,7 +6,7 @@
 #include "cli/colour.h"
 #include "cli/command.h"
 #include "cli/run/table.h"
-#include "cli/run/lines.h"
+#include "cli/lines.h"
 #include "op/text.h"
 #include "op/wrap.h"
 

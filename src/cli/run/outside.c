@@ -2,7 +2,7 @@
 
 #include <string.h>
 
-#include "cli/run/lines.h"
+#include "cli/lines.h"
 #include "fallback.h"
 #include "op/text.h"
 #include "op/wrap.h"

@@ -19,6 +19,7 @@
 #include "check/selftest/fault.h"
 #include "cli/backend_options.h"
 #include "cli/command.h"
+#include "cli/lines.h"
 #include "cli/ranks/ranks.h"
 #include "cli/run/outside.h"
 #include "cli/run/shard.h"
@@ -233,10 +234,8 @@ static void print_left_out(FILE *out, const struct hc_backend *const *backends, 
     char names[256] = "";
     for (int b = first; b < n; b++) {
         const char *other = hc_backend_left_out(backends[b]);
-        size_t used = strlen(names);
         if (other && strcmp(other, why) == 0)
-            (void)snprintf(names + used, sizeof names - used, "%s%s", used ? ", " : "",
-                           backends[b]->name);
+            hc_append(names, sizeof names, "%s%s", names[0] ? ", " : "", backends[b]->name);
     }
     hc_print_reason(out, hc_verdict_names[HC_SKIPPED], "all", names, why);
 }

@@ -6,7 +6,7 @@
 
 #include "check/record/json.h"
 #include "cli/ranks/ranks.h"
-#include "cli/run/lines.h"
+#include "cli/lines.h"
 #include "cli/stop.h"
 #include "op/digest.h"
 
