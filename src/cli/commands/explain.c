@@ -209,7 +209,7 @@ static void order_backends(const struct explained *explained, const struct hc_ca
     backends[0] = chosen;
 }
 
-static enum hc_status tell_first(struct explained *explained)
+static enum hc_status explain_first(struct explained *explained)
 {
     struct hc_run_options run = explained->run;
     run.backend_count = 1;
@@ -225,7 +225,7 @@ static enum hc_status tell_first(struct explained *explained)
     return status;
 }
 
-static enum hc_status tell_others(struct explained *explained, const struct hc_case *what)
+static enum hc_status explain_others(struct explained *explained, const struct hc_case *what)
 {
     struct hc_run_options run = explained->run;
     run.story = NULL;
@@ -259,7 +259,7 @@ static int explain_on_all(struct explained *explained, const struct hc_case *wha
     if (what->level > explained->run.level)
         explained->run.level = what->level;
     (void)fflush(stdout); /* the case may take long */
-    if (tell_first(explained) != HC_OK || tell_others(explained, what) != HC_OK)
+    if (explain_first(explained) != HC_OK || explain_others(explained, what) != HC_OK)
         return hc_complain_message();
     if (bug)
         hc_bug_print_lesson(stdout, bug);

@@ -136,8 +136,8 @@ static void fail(struct work *w, const struct hc_backend *backend, enum hc_forma
 }
 
 /* The formats that were asked for and that its gemm does not take, beside others that it takes. */
-static void tell_refused(struct work *w, const struct hc_backend *backend,
-                         char why[FORMATS][REASON])
+static void print_refused(struct work *w, const struct hc_backend *backend,
+                          char why[FORMATS][REASON])
 {
     for (int i = 0; i < w->format_count; i++)
         if (why[i][0] && w->list != usual) {
@@ -183,7 +183,7 @@ static void work_on(struct work *w, const struct hc_backend *backend, bool named
     }
     backend->close(queue);
     if (any)
-        tell_refused(w, backend, refused);
+        print_refused(w, backend, refused);
     else if (!hc_stop_signal())
         w->status = hc_complain("%s: no such gemm: %s", backend->name, hc_message());
 }

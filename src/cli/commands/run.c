@@ -123,7 +123,7 @@ static enum hc_status run_cases(struct hc_run_command *s)
     status = hc_run_share_begin(s, status);
     if (status == HC_OK && s->options.share)
         hc_run_begins(s);
-    hc_run_tell_crashes(s);
+    hc_run_report_crashes(s);
     if (status == HC_OK)
         status = hc_run_cases(&s->options);
     if (status == HC_OK)

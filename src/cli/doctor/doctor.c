@@ -36,7 +36,7 @@ static bool has_vectors(const char *flags)
     return has;
 }
 
-static void tell_processor(struct hc_doctor *doctor)
+static void find_processor(struct hc_doctor *doctor)
 {
     json_t *environment = hc_environment();
     const char *model = json_string_value(json_object_get(environment, "cpu"));
@@ -56,7 +56,7 @@ static void tell_processor(struct hc_doctor *doctor)
 }
 
 /* A library that was loaded before main may have changed how this process rounds. */
-static void tell_arithmetic(struct hc_doctor *doctor)
+static void find_arithmetic(struct hc_doctor *doctor)
 {
     const char *other = hc_float_state_reset();
     if (!other)
@@ -68,7 +68,7 @@ static void tell_arithmetic(struct hc_doctor *doctor)
                       "env -u LD_PRELOAD halfcheck doctor");
 }
 
-static void tell_folder(struct hc_doctor *doctor)
+static void find_folder(struct hc_doctor *doctor)
 {
     char folder[3000];
     char found[3100];
@@ -86,9 +86,9 @@ static void tell_folder(struct hc_doctor *doctor)
 
 void hc_doctor_machine(struct hc_doctor *doctor)
 {
-    tell_processor(doctor);
-    tell_arithmetic(doctor);
-    tell_folder(doctor);
+    find_processor(doctor);
+    find_arithmetic(doctor);
+    find_folder(doctor);
 }
 
 void hc_doctor_terminal(struct hc_doctor *doctor)
@@ -201,7 +201,7 @@ static bool ask(char *const words[], char line[LINE])
            WEXITSTATUS(status) == 0;
 }
 
-static void tell_gnuplot(struct hc_doctor *doctor)
+static void find_gnuplot(struct hc_doctor *doctor)
 {
     char name[] = "gnuplot";
     char option[] = "--version";
@@ -239,7 +239,7 @@ static void add_modules(char *found, size_t size, char *words)
     }
 }
 
-static void tell_python(struct hc_doctor *doctor)
+static void find_python(struct hc_doctor *doctor)
 {
     char name[] = "python3";
     char option[] = "-c";
@@ -268,7 +268,7 @@ static void tell_python(struct hc_doctor *doctor)
                       "pip install . in the checkout (in a virtual environment)");
 }
 
-static void tell_browser(struct hc_doctor *doctor)
+static void find_browser(struct hc_doctor *doctor)
 {
     static char names[][32] = {"chromium-headless-shell", "chromium", "chromium-browser",
                                "google-chrome", "google-chrome-stable"};
@@ -288,9 +288,9 @@ static void tell_browser(struct hc_doctor *doctor)
 
 void hc_doctor_tools(struct hc_doctor *doctor)
 {
-    tell_gnuplot(doctor);
-    tell_python(doctor);
-    tell_browser(doctor);
+    find_gnuplot(doctor);
+    find_python(doctor);
+    find_browser(doctor);
 }
 
 /* The backends: whether they can run here, and whether they do two small cases right. */
@@ -336,7 +336,7 @@ static int ops_of(const struct hc_backend *backend)
 }
 
 /* What several backends lack is told once. */
-static void tell_absent(struct hc_doctor *doctor, const struct hc_backend *backend, const char *why)
+static void find_absent(struct hc_doctor *doctor, const struct hc_backend *backend, const char *why)
 {
     bool cuda = strncmp(backend->name, "cuda", 4) == 0;
     bool as_cuda = cuda && backend->name[4];
@@ -351,7 +351,7 @@ static void tell_absent(struct hc_doctor *doctor, const struct hc_backend *backe
                            : "on a machine with a GPU, install NVIDIA's driver: docs/gpu.md");
 }
 
-static void tell_present(struct hc_doctor *doctor, const struct hc_backend *backend)
+static void find_present(struct hc_doctor *doctor, const struct hc_backend *backend)
 {
     struct trial trial = {.all = 0};
     char found[512];
@@ -383,9 +383,9 @@ void hc_doctor_backends(struct hc_doctor *doctor)
     for (int b = 0; b < n; b++) {
         const char *why = backends[b]->unavailable ? backends[b]->unavailable() : NULL;
         if (why)
-            tell_absent(doctor, backends[b], why);
+            find_absent(doctor, backends[b], why);
         else
-            tell_present(doctor, backends[b]);
+            find_present(doctor, backends[b]);
     }
 }
 

@@ -35,7 +35,7 @@ static const char *answer_place(const struct hc_answer *answer, int out, int64_t
 }
 
 static void answer_inputs(const struct hc_answer *answer, int out, int64_t index,
-                          hc_tell_input *tell, void *context)
+                          hc_input_callback *tell, void *context)
 {
     const struct hc_call *call = answer->judge->call;
     const struct hc_descriptor *d = hc_descriptor(call->op);
@@ -153,7 +153,7 @@ struct line {
     size_t column;
 };
 
-static void tell_input(const char *slot, const char *element, double value, void *context)
+static void add_input_of(const char *slot, const char *element, double value, void *context)
 {
     struct line *line = context;
     char text[96];
@@ -224,7 +224,7 @@ static void print_worst(FILE *out, const struct hc_answer *answer, int o)
         hc_print(out, "%.4g\n", e->ratio);
     }
     struct line line = {.out = out};
-    answer_inputs(answer, o, e->index, tell_input, &line);
+    answer_inputs(answer, o, e->index, add_input_of, &line);
     if (line.column)
         (void)putc('\n', out);
     print_sum(out, answer, o);

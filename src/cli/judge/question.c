@@ -174,7 +174,7 @@ static enum hc_status part_outputs(struct hc_question *q)
     return HC_OK;
 }
 
-/* Fills the slots from the words (slots.c). */
+/* Fills the slots from the words. */
 static enum hc_status question_fill(struct hc_question *q, const struct hc_question_words *words)
 {
     int inputs = hc_ops[q->call.op].inputs;
@@ -240,10 +240,7 @@ static enum hc_status kept_layout(struct hc_question *q, const struct hc_tensor_
                : hc_fail(HC_INVALID, "judge: a layout is nchw or nhwc, not '%s'", name);
 }
 
-/* What a file says of its call (kept.c): the op; the layout, unless `layout` is one; and which
-   element it is about. `file` may be NULL for the layout.
-
-   The op that a kept call is about. */
+/* The op that a kept call is about. */
 static enum hc_status kept_op(struct hc_question *q, const struct hc_tensor_file *file,
                               const char *path)
 {

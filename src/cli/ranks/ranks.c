@@ -141,7 +141,7 @@ enum hc_status hc_ranks_begin(const char *const *command_line)
         return HC_OK;
     enum hc_status status = world->rank == 0 ? HC_OK : be_silent();
     if (world->rank == 0)
-        hc_stop_says_so();
+        hc_stop_announce();
     if (gethostname(ranks->host, sizeof ranks->host) != 0)
         (void)snprintf(ranks->host, sizeof ranks->host, "a host without a name");
     ranks->host[sizeof ranks->host - 1] = '\0';

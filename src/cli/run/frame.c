@@ -52,7 +52,7 @@ static double step_of(const struct hc_accumulator *a)
 
 /* Who declares sums of less than fp32's bits, or blocks in which a step may lose more than COARSE,
    widens the bounds of what it is asked. */
-static void tell_coarse(const struct hc_run_command *s)
+static void add_coarse(const struct hc_run_command *s)
 {
     const struct hc_run_options *o = &s->options;
     for (int b = 0; b < o->backend_count; b++) {
@@ -80,7 +80,7 @@ void hc_run_begins(const struct hc_run_command *s)
         return;
     }
     hc_print_narrow(s->out, hc_table_columns(s->out, FIRST), 0, 2, t.text);
-    tell_coarse(s);
+    add_coarse(s);
     (void)fflush(s->out);
 }
 

@@ -427,7 +427,7 @@ static size_t append_safely(char *line, size_t used, size_t bytes, const char *t
     return used;
 }
 
-static void tell_crash(int number)
+static void report_crash(int number)
 {
     char line[512];
     char digits[3] = {(char)('0' + number / 10), (char)('0' + number % 10), '\0'};
@@ -452,13 +452,13 @@ static void tell_crash(int number)
 }
 
 /* What is caught already is left alone: a sanitizer, or a debugger's library, says more. */
-void hc_run_tell_crashes(const struct hc_run_command *run)
+void hc_run_report_crashes(const struct hc_run_command *run)
 {
     static const int crashes[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT};
     watched = run;
     for (size_t i = 0; i < sizeof crashes / sizeof *crashes; i++) {
         struct sigaction was;
-        struct sigaction action = {.sa_handler = tell_crash};
+        struct sigaction action = {.sa_handler = report_crash};
         (void)sigemptyset(&action.sa_mask);
         if (sigaction(crashes[i], NULL, &was) == 0 && was.sa_handler == SIG_DFL)
             (void)sigaction(crashes[i], &action, NULL);

@@ -281,7 +281,7 @@ static void try_rules(struct search *s)
 }
 
 /* Whether the scale never moves although the rule's goes up and down. */
-static bool still(const struct hc_scaler_answers *a)
+static bool never_moves(const struct hc_scaler_answers *a)
 {
     struct hc_scaler_model m = hc_scaler_model_of(a->plan);
     bool up = false;
@@ -302,7 +302,7 @@ void hc_scaler_diagnose(const struct hc_scaler_answers *a, char text[HC_DIAGNOSI
 {
     struct search s = {.a = a, .right = hc_scaler_model_of(a->plan)};
     text[0] = '\0';
-    if (still(a)) {
+    if (never_moves(a)) {
         (void)snprintf(
             text, HC_DIAGNOSIS,
             "the scale never moves: it is %g at all %d steps read; the scaler is disabled or "
