@@ -1,4 +1,4 @@
-/* What `halfcheck --version` prints. */
+/* How the program starts and ends, and what it does without a command. */
 #include <errno.h>
 #include <signal.h>
 #include <stdbool.h>

@@ -60,8 +60,8 @@ struct hc_dialogue {
     int (*take_answer)(void *context, char *line);
     void (*quote)(const char *line, char *text); /* as messages quote a line; NULL: whole */
 
-    /* What is said of a line with a NUL byte, of one that is too long, of an answer before the first
-       line (NULL: it is taken), and what is missing where no answer comes. */
+    /* What is said of a line with a NUL byte, of one that is too long, and of an answer before the
+       first line (NULL: it is taken); and what is missing where no answer comes. */
     const char *has_nul;
     const char *too_long;
     const char *too_early;

@@ -1,4 +1,4 @@
-/* A table of texts, printed in as many blocks as a terminal of 80 columns needs. */
+/* The table of a calculation, in as many blocks as a terminal of 80 columns needs. */
 #include <inttypes.h>
 #include <math.h>
 #include <stdbool.h>

@@ -1,5 +1,5 @@
-/* Wrong conversions: what goes wrong with numbers beyond the largest, what goes wrong elsewhere, and
-   the list of all. */
+/* Wrong conversions: what goes wrong with numbers beyond the largest, what goes wrong elsewhere,
+   and the list of all. */
 #include <float.h>
 #include <math.h>
 

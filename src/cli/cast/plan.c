@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "cli/command.h"
+#include "cli/lines.h"
 #include "op/typed.h"
 
 const char *const hc_cast_kinds[] = {"all", "ties", "specials", "every", NULL};
@@ -61,14 +62,13 @@ int hc_cast_plan_for(const char *command, const char *format, const struct hc_ca
 
 void hc_cast_plan_line(const struct hc_cast_plan *plan, bool vectors, char line[HC_CAST_LINE])
 {
-    int at = snprintf(line, HC_CAST_LINE, "%s%s --from %s --kind %s",
-                      vectors ? vectors_beginning : gen_beginning, hc_formats[plan->to].name,
-                      hc_formats[plan->from].name, hc_cast_kinds[plan->kind]);
+    (void)snprintf(line, HC_CAST_LINE, "%s%s --from %s --kind %s",
+                   vectors ? vectors_beginning : gen_beginning, hc_formats[plan->to].name,
+                   hc_formats[plan->from].name, hc_cast_kinds[plan->kind]);
     if (plan->direction != HC_NEAREST)
-        at += snprintf(line + at, (size_t)(HC_CAST_LINE - at), " --round %s",
-                       hc_cast_directions[plan->direction]);
+        hc_append(line, HC_CAST_LINE, " --round %s", hc_cast_directions[plan->direction]);
     if (plan->saturate)
-        (void)snprintf(line + at, (size_t)(HC_CAST_LINE - at), " --saturate");
+        hc_append(line, HC_CAST_LINE, " --saturate");
 }
 
 static bool begins(const char *line, const char *beginning)

@@ -1,3 +1,4 @@
+/* halfcheck compare: recipes side by side, a study that a protocol asks for, or drift. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,4 +1,4 @@
-/* A fingerprint as JSON. */
+/* halfcheck fingerprint: how gemm sums on each backend, as text and as JSON. */
 #include <inttypes.h>
 #include <jansson.h>
 #include <stdio.h>

@@ -1,4 +1,4 @@
-/* The command: what its options ask for, from reading the files to the last line. */
+/* halfcheck gate: what its options ask for, from reading the files to the last line. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

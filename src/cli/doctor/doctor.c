@@ -13,6 +13,7 @@
 #include "check/record/libraries.h"
 #include "check/runner.h"
 #include "cli/colour.h"
+#include "cli/lines.h"
 #include "comm/plugin.h"
 #include "num/float_state.h"
 #include "op/wrap.h"
@@ -356,20 +357,19 @@ static void find_present(struct hc_doctor *doctor, const struct hc_backend *back
     struct trial trial = {.all = 0};
     char found[512];
     char repair[256];
-    int used = snprintf(found, sizeof found, "%.100s, %d of %d ops", backend->title,
-                        ops_of(backend), (int)HC_OP_COUNT);
+    (void)snprintf(found, sizeof found, "%.100s, %d of %d ops", backend->title, ops_of(backend),
+                   (int)HC_OP_COUNT);
     if (backend->on_request || backend->default_cases) {
-        (void)snprintf(found + used, sizeof found - (size_t)used, ", runs%s%s only if it is named",
-                       backend->on_request ? "" : " more than ",
-                       backend->on_request ? "" : backend->default_cases);
+        hc_append(found, sizeof found, ", runs%s%s only if it is named",
+                  backend->on_request ? "" : " more than ",
+                  backend->on_request ? "" : backend->default_cases);
         hc_doctor_add(doctor, HC_HEALTH_OK, backend->name, found, NULL, NULL);
         return;
     }
     enum hc_status status = try_it(backend, &trial);
     bool right = status == HC_OK && trial.count[HC_FAIL] + trial.count[HC_ERROR] == 0;
-    (void)snprintf(found + used, sizeof found - (size_t)used, ", %d of %d trials pass%s%.200s",
-                   trial.count[HC_PASS], trial.all, status == HC_OK ? "" : "; ",
-                   status == HC_OK ? "" : hc_message());
+    hc_append(found, sizeof found, ", %d of %d trials pass%s%.200s", trial.count[HC_PASS],
+              trial.all, status == HC_OK ? "" : "; ", status == HC_OK ? "" : hc_message());
     (void)snprintf(repair, sizeof repair, "halfcheck run %s '%s' --backend %s", tried[0], tried[1],
                    backend->name);
     hc_doctor_add(doctor, right ? HC_HEALTH_OK : HC_HEALTH_BROKEN, backend->name, found,

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cli/lines.h"
 #include "cli/scale/diagnosis.h"
 #include "cli/scale/trace.h"
 #include "num/bits.h"
@@ -131,10 +132,10 @@ static void print_state(const struct reading *r)
     enum { SHOWN = 16, ROOM = 32 * (SHOWN + 2) };
     const double *history = r->oracle.history[!r->oracle.current];
     char text[ROOM];
-    int at = snprintf(text, ROOM, "before it: scale %a, history", r->scale_before);
+    (void)snprintf(text, ROOM, "before it: scale %a, history", r->scale_before);
     for (int i = 0; i < r->plan.window && i < SHOWN; i++)
-        at += snprintf(text + at, (size_t)(ROOM - at), " %a", history[i]);
-    (void)snprintf(text + at, (size_t)(ROOM - at), "%s", r->plan.window > SHOWN ? " ..." : "");
+        hc_append(text, ROOM, " %a", history[i]);
+    hc_append(text, ROOM, "%s", r->plan.window > SHOWN ? " ..." : "");
     print_below(text);
 }
 

@@ -4,6 +4,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
+#include "cli/lines.h"
 
 struct hc_scaler_model hc_scaler_model_of(const struct hc_scaler_plan *plan)
 {
@@ -322,12 +323,11 @@ void hc_scaler_diagnose(const struct hc_scaler_answers *a, char text[HC_DIAGNOSI
     /* Little more than the wrong answer itself is no explanation. */
     if (s.best < a->count && s.best <= a->wrong + 2 * a->plan->interval)
         return;
-    int at = snprintf(text, HC_DIAGNOSIS, "this is %s%s%s%s, ", s.what, s.as ? ", as scaler/" : "",
-                      s.as ? s.as : "", s.as ? " has it" : "");
+    (void)snprintf(text, HC_DIAGNOSIS, "this is %s%s%s%s, ", s.what, s.as ? ", as scaler/" : "",
+                   s.as ? s.as : "", s.as ? " has it" : "");
     if (s.best == a->count)
-        (void)snprintf(text + at, HC_DIAGNOSIS - (size_t)at, "which explains all %d steps read",
-                       a->count);
+        hc_append(text, HC_DIAGNOSIS, "which explains all %d steps read", a->count);
     else
-        (void)snprintf(text + at, HC_DIAGNOSIS - (size_t)at,
-                       "up to step %d; after that something else is wrong, too", s.best);
+        hc_append(text, HC_DIAGNOSIS, "up to step %d; after that something else is wrong, too",
+                  s.best);
 }
