@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "cli/lines.h"
 #include "cases/plugin.h"
 #include "fallback.h"
 #include "op/optimizer.h"
@@ -13,7 +14,7 @@
 #include "plugins.h"
 #include "settings.h"
 
-static int take(const char *path)
+static int take_plugin(const char *path)
 {
     const char *slash = strrchr(path, '/');
     enum hc_status status = hc_plugins_add(path);
@@ -25,7 +26,7 @@ static int take(const char *path)
 const struct hc_option hc_plugin_option[2] = {
     {.name = "plugin",
      .value = "FILE",
-     .take = take,
+     .take = take_plugin,
      .help = "add the backends and cases of a shared object; may be repeated"},
     {0},
 };
@@ -95,8 +96,7 @@ static enum hc_status unknown(const char *name, size_t length)
     struct hc_nearest nearest = hc_nearest_to(name, length);
     const struct hc_backend *const *backends = hc_backends(&n);
     for (int i = 0; i < n; i++) {
-        size_t used = strlen(known);
-        (void)snprintf(known + used, sizeof known - used, "%s%s", i ? ", " : "", backends[i]->name);
+        hc_append(known, sizeof known, "%s%s", i ? ", " : "", backends[i]->name);
         hc_nearest_try(&nearest, backends[i]->name);
     }
     const char *hint = hc_nearest_hint(&nearest);
@@ -104,7 +104,7 @@ static enum hc_status unknown(const char *name, size_t length)
                    name, hint[0] ? hint : ";", known);
 }
 
-static const struct hc_backend *find(const char *name, size_t length)
+static const struct hc_backend *find_backend(const char *name, size_t length)
 {
     char copy[64];
     if (length >= sizeof copy)
@@ -150,12 +150,12 @@ static enum hc_status next_backend(const char *list, const char **at,
     enum hc_status status = hc_list_next("--backend", list, at, &name, &length);
     if (status != HC_OK)
         return status;
-    *backend = find(name, length);
+    *backend = find_backend(name, length);
     return *backend ? HC_OK : unknown(name, length);
 }
 
-static enum hc_status add(const struct hc_backend *backend,
-                          const struct hc_backend *chosen[HC_MAX_BACKENDS], int *count)
+static enum hc_status add_backend(const struct hc_backend *backend,
+                                  const struct hc_backend *chosen[HC_MAX_BACKENDS], int *count)
 {
     for (int i = 0; i < *count; i++)
         if (strcmp(chosen[i]->name, backend->name) == 0)
@@ -169,7 +169,7 @@ static enum hc_status add(const struct hc_backend *backend,
 /* Replaces each backend but the fallback itself by one that falls back. */
 static enum hc_status add_fallback(const char *name, const struct hc_backend **chosen, int count)
 {
-    const struct hc_backend *other = find(name, strlen(name));
+    const struct hc_backend *other = find_backend(name, strlen(name));
     enum hc_status status = other ? HC_OK : unknown(name, strlen(name));
     for (int i = 0; i < count && status == HC_OK; i++)
         if (chosen[i] != other)
@@ -189,7 +189,7 @@ enum hc_status hc_choose_backends(const struct hc_backend_options *options,
             const struct hc_backend *backend;
             enum hc_status status = next_backend(options->named.word[i], &at, &backend);
             if (status == HC_OK)
-                status = add(backend, chosen, count);
+                status = add_backend(backend, chosen, count);
             if (status != HC_OK)
                 return status;
         }
@@ -201,8 +201,7 @@ static enum hc_status refuse_several(const char *what, const struct hc_backend *
 {
     char names[256] = "";
     for (int i = 0; i < count; i++) {
-        size_t used = strlen(names);
-        (void)snprintf(names + used, sizeof names - used, "%s%s", i ? "," : "", chosen[i]->name);
+        hc_append(names, sizeof names, "%s%s", i ? "," : "", chosen[i]->name);
     }
     return hc_fail(HC_INVALID, "%s on one backend, not on %s", what, names);
 }

@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "cli/colour.h"
+#include "cli/lines.h"
 #include "hc_command_list.h"
 #include "op/status.h"
 #include "op/text.h"
@@ -176,9 +177,7 @@ static int set_choice(const struct hc_command *command, const struct hc_option *
             *option->choice = i;
             return HC_AS_CLAIMED;
         }
-        size_t used = strlen(wanted);
-        (void)snprintf(wanted + used, sizeof wanted - used, "%s%s", i ? ", " : "one of ",
-                       option->choices[i]);
+        hc_append(wanted, sizeof wanted, "%s%s", i ? ", " : "one of ", option->choices[i]);
     }
     return hc_complain("%s: --%s takes %s, not '%s'%s", command->name, option->name, wanted, value,
                        hc_nearest_hint(&nearest));
@@ -270,7 +269,7 @@ static int set(const struct hc_command *command, const struct hc_option *option,
 }
 
 /* The option that a word "--name" or "--name=value" names, or NULL. */
-static const struct hc_option *find(const struct hc_option *options, const char *word)
+static const struct hc_option *find_option(const struct hc_option *options, const char *word)
 {
     size_t length = strcspn(word + 2, "=");
     for (const struct hc_option *o = options; o->name; o++)
@@ -300,7 +299,7 @@ static int read_option(const struct hc_command *command, const struct hc_option 
 {
     const char *word = argv[*i];
     const char *value = strchr(word, '=');
-    const struct hc_option *option = word[1] == '-' ? find(options, word) : NULL;
+    const struct hc_option *option = word[1] == '-' ? find_option(options, word) : NULL;
     if (!option)
         return refuse_option(command, options, word);
     bool again = given[option - options];

@@ -13,6 +13,7 @@
 #include "check/selftest/fault.h"
 #include "cli/colour.h"
 #include "cli/contract.h"
+#include "cli/lines.h"
 #include "op/text.h"
 #include "op/typed.h"
 #include "op/wrap.h"
@@ -79,10 +80,8 @@ static void list_ops(json_t *rows)
     for (int op = 0; op < HC_OP_COUNT; op++) {
         char known[512] = "";
         for (int b = 0; b < n; b++) {
-            size_t used = strlen(known);
             if (backends[b]->kernel[op] && !backends[b]->default_cases)
-                (void)snprintf(known + used, sizeof known - used, "%s%s", used ? "," : "",
-                               backends[b]->name);
+                hc_append(known, sizeof known, "%s%s", known[0] ? "," : "", backends[b]->name);
         }
         json_t *o = row(rows, hc_ops[op].name);
         put_number(o, "inputs", hc_ops[op].inputs);
@@ -255,7 +254,7 @@ const struct hc_list hc_lists[] = {
 
 enum { NAME = 14, NUMBER = 5 };
 
-static const struct hc_list *find(const char *name)
+static const struct hc_list *find_list(const char *name)
 {
     const struct hc_list *list = hc_lists;
     while (list->name && strcmp(list->name, name) != 0)
@@ -266,7 +265,7 @@ static const struct hc_list *find(const char *name)
 static json_t *rows_of(const char *name)
 {
     json_t *rows = json_array();
-    find(name)->add(rows);
+    find_list(name)->add(rows);
     return rows;
 }
 

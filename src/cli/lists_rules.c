@@ -6,6 +6,7 @@
 
 #include "cases/fixture/amaxes.h"
 #include "check/record/json.h"
+#include "cli/lines.h"
 #include "cli/lists.h"
 #include "cli/scale/answer.h"
 #include "num/bits.h"
@@ -38,8 +39,7 @@ static void put_specials(json_t *o, int rule)
     static struct hc_scale_oracle oracle;
     const struct hc_gen options = {.codes = -1, .from = -1};
     struct hc_scale_plan plan;
-    char name[64], text[96];
-    int at = 0;
+    char name[64], text[96] = "";
     (void)snprintf(name, sizeof name, "scale/%s", hc_scale_rules[rule].name);
     if (hc_scale_plan_for("list", name, &options, &plan) != HC_AS_CLAIMED)
         return;
@@ -51,12 +51,11 @@ static void put_specials(json_t *o, int rule)
         bool is_fp32 = hc_scale_format((enum hc_scale_rule)rule) == HC_FP32;
         if (is_fp32 && isnan(hc_fp32_value(scale)))
             scale = 0x7fc00000;
-        at += snprintf(text + at, sizeof text - (size_t)at, "%s%s ", i ? ", " : "", names[i]);
+        hc_append(text, sizeof text, "%s%s ", i ? ", " : "", names[i]);
         if (i == 2 && rule == HC_SCALE_NVFP4_TE) /* its kernel and its reference differ there */
-            at += snprintf(text + at, sizeof text - (size_t)at, "-");
+            hc_append(text, sizeof text, "-");
         else
-            at += snprintf(text + at, sizeof text - (size_t)at, "%0*x", is_fp32 ? 8 : 2,
-                           (unsigned)scale);
+            hc_append(text, sizeof text, "%0*x", is_fp32 ? 8 : 2, (unsigned)scale);
     }
     put(o, "specials", text);
 }
@@ -116,8 +115,8 @@ static double loss_of(enum hc_scale_rule rule, enum hc_format codes,
     return isfinite(amax) && amax > most && s->decode > 0 ? (amax - most) / amax : 0;
 }
 
-static void compare(struct difference *d, enum hc_scale_rule base, enum hc_scale_rule rule,
-                    enum hc_format codes, uint32_t bits)
+static void compare_rules(struct difference *d, enum hc_scale_rule base, enum hc_scale_rule rule,
+                          enum hc_format codes, uint32_t bits)
 {
     double amax = (double)hc_fp32_value(bits);
     double tensor = (double)hc_fp32_value(TENSOR);
@@ -157,7 +156,7 @@ static void add_difference(json_t *rows, enum hc_scale_rule rule, enum hc_format
 {
     struct difference d = {0};
     for (int i = 0; i < count; i++)
-        compare(&d, base_of(rule), rule, codes, amaxes[i]);
+        compare_rules(&d, base_of(rule), rule, codes, amaxes[i]);
     char witness[16];
     (void)snprintf(witness, sizeof witness, "%08x", (unsigned)d.amax);
     bool has = d.scales + d.elements > 0;

@@ -97,7 +97,7 @@ static json_t *event_document(const struct hc_event *event)
     return object;
 }
 
-static json_t *courses_document(const struct hc_calc_run *run, int arm)
+static json_t *trajectories_document(const struct hc_calc_run *run, int arm)
 {
     json_t *courses = json_array();
     for (int i = 0; i < run->items; i++) {
@@ -125,7 +125,7 @@ static json_t *arm_document(const struct hc_calc_run *run, int arm)
     set_text(object, "arm", a->text);
     set_text(object, "arithmetic", hc_formats[a->arithmetic].name);
     set_text(object, "storage", hc_formats[a->storage].name);
-    (void)json_object_set_new(object, "shown", courses_document(run, arm));
+    (void)json_object_set_new(object, "shown", trajectories_document(run, arm));
     int count = hc_calc_sentences(run, arm, sentence);
     for (int i = 0; i < count; i++)
         (void)json_array_append_new(sentences, hc_json_text(sentence[i]));

@@ -326,8 +326,8 @@ int hc_calc_refuse(const struct hc_formula_error *error)
     return HC_WRONG;
 }
 
-static int refuse(const struct hc_calc_run *run, int arm, enum hc_evaluated evaluated,
-                  const struct hc_formula_error *error)
+static int refuse_evaluation(const struct hc_calc_run *run, int arm, enum hc_evaluated evaluated,
+                             const struct hc_formula_error *error)
 {
     if (evaluated == HC_EVALUATED_WRONGLY)
         return hc_calc_refuse(error);
@@ -343,7 +343,7 @@ static int run_block(struct hc_calc_run *run, const struct hc_block *block, int6
     for (int a = 0; block && a < run->calc->arms; a++) {
         enum hc_evaluated evaluated = hc_evaluation_run(run->arm[a], block, step, &error);
         if (evaluated != HC_EVALUATED)
-            return refuse(run, a, evaluated, &error);
+            return refuse_evaluation(run, a, evaluated, &error);
     }
     return HC_AS_CLAIMED;
 }
@@ -408,7 +408,7 @@ static int take_row(struct hc_calc_run *run, int64_t step, struct hc_calc_row *r
                 return HC_AS_CLAIMED;
             }
             if (!value)
-                return refuse(run, a, evaluated, &error);
+                return refuse_evaluation(run, a, evaluated, &error);
             if (a == 0 && first && take_items(run, x, value) != HC_AS_CLAIMED)
                 return HC_WRONG;
             int end = item;

@@ -235,7 +235,7 @@ int hc_calc_sentences(const struct hc_calc_run *run, int arm,
 
 enum { SUBJECT = HC_CALC_ARMS * (HC_LONGEST_ARM + 3) };
 
-static void print(FILE *out, const char *subject, const char *sentence)
+static void print_sentence(FILE *out, const char *subject, const char *sentence)
 {
     char text[HC_CALC_SENTENCE + SUBJECT + 2];
     (void)hc_text_write(text, sizeof text, "%s: %s", subject, sentence);
@@ -255,7 +255,7 @@ static bool print_backend(const struct hc_calc_run *run, int arm, FILE *out)
         (void)snprintf(text, sizeof text,
                        "%s has the definition's bits in all %" PRId64 " operations", backend,
                        d->compared);
-        print(out, run->calc->arm[arm].text, text);
+        print_sentence(out, run->calc->arm[arm].text, text);
         return true;
     }
     hc_number_text(want, d->format, d->want, 0);
@@ -269,7 +269,7 @@ static bool print_backend(const struct hc_calc_run *run, int arm, FILE *out)
                    " operations, first%s in '%.*s': want %s (%s), got %s (%s)",
                    backend, d->differed, d->compared, step, d->node->length, d->node->at, want,
                    bits[0], got, bits[1]);
-    print(out, run->calc->arm[arm].text, text);
+    print_sentence(out, run->calc->arm[arm].text, text);
     return false;
 }
 
@@ -283,7 +283,7 @@ static void print_real(const struct hc_calc_run *run, FILE *out)
         (void)snprintf(step, sizeof step, " from step %" PRId64 " on", run->unsettled);
     (void)snprintf(text, sizeof text, "is not known well%s, not even with %ld bits", step,
                    run->precision);
-    print(out, "real", text);
+    print_sentence(out, "real", text);
 }
 
 /* The sentences of all arms. */
@@ -317,7 +317,7 @@ static void print_arms(const struct hc_calc_run *run, FILE *out)
                 printed[b] = true;
             }
         for (int i = 0; used > 0 && i < sentences.count[a]; i++)
-            print(out, arms, sentences.sentence[a][i]);
+            print_sentence(out, arms, sentences.sentence[a][i]);
     }
 }
 

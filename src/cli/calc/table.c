@@ -1,4 +1,4 @@
-/* A table of texts, printed in as many blocks as a terminal of 80 columns needs. */
+/* The table of a calculation, in as many blocks as a terminal of 80 columns needs. */
 #include <inttypes.h>
 #include <math.h>
 #include <stdbool.h>
@@ -292,8 +292,8 @@ void hc_calc_real_text(const struct hc_calc_run *run, const struct hc_calc_row *
     (void)snprintf(text, size, "%s%s", number, known || isnan(real->value.hi) ? "" : " ?");
 }
 
-static void fill(const struct hc_calc_run *run, const struct hc_calc_row *row, int item,
-                 char (*cell)[GRID_TEXT])
+static void fill_row(const struct hc_calc_run *run, const struct hc_calc_row *row, int item,
+                     char (*cell)[GRID_TEXT])
 {
     int arms = run->calc->arms;
     for (int a = 0; a < arms; a++)
@@ -324,7 +324,7 @@ static enum hc_status print_loop(const struct hc_calc_run *run, FILE *out)
         hc_calc_name(run, i, SHORT_LABEL, name[i]);
         head(run->calc, name[i], grid.column + i * columns);
         for (int r = 0; r < grid.rows; r++)
-            fill(run, &run->rows.row[r], i, grid.cell + r * grid.columns + i * columns);
+            fill_row(run, &run->rows.row[r], i, grid.cell + r * grid.columns + i * columns);
     }
     if (status == HC_OK) {
         (void)snprintf(grid.corner, sizeof grid.corner, "step");
@@ -353,7 +353,7 @@ enum hc_status hc_calc_print_table(const struct hc_calc_run *run, FILE *out)
         return print_loop(run, out);
     enum hc_status status = grid_new(&grid, run->items, run->calc->arms + 1);
     for (int i = 0; i < run->items && status == HC_OK; i++)
-        fill(run, &run->last, i, grid.cell + i * grid.columns);
+        fill_row(run, &run->last, i, grid.cell + i * grid.columns);
     if (status == HC_OK) {
         head(run->calc, "", grid.column);
         label_rows(run, HC_CALC_NAME - 1, &grid);

@@ -1,5 +1,5 @@
-/* What the functions of wrong conversions share, and those that the list takes from another file:
-   mistakes.c has the list, mistakes_overflow.c what goes wrong with numbers beyond the largest. */
+/* Wrong conversions: what goes wrong with numbers beyond the largest, what goes wrong elsewhere,
+   and the list of all. */
 #include <float.h>
 #include <math.h>
 

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "cli/command.h"
+#include "cli/lines.h"
 #include "op/typed.h"
 
 const char *const hc_cast_kinds[] = {"all", "ties", "specials", "every", NULL};
@@ -61,14 +62,13 @@ int hc_cast_plan_for(const char *command, const char *format, const struct hc_ca
 
 void hc_cast_plan_line(const struct hc_cast_plan *plan, bool vectors, char line[HC_CAST_LINE])
 {
-    int at = snprintf(line, HC_CAST_LINE, "%s%s --from %s --kind %s",
-                      vectors ? vectors_beginning : gen_beginning, hc_formats[plan->to].name,
-                      hc_formats[plan->from].name, hc_cast_kinds[plan->kind]);
+    (void)snprintf(line, HC_CAST_LINE, "%s%s --from %s --kind %s",
+                   vectors ? vectors_beginning : gen_beginning, hc_formats[plan->to].name,
+                   hc_formats[plan->from].name, hc_cast_kinds[plan->kind]);
     if (plan->direction != HC_NEAREST)
-        at += snprintf(line + at, (size_t)(HC_CAST_LINE - at), " --round %s",
-                       hc_cast_directions[plan->direction]);
+        hc_append(line, HC_CAST_LINE, " --round %s", hc_cast_directions[plan->direction]);
     if (plan->saturate)
-        (void)snprintf(line + at, (size_t)(HC_CAST_LINE - at), " --saturate");
+        hc_append(line, HC_CAST_LINE, " --saturate");
 }
 
 static bool begins(const char *line, const char *beginning)
@@ -192,7 +192,7 @@ static void add_one(struct set *s, uint32_t bits)
     s->bits[s->count++] = bits;
 }
 
-static void add(struct set *s, uint32_t magnitude)
+static void add_both_signs(struct set *s, uint32_t magnitude)
 {
     add_one(s, magnitude);
     add_one(s, magnitude | sign_of(s));
@@ -204,7 +204,7 @@ static void around(struct set *s, double x)
     uint32_t below = (uint32_t)hc_encode(s->plan->from, x, 0, HC_TOWARD_ZERO);
     int last = hc_decode(s->plan->from, below) == x ? 1 : 2;
     for (int i = below > 0 ? -1 : 0; i <= last; i++)
-        add(s, below + (uint32_t)i);
+        add_both_signs(s, below + (uint32_t)i);
 }
 
 /* Where a conversion by way of another format stops to round to this place. */
@@ -292,7 +292,7 @@ static void add_specials(struct set *s)
                              most + ulp_at_most(s->plan) / 2,
                              most + ulp_at_most(s->plan)};
     for (size_t i = 0; i < sizeof bits / sizeof bits[0]; i++)
-        add(s, bits[i]);
+        add_both_signs(s, bits[i]);
     for (size_t i = 0; i < sizeof points / sizeof points[0]; i++)
         around(s, points[i]);
 }
@@ -304,8 +304,9 @@ static void add_exponents(struct set *s)
     uint32_t exponents = (sign_of(s) - 1) >> fraction;
     for (uint32_t e = 0; e <= exponents; e++)
         for (uint32_t f = 0; f < 16; f += 5) {
-            add(s, e << fraction | f << (fraction - 4));
-            add(s, e << fraction | f << (fraction - 4) | (((uint32_t)1 << (fraction - 4)) - 1));
+            add_both_signs(s, e << fraction | f << (fraction - 4));
+            add_both_signs(s, e << fraction | f << (fraction - 4) |
+                                  (((uint32_t)1 << (fraction - 4)) - 1));
         }
 }
 
@@ -321,7 +322,7 @@ uint32_t *hc_cast_inputs(const struct hc_cast_plan *plan, size_t *count)
     struct set s = {.plan = plan};
     if (plan->kind == HC_CAST_EVERY)
         for (uint32_t i = 0; i < sign_of(&s); i++)
-            add(&s, i);
+            add_both_signs(&s, i);
     if (plan->kind == HC_CAST_ALL || plan->kind == HC_CAST_TIES)
         add_neighbours(&s);
     if (plan->kind == HC_CAST_ALL || plan->kind == HC_CAST_SPECIALS)

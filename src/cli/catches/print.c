@@ -1,4 +1,5 @@
-/* The table for a terminal of 80 columns. */
+/* What an inquiry prints: a table for a terminal of 80 columns, a JSON document, and the page
+   docs/who-catches-what.md. */
 #include <stdlib.h>
 #include <string.h>
 

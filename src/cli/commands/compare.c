@@ -1,3 +1,4 @@
+/* halfcheck compare: recipes side by side, a study that a protocol asks for, or drift. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -303,7 +304,7 @@ static bool read_settings(struct hc_training *training, struct hc_comparison *c,
     return words == 0;
 }
 
-static int run(int argc, char **argv)
+static int run_compare(int argc, char **argv)
 {
     int status;
     const char *recipes = NULL;
@@ -367,5 +368,5 @@ const struct hc_command hc_command_compare = {
             "  lost      weight updates below half an ulp of the weight\n"
             "  MiB       the most memory of the backend that the run held",
     .on_ranks = true,
-    .run = run,
+    .run = run_compare,
 };

@@ -93,7 +93,7 @@ static enum hc_status print_json(const struct hc_doctor *doctor)
     return status;
 }
 
-static int run(int argc, char **argv)
+static int run_doctor(int argc, char **argv)
 {
     static void (*const examinations[])(struct hc_doctor *) = {
         hc_doctor_machine, hc_doctor_libraries, hc_doctor_backends, hc_doctor_ranks,
@@ -144,5 +144,5 @@ const struct hc_command hc_command_doctor = {
         "here; 'missing' is something that one may do without, with what that costs and what\n"
         "repairs it; 'BROKEN' is something that is needed, and makes the exit status 2.\n"
         "Nothing is changed on the machine.",
-    .run = run,
+    .run = run_doctor,
 };

@@ -139,7 +139,7 @@ struct explained {
     int checked;
 };
 
-static void count(struct explained *explained, const struct hc_result *result)
+static void count_result(struct explained *explained, const struct hc_result *result)
 {
     explained->printed++;
     explained->failed += result->verdict == HC_FAIL;
@@ -158,7 +158,7 @@ static bool report(const struct hc_result *result, void *context)
     hc_story_print(explained->run.story, stdout);
     (void)putchar('\n');
     print_verdict(result, printf("  "), true);
-    count(explained, result);
+    count_result(explained, result);
     return true;
 }
 
@@ -166,7 +166,7 @@ static bool report(const struct hc_result *result, void *context)
 static bool report_shortly(const struct hc_result *result, void *context)
 {
     print_verdict(result, printf("on %s: ", result->backend), false);
-    count(context, result);
+    count_result(context, result);
     return true;
 }
 
@@ -209,7 +209,7 @@ static void order_backends(const struct explained *explained, const struct hc_ca
     backends[0] = chosen;
 }
 
-static enum hc_status tell_first(struct explained *explained)
+static enum hc_status explain_first(struct explained *explained)
 {
     struct hc_run_options run = explained->run;
     run.backend_count = 1;
@@ -225,7 +225,7 @@ static enum hc_status tell_first(struct explained *explained)
     return status;
 }
 
-static enum hc_status tell_others(struct explained *explained, const struct hc_case *what)
+static enum hc_status explain_others(struct explained *explained, const struct hc_case *what)
 {
     struct hc_run_options run = explained->run;
     run.story = NULL;
@@ -259,7 +259,7 @@ static int explain_on_all(struct explained *explained, const struct hc_case *wha
     if (what->level > explained->run.level)
         explained->run.level = what->level;
     (void)fflush(stdout); /* the case may take long */
-    if (tell_first(explained) != HC_OK || tell_others(explained, what) != HC_OK)
+    if (explain_first(explained) != HC_OK || explain_others(explained, what) != HC_OK)
         return hc_complain_message();
     if (bug)
         hc_bug_print_lesson(stdout, bug);
@@ -365,8 +365,8 @@ static void print_group(FILE *out, const struct hc_case *const *cases, int count
 const struct hc_command hc_command_explain;
 
 /* The case of that name, or the one that shows the report of that slug. */
-static const struct hc_case *find(const struct hc_run_options *run, const char *name,
-                                  const struct hc_report **report)
+static const struct hc_case *find_case(const struct hc_run_options *run, const char *name,
+                                       const struct hc_report **report)
 {
     hc_case_name current;
     *report = NULL;
@@ -393,7 +393,7 @@ static void print_report(const struct hc_report *report)
     }
 }
 
-static int refuse(const struct hc_run_options *run, const char *name)
+static int refuse_name(const struct hc_run_options *run, const char *name)
 {
     struct hc_nearest nearest = hc_nearest_to(name, strlen(name));
     for (int op = 0; op < HC_OP_COUNT; op++) {
@@ -458,12 +458,12 @@ static bool read_settings(struct settings *s, int argc, char **argv, int *status
 static int explain(const struct settings *s, const char *word, const struct hc_backend **backends)
 {
     const struct hc_report *report;
-    const struct hc_case *what = find(&s->run, word, &report);
+    const struct hc_case *what = find_case(&s->run, word, &report);
     if (!what && !report) {
         const struct hc_case *const *group;
         int grouped = group_of(s->run.cases, s->run.case_count, word, &group);
         if (grouped == 0)
-            return refuse(&s->run, word);
+            return refuse_name(&s->run, word);
         if (grouped > 1) {
             print_group(stdout, group, grouped, word);
             return HC_AS_CLAIMED;
@@ -476,7 +476,7 @@ static int explain(const struct settings *s, const char *word, const struct hc_b
                 : HC_AS_CLAIMED;
 }
 
-static int run(int argc, char **argv)
+static int run_explain(int argc, char **argv)
 {
     int status;
     struct settings s = {.level = HC_STANDARD};
@@ -512,5 +512,5 @@ const struct hc_command hc_command_explain = {
             "with the formats and shapes that they may have.\n"
             "GROUP is a component, or the beginning of names up to a slash, such as eps or\n"
             "field/ties: its cases are listed, with what they claim.",
-    .run = run,
+    .run = run_explain,
 };

@@ -81,7 +81,7 @@ static int answer(struct hc_asked *asked, const char *typed, bool all, bool json
     return status;
 }
 
-static int run(int argc, char **argv)
+static int run_find(int argc, char **argv)
 {
     static struct hc_asked asked;
     bool all = false;
@@ -118,5 +118,5 @@ const struct hc_command hc_command_find = {
             "A report that no case shows is listed with the reason.\n\n"
             "  halfcheck find loss scale stuck at 0\n"
             "  halfcheck find 65504",
-    .run = run,
+    .run = run_find,
 };

@@ -1,4 +1,4 @@
-/* A fingerprint as JSON. */
+/* halfcheck fingerprint: how gemm sums on each backend, as text and as JSON. */
 #include <inttypes.h>
 #include <jansson.h>
 #include <stdio.h>
@@ -16,7 +16,7 @@
 #include "op/typed.h"
 #include "op/wrap.h"
 
-static void add(const char *name, const char *fact, void *context)
+static void add_fact(const char *name, const char *fact, void *context)
 {
     (void)json_object_set_new(context, name, hc_json_text(fact));
 }
@@ -58,7 +58,7 @@ static json_t *fingerprint_document(const char *backend, const struct hc_fingerp
     json_t *findings = json_object();
     json_t *equals = json_array();
     hc_fingerprint_text(f, text);
-    hc_fingerprint_tell(f, add, findings);
+    hc_fingerprint_tell(f, add_fact, findings);
     for (int i = 0; i < f->equal_count; i++)
         (void)json_array_append_new(equals, json_string(f->equals[i]->name));
     return json_pack("{s:o, s:s, s:o, s:o, s:o, s:i, s:b, s:o, s:o, s:I}", "backend",
@@ -113,7 +113,8 @@ static bool lacks_unit(const struct hc_backend *backend, enum hc_format format)
     return backend->units;
 }
 
-static void print(struct work *w, const struct hc_backend *backend, const struct hc_fingerprint *f)
+static void print_fingerprint(struct work *w, const struct hc_backend *backend,
+                              const struct hc_fingerprint *f)
 {
     print_head(w, backend, f->format);
     if (lacks_unit(backend, f->format))
@@ -135,8 +136,8 @@ static void fail(struct work *w, const struct hc_backend *backend, enum hc_forma
 }
 
 /* The formats that were asked for and that its gemm does not take, beside others that it takes. */
-static void tell_refused(struct work *w, const struct hc_backend *backend,
-                         char why[FORMATS][REASON])
+static void print_refused(struct work *w, const struct hc_backend *backend,
+                          char why[FORMATS][REASON])
 {
     for (int i = 0; i < w->format_count; i++)
         if (why[i][0] && w->list != usual) {
@@ -173,7 +174,7 @@ static void work_on(struct work *w, const struct hc_backend *backend, bool named
             continue;
         enum hc_status status = hc_fingerprint(backend, queue, w->formats[i], &f);
         if (status == HC_OK)
-            print(w, backend, &f);
+            print_fingerprint(w, backend, &f);
         else if (status == HC_UNSUPPORTED)
             (void)hc_text_write(refused[i], REASON, "%s", hc_message());
         else
@@ -182,7 +183,7 @@ static void work_on(struct work *w, const struct hc_backend *backend, bool named
     }
     backend->close(queue);
     if (any)
-        tell_refused(w, backend, refused);
+        print_refused(w, backend, refused);
     else if (!hc_stop_signal())
         w->status = hc_complain("%s: no such gemm: %s", backend->name, hc_message());
 }
@@ -236,7 +237,7 @@ static int run_all(struct work *w)
     return w->status;
 }
 
-static int run(int argc, char **argv)
+static int run_fingerprint(int argc, char **argv)
 {
     struct work w = {.list = usual, .status = HC_AS_CLAIMED};
     int words;
@@ -286,5 +287,5 @@ const struct hc_command hc_command_fingerprint = {
         "is, with a sum that differs. Calls of other sizes are compared with the first.\n\n"
         "The fingerprint holds for the calls that were made: a library may choose another kernel\n"
         "for another size. docs/fingerprint.md explains how it works and what run makes of it.",
-    .run = run,
+    .run = run_fingerprint,
 };

@@ -1,4 +1,4 @@
-/* The command: what its options ask for, from reading the files to the last line. */
+/* halfcheck gate: what its options ask for, from reading the files to the last line. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -219,7 +219,7 @@ static int update(const struct gate_wishes *w, const struct hc_allowances *allow
     return written ? HC_AS_CLAIMED : HC_CLAIM_FAILED;
 }
 
-static int compare(const struct gate_wishes *w, struct hc_gate *gate)
+static int compare_records(const struct gate_wishes *w, struct hc_gate *gate)
 {
     char reason[HC_MAX_PATH + 1024];
     FILE *out = output_of(w);
@@ -282,7 +282,7 @@ static int gate_do(const struct gate_wishes *w, struct hc_gate *gate)
                                     hc_record_read(w->record, &record) != HC_OK))
         status = hc_complain_message();
     if (status == HC_AS_CLAIMED)
-        status = first ? begin(w, gate) : compare(w, gate);
+        status = first ? begin(w, gate) : compare_records(w, gate);
     hc_gate_free(gate);
     hc_record_free(&baseline);
     hc_record_free(&record);
@@ -384,7 +384,7 @@ static int add_output_options(struct gate_wishes *w, struct hc_option *options)
     return sizeof rows / sizeof *rows;
 }
 
-static int run(int argc, char **argv)
+static int run_gate(int argc, char **argv)
 {
     struct gate_wishes w = {0};
     struct hc_gate gate = {.growth = HC_GATE_GROWTH};
@@ -450,5 +450,5 @@ const struct hc_command hc_command_gate = {
             "record is compared at its own level. A record that was cut short, lacks shards or\n"
             "has a planted fault is refused with status 2. The last line says PASS or FAIL, and\n"
             "why.",
-    .run = run,
+    .run = run_gate,
 };

@@ -31,8 +31,8 @@ static enum hc_status state_accumulator(struct hc_step_session *session, const c
     return HC_OK;
 }
 
-static int judge(struct hc_step *step, const char *path, const char *accumulator, bool all,
-                 bool every, const char *json)
+static int judge_step_file(struct hc_step *step, const char *path, const char *accumulator,
+                           bool all, bool every, const char *json)
 {
     struct hc_step_session session;
     int status = HC_WRONG;
@@ -56,7 +56,7 @@ static int judge(struct hc_step *step, const char *path, const char *accumulator
     return status;
 }
 
-static int run(int argc, char **argv)
+static int run_judge_step(int argc, char **argv)
 {
     bool all = false;
     bool every = false;
@@ -83,7 +83,7 @@ static int run(int argc, char **argv)
         return status;
     if (words != 1)
         return hc_complain("judge-step takes one step file; see: halfcheck judge-step --help");
-    status = judge(&step, argv[1], accumulator, all, every, json);
+    status = judge_step_file(&step, argv[1], accumulator, all, every, json);
     hc_step_close(&step);
     return status;
 }
@@ -102,5 +102,5 @@ const struct hc_command hc_command_judge_step = {
             "Of a large tensor a sample is compared with MPFR: elements at random in equal\n"
             "stretches, its ends, and those that lie furthest from what fp64 arithmetic gives\n"
             "for the whole tensor.",
-    .run = run,
+    .run = run_judge_step,
 };

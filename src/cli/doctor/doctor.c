@@ -13,6 +13,7 @@
 #include "check/record/libraries.h"
 #include "check/runner.h"
 #include "cli/colour.h"
+#include "cli/lines.h"
 #include "comm/plugin.h"
 #include "num/float_state.h"
 #include "op/wrap.h"
@@ -36,7 +37,7 @@ static bool has_vectors(const char *flags)
     return has;
 }
 
-static void tell_processor(struct hc_doctor *doctor)
+static void find_processor(struct hc_doctor *doctor)
 {
     json_t *environment = hc_environment();
     const char *model = json_string_value(json_object_get(environment, "cpu"));
@@ -56,7 +57,7 @@ static void tell_processor(struct hc_doctor *doctor)
 }
 
 /* A library that was loaded before main may have changed how this process rounds. */
-static void tell_arithmetic(struct hc_doctor *doctor)
+static void find_arithmetic(struct hc_doctor *doctor)
 {
     const char *other = hc_float_state_reset();
     if (!other)
@@ -68,7 +69,7 @@ static void tell_arithmetic(struct hc_doctor *doctor)
                       "env -u LD_PRELOAD halfcheck doctor");
 }
 
-static void tell_folder(struct hc_doctor *doctor)
+static void find_folder(struct hc_doctor *doctor)
 {
     char folder[3000];
     char found[3100];
@@ -86,9 +87,9 @@ static void tell_folder(struct hc_doctor *doctor)
 
 void hc_doctor_machine(struct hc_doctor *doctor)
 {
-    tell_processor(doctor);
-    tell_arithmetic(doctor);
-    tell_folder(doctor);
+    find_processor(doctor);
+    find_arithmetic(doctor);
+    find_folder(doctor);
 }
 
 void hc_doctor_terminal(struct hc_doctor *doctor)
@@ -128,7 +129,7 @@ static bool is_older(const char *a, const char *b)
 }
 
 /* A library that is older than its headers may lack what they promise. */
-static void tell(struct hc_doctor *doctor, const struct hc_library *library)
+static void add_library(struct hc_doctor *doctor, const struct hc_library *library)
 {
     const char *version = library->loaded[0] ? library->loaded : library->built;
     char found[128];
@@ -154,7 +155,7 @@ void hc_doctor_libraries(struct hc_doctor *doctor)
     int n;
     const struct hc_library *libraries = hc_libraries(&n);
     for (int i = 0; i < n; i++)
-        tell(doctor, &libraries[i]);
+        add_library(doctor, &libraries[i]);
 }
 
 /* Programs that halfcheck starts or that start it: gnuplot, Python with the package, a browser. */
@@ -201,7 +202,7 @@ static bool ask(char *const words[], char line[LINE])
            WEXITSTATUS(status) == 0;
 }
 
-static void tell_gnuplot(struct hc_doctor *doctor)
+static void find_gnuplot(struct hc_doctor *doctor)
 {
     char name[] = "gnuplot";
     char option[] = "--version";
@@ -239,7 +240,7 @@ static void add_modules(char *found, size_t size, char *words)
     }
 }
 
-static void tell_python(struct hc_doctor *doctor)
+static void find_python(struct hc_doctor *doctor)
 {
     char name[] = "python3";
     char option[] = "-c";
@@ -268,7 +269,7 @@ static void tell_python(struct hc_doctor *doctor)
                       "pip install . in the checkout (in a virtual environment)");
 }
 
-static void tell_browser(struct hc_doctor *doctor)
+static void find_browser(struct hc_doctor *doctor)
 {
     static char names[][32] = {"chromium-headless-shell", "chromium", "chromium-browser",
                                "google-chrome", "google-chrome-stable"};
@@ -288,9 +289,9 @@ static void tell_browser(struct hc_doctor *doctor)
 
 void hc_doctor_tools(struct hc_doctor *doctor)
 {
-    tell_gnuplot(doctor);
-    tell_python(doctor);
-    tell_browser(doctor);
+    find_gnuplot(doctor);
+    find_python(doctor);
+    find_browser(doctor);
 }
 
 /* The backends: whether they can run here, and whether they do two small cases right. */
@@ -302,7 +303,7 @@ struct trial {
     int all;
 };
 
-static bool count(const struct hc_result *result, void *context)
+static bool count_findings(const struct hc_result *result, void *context)
 {
     struct trial *trial = context;
     trial->count[result->verdict]++;
@@ -318,7 +319,7 @@ static enum hc_status try_it(const struct hc_backend *backend, struct trial *tri
                                  .backends = &backend,
                                  .backend_count = 1,
                                  .level = HC_STANDARD,
-                                 .report = count,
+                                 .report = count_findings,
                                  .omissions = &omissions,
                                  .context = trial};
     run.cases = hc_all_cases(&run.case_count);
@@ -336,7 +337,7 @@ static int ops_of(const struct hc_backend *backend)
 }
 
 /* What several backends lack is told once. */
-static void tell_absent(struct hc_doctor *doctor, const struct hc_backend *backend, const char *why)
+static void find_absent(struct hc_doctor *doctor, const struct hc_backend *backend, const char *why)
 {
     bool cuda = strncmp(backend->name, "cuda", 4) == 0;
     bool as_cuda = cuda && backend->name[4];
@@ -351,25 +352,24 @@ static void tell_absent(struct hc_doctor *doctor, const struct hc_backend *backe
                            : "on a machine with a GPU, install NVIDIA's driver: docs/gpu.md");
 }
 
-static void tell_present(struct hc_doctor *doctor, const struct hc_backend *backend)
+static void find_present(struct hc_doctor *doctor, const struct hc_backend *backend)
 {
     struct trial trial = {.all = 0};
     char found[512];
     char repair[256];
-    int used = snprintf(found, sizeof found, "%.100s, %d of %d ops", backend->title,
-                        ops_of(backend), (int)HC_OP_COUNT);
+    (void)snprintf(found, sizeof found, "%.100s, %d of %d ops", backend->title, ops_of(backend),
+                   (int)HC_OP_COUNT);
     if (backend->on_request || backend->default_cases) {
-        (void)snprintf(found + used, sizeof found - (size_t)used, ", runs%s%s only if it is named",
-                       backend->on_request ? "" : " more than ",
-                       backend->on_request ? "" : backend->default_cases);
+        hc_append(found, sizeof found, ", runs%s%s only if it is named",
+                  backend->on_request ? "" : " more than ",
+                  backend->on_request ? "" : backend->default_cases);
         hc_doctor_add(doctor, HC_HEALTH_OK, backend->name, found, NULL, NULL);
         return;
     }
     enum hc_status status = try_it(backend, &trial);
     bool right = status == HC_OK && trial.count[HC_FAIL] + trial.count[HC_ERROR] == 0;
-    (void)snprintf(found + used, sizeof found - (size_t)used, ", %d of %d trials pass%s%.200s",
-                   trial.count[HC_PASS], trial.all, status == HC_OK ? "" : "; ",
-                   status == HC_OK ? "" : hc_message());
+    hc_append(found, sizeof found, ", %d of %d trials pass%s%.200s", trial.count[HC_PASS],
+              trial.all, status == HC_OK ? "" : "; ", status == HC_OK ? "" : hc_message());
     (void)snprintf(repair, sizeof repair, "halfcheck run %s '%s' --backend %s", tried[0], tried[1],
                    backend->name);
     hc_doctor_add(doctor, right ? HC_HEALTH_OK : HC_HEALTH_BROKEN, backend->name, found,
@@ -383,9 +383,9 @@ void hc_doctor_backends(struct hc_doctor *doctor)
     for (int b = 0; b < n; b++) {
         const char *why = backends[b]->unavailable ? backends[b]->unavailable() : NULL;
         if (why)
-            tell_absent(doctor, backends[b], why);
+            find_absent(doctor, backends[b], why);
         else
-            tell_present(doctor, backends[b]);
+            find_present(doctor, backends[b]);
     }
 }
 
@@ -439,7 +439,7 @@ void hc_doctor_ranks(struct hc_doctor *doctor)
 /* Where people put the files, seen from the current folder. */
 static const char *const places[] = {"cifar-10-batches-bin", "data/cifar-10-batches-bin"};
 
-static const char *find(void)
+static const char *find_tool(void)
 {
     char path[64];
     struct stat file;
@@ -456,7 +456,7 @@ void hc_doctor_data(struct hc_doctor *doctor)
     static const char costs[] = "train and compare take a synthetic set, which tells less";
     static const char repair[] = "unpack CIFAR-10's binary version, and give its folder: "
                                  "halfcheck doctor --data DIR";
-    const char *folder = doctor->data ? doctor->data : find();
+    const char *folder = doctor->data ? doctor->data : find_tool();
     if (!folder) {
         hc_doctor_add(doctor, HC_HEALTH_MISSING, "cifar-10",
                       "no folder was named, and none is here", costs, repair);

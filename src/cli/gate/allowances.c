@@ -162,7 +162,7 @@ static void list_kinds(bool short_form, char *text, size_t bytes)
     }
 }
 
-static enum hc_status add(struct hc_allowances *a, struct hc_allowance one)
+static enum hc_status add_allowance(struct hc_allowances *a, struct hc_allowance one)
 {
     struct hc_allowance *all = realloc(a->all, ((size_t)a->count + 1) * sizeof *all);
     a->all = all ? all : a->all;
@@ -185,9 +185,9 @@ enum hc_status hc_allowances_take(struct hc_allowances *allowances, const struct
             return hc_fail(
                 HC_INVALID, "gate: --allow takes one of %s, not '%s'%s", known, kinds->word[w],
                 kind == HC_FINDING_KINDS ? "" : ", which is allowed in a file (--allowances)");
-        enum hc_status status =
-            add(allowances, (struct hc_allowance){
-                                .pattern = strdup("*"), .kind = kind, .reason = strdup("--allow")});
+        enum hc_status status = add_allowance(
+            allowances, (struct hc_allowance){
+                            .pattern = strdup("*"), .kind = kind, .reason = strdup("--allow")});
         if (status != HC_OK)
             return status;
     }
@@ -233,12 +233,12 @@ static enum hc_status parse_line(struct hc_allowances *a, const char *path, int 
         return hc_fail(HC_INVALID, "%s:%d: '%s' is no date YYYY-MM-DD", path, number, date);
     if (!reason[0])
         return hc_fail(HC_INVALID, "%s:%d: the reason is missing", path, number);
-    return add(a, (struct hc_allowance){.pattern = strdup(pattern),
-                                        .kind = kind,
-                                        .until = day,
-                                        .reason = strdup(reason),
-                                        .line = number,
-                                        .expired = day < today});
+    return add_allowance(a, (struct hc_allowance){.pattern = strdup(pattern),
+                                                  .kind = kind,
+                                                  .until = day,
+                                                  .reason = strdup(reason),
+                                                  .line = number,
+                                                  .expired = day < today});
 }
 
 enum hc_status hc_allowances_parse(struct hc_allowances *allowances, const char *path,

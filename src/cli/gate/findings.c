@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cli/lines.h"
 #include "op/text.h"
 
 enum { TEXT = 640 };
@@ -127,10 +128,9 @@ void hc_findings_say(const struct hc_findings *findings, enum hc_findings_group 
         counts[findings->all[i].kind] += !findings->all[i].allowed;
     text[0] = '\0';
     for (int k = 0; k < HC_FINDING_KINDS; k++) {
-        size_t used = strlen(text);
         if (counts[k] && hc_finding_kinds[k].group == group)
-            (void)snprintf(text + used, bytes - used, "%s%d %s", used ? ", " : "", counts[k],
-                           hc_finding_kinds[k].name);
+            hc_append(text, bytes, "%s%d %s", text[0] ? ", " : "", counts[k],
+                      hc_finding_kinds[k].name);
     }
 }
 
@@ -338,10 +338,9 @@ void hc_family_backends(const struct hc_family *family, char *text, size_t bytes
     for (int i = 0; i < family->count; i++) {
         const char *backend = family->all[i].backend;
         int count = count_backend(family, i);
-        size_t used = strlen(text);
         if (count && once)
-            (void)snprintf(text + used, bytes - used, "%s%s", used ? ", " : "", backend);
+            hc_append(text, bytes, "%s%s", text[0] ? ", " : "", backend);
         else if (count)
-            (void)snprintf(text + used, bytes - used, "%s%s %d", used ? ", " : "", backend, count);
+            hc_append(text, bytes, "%s%s %d", text[0] ? ", " : "", backend, count);
     }
 }

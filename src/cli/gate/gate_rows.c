@@ -15,6 +15,7 @@
 #include "check/record/decimal.h"
 #include "check/record/parts.h"
 #include "cli/gate/gate.h"
+#include "cli/lines.h"
 #include "op/text.h"
 
 enum { TEXT = 640 };
@@ -96,14 +97,6 @@ static bool same(const json_t *a, const json_t *b)
     return none_a || none_b ? none_a == none_b : json_equal((json_t *)a, (json_t *)b);
 }
 
-/* Appends "cpu" or ", cpu". */
-static void append(char *text, size_t bytes, const char *word)
-{
-    size_t used = strlen(text);
-    if (used + 1 < bytes)
-        (void)snprintf(text + used, bytes - used, "%s%s", used ? ", " : "", word);
-}
-
 /* What of an environment says which machine it was. Everything else is a version of something that
    the bits may depend on, but for what only counts, orders or judges. */
 static const char *const machines[] = {"cpu", "cpu_flags", "gpu", "capability", "os", NULL};
@@ -112,7 +105,7 @@ static const char *const harmless[] = {"date",    "cores",       "mpfr", "gmp",
 
 static void add_other(const char *key, char *others, size_t bytes, enum hc_finding_kind *kind)
 {
-    append(others, bytes, key);
+    hc_append(others, bytes, "%s%s", others[0] ? ", " : "", key);
     if (*kind == HC_FINDING_BITS)
         *kind = is_one_of(machines, key) ? HC_FINDING_MACHINE : HC_FINDING_VERSION;
 }
@@ -479,7 +472,7 @@ static bool is_ours(const struct hc_gate *c, const struct hc_row *row)
     return hc_gate_chooses(c, row->name) && !hc_gate_is_owned(c, row);
 }
 
-static enum hc_status compare(struct hc_gate *c)
+static enum hc_status compare_results(struct hc_gate *c)
 {
     for (int i = 0; i < c->baseline->count; i++) {
         const struct hc_row *was = &c->baseline->rows[i];
@@ -505,4 +498,4 @@ static bool applies(const struct hc_gate *c)
     return true;
 }
 
-const struct hc_gate_way hc_gate_rows = {.applies = applies, .compare = compare};
+const struct hc_gate_way hc_gate_rows = {.applies = applies, .compare = compare_results};

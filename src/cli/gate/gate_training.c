@@ -106,7 +106,7 @@ static int subject_of(const struct hc_outcome *outcome)
 }
 
 /* Runs with other settings are told, and answer no question of the protocol's. */
-static void take(struct hc_gate *gate, const struct hc_outcome *outcome)
+static void take_training(struct hc_gate *gate, const struct hc_outcome *outcome)
 {
     char want[640];
     char name[512];
@@ -172,7 +172,7 @@ static enum hc_status judge_by_protocol(struct hc_gate *gate, const struct hc_ou
     gate->margin = protocol.margin;
     gate->level = protocol.plan.level;
     for (int i = 0; i < trainings->training_count; i++)
-        take(gate, &trainings->trainings[i]);
+        take_training(gate, &trainings->trainings[i]);
     status = hc_conclude(&study, &conclusion);
     for (int a = 0; a < protocol.arms && status == HC_OK; a++)
         add_arm(gate, a);
@@ -217,7 +217,7 @@ static double margin_of(const struct hc_gate *gate)
     return gate->margin > 0 ? gate->margin : HC_GATE_MARGIN;
 }
 
-static int order(const struct hc_outcome *a, const struct hc_outcome *b)
+static int order_of_runs(const struct hc_outcome *a, const struct hc_outcome *b)
 {
     int recipes = strcmp(a->recipe, b->recipe);
     return recipes ? recipes : strcmp(a->backend, b->backend);
@@ -227,7 +227,8 @@ static int order(const struct hc_outcome *a, const struct hc_outcome *b)
 static struct hc_training_set set_at(const struct hc_outcomes *all, int at)
 {
     struct hc_training_set set = {.runs = all->trainings + at};
-    while (at + set.count < all->training_count && order(set.runs, set.runs + set.count) == 0)
+    while (at + set.count < all->training_count &&
+           order_of_runs(set.runs, set.runs + set.count) == 0)
         set.count++;
     return set;
 }
@@ -410,9 +411,10 @@ static enum hc_status walk(struct comparison *c, int *count)
     int a = 0;
     int b = 0;
     while (status == HC_OK && (a < c->was.training_count || b < c->is.training_count)) {
-        int side = a == c->was.training_count  ? 1
-                   : b == c->is.training_count ? -1
-                                               : order(&c->was.trainings[a], &c->is.trainings[b]);
+        int side = a == c->was.training_count ? 1
+                   : b == c->is.training_count
+                       ? -1
+                       : order_of_runs(&c->was.trainings[a], &c->is.trainings[b]);
         const struct hc_training_set was = set_at(&c->was, a);
         const struct hc_training_set is = set_at(&c->is, b);
         char name[512];
@@ -478,7 +480,7 @@ static void find_undecided(struct hc_gate *gate)
     }
 }
 
-static enum hc_status compare(struct hc_gate *gate)
+static enum hc_status compare_trainings(struct hc_gate *gate)
 {
     struct comparison c = {.gate = gate};
     int recipes = 0;
@@ -503,4 +505,5 @@ static enum hc_status compare(struct hc_gate *gate)
     return status;
 }
 
-const struct hc_gate_way hc_gate_training = {.applies = applies, .owns = owns, .compare = compare};
+const struct hc_gate_way hc_gate_training = {
+    .applies = applies, .owns = owns, .compare = compare_trainings};

@@ -1,4 +1,4 @@
-/* The report of a judgement, of at most 76 columns. */
+/* What judge answers: a report of at most 76 columns, and a JSON document. */
 #include "cli/judge/answer.h"
 
 #include <jansson.h>
@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cli/lines.h"
 #include "check/record/json.h"
 #include "num/ulp.h"
 #include "op/descriptor.h"
@@ -26,16 +27,15 @@ static const char *answer_place(const struct hc_answer *answer, int out, int64_t
     const struct hc_call *call = answer->judge->call;
     int64_t at[HC_MAX_RANK];
     hc_question_place(call, answer->question->nchw, &call->out[out], index, at);
-    int used = snprintf(text, HC_PLACE_TEXT, "%s[", hc_descriptor(call->op)->out[out].name);
+    (void)snprintf(text, HC_PLACE_TEXT, "%s[", hc_descriptor(call->op)->out[out].name);
     for (int d = 0; d < call->out[out].rank; d++)
-        used += snprintf(text + used, HC_PLACE_TEXT - (size_t)used, "%s%lld", d ? ", " : "",
-                         (long long)at[d]);
-    (void)snprintf(text + used, HC_PLACE_TEXT - (size_t)used, "]");
+        hc_append(text, HC_PLACE_TEXT, "%s%lld", d ? ", " : "", (long long)at[d]);
+    hc_append(text, HC_PLACE_TEXT, "]");
     return text;
 }
 
 static void answer_inputs(const struct hc_answer *answer, int out, int64_t index,
-                          hc_tell_input *tell, void *context)
+                          hc_input_callback *tell, void *context)
 {
     const struct hc_call *call = answer->judge->call;
     const struct hc_descriptor *d = hc_descriptor(call->op);
@@ -153,7 +153,7 @@ struct line {
     size_t column;
 };
 
-static void tell_input(const char *slot, const char *element, double value, void *context)
+static void add_input_of(const char *slot, const char *element, double value, void *context)
 {
     struct line *line = context;
     char text[96];
@@ -183,13 +183,12 @@ static void print_sum(FILE *out, const struct hc_answer *answer, int o)
     char text[256];
     if (!hc_judge_sum(&element, &sum))
         return;
-    int used = hc_text_write(text, sizeof text, "%lld term%s, the largest %.9g * %.9g = %.9g",
-                             (long long)sum.terms, sum.terms == 1 ? "" : "s", sum.largest.a,
-                             sum.largest.b, sum.largest.a * sum.largest.b);
+    (void)hc_text_write(text, sizeof text, "%lld term%s, the largest %.9g * %.9g = %.9g",
+                        (long long)sum.terms, sum.terms == 1 ? "" : "s", sum.largest.a,
+                        sum.largest.b, sum.largest.a * sum.largest.b);
     if (e->want.hi != 0 && isfinite(e->want.hi))
-        (void)hc_text_write(text + used, sizeof text - (size_t)used,
-                            "; their magnitudes add up to %.4g, %.3g times the result",
-                            e->want.magnitude, e->want.magnitude / fabs(e->want.hi));
+        hc_append(text, sizeof text, "; their magnitudes add up to %.4g, %.3g times the result",
+                  e->want.magnitude, e->want.magnitude / fabs(e->want.hi));
     label(out, "sum of");
     hc_print_narrow(out, COLUMNS, LABEL, LABEL, text);
 }
@@ -224,7 +223,7 @@ static void print_worst(FILE *out, const struct hc_answer *answer, int o)
         hc_print(out, "%.4g\n", e->ratio);
     }
     struct line line = {.out = out};
-    answer_inputs(answer, o, e->index, tell_input, &line);
+    answer_inputs(answer, o, e->index, add_input_of, &line);
     if (line.column)
         (void)putc('\n', out);
     print_sum(out, answer, o);

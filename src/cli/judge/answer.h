@@ -50,6 +50,6 @@ enum { HC_PLACE_TEXT = 160 };
 
 /* The inputs of an element, where they are few: calls `tell` for each number. `element` names an
    element of a small input, or is NULL. */
-typedef void hc_tell_input(const char *slot, const char *element, double value, void *context);
+typedef void hc_input_callback(const char *slot, const char *element, double value, void *context);
 
 #endif

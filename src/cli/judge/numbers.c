@@ -11,9 +11,7 @@
    bytes (U8), or scales of NVFP4 as e4m3 without a sign, and `--set codes=e2m1` says what the bytes
    are. Formats of one byte that a file can name may be said in the same way. */
 
-/* The slot of this name, -1: none. A slot that takes codes and was given bytes, or NULL. And what
-   says that the bytes are codes of the format that `value` names; HC_INVALID where they cannot be
-   (all in codes.c). */
+/* -1: none. */
 static int question_slot(enum hc_op op, const char *name)
 {
     for (int s = 0; s < hc_slot_count(op); s++)
@@ -46,6 +44,8 @@ static enum hc_status check_bits(const char *name, const struct hc_tensor *t, en
     return HC_OK;
 }
 
+/* Says that the bytes of a slot are codes of the format that `value` names. HC_INVALID where they
+   cannot be. */
 static enum hc_status question_format(struct hc_question *q, int slot, const char *value)
 {
     const char *name = hc_slot(q->call.op, slot)->name;

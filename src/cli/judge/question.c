@@ -5,6 +5,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "cli/lines.h"
 #include "op/descriptor.h"
 #include "op/params.h"
 #include "op/rule.h"
@@ -33,16 +34,15 @@ static const char *slot_names(enum hc_op op, int first, int end, char text[256])
 {
     text[0] = '\0';
     for (int s = first; s < end; s++) {
-        size_t used = strlen(text);
-        (void)snprintf(text + used, 256 - used, "%s%s", used ? ", " : "", hc_slot(op, s)->name);
+        hc_append(text, 256, "%s%s", text[0] ? ", " : "", hc_slot(op, s)->name);
     }
     return text;
 }
 
 /* The tensor of a file that a slot takes: the one that was named; the one of the slot's name; or
    the only one. */
-static enum hc_status take(const struct hc_tensor_file *file, const char *path, const char *name,
-                           const char *slot, struct hc_tensor *t)
+static enum hc_status take_tensor(const struct hc_tensor_file *file, const char *path,
+                                  const char *name, const char *slot, struct hc_tensor *t)
 {
     const struct hc_named_tensor *found = NULL;
     for (int i = 0; i < file->count; i++)
@@ -102,7 +102,8 @@ static bool is_name(const char *word)
 }
 
 /* Fills the slots from first to end - 1 by words of one option. */
-static enum hc_status fill(struct hc_question *q, const struct hc_words *words, int first, int end)
+static enum hc_status fill_tensor(struct hc_question *q, const struct hc_words *words, int first,
+                                  int end)
 {
     enum hc_op op = q->call.op;
     const char *option = first == 0 ? "--in" : "--out";
@@ -134,7 +135,7 @@ static enum hc_status fill(struct hc_question *q, const struct hc_words *words, 
             return hc_fail(HC_INVALID, "judge: %s is given twice", hc_slot(op, slot)->name);
         enum hc_status status = question_file(q, path, &file);
         if (status == HC_OK)
-            status = take(file, path, tensor, hc_slot(op, slot)->name, t);
+            status = take_tensor(file, path, tensor, hc_slot(op, slot)->name, t);
         if (status != HC_OK)
             return status;
     }
@@ -151,7 +152,7 @@ static enum hc_status fill_by_name(struct hc_question *q, const struct hc_tensor
         struct hc_tensor *to = hc_slot_tensor(&q->call, s);
         for (int i = 0; i < file->count && !to->data && status == HC_OK; i++)
             if (strcmp(file->tensors[i].name, slot) == 0)
-                status = take(file, path, slot, slot, to);
+                status = take_tensor(file, path, slot, slot, to);
     }
     return status;
 }
@@ -174,15 +175,15 @@ static enum hc_status part_outputs(struct hc_question *q)
     return HC_OK;
 }
 
-/* Fills the slots from the words (slots.c). */
+/* Fills the slots from the words. */
 static enum hc_status question_fill(struct hc_question *q, const struct hc_question_words *words)
 {
     int inputs = hc_ops[q->call.op].inputs;
     int all = hc_slot_count(q->call.op);
     const struct hc_tensor_file *file;
-    enum hc_status status = fill(q, &words->in, 0, inputs);
+    enum hc_status status = fill_tensor(q, &words->in, 0, inputs);
     if (status == HC_OK)
-        status = fill(q, &words->out, inputs, all);
+        status = fill_tensor(q, &words->out, inputs, all);
     if (status == HC_OK && words->tensors) {
         status = question_file(q, words->tensors, &file);
         if (status == HC_OK)
@@ -240,10 +241,7 @@ static enum hc_status kept_layout(struct hc_question *q, const struct hc_tensor_
                : hc_fail(HC_INVALID, "judge: a layout is nchw or nhwc, not '%s'", name);
 }
 
-/* What a file says of its call (kept.c): the op; the layout, unless `layout` is one; and which
-   element it is about. `file` may be NULL for the layout.
-
-   The op that a kept call is about. */
+/* The op that a kept call is about. */
 static enum hc_status kept_op(struct hc_question *q, const struct hc_tensor_file *file,
                               const char *path)
 {
@@ -450,8 +448,8 @@ static bool lacks_rule(enum hc_op op, const struct hc_words *set, const struct h
     return !named;
 }
 
-static enum hc_status refuse(const struct hc_question *q, const struct hc_words *set,
-                             const struct hc_tensor_file *file)
+static enum hc_status refuse_tensor(const struct hc_question *q, const struct hc_words *set,
+                                    const struct hc_tensor_file *file)
 {
     char line[256];
     char rule[128] = "";
@@ -483,7 +481,7 @@ static enum hc_status ask(struct hc_question *q, const struct hc_question_words 
     if (status == HC_OK)
         status = check_shapes(&q->call);
     if (status == HC_OK && hc_call_check(&q->call) != HC_OK)
-        status = refuse(q, &words->set, file);
+        status = refuse_tensor(q, &words->set, file);
     return status == HC_OK && file ? kept_element(q, file) : status;
 }
 

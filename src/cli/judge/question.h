@@ -57,15 +57,10 @@ void hc_question_close(struct hc_question *q);
 /* Memory that lives as long as the question, aligned to 64; NULL with HC_NO_MEMORY's line. */
 void *hc_question_memory(struct hc_question *q, size_t bytes);
 
-/* What a file says of its call (kept.c): the op; the layout, unless `layout` is one; and which
-   element it is about. `file` may be NULL for the layout. */
-
-/* The slot of this name, -1: none. A slot that takes codes and was given bytes, or NULL. And what
-   says that the bytes are codes of the format that `value` names; HC_INVALID where they cannot be
-   (all in codes.c). */
+/* A slot that takes codes and was given bytes, or NULL. */
 const char *hc_question_bytes(const struct hc_call *call);
 
-/* Sets a parameter, or an element of a small input: "lr", "s" (numbers.c), or the format of a
+/* Sets a parameter, or an element of a small input: "lr", "s", or the format of a
    tensor of codes: "codes". */
 enum hc_status hc_question_set(struct hc_question *q, const char *name, const char *value);
 

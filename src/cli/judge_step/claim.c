@@ -216,7 +216,7 @@ static void step_call_close(struct step_call *made)
 
 /* want + a. What was computed first lies within `bound` of want; the sum is rounded once, by half
    an ulp of what it may be. */
-static void add(struct step_comparison *c, double a, enum hc_format format)
+static void add_addend(struct step_comparison *c, double a, enum hc_format format)
 {
     double sum = c->want.hi + a;
     double back = sum - c->want.hi;
@@ -228,8 +228,9 @@ static void add(struct step_comparison *c, double a, enum hc_format format)
     c->bound += hc_ulp(format, fabs(sum) + c->bound) / 2;
 }
 
-static void compare(const struct hc_step_session *session, const struct hc_step_claim *claim,
-                    const struct hc_call *call, struct step_comparison *c)
+static void compare_elements(const struct hc_step_session *session,
+                             const struct hc_step_claim *claim, const struct hc_call *call,
+                             struct step_comparison *c)
 {
     const struct hc_tensor *t = &call->out[claim->out];
     struct hc_element e = {call, claim->out, c->index};
@@ -240,7 +241,7 @@ static void compare(const struct hc_step_session *session, const struct hc_step_
                               : hc_bound_any_order(&e, &session->accumulator, &c->want);
     bool one = !claim->addend.data && hc_bound_any_order_bits(&e, &c->want, &bits);
     if (claim->addend.data)
-        add(c, hc_tensor_get(&claim->addend, c->index), t->format);
+        add_addend(c, hc_tensor_get(&claim->addend, c->index), t->format);
     c->error = hc_bound_error(t->format, &c->want, c->got);
     if (isinf(c->bound))
         c->error = 0;
@@ -257,7 +258,7 @@ static void step_compare(const struct hc_step_session *session, const struct hc_
     {
 #pragma omp for schedule(dynamic, 4)
         for (int64_t k = 0; k < n; k++)
-            compare(session, claim, call, &all[k]);
+            compare_elements(session, claim, call, &all[k]);
         hc_reference_end();
     }
 }
@@ -447,8 +448,8 @@ static void find_factor(struct hc_step_verdict *v, const struct step_comparison 
 }
 
 /* The verdict on a step that was computed in this way. */
-static void conclude(const struct hc_step *step, struct hc_step_verdict *v,
-                     const struct hc_step_claim *claim, struct step_way way)
+static void conclude_claim(const struct hc_step *step, struct hc_step_verdict *v,
+                           const struct hc_step_claim *claim, struct step_way way)
 {
     enum hc_format own = claim->got.format;
     const char *expected = hc_formats[claim->expected].name;
@@ -557,7 +558,7 @@ struct hc_step_verdict *hc_step_judge(struct hc_step_session *session,
         return v;
     }
     if (v->wrong == 0) {
-        conclude(session->step, v, claim, ways[0]);
+        conclude_claim(session->step, v, claim, ways[0]);
         return v;
     }
     for (int w = 1; w < n && !v->note[0]; w++) {
@@ -565,7 +566,7 @@ struct hc_step_verdict *hc_step_judge(struct hc_step_session *session,
         if (try(session, claim, ways[w], INT64_MAX, &other, false) && other.wrong == 0) {
             const struct hc_step_verdict due = *v;
             *v = other;
-            conclude(session->step, v, claim, ways[w]);
+            conclude_claim(session->step, v, claim, ways[w]);
             add_worst(v, &due, expected);
             return v;
         }

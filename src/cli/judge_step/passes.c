@@ -1,3 +1,4 @@
+/* The claims about the forward pass and the backward pass of a step, layer by layer. */
 #include "cli/judge_step/passes.h"
 
 #include <math.h>

@@ -96,7 +96,7 @@ static const struct hc_step_verdict *first_wrong(const struct hc_step_session *s
     return NULL;
 }
 
-static void say(const char *format, ...)
+static void say_sentence(const char *format, ...)
 {
     char text[1024];
     va_list arguments;
@@ -118,8 +118,9 @@ static void print_first(const struct hc_step_verdict *v)
     else if (v->want != v->got)
         (void)hc_text_write(element, sizeof element, " It is %.9g and should be %.9g.", v->got,
                             v->want);
-    say("It goes wrong first in the %s stage, at %s: %s.%s%s%s%s", v->stage, v->where, v->what,
-        v->note[0] ? " What is wrong: " : "", v->note, v->note[0] ? "." : "", element);
+    say_sentence("It goes wrong first in the %s stage, at %s: %s.%s%s%s%s", v->stage, v->where,
+                 v->what, v->note[0] ? " What is wrong: " : "", v->note, v->note[0] ? "." : "",
+                 element);
 }
 
 static void print_sums(const struct hc_step_session *session)
@@ -137,22 +138,23 @@ static void print_sums(const struct hc_step_session *session)
             why = v->note;
     }
     putchar('\n');
-    say("%d claims are right, %d wrong, %d not judged; %lld of %lld elements were compared with "
+    say_sentence(
+        "%d claims are right, %d wrong, %d not judged; %lld of %lld elements were compared with "
         "MPFR.",
         counts[HC_STEP_RIGHT], counts[HC_STEP_WRONG], counts[HC_STEP_NOT_JUDGED],
         (long long)checked, (long long)elements);
     if (why)
-        say("The first that is not judged: %s.", why);
+        say_sentence("The first that is not judged: %s.", why);
     int notes = 0;
     for (int i = 0; i < session->count; i++) {
         const struct hc_step_verdict *v = &session->verdicts[i];
         if (v->judgement != HC_STEP_RIGHT || !v->note[0])
             continue;
         if (notes++ == 0)
-            say("Note: %s, %s at %s: %s.", v->stage, v->what, v->where, v->note);
+            say_sentence("Note: %s, %s at %s: %s.", v->stage, v->what, v->where, v->note);
     }
     if (notes > 1)
-        say("There are %d such notes; --json has them all.", notes);
+        say_sentence("There are %d such notes; --json has them all.", notes);
 }
 
 int hc_step_print(const struct hc_step_session *session, const char *path, bool all,
@@ -173,7 +175,7 @@ int hc_step_print(const struct hc_step_session *session, const char *path, bool 
     if (wrong)
         print_first(wrong);
     else
-        say("The step is right, as far as it is judged.");
+        say_sentence("The step is right, as far as it is judged.");
     if (json) {
         json_t *document = hc_step_document(session, path);
         enum hc_status status = hc_json_write(json, document);

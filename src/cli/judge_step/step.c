@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static enum hc_status refuse(struct hc_step *step, enum hc_status status)
+static enum hc_status refuse_step(struct hc_step *step, enum hc_status status)
 {
     if (step->status == HC_OK) {
         step->status = status;
@@ -112,8 +112,8 @@ static struct hc_tensor convert(struct hc_step *step, int i, struct hc_tensor li
         if (to->data)
             hc_tensor_to_nhwc(t, to);
         else
-            (void)refuse(step,
-                         hc_fail(HC_NO_MEMORY, "no memory for %s", step->file.tensors[i].name));
+            (void)refuse_step(
+                step, hc_fail(HC_NO_MEMORY, "no memory for %s", step->file.tensors[i].name));
     }
     return *to;
 }
@@ -129,10 +129,10 @@ struct hc_tensor hc_step_tensor(struct hc_step *step, const char *prefix, const 
             continue;
         if (is_float(t->format) && t->data && fits(t, &like))
             return convert(step, i, like);
-        (void)refuse(step, hc_fail(HC_INVALID,
-                                   "%s does not have the shape of the %s's, or is not "
-                                   "fp64, fp32, bf16 or fp16",
-                                   whole, step->plan.network->name));
+        (void)refuse_step(step, hc_fail(HC_INVALID,
+                                        "%s does not have the shape of the %s's, or is not "
+                                        "fp64, fp32, bf16 or fp16",
+                                        whole, step->plan.network->name));
     }
     like.data = NULL;
     return like;
@@ -145,7 +145,7 @@ double hc_step_scalar(struct hc_step *step, const char *name, double otherwise)
         return otherwise;
     if (hc_tensor_count(t) == 1)
         return hc_tensor_get(t, 0);
-    (void)refuse(step, hc_fail(HC_INVALID, "%s is not one number", name));
+    (void)refuse_step(step, hc_fail(HC_INVALID, "%s is not one number", name));
     return otherwise;
 }
 
@@ -158,7 +158,8 @@ double hc_step_number(struct hc_step *step, const char *key, double otherwise)
     double value = strtod(text, &end);
     if (end != text && !*end && isfinite(value))
         return value;
-    (void)refuse(step, hc_fail(HC_INVALID, "%s is '%s' in the metadata, not a number", key, text));
+    (void)refuse_step(step,
+                      hc_fail(HC_INVALID, "%s is '%s' in the metadata, not a number", key, text));
     return otherwise;
 }
 

@@ -1,5 +1,5 @@
-/* The update: the optimizer's state and the weights from the gradients that it got; the model's
-   copies of the weights. */
+/* The claims about what comes after the backward pass: unscaling and clipping, the optimizer's
+   state and the weights, the model's copies of the weights, and the scale of the next step. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>

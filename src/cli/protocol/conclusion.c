@@ -87,7 +87,8 @@ static int runs_over(const struct hc_study *study, int arm)
     return over;
 }
 
-static enum hc_verdict judge(const struct hc_study *study, int arm, const struct hc_arm_answer *a)
+static enum hc_verdict judge_arm(const struct hc_study *study, int arm,
+                                 const struct hc_arm_answer *a)
 {
     const struct hc_protocol_arm *asked = &study->protocol->arm[arm];
     int runs = runs_over(study, arm);
@@ -122,7 +123,7 @@ static void answer(const struct hc_study *study, int arm, struct hc_arm_answer *
         a->known += a->images[i].known;
         a->told_apart += a->images[i].known && a->images[i].p < 0.05;
     }
-    a->verdict = judge(study, arm, a);
+    a->verdict = judge_arm(study, arm, a);
 }
 
 enum hc_status hc_conclude(const struct hc_study *study, struct hc_conclusion *c)

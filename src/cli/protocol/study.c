@@ -132,8 +132,8 @@ void hc_study_processor(const json_t *environment, char cpu[HC_STUDY_CPU])
 }
 
 /* The run of the record, which is to be of this recipe, seed and settings. */
-static enum hc_status take(const struct hc_study *study, int subject, int seed, const char *path,
-                           const json_t *record, struct hc_study_run *run)
+static enum hc_status take_run(const struct hc_study *study, int subject, int seed,
+                               const char *path, const json_t *record, struct hc_study_run *run)
 {
     char want[640];
     char recipe[HC_RECIPE_NAME];
@@ -204,7 +204,7 @@ static enum hc_status read_run(const struct hc_study *study, int subject, int se
     json_t *record = json_load_file(path, 0, &error);
     if (!record)
         return hc_fail(HC_INVALID, "%s:%d: %s", path, error.line, error.text);
-    enum hc_status status = take(study, subject, seed, path, record, run);
+    enum hc_status status = take_run(study, subject, seed, path, record, run);
     json_decref(record);
     return status;
 }

@@ -12,6 +12,7 @@
 #include "check/record/environment.h"
 #include "cli/colour.h"
 #include "cli/command.h"
+#include "cli/lines.h"
 #include "cli/stop.h"
 #include "comm/started.h"
 #include "op/digest.h"
@@ -37,10 +38,9 @@ static unsigned long long build(void)
     return (unsigned long long)digest;
 }
 
-static void add(char text[TEXT], const char *between, const char *word)
+static void append_word(char text[TEXT], const char *between, const char *word)
 {
-    size_t used = strlen(text);
-    (void)snprintf(text + used, TEXT - used, "%s%s", used ? between : "", word);
+    hc_append(text, TEXT, "%s%s", text[0] ? between : "", word);
 }
 
 /* The variables that decide what is computed, but for paths, which may differ between machines. */
@@ -58,10 +58,10 @@ static void add_settings(char text[TEXT])
         if (!value)
             continue;
         (void)snprintf(line, sizeof line, "%s=%s", variables[i], value);
-        add(text, " ", line);
+        append_word(text, " ", line);
     }
     if (!text[0])
-        add(text, "", "no variable that decides bits");
+        append_word(text, "", "no variable that decides bits");
 }
 
 /* Where this rank runs: its host, and the cores that it may use there. */
@@ -141,13 +141,13 @@ enum hc_status hc_ranks_begin(const char *const *command_line)
         return HC_OK;
     enum hc_status status = world->rank == 0 ? HC_OK : be_silent();
     if (world->rank == 0)
-        hc_stop_says_so();
+        hc_stop_announce();
     if (gethostname(ranks->host, sizeof ranks->host) != 0)
         (void)snprintf(ranks->host, sizeof ranks->host, "a host without a name");
     ranks->host[sizeof ranks->host - 1] = '\0';
     (void)snprintf(program, sizeof program, "%s, build %016llx", hc_version(), build());
     for (int i = 0; command_line[i]; i++)
-        add(words, " ", command_line[i]);
+        append_word(words, " ", command_line[i]);
     add_settings(settings);
     const struct hc_ranks_fact facts[] = {
         {"runs", program}, {"was called as", words}, {"was started with", settings}};
@@ -201,8 +201,8 @@ static void copy_value(char value[HC_RANKS_VALUE], const char *text)
                    (unsigned long long)hc_digest_bytes(0, text, length));
 }
 
-static void fill(struct card *card, const struct hc_ranks *ranks, const char *where,
-                 enum hc_status mine, const struct hc_ranks_fact *facts, int count)
+static void fill_facts(struct card *card, const struct hc_ranks *ranks, const char *where,
+                       enum hc_status mine, const struct hc_ranks_fact *facts, int count)
 {
     assert(count <= HC_RANKS_FACTS);
     memset(card, 0, sizeof *card);
@@ -281,7 +281,7 @@ enum hc_status hc_ranks_meet(struct hc_ranks *ranks, const char *where, enum hc_
         return hc_fail(HC_NO_MEMORY, "no memory for the cards of %d ranks", size);
     }
     struct card *my = &cards[ranks->comm->rank];
-    fill(my, ranks, where, mine, facts, count);
+    fill_facts(my, ranks, where, mine, facts, count);
     enum hc_status status = hc_comm_all_gather(ranks->comm, my, sizeof *my, cards);
     ranks->lost = status != HC_OK;
     for (int r = 0; r < size && status == HC_OK; r++)

@@ -19,6 +19,7 @@
 #include "check/selftest/fault.h"
 #include "cli/backend_options.h"
 #include "cli/command.h"
+#include "cli/lines.h"
 #include "cli/ranks/ranks.h"
 #include "cli/run/outside.h"
 #include "cli/run/shard.h"
@@ -233,10 +234,8 @@ static void print_left_out(FILE *out, const struct hc_backend *const *backends, 
     char names[256] = "";
     for (int b = first; b < n; b++) {
         const char *other = hc_backend_left_out(backends[b]);
-        size_t used = strlen(names);
         if (other && strcmp(other, why) == 0)
-            (void)snprintf(names + used, sizeof names - used, "%s%s", used ? ", " : "",
-                           backends[b]->name);
+            hc_append(names, sizeof names, "%s%s", names[0] ? ", " : "", backends[b]->name);
     }
     hc_print_reason(out, hc_verdict_names[HC_SKIPPED], "all", names, why);
 }
@@ -421,31 +420,31 @@ int hc_run_command_status(const struct hc_run_command *s)
 
 static const struct hc_run_command *watched;
 
-static size_t add(char *line, size_t used, size_t bytes, const char *text)
+static size_t append_safely(char *line, size_t used, size_t bytes, const char *text)
 {
     for (; *text && used + 1 < bytes; text++)
         line[used++] = *text;
     return used;
 }
 
-static void tell(int number)
+static void report_crash(int number)
 {
     char line[512];
     char digits[3] = {(char)('0' + number / 10), (char)('0' + number % 10), '\0'};
     bool sure;
     const struct hc_case_run *at = hc_case_run_now(&sure);
-    size_t n = add(line, 0, sizeof line, "halfcheck: signal ");
-    n = add(line, n, sizeof line, number < 10 ? digits + 1 : digits);
-    n = add(line, n, sizeof line, !at ? " outside any case" : sure ? " in " : " near ");
+    size_t n = append_safely(line, 0, sizeof line, "halfcheck: signal ");
+    n = append_safely(line, n, sizeof line, number < 10 ? digits + 1 : digits);
+    n = append_safely(line, n, sizeof line, !at ? " outside any case" : sure ? " in " : " near ");
     if (at)
-        n = add(line, n, sizeof line, at->what->name);
+        n = append_safely(line, n, sizeof line, at->what->name);
     if (at && at->backend >= 0) {
-        n = add(line, n, sizeof line, " on ");
-        n = add(line, n, sizeof line, watched->backends[at->backend]->name);
+        n = append_safely(line, n, sizeof line, " on ");
+        n = append_safely(line, n, sizeof line, watched->backends[at->backend]->name);
     }
-    n = add(line, n, sizeof line,
-            sure || !at ? ", and the run ends there"
-                        : ", in a thread that a kernel started, and the run ends there");
+    n = append_safely(line, n, sizeof line,
+                      sure || !at ? ", and the run ends there"
+                                  : ", in a thread that a kernel started, and the run ends there");
     line[n++] = '\n';
     (void)!write(STDERR_FILENO, line, n);
     hc_pipe_kill_all();
@@ -453,13 +452,13 @@ static void tell(int number)
 }
 
 /* What is caught already is left alone: a sanitizer, or a debugger's library, says more. */
-void hc_run_tell_crashes(const struct hc_run_command *run)
+void hc_run_report_crashes(const struct hc_run_command *run)
 {
     static const int crashes[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT};
     watched = run;
     for (size_t i = 0; i < sizeof crashes / sizeof *crashes; i++) {
         struct sigaction was;
-        struct sigaction action = {.sa_handler = tell};
+        struct sigaction action = {.sa_handler = report_crash};
         (void)sigemptyset(&action.sa_mask);
         if (sigaction(crashes[i], NULL, &was) == 0 && was.sa_handler == SIG_DFL)
             (void)sigaction(crashes[i], &action, NULL);

@@ -50,7 +50,7 @@ struct hc_run_command {
 enum hc_status hc_run_command_prepare(struct hc_run_command *run);
 
 /* From now on a crash says in a line in which case it was, and ends with status 2. */
-void hc_run_tell_crashes(const struct hc_run_command *run);
+void hc_run_report_crashes(const struct hc_run_command *run);
 
 /* Fails the cases that a kernel refused by the numbers in their tensors, which is known only when
    all have run, and prints them. HC_NO_MEMORY. */

@@ -6,7 +6,7 @@
 
 #include "check/record/json.h"
 #include "cli/ranks/ranks.h"
-#include "cli/run/lines.h"
+#include "cli/lines.h"
 #include "cli/stop.h"
 #include "op/digest.h"
 
@@ -249,7 +249,7 @@ void hc_run_share_out(struct hc_run_command *s)
 }
 
 /* What this rank would run, with the digest of the plan, in which every case counts. */
-static void describe(const struct hc_run_command *s, struct hc_lines *t)
+static void describe_plan(const struct hc_run_command *s, struct hc_lines *t)
 {
     const struct hc_run_options *o = &s->options;
     hc_lines_add(t, "%d results on", s->length);
@@ -269,7 +269,7 @@ enum hc_status hc_run_share_begin(struct hc_run_command *s, enum hc_status mine)
     if (mine == HC_OK && !sums)
         mine = hc_fail(HC_NO_MEMORY, "no memory for the fingerprints");
     if (mine == HC_OK)
-        describe(s, &plan);
+        describe_plan(s, &plan);
     const struct hc_ranks_fact facts[] = {{"would run", plan.text},
                                           {"has the fingerprints", sums ? sums : ""}};
     enum hc_status status = hc_ranks_agree("plan", mine, facts, 2);

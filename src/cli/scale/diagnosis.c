@@ -341,7 +341,7 @@ static int count_right(const struct search *s)
 }
 
 /* Only what explains everything is said to be so. */
-static void say(const struct search *s, char text[HC_SCALE_DIAGNOSIS])
+static void say_explanation(const struct search *s, char text[HC_SCALE_DIAGNOSIS])
 {
     const struct best *b = &s->best;
     int answers = s->answers->count;
@@ -374,5 +374,5 @@ void hc_scale_diagnose(const struct hc_scale_plan *plan, const struct hc_scale_t
     try_options(&s);
     try_roundings(&s);
     if (s.best.count > 0)
-        say(&s, text);
+        say_explanation(&s, text);
 }

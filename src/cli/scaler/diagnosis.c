@@ -4,6 +4,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
+#include "cli/lines.h"
 
 struct hc_scaler_model hc_scaler_model_of(const struct hc_scaler_plan *plan)
 {
@@ -61,7 +62,7 @@ static void back_off(struct hc_scaler_model *m)
         m->scale = fmax(held(m, m->scale * (double)m->rule.backoff), (double)m->rule.floor);
 }
 
-static void count(struct hc_scaler_model *m)
+static void count_clean_step(struct hc_scaler_model *m)
 {
     m->clean++;
     if (m->rule.refill_hysteresis)
@@ -80,7 +81,7 @@ double hc_scaler_model_step(struct hc_scaler_model *m, enum hc_gradients sent)
     if (found || (m->rule.error_at_floor && before == 0))
         back_off(m);
     else
-        count(m);
+        count_clean_step(m);
     bool late = m->shows_before || (m->grows_late && m->scale > before);
     return late ? before : m->scale;
 }
@@ -281,7 +282,7 @@ static void try_rules(struct search *s)
 }
 
 /* Whether the scale never moves although the rule's goes up and down. */
-static bool still(const struct hc_scaler_answers *a)
+static bool never_moves(const struct hc_scaler_answers *a)
 {
     struct hc_scaler_model m = hc_scaler_model_of(a->plan);
     bool up = false;
@@ -302,7 +303,7 @@ void hc_scaler_diagnose(const struct hc_scaler_answers *a, char text[HC_DIAGNOSI
 {
     struct search s = {.a = a, .right = hc_scaler_model_of(a->plan)};
     text[0] = '\0';
-    if (still(a)) {
+    if (never_moves(a)) {
         (void)snprintf(
             text, HC_DIAGNOSIS,
             "the scale never moves: it is %g at all %d steps read; the scaler is disabled or "
@@ -322,12 +323,11 @@ void hc_scaler_diagnose(const struct hc_scaler_answers *a, char text[HC_DIAGNOSI
     /* Little more than the wrong answer itself is no explanation. */
     if (s.best < a->count && s.best <= a->wrong + 2 * a->plan->interval)
         return;
-    int at = snprintf(text, HC_DIAGNOSIS, "this is %s%s%s%s, ", s.what, s.as ? ", as scaler/" : "",
-                      s.as ? s.as : "", s.as ? " has it" : "");
+    (void)snprintf(text, HC_DIAGNOSIS, "this is %s%s%s%s, ", s.what, s.as ? ", as scaler/" : "",
+                   s.as ? s.as : "", s.as ? " has it" : "");
     if (s.best == a->count)
-        (void)snprintf(text + at, HC_DIAGNOSIS - (size_t)at, "which explains all %d steps read",
-                       a->count);
+        hc_append(text, HC_DIAGNOSIS, "which explains all %d steps read", a->count);
     else
-        (void)snprintf(text + at, HC_DIAGNOSIS - (size_t)at,
-                       "up to step %d; after that something else is wrong, too", s.best);
+        hc_append(text, HC_DIAGNOSIS, "up to step %d; after that something else is wrong, too",
+                  s.best);
 }

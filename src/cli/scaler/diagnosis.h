@@ -3,12 +3,11 @@
    rule is another, a limit is missing, clean steps are counted differently, the detector misses a
    kind of overflow, the scale is read at the wrong moment, or the rule is another system's.
 
-   So each of these is tried on a model of the rule: a change explains the
-   answers if the changed model gives all of them up to and including the wrong one. Of the
-   changes that do, the one that gives most of the later answers is named; of equal ones the
-   first, in the order of how often each mistake is met. A change that gives little more than the
-   wrong answer itself explains nothing and is not named. A diagnosis is a hint and never the
-   verdict. */
+   So each of these is tried on a model of the rule: a change explains the answers if the changed
+   model gives all of them up to and including the wrong one. Of the changes that do, the one that
+   gives most of the later answers is named; of equal ones the first, in the order of how often each
+   mistake is met. A change that gives little more than the wrong answer itself explains nothing and
+   is not named. A diagnosis is a hint and never the verdict. */
 #ifndef HC_CLI_SCALER_DIAGNOSIS_H
 #define HC_CLI_SCALER_DIAGNOSIS_H
 
@@ -16,7 +15,6 @@
 
 /* A loss scaler whose numbers and habits can all be changed. halfcheck verify uses it to see which
    change explains wrong answers. It does not judge: cases/fixture/scaler_oracle.h does. */
-
 struct hc_scaler_model {
     struct hc_scaler_update rule; /* src/op/control.h */
     double initial;

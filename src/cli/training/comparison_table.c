@@ -1,4 +1,4 @@
-/* The files that a comparison leaves: record.json, runs.csv, table.txt. */
+/* What a comparison prints, and the files that it leaves: record.json, runs.csv, table.txt. */
 #include <math.h>
 #include <stddef.h>
 #include <string.h>

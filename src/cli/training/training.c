@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "cli/backend_options.h"
+#include "cli/lines.h"
 #include "cli/ranks/ranks.h"
 #include "cli/run/outside.h"
 #include "op/digest.h"
@@ -173,15 +174,13 @@ static void describe_backend(const struct hc_backend *backend,
     for (int i = 0; i < n; i++) {
         char words[TEXT] = "";
         hc_made_on(backend, NULL, recipes[i], words, sizeof words);
-        size_t used = strlen(made);
         if (!strstr(made, words))
-            (void)snprintf(made + used, sizeof made - used, "%s", words);
+            hc_append(made, sizeof made, "%s", words);
     }
     const char *words = made + (made[0] == ' ');
     hc_made_on_show(words, (int)strlen(words), shown);
-    size_t used = strlen(text);
-    (void)snprintf(text + used, TEXT - used, "%s%s%s%s", used ? ", " : "", backend->name,
-                   shown[0] ? ": " : "", shown);
+    hc_append(text, TEXT, "%s%s%s%s", text[0] ? ", " : "", backend->name, shown[0] ? ": " : "",
+              shown);
 }
 
 /* All ranks come with whether they can train, and with what decides the bits of a training beside
@@ -350,10 +349,8 @@ static enum hc_status has_ops(const struct hc_backend *backend,
 {
     char lacking[400] = "";
     for (int op = 0; op < HC_OP_COUNT; op++) {
-        size_t used = strlen(lacking);
         if (!backend->kernel[op] && needs(recipes, n, (enum hc_op)op))
-            (void)snprintf(lacking + used, sizeof lacking - used, "%s%s", used ? ", " : "",
-                           hc_ops[op].name);
+            hc_append(lacking, sizeof lacking, "%s%s", lacking[0] ? ", " : "", hc_ops[op].name);
     }
     return lacking[0]
                ? hc_fail(HC_INVALID, "%s lacks %s, which a training needs; --fallback exact has it",
@@ -392,8 +389,7 @@ void hc_training_backend_names(const struct hc_training *t, const char *between,
 {
     (void)snprintf(text, HC_BACKEND_NAMES, "%s", t->backend->name);
     for (int i = 1; i < t->backend_count; i++) {
-        size_t used = strlen(text);
-        (void)snprintf(text + used, HC_BACKEND_NAMES - used, "%s%s", between, t->several[i]->name);
+        hc_append(text, HC_BACKEND_NAMES, "%s%s", between, t->several[i]->name);
     }
 }
 

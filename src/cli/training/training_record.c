@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "cli/lines.h"
 #include "check/record/facts.h"
 #include "check/record/invocation.h"
 #include "check/record/json.h"
@@ -24,9 +25,7 @@ void hc_training_made(const struct hc_training *t, const struct hc_recipe *recip
     char length[48];
     char ranks[32] = "";
     for (int i = 0; i < t->set.classes; i++) {
-        size_t used = strlen(classes);
-        (void)snprintf(classes + used, sizeof classes - used, "%s%s", i ? "," : "",
-                       t->set.names[i]);
+        hc_append(classes, sizeof classes, "%s%s", i ? "," : "", t->set.names[i]);
     }
     if (t->set.synthetic)
         (void)snprintf(data, sizeof data, "synthetic images of seed %llu",
