@@ -36,8 +36,8 @@ static const struct extents extents[] = {
     {HC_CLASS_CONV, "conv2d", {1, 1, 1, 16, 1, 1, 1, 0}},
     {HC_CLASS_CONV, "conv2d_bwd_data", {1, 1, 1, 1, 16, 1, 1, 0}},
     {HC_CLASS_CONV, "conv2d_bwd_filter", {16, 1, 1, 1, 1, 1, 1, 0}},
-    {HC_CLASS_NORM, NULL, {2, 1, 1, 1}},
-    {HC_CLASS_NORM, NULL, {5, 1, 1, 1}},
+    {HC_CLASS_BATCH_NORM, NULL, {2, 1, 1, 1}},
+    {HC_CLASS_BATCH_NORM, NULL, {5, 1, 1, 1}},
     {HC_CLASS_POOL, NULL, {1, 3, 3, 1, 3}},
     {HC_CLASS_LOSS, NULL, {1, 2}},
     {HC_CLASS_LOSS, NULL, {3, 2}},
@@ -244,7 +244,7 @@ typedef void visit(const struct point *p, void *context);
 
 static void each_point(visit *f, void *context)
 {
-    for (enum hc_op op = 0; op < HC_OP_COUNT; op++) {
+    for (enum hc_op op = 0; (int)op < HC_OP_COUNT; op++) {
         struct hc_opspace space = hc_opspace(op);
         for (const struct hc_format_set *set = space.sets; set->name; set++)
             for (const struct hc_variant *v = space.variants; v->name; v++)

@@ -164,7 +164,7 @@ static void judge(const struct hc_claim *claim, struct hc_exercise *e, const str
         e->inexact = 0;
     bool exact = widens || stagnant || wide;
     enum hc_op_class class_ = hc_ops[claim->call.op].class_;
-    hc_exercise_judge(e, claim->check, what, exact, claim->free && class_ == HC_CLASS_NORM);
+    hc_exercise_judge(e, claim->check, what, exact, claim->free && class_ == HC_CLASS_BATCH_NORM);
     bool small = class_ == HC_CLASS_REDUCTION || class_ == HC_CLASS_POOL;
     if (wide && small && hc_exercise_vague(e))
         hc_order_open(claim->check, &claim->call);

@@ -60,6 +60,6 @@ static const struct hc_descriptor all_reduce = {
     .length = ranks,
 };
 
-const struct hc_descriptor *const hc_collective_ops[HC_OP_COUNT] = {
+const struct hc_descriptor *const hc_collective_ops[HC_OP_ROOM] = {
     [HC_OP_all_reduce] = &all_reduce,
 };

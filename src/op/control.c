@@ -169,7 +169,7 @@ static const struct hc_descriptor augment = {
     .rule = augment_rule,
 };
 
-const struct hc_descriptor *const hc_control_ops[HC_OP_COUNT] = {
+const struct hc_descriptor *const hc_control_ops[HC_OP_ROOM] = {
     [HC_OP_scaler_update] = &scaler_update,
     [HC_OP_overflow_verdict] = &overflow_verdict,
     [HC_OP_rates] = &rates,

@@ -144,7 +144,7 @@ static const struct hc_descriptor avg_pool_bwd = {
     .rule = pool_shapes,
 };
 
-const struct hc_descriptor *const hc_conv_ops[HC_OP_COUNT] = {
+const struct hc_descriptor *const hc_conv_ops[HC_OP_ROOM] = {
     [HC_OP_conv2d] = &conv2d,
     [HC_OP_conv2d_bwd_data] = &conv2d_bwd_data,
     [HC_OP_conv2d_bwd_filter] = &conv2d_bwd_filter,

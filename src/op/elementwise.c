@@ -110,7 +110,7 @@ static const struct hc_descriptor master_to_model = {
     .out = {[HC_MODEL_COPY] = {"copy", HC_ALLOW_FLOAT, .in_place = true}},
 };
 
-const struct hc_descriptor *const hc_elementwise_ops[HC_OP_COUNT] = {
+const struct hc_descriptor *const hc_elementwise_ops[HC_OP_ROOM] = {
     [HC_OP_cast] = &cast,
     [HC_OP_add] = &sum,
     [HC_OP_sub] = &sum,

@@ -53,5 +53,5 @@ static const struct hc_descriptor gemm = {
     .length = length,
 };
 
-const struct hc_descriptor *const hc_gemm_ops[HC_OP_COUNT] = {
+const struct hc_descriptor *const hc_gemm_ops[HC_OP_ROOM] = {
     [HC_OP_gemm] = &gemm, [HC_OP_gemm_q] = &hc_gemm_q_op};

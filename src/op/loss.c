@@ -51,7 +51,7 @@ static const struct hc_descriptor xent_bwd = {
     .length = classes,
 };
 
-const struct hc_descriptor *const hc_loss_ops[HC_OP_COUNT] = {
+const struct hc_descriptor *const hc_loss_ops[HC_OP_ROOM] = {
     [HC_OP_xent] = &xent,
     [HC_OP_xent_bwd] = &xent_bwd,
 };

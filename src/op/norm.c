@@ -195,7 +195,7 @@ static const struct hc_descriptor bwd_apply = {
     .rule = channels,
 };
 
-const struct hc_descriptor *const hc_norm_ops[HC_OP_COUNT] = {
+const struct hc_descriptor *const hc_norm_ops[HC_OP_ROOM] = {
     [HC_OP_bn_train] = &train,       [HC_OP_bn_infer] = &infer,
     [HC_OP_bn_bwd] = &bwd,           [HC_OP_bn_leaky_train] = &train,
     [HC_OP_bn_leaky_infer] = &infer, [HC_OP_bn_leaky_bwd] = &leaky_bwd,

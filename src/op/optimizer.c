@@ -176,7 +176,7 @@ static const struct hc_descriptor adam_descriptor = {
     .rule = adam_rule,
 };
 
-const struct hc_descriptor *const hc_optimizer_ops[HC_OP_COUNT] = {
+const struct hc_descriptor *const hc_optimizer_ops[HC_OP_ROOM] = {
     [HC_OP_sgd] = &sgd_descriptor,
     [HC_OP_adam] = &adam_descriptor,
     [HC_OP_adamw] = &adam_descriptor,

@@ -1,4 +1,5 @@
 #include "op/params.h"
+#include "op/later.h"
 
 #include <stdint.h>
 #include <string.h>
@@ -254,7 +255,7 @@ static const struct hc_param stochastic_cast[] = {
     {0},
 };
 
-static const struct hc_param *const by_op[HC_OP_COUNT] = {
+static const struct hc_param *const by_op[HC_OP_ROOM] = {
     [HC_OP_cast] = cast,
     [HC_OP_axpy] = axpy,
     [HC_OP_unscale] = unscale,

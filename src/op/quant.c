@@ -153,7 +153,7 @@ static const struct hc_descriptor delayed_scale = {
     .rule = delayed_rule,
 };
 
-const struct hc_descriptor *const hc_quant_ops[HC_OP_COUNT] = {
+const struct hc_descriptor *const hc_quant_ops[HC_OP_ROOM] = {
     [HC_OP_quantize] = &quantize,
     [HC_OP_dequantize] = &dequantize,
     [HC_OP_delayed_scale] = &delayed_scale,

@@ -45,7 +45,7 @@ static const struct hc_descriptor sum_squares = {
     .length = length,
 };
 
-const struct hc_descriptor *const hc_reduction_ops[HC_OP_COUNT] = {
+const struct hc_descriptor *const hc_reduction_ops[HC_OP_ROOM] = {
     [HC_OP_sum] = &sum,
     [HC_OP_dot] = &dot,
     [HC_OP_sum_squares] = &sum_squares,

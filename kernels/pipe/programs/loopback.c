@@ -69,7 +69,7 @@ static json_t *orders(void)
 static void greet(void)
 {
     json_t *ops = json_object();
-    for (enum hc_op op = 0; op < HC_OP_COUNT; op++) {
+    for (enum hc_op op = 0; (int)op < HC_OP_COUNT; op++) {
         if (!backend->kernel[op] || !offered(hc_ops[op].name))
             continue;
         json_t *offer = json_pack("{s:o}", "formats", formats_of(op));

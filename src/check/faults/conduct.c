@@ -173,8 +173,8 @@ static enum hc_status past_scratch(const struct hc_fault_site *site, const struc
 /* State between calls, which a kernel must not keep. A process has one fault. */
 static struct {
     int calls;
-    bool known[HC_OP_COUNT];
-    union hc_params params[HC_OP_COUNT];
+    bool known[HC_OP_ROOM];
+    union hc_params params[HC_OP_ROOM];
     struct hc_tensor result;
 } kept;
 

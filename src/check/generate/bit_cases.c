@@ -9,10 +9,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "check/family/family.h"
 #include "check/generate/bit_draw.h"
 #include "check/free_order.h"
 #include "check/run_call.h"
-#include "check/generate/op_quant.h"
 #include "check/generate/op_space.h"
 #include "check/check_inner.h"
 #include "op/descriptor.h"
@@ -27,14 +27,10 @@ struct row {
 
 static struct hc_call call_of(const struct row *row, int64_t length)
 {
-    enum { RANKS = 5 };
+    const struct hc_family *f = hc_family(row->op);
     struct hc_op_shape shape = {.d = {length}};
-    if (hc_ops[row->op].class_ == HC_CLASS_COLLECTIVE)
-        shape = (struct hc_op_shape){.d = {RANKS, (length + RANKS - 1) / RANKS}};
-    if (hc_is_op_quant(row->op))
-        shape = (struct hc_op_shape){.d = {RANKS, (length + RANKS - 1) / RANKS}};
-    else if (hc_ops[row->op].class_ == HC_CLASS_QUANT) /* a filter of one place over a tall image */
-        shape = (struct hc_op_shape){.d = {1, length, 1, 1, 0, 1, 1, 0}};
+    if (f->bit_shape)
+        f->bit_shape(length, shape.d);
     return hc_op_call(row->op, row->set, &shape, row->variant);
 }
 

@@ -2,6 +2,7 @@
 
 #include <math.h>
 
+#include "check/family/family.h"
 #include "check/generate/boundary.h"
 #include "check/generate/distribution.h"
 #include "num/rng.h"
@@ -23,43 +24,9 @@ static bool is_data(const struct hc_call *call, int slot)
     return slot == 0 || hc_slot(call->op, slot)->size == HC_SIZE_FIRST;
 }
 
-_Static_assert((int)HC_UNSCALE_SCALE == (int)HC_SCALE_S, "unscale and scale share a row");
-
-/* A number that all elements share and all results depend on: the scale of an unscaling, the step
-   count of an optimizer. */
-struct scalar {
-    int slot;
-    int64_t element;
-    int count;
-    double values[16];
-};
-
-static const struct scalar scale = {HC_UNSCALE_SCALE,
-                                    0,
-                                    13,
-                                    {65536, 1, 3, 1.0 / 3, 0x1p-24, 65504, 1e30, 1e-30, 1e-40, 0,
-                                     -0.0, (double)INFINITY, (double)NAN}};
-
-static const struct scalar steps = {
-    HC_ADAM_HYPER, HC_HYPER_STEP, 11, {1, 2, 4, 7, 10, 31, 99, 1000, 12345, 1e5, 0x1p24}};
-static const struct scalar sgd_steps = {HC_SGD_HYPER, HC_HYPER_STEP, 2, {1, 1000}};
-
-/* Sums of squares. */
-static const struct scalar squares = {HC_CLIP_SUM_SQUARES,
-                                      0,
-                                      15,
-                                      {0, 1, 0.25, 25, 1e-12, 1e-14, 1e-30, 0x1p-149,
-                                       0x1.fffffep127, 3e38, 2, (double)INFINITY, (double)NAN, -1,
-                                       -0.0}};
-
-static const struct scalar *const scalars[HC_OP_COUNT] = {
-    [HC_OP_scale] = &scale, [HC_OP_unscale] = &scale, [HC_OP_sgd] = &sgd_steps,
-    [HC_OP_adam] = &steps,  [HC_OP_adamw] = &steps,   [HC_OP_clip] = &squares,
-};
-
 struct hc_bit_draw hc_bit_draw(const struct hc_call *call, int number)
 {
-    const struct scalar *s = scalars[call->op];
+    const struct hc_bit_scalar *s = hc_family(call->op)->bit_scalar;
     bool first = is_16(call->in[HC_FIRST].format);
     bool second =
         hc_ops[call->op].inputs > 1 && is_data(call, HC_Y) && is_16(call->in[HC_Y].format);
@@ -115,7 +82,7 @@ static void draw_data(const struct hc_call *call, int number, uint64_t seed)
 
 void hc_bit_draw_inputs(const struct hc_call *call, int number, uint64_t seed)
 {
-    const struct scalar *s = scalars[call->op];
+    const struct hc_bit_scalar *s = hc_family(call->op)->bit_scalar;
     bool of_ops = number >= OF_OPS && number < SCALARS;
     for (int slot = 0; slot < hc_ops[call->op].inputs; slot++) {
         if (of_ops)

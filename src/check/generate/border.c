@@ -24,30 +24,6 @@ const char *const hc_extent_names[HC_EXTENT_COUNT] = {
     [HC_EXTENT_TABLE_ROWS] = "rows",
 };
 
-bool hc_border_concerns(enum hc_op op, enum hc_extent extent)
-{
-    static const struct {
-        enum hc_extent first;
-        enum hc_extent last;
-    } of_class[] = {
-        [HC_CLASS_ELEMENTWISE] = {HC_EXTENT_VECTOR, HC_EXTENT_VECTOR},
-        [HC_CLASS_REDUCTION] = {HC_EXTENT_TERMS, HC_EXTENT_TERMS},
-        [HC_CLASS_GEMM] = {HC_EXTENT_GEMM_M, HC_EXTENT_GEMM_K},
-        [HC_CLASS_CONV] = {HC_EXTENT_CONV_IMAGES, HC_EXTENT_CONV_WEIGHTS},
-        [HC_CLASS_NORM] = {HC_EXTENT_NORM_CHANNELS, HC_EXTENT_NORM_ELEMENTS},
-        [HC_CLASS_POOL] = {HC_EXTENT_POOL_CHANNELS, HC_EXTENT_POOL_ELEMENTS},
-        [HC_CLASS_LOSS] = {HC_EXTENT_LOSS_ROWS, HC_EXTENT_LOSS_CLASSES},
-        [HC_CLASS_OPTIMIZER] = {HC_EXTENT_VECTOR, HC_EXTENT_VECTOR},
-        [HC_CLASS_CONTROL] = {HC_EXTENT_TABLE_ROWS, HC_EXTENT_TABLE_ROWS},
-        [HC_CLASS_COLLECTIVE] = {HC_EXTENT_VECTOR, HC_EXTENT_VECTOR},
-        [HC_CLASS_QUANT] = {HC_EXTENT_COUNT, HC_EXTENT_COUNT},
-    };
-    enum hc_op_class class_ = hc_ops[op].class_;
-    if (class_ == HC_CLASS_CONTROL && op != HC_OP_rates && op != HC_OP_step_log)
-        return false;
-    return extent >= of_class[class_].first && extent <= of_class[class_].last;
-}
-
 /* Borders that no backend needs to list: an index kept in 16 bits, a label kept in 7 or 8. */
 static const struct hc_border common[] = {
     {HC_EXTENT_VECTOR, 65536},     {HC_EXTENT_TERMS, 65536},      {HC_EXTENT_LOSS_ROWS, 64},

@@ -28,7 +28,4 @@ struct hc_border_size {
 int hc_border_sizes(const struct hc_backend *const *backends, int count, enum hc_extent extent,
                     struct hc_border_size sizes[HC_BORDER_SIZES]);
 
-/* Whether calls of the op have the extent: a gemm has no CONV_PIXELS. */
-bool hc_border_concerns(enum hc_op op, enum hc_extent extent);
-
 #endif

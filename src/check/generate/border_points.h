@@ -25,9 +25,6 @@ struct hc_border_point {
     char text[HC_BORDER_TEXT]; /* "k 257" */
 };
 
-/* Whether the op has choices that are worth combining. */
-bool hc_border_meets(enum hc_op op);
-
 /* The calls at that level for the backends of the run. Returns how many there are. */
 int hc_border_points(const struct hc_border_row *row, enum hc_level level,
                      const struct hc_backend *const *backends, int count,

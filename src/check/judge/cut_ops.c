@@ -231,12 +231,12 @@ hc_cutter *const *hc_cutters(enum hc_op op)
     static hc_cutter *const *const by_class[] = {
         [HC_CLASS_ELEMENTWISE] = vectors, [HC_CLASS_REDUCTION] = reductions,
         [HC_CLASS_GEMM] = gemm,           [HC_CLASS_CONV] = none,
-        [HC_CLASS_NORM] = norm,           [HC_CLASS_POOL] = pool,
+        [HC_CLASS_BATCH_NORM] = norm,     [HC_CLASS_POOL] = pool,
         [HC_CLASS_LOSS] = none,           [HC_CLASS_OPTIMIZER] = vectors,
         [HC_CLASS_CONTROL] = none,        [HC_CLASS_COLLECTIVE] = averages,
         [HC_CLASS_QUANT] = none,
     };
-    static hc_cutter *const *const by_op[HC_OP_COUNT] = {
+    static hc_cutter *const *const by_op[HC_OP_ROOM] = {
         [HC_OP_conv2d] = hc_cut_conv2d,
         [HC_OP_conv2d_bwd_data] = hc_cut_conv2d_bwd_data,
         [HC_OP_conv2d_bwd_filter] = hc_cut_conv2d_bwd_filter,

@@ -113,8 +113,8 @@ static bool absorbed(struct hc_pairs *pairs, uint32_t from)
 void hc_pairs_define(const struct hc_pairs *pairs, uint16_t x, uint32_t from, uint32_t n,
                      uint16_t *want)
 {
-    static void (*const row[HC_OP_COUNT])(const struct hc_nearest16 *, double, const float *,
-                                          uint32_t, uint16_t *) = {
+    static void (*const row[HC_OP_ROOM])(const struct hc_nearest16 *, double, const float *,
+                                         uint32_t, uint16_t *) = {
         [HC_OP_add] = add_row, [HC_OP_sub] = sub_row, [HC_OP_mul] = mul_row, [HC_OP_div] = div_row};
     row[pairs->op](target(pairs->format), (double)pairs->value[x], pairs->value + from, n, want);
 }

@@ -135,8 +135,9 @@ static int run(int argc, char **argv)
         return status;
     if (hc_choose_backends(&s.backends, chosen, &s.run.backend_count) != HC_OK)
         return hc_complain_message();
-    enum hc_op op = strncmp(argv[1], "op/", 3) == 0 ? hc_op_by_name(argv[1] + 3) : HC_OP_COUNT;
-    if (op < HC_OP_COUNT) {
+    enum hc_op op =
+        strncmp(argv[1], "op/", 3) == 0 ? hc_op_by_name(argv[1] + 3) : (enum hc_op)HC_OP_COUNT;
+    if ((int)op < HC_OP_COUNT) {
         hc_contract_print(stdout, op);
         return HC_AS_CLAIMED;
     }

@@ -189,7 +189,7 @@ static int judge(const struct orders *orders, const struct hc_question_words *wo
 static int read_word(const char *word, struct hc_question_words *words)
 {
     words->op = hc_op_by_name(word);
-    if (words->op < HC_OP_COUNT)
+    if ((int)words->op < HC_OP_COUNT)
         return HC_AS_CLAIMED;
     if (access(word, F_OK) == 0) {
         if (words->tensors)

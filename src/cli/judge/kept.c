@@ -60,7 +60,7 @@ enum hc_status hc_kept_op(struct hc_question *q, const struct hc_tensor_file *fi
                        "); name one: halfcheck judge OP --tensors FILE",
                        path);
     q->call.op = hc_op_by_name(name);
-    return q->call.op < HC_OP_COUNT
+    return (int)q->call.op < HC_OP_COUNT
                ? HC_OK
                : hc_fail(HC_INVALID, "judge: %s is about '%s', which is no op", path, name);
 }

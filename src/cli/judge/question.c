@@ -32,7 +32,7 @@ void hc_question_close(struct hc_question *q)
 bool hc_question_turns(const struct hc_call *call, bool nchw, const struct hc_tensor *t)
 {
     static const bool has_images[] = {
-        [HC_CLASS_CONV] = true,    [HC_CLASS_POOL] = true,        [HC_CLASS_NORM] = true,
+        [HC_CLASS_CONV] = true,    [HC_CLASS_POOL] = true,        [HC_CLASS_BATCH_NORM] = true,
         [HC_CLASS_CONTROL] = true, [HC_CLASS_COLLECTIVE] = false, [HC_CLASS_QUANT] = false};
     return nchw && t->rank == 4 && has_images[hc_ops[call->op].class_];
 }
@@ -58,7 +58,7 @@ static enum hc_status turn(struct hc_question *q)
 {
     for (int s = 0; s < hc_slot_count(q->call.op); s++) {
         struct hc_tensor *t = hc_slot_tensor(&q->call, s);
-        if (q->nchw && t->rank == 3 && hc_ops[q->call.op].class_ == HC_CLASS_NORM)
+        if (q->nchw && t->rank == 3 && hc_ops[q->call.op].class_ == HC_CLASS_BATCH_NORM)
             t->shape[t->rank++] = 1;
         if (!t->data || !hc_question_turns(&q->call, q->nchw, t))
             continue;
@@ -219,7 +219,7 @@ enum hc_status hc_question_ask(struct hc_question *q, const struct hc_question_w
     *q = (struct hc_question){.call.op = words->op, .only_out = -1, .only = -1};
     if (words->tensors)
         status = hc_question_file(q, words->tensors, &file);
-    if (status == HC_OK && q->call.op == HC_OP_COUNT)
+    if (status == HC_OK && (int)q->call.op == HC_OP_COUNT)
         status = hc_kept_op(q, file, words->tensors);
     if (status == HC_OK)
         status = ask(q, words, file, computed);

@@ -113,7 +113,7 @@ int64_t hc_step_sample(const struct hc_step_court *court, const struct hc_step_c
     int64_t n = hc_tensor_count(&claim->got);
     double cost = fmax(hc_call_length(call), 1);
     switch (hc_ops[call->op].class_) {
-    case HC_CLASS_NORM:
+    case HC_CLASS_BATCH_NORM:
         cost *= NORM_COST;
         break;
     case HC_CLASS_OPTIMIZER:

@@ -16,7 +16,7 @@ bool hc_step_optimizer_read(struct hc_step *step, struct hc_step_optimizer *o)
 {
     const char *name = hc_tensor_file_metadata(&step->file, "optimizer");
     const char *decay = hc_tensor_file_metadata(&step->file, "decay");
-    *o = (struct hc_step_optimizer){.op = name ? hc_op_by_name(name) : HC_OP_COUNT};
+    *o = (struct hc_step_optimizer){.op = name ? hc_op_by_name(name) : (enum hc_op)HC_OP_COUNT};
     if (o->op != HC_OP_adamw && o->op != HC_OP_adam && o->op != HC_OP_sgd)
         return false;
     bool decoupled = decay ? strcmp(decay, "decoupled") == 0 : o->op == HC_OP_adamw;

@@ -170,7 +170,7 @@ static void give_reason(const struct hc_run_command *s, int status, bool kept, s
    nothing. A run of some cases has those cases' names. */
 static void print_largest(const struct hc_run_command *s)
 {
-    const struct hc_largest *of[HC_OP_COUNT] = {NULL};
+    const struct hc_largest *of[HC_OP_ROOM] = {NULL};
     struct hc_lines t = {.used = 0};
     for (int i = 0; i < s->rows.count; i++) {
         const struct hc_row *row = &s->rows.row[i];

@@ -19,7 +19,7 @@ static long updates_at;         /* the first call of an update */
 static struct hc_backend faulty;
 
 /* The kernel that stands in for an op's, and the ops that it is planted in. */
-static hc_kernel *genuine[HC_OP_COUNT];
+static hc_kernel *genuine[HC_OP_ROOM];
 
 static enum hc_status failing(struct hc_queue *queue, const struct hc_call *call)
 {

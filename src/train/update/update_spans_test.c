@@ -25,7 +25,7 @@ Test(update_spans, flat_and_per_tensor_masters_have_the_same_bits)
     cr_assert_arr_eq(flat, apart, bytes[0]);
 }
 
-static int calls[HC_OP_COUNT];
+static int calls[HC_OP_ROOM];
 
 static void count_call(const struct hc_call *call, void *context)
 {
