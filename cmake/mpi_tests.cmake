@@ -44,7 +44,8 @@ set_tests_properties(mpi-pieces PROPERTIES
 
 # Ranks that are killed, stopped or misled. The silence that ends a job is shorter here.
 find_program(HC_PYTHON python3)
-add_test(NAME mpi-lost COMMAND ${HC_PYTHON} ${CMAKE_SOURCE_DIR}/src/comm/programs/lost.py
+hc_if_changed(unchanged mpi-lost src/comm src/num src/op src/unit src/backend.h kernels)
+add_test(NAME mpi-lost COMMAND ${unchanged} ${HC_PYTHON} ${CMAKE_SOURCE_DIR}/src/comm/programs/lost.py
                                ${CMAKE_SOURCE_DIR}/.ci/mpirun $<TARGET_FILE:comm-ranks>)
 set_tests_properties(mpi-lost PROPERTIES SKIP_RETURN_CODE 77 TIMEOUT 300
                      ENVIRONMENT HALFCHECK_WATCH=4)

@@ -1,8 +1,10 @@
 # Every foo_test.c has tests of Criterion's. Those of a component, as src/check or kernels/cuda, are
-# one program, src.check, which runs a file of them as `src.check src/check/compare_test.c`: ctest has
-# an entry for each file, src.check.compare_test. For work at one file there is a target of that
+# one program, src.check, which runs a file of them as `src.check src/check/compare_test.c`: ctest
+# has an entry for each file, src.check.compare_test. For work at one file there is a target of that
 # name, which is not built otherwise: a program of this file alone. Scripts are tests, too.
 include(CTest)
+find_program(HC_PYTHON python3 HINTS /usr/bin)
+include(cmake/changed.cmake)
 find_library(CRITERION_LIBRARY criterion)
 if(BUILD_TESTING AND NOT CRITERION_LIBRARY)
   message(STATUS "Criterion not found: no tests")
@@ -31,6 +33,19 @@ if(BUILD_TESTING AND CRITERION_LIBRARY)
   # The stand-in for NCCL is linked into these, whose symbols no other test may see.
   set(alone src.comm.nccl.nccl_test kernels.cuda.standin.nccl.mistakes_test
       src.train.parallel.on_device_test)
+
+  # These take longer than others, and depend on the floors below the commands alone.
+  set(long ${all_cases} cases.plays_test kernels.cuda.library.dnn_norm_test
+      kernels.cuda.op.norm_test kernels.cuda.plans.plans_test kernels.host.norm_test kernels.host.onednn.onednn_test
+      kernels.host.quant_test kernels.host.quant_gemm_test src.check.fingerprint.backends_test
+      src.check.fingerprint.fingerprint_test src.check.fingerprint.use_test
+      src.check.generate.bit_cases_test src.check.generate.border_test
+      src.check.generate.op_cases_test src.check.workers_test src.train.drift.drift_quant_test
+      src.train.drift.drift_ranks_test src.train.drift.drift_shares_test src.train.drift.drift_test
+      src.train.run.allocation_test src.train.run.dump_test src.train.run.load_test
+      src.train.run.ranks_faults_test src.train.run.ranks_test src.train.run.resume_test
+      src.train.run.trainer_capture_test src.train.run.trainer_test src.train.run.wrappers_test)
+  list(REMOVE_ITEM long kernels.pipe.loopback_test src.cli.commands.commands_test)
 
   add_library(hc_test_main OBJECT cmake/test_main.c)
   target_compile_options(hc_test_main PRIVATE -Wno-conversion -Wno-shadow)
@@ -64,7 +79,8 @@ if(BUILD_TESTING AND CRITERION_LIBRARY)
                            -Wno-double-promotion -Wno-shadow)
     # What a test calls is as the program has it. To optimize the test itself takes longer than it
     # saves. Two warnings guess from what the optimizer knows, and guess wrong with less of it.
-    target_compile_options(objects.${name} PRIVATE -O1 -Wno-format-truncation -Wno-maybe-uninitialized)
+    target_compile_options(objects.${name} PRIVATE -O1 -Wno-format-truncation
+                           -Wno-maybe-uninitialized)
     hc_test_program(${name})
     target_sources(${name} PRIVATE $<TARGET_OBJECTS:objects.${name}>)
     if(name IN_LIST alone)
@@ -75,8 +91,19 @@ if(BUILD_TESTING AND CRITERION_LIBRARY)
     if(NOT TARGET ${program})
       hc_test_program(${program})
     endif()
-    add_test(NAME ${name} COMMAND ${program} ${test})
+    set(unchanged "")
+    if(name IN_LIST long)
+      set(seen ${HC_CASES})
+      if(name MATCHES "^src\\.train")
+        set(seen ${HC_TRAIN})
+      endif()
+      hc_if_changed(unchanged ${name} ${test} cmake/test_main.c ${seen})
+    endif()
+    add_test(NAME ${name} COMMAND ${unchanged} $<TARGET_FILE:${program}> ${test})
     set_tests_properties(${name} PROPERTIES LABELS "${label}")
+    if(unchanged)
+      set_tests_properties(${name} PROPERTIES SKIP_RETURN_CODE 77)
+    endif()
     if(NOT label OR NOT CMAKE_C_FLAGS MATCHES "-fsanitize=" OR HC_EVERY_TEST)
       target_sources(${program} PRIVATE $<TARGET_OBJECTS:objects.${name}>)
     endif()
@@ -128,139 +155,120 @@ if(BUILD_TESTING AND CRITERION_LIBRARY)
                                HC_CUDA_PLUGIN="$<TARGET_FILE:halfcheck-cuda>")
   endif()
 endif()
-if(BUILD_TESTING AND TARGET halfcheck-cuda)
-  add_test(NAME cuda-half COMMAND ${CMAKE_SOURCE_DIR}/.ci/half ${CUDA_NVCC} ${HC_NVCC_FLAGS})
+if(NOT BUILD_TESTING)
+  return()
+endif()
+
+# hc_script(NAME [FROM WHAT...] COMMAND...): a script that is a test. It ends with 77, and says why,
+# where something cannot be had. FROM says what its answer depends on alone, as .ci/if-changed does.
+function(hc_script name)
+  cmake_parse_arguments(S "" "" "FROM;COMMAND" ${ARGN})
+  set(unchanged "")
+  if(S_FROM)
+    hc_if_changed(unchanged ${name} ${S_FROM})
+  endif()
+  list(GET S_COMMAND 0 script)
+  if(NOT IS_ABSOLUTE ${script} AND NOT script MATCHES "^\\$")
+    list(TRANSFORM S_COMMAND PREPEND ${CMAKE_SOURCE_DIR}/ AT 0)
+  endif()
+  add_test(NAME ${name} COMMAND ${unchanged} ${S_COMMAND})
+  set_tests_properties(${name} PROPERTIES SKIP_RETURN_CODE 77)
+endfunction()
+
+set(program $<TARGET_FILE:halfcheck>)
+set(venv ${CMAKE_BINARY_DIR}/python) # of python/venv
+if(TARGET halfcheck-cuda)
+  hc_script(cuda-half FROM .ci/half kernels/cuda src/num src/op
+            COMMAND .ci/half ${CUDA_NVCC} ${HC_NVCC_FLAGS})
   if(NOT CMAKE_C_FLAGS MATCHES "-fsanitize=|--coverage")
-    add_test(NAME cuda-headers COMMAND ${CMAKE_SOURCE_DIR}/.ci/cuda-headers ${CUDA_NVCC}
-                                       ${CMAKE_BINARY_DIR})
-    set_tests_properties(cuda-headers PROPERTIES SKIP_RETURN_CODE 77)
+    hc_script(cuda-headers FROM .ci/cuda-headers kernels src/num src/op src/comm src/backend.h
+              COMMAND .ci/cuda-headers ${CUDA_NVCC} ${CMAKE_BINARY_DIR})
   endif()
 endif()
 # The generated cases, and captured graphs, on the kernels that tell of their accesses.
-if(BUILD_TESTING)
-  add_test(NAME shadow COMMAND halfcheck run op/* --backend cuda-shadow)
-  set_tests_properties(shadow PROPERTIES LABELS all-cases)
-  if(TARGET kernels.cuda.graph_test)
-    add_test(NAME kernels.cuda.graph_test-shadow COMMAND kernels.cuda kernels/cuda/graph_test.c)
-    set_tests_properties(kernels.cuda.graph_test-shadow PROPERTIES
-                         ENVIRONMENT HC_TEST_BACKEND=cuda-shadow)
-    if(NOT CMAKE_C_COMPILER_ID STREQUAL GNU)
-      set_tests_properties(shadow kernels.cuda.graph_test-shadow kernels.cuda.shadow.mutants_test
-                           kernels.cuda.shadow.races_test kernels.cuda.shadow.shadow_test
-                           PROPERTIES DISABLED TRUE)
-    endif()
+hc_script(shadow FROM ${HC_ALL} COMMAND ${program} run op/* --backend cuda-shadow)
+set_tests_properties(shadow PROPERTIES LABELS all-cases)
+if(CRITERION_LIBRARY)
+  add_test(NAME kernels.cuda.graph_test-shadow COMMAND kernels.cuda kernels/cuda/graph_test.c)
+  set_tests_properties(kernels.cuda.graph_test-shadow PROPERTIES
+                       ENVIRONMENT HC_TEST_BACKEND=cuda-shadow)
+  if(NOT CMAKE_C_COMPILER_ID STREQUAL GNU)
+    set_tests_properties(shadow kernels.cuda.graph_test-shadow kernels.cuda.shadow.mutants_test
+                         kernels.cuda.shadow.races_test kernels.cuda.shadow.shadow_test
+                         PROPERTIES DISABLED TRUE)
   endif()
 endif()
-if(BUILD_TESTING)
-  foreach(set amx avx512fp16 avx512bf16 avx512)
-    add_test(NAME hidden-${set} COMMAND ${CMAKE_SOURCE_DIR}/.ci/hidden ${set} ${CMAKE_BINARY_DIR})
-  endforeach()
-endif()
+foreach(set amx avx512fp16 avx512bf16 avx512)
+  hc_script(hidden-${set} COMMAND .ci/hidden ${set} ${CMAKE_BINARY_DIR})
+endforeach()
 include(cmake/mpi_tests.cmake)
-if(BUILD_TESTING)
-  add_test(NAME gpu-check COMMAND ${CMAKE_SOURCE_DIR}/portable/test $<TARGET_FILE:halfcheck>)
-endif()
-if(BUILD_TESTING)
-  add_test(NAME hc COMMAND ${CMAKE_SOURCE_DIR}/.ci/hc)
-  add_test(NAME without-cuda COMMAND ${CMAKE_SOURCE_DIR}/.ci/without-cuda)
-  add_test(NAME plugins COMMAND ${CMAKE_SOURCE_DIR}/.ci/plugins ${CMAKE_BINARY_DIR}
-                                ${CMAKE_C_COMPILER})
-  add_test(NAME install COMMAND ${CMAKE_SOURCE_DIR}/.ci/install ${CMAKE_BINARY_DIR})
-endif()
-if(BUILD_TESTING)
-  add_test(NAME docs COMMAND ${CMAKE_SOURCE_DIR}/.ci/docs $<TARGET_FILE:halfcheck>)
-  add_test(NAME torch-scaler COMMAND ${CMAKE_SOURCE_DIR}/cases/scaler/real/torch-test
-           $<TARGET_FILE:halfcheck>)
-  add_test(NAME torch-step-files COMMAND ${CMAKE_SOURCE_DIR}/cases/checkpoint/real/torch-test
-           $<TARGET_FILE:halfcheck>)
-  set_tests_properties(docs torch-scaler torch-step-files PROPERTIES SKIP_RETURN_CODE 77)
-endif()
-if(BUILD_TESTING)
-  add_test(NAME packages-fp8 COMMAND ${CMAKE_SOURCE_DIR}/reports/packages/test
-           $<TARGET_FILE:halfcheck> ${CMAKE_BINARY_DIR}/python)
-  set_tests_properties(packages-fp8 PROPERTIES SKIP_RETURN_CODE 77)
-endif()
-if(BUILD_TESTING)
-  add_test(NAME cuda-conversions COMMAND ${CMAKE_SOURCE_DIR}/cases/rounding/real/cuda-test
-           $<TARGET_FILE:halfcheck> ${CUDA_INCLUDE})
-  set_tests_properties(cuda-conversions PROPERTIES SKIP_RETURN_CODE 77)
-endif()
-if(BUILD_TESTING)
-  add_test(NAME step-in-numpy COMMAND ${CMAKE_SOURCE_DIR}/src/train/run/numpy-test
-                                      $<TARGET_FILE:halfcheck>)
-  set_tests_properties(step-in-numpy PROPERTIES SKIP_RETURN_CODE 77)
-  foreach(test torch_test torch_gradients)
-    string(REPLACE "torch_test" "judge-step-torch" name ${test})
-    string(REPLACE "_" "-" name ${name})
-    add_test(NAME ${name} COMMAND ${CMAKE_SOURCE_DIR}/src/cli/judge_step/torch-test ${test}.py
-             $<TARGET_FILE:halfcheck>)
-    set_tests_properties(${name} PROPERTIES SKIP_RETURN_CODE 77)
-  endforeach()
-endif()
-if(BUILD_TESTING)
-  add_test(NAME report-in-a-browser COMMAND ${CMAKE_SOURCE_DIR}/.ci/browser
-                                            $<TARGET_FILE:halfcheck>)
-  set_tests_properties(report-in-a-browser PROPERTIES SKIP_RETURN_CODE 77)
-endif()
+hc_script(gpu-check COMMAND portable/test ${program})
+hc_script(hc COMMAND .ci/hc)
+hc_script(without-cuda COMMAND .ci/without-cuda)
+hc_script(plugins COMMAND .ci/plugins ${CMAKE_BINARY_DIR} ${CMAKE_C_COMPILER})
+hc_script(install COMMAND .ci/install ${CMAKE_BINARY_DIR})
+hc_script(docs COMMAND .ci/docs ${program})
+# What scalers do is asked of gen and verify, which run no kernel.
+set(scalers cases/scaler cases/fixture src/num src/op src/train/update src/check/record
+    src/cli/scaler src/cli/protocol src/cli/run)
+hc_script(torch-scaler FROM ${scalers} +torch COMMAND cases/scaler/real/torch-test ${program})
+hc_script(torch-step-files FROM ${HC_ALL} cases/checkpoint python +torch
+          COMMAND cases/checkpoint/real/torch-test ${program})
+hc_script(packages-fp8 COMMAND reports/packages/test ${program} ${venv})
+hc_script(cuda-conversions COMMAND cases/rounding/real/cuda-test ${program} ${CUDA_INCLUDE})
+hc_script(step-in-numpy COMMAND src/train/run/numpy-test ${program})
+foreach(test judge-step-torch torch-gradients)
+  string(REPLACE "judge-step-torch" "torch_test" name ${test})
+  string(REPLACE "-" "_" name ${name})
+  hc_script(${test} FROM ${HC_ALL} python +torch
+            COMMAND src/cli/judge_step/torch-test ${name}.py ${program})
+endforeach()
+hc_script(report-in-a-browser FROM ${HC_ALL} reports .ci/browser .ci/browser.py
+          COMMAND .ci/browser ${program})
 # The workflows of docs/ci/, as far as they run without a CI.
-if(BUILD_TESTING)
-  add_test(NAME workflows COMMAND ${CMAKE_SOURCE_DIR}/.ci/workflows $<TARGET_FILE:halfcheck>)
-  set_tests_properties(workflows PROPERTIES SKIP_RETURN_CODE 77)
-endif()
-# This test fetches packages. Without a network it is skipped.
-if(BUILD_TESTING)
-  add_test(NAME real-scalers COMMAND ${CMAKE_SOURCE_DIR}/cases/scaler/real/test
-           $<TARGET_FILE:halfcheck> ${CMAKE_BINARY_DIR}/real-scalers)
-  set_tests_properties(real-scalers PROPERTIES SKIP_RETURN_CODE 77 TIMEOUT 180)
-endif()
+hc_script(workflows COMMAND .ci/workflows ${program})
+# This test fetches packages, whose versions it names. Without a network it is skipped.
+hc_script(real-scalers FROM ${scalers}
+          COMMAND cases/scaler/real/test ${program} ${CMAKE_BINARY_DIR}/real-scalers)
+set_tests_properties(real-scalers PROPERTIES TIMEOUT 180)
 # The Python package, and its notebook. These tests fetch ml_dtypes, which Debian 12 has not.
-if(BUILD_TESTING)
-  add_test(NAME python COMMAND ${CMAKE_SOURCE_DIR}/python/test $<TARGET_FILE:halfcheck>
-           ${CMAKE_BINARY_DIR}/python)
-  add_test(NAME notebook COMMAND ${CMAKE_SOURCE_DIR}/.ci/notebook $<TARGET_FILE:halfcheck>
-           ${CMAKE_BINARY_DIR}/python)
-  set_tests_properties(python notebook PROPERTIES SKIP_RETURN_CODE 77)
+hc_script(python FROM ${HC_ALL} python +numpy +torch +pytest COMMAND python/test ${program} ${venv})
+hc_script(notebook FROM ${HC_ALL} python .ci/notebook .ci/notebook.py +numpy +nbclient +matplotlib
+          COMMAND .ci/notebook ${program} ${venv})
+# Faults in what hands verdicts on. The package's tests find those planted in the package, whatever
+# the program: that it is right is the test python.
+if(HC_PYTHON)
+  hc_script(planted-python FROM python .ci/planted.py +numpy +torch +pytest
+            COMMAND ${HC_PYTHON} -B ${CMAKE_SOURCE_DIR}/.ci/planted.py python ${venv} ${program})
+  file(GLOB tests RELATIVE ${CMAKE_SOURCE_DIR} src/cli/gate/*_test.c)
+  hc_script(planted-gate FROM src/cli src/check src/num .ci/planted.py ${tests}
+            COMMAND ${HC_PYTHON} -B ${CMAKE_SOURCE_DIR}/.ci/planted.py gate ${CMAKE_BINARY_DIR})
+  set_tests_properties(planted-python planted-gate PROPERTIES TIMEOUT 600)
 endif()
-# Faults in what hands verdicts on.
-find_program(HC_PYTHON python3 HINTS /usr/bin)
-if(BUILD_TESTING AND HC_PYTHON)
-  add_test(NAME planted-python COMMAND ${HC_PYTHON} -B ${CMAKE_SOURCE_DIR}/.ci/planted.py python
-                                       ${CMAKE_BINARY_DIR}/python $<TARGET_FILE:halfcheck>)
-  add_test(NAME planted-gate COMMAND ${HC_PYTHON} -B ${CMAKE_SOURCE_DIR}/.ci/planted.py gate
-                                     ${CMAKE_BINARY_DIR})
-  set_tests_properties(planted-python planted-gate PROPERTIES SKIP_RETURN_CODE 77 TIMEOUT 600)
-endif()
-include(cmake/robustness.cmake)
-if(BUILD_TESTING)
-  add_test(NAME tidy-record COMMAND ${CMAKE_SOURCE_DIR}/.ci/tidy-test)
-  set_tests_properties(tidy-record PROPERTIES SKIP_RETURN_CODE 77)
-endif()
+hc_script(tidy-record COMMAND .ci/tidy-test)
 find_program(CLANG_FORMAT clang-format)
-if(BUILD_TESTING AND CLANG_FORMAT)
-  add_test(NAME style COMMAND ${CMAKE_SOURCE_DIR}/.ci/style)
-  set_tests_properties(style PROPERTIES SKIP_RETURN_CODE 77) # another clang-format
+if(CLANG_FORMAT)
+  hc_script(style COMMAND .ci/style) # 77: another clang-format
 endif()
 # The longest first, by what they take of a processor, so that no core waits for them at the end. The
 # first of them run many programs each, one after the other, and may take ten minutes.
-if(BUILD_TESTING)
-  set(cost 100)
-  foreach(test src.cli.commands.commands_test docs python src.cli.commands.explain_test notebook
-          cases.constant_test src.cli.cast.mistakes_test cases.idle_test
-          src.check.generate.op_cases_test src.check.selftest.cheat_writes_test
-          kernels.cuda.shadow.mutants_test gpu-check src.cli.report.report_texts_test
-          src.cli.run.run_test cases.partial_test judge-step-torch kernels.pipe.loopback_test
-          report-in-a-browser real-scalers kernels.cuda.standin.standin_test
-          src.check.selftest.cheat_state_test src.cli.judge_step.judge_step_test
-          cases.free_order_test src.cli.cast.verify_test torch-gradients src.cli.limits_test
-          src.check.generate.bit_cases_test plugins src.train.run.resume_test
-          src.train.run.dump_test src.train.run.trainer_test torch-step-files torch-scaler
-          src.cli.catches.catches_test)
-    if(TEST ${test})
-      set_tests_properties(${test} PROPERTIES COST ${cost})
-    endif()
-    if(TEST ${test} AND cost GREATER 95)
-      set_tests_properties(${test} PROPERTIES TIMEOUT 600)
-    endif()
-    math(EXPR cost "${cost} - 1")
-  endforeach()
-endif()
+set(cost 100)
+foreach(test src.cli.commands.commands_test docs python src.cli.commands.explain_test notebook
+        cases.constant_test src.cli.cast.mistakes_test cases.idle_test
+        src.check.generate.op_cases_test src.check.selftest.cheat_writes_test
+        kernels.cuda.shadow.mutants_test gpu-check src.cli.report.report_texts_test
+        src.cli.run.run_test cases.partial_test judge-step-torch kernels.pipe.loopback_test
+        report-in-a-browser real-scalers kernels.cuda.standin.standin_test
+        src.check.selftest.cheat_state_test src.cli.judge_step.judge_step_test
+        cases.free_order_test src.cli.cast.verify_test torch-gradients src.cli.limits_test
+        src.check.generate.bit_cases_test plugins src.train.run.resume_test
+        src.train.run.dump_test src.train.run.trainer_test torch-step-files torch-scaler
+        src.cli.catches.catches_test)
+  if(TEST ${test})
+    set_tests_properties(${test} PROPERTIES COST ${cost})
+  endif()
+  if(TEST ${test} AND cost GREATER 95)
+    set_tests_properties(${test} PROPERTIES TIMEOUT 600)
+  endif()
+  math(EXPR cost "${cost} - 1")
+endforeach()

@@ -6,8 +6,8 @@
 #include <unistd.h>
 
 #include "case.h"
-#include "cases/fixture/tiny_state.h"
-#include "cases/fixture/update_fixture.h"
+#include "cases/fixture/training/tiny_training.h"
+#include "cases/fixture/training/update_fixture.h"
 #include "train/run/checkpoint.h"
 
 /* The trainer's own checkpoint on the backend under test: a training that was stopped between its

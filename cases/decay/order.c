@@ -3,9 +3,8 @@
 #include <stdio.h>
 
 #include "cases/fixture/adam.h"
-#include "cases/fixture/running_tally.h"
 #include "cases/fixture/scalar.h"
-#include "cases/fixture/update_fixture.h"
+#include "cases/fixture/training/update_fixture.h"
 
 /* Weight decay: before or after unscaling, in the gradient or decoupled, and for which
    parameters. */

@@ -4,7 +4,7 @@
 
 #include "cases/fixture/adam.h"
 #include "cases/fixture/scalar.h"
-#include "cases/fixture/update_fixture.h"
+#include "cases/fixture/training/update_fixture.h"
 
 /* Adam's epsilon when weights, gradients and state are all in half, and when they are fp32. */
 

@@ -2,9 +2,8 @@
 #include <math.h>
 
 #include "cases/fixture/batchnorm.h"
-#include "cases/fixture/running_tally.h"
 #include "cases/fixture/scalar.h"
-#include "cases/fixture/update_fixture.h"
+#include "cases/fixture/training/update_fixture.h"
 
 /* What half precision makes of the epsilons that people write. */
 

@@ -3,7 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "cases/fixture/update_fixture.h"
+#include "cases/fixture/training/update_fixture.h"
 
 /* Layer groups with learning rates and decays of their own, on the trainer's update path. */
 

@@ -1,7 +1,6 @@
 /* Updates that are small beside the weight, alone and a thousand in a row. */
 #include <math.h>
 
-#include "cases/fixture/running_tally.h"
 #include "cases/fixture/scalar.h"
 
 /* Small updates of a weight near 1: in half, and on an fp32 master. */

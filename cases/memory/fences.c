@@ -66,8 +66,7 @@ static void inside(struct hc_check *check)
     struct hc_comparisons all = {.what = "calls that touch no byte outside their memory"};
     if (!open_place(&place, check, 2))
         return;
-    for (int n = 0; n < HC_OP_COUNT; n++) {
-        enum hc_op op = (enum hc_op)n;
+    for (enum hc_op op = 0; (int)op < HC_OP_COUNT; op++) {
         struct hc_opspace space = hc_opspace(op);
         for (const struct hc_format_set *set = space.sets; set->name; set++) {
             struct hc_call call = hc_op_call(op, set, space.shapes, space.variants);

@@ -4,7 +4,7 @@
 #include "cases/fixture/amp.h"
 #include "cases/fixture/scalar.h"
 #include "cases/fixture/scaling.h"
-#include "cases/fixture/update_fixture.h"
+#include "cases/fixture/training/update_fixture.h"
 
 /* Clipping a gradient's norm: before and after unscaling. The norm is that of 16 equal elements, 4
    |g|. */

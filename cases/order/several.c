@@ -2,7 +2,7 @@
 #include <math.h>
 
 #include "cases/fixture/amp.h"
-#include "cases/fixture/ranks.h"
+#include "cases/fixture/training/ranks.h"
 
 /* One scaler with two optimizers, and gradients that are added up over several passes. */
 

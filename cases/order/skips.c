@@ -4,7 +4,7 @@
    (overflowed, where it should ask skipped) is named here, before what clipping makes of it. */
 #include <math.h>
 
-#include "cases/fixture/update_fixture.h"
+#include "cases/fixture/training/update_fixture.h"
 
 static const struct {
     const char *recipe;

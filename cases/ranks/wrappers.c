@@ -2,7 +2,7 @@
 #include <math.h>
 
 #include "case.h"
-#include "cases/fixture/ranks.h"
+#include "cases/fixture/training/ranks.h"
 #include "train/parallel/wrapper.h"
 #include "train/update/recipe_fields.h"
 

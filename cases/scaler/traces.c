@@ -5,7 +5,7 @@
 
 #include "cases/fixture/replay.h"
 #include "cases/fixture/scaling.h"
-#include "cases/fixture/update_fixture.h"
+#include "cases/fixture/training/update_fixture.h"
 
 /* Each rule on traces of overflows, against the scaler oracle. */
 

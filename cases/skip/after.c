@@ -1,8 +1,8 @@
 /* What a skipped step leaves alone, in parts and under every recipe. */
 #include <math.h>
 
-#include "cases/fixture/experiment.h"
-#include "cases/fixture/injection.h"
+#include "cases/fixture/training/experiment.h"
+#include "cases/fixture/training/injection.h"
 #include "op/descriptor.h"
 
 /* What a skipped step leaves behind in the schedule and in batch norm's statistics. */
@@ -107,7 +107,7 @@ static void statistics(struct hc_check *check)
 }
 
 /* An infinity or a NaN in every tensor of a training step, under every recipe: what each system's
-   rule lets move (cases/fixture/experiment.h). */
+   rule lets move (cases/fixture/training/experiment.h). */
 
 enum { POISONS = 3 };
 

@@ -1,8 +1,7 @@
 /* A thousand small updates of bf16 weights by the recipes' own update: rounded to nearest, rounded
    stochastically, compensated. */
 #include "cases/fixture/adam.h"
-#include "cases/fixture/update_fixture.h"
-#include "cases/fixture/running_tally.h"
+#include "cases/fixture/training/update_fixture.h"
 #include "cases/fixture/scalar.h"
 
 #include <math.h>

@@ -1,9 +1,10 @@
 /* The images that the network of a training sees, from the first batch to the last. Their pixels
-   tell, in integers (cases/fixture/restated.h), which image it is, where it was cut and whether it
-   was flipped; that is held to the specification. Only the loop runs; nothing is multiplied. */
+   tell, in integers (cases/fixture/training/restated.h), which image it is, where it was cut and
+   whether it was flipped; that is held to the specification. Only the loop runs; nothing is
+   multiplied. */
 #include <math.h>
 
-#include "cases/fixture/restated.h"
+#include "cases/fixture/training/restated.h"
 
 enum {
     BATCH = 4,

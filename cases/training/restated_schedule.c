@@ -2,7 +2,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "cases/fixture/restated.h"
+#include "cases/fixture/training/restated.h"
 
 /* The rates, counts and decays that reach the optimizer in each step of a training, compared with
    the one-cycle and the AdamW of the specification. Only the loop runs; nothing is multiplied. */
@@ -159,8 +159,8 @@ static void schedule(struct hc_check *check)
 }
 
 /* What a training starts from: the layers of Darknet, the parameters of each op, and the initial
-   weights, compared with the specification (cases/fixture/restated.h). Only the loop runs; nothing
-   is multiplied. */
+   weights, compared with the specification (cases/fixture/training/restated.h). Only the loop
+   runs; nothing is multiplied. */
 
 enum { KEPT = 432 }; /* the stem's weights */
 

@@ -3,9 +3,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "cases/fixture/running_tally.h"
+#include "cases/fixture/scalar.h"
 #include "cases/fixture/scaling.h"
-#include "cases/fixture/tiny_training.h"
+#include "cases/fixture/training/tiny_training.h"
 
 /* Which gradients get through half precision at a loss scale. */
 

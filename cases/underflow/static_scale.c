@@ -6,7 +6,7 @@
 #include <unistd.h>
 
 #include "case.h"
-#include "cases/fixture/update_fixture.h"
+#include "cases/fixture/training/update_fixture.h"
 
 /* What an infinity does without an overflow check, beside GradScaler's rule. (What every recipe
    lets change in such a step: cases/skip.) */

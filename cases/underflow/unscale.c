@@ -3,7 +3,6 @@
 #include <stdio.h>
 
 #include "cases/fixture/defined.h"
-#include "cases/fixture/running_tally.h"
 #include "cases/fixture/scalar.h"
 #include "cases/fixture/scaling.h"
 

@@ -1,3 +1,4 @@
+/* What `halfcheck --version` prints. */
 #include <errno.h>
 #include <signal.h>
 #include <stdbool.h>
@@ -8,17 +9,44 @@
 #include <sys/types.h>
 #include <unistd.h>
 
+#include "check/record/environment.h"
 #include "check/record/json.h"
+#include "check/record/libraries.h"
 #include "cli/command.h"
-#include "cli/help.h"
 #include "cli/ranks/ranks.h"
-#include "cli/version.h"
 #include "op/cpu.h"
 #include "op/memory_stream.h"
+#include "op/text.h"
 #include "op/typed.h"
 #include "op/wrap.h"
 #include "pipe.h"
 #include "reference.h"
+
+static void print_library(FILE *out, const struct hc_library *library)
+{
+    bool both = library->built[0] && library->loaded[0];
+    const char *version = library->loaded[0] ? library->loaded : library->built;
+    hc_print(out, "%-10s ", library->name);
+    hc_text_line(out, version[0] ? version : "none");
+    if (both && strcmp(library->built, library->loaded) != 0)
+        hc_print(out, ", built with %s", library->built);
+    (void)fputc('\n', out);
+}
+
+/* "halfcheck VERSION (COMMIT)" on the first line, and then a line for the compiler and for each
+   library: its name, and the version that is loaded. */
+static void print_version(FILE *out)
+{
+    int n;
+    const struct hc_library *libraries = hc_libraries(&n);
+    json_t *environment = hc_environment();
+    hc_print(out, "%s\n", hc_version());
+    hc_print(out, "%-10s %s\n", "compiler",
+             json_string_value(json_object_get(environment, "compiler")));
+    for (int i = 0; i < n; i++)
+        print_library(out, &libraries[i]);
+    json_decref(environment);
+}
 
 #ifdef HC_LOOKS_BEFORE_LIBRARIES
 /* oneDNN 3 ends a program by a signal if there is no memory when it is loaded, before main begins.
@@ -106,7 +134,7 @@ static int version(int argc, char **argv)
 {
     if (argc > 1)
         return hc_complain("%s stands alone, without '%s'", argv[0], argv[1]);
-    hc_print_version(stdout);
+    print_version(stdout);
     return HC_AS_CLAIMED;
 }
 

@@ -1,5 +1,6 @@
 #include "num/format.h"
 
+#include <assert.h>
 #include <math.h>
 #include <string.h>
 
@@ -34,9 +35,17 @@ const char *const hc_direction_names[HC_DIRECTION_COUNT] = {
     [HC_DOWNWARD] = "downward",
 };
 
+/* HC_FORMAT_COUNT, which hc_format_by_name may have given, is no format. */
+static const struct hc_format_info *info_of(enum hc_format format)
+{
+    assert((unsigned)format < HC_FORMAT_COUNT);
+    return &hc_formats[format];
+}
+
 enum hc_format hc_format_by_name(const char *name)
 {
     int f = 0;
+    assert(name);
     while (f < HC_FORMAT_COUNT && strcmp(hc_formats[f].name, name) != 0)
         f++;
     return (enum hc_format)f;
@@ -47,6 +56,7 @@ enum hc_format hc_format_by_name(const char *name)
 static inline uint64_t encode(enum hc_format format, double hi, double lo,
                               enum hc_direction direction, int saturate)
 {
+    assert((unsigned)direction < HC_DIRECTION_COUNT);
     switch (format) {
     case HC_FP32:
         return hc_encode_as(&hc_formats[HC_FP32], hi, lo, direction, saturate);
@@ -55,7 +65,7 @@ static inline uint64_t encode(enum hc_format format, double hi, double lo,
     case HC_FP16:
         return hc_encode_as(&hc_formats[HC_FP16], hi, lo, direction, saturate);
     default:
-        return hc_encode_as(&hc_formats[format], hi, lo, direction, saturate);
+        return hc_encode_as(info_of(format), hi, lo, direction, saturate);
     }
 }
 
@@ -88,7 +98,7 @@ double hc_decode(enum hc_format format, uint64_t bits)
     case HC_E8M0:
         return hc_decode_as(&hc_formats[HC_E8M0], bits);
     default:
-        return hc_decode_as(&hc_formats[format], bits);
+        return hc_decode_as(info_of(format), bits);
     }
 }
 
@@ -99,19 +109,20 @@ double hc_round(enum hc_format format, double value)
 
 double hc_format_max(enum hc_format format)
 {
-    if (hc_is_integer(&hc_formats[format]))
-        return ldexp(1, hc_formats[format].precision) - 1;
-    struct hc_layout l = hc_layout_of(&hc_formats[format]);
+    const struct hc_format_info *f = info_of(format);
+    if (hc_is_integer(f))
+        return ldexp(1, f->precision) - 1;
+    struct hc_layout l = hc_layout_of(f);
     return hc_decode(format, l.largest << l.shift);
 }
 
 double hc_format_tiny(enum hc_format format)
 {
-    const struct hc_format_info *f = &hc_formats[format];
+    const struct hc_format_info *f = info_of(format);
     return hc_is_integer(f) ? 1 : ldexp(1, f->emin - f->precision + 1);
 }
 
 double hc_format_unit(enum hc_format format)
 {
-    return ldexp(1, -hc_formats[format].precision);
+    return ldexp(1, -info_of(format)->precision);
 }

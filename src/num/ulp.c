@@ -1,9 +1,11 @@
 #include "num/ulp.h"
 
+#include <assert.h>
 #include <math.h>
 
 double hc_ulp(enum hc_format format, double value)
 {
+    assert((unsigned)format < HC_FORMAT_COUNT);
     const struct hc_format_info *f = &hc_formats[format];
     if (isnan(value))
         return (double)NAN;
@@ -28,7 +30,7 @@ double hc_half_ulp(enum hc_format format, double value)
 }
 
 /* Maps sign and magnitude to integers, so that neighbours of the format differ by one. */
-static int64_t place(enum hc_format format, uint64_t bits)
+static int64_t place_of_bits(enum hc_format format, uint64_t bits)
 {
     const struct hc_format_info *f = &hc_formats[format];
     if (hc_is_integer(f))
@@ -44,7 +46,7 @@ uint64_t hc_ulp_distance(enum hc_format format, uint64_t want, uint64_t got)
     int got_nan = isnan(hc_decode(format, got));
     if (want_nan || got_nan)
         return want_nan && got_nan ? 0 : UINT64_MAX;
-    int64_t a = place(format, want);
-    int64_t b = place(format, got);
+    int64_t a = place_of_bits(format, want);
+    int64_t b = place_of_bits(format, got);
     return a > b ? (uint64_t)a - (uint64_t)b : (uint64_t)b - (uint64_t)a;
 }

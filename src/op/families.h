@@ -16,10 +16,4 @@ extern const struct hc_descriptor *const hc_control_ops[HC_OP_ROOM];
 extern const struct hc_descriptor *const hc_collective_ops[HC_OP_ROOM];
 extern const struct hc_descriptor *const hc_quant_ops[HC_OP_ROOM];
 
-/* gemm_q's, which is of gemm's family and states its contract in op/quant.h. */
-extern const struct hc_descriptor hc_gemm_q_op;
-/* Rows of hc_quant_ops whose descriptors stand in files of their own. */
-extern const struct hc_descriptor hc_descriptor_im2col, hc_descriptor_col2im;
-extern const struct hc_descriptor hc_descriptor_stochastic_cast;
-
 #endif

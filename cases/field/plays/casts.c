@@ -4,8 +4,8 @@
 
 #include "cases/fixture/bug.h"
 #include "cases/fixture/scalar.h"
-#include "cases/fixture/tiny_state.h"
-#include "cases/fixture/update_fixture.h"
+#include "cases/fixture/training/tiny_training.h"
+#include "cases/fixture/training/update_fixture.h"
 
 /* A cast that is kept although its weight has changed.
 

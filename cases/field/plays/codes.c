@@ -2,7 +2,7 @@
 #include <math.h>
 
 #include "cases/fixture/bug.h"
-#include "cases/fixture/update_fixture.h"
+#include "cases/fixture/training/update_fixture.h"
 
 /* Codes that are taken apart by hand.
 

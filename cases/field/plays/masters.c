@@ -2,8 +2,8 @@
 #include <math.h>
 
 #include "cases/fixture/bug.h"
-#include "cases/fixture/tiny_state.h"
-#include "cases/fixture/update_fixture.h"
+#include "cases/fixture/training/tiny_training.h"
+#include "cases/fixture/training/update_fixture.h"
 
 /* Updates that a 16-bit weight cannot hold.
 

@@ -4,8 +4,8 @@
 
 #include "cases/fixture/amp.h"
 #include "cases/fixture/bug.h"
-#include "cases/fixture/ranks.h"
-#include "cases/fixture/update_fixture.h"
+#include "cases/fixture/training/ranks.h"
+#include "cases/fixture/training/update_fixture.h"
 
 /* Averages over ranks with the wrong count.
 

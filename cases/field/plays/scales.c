@@ -1,3 +1,64 @@
+/* A matrix that is quantised and decoded again by the backend under test. */
+#include <math.h>
+#include <stdlib.h>
+
+#include "case.h"
+#include "cases/fixture/bug.h"
+
+struct round_trip {
+    enum hc_scale_rule rule;
+    enum hc_format codes;
+    enum hc_format y;  /* what is decoded: fp32, bf16 or fp16 */
+    double multiplier; /* of HC_SCALE_GIVEN */
+    int64_t rows;
+    int64_t columns; /* each row is a block */
+};
+
+/* x, y: rows x columns numbers, x fp32's. scales: what each row's codes are multiplied by; NULL if
+   nobody asks. What a backend could not compute is NaN. */
+static bool round_trip(struct hc_check *check, const struct round_trip *how, const double *x,
+                       double *y, double *scales)
+{
+    int64_t n = how->rows * how->columns;
+    struct hc_tensor codes =
+        hc_check_tensor(check, hc_tensor2(how->codes, how->rows, how->columns, NULL));
+    struct hc_tensor scale =
+        hc_check_tensor(check, hc_tensor2(hc_scale_format(how->rule), how->rows, 1, NULL));
+    struct hc_tensor tensor = hc_check_vector(check, HC_FP32, 1);
+    struct hc_call quantize = {
+        .op = HC_OP_quantize,
+        .in = {[HC_QUANTIZE_X] =
+                   hc_check_tensor(check, hc_tensor2(HC_FP32, how->rows, how->columns, NULL))},
+        .out = {[HC_QUANTIZE_CODES] = codes,
+                [HC_QUANTIZE_SCALES] = scale,
+                [HC_QUANTIZE_TENSOR] = tensor,
+                [HC_QUANTIZE_AMAX] = hc_check_vector(check, HC_FP32, 1)},
+        .params.quantize = {.rule = how->rule, .rows = 1}};
+    struct hc_call dequantize = {
+        .op = HC_OP_dequantize,
+        .in = {[HC_DEQUANTIZE_CODES] = codes,
+               [HC_DEQUANTIZE_SCALES] = scale,
+               [HC_DEQUANTIZE_TENSOR] = tensor},
+        .out = {[HC_DEQUANTIZE_Y] =
+                    hc_check_tensor(check, hc_tensor2(how->y, how->rows, how->columns, NULL))},
+        .params.dequantize = {.rows = 1}};
+    for (int64_t i = 0; i < n; i++) {
+        hc_tensor_set(&quantize.in[HC_QUANTIZE_X], i, x[i]);
+        y[i] = (double)NAN;
+    }
+    if (how->rule == HC_SCALE_GIVEN) {
+        quantize.in[HC_QUANTIZE_SCALE] = hc_check_vector(check, HC_FP32, 1);
+        hc_tensor_set(&quantize.in[HC_QUANTIZE_SCALE], 0, how->multiplier);
+    }
+    if (hc_do(check, &quantize) != HC_OK || hc_do(check, &dequantize) != HC_OK)
+        return false;
+    for (int64_t i = 0; i < n; i++)
+        y[i] = hc_tensor_get(&dequantize.out[HC_DEQUANTIZE_Y], i);
+    for (int64_t r = 0; scales && r < how->rows; r++)
+        scales[r] = hc_tensor_get(&scale, r);
+    return true;
+}
+
 /* The scale of a block, by the rules that systems have (docs/scales.md).
 
    The MX formats store 32 numbers as codes of a few bits and one power of two for all of them. The
@@ -8,38 +69,33 @@
 
    The rule of thumb: round a scale up, never to nearest or down; and where bits are compared, store
    codes and scales and do not make them anew from what was decoded. */
-#include <math.h>
-#include <stdlib.h>
-
-#include "cases/fixture/bug.h"
-#include "cases/fixture/round_trip.h"
 
 enum { BLOCK = 32, BLOCKS = 512, CHECKED = 1024 };
 
 /* What becomes of x in a block whose largest number it is. The codes' rounding is off by u / (1 +
    u) of x at most, u = 2^-p; scales are powers of two. */
 static void show_one(struct hc_check *check, struct hc_exhibits *shown, const char *name,
-                     const struct hc_round_trip rule[2], double x)
+                     const struct round_trip rule[2], double x)
 {
     double y[2];
     double u = hc_format_unit(rule[1].codes);
     for (int arm = 0; arm < 2; arm++)
-        if (!hc_round_trip(check, &rule[arm], &x, &y[arm], NULL))
+        if (!round_trip(check, &rule[arm], &x, &y[arm], NULL))
             return;
     hc_exhibits_add(shown, name, HC_FP32, y[0], y[1], x, fabs(x) * u / (1 + u));
 }
 
-static struct hc_round_trip blocks(enum hc_scale_rule rule, enum hc_format codes, int64_t rows)
+static struct round_trip blocks(enum hc_scale_rule rule, enum hc_format codes, int64_t rows)
 {
-    return (struct hc_round_trip){
+    return (struct round_trip){
         .rule = rule, .codes = codes, .y = HC_FP32, .rows = rows, .columns = 1};
 }
 
 /* 512 blocks with the largest numbers 448 to 896. More than 1/16 is lost by saturation alone. */
 static void saturates(struct hc_check *check, struct hc_exhibits *shown)
 {
-    const struct hc_round_trip one[2] = {blocks(HC_SCALE_MX_NEAREST, HC_E4M3, 1),
-                                         blocks(HC_SCALE_MX_RP, HC_E4M3, 1)};
+    const struct round_trip one[2] = {blocks(HC_SCALE_MX_NEAREST, HC_E4M3, 1),
+                                      blocks(HC_SCALE_MX_RP, HC_E4M3, 1)};
     double x[BLOCKS];
     double y[BLOCKS];
     double lost[2] = {0};
@@ -47,8 +103,8 @@ static void saturates(struct hc_check *check, struct hc_exhibits *shown)
     for (int i = 0; i < BLOCKS; i++)
         x[i] = hc_round(HC_FP32, 448 * exp2(i / (double)BLOCKS));
     for (int arm = 0; arm < 2; arm++) {
-        const struct hc_round_trip all = blocks(one[arm].rule, HC_E4M3, BLOCKS);
-        if (!hc_round_trip(check, &all, x, y, NULL))
+        const struct round_trip all = blocks(one[arm].rule, HC_E4M3, BLOCKS);
+        if (!round_trip(check, &all, x, y, NULL))
             return;
         for (int i = 0; i < BLOCKS; i++)
             lost[arm] += !(y[i] > x[i] * 15 / 16);
@@ -59,15 +115,15 @@ static void saturates(struct hc_check *check, struct hc_exhibits *shown)
 
 static void clips(struct hc_check *check, struct hc_exhibits *shown)
 {
-    const struct hc_round_trip rule[2] = {blocks(HC_SCALE_MX_FLOOR, HC_E4M3, 1),
-                                          blocks(HC_SCALE_MX_RP, HC_E4M3, 1)};
+    const struct round_trip rule[2] = {blocks(HC_SCALE_MX_FLOOR, HC_E4M3, 1),
+                                       blocks(HC_SCALE_MX_RP, HC_E4M3, 1)};
     show_one(check, shown, "957", rule, 957);
 }
 
 static void divides_first(struct hc_check *check, struct hc_exhibits *shown)
 {
-    const struct hc_round_trip rule[2] = {blocks(HC_SCALE_MX_FLOOR_DIV, HC_E2M1, 1),
-                                          blocks(HC_SCALE_MX_FLOOR, HC_E2M1, 1)};
+    const struct round_trip rule[2] = {blocks(HC_SCALE_MX_FLOOR_DIV, HC_E2M1, 1),
+                                       blocks(HC_SCALE_MX_FLOOR, HC_E2M1, 1)};
     show_one(check, shown, "2.7", rule, hc_round(HC_FP32, 2.7));
     show_one(check, shown, "5.5", rule, 5.5);
     show_one(check, shown, "2.5, a tie", rule, 2.5);
@@ -76,10 +132,10 @@ static void divides_first(struct hc_check *check, struct hc_exhibits *shown)
 /* 2^-120 is below the numbers for which torchao 0.18's scales have room. */
 static void loses_small_blocks(struct hc_check *check, struct hc_exhibits *shown)
 {
-    const struct hc_round_trip floor[2] = {blocks(HC_SCALE_AO18_FLOOR, HC_E4M3, 1),
-                                           blocks(HC_SCALE_MX_FLOOR, HC_E4M3, 1)};
-    const struct hc_round_trip up[2] = {blocks(HC_SCALE_AO18_RCEIL, HC_E4M3, 1),
-                                        blocks(HC_SCALE_MX_RP, HC_E4M3, 1)};
+    const struct round_trip floor[2] = {blocks(HC_SCALE_AO18_FLOOR, HC_E4M3, 1),
+                                        blocks(HC_SCALE_MX_FLOOR, HC_E4M3, 1)};
+    const struct round_trip up[2] = {blocks(HC_SCALE_AO18_RCEIL, HC_E4M3, 1),
+                                     blocks(HC_SCALE_MX_RP, HC_E4M3, 1)};
     show_one(check, shown, "2^-120 by FLOOR", floor, 0x1p-120);
     show_one(check, shown, "2^-120 by RCEIL", up, 0x1p-120);
 }
@@ -93,11 +149,10 @@ static void requantise(struct hc_check *check, struct hc_exhibits *shown, double
     double changed = 0;
     double values = 0;
     bool explained = true;
-    struct hc_round_trip how = {HC_SCALE_MX_RP, HC_E4M3, HC_BF16, 0, CHECKED, BLOCK};
+    struct round_trip how = {HC_SCALE_MX_RP, HC_E4M3, HC_BF16, 0, CHECKED, BLOCK};
     for (int i = 0; i < CHECKED * BLOCK; i++)
         x[0][i] = hc_round(HC_FP32, 0.02 * hc_random_normal(6666, 0, (uint64_t)i));
-    if (!hc_round_trip(check, &how, x[0], x[1], saved) ||
-        !hc_round_trip(check, &how, x[1], x[2], loaded))
+    if (!round_trip(check, &how, x[0], x[1], saved) || !round_trip(check, &how, x[1], x[2], loaded))
         return;
     for (int b = 0; b < CHECKED; b++) {
         double most = 0;
@@ -170,8 +225,8 @@ static double becomes(struct hc_check *check, enum hc_scale_rule rule, double mu
                       const double x[2])
 {
     double y[2];
-    const struct hc_round_trip how = {rule, HC_E4M3, HC_FP32, multiplier, 1, 2};
-    (void)hc_round_trip(check, &how, x, y, NULL);
+    const struct round_trip how = {rule, HC_E4M3, HC_FP32, multiplier, 1, 2};
+    (void)round_trip(check, &how, x, y, NULL);
     return y[0];
 }
 

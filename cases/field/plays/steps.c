@@ -3,8 +3,8 @@
 
 #include "cases/fixture/bug.h"
 #include "cases/fixture/scalar.h"
-#include "cases/fixture/tiny_training.h"
-#include "cases/fixture/update_fixture.h"
+#include "cases/fixture/training/tiny_training.h"
+#include "cases/fixture/training/update_fixture.h"
 
 /* A count of steps that stands still.
 

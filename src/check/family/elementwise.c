@@ -3,7 +3,6 @@
 #include <stdlib.h>
 
 #include "check/family/kit.h"
-#include "check/generate/bit_draw.h"
 #include "check/generate/draw.h"
 #include "check/generate/integers.h"
 #include "check/check_inner.h"

@@ -19,7 +19,6 @@
 #include "check/generate/op_space.h"
 #include "op/descriptor.h"
 
-struct hc_bit_scalar;
 struct hc_draw_site;
 struct hc_integers;
 struct hc_layout;
@@ -28,6 +27,15 @@ struct hc_layout;
 struct hc_run {
     int64_t stride;
     int64_t extent;
+};
+
+/* A number that all elements share and all results depend on: the scale of an unscaling, the step
+   count of an optimizer. */
+struct hc_bit_scalar {
+    int slot;
+    int64_t element;
+    int count;
+    double values[16];
 };
 
 /* An extent of the op's calls that border/ crosses. */

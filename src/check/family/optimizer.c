@@ -2,7 +2,6 @@
 #include <math.h>
 
 #include "check/family/kit.h"
-#include "check/generate/bit_draw.h"
 #include "check/generate/draw.h"
 #include "check/generate/integers.h"
 

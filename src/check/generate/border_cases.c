@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "check/generate/border_points.h"
+#include "check/generate/border.h"
 #include "check/bound/bound.h"
 #include "check/family/family.h"
 #include "check/generate/integers.h"

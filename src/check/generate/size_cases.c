@@ -11,7 +11,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "check/generate/border_points.h"
+#include "check/generate/border.h"
 #include "check/generate/distribution.h"
 #include "check/family/kit.h"
 #include "check/check_inner.h"

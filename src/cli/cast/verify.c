@@ -1,3 +1,4 @@
+/* halfcheck gen cast/FORMAT and verify cast/FORMAT. */
 #include <errno.h>
 #include <inttypes.h>
 #include <math.h>
@@ -6,8 +7,29 @@
 #include <string.h>
 
 #include "cli/cast/judge.h"
+#include "cli/cast/plan.h"
 #include "cli/subject.h"
 #include "op/wrap.h"
+
+int hc_cast_gen(const char *name, const struct hc_gen *gen)
+{
+    const struct hc_cast_options options = {gen->from, gen->kind, gen->direction, gen->saturate};
+    struct hc_cast_plan plan;
+    char line[HC_CAST_LINE];
+    size_t count = 0;
+    int status = hc_cast_plan_for("gen", name + sizeof "cast/" - 1, &options, &plan);
+    if (status != HC_AS_CLAIMED)
+        return status;
+    uint32_t *inputs = hc_cast_inputs(&plan, &count);
+    if (!inputs)
+        return hc_complain("gen: no memory for the inputs");
+    hc_cast_plan_line(&plan, false, line);
+    puts(line);
+    for (size_t i = 0; i < count; i++)
+        printf("%0*" PRIx32 "\n", hc_cast_digits(plan.from), inputs[i]);
+    free(inputs);
+    return HC_AS_CLAIMED;
+}
 
 enum { LINE = 256 };
 

@@ -8,7 +8,7 @@
 #include "check/record/record.h"
 #include "check/runner.h"
 #include "check/timing_run.h"
-#include "cli/choose.h"
+#include "cli/backend_options.h"
 #include "cli/command.h"
 #include "hc_benches_list.h"
 #include "op/text.h"

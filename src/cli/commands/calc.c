@@ -3,13 +3,9 @@
 
 #include "check/record/json.h"
 #include "cli/calc/calc.h"
-#include "cli/calc/document.h"
-#include "cli/calc/draw.h"
 #include "cli/calc/input.h"
 #include "cli/calc/number.h"
-#include "cli/calc/table.h"
-#include "cli/calc/tell.h"
-#include "cli/choose.h"
+#include "cli/backend_options.h"
 #include "cli/command.h"
 #include "cli/stop.h"
 #include "op/output.h"
@@ -65,7 +61,7 @@ static int conclude(const struct hc_calc_run *run, const struct outputs *outputs
         if (hc_calc_print_table(run, outputs->out) != HC_OK)
             return hc_complain_message();
         (void)fputc('\n', outputs->out);
-        right = hc_calc_tell(run, outputs->out);
+        right = hc_calc_print_findings(run, outputs->out);
         if (write_files(run, outputs) != HC_OK)
             return hc_complain_message();
     }

@@ -3,7 +3,7 @@
 
 #include "check/record/json.h"
 #include "cli/catches/inquiry.h"
-#include "cli/choose.h"
+#include "cli/backend_options.h"
 #include "cli/command.h"
 #include "op/output.h"
 

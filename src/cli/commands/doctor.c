@@ -7,7 +7,7 @@
 #include "check/record/json.h"
 #include "cli/colour.h"
 #include "cli/command.h"
-#include "cli/plugin_option.h"
+#include "cli/backend_options.h"
 #include "op/text.h"
 #include "op/wrap.h"
 
@@ -22,8 +22,8 @@ static const struct {
                                [HC_HEALTH_MISSING] = {"missing", HC_COLOUR_WARN},
                                [HC_HEALTH_BROKEN] = {"BROKEN", HC_COLOUR_FAIL}};
 
-void hc_doctor_tell(struct hc_doctor *doctor, enum hc_health health, const char *name,
-                    const char *found, const char *costs, const char *repair)
+void hc_doctor_add(struct hc_doctor *doctor, enum hc_health health, const char *name,
+                   const char *found, const char *costs, const char *repair)
 {
     json_t *o = json_object();
     (void)json_object_set_new(o, "name", json_string(name));

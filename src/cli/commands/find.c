@@ -6,8 +6,8 @@
 
 #include "check/record/json.h"
 #include "cli/command.h"
+#include "cli/backend_options.h"
 #include "cli/find/rank.h"
-#include "cli/plugin_option.h"
 
 #include "op/typed.h"
 #include "op/wrap.h"

@@ -5,7 +5,7 @@
 
 #include "check/flushed.h"
 #include "check/run_call.h"
-#include "cli/choose.h"
+#include "cli/backend_options.h"
 #include "cli/command.h"
 #include "cli/judge/answer.h"
 #include "op/output.h"

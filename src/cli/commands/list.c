@@ -7,7 +7,7 @@
 #include "check/record/json.h"
 #include "cli/command.h"
 #include "cli/lists.h"
-#include "cli/plugin_option.h"
+#include "cli/backend_options.h"
 #include "op/typed.h"
 #include "op/wrap.h"
 

@@ -3,8 +3,7 @@
 #include <string.h>
 
 #include "cli/command.h"
-#include "cli/manual/complete.h"
-#include "cli/manual/pages.h"
+#include "cli/manual/manual.h"
 #include "cli/report/script.h"
 
 const struct hc_command hc_command_manual;

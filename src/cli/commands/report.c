@@ -100,7 +100,7 @@ static int compare(const struct hc_page_record *records, int count, const struct
     struct hc_page_baseline baseline = {.path = w->baseline, .gate = &gate};
     bool compared =
         hc_gate_check_whole(w->baseline, gate.baseline) == HC_OK &&
-        hc_allowances_read_for(&gate.allowances, w->baseline, NULL, hc_day_today()) == HC_OK &&
+        hc_allowances_read_for(&gate.allowances, w->baseline, NULL, hc_date_today()) == HC_OK &&
         hc_gate_compare(&gate) == HC_OK;
     int status = compared ? report(records, count, w, &baseline) : hc_complain_message();
     hc_gate_free(&gate);

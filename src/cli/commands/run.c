@@ -3,9 +3,8 @@
 #include "cli/command.h"
 #include "cli/ranks/ranks.h"
 #include "cli/run/fingerprints.h"
-#include "cli/run/frame.h"
 #include "cli/run/run_command.h"
-#include "cli/run/share.h"
+#include "cli/run/shared_rows.h"
 #include "cli/stop.h"
 
 const struct hc_command hc_command_run;

@@ -9,7 +9,7 @@
 #include "check/selftest/hunt.h"
 #include "check/runner.h"
 #include "check/timing.h"
-#include "cli/choose.h"
+#include "cli/backend_options.h"
 #include "cli/colour.h"
 #include "cli/command.h"
 #include "op/typed.h"

@@ -5,9 +5,8 @@
 #include <string.h>
 
 #include "cli/ranks/ranks.h"
-#include "cli/training/lr_find.h"
+#include "cli/training/training.h"
 #include "cli/training/machine_load.h"
-#include "cli/training/training_run.h"
 #include "op/text.h"
 #include "train/parallel/parallel.h"
 #include "train/update/recipe_fields.h"

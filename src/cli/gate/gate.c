@@ -8,9 +8,6 @@
 #include "check/record/parts.h"
 #include "check/record/shards.h"
 #include "check/runner.h"
-#include "cli/gate/gate_drift.h"
-#include "cli/gate/gate_fingerprint.h"
-#include "cli/gate/gate_rows.h"
 #include "cli/gate/gate_training.h"
 
 static const struct hc_gate_way *const ways[] = {&hc_gate_training, &hc_gate_drift,

@@ -1,4 +1,11 @@
-#include "cli/gate/gate_drift.h"
+/* The drift of two records: of gradients and weights as a whole, by layer and by source of
+   rounding.
+
+   It is compared if both records have drift (compare --drift --seeds N). Each number that grew is a
+   finding "drift/<recipe>/<number>"; what moved by less than seeds differ, or shrank, is one for
+   the recipe. Too few seeds are a finding, too, unless all numbers are equal. What the record
+   claims ("drift/<recipe>-gradients-explained") is worse if it fails and did not. */
+#include "cli/gate/gate.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -1,4 +1,10 @@
-#include "cli/gate/gate_fingerprint.h"
+/* The fingerprints of two records (check/record/environment.h): how the gemm of each backend sums.
+
+   One that is another now is a finding "fingerprint/<format>" of its backend; one that the record
+   lacks, though it has results of that backend, is, too. One that only the record has is new. A
+   part of a merged record is compared with the baseline's part of its name, or, if none of that
+   name has the fingerprint, with all that have it: names are those of files, which may change. */
+#include "cli/gate/gate.h"
 
 #include <stdio.h>
 #include <string.h>

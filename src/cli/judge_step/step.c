@@ -47,7 +47,7 @@ enum hc_status hc_step_open(struct hc_step *step, const char *path)
     enum hc_status status = hc_tensor_file_read(&step->file, path);
     if (status != HC_OK)
         return status;
-    if (!hc_step_says(step, "halfcheck.step", "1"))
+    if (!hc_step_metadata_is(step, "halfcheck.step", "1"))
         return hc_fail(HC_INVALID,
                        "%s is no step file: its metadata lack \"halfcheck.step\": \"1\"", path);
     const char *quant = hc_tensor_file_metadata(&step->file, "quant");
@@ -162,7 +162,7 @@ double hc_step_number(struct hc_step *step, const char *key, double otherwise)
     return otherwise;
 }
 
-bool hc_step_says(const struct hc_step *step, const char *key, const char *word)
+bool hc_step_metadata_is(const struct hc_step *step, const char *key, const char *word)
 {
     const char *text = hc_tensor_file_metadata(&step->file, key);
     return text && strcmp(text, word) == 0;
@@ -188,7 +188,7 @@ const struct hc_recipe *hc_step_recipe(const struct hc_step *step)
 bool hc_step_allows_tf32(const struct hc_step *step)
 {
     const struct hc_recipe *recipe = hc_step_recipe(step);
-    return recipe ? recipe->tf32 : hc_step_says(step, "tf32", "1");
+    return recipe ? recipe->tf32 : hc_step_metadata_is(step, "tf32", "1");
 }
 
 struct hc_tensor hc_step_shape(const struct hc_step *step, int v)

@@ -34,22 +34,24 @@ static void answer_results(const struct counts *c, int families, FILE *out)
     char n[HC_LONGEST_COUNT];
     if (c->beyond + c->nans == 0) {
         if (c->results == 1)
-            (void)fputs("The result is within its bound.", out);
+            hc_drawing_say(out, "The result is within its bound.");
         else
-            (void)fprintf(out, "All %s results are within their bounds.",
-                          hc_page_count(c->results, n));
+            hc_drawing_say(out, "All %s results are within their bounds.",
+                           hc_page_count(c->results, n));
         return;
     }
-    (void)fprintf(out, "Of %s result%s ", hc_page_count(c->results, n), c->results == 1 ? "" : "s");
+    hc_drawing_say(out, "Of %s result%s ", hc_page_count(c->results, n),
+                   c->results == 1 ? "" : "s");
     if (c->beyond > 0)
-        (void)fprintf(out, "%s %s beyond %s", hc_page_count(c->beyond, n),
-                      c->beyond == 1 ? "is" : "are", c->beyond == 1 ? "its bound" : "their bounds");
+        hc_drawing_say(out, "%s %s beyond %s", hc_page_count(c->beyond, n),
+                       c->beyond == 1 ? "is" : "are",
+                       c->beyond == 1 ? "its bound" : "their bounds");
     if (c->nans > 0)
-        (void)fprintf(out, "%s%d %s no number", c->beyond > 0 ? " and " : "", c->nans,
-                      c->nans == 1 ? "has" : "have");
+        hc_drawing_say(out, "%s%d %s no number", c->beyond > 0 ? " and " : "", c->nans,
+                       c->nans == 1 ? "has" : "have");
     if (families > 1)
-        (void)fprintf(out, ", in %d of %d families", c->beyond_families, families);
-    (void)fputc('.', out);
+        hc_drawing_say(out, ", in %d of %d families", c->beyond_families, families);
+    hc_drawing_say(out, ".");
 }
 
 /* The first families of the order, which are the closest to their bounds or beyond. */
@@ -58,24 +60,26 @@ static void answer_headroom(const struct hc_families *f, const struct counts *c,
     char number[32];
     int families = f->family.count;
     answer_results(c, families, out);
-    (void)fprintf(out, " The %s famil%s ", c->beyond + c->nans == 0 ? "closest" : "farthest",
-                  families == 1 ? "y is" : "ies are");
+    hc_drawing_say(out, " The %s famil%s ", c->beyond + c->nans == 0 ? "closest" : "farthest",
+                   families == 1 ? "y is" : "ies are");
     for (int i = 0; i < families && i < 3; i++) {
-        (void)fputs(i ? ", " : "", out);
-        hc_drawing_text(out, hc_families_name(f, i));
-        (void)fprintf(out, " (%s)", hc_drawing_number(number, hc_families_worst(f, i)));
+        hc_drawing_say(out, "%s%s (%s)", i ? ", " : "", hc_families_name(f, i),
+                       hc_drawing_number(number, hc_families_worst(f, i)));
     }
-    (void)fputs(". ", out);
+    hc_drawing_say(out, ". ");
     if (c->equal_families == families)
-        (void)fputs("Every result has an error of 0. ", out);
+        hc_drawing_say(out, "Every result has an error of 0. ");
     else if (c->equal_families > 0)
-        (void)fprintf(out, "In %d of %d families every result has an error of 0. ",
-                      c->equal_families, families);
-    (void)fputs("A mark is the worst result of a backend, and its line begins at the median.", out);
+        hc_drawing_say(out, "In %d of %d families every result has an error of 0. ",
+                       c->equal_families, families);
+    hc_drawing_say(out,
+                   "A mark is the worst result of a backend, and its line begins at the median.");
 }
 
 static void make_headroom(struct hc_drawing *d)
 {
+    static const struct hc_families_axis axis = {1e-4, 10, true,
+                                                 "error / bound (beyond 1: broken)"};
     char series[512];
     struct hc_families f = {0};
     for (int r = 0; r < d->count; r++)
@@ -86,21 +90,9 @@ static void make_headroom(struct hc_drawing *d)
                 hc_families_add(&f, row->name, hc_series_name(series, d, r, row->backend),
                                 number ? hc_ratio(row->error, row->bound) : (double)NAN);
         }
-    hc_families_sort(&f);
-    if (f.no_memory)
-        (void)snprintf(d->why_not, sizeof d->why_not, "there is no memory");
-    else if (f.count == 0)
-        (void)snprintf(d->why_not, sizeof d->why_not, "no result has made a comparison");
-    if (!d->why_not[0]) {
+    if (hc_families_draw(&f, d, &axis, "no result has made a comparison")) {
         struct counts c = count(&f);
-        hc_families_draw(&f, d, 1e-4, 10);
-        hc_plot_integer(d->values, "limit", 0, 1);
-        hc_plot_text(d->values, "axis_text", 0, "error / bound (beyond 1: broken)", 80);
         answer_headroom(&f, &c, d->answer);
-        (void)fprintf(d->alt,
-                      "Dot chart of error divided by bound, on a logarithmic axis, with a row for"
-                      " each of %d families of cases, the closest to its bound first.",
-                      f.family.count);
     }
     hc_families_free(&f);
 }
@@ -109,6 +101,8 @@ const struct hc_picture_kind hc_picture_headroom = {
     .id = "headroom",
     .question = "How close to its bound is each family?",
     .script = "headroom.gp",
+    .alt = "Dot chart of error divided by bound, on a logarithmic axis, with a row for "
+           "each of %d families of cases, the closest to its bound first.",
     .make = make_headroom,
 };
 
@@ -132,17 +126,16 @@ static void explain(const struct hc_drawing *d, FILE *out)
                 farthest = row;
         }
     if (!farthest) {
-        (void)fputs(" No format's share is beyond the bound.", out);
+        hc_drawing_say(out, " No format's share is beyond the bound.");
         return;
     }
     char number[32];
-    (void)fprintf(out,
-                  " In %d result%s the format's share is beyond the bound: there even the correctly"
-                  " rounded value is that far from the real one, because the format ends or loses"
-                  " digits, and only equal bits pass; the farthest is ",
-                  beyond, beyond == 1 ? "" : "s");
-    hc_drawing_text(out, farthest->name);
-    (void)fprintf(out, " (%s).", hc_drawing_number(number, farthest->format));
+    hc_drawing_say(out,
+                   " In %d result%s the format's share is beyond the bound: there even the "
+                   "correctly rounded value is that far from the real one, because the format ends "
+                   "or loses digits, and only equal bits pass; the farthest is %s (%s).",
+                   beyond, beyond == 1 ? "" : "s", farthest->name,
+                   hc_drawing_number(number, farthest->format));
 }
 
 static void answer_answers(const struct hc_drawing *d, const struct hc_families *f, FILE *out)
@@ -161,31 +154,31 @@ static void answer_answers(const struct hc_drawing *d, const struct hc_families 
     }
     int families = f->family.count;
     if (exact == families)
-        (void)fputs("All error is the format's: the implementation's results are the format-exact"
-                    " ones.",
-                    out);
+        hc_drawing_say(
+            out,
+            "All error is the format's: the implementation's results are the format-exact ones.");
     else if (exact > 0)
-        (void)fprintf(out,
-                      "In %d of %d families all error is the format's: the implementation's results"
-                      " are the format-exact ones.",
-                      exact, families);
+        hc_drawing_say(out,
+                       "In %d of %d families all error is the format's: the implementation's "
+                       "results are the format-exact ones.",
+                       exact, families);
     else
-        (void)fputs("In no family is all error the format's.", out);
-    if (worst >= 0) {
-        (void)fputs(" The implementation adds the most in ", out);
-        hc_drawing_text(out, hc_families_name(f, worst));
-        (void)fprintf(out, ": %s of the bound from the format-exact value.",
-                      hc_drawing_number(number, most));
-    }
+        hc_drawing_say(out, "In no family is all error the format's.");
+    if (worst >= 0)
+        hc_drawing_say(
+            out,
+            " The implementation adds the most in %s: %s of the bound from the format-exact value.",
+            hc_families_name(f, worst), hc_drawing_number(number, most));
     if (most > 1)
-        (void)fputs(" Two values within the bound are up to two bounds apart if the real one lies"
-                    " between them.",
-                    out);
+        hc_drawing_say(out, " Two values within the bound are up to two bounds apart if the real "
+                            "one lies between them.");
     explain(d, out);
 }
 
 static void make_answers(struct hc_drawing *d)
 {
+    static const struct hc_families_axis axis = {1e-4, 10, true,
+                                                 "share / bound (beyond 1: explained in words)"};
     struct hc_families f = {0};
     for (int r = 0; r < d->count; r++)
         for (int i = 0; i < d->records[r].record.count; i++) {
@@ -195,20 +188,8 @@ static void make_answers(struct hc_drawing *d)
             hc_families_add(&f, row->name, implementation, row->implementation);
             hc_families_add(&f, row->name, format, row->format);
         }
-    hc_families_sort(&f);
-    if (f.no_memory)
-        (void)snprintf(d->why_not, sizeof d->why_not, "there is no memory");
-    else if (f.count == 0)
-        (void)snprintf(d->why_not, sizeof d->why_not, "no result says whose its error is");
-    if (!d->why_not[0]) {
-        hc_families_draw(&f, d, 1e-4, 10);
-        hc_plot_integer(d->values, "limit", 0, 1);
-        hc_plot_text(d->values, "axis_text", 0, "share / bound (beyond 1: explained in words)", 80);
+    if (hc_families_draw(&f, d, &axis, "no result says whose its error is")) {
         answer_answers(d, &f, d->answer);
-        (void)fprintf(d->alt,
-                      "Dot chart with a row for each of %d families: how far the results are from"
-                      " the format-exact value, and that from the real one, divided by the bound.",
-                      f.family.count);
     }
     hc_families_free(&f);
 }
@@ -217,6 +198,8 @@ const struct hc_picture_kind hc_picture_answers = {
     .id = "answers",
     .question = "Whose error is it, the implementation's or the format's?",
     .script = "headroom.gp",
+    .alt = "Dot chart with a row for each of %d families: how far the results are from "
+           "the format-exact value, and that from the real one, divided by the bound.",
     .make = make_answers,
 };
 
@@ -279,50 +262,35 @@ static void add_all(struct hc_families *f, struct changes *c, const struct hc_dr
 static void answer_baseline(const struct changes *c, FILE *out)
 {
     char number[32];
-    (void)fprintf(out,
-                  "Of %d results that both have, %d have another error than in the baseline: %d"
-                  " larger, %d smaller.",
-                  c->common, c->changed, c->worse, c->changed - c->worse);
-    if (c->worse > 0) {
-        (void)fputs(" The farthest is ", out);
-        hc_drawing_text(out, c->farthest->name);
-        (void)fprintf(out, " on %s (%s times its error).",
-                      strcmp(c->farthest->backend, "-") == 0 ? "no backend" : c->farthest->backend,
-                      hc_drawing_number(number, c->most));
-    }
+    hc_drawing_say(out,
+                   "Of %d results that both have, %d have another error than in the baseline: %d "
+                   "larger, %d smaller.",
+                   c->common, c->changed, c->worse, c->changed - c->worse);
+    if (c->worse > 0)
+        hc_drawing_say(out, " The farthest is %s on %s (%s times its error).", c->farthest->name,
+                       strcmp(c->farthest->backend, "-") == 0 ? "no backend" : c->farthest->backend,
+                       hc_drawing_number(number, c->most));
     if (c->units > 0)
-        (void)fprintf(out, " %d more have another unit and are not compared.", c->units);
-    (void)fputs(" Only families with changes have a row; 1 is the baseline's error.", out);
+        hc_drawing_say(out, " %d more have another unit and are not compared.", c->units);
+    hc_drawing_say(out, " Only families with changes have a row; 1 is the baseline's error.");
 }
 
 static void make_baseline(struct hc_drawing *d)
 {
+    static const struct hc_families_axis axis = {0.01, 100, true, "error / the baseline's error"};
     struct hc_families f = {0};
     struct changes c = {0};
     const struct hc_page_record *baseline = d->baseline;
-    if (baseline) {
+    if (baseline)
         add_all(&f, &c, d, baseline);
-        hc_families_sort(&f);
-    }
-    if (f.no_memory)
-        (void)snprintf(d->why_not, sizeof d->why_not, "there is no memory");
-    else if (!baseline)
-        (void)snprintf(d->why_not, sizeof d->why_not, "there is no baseline to compare with");
+    if (!baseline)
+        hc_drawing_why_not(d, "there is no baseline to compare with");
     else if (c.common == 0)
-        (void)snprintf(d->why_not, sizeof d->why_not,
-                       "the baseline has no result in common with the record");
+        hc_drawing_why_not(d, "the baseline has no result in common with the record");
     else if (f.count == 0)
-        (void)snprintf(d->why_not, sizeof d->why_not,
-                       "all %d common results have the baseline's errors", c.common);
-    else {
-        hc_families_draw(&f, d, 0.01, 100);
-        hc_plot_integer(d->values, "limit", 0, 1);
-        hc_plot_text(d->values, "axis_text", 0, "error / the baseline's error", 80);
+        hc_drawing_why_not(d, "all %d common results have the baseline's errors", c.common);
+    if (hc_families_draw(&f, d, &axis, "")) {
         answer_baseline(&c, d->answer);
-        (void)fprintf(d->alt,
-                      "Dot chart of errors divided by the baseline's, on a logarithmic axis, with a"
-                      " row for each of %d families that changed.",
-                      f.family.count);
     }
     hc_families_free(&f);
 }
@@ -332,5 +300,7 @@ const struct hc_picture_kind hc_picture_baseline = {
     .question = "Which errors have changed since the baseline?",
     .script = "headroom.gp",
     .records = "BASELINE RECORD",
+    .alt = "Dot chart of errors divided by the baseline's, on a logarithmic axis, with "
+           "a row for each of %d families that changed.",
     .make = make_baseline,
 };

@@ -7,9 +7,8 @@
 #include <unistd.h>
 
 #include "check/record/picture.h"
-#include "cli/picture/svg.h"
-#include "cli/report/script.h"
 #include "op/memory_stream.h"
+#include "op/output.h"
 #include "op/text.h"
 
 enum { LONGEST_NAME = 48, LONGEST_TITLE = 110 };
@@ -115,34 +114,27 @@ static void set_values(struct hc_plot_values *values, FILE *points, struct drawa
 static enum hc_status draw(struct hc_drawn *drawn, int number, const char *folder)
 {
     char id[32];
+    char points[HC_MAX_PATH];
     struct drawable all = {.picture = drawn->picture};
-    char points[4096];
-    char picture[4096];
+    enum hc_status status = HC_OK;
+    (void)snprintf(id, sizeof id, "case-%d", number);
     (void)snprintf(points, sizeof points, "%s/points", folder);
-    (void)snprintf(picture, sizeof picture, "%s/picture", folder);
     FILE *out = fopen(points, "w");
     struct hc_plot_values *values = hc_plot_values();
     if (out)
         set_values(values, out, &all);
-    enum hc_status status = HC_OK;
     if (!out || fclose(out) != 0)
         status = hc_fail(HC_IO, "the folder cannot be written");
     else if (all.points == 0)
         status = hc_fail(HC_INVALID, "none of its points is a number that its axes can show");
     if (status == HC_OK)
-        status = hc_plot(hc_script("series.gp"), values, folder);
+        status = hc_drawing_plot("series.gp", values, folder, id, text_of(drawn->picture, "title"),
+                                 &drawn->svg);
     else
         hc_plot_free(values);
-    char *raw = status == HC_OK ? hc_plot_read_svg(picture) : NULL;
-    (void)snprintf(id, sizeof id, "case-%d", number);
-    if (raw)
-        drawn->svg = hc_picture_svg(raw, id, text_of(drawn->picture, "title"));
-    free(raw);
     if (!drawn->svg)
-        (void)snprintf(drawn->why_not, sizeof drawn->why_not, "%s",
-                       status == HC_OK ? "gnuplot drew nothing" : hc_message());
+        (void)snprintf(drawn->why_not, sizeof drawn->why_not, "%s", hc_message());
     (void)unlink(points);
-    (void)unlink(picture);
     return status;
 }
 

@@ -79,8 +79,8 @@ static void answer_ranks(const struct hc_drawing *d)
 {
     long long most = most_ranks(d);
     if (most > 0)
-        (void)fprintf(d->answer, " %lldx stands before a recipe over %lld rank%s.", most, most,
-                      most == 1 ? "" : "s");
+        hc_drawing_say(d->answer, " %lldx stands before a recipe over %lld rank%s.", most, most,
+                       most == 1 ? "" : "s");
 }
 
 /* The recipe, after the record if several have drift, and before the seed if there are several. */
@@ -161,19 +161,17 @@ static const json_t *worst_layer(const json_t *recipe)
 
 static void answer_layers(const struct summary *s, FILE *out)
 {
-    if (s->most) {
-        (void)fputs("The gradients of ", out);
-        hc_drawing_text(out, text_of(s->most, "recipe"));
-        hc_print(out, " are the farthest from those of fp64: %.3g of their length, and %.3g in ",
-                 error_of(s->most), real_of(worst_layer(s->most), "error"));
-        hc_drawing_text(out, text_of(worst_layer(s->most), "layer"));
-        (void)fputs(", its worst layer. The closest are those of ", out);
-        hc_drawing_text(out, text_of(s->least, "recipe"));
-        hc_print(out, " (%.3g).", error_of(s->least));
-    }
+    if (s->most)
+        hc_drawing_say(
+            out,
+            "The gradients of %s are the farthest from those of fp64: %.3g of their length, and "
+            "%.3g in %s, its worst layer. The closest are those of %s (%.3g).",
+            text_of(s->most, "recipe"), error_of(s->most), real_of(worst_layer(s->most), "error"),
+            text_of(worst_layer(s->most), "layer"), text_of(s->least, "recipe"),
+            error_of(s->least));
     if (s->nans > 0)
-        (void)fprintf(out, " %d of %d recipes have gradients that are not finite.", s->nans,
-                      s->recipes);
+        hc_drawing_say(out, " %d of %d recipes have gradients that are not finite.", s->nans,
+                       s->recipes);
 }
 
 static void make_layers(struct hc_drawing *d)
@@ -188,7 +186,7 @@ static void make_layers(struct hc_drawing *d)
     struct hc_frames f;
     struct summary s = sum_up(d);
     if (s.recipes == 0) {
-        (void)snprintf(d->why_not, sizeof d->why_not, "no record is one of compare --drift");
+        hc_drawing_why_not(d, "no record is one of compare --drift");
         return;
     }
     hc_frames_begin(&f, d, &axes);
@@ -211,16 +209,14 @@ static void make_layers(struct hc_drawing *d)
     hc_frames_end(&f);
     answer_layers(&s, d->answer);
     answer_ranks(d);
-    (void)fprintf(d->alt,
-                  "Relative error of the gradients by layer, on a logarithmic axis, a small frame"
-                  " for each of %d recipes.",
-                  s.recipes);
 }
 
 const struct hc_picture_kind hc_picture_drift_layers = {
     .id = "drift-layers",
     .question = "How far are the gradients from those of fp64, layer by layer?",
     .script = "frames.gp",
+    .alt = "Relative error of the gradients by layer, on a logarithmic axis, a small frame "
+           "for each of %d recipes.",
     .make = make_layers,
 };
 
@@ -268,6 +264,8 @@ static struct largest add_sources(struct hc_families *f, const char *name, const
 
 static void make_sources(struct hc_drawing *d)
 {
+    static const struct hc_families_axis axis = {1e-4, 10, false,
+                                                 "drift of this rounding alone / drift measured"};
     char name[512];
     int left_out = 0;
     /* Over ranks there is room for "reduction over ranks". */
@@ -284,38 +282,22 @@ static void make_sources(struct hc_drawing *d)
                 largest = own;
         }
     }
-    hc_families_sort(&f);
-    if (s.recipes == 0 || f.count == 0 || f.no_memory)
-        (void)snprintf(d->why_not, sizeof d->why_not, "%s",
-                       s.recipes == 0 ? "no record is one of compare --drift"
-                                      : "no source makes a share of the drift");
-    else {
-        hc_families_draw(&f, d, 1e-4, 10);
-        hc_plot_integer(d->values, "limit", 0, 0);
-        hc_plot_text(d->values, "axis_text", 0, "drift of this rounding alone / drift measured",
-                     80);
-        if (largest.source) {
-            (void)fputs("In ", d->answer);
-            hc_drawing_text(d->answer, text_of(s.most, "recipe"));
-            (void)fputs(", which drifts the most, the largest source of the gradients' drift is ",
-                        d->answer);
-            hc_drawing_text(d->answer, text_of(largest.source, "source"));
-            hc_print(d->answer, " in ");
-            hc_drawing_text(d->answer, text_of(largest.source, "format"));
-            hc_print(d->answer, ": alone it makes %.3g of it. ", largest.share);
-        }
-        (void)fputs("Each rounding acts alone in a run of fp64; shares do not add up to 1, because"
-                    " independent errors add in squares.",
-                    d->answer);
+    if (s.recipes == 0)
+        hc_drawing_why_not(d, "no record is one of compare --drift");
+    if (hc_families_draw(&f, d, &axis, "no source makes a share of the drift")) {
+        if (largest.source)
+            hc_drawing_say(d->answer,
+                           "In %s, which drifts the most, the largest source of the gradients' "
+                           "drift is %s in %s: alone it makes %.3g of it. ",
+                           text_of(s.most, "recipe"), text_of(largest.source, "source"),
+                           text_of(largest.source, "format"), largest.share);
+        hc_drawing_say(d->answer, "Each rounding acts alone in a run of fp64; shares do not add up "
+                                  "to 1, because independent errors add in squares.");
         if (left_out > 0)
-            (void)fprintf(d->answer, " %d source%s less than %g of both drifts %s no row.",
-                          left_out, left_out == 1 ? " that makes" : "s that make", LEAST_SHARE,
-                          left_out == 1 ? "has" : "have");
+            hc_drawing_say(d->answer, " %d source%s less than %g of both drifts %s no row.",
+                           left_out, left_out == 1 ? " that makes" : "s that make", LEAST_SHARE,
+                           left_out == 1 ? "has" : "have");
         answer_ranks(d);
-        (void)fprintf(d->alt,
-                      "Dot chart on a logarithmic axis with %d rows, a recipe and a source each:"
-                      " its share of the drift of gradients and of weights.",
-                      f.family.count);
     }
     hc_families_free(&f);
 }
@@ -324,5 +306,7 @@ const struct hc_picture_kind hc_picture_drift_sources = {
     .id = "drift-sources",
     .question = "Which roundings make the drift?",
     .script = "headroom.gp",
+    .alt = "Dot chart on a logarithmic axis with %d rows, a recipe and a source each: "
+           "its share of the drift of gradients and of weights.",
     .make = make_sources,
 };

@@ -1,4 +1,17 @@
-/* The pictures of the page of `halfcheck report`. Each answers a question. */
+/* The pictures of the page of `halfcheck report`. Each answers a question.
+
+     drawing    a picture while it is made, and all of them in the order of the page
+     families   a chart with a row for each family, of values by family and series (headroom.gp)
+     frames     many small frames with the same axes (frames.gp)
+     bounds     how close results are to their bounds, whose their error is, what has changed
+     spreads    how errors are spread, in ulp and over the inputs
+     stalls     updates that stall
+     runs       the training runs of records, and the files beside them
+     training   accuracy, loss, loss scale, and what is lost on the way
+     exponents  whether gradients fit into half's window
+     drifts     how far gradients drift from those of fp64, and which roundings make it
+     cases      the pictures that cases have put into their results (series.gp)
+     svg        what gnuplot drew, made fit for the page */
 #ifndef HC_CLI_PICTURE_PICTURES_H
 #define HC_CLI_PICTURE_PICTURES_H
 
@@ -19,7 +32,7 @@ struct hc_page_picture {
     const char *id;       /* unique on the page; letters, digits and '-' */
     const char *question; /* the heading: "How close to its bound is each family?" */
     char *answer;         /* the caption, which says the answer from the data */
-    char *alt;            /* the picture in words */
+    char alt[256];        /* the picture in words */
     char *svg;        /* role=img, its ids begin with `id`, its colours are variables of the page */
     char *data;       /* what was drawn, in columns with tabs between and one line of names, at most
                    HC_PICTURE_DATA bytes: if there is more, the first rows, and a line says so */

@@ -84,7 +84,7 @@ bool hc_picture_runs_find(struct hc_picture_runs *runs, struct hc_drawing *d)
         n += runs_in(&d->records[r].record);
     runs->run = calloc((size_t)n + 1, sizeof *runs->run);
     if (!runs->run) {
-        (void)snprintf(d->why_not, sizeof d->why_not, "there is no memory");
+        hc_drawing_why_not(d, "there is no memory");
         return false;
     }
     for (int r = 0; r < d->count; r++) {
@@ -184,15 +184,6 @@ bool hc_picture_run_read(const struct hc_picture_run *run, const char *name, str
     return run->folder[0] && read_csv(csv, path);
 }
 
-const struct hc_picture_run *hc_picture_run_base(const struct hc_picture_runs *runs,
-                                                 const struct hc_picture_run *run)
-{
-    const struct hc_picture_run *base = runs->run;
-    while (base->record != run->record)
-        base++;
-    return base;
-}
-
 const char *hc_picture_run_name(char text[512], const struct hc_drawing *d,
                                 const struct hc_picture_runs *runs,
                                 const struct hc_picture_run *run)
@@ -225,15 +216,23 @@ const char *hc_picture_run_trouble(char text[128], const struct hc_picture_runs 
     return text;
 }
 
+bool hc_picture_run_frame(struct hc_frames *frames, const struct hc_picture_runs *runs,
+                          const struct hc_picture_run *run)
+{
+    char name[512];
+    char trouble[128];
+    return hc_frames_next(frames, hc_picture_run_name(name, frames->d, runs, run),
+                          hc_picture_run_trouble(trouble, runs, run));
+}
+
 void hc_picture_runs_why_not(const struct hc_picture_runs *runs, struct hc_drawing *d,
                              const char *files)
 {
     if (runs->count == 0)
-        (void)snprintf(d->why_not, sizeof d->why_not, "no record is one of train or compare");
+        hc_drawing_why_not(d, "no record is one of train or compare");
     else
-        (void)snprintf(d->why_not, sizeof d->why_not,
-                       "%d of %d runs have no %s in a folder beside the record", runs->missing,
-                       runs->count, files);
+        hc_drawing_why_not(d, "%d of %d runs have no %s in a folder beside the record",
+                           runs->missing, runs->count, files);
 }
 
 int hc_csv_column(const struct hc_csv *csv, const char *name)

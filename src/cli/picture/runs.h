@@ -3,7 +3,7 @@
 #ifndef HC_CLI_PICTURE_RUNS_H
 #define HC_CLI_PICTURE_RUNS_H
 
-#include "cli/picture/drawing.h"
+#include "cli/picture/frames.h"
 
 enum { HC_RUN_PATH = 4096 };
 
@@ -47,11 +47,6 @@ double hc_csv_at(const struct hc_csv *csv, int row, int column);
 
 void hc_csv_free(struct hc_csv *csv);
 
-/* The first run of the recipe that the others of the run's record are compared with: fp32, or the
-   first. */
-const struct hc_picture_run *hc_picture_run_base(const struct hc_picture_runs *runs,
-                                                 const struct hc_picture_run *run);
-
 /* What a frame of the run's recipe is called, after the record if several have runs, and its
    warning: "NaN from step 1", "NaN in 1 of 3 runs", or "". */
 const char *hc_picture_run_name(char text[512], const struct hc_drawing *drawing,
@@ -59,6 +54,10 @@ const char *hc_picture_run_name(char text[512], const struct hc_drawing *drawing
                                 const struct hc_picture_run *run);
 const char *hc_picture_run_trouble(char text[128], const struct hc_picture_runs *runs,
                                    const struct hc_picture_run *run);
+
+/* Begins the frame of the run's recipe. False: there is no room for it. */
+bool hc_picture_run_frame(struct hc_frames *frames, const struct hc_picture_runs *runs,
+                          const struct hc_picture_run *run);
 
 /* Says that there are no runs, or which files are missing. */
 void hc_picture_runs_why_not(const struct hc_picture_runs *runs, struct hc_drawing *drawing,

@@ -21,7 +21,8 @@ struct spreads {
     int count;
     int room;
     bool no_memory;
-    struct hc_names series;
+    char series_name[HC_MAX_FRAME_SERIES][512];
+    int series;
     int left_out; /* results of backends that there is no series for */
 };
 
@@ -31,7 +32,6 @@ struct kind {
     const char *member;                             /* of a result's spread */
     void (*put)(struct hc_frames *f, int series, const struct hc_spread *spread);
     void (*answer)(const struct spreads *g, FILE *out);
-    const char *alt;
 };
 
 /* Results come in the order of their names. */
@@ -54,20 +54,17 @@ static struct group *group_of(struct spreads *g, const char *name)
     return &g->all[g->count++];
 }
 
+/* The number of a series, or -1: a frame has no room for more. */
 static int series_of(struct spreads *g, const char *name)
 {
-    for (int s = 0; s < g->series.count; s++)
-        if (strcmp(g->series.text[s], name) == 0)
-            return s;
-    if (g->series.count == HC_MAX_FRAME_SERIES)
+    int s = 0;
+    while (s < g->series && strcmp(g->series_name[s], name) != 0)
+        s++;
+    if (s == HC_MAX_FRAME_SERIES)
         return -1;
-    if (!g->series.text)
-        g->series.text = calloc(HC_MAX_FRAME_SERIES, sizeof *g->series.text);
-    char *copy = g->series.text ? strdup(name) : NULL;
-    g->no_memory |= !copy;
-    if (copy)
-        g->series.text[g->series.count++] = copy;
-    return copy ? g->series.count - 1 : -1;
+    if (s == g->series)
+        (void)snprintf(g->series_name[g->series++], sizeof g->series_name[0], "%s", name);
+    return s;
 }
 
 static void collect(struct spreads *g, const struct hc_drawing *d, const struct kind *kind)
@@ -89,38 +86,28 @@ static void collect(struct spreads *g, const struct hc_drawing *d, const struct 
         }
 }
 
-static void forget(struct spreads *g)
-{
-    for (int s = 0; s < g->series.count; s++)
-        free(g->series.text[s]);
-    free(g->series.text);
-    free(g->all);
-}
-
 static void make_spreads(struct hc_drawing *d, const struct hc_frames_axes *axes,
                          const struct kind *kind)
 {
     struct spreads g = {0};
     struct hc_frames f;
     collect(&g, d, kind);
-    if (g.count == 0 || g.no_memory) {
-        (void)snprintf(d->why_not, sizeof d->why_not, "%s",
-                       g.no_memory ? "there is no memory"
-                                   : "no result says how its errors are spread");
-    } else {
+    if (g.count == 0 || g.no_memory)
+        hc_drawing_why_not(d, g.no_memory ? "there is no memory"
+                                          : "no result says how its errors are spread");
+    else {
         hc_frames_begin(&f, d, axes);
-        for (int s = 0; s < g.series.count; s++)
-            hc_frames_series(&f, g.series.text[s]);
+        for (int s = 0; s < g.series; s++)
+            hc_frames_series(&f, g.series_name[s]);
         for (int i = 0; i < g.count && hc_frames_next(&f, g.all[i].name, ""); i++)
-            for (int s = 0; s < g.series.count; s++)
+            for (int s = 0; s < g.series; s++)
                 kind->put(&f, s + 1, &g.all[i].spread[s]);
         hc_frames_end(&f);
         kind->answer(&g, d->answer);
         if (g.left_out > 0)
-            (void)fprintf(d->answer, " %d results of other backends are not shown.", g.left_out);
-        (void)fprintf(d->alt, "%s, on logarithmic axes, in %d small frames.", kind->alt, g.count);
+            hc_drawing_say(d->answer, " %d results of other backends are not shown.", g.left_out);
     }
-    forget(&g);
+    free(g.all);
 }
 
 /* op/gemm of op/gemm/fp16-fp32/... */
@@ -170,7 +157,7 @@ static void answer_ulps(const struct spreads *g, FILE *out)
     char text[32];
     char count[HC_LONGEST_COUNT];
     for (int i = 0; i < g->count; i++)
-        for (int s = 0; s < g->series.count; s++) {
+        for (int s = 0; s < g->series; s++) {
             const struct hc_spread *spread = &g->all[i].spread[s];
             total += total_of(spread);
             half += spread->ulps[0] + spread->ulps[1];
@@ -181,19 +168,16 @@ static void answer_ulps(const struct spreads *g, FILE *out)
                     worst = &g->all[i];
                 }
         }
-    hc_print(out,
-             "Of %s elements compared with real numbers, %.4g %% are within half an ulp, as the"
-             " correctly rounded result is, and %.4g %% within one.",
-             hc_page_count(total, count), 100 * (double)half / (double)total,
-             100 * (double)one / (double)total);
-    if (worst_bin > 2) {
-        (void)fputs(" The longest tail is that of ", out);
-        hc_drawing_text(out, worst->name);
-        (void)fprintf(out,
-                      ", up to %s ulp: where terms nearly cancel, an ulp of the result is"
-                      " small beside them, and the bound is theirs.",
-                      bin_name(text, worst_bin));
-    }
+    hc_drawing_say(out,
+                   "Of %s elements compared with real numbers, %.4g %% are within half an ulp, as "
+                   "the correctly rounded result is, and %.4g %% within one.",
+                   hc_page_count(total, count), 100 * (double)half / (double)total,
+                   100 * (double)one / (double)total);
+    if (worst_bin > 2)
+        hc_drawing_say(out,
+                       " The longest tail is that of %s, up to %s ulp: where terms nearly cancel, "
+                       "an ulp of the result is small beside them, and the bound is theirs.",
+                       worst->name, bin_name(text, worst_bin));
 }
 
 static void make_ulps(struct hc_drawing *d)
@@ -207,15 +191,14 @@ static void make_ulps(struct hc_drawing *d)
                                                .y_most = 100,
                                                .style = HC_FRAME_STEPS,
                                                .ticks = ticks};
-    make_spreads(d, &axes,
-                 &(struct kind){by_family, "ulps", put_ulps, answer_ulps,
-                                "Histograms of errors in ulp by family"});
+    make_spreads(d, &axes, &(struct kind){by_family, "ulps", put_ulps, answer_ulps});
 }
 
 const struct hc_picture_kind hc_picture_ulps = {
     .id = "ulps",
     .question = "How many ulp are elements from the real numbers?",
     .script = "frames.gp",
+    .alt = "Histograms of errors in ulp by family, on logarithmic axes, in %d small frames.",
     .make = make_ulps,
 };
 
@@ -261,7 +244,7 @@ static void answer_inputs(const struct spreads *g, FILE *out)
     char number[32];
     for (int i = 0; i < g->count; i++) {
         double own = 0;
-        for (int s = 0; s < g->series.count; s++)
+        for (int s = 0; s < g->series; s++)
             for (int b = 0; b < HC_INPUT_BINS; b++)
                 if (g->all[i].spread[s].input[b].ulps > own) {
                     own = g->all[i].spread[s].input[b].ulps;
@@ -274,21 +257,18 @@ static void answer_inputs(const struct spreads *g, FILE *out)
         within += own <= 0.5;
     }
     if (within == g->count)
-        (void)fputs("Every conversion and function is", out);
+        hc_drawing_say(out, "Every conversion and function is");
     else if (within == 0)
-        (void)fputs("No conversion or function is", out);
+        hc_drawing_say(out, "No conversion or function is");
     else
-        (void)fprintf(out, "%d of %d conversions and functions %s", within, g->count,
-                      within == 1 ? "is" : "are");
-    (void)fputs(" within half an ulp over the whole range of inputs; where a case rounds in a"
-                " given direction, less than 1 ulp is right, too.",
-                out);
-    if (worst && most > 0.5) {
-        (void)fputs(" The largest error is that of ", out);
-        hc_drawing_text(out, worst->name);
-        (void)fprintf(out, ", %s ulp, at inputs from 2^%d to 2^%d.",
-                      hc_drawing_number(number, most), at, at + HC_INPUT_STEP);
-    }
+        hc_drawing_say(out, "%d of %d conversions and functions %s", within, g->count,
+                       within == 1 ? "is" : "are");
+    hc_drawing_say(out, " within half an ulp over the whole range of inputs; where a case rounds "
+                        "in a given direction, less than 1 ulp is right, too.");
+    if (worst && most > 0.5)
+        hc_drawing_say(out,
+                       " The largest error is that of %s, %s ulp, at inputs from 2^%d to 2^%d.",
+                       worst->name, hc_drawing_number(number, most), at, at + HC_INPUT_STEP);
 }
 
 static void make_inputs(struct hc_drawing *d)
@@ -305,16 +285,14 @@ static void make_inputs(struct hc_drawing *d)
                                                .style = HC_FRAME_LINES,
                                                .ticks = ticks,
                                                .near_ticks = near_ticks};
-    make_spreads(
-        d, &axes,
-        &(struct kind){
-            by_formats, "inputs", put_inputs, answer_inputs,
-            "Largest error in ulp over the exponent of the input, by conversion and function"});
+    make_spreads(d, &axes, &(struct kind){by_formats, "inputs", put_inputs, answer_inputs});
 }
 
 const struct hc_picture_kind hc_picture_inputs = {
     .id = "inputs",
     .question = "Where in the range of the inputs do conversions and functions err?",
     .script = "frames.gp",
+    .alt = "Largest error in ulp over the exponent of the input, by conversion and function, on "
+           "logarithmic axes, in %d small frames.",
     .make = make_inputs,
 };

@@ -1,4 +1,4 @@
-#include "cli/picture/svg.h"
+#include "cli/picture/drawing.h"
 
 #include <ctype.h>
 #include <stdbool.h>

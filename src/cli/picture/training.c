@@ -4,16 +4,13 @@
 #include <string.h>
 
 #include "cli/picture/families.h"
-#include "cli/picture/frames.h"
 #include "cli/picture/runs.h"
 #include "op/text.h"
 
 enum { MOST_POINTS = 60 };
 
-/* What a curve shows. */
-struct curve {
-    void (*put)(struct hc_frames *frames, int series, const struct hc_picture_run *run);
-};
+/* Writes the curve of a run. */
+typedef void put_curve(struct hc_frames *frames, int series, const struct hc_picture_run *run);
 
 /* The accuracy of an epoch whose losses are not finite is no number. */
 static void put_accuracy(struct hc_frames *f, int series, const struct hc_picture_run *run)
@@ -63,38 +60,31 @@ static void put_loss(struct hc_frames *f, int series, const struct hc_picture_ru
     hc_csv_free(&csv);
 }
 
-/* A frame for each recipe, with its runs, and the base behind it. */
-static void put_all(struct hc_frames *f, const struct hc_picture_runs *runs,
-                    const struct curve *curve)
-{
-    char text[512];
-    char trouble[128];
-    bool open = false;
-    for (int i = 0; i < runs->count; i++) {
-        const struct hc_picture_run *run = &runs->run[i];
-        const struct hc_picture_run *base = hc_picture_run_base(runs, run);
-        if (run->first)
-            open = hc_frames_next(f, hc_picture_run_name(text, f->d, runs, run),
-                                  hc_picture_run_trouble(trouble, runs, run));
-        if (open && run->first && run != base)
-            curve->put(f, 0, base);
-        if (open)
-            curve->put(f, 1, run);
-    }
-}
-
-/* Finds the runs and draws their curves. False if there are none. */
+/* Finds the runs and draws a frame for each recipe, with a curve for each run, and the base behind
+   it. False if there are none. */
 static bool draw(struct hc_drawing *d, struct hc_picture_runs *runs,
-                 const struct hc_frames_axes *axes, const struct curve *curve)
+                 const struct hc_frames_axes *axes, put_curve *put)
 {
     struct hc_frames f;
+    bool open = false;
+    const struct hc_picture_run *base = NULL; /* the first of its record: fp32, or whatever it is */
     if (!hc_picture_runs_find(runs, d))
         return false;
     hc_frames_begin(&f, d, axes);
     hc_frames_series(&f, "the recipe, a line for each seed");
     if (runs->recipes > 1)
         hc_frames_behind(&f, runs->run[0].recipe);
-    put_all(&f, runs, curve);
+    for (int i = 0; i < runs->count; i++) {
+        const struct hc_picture_run *run = &runs->run[i];
+        if (i == 0 || run->record != base->record)
+            base = run;
+        if (run->first)
+            open = hc_picture_run_frame(&f, runs, run);
+        if (open && run->first && run != base)
+            put(&f, 0, base);
+        if (open)
+            put(&f, 1, run);
+    }
     hc_frames_end(&f);
     if (d->points == 0)
         hc_picture_runs_why_not(runs, d, "epochs.csv");
@@ -113,12 +103,6 @@ static double last_accuracy(const struct hc_picture_run *run)
         accuracy = 100 * hc_csv_at(&csv, last, hc_csv_column(&csv, "test_accuracy"));
     hc_csv_free(&csv);
     return accuracy;
-}
-
-static void put_run(FILE *out, const struct hc_picture_run *run, double accuracy)
-{
-    hc_drawing_text(out, run->recipe);
-    hc_print(out, " seed %llu (%.2f %%)", (unsigned long long)run->row->seed, accuracy);
 }
 
 static void answer_accuracy(const struct hc_drawing *d, const struct hc_picture_runs *runs)
@@ -147,18 +131,19 @@ static void answer_accuracy(const struct hc_drawing *d, const struct hc_picture_
     }
     FILE *out = d->answer;
     if (runs->count == 1)
-        (void)fputs(learned ? "The run learned" : "The run did not learn", out);
+        hc_drawing_say(out, "%s", learned ? "The run learned" : "The run did not learn");
     else
-        (void)fprintf(out, "%d of %d runs of %d recipe%s learned", learned, runs->count,
-                      runs->recipes, runs->recipes == 1 ? "" : "s");
-    (void)fprintf(out, nans ? "; %d ended in NaN." : ".", nans);
-    if (best && best != worst) {
-        (void)fputs(" In the end the best is ", out);
-        put_run(out, best, most);
-        (void)fputs(" and the worst ", out);
-        put_run(out, worst, least);
-        (void)fputc('.', out);
-    }
+        hc_drawing_say(out, "%d of %d runs of %d recipe%s learned", learned, runs->count,
+                       runs->recipes, runs->recipes == 1 ? "" : "s");
+    if (nans)
+        hc_drawing_say(out, "; %d ended in NaN", nans);
+    hc_drawing_say(out, ".");
+    if (best && best != worst)
+        hc_drawing_say(out,
+                       " In the end the best is %s seed %llu (%.2f %%) and the worst %s seed %llu"
+                       " (%.2f %%).",
+                       best->recipe, (unsigned long long)best->row->seed, most, worst->recipe,
+                       (unsigned long long)worst->row->seed, least);
 }
 
 static void make_accuracy(struct hc_drawing *d)
@@ -169,13 +154,8 @@ static void make_accuracy(struct hc_drawing *d)
                                                .y_most = 100,
                                                .style = HC_FRAME_DOTTED_LINES};
     struct hc_picture_runs runs;
-    if (draw(d, &runs, &axes, &(struct curve){put_accuracy})) {
+    if (draw(d, &runs, &axes, put_accuracy))
         answer_accuracy(d, &runs);
-        (void)fprintf(d->alt,
-                      "Accuracy by epoch, a small frame for each of %d recipes; red crosses where"
-                      " the loss is NaN.",
-                      runs.recipes);
-    }
     hc_picture_runs_free(&runs);
 }
 
@@ -192,19 +172,15 @@ static void answer_loss(const struct hc_drawing *d, const struct hc_picture_runs
         least = !least || run->row->error < least->row->error ? run : least;
         most = !most || run->row->error > most->row->error ? run : most;
     }
-    if (least) {
-        (void)fputs("The last training loss is between ", d->answer);
-        hc_print(d->answer, "%.3g nat (", least->row->error);
-        hc_drawing_text(d->answer, least->recipe);
-        hc_print(d->answer, ") and %.3g nat (", most->row->error);
-        hc_drawing_text(d->answer, most->recipe);
-        (void)fputs("). ", d->answer);
-    }
+    if (least)
+        hc_drawing_say(d->answer,
+                       "The last training loss is between %.3g nat (%s) and %.3g nat (%s). ",
+                       least->row->error, least->recipe, most->row->error, most->recipe);
     if (nans > 0)
-        (void)fprintf(d->answer, "%d of %d runs have no finite loss: crosses show from where on.",
-                      nans, runs->count);
+        hc_drawing_say(d->answer, "%d of %d runs have no finite loss: crosses show from where on.",
+                       nans, runs->count);
     else
-        (void)fputs("No run's loss is NaN.", d->answer);
+        hc_drawing_say(d->answer, "No run's loss is NaN.");
 }
 
 static void make_loss(struct hc_drawing *d)
@@ -215,13 +191,8 @@ static void make_loss(struct hc_drawing *d)
                                                .y_most = (double)NAN,
                                                .style = HC_FRAME_LINES};
     struct hc_picture_runs runs;
-    if (draw(d, &runs, &axes, &(struct curve){put_loss})) {
+    if (draw(d, &runs, &axes, put_loss))
         answer_loss(d, &runs);
-        (void)fprintf(d->alt,
-                      "Training loss over the epochs, a small frame for each of %d recipes; red"
-                      " crosses where it is NaN.",
-                      runs.recipes);
-    }
     hc_picture_runs_free(&runs);
 }
 
@@ -229,6 +200,8 @@ const struct hc_picture_kind hc_picture_accuracy = {
     .id = "accuracy",
     .question = "Does every recipe learn as well as the base?",
     .script = "frames.gp",
+    .alt = "Accuracy by epoch, a small frame for each of %d recipes; red crosses where "
+           "the loss is NaN.",
     .make = make_accuracy,
 };
 
@@ -236,6 +209,8 @@ const struct hc_picture_kind hc_picture_loss = {
     .id = "loss",
     .question = "How does the loss fall?",
     .script = "frames.gp",
+    .alt = "Training loss over the epochs, a small frame for each of %d recipes; red "
+           "crosses where it is NaN.",
     .make = make_loss,
 };
 
@@ -312,42 +287,35 @@ struct moved {
     int moving;
     double skipped;
     double most;
-    char recipe[256]; /* that skipped the most */
+    const char *recipe; /* that skipped the most */
 };
 
 static void put_scales(struct hc_frames *f, const struct hc_picture_runs *runs, struct moved *sum)
 {
-    char text[512];
-    char trouble[128];
     for (int i = 0; i < runs->count; i++) {
         const struct hc_picture_run *run = &runs->run[i];
-        if (!run->first || !moves(run) ||
-            !hc_frames_next(f, hc_picture_run_name(text, f->d, runs, run),
-                            hc_picture_run_trouble(trouble, runs, run)))
+        if (!run->first || !moves(run) || !hc_picture_run_frame(f, runs, run))
             continue;
         double skipped = put_scale(f, run);
         sum->moving++;
         sum->skipped += skipped;
         if (skipped > sum->most) {
             sum->most = skipped;
-            (void)snprintf(sum->recipe, sizeof sum->recipe, "%s", run->recipe);
+            sum->recipe = run->recipe;
         }
     }
 }
 
 static void answer_scale(const struct moved *sum, const struct hc_picture_runs *runs, FILE *out)
 {
-    (void)fprintf(out,
-                  "%d of %d recipe%s %s or skip%s steps (the first seed of each is shown);"
-                  " together these runs skip %.0f step%s.",
-                  sum->moving, runs->recipes, runs->recipes == 1 ? "" : "s",
-                  sum->moving == 1 ? "moves its scale" : "move their scale",
-                  sum->moving == 1 ? "s" : "", sum->skipped, sum->skipped == 1 ? "" : "s");
-    if (sum->moving > 1 && sum->most > 0) {
-        (void)fputs(" Most are skipped by ", out);
-        hc_drawing_text(out, sum->recipe);
-        (void)fprintf(out, " (%.0f).", sum->most);
-    }
+    hc_drawing_say(out,
+                   "%d of %d recipe%s %s or skip%s steps (the first seed of each is shown); "
+                   "together these runs skip %.0f step%s.",
+                   sum->moving, runs->recipes, runs->recipes == 1 ? "" : "s",
+                   sum->moving == 1 ? "moves its scale" : "move their scale",
+                   sum->moving == 1 ? "s" : "", sum->skipped, sum->skipped == 1 ? "" : "s");
+    if (sum->moving > 1 && sum->most > 0)
+        hc_drawing_say(out, " Most are skipped by %s (%.0f).", sum->recipe, sum->most);
 }
 
 static void make_scale(struct hc_drawing *d)
@@ -366,17 +334,12 @@ static void make_scale(struct hc_drawing *d)
         hc_frames_series(&f, "scale (cross: a step was skipped)");
         put_scales(&f, &runs, &sum);
         hc_frames_end(&f);
-        if (d->points > 0) {
+        if (d->points > 0)
             answer_scale(&sum, &runs, d->answer);
-            (void)fprintf(d->alt,
-                          "Loss scale over the epochs on a logarithmic axis, a small frame"
-                          " for each of %d recipes; red crosses where steps were skipped.",
-                          sum.moving);
-        } else if (runs.count == runs.missing)
+        else if (runs.count == runs.missing)
             hc_picture_runs_why_not(&runs, d, "steps.csv or epochs.csv");
         else
-            (void)snprintf(d->why_not, sizeof d->why_not,
-                           "no run moved its loss scale or skipped a step");
+            hc_drawing_why_not(d, "no run moved its loss scale or skipped a step");
     }
     hc_picture_runs_free(&runs);
 }
@@ -385,6 +348,8 @@ const struct hc_picture_kind hc_picture_scale = {
     .id = "scale",
     .question = "How did the loss scale move, and when were steps skipped?",
     .script = "frames.gp",
+    .alt = "Loss scale over the epochs on a logarithmic axis, a small frame for "
+           "each of %d recipes; red crosses where steps were skipped.",
     .make = make_scale,
 };
 
@@ -432,39 +397,30 @@ static void answer_losses(const struct hc_families *f, FILE *out)
         if (!isnan(lost) && (worst < 0 || lost > hc_families_cell(f, worst, series)->worst))
             worst = i;
     }
-    if (worst >= 0) {
-        hc_drawing_text(out, hc_families_name(f, worst));
-        (void)fprintf(out,
-                      " loses the most updates: a share of %s of them is rounded away and changes"
-                      " no weight.",
-                      hc_drawing_number(number, hc_families_cell(f, worst, series)->worst));
-    }
+    if (worst >= 0)
+        hc_drawing_say(out,
+                       "%s loses the most updates: a share of %s of them is rounded away and "
+                       "changes no weight.",
+                       hc_families_name(f, worst),
+                       hc_drawing_number(number, hc_families_cell(f, worst, series)->worst));
     if (nans > 0)
-        (void)fprintf(out, " %d of %d recipes ended in NaN and have no shares.", nans,
-                      f->family.count);
-    (void)fputs(" A mark is the worst seed, and its line begins at the median.", out);
+        hc_drawing_say(out, " %d of %d recipes ended in NaN and have no shares.", nans,
+                       f->family.count);
+    hc_drawing_say(out, " A mark is the worst seed, and its line begins at the median.");
 }
 
 static void make_losses(struct hc_drawing *d)
 {
+    static const struct hc_families_axis axis = {1e-4, 10, false, "share that is lost"};
     struct hc_families f = {0};
     struct hc_picture_runs runs;
     if (hc_picture_runs_find(&runs, d)) {
         for (int i = 0; i < runs.count; i++)
             add_run(&f, d, &runs, &runs.run[i]);
-        hc_families_sort(&f);
-        if (f.count == 0 || f.no_memory)
+        if (f.count == 0)
             hc_picture_runs_why_not(&runs, d, "run.json");
-        else {
-            hc_families_draw(&f, d, 1e-4, 10);
-            hc_plot_integer(d->values, "limit", 0, 0);
-            hc_plot_text(d->values, "axis_text", 0, "share that is lost", 80);
+        if (hc_families_draw(&f, d, &axis, ""))
             answer_losses(&f, d->answer);
-            (void)fprintf(d->alt,
-                          "Dot chart on a logarithmic axis with a row for each of %d"
-                          " recipes: shares of updates and gradients that are lost.",
-                          f.family.count);
-        }
     }
     hc_families_free(&f);
     hc_picture_runs_free(&runs);
@@ -474,5 +430,7 @@ const struct hc_picture_kind hc_picture_losses = {
     .id = "lost",
     .question = "Which recipes lose updates and gradients?",
     .script = "headroom.gp",
+    .alt = "Dot chart on a logarithmic axis with a row for each of %d recipes: "
+           "shares of updates and gradients that are lost.",
     .make = make_losses,
 };

@@ -184,6 +184,24 @@ static int add_mechanism(json_t *mechanisms, const struct entry *entry, int n,
     return at;
 }
 
+/* The worst result of a case in all records, or NULL. What was skipped somewhere and passed
+   elsewhere has passed. */
+static const struct hc_row *find_worst(const struct hc_page *page, const char *name)
+{
+    static const int badness[HC_VERDICT_COUNT] = {
+        [HC_SKIPPED] = 1,    [HC_PASS] = 2,  [HC_UNIMPLEMENTED] = 3,
+        [HC_MISTRUSTED] = 4, [HC_ERROR] = 5, [HC_FAIL] = 6};
+    const struct hc_row *worst = NULL;
+    for (int r = 0; r < page->count; r++)
+        for (int i = 0; i < page->records[r].record.count; i++) {
+            const struct hc_row *row = &page->records[r].record.rows[i];
+            if (strcmp(row->name, name) == 0 &&
+                (!worst || badness[hc_row_verdict(row)] > badness[hc_row_verdict(worst)]))
+                worst = row;
+        }
+    return worst;
+}
+
 /* By the case that shows them, those left out at the end. */
 static int by_case(const void *a, const void *b)
 {
@@ -193,25 +211,6 @@ static int by_case(const void *a, const void *b)
         return (y->shown_by != NULL) - (x->shown_by != NULL);
     int order = strcmp(x->shown_by->name, y->shown_by->name);
     return order ? order : strcmp(x->slug, y->slug);
-}
-
-/* The worst verdict of a case in all records; "" if it is in none. */
-static const char *verdict_of(const struct hc_case *what, const struct hc_page *page)
-{
-    static const int badness[HC_VERDICT_COUNT] = {
-        [HC_SKIPPED] = 1,    [HC_PASS] = 2,  [HC_UNIMPLEMENTED] = 3,
-        [HC_MISTRUSTED] = 4, [HC_ERROR] = 5, [HC_FAIL] = 6};
-    int worst = -1;
-    for (int r = 0; r < page->count; r++)
-        for (int i = 0; i < page->records[r].record.count; i++) {
-            const struct hc_row *row = &page->records[r].record.rows[i];
-            if (strcmp(row->name, what->name) != 0)
-                continue;
-            int verdict = (int)hc_row_verdict(row);
-            if (worst < 0 || badness[verdict] > badness[worst])
-                worst = verdict;
-        }
-    return worst < 0 ? "" : hc_verdict_names[worst];
 }
 
 /* The length of the component's name; 0 for a report that is left out. */
@@ -234,8 +233,9 @@ static void add_report(json_t *list, const struct hc_report *report, const struc
     hc_page_text(one, "source", report->source);
     hc_page_text(one, "why", report->reason);
     if (report->shown_by) {
+        const struct hc_row *row = find_worst(page, report->shown_by->name);
         hc_page_text(one, "shown_by", report->shown_by->name);
-        hc_page_text(one, "verdict", verdict_of(report->shown_by, page));
+        hc_page_text(one, "verdict", row ? hc_verdict_names[hc_row_verdict(row)] : "");
     }
 }
 
@@ -247,6 +247,8 @@ static void add_other_reports(json_t *data, const struct hc_page *page)
     const struct hc_report *reports = hc_reports(&n);
     const struct hc_report **other = calloc((size_t)n + 1, sizeof *other);
     json_t *components = hc_page_list(data, "other_reports");
+    if (!other)
+        hc_memory_lost_one();
     for (int i = 0; i < n && other; i++)
         if (!reports[i].shown_by || !hc_bug_of(reports[i].shown_by))
             other[others++] = &reports[i];
@@ -338,19 +340,6 @@ static void add_catches(json_t *data, const struct entry *entry, int n)
         free(text);
     }
     hc_inquiry_free(&inquiry);
-}
-
-/* The worst result of a quote's case in all records, or NULL. */
-static const struct hc_row *find_worst(const struct hc_page *page, const char *name)
-{
-    const struct hc_row *worst = NULL;
-    for (int r = 0; r < page->count; r++)
-        for (int i = 0; i < page->records[r].record.count; i++) {
-            const struct hc_row *row = &page->records[r].record.rows[i];
-            if (strcmp(row->name, name) == 0 && (!worst || hc_row_verdict(worst) == HC_PASS))
-                worst = row;
-        }
-    return worst;
 }
 
 static void add_quote(json_t *quotes, const struct hc_case *what, const struct hc_quote *quote,

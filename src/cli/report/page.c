@@ -10,6 +10,7 @@
 #include "cli/gate/conclusion.h"
 #include "cli/report/script.h"
 #include "cli/report/sections.h"
+#include "op/memory_stream.h"
 #include "op/text.h"
 
 /* The verdict on all that the page shows: PASS or FAIL, as a run of all this would end; NOTHING
@@ -178,7 +179,7 @@ static void add_pictures(json_t *data, const struct hc_page_pictures *pictures)
         if (picture->svg) {
             hc_page_text(one, "id", picture->id);
             hc_page_text(one, "answer", picture->answer ? picture->answer : "");
-            hc_page_text(one, "alt", picture->alt ? picture->alt : "");
+            hc_page_text(one, "alt", picture->alt);
             hc_page_text(one, "command", picture->command);
             hc_page_text(one, "data", picture->data ? picture->data : "");
             hc_page_markup(one, "svg", picture->svg);
@@ -207,7 +208,7 @@ enum hc_status hc_page_write(FILE *file, bool markdown, const struct hc_page *pa
     struct word word = judge(page, &results, (int)json_array_size(json_object_get(data, "rates")));
     hc_page_text(data, "word", word.word);
     hc_page_text(data, "reason", word.reason);
-    status = hc_json_status();
+    status = hc_memory_lost() ? hc_fail(HC_NO_MEMORY, "no memory for the page") : hc_json_status();
     if (status == HC_OK)
         hc_template_fill(file, hc_script(markdown ? "page.markdown" : "page.html"), markdown, data);
     json_decref(data);

@@ -21,50 +21,25 @@ static const char *text_of(const json_t *object, const char *key)
     return text ? text : "";
 }
 
-/* Writes each of the members that the object has, with `between` before all but the first. */
-static void put_members(FILE *out, const json_t *object, const char *const *keys,
-                        const char *between)
+/* Writes each of the members that the environment has, with a word before it: libraries by their
+   names, which the environment does not spell as people do. */
+static void put_members(FILE *out, const json_t *environment, const char *const (*members)[2])
 {
     const char *before = "";
-    for (; *keys; keys++) {
-        const json_t *member = json_object_get(object, *keys);
-        if (json_is_string(member) && *json_string_value(member)) {
-            (void)fprintf(out, "%s%s", before, json_string_value(member));
-            before = between;
-        }
-    }
-}
-
-static void put_version(FILE *out, const struct hc_record_part *part)
-{
-    static const char *const keys[] = {"halfcheck", "commit", NULL};
-    put_members(out, part->environment, keys, ", commit ");
-}
-
-static void put_machine(FILE *out, const struct hc_record_part *part)
-{
-    static const char *const keys[] = {"cpu", "gpu", "os", NULL};
-    const json_t *cores = json_object_get(part->environment, "cores");
-    put_members(out, part->environment, keys, ", ");
-    if (json_is_integer(cores))
-        (void)fprintf(out, ", %lld cores", (long long)json_integer_value(cores));
-}
-
-/* The libraries by their names, which the environment does not spell as people do. */
-static void put_software(FILE *out, const struct hc_record_part *part)
-{
-    static const char *const libraries[][2] = {
-        {"compiler", ""},  {"mpfr", "MPFR "},     {"onednn", "oneDNN "}, {"driver", "driver "},
-        {"cuda", "CUDA "}, {"cublas", "cuBLAS "}, {"cudnn", "cuDNN "}};
-    const char *before = "";
-    for (size_t i = 0; i < sizeof libraries / sizeof libraries[0]; i++) {
-        const char *version = text_of(part->environment, libraries[i][0]);
-        if (*version) {
-            (void)fprintf(out, "%s%s%s", before, libraries[i][1], version);
+    for (; (*members)[0]; members++) {
+        const char *text = text_of(environment, (*members)[0]);
+        if (*text) {
+            (void)fprintf(out, "%s%s%s", before, (*members)[1], text);
             before = ", ";
         }
     }
 }
+
+static const char *const version[][2] = {{"halfcheck", ""}, {"commit", "commit "}, {NULL}};
+static const char *const machine[][2] = {{"cpu", ""}, {"gpu", ""}, {"os", ""}, {NULL}};
+static const char *const software[][2] = {
+    {"compiler", ""},  {"mpfr", "MPFR "},     {"onednn", "oneDNN "}, {"driver", "driver "},
+    {"cuda", "CUDA "}, {"cublas", "cuBLAS "}, {"cudnn", "cuDNN "},   {NULL}};
 
 static void put_words(FILE *out, const json_t *list, const char *between, bool shell)
 {
@@ -75,11 +50,6 @@ static void put_words(FILE *out, const json_t *list, const char *between, bool s
             (void)hc_text_shell(word, sizeof word, text ? text : "");
         (void)fprintf(out, "%s%s", i ? between : "", shell ? word : text ? text : "");
     }
-}
-
-static void put_backends(FILE *out, const struct hc_record_part *part)
-{
-    put_words(out, json_object_get(part->run, "backends"), ", ", false);
 }
 
 /* "12 cases (it has no adam)": how many cases were left out of all components, and why first. */
@@ -138,41 +108,49 @@ static void put_left_out(FILE *out, const struct hc_record_part *part)
     }
 }
 
-static void put_level(FILE *out, const struct hc_record_part *part)
-{
-    (void)fputs(part->level ? part->level : "", out);
-}
+enum fact {
+    VERSION,
+    DATE,
+    MACHINE,
+    BACKENDS,
+    LEFT_OUT,
+    LEVEL,
+    SEED,
+    CASES,
+    SOFTWARE,
+    COMMAND,
+    FACTS
+};
+static const char *const titles[FACTS] = {"Version", "Date", "Machine", "Backends", "Left out",
+                                          "Level",   "Seed", "Cases",   "Software", "Command"};
 
-static void put_seed(FILE *out, const struct hc_record_part *part)
+static void put_fact(FILE *out, enum fact fact, const struct hc_record_part *part)
 {
-    (void)fputs(text_of(part->run, "seed"), out);
-}
-
-static void put_cases(FILE *out, const struct hc_record_part *part)
-{
-    if (part->run && json_array_size(part->patterns) == 0)
+    const json_t *cores = json_object_get(part->environment, "cores");
+    const char *text = fact == DATE                   ? text_of(part->environment, "date")
+                       : fact == SEED                 ? text_of(part->run, "seed")
+                       : fact == LEVEL && part->level ? part->level
+                                                      : "";
+    (void)fputs(text, out);
+    if (fact == VERSION)
+        put_members(out, part->environment, version);
+    if (fact == MACHINE)
+        put_members(out, part->environment, machine);
+    if (fact == MACHINE && json_is_integer(cores))
+        (void)fprintf(out, ", %lld cores", (long long)json_integer_value(cores));
+    if (fact == BACKENDS)
+        put_words(out, json_object_get(part->run, "backends"), ", ", false);
+    if (fact == LEFT_OUT)
+        put_left_out(out, part);
+    if (fact == CASES && part->run && json_array_size(part->patterns) == 0)
         (void)fputs("all", out);
-    put_words(out, part->patterns, " ", false);
+    if (fact == CASES)
+        put_words(out, part->patterns, " ", false);
+    if (fact == SOFTWARE)
+        put_members(out, part->environment, software);
+    if (fact == COMMAND)
+        put_words(out, json_object_get(part->run, "command"), " ", true);
 }
-
-static void put_date(FILE *out, const struct hc_record_part *part)
-{
-    (void)fputs(text_of(part->environment, "date"), out);
-}
-
-static void put_command(FILE *out, const struct hc_record_part *part)
-{
-    put_words(out, json_object_get(part->run, "command"), " ", true);
-}
-
-static const struct fact {
-    const char *title;
-    void (*put)(FILE *out, const struct hc_record_part *part);
-} kinds_of_facts[] = {{"Version", put_version},   {"Date", put_date},
-                      {"Machine", put_machine},   {"Backends", put_backends},
-                      {"Left out", put_left_out}, {"Level", put_level},
-                      {"Seed", put_seed},         {"Cases", put_cases},
-                      {"Software", put_software}, {"Command", put_command}};
 
 /* Keeps a value that is not there yet; takes the text. */
 static void keep(struct values *values, char *text)
@@ -187,8 +165,7 @@ static void keep(struct values *values, char *text)
     values->count += !known;
 }
 
-static void collect(struct values *values, const struct fact *fact,
-                    const struct hc_page_record *record)
+static void collect(struct values *values, enum fact fact, const struct hc_page_record *record)
 {
     for (int p = 0; p < record->record.part_count; p++) {
         char *text = NULL;
@@ -196,18 +173,17 @@ static void collect(struct values *values, const struct fact *fact,
         FILE *memory = hc_memory_stream(&text, &size);
         if (!memory)
             return;
-        fact->put(memory, &record->record.parts[p]);
+        put_fact(memory, fact, &record->record.parts[p]);
         (void)fclose(memory);
         keep(values, text);
     }
 }
 
-static void add_fact(json_t *facts, const struct fact *fact, const struct values *values)
+static void add_fact(json_t *facts, const char *title, bool command, const struct values *values)
 {
     json_t *one = hc_page_add(facts);
-    bool command = fact->put == put_command;
     json_t *list = hc_page_list(one, command ? "commands" : "lines");
-    hc_page_text(one, "title", fact->title);
+    hc_page_text(one, "title", title);
     for (int i = 0; i < values->count && i < MOST_VALUES; i++) {
         char *rest = NULL;
         char *text = values->text[i];
@@ -243,7 +219,6 @@ static void put_training(FILE *out, const json_t *training)
 
 static void add_training(json_t *facts, const struct hc_page_record *record)
 {
-    static const struct fact fact = {"Training", NULL};
     const json_t *training = json_object_get(record->record.document, "training");
     size_t size = 0;
     struct values values = {.count = 1};
@@ -252,19 +227,19 @@ static void add_training(json_t *facts, const struct hc_page_record *record)
         return;
     put_training(out, training);
     if (fclose(out) == 0)
-        add_fact(facts, &fact, &values);
+        add_fact(facts, "Training", false, &values);
     free(values.text[0]);
 }
 
 static void add_facts(json_t *data, const struct hc_page *page)
 {
     json_t *list = hc_page_list(data, "facts");
-    for (size_t f = 0; f < sizeof kinds_of_facts / sizeof kinds_of_facts[0]; f++) {
+    for (enum fact f = 0; f < FACTS; f++) {
         struct values values = {0};
         for (int r = 0; r < page->count; r++)
-            collect(&values, &kinds_of_facts[f], &page->records[r]);
+            collect(&values, f, &page->records[r]);
         if (values.count)
-            add_fact(list, &kinds_of_facts[f], &values);
+            add_fact(list, titles[f], f == COMMAND, &values);
         for (int i = 0; i < values.count && i < MOST_VALUES; i++)
             free(values.text[i]);
     }

@@ -151,6 +151,8 @@ static size_t address_length(const char *text)
 static void put_links(struct filling *f, const char *text)
 {
     char *copy = strdup(text);
+    if (!copy)
+        hc_memory_lost_one();
     for (char *at = copy; at && *at;) {
         char *address = at;
         while (*address && !address_length(address))

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "cli/report/script.h"
+#include "cli/report/wellformed.h"
 
 /* What becomes of a template with these members. */
 static const char *filled(const char *text, bool markdown, const char *members)
@@ -97,7 +98,19 @@ Test(template, takes_texts_of_any_bytes)
     json_decref(data);
 }
 
-/* A designer's sample is balanced, and nothing but pictures is written without being escaped. */
+/* A designer sees all of the page, with one sample of whatever is repeated. */
+Test(template, of_the_page_is_well_formed_as_it_is)
+{
+    static const char flag[] = "{{open|flag}}";
+    char *text = strdup(hc_script("page.html"));
+    cr_assert_not_null(text);
+    for (char *at = text; (at = strstr(at, flag)) != NULL;)
+        memset(at, ' ', strlen(flag));
+    cr_expect_null(hc_malformed(text), "%.200s", hc_malformed(text));
+    free(text);
+}
+
+/* Nothing but pictures is written without being escaped. */
 Test(template, of_the_page_has_markup_for_pictures_alone)
 {
     int markup = 0;
@@ -112,9 +125,11 @@ Test(template, of_the_page_has_markup_for_pictures_alone)
 
 static const char *linked(const char *text)
 {
-    char *members = json_dumps(json_pack("{s:s}", "x", text), 0);
+    json_t *data = json_pack("{s:s}", "x", text);
+    char *members = json_dumps(data, 0);
     const char *page = filled("{{x|links}}", false, members);
     free(members);
+    json_decref(data);
     return page;
 }
 

@@ -1,11 +1,11 @@
-#include "cli/run/frame.h"
+#include "cli/run/run_command.h"
 
 #include <math.h>
 #include <string.h>
 
 #include "cli/colour.h"
 #include "cli/command.h"
-#include "cli/run/counts.h"
+#include "cli/run/table.h"
 #include "cli/run/lines.h"
 #include "op/text.h"
 #include "op/wrap.h"

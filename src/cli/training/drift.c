@@ -1,11 +1,10 @@
-#include "cli/training/drift.h"
+#include "cli/training/drift_record.h"
 
 #include <assert.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "cli/training/drift_operands.h"
 #include "cli/training/drift_ranks.h"
 #include "cli/training/drift_shares.h"
 #include "cli/report/script.h"

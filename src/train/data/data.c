@@ -49,7 +49,7 @@ static double triangle(double x)
 
 static const double waves[HC_CLASSES / 2] = {2, 3, 4, 5, 6};
 
-static struct pattern draw(uint64_t seed, uint64_t stream, int kind)
+static struct pattern draw_pattern(uint64_t seed, uint64_t stream, int kind)
 {
     struct pattern p = {.phase = hc_random_uniform(seed, stream, PHASE),
                         .waves = waves[kind / 2],
@@ -106,7 +106,7 @@ static void synthetic_fill(uint64_t seed, int64_t first, const double mean[HC_IM
     for (int64_t i = 0; i < images->count; i++) {
         uint64_t stream = (uint64_t)STREAM << 32 | (uint64_t)(first + i);
         int label = (int)(i % classes);
-        struct pattern p = draw(seed, stream, kind[label]);
+        struct pattern p = draw_pattern(seed, stream, kind[label]);
         images->labels[i] = label;
         paint(seed, stream, &p, mean, deviation, images->pixels + i * HC_IMAGE_BYTES);
     }
@@ -131,7 +131,7 @@ static enum hc_status unknown(const char *name, size_t length)
 }
 
 /* Fills names and classes of the set, and kind[label], the class's official number. */
-static enum hc_status choose(const char *list, struct hc_dataset *set, int kind[HC_CLASSES])
+static enum hc_status choose_classes(const char *list, struct hc_dataset *set, int kind[HC_CLASSES])
 {
     if (list == NULL)
         list = "airplane,automobile,bird,cat,deer,dog,frog,horse,ship,truck";
@@ -226,7 +226,7 @@ enum hc_status hc_dataset_open(const struct hc_data_options *options, struct hc_
     *set = (struct hc_dataset){.synthetic = options->directory == NULL};
     memcpy(set->mean, cifar_mean, sizeof set->mean);
     memcpy(set->deviation, cifar_deviation, sizeof set->deviation);
-    enum hc_status status = choose(options->classes, set, kind);
+    enum hc_status status = choose_classes(options->classes, set, kind);
     if (status != HC_OK)
         return status;
     status = set->synthetic ? synthesise(options, kind, set) : read_official(options, kind, set);

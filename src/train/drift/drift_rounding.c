@@ -1,9 +1,10 @@
+/* Roundings put into a training in fp64: whether a unit takes a product, what fp64 needs in place
+   of im2col, the rounder, and convolutions below half. */
 #include "train/drift/drift_rounding.h"
 
 #include <string.h>
 
 #include "op/descriptor.h"
-#include "train/drift/drift_unit.h"
 
 /* Calls of an ordinary size, which the backend is asked about and which are not run. */
 static struct hc_accumulator accumulator_of(const struct hc_backend *backend, enum hc_op op,
@@ -21,7 +22,8 @@ static struct hc_accumulator accumulator_of(const struct hc_backend *backend, en
     return hc_backend_accumulator(backend, &call);
 }
 
-bool hc_call_meets_unit(const struct hc_call *call, const struct hc_backend *backend)
+/* Whether it sums this product, of codes, otherwise than products in fp32. */
+static bool call_meets_unit(const struct hc_call *call, const struct hc_backend *backend)
 {
     struct hc_accumulator own = hc_backend_accumulator(backend, call);
     struct hc_accumulator ordinary = accumulator_of(backend, HC_OP_gemm, HC_FP32);
@@ -47,7 +49,7 @@ static bool codes_meet_unit(const struct hc_quant_recipe *q, const struct hc_bac
     bool meets = false;
     for (int i = 0; i < HC_QUANT_PRODUCTS && q != &hc_quant_recipes[HC_BY_NONE]; i++) {
         struct hc_call call = product_of(&q->product[i]);
-        meets |= !q->product[i].plain && hc_call_meets_unit(&call, backend);
+        meets |= !q->product[i].plain && call_meets_unit(&call, backend);
     }
     return meets;
 }
@@ -193,7 +195,8 @@ void hc_matrix_scatter(const struct hc_call *call)
     each(&w, call->in[HC_COL2IM_COLUMNS].data, true);
 }
 
-void *hc_rounder_buffer(struct hc_rounder *r, int which, size_t bytes)
+/* A buffer of at least so many bytes, kept for the next call; NULL: no memory. */
+static void *rounder_buffer(struct hc_rounder *r, int which, size_t bytes)
 {
     if (r->buffer[which].bytes < bytes) {
         hc_device_release(r->device, r->buffer[which].data, r->buffer[which].bytes);
@@ -209,7 +212,7 @@ enum hc_status hc_rounded(struct hc_rounder *r, enum hc_format format, double *x
         return HC_OK;
     struct hc_tensor wide = hc_tensor1(HC_FP64, n, x);
     struct hc_tensor narrow = hc_tensor1(format, n, NULL);
-    narrow.data = hc_rounder_buffer(r, HC_ROUNDER_NARROW, hc_tensor_bytes(&narrow));
+    narrow.data = rounder_buffer(r, HC_ROUNDER_NARROW, hc_tensor_bytes(&narrow));
     enum hc_status status = narrow.data ? hc_device_cast(r->device, wide, narrow) : HC_NO_MEMORY;
     return status == HC_OK ? hc_device_cast(r->device, narrow, wide) : status;
 }
@@ -223,7 +226,7 @@ static enum hc_status round_tensor(struct hc_rounder *r, enum hc_source source,
 static enum hc_status override(struct hc_device *device, const struct hc_call *call, void *context);
 
 /* The call as it is. */
-static enum hc_status plain(struct hc_rounder *r, struct hc_call *call)
+static enum hc_status run_as_it_is(struct hc_rounder *r, struct hc_call *call)
 {
     r->device->override = NULL;
     enum hc_status status = hc_device_run(r->device, call);
@@ -249,7 +252,7 @@ static enum hc_status carry_out_with(struct hc_rounder *r, enum hc_format factor
     struct hc_tensor wide[HC_MAX_IN + HC_MAX_OUT];
     size_t bytes = 0;
     if (format == HC_FP64)
-        return plain(r, &narrow);
+        return run_as_it_is(r, &narrow);
     hc_call_compute_in(&narrow, format);
     for (int i = 0; i < slots; i++) {
         slot[i] = i < inputs ? &narrow.in[i] : &narrow.out[i - inputs];
@@ -258,7 +261,7 @@ static enum hc_status carry_out_with(struct hc_rounder *r, enum hc_format factor
             slot[i]->format = i < inputs ? factors : HC_FP32;
         bytes += padded(slot[i]);
     }
-    unsigned char *at = hc_rounder_buffer(r, HC_ROUNDER_NARROW, bytes);
+    unsigned char *at = rounder_buffer(r, HC_ROUNDER_NARROW, bytes);
     enum hc_status status = at ? HC_OK : HC_NO_MEMORY;
     for (int i = 0; i < slots && status == HC_OK; i++) {
         if (!wide[i].data || wide[i].format != HC_FP64)
@@ -269,15 +272,17 @@ static enum hc_status carry_out_with(struct hc_rounder *r, enum hc_format factor
             status = hc_device_cast(r->device, wide[i], *slot[i]);
     }
     if (status == HC_OK)
-        status = plain(r, &narrow);
+        status = run_as_it_is(r, &narrow);
     for (int i = inputs; i < slots && status == HC_OK; i++)
         if (wide[i].data && wide[i].format == HC_FP64)
             status = hc_device_cast(r->device, *slot[i], wide[i]);
     return status;
 }
 
-enum hc_status hc_carried_out(struct hc_rounder *r, enum hc_format format,
-                              const struct hc_call *call)
+/* Carries the call out with tensors in fp32 in place of those in fp64, and casts its results back.
+   `format` is that of its arithmetic; HC_FP64: the call runs as it is. */
+static enum hc_status carried_out(struct hc_rounder *r, enum hc_format format,
+                                  const struct hc_call *call)
 {
     return carry_out_with(r, HC_FP32, format, call);
 }
@@ -294,10 +299,10 @@ static enum hc_status norm_forward(struct hc_rounder *r, const struct hc_call *c
                             .out = {[HC_LEAKY_Y] = *y},
                             .params.leaky = {call->params.bn.slope}};
     norm.op = HC_OP_bn_train;
-    enum hc_status status = hc_carried_out(r, format, &norm);
+    enum hc_status status = carried_out(r, format, &norm);
     if (status == HC_OK)
         status = round_tensor(r, HC_SOURCE_ACTIVATIONS, y);
-    return status == HC_OK ? hc_carried_out(r, format, &leaky) : status;
+    return status == HC_OK ? carried_out(r, format, &leaky) : status;
 }
 
 /* dz gets memory of its own: dy must stay as it is, since the gradient of a sum is also that of the
@@ -307,7 +312,7 @@ static enum hc_status norm_backward(struct hc_rounder *r, const struct hc_call *
     enum hc_format format = r->rounding.format[HC_SOURCE_NORM][0];
     struct hc_tensor dy = call->in[HC_BN_LEAKY_BWD_DY];
     struct hc_tensor dz = dy;
-    dz.data = hc_rounder_buffer(r, HC_ROUNDER_SPLIT, hc_tensor_bytes(&dz));
+    dz.data = rounder_buffer(r, HC_ROUNDER_SPLIT, hc_tensor_bytes(&dz));
     struct hc_call leaky = {
         .op = HC_OP_leaky_relu_bwd,
         .in = {[HC_LEAKY_BWD_Y] = call->in[HC_BN_LEAKY_BWD_Y], [HC_LEAKY_BWD_DY] = dy},
@@ -323,10 +328,10 @@ static enum hc_status norm_backward(struct hc_rounder *r, const struct hc_call *
                                    [HC_BN_BWD_DGAMMA] = call->out[HC_BN_BWD_DGAMMA],
                                    [HC_BN_BWD_DBETA] = call->out[HC_BN_BWD_DBETA]},
                            .params = call->params};
-    enum hc_status status = dz.data ? hc_carried_out(r, format, &leaky) : HC_NO_MEMORY;
+    enum hc_status status = dz.data ? carried_out(r, format, &leaky) : HC_NO_MEMORY;
     if (status == HC_OK)
         status = round_tensor(r, HC_SOURCE_GRADIENTS, &dz);
-    return status == HC_OK ? hc_carried_out(r, format, &norm) : status;
+    return status == HC_OK ? carried_out(r, format, &norm) : status;
 }
 
 /* One parameter's update. */
@@ -339,7 +344,7 @@ static enum hc_status optimize(struct hc_rounder *r, const struct hc_call *call)
         p++;
     int norm = r->parameters[p]->role == HC_ROLE_NORM;
     enum hc_status status = hc_rounded(r, r->rounding.unscaled[norm], g->data, hc_tensor_count(g));
-    return status == HC_OK ? hc_carried_out(r, r->rounding.format[HC_SOURCE_OPTIMIZER][norm], call)
+    return status == HC_OK ? carried_out(r, r->rounding.format[HC_SOURCE_OPTIMIZER][norm], call)
                            : status;
 }
 
@@ -401,7 +406,7 @@ static enum hc_status override(struct hc_device *device, const struct hc_call *c
     enum hc_format unit = r->rounding.format[HC_SOURCE_UNIT][0];
     if (unit != HC_FP64 && (class_ == HC_CLASS_GEMM || class_ == HC_CLASS_CONV))
         return carry_out_with(r, unit, HC_FP32, call);
-    return hc_carried_out(r, arithmetic_of(r, class_), call);
+    return carried_out(r, arithmetic_of(r, class_), call);
 }
 
 void hc_rounder_attach(struct hc_rounder *r)
@@ -433,7 +438,7 @@ static enum hc_status matrix_of(struct hc_rounder *r, int which, struct hc_tenso
         return HC_OK;
     *matrix = quantize->out[HC_QUANTIZE_CODES];
     matrix->format = HC_FP64;
-    matrix->data = hc_rounder_buffer(r, HC_ROUNDER_OPERAND + which, hc_tensor_bytes(matrix));
+    matrix->data = rounder_buffer(r, HC_ROUNDER_OPERAND + which, hc_tensor_bytes(matrix));
     if (!matrix->data)
         return HC_NO_MEMORY;
     (r->operand[which].coded ? hc_matrix_decode : hc_matrix_take)(quantize, matrix->data);
@@ -460,35 +465,35 @@ static enum hc_status quantise(struct hc_rounder *r, enum hc_quant_role role,
         status = hc_rounded(r, r->rounding.format[read][0], x->data, hc_tensor_count(x));
     r->operand[which].quantize = *call;
     r->operand[which].coded = r->rounding.format[HC_SOURCE_CODES + role][0] != HC_FP64;
-    return status == HC_OK && r->operand[which].coded ? hc_carried_out(r, HC_FP32, call) : status;
+    return status == HC_OK && r->operand[which].coded ? carried_out(r, HC_FP32, call) : status;
 }
 
 /* Codes go through the product of codes, unless its sums are not put in: those of the backend's
    unit, or all. */
-static enum hc_status multiply(struct hc_rounder *r, const struct hc_call *call)
+static enum hc_status multiply_codes(struct hc_rounder *r, const struct hc_call *call)
 {
     const enum hc_format(*format)[2] = r->rounding.format;
     int a = operand_at(r, call->in[HC_GEMM_Q_A].data);
     int b = operand_at(r, call->in[HC_GEMM_Q_B].data);
     bool sums = format[HC_SOURCE_ACCUMULATION][0] != HC_FP64;
-    bool unit = hc_call_meets_unit(call, r->device->backend);
+    bool unit = call_meets_unit(call, r->device->backend);
     struct hc_call product = {.op = HC_OP_gemm,
                               .out = {[HC_GEMM_OUT] = call->out[HC_GEMM_Q_OUT]},
                               .params.gemm.alpha = 1};
     bool transposed = false;
     if (r->operand[a].coded && r->operand[b].coded && sums &&
         (!unit || format[HC_SOURCE_UNIT][0] != HC_FP64))
-        return hc_carried_out(r, HC_FP32, call);
+        return carried_out(r, HC_FP32, call);
     enum hc_status status =
         matrix_of(r, a, &product.in[HC_GEMM_A], &product.params.gemm.transpose_a);
     if (status == HC_OK)
         status = matrix_of(r, b, &product.in[HC_GEMM_B], &transposed);
     product.params.gemm.transpose_b = !transposed;
-    return status == HC_OK ? hc_carried_out(r, sums ? HC_FP32 : HC_FP64, &product) : status;
+    return status == HC_OK ? carried_out(r, sums ? HC_FP32 : HC_FP64, &product) : status;
 }
 
 /* The columns of an image hold its numbers, which are new in the forward pass. */
-static enum hc_status gather(struct hc_rounder *r, const struct hc_call *call)
+static enum hc_status gather_images(struct hc_rounder *r, const struct hc_call *call)
 {
     const struct hc_tensor *x = &call->in[HC_IM2COL_X];
     enum hc_format format = r->backward ? HC_FP64 : r->rounding.format[HC_SOURCE_ACTIVATIONS][0];
@@ -497,26 +502,26 @@ static enum hc_status gather(struct hc_rounder *r, const struct hc_call *call)
     return status;
 }
 
-static enum hc_status scatter(struct hc_rounder *r, const struct hc_call *call)
+static enum hc_status scatter_images(struct hc_rounder *r, const struct hc_call *call)
 {
     if (r->rounding.format[HC_SOURCE_ACCUMULATION][0] != HC_FP64)
-        return hc_carried_out(r, HC_FP32, call);
+        return carried_out(r, HC_FP32, call);
     hc_matrix_scatter(call);
     return HC_OK;
 }
 
-static enum hc_status run(void *context, enum hc_quant_role role, struct hc_call *call)
+static enum hc_status run_rounded_call(void *context, enum hc_quant_role role, struct hc_call *call)
 {
     struct hc_rounder *r = context;
     switch (call->op) {
     case HC_OP_im2col:
-        return gather(r, call);
+        return gather_images(r, call);
     case HC_OP_quantize:
         return quantise(r, role, call);
     case HC_OP_gemm_q:
-        return multiply(r, call);
+        return multiply_codes(r, call);
     case HC_OP_col2im:
-        return scatter(r, call);
+        return scatter_images(r, call);
     default:
         return hc_device_run(r->device, call); /* a plain product */
     }
@@ -529,6 +534,6 @@ enum hc_status hc_rounder_quantise(struct hc_rounder *r, struct hc_net *net)
     memset(r->operand, 0, sizeof r->operand);
     enum hc_status status = hc_net_requantise(net, row, as->history);
     if (status == HC_OK && row)
-        hc_quant_run_with(hc_net_quant(net), run, r);
+        hc_quant_run_with(hc_net_quant(net), run_rounded_call, r);
     return status;
 }

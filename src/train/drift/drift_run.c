@@ -1,3 +1,5 @@
+/* A training whose numbers are read and set as fp64: its shards, its opening, its passes and
+   updates. */
 #include "train/drift/drift_run.h"
 
 #include <math.h>
@@ -5,6 +7,7 @@
 #include <string.h>
 
 #include "comm/comm.h"
+#include "train/drift/drift_rounding.h"
 #include "train/parallel/reduction.h"
 #include "train/update/update.h"
 
@@ -24,9 +27,11 @@ static size_t padded(const struct hc_gradient *g)
     return (hc_tensor_bytes(&t) + 63) / 64 * 64;
 }
 
-enum hc_status hc_drift_shards_open(struct hc_drift_shards *s, struct hc_device *device, int ranks,
-                                    const struct hc_recipe *recipe,
-                                    const struct hc_gradient *gradients, int parameters)
+/* Makes room for the gradients of all shards. `gradients` are those of one, in the formats in which
+   they are contributed, without data. HC_NO_MEMORY. The device and the recipe outlive it. */
+static enum hc_status drift_shards_open(struct hc_drift_shards *s, struct hc_device *device,
+                                        int ranks, const struct hc_recipe *recipe,
+                                        const struct hc_gradient *gradients, int parameters)
 {
     size_t bytes = 0;
     *s = (struct hc_drift_shards){.ranks = ranks,
@@ -50,13 +55,15 @@ enum hc_status hc_drift_shards_open(struct hc_drift_shards *s, struct hc_device 
     return HC_OK;
 }
 
-void hc_drift_shards_close(struct hc_drift_shards *s)
+static void drift_shards_close(struct hc_drift_shards *s)
 {
     free(s->gradient);
     free(s->memory);
 }
 
-enum hc_status hc_drift_shards_take(struct hc_drift_shards *s, int shard, double *g)
+/* Takes all gradients of one shard, which lie one behind the other, and rounds them to the formats
+   in which they are contributed. */
+static enum hc_status drift_shards_take(struct hc_drift_shards *s, int shard, double *g)
 {
     enum hc_status status = HC_OK;
     const struct hc_gradient *own = s->gradient + (ptrdiff_t)shard * s->parameters;
@@ -70,7 +77,7 @@ enum hc_status hc_drift_shards_take(struct hc_drift_shards *s, int shard, double
 }
 
 /* What one rank does. */
-static enum hc_status reduce(struct hc_comm *comm, void *context)
+static enum hc_status reduce_shards(struct hc_comm *comm, void *context)
 {
     const struct hc_drift_shards *s = context;
     struct hc_reduction *reduction;
@@ -87,10 +94,11 @@ static enum hc_status reduce(struct hc_comm *comm, void *context)
     return status;
 }
 
-/* All ranks have the same average; rank 0's is taken. */
-enum hc_status hc_drift_shards_average(struct hc_drift_shards *s, double *g)
+/* Averages, once all shards are there, and gives the average. All ranks have the same average; rank
+   0's is taken. */
+static enum hc_status drift_shards_average(struct hc_drift_shards *s, double *g)
 {
-    enum hc_status status = hc_comm_threads(s->ranks, reduce, s);
+    enum hc_status status = hc_comm_threads(s->ranks, reduce_shards, s);
     for (int p = 0; p < s->parameters && status == HC_OK; p++) {
         const struct hc_gradient *average = &s->gradient[p];
         struct hc_tensor to = hc_tensor1(HC_FP64, average->count, g);
@@ -159,12 +167,15 @@ enum hc_status hc_drift_run_get(struct hc_drift_run *s, enum hc_state_tensor sta
     return carry(s, state, to, true);
 }
 
-enum hc_status hc_drift_run_set(struct hc_drift_run *s, enum hc_state_tensor state, double *from)
+static enum hc_status drift_run_set(struct hc_drift_run *s, enum hc_state_tensor state,
+                                    double *from)
 {
     return carry(s, state, from, false);
 }
 
-enum hc_status hc_drift_run_round(struct hc_drift_run *s, const enum hc_format format[2], double *x)
+/* Rounds such numbers in place, each parameter's to the format of its kind. */
+static enum hc_status drift_run_round(struct hc_drift_run *s, const enum hc_format format[2],
+                                      double *x)
 {
     enum hc_status status = HC_OK;
     for (int p = 0; p < hc_update_parameters(s->update) && status == HC_OK; p++) {
@@ -180,13 +191,13 @@ enum hc_status hc_drift_run_set_weights(struct hc_drift_run *s, const double *w)
 {
     memcpy(s->before, w, (size_t)s->weights * sizeof *w);
     if (hc_update_recipe(s->update)->model == HC_FP64)
-        return hc_drift_run_set(s, HC_STATE_MASTER, s->before);
+        return drift_run_set(s, HC_STATE_MASTER, s->before);
     enum hc_status status = hc_rounded(&s->rounder, HC_FP32, s->before, s->weights);
     if (status == HC_OK)
-        status = hc_drift_run_set(s, HC_STATE_MASTER, s->before);
+        status = drift_run_set(s, HC_STATE_MASTER, s->before);
     if (status == HC_OK)
         status = hc_drift_run_get(s, HC_STATE_MASTER, s->before);
-    return status == HC_OK ? hc_drift_run_set(s, HC_STATE_MODEL, s->before) : status;
+    return status == HC_OK ? drift_run_set(s, HC_STATE_MODEL, s->before) : status;
 }
 
 enum hc_status hc_drift_run_restart(struct hc_drift_run *s, const struct hc_rounding *rounding,
@@ -202,15 +213,15 @@ enum hc_status hc_drift_run_restart(struct hc_drift_run *s, const struct hc_roun
     memset(s->g, 0, (size_t)s->weights * sizeof *s->g);
     status = hc_update_set_counters(s->update, &counters);
     if (status == HC_OK)
-        status = hc_drift_run_set(s, HC_STATE_M, s->g);
+        status = drift_run_set(s, HC_STATE_M, s->g);
     if (status == HC_OK && hc_update_recipe(s->update)->optimizer == HC_OPTIMIZER_ADAM)
-        status = hc_drift_run_set(s, HC_STATE_V, s->g);
+        status = drift_run_set(s, HC_STATE_V, s->g);
     if (status == HC_OK)
         status = hc_drift_run_set_weights(s, w);
     if (status != HC_OK || !rounded_start)
         return status;
-    status = hc_drift_run_round(s, rounding->start, s->before);
-    return status == HC_OK ? hc_drift_run_set(s, HC_STATE_MASTER, s->before) : status;
+    status = drift_run_round(s, rounding->start, s->before);
+    return status == HC_OK ? drift_run_set(s, HC_STATE_MASTER, s->before) : status;
 }
 
 /* Rounds one state tensor after the update, as the recipe stores it. */
@@ -222,14 +233,14 @@ static enum hc_status store(struct hc_drift_run *s, enum hc_state_tensor state,
         return HC_OK;
     enum hc_status status = hc_drift_run_get(s, state, s->g);
     if (status == HC_OK)
-        status = hc_drift_run_round(s, format, s->g);
-    return status == HC_OK ? hc_drift_run_set(s, state, s->g) : status;
+        status = drift_run_round(s, format, s->g);
+    return status == HC_OK ? drift_run_set(s, state, s->g) : status;
 }
 
 enum hc_status hc_drift_run_update(struct hc_drift_run *s, double lr)
 {
     bool adam = hc_update_recipe(s->update)->optimizer == HC_OPTIMIZER_ADAM;
-    enum hc_status status = s->rounds ? hc_drift_run_set(s, HC_STATE_GRADIENT, s->g) : HC_OK;
+    enum hc_status status = s->rounds ? drift_run_set(s, HC_STATE_GRADIENT, s->g) : HC_OK;
     if (status == HC_OK)
         status = hc_update_step(s->update, lr, 0.9);
     if (status == HC_OK && s->rounds)
@@ -270,7 +281,7 @@ static enum hc_status round_weights(struct hc_drift_run *s)
             status = hc_rounded(&s->rounder, format, w, n);
         w += n;
     }
-    return status == HC_OK ? hc_drift_run_set(s, HC_STATE_MODEL, s->g) : status;
+    return status == HC_OK ? drift_run_set(s, HC_STATE_MODEL, s->g) : status;
 }
 
 /* One shard, or a batch in one piece: gives s->g, still scaled, as it is stored in `left`. */
@@ -285,7 +296,7 @@ static enum hc_status pass_shard(struct hc_drift_run *s, const float *images, co
     enum hc_status status = hc_net_train(s->net, images, labels, factor, loss, &right);
     if (status == HC_OK)
         status = hc_drift_run_get(s, HC_STATE_GRADIENT, s->g);
-    return status == HC_OK && s->rounds ? hc_drift_run_round(s, left, s->g) : status;
+    return status == HC_OK && s->rounds ? drift_run_round(s, left, s->g) : status;
 }
 
 /* Who averages: the recipe of the training, or the one whose rounding is put into it. */
@@ -333,24 +344,24 @@ static enum hc_status pass_shards(struct hc_drift_run *s, const float *images,
         return hc_fail(HC_NO_MEMORY, "no memory for drift");
     for (int p = 0; p < n; p++)
         gradients[p] = contribution(s, p, rounded, &by);
-    enum hc_status status = hc_drift_shards_open(&shards, &s->device, s->ranks, &by, gradients, n);
+    enum hc_status status = drift_shards_open(&shards, &s->device, s->ranks, &by, gradients, n);
     for (int i = 0; i < s->shards && status == HC_OK; i++) {
         int64_t first = (int64_t)i * s->images;
         status = pass_shard(s, images + first * HC_IMAGE_BYTES, labels + first, factor, left, loss);
         if (status == HC_OK)
-            status = hc_drift_shards_take(&shards, i, s->g);
+            status = drift_shards_take(&shards, i, s->g);
         if (status == HC_OK)
             sum += (double)*loss;
         for (int64_t k = 0; s->sizes && k < s->weights; k++)
             s->sizes[k] = (i > 0 ? s->sizes[k] : 0) + fabs(s->g[k]) / (by.sum_loss ? 1 : s->shards);
     }
     if (status == HC_OK)
-        status = hc_drift_shards_average(&shards, s->g);
+        status = drift_shards_average(&shards, s->g);
     if (status == HC_OK)
-        status = s->rounds ? hc_drift_run_round(s, left, s->g)
-                           : hc_drift_run_set(s, HC_STATE_GRADIENT, s->g);
+        status =
+            s->rounds ? drift_run_round(s, left, s->g) : drift_run_set(s, HC_STATE_GRADIENT, s->g);
     *loss = (float)(by.sum_loss ? sum : sum / s->shards);
-    hc_drift_shards_close(&shards);
+    drift_shards_close(&shards);
     free(gradients);
     return status;
 }
@@ -371,5 +382,84 @@ enum hc_status hc_drift_run_pass(struct hc_drift_run *s, int step, const float *
         status = (s->shards > 1 ? pass_shards : pass_shard)(s, images, labels, &factor, left, loss);
     for (int64_t i = 0; i < s->weights && scale != 1; i++)
         s->g[i] /= (double)scale;
-    return status == HC_OK && rounds ? hc_drift_run_set(s, HC_STATE_MODEL, s->before) : status;
+    return status == HC_OK && rounds ? drift_run_set(s, HC_STATE_MODEL, s->before) : status;
+}
+
+/* One row of a block. */
+static void add_operand_row(struct hc_operand_sums *s, const struct hc_tensor *x,
+                            const struct hc_tensor *codes, const double *decoded, double scale,
+                            int64_t from, int64_t n)
+{
+    double most = hc_format_max(codes->format);
+    for (int64_t i = from; i < from + n; i++) {
+        double was = hc_tensor_get(x, i);
+        double code = hc_tensor_get(codes, i);
+        s->difference += (decoded[i] - was) * (decoded[i] - was);
+        s->squares += was * was;
+        s->at_max += fabs(code) == most;
+        s->flushed += code == 0 && was != 0;
+        if (was != 0) {
+            s->least = fmin(s->least, scale);
+            s->most = fmax(s->most, scale);
+        }
+    }
+    s->count += (double)n;
+}
+
+/* Numbers and codes lie alike where nothing is transposed, or turned. */
+enum hc_status hc_drift_operands_see(void *context, int layer, enum hc_quant_role role,
+                                     const struct hc_call *call)
+{
+    struct hc_drift_operands *all = context;
+    const struct hc_quantize *p = &call->params.quantize;
+    const struct hc_tensor *x = &call->in[HC_QUANTIZE_X];
+    const struct hc_tensor *codes = &call->out[HC_QUANTIZE_CODES];
+    const struct hc_tensor *scales = &call->out[HC_QUANTIZE_SCALES];
+    int64_t rows = hc_quant_block(codes->shape[0], p->rows);
+    int64_t columns = hc_quant_block(codes->shape[1], p->columns);
+    if (p->transpose || p->hadamard)
+        return HC_OK;
+    double *decoded = malloc((size_t)hc_tensor_count(codes) * sizeof *decoded + 1);
+    if (!decoded)
+        return hc_fail(HC_NO_MEMORY, "no memory for decoded codes");
+    hc_matrix_decode(call, decoded);
+    double tensor = hc_tensor_get(&call->out[HC_QUANTIZE_TENSOR], 0);
+    for (int64_t i = 0; i < codes->shape[0]; i++)
+        for (int64_t j = 0; j < codes->shape[1]; j += columns) {
+            int64_t block = i / rows * scales->shape[1] + j / columns;
+            int64_t left = codes->shape[1] - j;
+            add_operand_row(&all->sums[layer][role], x, codes, decoded,
+                            hc_tensor_get(scales, block) * tensor, i * codes->shape[1] + j,
+                            left < columns ? left : columns);
+        }
+    free(decoded);
+    return HC_OK;
+}
+
+void hc_drift_operands_clear(struct hc_drift_operands *operands)
+{
+    for (int l = 0; l < HC_MAX_LAYERS; l++)
+        for (int role = 0; role <= HC_QUANT_OF_DY; role++)
+            operands->sums[l][role] = (struct hc_operand_sums){.least = (double)INFINITY};
+}
+
+void hc_drift_operands_watch(struct hc_drift_run *run, struct hc_drift_operands *operands)
+{
+    hc_drift_operands_clear(operands);
+    if (hc_net_quant(run->net))
+        hc_quant_watch_with(hc_net_quant(run->net), hc_drift_operands_see, operands);
+}
+
+struct hc_drift_operand hc_drift_operand_of(const struct hc_drift_operands *operands, int layer,
+                                            enum hc_quant_role role)
+{
+    const double none = (double)NAN;
+    const struct hc_operand_sums *s = layer >= 0 ? &operands->sums[layer][role] : NULL;
+    if (!s || s->count == 0)
+        return (struct hc_drift_operand){none, none, none, none, none};
+    return (struct hc_drift_operand){.error = sqrt(s->difference / s->squares),
+                                     .at_max = s->at_max / s->count,
+                                     .flushed = s->flushed / s->count,
+                                     .least_scale = s->most > 0 ? s->least : none,
+                                     .most_scale = s->most > 0 ? s->most : none};
 }

@@ -5,12 +5,10 @@
 #include <string.h>
 
 #include "train/data/loader.h"
-#include "train/drift/drift.h"
-#include "train/drift/drift_baseline.h"
-#include "train/drift/drift_operands.h"
+#include "train/drift/drift_run.h"
 #include "train/drift/drift_shapley.h"
 #include "train/drift/drift_sources.h"
-#include "train/drift/drift_unit.h"
+#include "train/drift/drift_rounding.h"
 #include "train/parallel/parallel.h"
 #include "train/parallel/wrapper.h"
 
@@ -47,20 +45,20 @@ static struct bound of_elements(const struct hc_all_reduce *how, int shards)
     return (struct bound){relative, absolute * e * (1 + relative)};
 }
 
-static struct bound larger(struct bound a, struct bound b)
+static struct bound larger_bound(struct bound a, struct bound b)
 {
     return (struct bound){fmax(a.relative, b.relative), fmax(a.absolute, b.absolute)};
 }
 
 /* Bound on the effect of HC_SOURCE_REDUCTION alone on the gradient, in the unit of
    hc_drift_effect's `gradient`, over any of the steps whose gradients are finite. NaN if no bound
-   is known: without shards, in fp64, or if a scale is no power of two. */
-/* Norm parameters and the others may be summed in two formats: the larger bound is taken. The norm
-   of a step's difference is at most relative |mean of |g|| + absolute sqrt(n) / scale. Divided by
-   the norm of the gradient that is a number for each step; of any steps together, the root of a sum
-   of squares by another, no more than the largest. */
-static double hc_average_bound(const struct hc_drift_baseline *base, const struct hc_recipe *recipe,
-                               const float *scale)
+   is known: without shards, in fp64, or if a scale is no power of two. Norm parameters and the
+   others may be summed in two formats: the larger bound is taken. The norm of a step's difference
+   is at most relative |mean of |g|| + absolute sqrt(n) / scale. Divided by the norm of the gradient
+   that is a number for each step; of any steps together, the root of a sum of squares by another,
+   no more than the largest. */
+static double average_bound(const struct hc_drift_baseline *base, const struct hc_recipe *recipe,
+                            const float *scale)
 {
     struct hc_rounding of = hc_rounding_of(recipe);
     struct hc_wrapper wrapper = hc_wrapper_of(recipe);
@@ -72,7 +70,7 @@ static double hc_average_bound(const struct hc_drift_baseline *base, const struc
     for (int norm = 0; norm < 2; norm++) {
         struct hc_all_reduce how =
             hc_wrapper_all_reduce(&wrapper, of.average.held[norm], shards, recipe->sum_loss);
-        bound = larger(bound, of_elements(&how, shards));
+        bound = larger_bound(bound, of_elements(&how, shards));
     }
     for (int step = 0; step < base->options->steps; step++) {
         int exponent;
@@ -118,9 +116,8 @@ uint32_t hc_drift_sources(const struct hc_drift *drift)
 }
 
 /* Measures each source alone and all but each, beside the recipe's own run. What a unit does is the
-   distance between that and the run with all sources but the unit. */
-/* All sources come first, since what differs from that in the update alone has the same gradients
-   and finds them in the memo. */
+   distance between that and the run with all sources but the unit. All sources come first, since
+   what differs from that in the update alone has the same gradients and finds them in the memo. */
 static enum hc_status drift_attribute(struct hc_drift_baseline *base,
                                       const struct hc_drift_scales *scales,
                                       const struct hc_native_run *native, struct hc_drift *drift)
@@ -314,7 +311,7 @@ struct hc_drift_study {
     bool skips;
 };
 
-static enum hc_status gather(struct hc_drift_study *study)
+static enum hc_status gather_effects(struct hc_drift_study *study)
 {
     const struct hc_drift_options *o = &study->options;
     struct hc_drift_batches *b = &study->batches;
@@ -350,7 +347,7 @@ enum hc_status hc_drift_open(struct hc_drift_study **out, const struct hc_drift_
     if (!study)
         return hc_fail(HC_NO_MEMORY, "no memory for drift");
     study->options = *options;
-    enum hc_status status = gather(study);
+    enum hc_status status = gather_effects(study);
     if (status == HC_OK)
         status = hc_backend_open(backend, &study->queue, options->threads);
     if (status == HC_OK)
@@ -412,8 +409,8 @@ failed:
     return status;
 }
 
-static enum hc_status pass(const struct hc_drift_study *study, struct hc_drift_run *run, int step,
-                           float *scale, float *loss)
+static enum hc_status native_pass(const struct hc_drift_study *study, struct hc_drift_run *run,
+                                  int step, float *scale, float *loss)
 {
     const struct hc_drift_batches *b = &study->batches;
     *scale = *(const float *)hc_update_scale(run->update).data;
@@ -434,7 +431,7 @@ static enum hc_status forced(struct hc_drift_study *study, const struct hc_drift
         const double *at = base->w + step * base->weights;
         status = hc_drift_run_set_weights(run, at);
         if (status == HC_OK)
-            status = pass(study, run, step, &study->scale[step], &loss);
+            status = native_pass(study, run, step, &study->scale[step], &loss);
         bool finite = hc_all_finite(run->g, run->weights);
         memcpy(study->g + step * run->weights, run->g, (size_t)run->weights * sizeof *run->g);
         if (finite)
@@ -466,7 +463,7 @@ static enum hc_status go_free(struct hc_drift_study *study, const struct hc_drif
     int steps = study->options.steps;
     enum hc_status status = HC_OK;
     for (int step = 0; step < steps && status == HC_OK; step++) {
-        status = pass(study, run, step, &study->scale[steps + step], &loss);
+        status = native_pass(study, run, step, &study->scale[steps + step], &loss);
         if (status == HC_OK)
             status = hc_drift_run_update(run, study->options.lr);
     }
@@ -482,9 +479,10 @@ typedef enum hc_status run_function(struct hc_drift_study *study,
                                     struct hc_drift_run *run, struct hc_drift *drift);
 
 /* Opens the recipe's own training and runs it. */
-static enum hc_status train(struct hc_drift_study *study, const struct hc_drift_baseline *base,
-                            const struct hc_recipe *recipe, run_function *runs,
-                            struct hc_drift *drift)
+static enum hc_status train_recipe(struct hc_drift_study *study,
+                                   const struct hc_drift_baseline *base,
+                                   const struct hc_recipe *recipe, run_function *runs,
+                                   struct hc_drift *drift)
 {
     struct hc_drift_run s;
     enum hc_status status = hc_drift_run_open(&s, &study->options, study->queue, recipe);
@@ -525,14 +523,14 @@ enum hc_status hc_drift_measure(struct hc_drift_study *study, const struct hc_re
         return status;
     int64_t before = base->passes;
     study->baseline = base;
-    status = train(study, base, &own, forced, drift);
+    status = train_recipe(study, base, &own, forced, drift);
     if (status == HC_OK)
-        status = train(study, base, &own, go_free, drift);
+        status = train_recipe(study, base, &own, go_free, drift);
     const struct hc_drift_scales scales = scales_of(study);
     const struct hc_native_run native = {study->g, study->end};
     if (status == HC_OK)
         status = drift_attribute(base, &scales, &native, drift);
-    drift->average_bound = hc_average_bound(base, recipe, study->scale);
+    drift->average_bound = average_bound(base, recipe, study->scale);
     drift->passes = base->passes - before;
     return status;
 }

@@ -26,110 +26,140 @@ const struct hc_network hc_darknet_tiny = {.name = "darknet-tiny",
                                            .blocks = {1, 1, 1},
                                            .strides = {2, 2, 2}};
 
-/* Where a value stands while the list grows. */
-struct cursor {
-    int value;
-    int side;
-    int channels;
+/* How a tensor of a layer begins. */
+enum start {
+    START_ZERO,
+    START_ONE,
+    START_UNIFORM /* in +- 1 / sqrt(fan in) */
 };
 
+/* A tensor that a layer of n channels has of its own, on an input of c channels: of rank 4, a filter
+   [n, kernel, kernel, c]; of rank 2, a matrix [n, c]; of rank 1, [n]. */
+struct tensor_row {
+    const char *name;
+    enum hc_role role;
+    int rank;
+    enum start start;
+};
+
+/* The kinds of layers, as far as their memory goes: net_pass.c has what they compute. */
+static const struct {
+    int parameters;
+    int statistics;
+    struct tensor_row parameter[HC_CONV_PARAMETERS];
+    struct tensor_row statistic[HC_CONV_STATISTICS];
+} kinds[] = {
+    [HC_LAYER_CONV] = {HC_CONV_PARAMETERS,
+                       HC_CONV_STATISTICS,
+                       {[HC_CONV_FILTER] = {"filter", HC_ROLE_WEIGHT, 4, START_UNIFORM},
+                        [HC_CONV_GAMMA] = {"gamma", HC_ROLE_NORM, 1, START_ONE},
+                        [HC_CONV_BETA] = {"beta", HC_ROLE_NORM, 1, START_ZERO}},
+                       {[HC_CONV_MEAN] = {"mean", HC_ROLE_STATISTIC, 1, START_ZERO},
+                        [HC_CONV_VARIANCE] = {"variance", HC_ROLE_STATISTIC, 1, START_ONE}}},
+    [HC_LAYER_ADD] = {0},
+    [HC_LAYER_POOL] = {0},
+    [HC_LAYER_LINEAR] = {HC_LINEAR_PARAMETERS,
+                         0,
+                         {[HC_LINEAR_WEIGHT] = {"weight", HC_ROLE_WEIGHT, 2, START_UNIFORM},
+                          [HC_LINEAR_BIAS] = {"bias", HC_ROLE_BIAS, 1, START_UNIFORM}},
+                         {{0}}},
+};
+
+/* The channels of a layer's input. */
+static int channels_before(const struct hc_plan *plan, const struct hc_layer *layer)
+{
+    return layer->in == 0 ? plan->network->channels : plan->layer[layer->in - 1].channels;
+}
+
+static struct hc_tensor tensor_of(const struct hc_plan *plan, const struct hc_layer *layer,
+                                  const struct tensor_row *row)
+{
+    int64_t n = layer->channels;
+    int64_t c = channels_before(plan, layer);
+    if (row->rank == 4)
+        return hc_tensor4(HC_FP32, n, layer->kernel, layer->kernel, c, NULL);
+    return row->rank == 2 ? hc_tensor2(HC_FP32, n, c, NULL) : hc_tensor1(HC_FP32, n, NULL);
+}
+
+/* Appends a layer on the value before it, and counts what it has. A kernel's border is half of it.
+   What is 0 is as in that value. */
 #if defined(__GNUC__)
-__attribute__((format(printf, 2, 3)))
+__attribute__((format(printf, 6, 7)))
 #endif
-static struct hc_layer *
-append(struct hc_plan *plan, const char *name, ...)
+static void
+append(struct hc_plan *plan, enum hc_layer_kind kind, int kernel, int stride, int channels,
+       const char *name, ...)
 {
     assert(plan->layers < HC_MAX_LAYERS);
+    int in = plan->layers;
+    int side = in == 0 ? plan->network->side : plan->layer[in - 1].side;
     struct hc_layer *layer = &plan->layer[plan->layers++];
+    *layer = (struct hc_layer){.kind = kind,
+                               .in = in,
+                               .skip = -1,
+                               .kernel = kernel,
+                               .stride = stride,
+                               .parameter = kinds[kind].parameters ? plan->parameters : -1,
+                               .parameters = kinds[kind].parameters,
+                               .statistic = kinds[kind].statistics ? plan->statistics : -1};
+    layer->channels = channels ? channels : channels_before(plan, layer);
+    layer->pad = kind == HC_LAYER_CONV ? kernel / 2 : 0;
+    layer->side = kind == HC_LAYER_CONV  ? (side + 2 * layer->pad - kernel) / stride + 1
+                  : kind == HC_LAYER_ADD ? side
+                                         : 1;
+    plan->parameters += kinds[kind].parameters;
+    plan->statistics += kinds[kind].statistics;
+    for (int p = 0; p < kinds[kind].parameters; p++) {
+        const struct tensor_row *row = &kinds[kind].parameter[p];
+        struct hc_tensor t = tensor_of(plan, layer, row);
+        int64_t n = hc_tensor_count(&t);
+        layer->role[p] = row->role;
+        layer->elements[p] = n;
+        layer->macs += row->rank > 1 ? n * layer->side * layer->side : 0;
+        *(row->role == HC_ROLE_NORM ? &plan->norm_weights : &plan->weights) += n;
+    }
+    plan->macs += layer->macs;
     va_list arguments;
-    *layer = (struct hc_layer){.parameter = -1, .statistic = -1, .skip = -1};
     va_start(arguments, name);
     (void)vsnprintf(layer->name, sizeof layer->name, name, arguments);
     va_end(arguments);
-    return layer;
-}
-
-static void conv(struct hc_plan *plan, struct hc_layer *layer, struct cursor *at, int kernel,
-                 int stride, int channels)
-{
-    layer->kind = HC_LAYER_CONV;
-    layer->in = at->value;
-    layer->kernel = kernel;
-    layer->stride = stride;
-    layer->pad = kernel / 2;
-    layer->side = (at->side + 2 * layer->pad - kernel) / stride + 1;
-    layer->channels = channels;
-    layer->parameter = plan->parameters;
-    layer->statistic = plan->statistics;
-    layer->parameters = HC_CONV_PARAMETERS;
-    plan->parameters += HC_CONV_PARAMETERS;
-    plan->statistics += HC_CONV_STATISTICS;
-    int64_t weights = (int64_t)kernel * kernel * at->channels * channels;
-    plan->weights += weights;
-    plan->norm_weights += 2 * (int64_t)channels;
-    plan->macs += weights * layer->side * layer->side;
-    *at = (struct cursor){plan->layers, layer->side, channels};
-}
-
-static void residual(struct hc_plan *plan, struct cursor *at, int group, int block)
-{
-    int skip = at->value;
-    int channels = at->channels;
-    conv(plan, append(plan, "g%d.%da", group, block), at, 1, 1, channels / 2);
-    conv(plan, append(plan, "g%d.%db", group, block), at, 3, 1, channels);
-    struct hc_layer *layer = append(plan, "g%d.%d", group, block);
-    layer->kind = HC_LAYER_ADD;
-    layer->in = at->value;
-    layer->skip = skip;
-    layer->side = at->side;
-    layer->channels = channels;
-    at->value = plan->layers;
-}
-
-static void head(struct hc_plan *plan, struct cursor *at)
-{
-    struct hc_layer *pool = append(plan, "pool");
-    pool->kind = HC_LAYER_POOL;
-    pool->in = at->value;
-    pool->kernel = at->side;
-    pool->side = 1;
-    pool->channels = at->channels;
-    struct hc_layer *linear = append(plan, "linear");
-    linear->kind = HC_LAYER_LINEAR;
-    linear->in = plan->layers - 1;
-    linear->side = 1;
-    linear->channels = plan->classes;
-    linear->parameter = plan->parameters;
-    linear->parameters = HC_LINEAR_PARAMETERS;
-    plan->parameters += HC_LINEAR_PARAMETERS;
-    plan->weights += (int64_t)plan->classes * (at->channels + 1);
-    plan->macs += (int64_t)plan->classes * at->channels;
 }
 
 void hc_plan_make(const struct hc_network *network, int classes, struct hc_plan *plan)
 {
-    struct cursor at = {0, network->side, network->channels};
+    int channels = network->width;
     memset(plan, 0, sizeof *plan);
     plan->network = network;
     plan->classes = classes;
-    conv(plan, append(plan, "stem"), &at, 3, 1, network->width);
+    append(plan, HC_LAYER_CONV, 3, 1, channels, "stem");
     for (int g = 0; g < network->groups; g++) {
-        conv(plan, append(plan, "g%d", g), &at, 3, network->strides[g], 2 * at.channels);
-        for (int b = 0; b < network->blocks[g]; b++)
-            residual(plan, &at, g, b);
+        channels *= 2;
+        append(plan, HC_LAYER_CONV, 3, network->strides[g], channels, "g%d", g);
+        for (int b = 0; b < network->blocks[g]; b++) {
+            int skip = plan->layers;
+            append(plan, HC_LAYER_CONV, 1, 1, channels / 2, "g%d.%da", g, b);
+            append(plan, HC_LAYER_CONV, 3, 1, channels, "g%d.%db", g, b);
+            append(plan, HC_LAYER_ADD, 0, 0, 0, "g%d.%d", g, b);
+            plan->layer[plan->layers - 1].skip = skip;
+        }
     }
-    head(plan, &at);
+    append(plan, HC_LAYER_POOL, plan->layer[plan->layers - 1].side, 0, 0, "pool");
+    append(plan, HC_LAYER_LINEAR, 0, 0, classes, "linear");
 }
 
 enum { INIT_STREAM = 0x494e4954 }; /* in the upper half of a stream's number; the parameter below */
 
-/* Uniform in middle +- bound; a bound of 0 makes a constant. */
-static enum hc_status fill(struct hc_parameter *p, double middle, double bound, uint64_t seed,
-                           int index)
+/* A tensor begins as its row says; what is drawn is a function of the seed and its index. */
+static enum hc_status begin_tensor(struct hc_parameter *p, const struct tensor_row *row,
+                                   int64_t fan_in, uint64_t seed, int index)
 {
     int64_t n = hc_parameter_count(p);
-    float *values = malloc((size_t)n * sizeof *values);
+    double middle = row->start == START_ONE;
+    double bound = row->start == START_UNIFORM ? 1 / sqrt((double)fan_in) : 0;
     uint64_t stream = (uint64_t)INIT_STREAM << 32 | (uint64_t)index;
+    if (row->start == START_ZERO)
+        return HC_OK; /* as memory begins */
+    float *values = malloc((size_t)n * sizeof *values);
     if (!values)
         return hc_fail(HC_NO_MEMORY, "no memory for %s", p->name);
     for (int64_t i = 0; i < n; i++) {
@@ -141,63 +171,35 @@ static enum hc_status fill(struct hc_parameter *p, double middle, double bound, 
     return status;
 }
 
-static enum hc_status open_parameter(struct hc_net *net, int index, const char *layer,
-                                     const char *what, enum hc_role role, struct hc_tensor as)
+static enum hc_status open_tensor(struct hc_net *net, const struct hc_layer *layer,
+                                  const struct tensor_row *row, struct hc_parameter *p,
+                                  uint64_t seed, int index)
 {
-    bool statistic = role == HC_ROLE_STATISTIC;
-    struct hc_parameter *p = statistic ? &net->statistic[index] : &net->parameter[index];
+    struct hc_tensor as = tensor_of(&net->plan, layer, row);
+    int64_t kernel = layer->kernel ? layer->kernel : 1;
+    int64_t fan_in = channels_before(&net->plan, layer) * kernel * kernel;
     char name[sizeof p->name];
-    (void)snprintf(name, sizeof name, "%s.%s", layer, what);
-    enum hc_status status = hc_parameter_open(p, net->device, name, role, &as);
-    if (statistic)
-        net->statistics[index] = p;
-    else
-        net->parameters[index] = p;
+    (void)snprintf(name, sizeof name, "%s.%s", layer->name, row->name);
+    enum hc_status status = hc_parameter_open(p, net->device, name, row->role, &as);
+    return status == HC_OK ? begin_tensor(p, row, fan_in, seed, index) : status;
+}
+
+static enum hc_status open_layer(struct hc_net *net, const struct hc_layer *layer, uint64_t seed)
+{
+    enum hc_status status = HC_OK;
+    for (int i = 0; i < kinds[layer->kind].parameters && status == HC_OK; i++) {
+        int index = layer->parameter + i;
+        net->parameters[index] = &net->parameter[index];
+        status = open_tensor(net, layer, &kinds[layer->kind].parameter[i], &net->parameter[index],
+                             seed, index);
+    }
+    for (int i = 0; i < kinds[layer->kind].statistics && status == HC_OK; i++) {
+        int index = layer->statistic + i;
+        net->statistics[index] = &net->statistic[index];
+        status = open_tensor(net, layer, &kinds[layer->kind].statistic[i], &net->statistic[index],
+                             seed, index);
+    }
     return status;
-}
-
-static enum hc_status open_conv(struct hc_net *net, const struct hc_layer *layer, uint64_t seed)
-{
-    int p = layer->parameter;
-    int s = layer->statistic;
-    int k = layer->kernel;
-    int64_t c =
-        layer->in == 0 ? net->plan.network->channels : net->plan.layer[layer->in - 1].channels;
-    struct hc_tensor filter = hc_tensor4(HC_FP32, layer->channels, k, k, c, NULL);
-    struct hc_tensor vector = hc_tensor1(HC_FP32, layer->channels, NULL);
-    enum hc_status status =
-        open_parameter(net, p + HC_CONV_FILTER, layer->name, "filter", HC_ROLE_WEIGHT, filter);
-    if (status == HC_OK)
-        status = open_parameter(net, p + HC_CONV_GAMMA, layer->name, "gamma", HC_ROLE_NORM, vector);
-    if (status == HC_OK)
-        status = open_parameter(net, p + HC_CONV_BETA, layer->name, "beta", HC_ROLE_NORM, vector);
-    if (status == HC_OK)
-        status =
-            open_parameter(net, s + HC_CONV_MEAN, layer->name, "mean", HC_ROLE_STATISTIC, vector);
-    if (status == HC_OK)
-        status = open_parameter(net, s + HC_CONV_VARIANCE, layer->name, "variance",
-                                HC_ROLE_STATISTIC, vector);
-    if (status == HC_OK)
-        status = fill(&net->parameter[p], 0, 1 / sqrt((double)(c * k * k)), seed, p);
-    if (status == HC_OK)
-        status = fill(&net->parameter[p + HC_CONV_GAMMA], 1, 0, seed, 0);
-    return status == HC_OK ? fill(&net->statistic[s + HC_CONV_VARIANCE], 1, 0, seed, 0) : status;
-}
-
-static enum hc_status open_linear(struct hc_net *net, const struct hc_layer *layer, uint64_t seed)
-{
-    int p = layer->parameter;
-    int64_t c = net->plan.layer[layer->in - 1].channels;
-    double bound = 1 / sqrt((double)c);
-    struct hc_tensor weight = hc_tensor2(HC_FP32, layer->channels, c, NULL);
-    struct hc_tensor bias = hc_tensor1(HC_FP32, layer->channels, NULL);
-    enum hc_status status =
-        open_parameter(net, p + HC_LINEAR_WEIGHT, layer->name, "weight", HC_ROLE_WEIGHT, weight);
-    if (status == HC_OK)
-        status = open_parameter(net, p + HC_LINEAR_BIAS, layer->name, "bias", HC_ROLE_BIAS, bias);
-    if (status == HC_OK)
-        status = fill(&net->parameter[p], 0, bound, seed, p);
-    return status == HC_OK ? fill(&net->parameter[p + 1], 0, bound, seed, p + 1) : status;
 }
 
 static void number_layers(struct hc_net *net)
@@ -222,12 +224,8 @@ enum hc_status hc_net_open(struct hc_net **out, struct hc_device *device,
     net->device = device;
     net->batch = batch;
     hc_plan_make(network, classes, &net->plan);
-    for (int l = 0; l < net->plan.layers && status == HC_OK; l++) {
-        if (net->plan.layer[l].kind == HC_LAYER_CONV)
-            status = open_conv(net, &net->plan.layer[l], seed);
-        else if (net->plan.layer[l].kind == HC_LAYER_LINEAR)
-            status = open_linear(net, &net->plan.layer[l], seed);
-    }
+    for (int l = 0; l < net->plan.layers && status == HC_OK; l++)
+        status = open_layer(net, &net->plan.layer[l], seed);
     number_layers(net);
     if (status == HC_OK)
         *out = net;
@@ -316,15 +314,15 @@ struct hc_tensor hc_net_shaped(const struct hc_net *net, int v, enum hc_format f
     return hc_tensor4(format, net->batch, layer->side, layer->side, layer->channels, data);
 }
 
-static int64_t count(const struct hc_net *net, int v)
+static int64_t count_value(const struct hc_net *net, int v)
 {
     struct hc_tensor t = hc_net_shaped(net, v, net->numerics.format, NULL);
     return hc_tensor_count(&t);
 }
 
 /* Allocates *storage. After a failure, which it remembers in *status, it does nothing any more. */
-static void make(struct hc_net *net, enum hc_status *status, struct hc_storage **storage,
-                 enum hc_format format, int64_t n)
+static void make_storage(struct hc_net *net, enum hc_status *status, struct hc_storage **storage,
+                         enum hc_format format, int64_t n)
 {
     if (*status != HC_OK)
         return;
@@ -339,12 +337,12 @@ static enum hc_status make_forward(struct hc_net *net)
     enum hc_format statistics = net->numerics.format == HC_FP64 ? HC_FP64 : HC_FP32;
     for (int l = 0; l < net->plan.layers; l++) {
         struct hc_kept *kept = &net->kept[l];
-        make(net, &status, &kept->value, net->numerics.format, count(net, l + 1));
+        make_storage(net, &status, &kept->value, net->numerics.format, count_value(net, l + 1));
         if (net->plan.layer[l].kind != HC_LAYER_CONV)
             continue;
-        make(net, &status, &kept->conv, net->numerics.format, count(net, l + 1));
-        make(net, &status, &kept->mean, statistics, net->plan.layer[l].channels);
-        make(net, &status, &kept->invstd, statistics, net->plan.layer[l].channels);
+        make_storage(net, &status, &kept->conv, net->numerics.format, count_value(net, l + 1));
+        make_storage(net, &status, &kept->mean, statistics, net->plan.layer[l].channels);
+        make_storage(net, &status, &kept->invstd, statistics, net->plan.layer[l].channels);
     }
     return status;
 }
@@ -396,34 +394,34 @@ static enum hc_status make_backward(struct hc_net *net)
     int64_t added = 0;
     plan_backward(net);
     for (int v = 1; v <= net->plan.layers; v++) {
-        int64_t n = count(net, v);
+        int64_t n = count_value(net, v);
         if (n > most[net->buffer_of[v]])
             most[net->buffer_of[v]] = n;
         if (n > largest)
             largest = n;
     }
     for (int l = 0; l < net->plan.layers; l++)
-        if (net->adds[l] && count(net, net->plan.layer[l].in) > added)
-            added = count(net, net->plan.layer[l].in);
+        if (net->adds[l] && count_value(net, net->plan.layer[l].in) > added)
+            added = count_value(net, net->plan.layer[l].in);
     for (int s = 0; s < HC_GRADIENT_BUFFERS; s++)
-        make(net, &status, &net->buffers[s], net->numerics.format, most[s]);
-    make(net, &status, &net->added, net->numerics.format, added);
-    make(net, &status, &net->before_conv, net->numerics.format, largest);
+        make_storage(net, &status, &net->buffers[s], net->numerics.format, most[s]);
+    make_storage(net, &status, &net->added, net->numerics.format, added);
+    make_storage(net, &status, &net->before_conv, net->numerics.format, largest);
     return status;
 }
 
 static enum hc_status make_batch(struct hc_net *net)
 {
     enum hc_status status = HC_OK;
-    make(net, &status, &net->image, HC_FP32, count(net, 0));
-    make(net, &status, &net->input, net->numerics.format, count(net, 0));
-    make(net, &status, &net->own_labels, HC_I32, net->batch);
-    make(net, &status, &net->report, HC_FP32, 2);
+    make_storage(net, &status, &net->image, HC_FP32, count_value(net, 0));
+    make_storage(net, &status, &net->input, net->numerics.format, count_value(net, 0));
+    make_storage(net, &status, &net->own_labels, HC_I32, net->batch);
+    make_storage(net, &status, &net->report, HC_FP32, 2);
     if (net->numerics.format == HC_FP64)
-        make(net, &status, &net->wide_report, HC_FP64, HC_WIDE_COUNT);
+        make_storage(net, &status, &net->wide_report, HC_FP64, HC_WIDE_COUNT);
     if (net->numerics.loss != HC_FP32)
-        make(net, &status, &net->loss_held, net->numerics.loss, 1);
-    make(net, &status, &net->ones, net->numerics.format, net->batch);
+        make_storage(net, &status, &net->loss_held, net->numerics.loss, 1);
+    make_storage(net, &status, &net->ones, net->numerics.format, net->batch);
     if (status != HC_OK)
         return status;
     struct hc_tensor ones = hc_tensor1(net->numerics.format, net->batch, NULL);
@@ -445,8 +443,8 @@ static enum hc_status make_norm_sync(struct hc_net *net)
         const struct hc_layer *layer = &net->plan.layer[l];
         if (layer->kind == HC_LAYER_CONV && layer->channels > size.channels)
             size.channels = layer->channels;
-        if (layer->kind == HC_LAYER_CONV && count(net, l + 1) > size.elements)
-            size.elements = count(net, l + 1);
+        if (layer->kind == HC_LAYER_CONV && count_value(net, l + 1) > size.elements)
+            size.elements = count_value(net, l + 1);
     }
     return hc_norm_sync_open(&net->norm_sync, net->device, net->comm, &size);
 }
@@ -538,8 +536,8 @@ enum hc_status hc_net_hold_statistics(struct hc_net *net, bool holds)
         if (net->plan.layer[l].channels > most)
             most = net->plan.layer[l].channels;
     if (holds && !net->unread)
-        make(net, &status, &net->unread, net->numerics.statistics,
-             2 * ((most + HC_ALIGNED - 1) / HC_ALIGNED * HC_ALIGNED));
+        make_storage(net, &status, &net->unread, net->numerics.statistics,
+                     2 * ((most + HC_ALIGNED - 1) / HC_ALIGNED * HC_ALIGNED));
     net->holds_statistics = holds;
     return status;
 }

@@ -52,6 +52,9 @@ struct hc_layer {
                        hc_linear_parameter; -1: none */
     int parameters; /* how many */
     int statistic;  /* of CONV: number of its first statistic; else -1 */
+    enum hc_role role[HC_CONV_PARAMETERS]; /* of each parameter, and how many elements it has */
+    int64_t elements[HC_CONV_PARAMETERS];
+    int64_t macs; /* of one image's forward pass */
 };
 
 #define HC_MAX_LAYERS    64

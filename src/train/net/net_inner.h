@@ -108,10 +108,4 @@ struct hc_tensor hc_net_shaped(const struct hc_net *net, int v, enum hc_format f
 /* Filter p as the quantised convolutions take it. */
 struct hc_tensor hc_net_filter(const struct hc_net *net, int p);
 
-/* From value 0 to the logits, with batch statistics or running ones. */
-enum hc_status hc_net_forward(struct hc_net *net, bool training);
-
-/* From the logits' gradient to the parameters' gradients. */
-enum hc_status hc_net_backward(struct hc_net *net);
-
 #endif

@@ -1,3 +1,5 @@
+/* The passes of a net: each layer forward, each layer backward, and what a batch and its loss make
+   of them. */
 #include <assert.h>
 
 #include "train/net/net_inner.h"
@@ -118,7 +120,8 @@ static enum hc_status layer_forward(struct hc_net *net, int l, bool training)
     }
 }
 
-enum hc_status hc_net_forward(struct hc_net *net, bool training)
+/* From value 0 to the logits, with batch statistics or running ones. */
+static enum hc_status net_forward(struct hc_net *net, bool training)
 {
     enum hc_status status = HC_OK;
     if (net->quant)
@@ -128,7 +131,7 @@ enum hc_status hc_net_forward(struct hc_net *net, bool training)
     return status;
 }
 
-static struct hc_tensor gradient(const struct hc_net *net, int v)
+static struct hc_tensor value_gradient(const struct hc_net *net, int v)
 {
     return hc_net_shaped(net, v, net->numerics.format, net->buffers[net->buffer_of[v]]->data);
 }
@@ -144,7 +147,7 @@ static enum hc_status conv_to_input(struct hc_net *net, int l, struct hc_tensor 
     const struct hc_layer *layer = &net->plan.layer[l];
     if (layer->in == 0)
         return HC_OK;
-    struct hc_tensor dx = gradient(net, layer->in);
+    struct hc_tensor dx = value_gradient(net, layer->in);
     struct hc_tensor share = dx;
     if (net->adds[l])
         share.data = net->added->data;
@@ -176,7 +179,7 @@ static enum hc_status conv_backward(struct hc_net *net, int l)
         .op = HC_OP_bn_leaky_bwd,
         .in = {[HC_BN_LEAKY_BWD_X] = x,
                [HC_BN_LEAKY_BWD_Y] = hc_net_value(net, l + 1),
-               [HC_BN_LEAKY_BWD_DY] = gradient(net, l + 1),
+               [HC_BN_LEAKY_BWD_DY] = value_gradient(net, l + 1),
                [HC_BN_LEAKY_BWD_GAMMA] = hc_parameter_tensor(&net->parameter[p + HC_CONV_GAMMA]),
                [HC_BN_LEAKY_BWD_MEAN] = hc_net_batch_mean(net, l),
                [HC_BN_LEAKY_BWD_INVSTD] = hc_net_batch_invstd(net, l)},
@@ -204,15 +207,15 @@ static enum hc_status pool_backward(struct hc_net *net, int l)
 {
     const struct hc_layer *layer = &net->plan.layer[l];
     struct hc_call call = {.op = HC_OP_avg_pool_bwd,
-                           .in = {[HC_POOL_BWD_DY] = gradient(net, l + 1)},
-                           .out = {[HC_POOL_BWD_DX] = gradient(net, layer->in)},
+                           .in = {[HC_POOL_BWD_DY] = value_gradient(net, l + 1)},
+                           .out = {[HC_POOL_BWD_DX] = value_gradient(net, layer->in)},
                            .params.pool = {layer->kernel}};
     return hc_device_run(net->device, &call);
 }
 
 /* out = op(a) b */
-static enum hc_status multiply(struct hc_net *net, bool transpose_a, struct hc_tensor a,
-                               struct hc_tensor b, struct hc_tensor out)
+static enum hc_status multiply_linear(struct hc_net *net, bool transpose_a, struct hc_tensor a,
+                                      struct hc_tensor b, struct hc_tensor out)
 {
     struct hc_call call = {
         .op = HC_OP_gemm,
@@ -229,24 +232,24 @@ static enum hc_status linear_backward(struct hc_net *net, int l)
     int p = layer->parameter;
     struct hc_tensor x = hc_net_value(net, layer->in);
     struct hc_tensor w = hc_parameter_tensor(&net->parameter[p + HC_LINEAR_WEIGHT]);
-    struct hc_tensor dx = gradient(net, layer->in);
-    struct hc_tensor dy = gradient(net, l + 1);
+    struct hc_tensor dx = value_gradient(net, layer->in);
+    struct hc_tensor dy = value_gradient(net, l + 1);
     struct hc_tensor dw = net->gradient[p + HC_LINEAR_WEIGHT];
     struct hc_tensor db = net->gradient[p + HC_LINEAR_BIAS];
     struct hc_tensor ones = hc_tensor2(net->numerics.format, 1, net->batch, net->ones->data);
     x = hc_tensor2(x.format, x.shape[0], x.shape[3], x.data);
     dx = hc_tensor2(dx.format, dx.shape[0], dx.shape[3], dx.data);
     db = hc_tensor2(db.format, 1, db.shape[0], db.data);
-    enum hc_status status = multiply(net, true, dy, x, dw);
+    enum hc_status status = multiply_linear(net, true, dy, x, dw);
     if (status == HC_OK)
-        status = multiply(net, false, ones, dy, db);
-    return status == HC_OK ? multiply(net, false, dy, w, dx) : status;
+        status = multiply_linear(net, false, ones, dy, db);
+    return status == HC_OK ? multiply_linear(net, false, dy, w, dx) : status;
 }
 
 static enum hc_status layer_backward(struct hc_net *net, int l)
 {
     if (net->watch && net->plan.layer[l].parameter >= 0) {
-        struct hc_tensor dy = gradient(net, l + 1);
+        struct hc_tensor dy = value_gradient(net, l + 1);
         net->watch(net->watch_context, l, &dy);
     }
     switch (net->plan.layer[l].kind) {
@@ -264,12 +267,13 @@ static enum hc_status layer_backward(struct hc_net *net, int l)
 static enum hc_status trace_layer(struct hc_net *net, int l)
 {
     bool conv = net->plan.layer[l].kind == HC_LAYER_CONV;
-    struct hc_tensor dy = gradient(net, l + 1);
+    struct hc_tensor dy = value_gradient(net, l + 1);
     struct hc_tensor dconv = conv_gradient(net, l);
     return net->trace(net->trace_context, l, &dy, conv ? &dconv : NULL);
 }
 
-enum hc_status hc_net_backward(struct hc_net *net)
+/* From the logits' gradient to the parameters' gradients. */
+static enum hc_status net_backward(struct hc_net *net)
 {
     enum hc_status status = HC_OK;
     for (int l = net->plan.layers - 1; l >= 0 && status == HC_OK; l--) {
@@ -295,8 +299,8 @@ static struct hc_tensor wide(const struct hc_net *net, int which)
 }
 
 /* The loss of the first `count` images, rounded to the recipe's format, and how many are right. */
-static enum hc_status measure(struct hc_net *net, int count, struct hc_tensor loss,
-                              struct hc_tensor right)
+static enum hc_status measure_loss(struct hc_net *net, int count, struct hc_tensor loss,
+                                   struct hc_tensor right)
 {
     struct hc_call call = {
         .op = HC_OP_xent,
@@ -357,26 +361,26 @@ enum hc_status hc_net_queue_train(struct hc_net *net, const struct hc_tensor *sc
                                   [HC_XENT_UPSTREAM] = *scale},
                            .out = {[HC_XENT_DLOGITS] = dlogits},
                            .params.xent = {net->numerics.sum_loss}};
-    enum hc_status status = hc_net_forward(net, true);
+    enum hc_status status = net_forward(net, true);
     if (net->wide_report) {
         back.in[HC_XENT_UPSTREAM] = wide(net, HC_WIDE_SCALE);
         status = status == HC_OK ? hc_device_cast(net->device, *scale, back.in[HC_XENT_UPSTREAM])
                                  : status;
     }
     if (status == HC_OK)
-        status = measure(net, net->batch, hc_net_loss(net), hc_net_right(net));
+        status = measure_loss(net, net->batch, hc_net_loss(net), hc_net_right(net));
     if (status == HC_OK)
         status = hc_device_run(net->device, &back);
     if (status == HC_OK)
-        status = hc_net_backward(net);
+        status = net_backward(net);
     return status == HC_OK && net->quant ? hc_quant_update(net->quant) : status;
 }
 
 enum hc_status hc_net_queue_infer(struct hc_net *net, int count, struct hc_tensor loss,
                                   struct hc_tensor right)
 {
-    enum hc_status status = hc_net_forward(net, false);
-    return status == HC_OK ? measure(net, count, loss, right) : status;
+    enum hc_status status = net_forward(net, false);
+    return status == HC_OK ? measure_loss(net, count, loss, right) : status;
 }
 
 /* Uploads a batch from host memory and feeds it to the next passes. */

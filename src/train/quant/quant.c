@@ -1,4 +1,5 @@
-/* The inside of quantised convolutions, for the files that allocate and multiply. */
+/* Quantised convolutions: what is kept of each, its operands and products, and the state of their
+   scales. */
 #include "train/quant/quant.h"
 
 #include <assert.h>
@@ -77,8 +78,8 @@ static enum hc_status quant_call(struct hc_quant *q, enum hc_quant_role role, st
 }
 
 /* Where delayed scaling keeps the scale and the amax of a tensor. */
-static int64_t place_of(const struct hc_quant *q, int layer, enum hc_quant_role role,
-                        const struct quant_group **group)
+static int64_t delayed_place(const struct hc_quant *q, int layer, enum hc_quant_role role,
+                             const struct quant_group **group)
 {
     *group = &q->group[role == HC_QUANT_OF_DY];
     return role == HC_QUANT_OF_W ? q->count + layer : layer;
@@ -101,7 +102,7 @@ static enum hc_status quantise(struct hc_quant *q, int layer, enum hc_quant_role
     const struct hc_quant_operand *as = which == OF_A ? &p->a : &p->b;
     const struct quant_buffers *b = &q->operand[which];
     const struct quant_group *group;
-    int64_t place = place_of(q, layer, role, &group);
+    int64_t place = delayed_place(q, layer, role, &group);
     int64_t rows = m.shape[transpose ? 1 : 0];
     int64_t columns = m.shape[transpose ? 0 : 1];
     bool delayed = as->rule == HC_SCALE_GIVEN;
@@ -135,8 +136,9 @@ static enum hc_status quantise(struct hc_quant *q, int layer, enum hc_quant_role
 }
 
 /* out [M, N] = A [M, K] B' [N, K] */
-static enum hc_status multiply(struct hc_quant *q, const struct quantised *a,
-                               const struct quantised *b, int promote, struct hc_tensor out)
+static enum hc_status multiply_operands(struct hc_quant *q, const struct quantised *a,
+                                        const struct quantised *b, int promote,
+                                        struct hc_tensor out)
 {
     struct hc_call call = {.op = HC_OP_gemm_q,
                            .in = {[HC_GEMM_Q_A] = a->codes,
@@ -190,8 +192,8 @@ static struct quant_extent quant_extent(const struct hc_quant_shape *s)
                                  (int64_t)s->kernel * s->kernel * s->channels};
 }
 
-static enum hc_status gather(struct hc_quant *q, int layer, struct hc_tensor x,
-                             struct hc_tensor *columns)
+static enum hc_status gather_columns(struct hc_quant *q, int layer, struct hc_tensor x,
+                                     struct hc_tensor *columns)
 {
     struct quant_extent e = quant_extent(&q->shape[layer]);
     *columns = hc_tensor2(x.format, e.pixels, e.taps,
@@ -226,7 +228,7 @@ enum hc_status hc_quant_forward(struct hc_quant *q, int layer, struct hc_tensor 
     struct hc_tensor columns;
     struct quantised a;
     struct quantised b;
-    enum hc_status status = gather(q, layer, x, &columns);
+    enum hc_status status = gather_columns(q, layer, x, &columns);
     w = matrix(w, e.taps);
     y = matrix(y, q->shape[layer].filters);
     if (p->plain && status == HC_OK)
@@ -237,7 +239,7 @@ enum hc_status hc_quant_forward(struct hc_quant *q, int layer, struct hc_tensor 
         status = quantise(q, layer, HC_QUANT_OF_X, HC_QUANT_Y, OF_A, columns, false, &a);
     if (status == HC_OK)
         status = quantise(q, layer, HC_QUANT_OF_W, HC_QUANT_Y, OF_B, w, false, &b);
-    return status == HC_OK ? multiply(q, &a, &b, p->promote, y) : status;
+    return status == HC_OK ? multiply_operands(q, &a, &b, p->promote, y) : status;
 }
 
 /* The gradient of the columns, in fp32, is that of x where the columns are x. */
@@ -264,7 +266,7 @@ enum hc_status hc_quant_to_input(struct hc_quant *q, int layer, struct hc_tensor
         if (status == HC_OK)
             status = quantise(q, layer, HC_QUANT_OF_W, HC_QUANT_DX, OF_B, w, true, &b);
         if (status == HC_OK)
-            status = multiply(q, &a, &b, p->promote, back);
+            status = multiply_operands(q, &a, &b, p->promote, back);
     }
     if (status != HC_OK || is_itself(shape))
         return status;
@@ -282,7 +284,7 @@ enum hc_status hc_quant_to_filter(struct hc_quant *q, int layer, struct hc_tenso
     struct hc_tensor columns;
     struct quantised a;
     struct quantised b;
-    enum hc_status status = gather(q, layer, x, &columns);
+    enum hc_status status = gather_columns(q, layer, x, &columns);
     dy = matrix(dy, q->shape[layer].filters);
     dw = matrix(dw, columns.shape[1]);
     if (status == HC_OK && p->plain)
@@ -291,7 +293,7 @@ enum hc_status hc_quant_to_filter(struct hc_quant *q, int layer, struct hc_tenso
         status = quantise(q, layer, HC_QUANT_OF_DY, HC_QUANT_DW, OF_A, dy, true, &a);
     if (status == HC_OK)
         status = quantise(q, layer, HC_QUANT_OF_X, HC_QUANT_DW, OF_B, columns, true, &b);
-    return status == HC_OK ? multiply(q, &a, &b, p->promote, dw) : status;
+    return status == HC_OK ? multiply_operands(q, &a, &b, p->promote, dw) : status;
 }
 
 /* What quantised convolutions need beside their operands. */
@@ -306,8 +308,8 @@ static int64_t larger(int64_t a, int64_t b)
 }
 
 /* After a failure, which it remembers in *status, it does nothing any more. */
-static void make(struct hc_quant *q, enum hc_status *status, struct hc_storage **storage,
-                 enum hc_format format, int64_t n)
+static void make_quant_storage(struct hc_quant *q, enum hc_status *status,
+                               struct hc_storage **storage, enum hc_format format, int64_t n)
 {
     if (*status != HC_OK)
         return;
@@ -345,9 +347,9 @@ static enum hc_status make_operand(struct hc_quant *q, int which)
                                         hc_quant_blocks(extent[1], as->columns));
         }
     enum hc_status status = HC_OK;
-    make(q, &status, &operand->codes, HC_U8, codes);
-    make(q, &status, &operand->scales, HC_FP32, scales);
-    make(q, &status, &operand->numbers, HC_FP32, 2);
+    make_quant_storage(q, &status, &operand->codes, HC_U8, codes);
+    make_quant_storage(q, &status, &operand->scales, HC_FP32, scales);
+    make_quant_storage(q, &status, &operand->numbers, HC_FP32, 2);
     return status;
 }
 
@@ -361,9 +363,9 @@ static enum hc_status make_buffers(struct hc_quant *q)
         columns = larger(columns, e.pixels * e.taps);
         weight = larger(weight, q->shape[l].filters * e.taps);
     }
-    make(q, &status, &q->columns, q->format, columns);
-    make(q, &status, &q->back, q->format == HC_FP64 ? HC_FP64 : HC_FP32, columns);
-    make(q, &status, &q->weight, q->format, weight);
+    make_quant_storage(q, &status, &q->columns, q->format, columns);
+    make_quant_storage(q, &status, &q->back, q->format == HC_FP64 ? HC_FP64 : HC_FP32, columns);
+    make_quant_storage(q, &status, &q->weight, q->format, weight);
     for (int i = 0; i < 2 && status == HC_OK; i++)
         status = make_operand(q, i);
     return status;
@@ -375,10 +377,10 @@ static enum hc_status make_groups(struct hc_quant *q)
     for (int g = 0; g < HC_QUANT_GROUPS; g++) {
         struct quant_group *group = &q->group[g];
         group->tensors = g == 0 ? 2 * q->count : q->count;
-        make(q, &status, &group->amax, HC_FP32, group->tensors);
-        make(q, &status, &group->zero, HC_FP32, group->tensors);
-        make(q, &status, &group->history, HC_FP32, q->history * group->tensors);
-        make(q, &status, &group->scale, HC_FP32, group->tensors);
+        make_quant_storage(q, &status, &group->amax, HC_FP32, group->tensors);
+        make_quant_storage(q, &status, &group->zero, HC_FP32, group->tensors);
+        make_quant_storage(q, &status, &group->history, HC_FP32, q->history * group->tensors);
+        make_quant_storage(q, &status, &group->scale, HC_FP32, group->tensors);
         float *ones = status == HC_OK ? malloc((size_t)group->tensors * sizeof *ones) : NULL;
         if (status == HC_OK && !ones)
             return hc_fail(HC_NO_MEMORY, "no memory for scales");

@@ -31,8 +31,8 @@ static uint64_t sum_number(uint64_t hash, int64_t number)
     return hc_fnv(hash, little, sizeof little);
 }
 
-void hc_checkpoint_sum(char text[HC_CHECKSUM], const struct hc_metadata *metadata,
-                       int metadata_count, const struct hc_named_tensor *tensors, int count)
+static void checkpoint_sum(char text[HC_CHECKSUM], const struct hc_metadata *metadata,
+                           int metadata_count, const struct hc_named_tensor *tensors, int count)
 {
     uint64_t hash = HC_FNV_START;
     for (int i = 0; i < metadata_count; i++)
@@ -58,7 +58,7 @@ enum hc_status hc_checkpoint_write(const char *path, const char *producer, const
                                      {"identity", identity},
                                      {"checksum", checksum}};
     const int metadata_count = sizeof metadata / sizeof *metadata;
-    hc_checkpoint_sum(checksum, metadata, metadata_count, tensors, count);
+    checkpoint_sum(checksum, metadata, metadata_count, tensors, count);
     return hc_safetensors_write(path, tensors, count, metadata, metadata_count);
 }
 
@@ -97,7 +97,7 @@ static enum hc_status check_sound(const struct hc_tensor_file *file, const char 
     for (int i = 0; i < file->count; i++)
         if (!file->tensors[i].tensor.data)
             return hc_fail(HC_INVALID, "%s: damaged, it holds a tensor of an unknown type", path);
-    hc_checkpoint_sum(got, file->metadata, file->metadata_count, file->tensors, file->count);
+    checkpoint_sum(got, file->metadata, file->metadata_count, file->tensors, file->count);
     return strcmp(got, want) == 0
                ? HC_OK
                : hc_fail(HC_INVALID, "%s: damaged, its checksum does not match", path);
@@ -164,7 +164,7 @@ static enum hc_status check_identity(const char *path, const char *got, const ch
     return HC_OK;
 }
 
-static bool alike(const struct hc_tensor *a, const struct hc_tensor *b)
+static bool alike_tensors(const struct hc_tensor *a, const struct hc_tensor *b)
 {
     bool same = a->format == b->format && a->rank == b->rank;
     for (int d = 0; d < a->rank && same; d++)
@@ -201,9 +201,9 @@ static enum hc_status check_complete(const char *path, const struct hc_named_ten
 }
 
 /* Points content[i] at what the file holds for tensors[i]. */
-static enum hc_status find(const char *path, const struct hc_tensor_file *file,
-                           const struct hc_named_tensor *tensors, int count,
-                           const struct hc_tensor **content)
+static enum hc_status find_content(const char *path, const struct hc_tensor_file *file,
+                                   const struct hc_named_tensor *tensors, int count,
+                                   const struct hc_tensor **content)
 {
     char held[160];
     char own[160];
@@ -215,7 +215,7 @@ static enum hc_status find(const char *path, const struct hc_tensor_file *file,
         if (i == count || content[i] != NULL)
             return hc_fail(HC_INVALID, "%s: holds \"%.*s\", which this run has not", path, SHOWN,
                            row->name);
-        if (!alike(&row->tensor, &tensors[i].tensor))
+        if (!alike_tensors(&row->tensor, &tensors[i].tensor))
             return hc_fail(HC_INVALID, "%s: \"%s\" is %s where this run has %s", path,
                            tensors[i].name, shape_text(&row->tensor, held),
                            shape_text(&tensors[i].tensor, own));
@@ -237,7 +237,7 @@ enum hc_status hc_checkpoint_read(const char *path, const char *identity,
     if (status == HC_OK)
         status = check_identity(path, hc_checkpoint_identity(&file), identity);
     if (status == HC_OK)
-        status = find(path, &file, tensors, count, content);
+        status = find_content(path, &file, tensors, count, content);
     for (int i = 0; i < count && status == HC_OK; i++) {
         assert(content[i] != NULL);
         memcpy(tensors[i].tensor.data, content[i]->data, hc_tensor_bytes(content[i]));

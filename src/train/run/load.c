@@ -38,7 +38,8 @@ static enum hc_status whole(const struct load *load, const char *name, double va
     return HC_OK;
 }
 
-static const struct hc_tensor *find(const struct load *load, const char *prefix, const char *name)
+static const struct hc_tensor *find_loaded(const struct load *load, const char *prefix,
+                                           const char *name)
 {
     char whole[HC_STATE_NAME];
     (void)snprintf(whole, sizeof whole, "%s%s", load->bare ? "" : prefix, name);
@@ -58,11 +59,11 @@ static const struct hc_tensor *source(const struct load *load, const struct hc_s
     bool weight = begins(row->name, "weights.");
     const char *name = strchr(row->name, '.') + 1;
     if (begins(row->name, "buffers."))
-        return find(load, "buffers.", name);
+        return find_loaded(load, "buffers.", name);
     if (!weight && !begins(row->name, "masters."))
         return hc_tensor_file_find(&load->file, row->name);
-    const struct hc_tensor *own = find(load, "weights.", name);
-    const struct hc_tensor *master = load->bare ? NULL : find(load, "masters.", name);
+    const struct hc_tensor *own = find_loaded(load, "weights.", name);
+    const struct hc_tensor *master = load->bare ? NULL : find_loaded(load, "masters.", name);
     if (weight && own && (!master || own->format == row->tensor.format))
         return own;
     return master ? master : own;
@@ -118,8 +119,8 @@ static enum hc_status check_delayed(const struct load *load, const struct hc_sta
 }
 
 /* Into the backend's memory, rounded to nearest where the formats differ. */
-static enum hc_status set(struct load *load, const struct hc_state_row *row,
-                          const struct hc_tensor *from)
+static enum hc_status set_row(struct load *load, const struct hc_state_row *row,
+                              const struct hc_tensor *from)
 {
     struct hc_tensor here = hc_torch_shape(row->tensor);
     enum hc_status status = check_shape(load, row->name, from, &here);
@@ -168,7 +169,7 @@ static enum hc_status take_group(struct load *load, int first, int *count)
             break;
         const struct hc_tensor *from = source(load, at);
         if (from)
-            status = set(load, at, from);
+            status = set_row(load, at, from);
         taken += from != NULL;
     }
     if (taken > 0 && taken < *count)
@@ -217,16 +218,6 @@ static enum hc_status check_names(struct load *load)
         places += asks;
     }
     return places > 0 ? HC_OK : hc_fail(HC_INVALID, "%s: it has no weights", load->path);
-}
-
-/* All tensors of the state (load_state.c). HC_INVALID if the file has weights that the network has
-   not, none at all, or of other shapes. */
-static enum hc_status load_state(struct load *load)
-{
-    enum hc_status status = check_names(load);
-    for (int i = 0, count = 1; i < load->rows->count && status == HC_OK; i += count)
-        status = take_group(load, i, &count);
-    return status;
 }
 
 #if defined(__GNUC__)
@@ -310,7 +301,7 @@ static enum hc_status check_metadata(const struct load *load)
     return HC_OK;
 }
 
-static void tell(const struct load *load)
+static void tell_loaded(const struct load *load)
 {
     const char *producer = hc_tensor_file_metadata(&load->file, "producer");
     const char *seed = hc_tensor_file_metadata(&load->file, "seed");
@@ -331,7 +322,9 @@ static enum hc_status take_all(struct load *load)
     struct hc_counters counters;
     enum hc_status status = check_metadata(load);
     if (status == HC_OK)
-        status = load_state(load);
+        status = check_names(load);
+    for (int i = 0, count = 1; i < load->rows->count && status == HC_OK; i += count)
+        status = take_group(load, i, &count);
     if (status == HC_OK)
         status = hc_update_counters(load->run->update, &counters);
     if (status == HC_OK)
@@ -355,7 +348,7 @@ enum hc_status hc_load_read(struct hc_run *run)
         status = load->rows ? take_all(load) : HC_NO_MEMORY;
     }
     if (status == HC_OK)
-        tell(load);
+        tell_loaded(load);
     free(load->rows);
     hc_tensor_file_close(&load->file);
     free(load);

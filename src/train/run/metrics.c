@@ -1,5 +1,5 @@
-/* The update that a step meant for a weight, whatever its arithmetic made of it: what the
-   optimizer's contract (op/optimizer.h) asks for, in fp64, from the state after the step. */
+/* What a step loses: the update that it meant, samples of its tensors, and the shares of what is
+   lost; and the same of what is quantised. */
 #include "train/run/metrics.h"
 
 #include <math.h>
@@ -7,6 +7,9 @@
 
 #include "train/net/device.h"
 #include "train/update/update.h"
+
+/* The update that a step meant for a weight, whatever its arithmetic made of it: what the
+   optimizer's contract (op/optimizer.h) asks for, in fp64, from the state after the step. */
 
 struct hc_intent {
     const struct hc_recipe *recipe;
@@ -65,16 +68,11 @@ static int exponent_of(double g)
     return e < HC_EXPONENT_LAST ? e : HC_EXPONENT_LAST - 1;
 }
 
-void hc_histogram_add_weight(struct hc_histogram *histogram, double g, double scale)
+/* Counts the scaled gradient g, of a weight or an activation, and g / scale. */
+static void count_gradient(int64_t *scaled, int64_t *unscaled, double g, double scale)
 {
-    histogram->scaled[exponent_of(g) - HC_EXPONENT_ZERO]++;
-    histogram->unscaled[exponent_of(g / scale) - HC_EXPONENT_ZERO]++;
-}
-
-void hc_histogram_add_activation(struct hc_histogram *histogram, double g, double scale)
-{
-    histogram->activations_scaled[exponent_of(g) - HC_EXPONENT_ZERO]++;
-    histogram->activations_unscaled[exponent_of(g / scale) - HC_EXPONENT_ZERO]++;
+    scaled[exponent_of(g) - HC_EXPONENT_ZERO]++;
+    unscaled[exponent_of(g / scale) - HC_EXPONENT_ZERO]++;
 }
 
 /* A sample of a tensor in the backend's memory: blocks that are spread evenly, the same at each
@@ -139,7 +137,7 @@ struct hc_metrics {
 };
 
 /* Keeps a sample of the gradient that comes to layer l's output, until hc_metrics_before. */
-static void see(void *context, int l, const struct hc_tensor *dy)
+static void see_gradient(void *context, int l, const struct hc_tensor *dy)
 {
     struct hc_metrics *metrics = context;
     struct sample *sample = &metrics->samples[l];
@@ -179,7 +177,7 @@ enum hc_status hc_metrics_open(struct hc_metrics **out, struct hc_device *device
 
 void hc_metrics_watch(struct hc_metrics *metrics, bool watching)
 {
-    hc_net_watch(metrics->net, watching ? see : NULL, metrics);
+    hc_net_watch(metrics->net, watching ? see_gradient : NULL, metrics);
 }
 
 void hc_metrics_close(struct hc_metrics *metrics)
@@ -194,8 +192,8 @@ void hc_metrics_close(struct hc_metrics *metrics)
     free(metrics);
 }
 
-static enum hc_status draw(const struct hc_metrics *metrics, enum hc_state_tensor state,
-                           int parameter, double *values, int *n)
+static enum hc_status draw_state(const struct hc_metrics *metrics, enum hc_state_tensor state,
+                                 int parameter, double *values, int *n)
 {
     struct hc_tensor t = hc_update_tensor(metrics->update, state, parameter);
     return sample_draw(metrics->device, &t, values, n);
@@ -275,16 +273,17 @@ enum hc_status hc_metrics_before(struct hc_metrics *metrics, struct hc_histogram
         struct hc_shares *shares = &metrics->shares[l];
         if (s->parameter < 0)
             continue;
-        status = draw(metrics, HC_STATE_GRADIENT, s->parameter, s->g, &s->n);
+        status = draw_state(metrics, HC_STATE_GRADIENT, s->parameter, s->g, &s->n);
         if (status == HC_OK)
-            status = draw(metrics, HC_STATE_MODEL, s->parameter, s->w, &s->n);
+            status = draw_state(metrics, HC_STATE_MODEL, s->parameter, s->w, &s->n);
         count_zeros(metrics, s->g, s->n, &shares->underflow, &shares->unscaled);
         count_zeros(metrics, s->dy, s->dys, &shares->activation_underflow,
                     &shares->activation_unscaled);
         for (int i = 0; i < s->n; i++)
-            hc_histogram_add_weight(histogram, s->g[i], metrics->scale);
+            count_gradient(histogram->scaled, histogram->unscaled, s->g[i], metrics->scale);
         for (int i = 0; i < s->dys; i++)
-            hc_histogram_add_activation(histogram, s->dy[i], metrics->scale);
+            count_gradient(histogram->activations_scaled, histogram->activations_unscaled, s->dy[i],
+                           metrics->scale);
     }
     if (status == HC_OK && gone_after(metrics))
         status = sum_squares(metrics);
@@ -302,11 +301,11 @@ static enum hc_status updates_lost(struct hc_metrics *metrics, const struct samp
     enum hc_format model = intent->recipe->model;
     int n;
     int lost = 0;
-    enum hc_status status = draw(metrics, HC_STATE_M, sample->parameter, m, &n);
+    enum hc_status status = draw_state(metrics, HC_STATE_M, sample->parameter, m, &n);
     if (status == HC_OK && intent->recipe->optimizer == HC_OPTIMIZER_ADAM)
-        status = draw(metrics, HC_STATE_V, sample->parameter, v, &n);
+        status = draw_state(metrics, HC_STATE_V, sample->parameter, v, &n);
     if (status == HC_OK && clips)
-        status = draw(metrics, HC_STATE_MASTER_GRADIENT, sample->parameter, clipped, &n);
+        status = draw_state(metrics, HC_STATE_MASTER_GRADIENT, sample->parameter, clipped, &n);
     for (int i = 0; i < sample->n && status == HC_OK; i++) {
         double g = clips ? clipped[i] : sample->g[i] / metrics->scale;
         double u = intent_update(intent, sample->w[i], g, m[i], v[i]);

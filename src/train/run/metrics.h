@@ -40,10 +40,6 @@ struct hc_histogram {
     int64_t activations_unscaled[HC_EXPONENTS];
 };
 
-/* Counts the scaled gradient g, of a weight or an activation, and g / scale. */
-void hc_histogram_add_weight(struct hc_histogram *histogram, double g, double scale);
-void hc_histogram_add_activation(struct hc_histogram *histogram, double g, double scale);
-
 struct hc_shares {
     double underflow;
     double unscaled;

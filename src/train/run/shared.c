@@ -1,27 +1,23 @@
-/* The state of a run that several ranks share: it begins with rank 0's, and stays the same on all
-   of them.
-
-   Rank 0 alone reads files, so that a cluster needs no common disk. What it has read, or begun
-   with, goes to the others. At every checkpoint ranks compare_rows hashes of each tensor: a rank whose
-   weights have gone another way is found before its error reaches a file. */
+/* A run that several ranks share: its state, which stays the same on all of them; the shards of its
+   steps; and ranks that are threads of this process. */
 #include <assert.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-#include "train/parallel/on_device.h"
+#include "train/parallel/reduction.h"
 #include "train/run/checkpoint.h"
 #include "train/run/state.h"
 #include "train/run/trainer.h"
 #include "train/run/trainer_inner.h"
 
-static const char statistics_prefix[] = "buffers.";
+/* The state of a run that several ranks share: it begins with rank 0's, and stays the same on all
+   of them.
 
-static bool is_statistic(const struct hc_state_row *row)
-{
-    return strncmp(row->name, statistics_prefix, sizeof statistics_prefix - 1) == 0;
-}
+   Rank 0 alone reads files, so that a cluster needs no common disk. What it has read, or begun
+   with, goes to the others. At every checkpoint ranks compare hashes of each tensor: a rank whose
+   weights have gone another way is found before its error reaches a file. */
 
 /* Room in host memory for the largest of the rows. */
 static unsigned char *make_room(const struct hc_state_rows *rows)
@@ -51,7 +47,7 @@ static enum hc_status broadcast_row(struct hc_run *run, const struct hc_state_ro
     return status;
 }
 
-/* All rows, or the running statistics_prefix alone. */
+/* All rows, or the running statistics alone. */
 static enum hc_status broadcast_rows(struct hc_run *run, bool all)
 {
     enum hc_status own = HC_OK;
@@ -59,7 +55,7 @@ static enum hc_status broadcast_rows(struct hc_run *run, bool all)
     unsigned char *room = rows ? make_room(rows) : NULL;
     enum hc_status status = hc_parallel_agree(&run->parallel, room ? HC_OK : HC_NO_MEMORY, NULL);
     for (int i = 0; room && status == HC_OK && i < rows->count; i++)
-        if (all || is_statistic(&rows->row[i]))
+        if (all || strncmp(rows->row[i].name, "buffers.", strlen("buffers.")) == 0)
             status = broadcast_row(run, &rows->row[i], room, &own);
     free(room);
     free(rows);
@@ -180,7 +176,7 @@ struct hc_shards {
     struct hc_shard_report *reports; /* of this rank's shards, then of all */
 };
 
-static struct hc_tensor gradient(const struct hc_run *run, int p)
+static struct hc_tensor parameter_gradient(const struct hc_run *run, int p)
 {
     return hc_update_tensor(run->update, HC_STATE_GRADIENT, p);
 }
@@ -196,7 +192,7 @@ static enum hc_status list_gradients(struct hc_run *run, struct hc_shards *shard
     if (!shards->gradients)
         return hc_fail(HC_NO_MEMORY, "no memory for a list of %d gradients", n);
     for (int p = 0; p < n; p++) {
-        struct hc_tensor t = gradient(run, p);
+        struct hc_tensor t = parameter_gradient(run, p);
         shards->gradients[p] =
             (struct hc_gradient){.format = t.format,
                                  .held = hc_wrapper_held(run->options.recipe, t.format),
@@ -215,7 +211,7 @@ static enum hc_status list_gradients(struct hc_run *run, struct hc_shards *shard
         return hc_fail(HC_NO_MEMORY, "no memory for gradients");
     unsigned char *at = shards->staged;
     for (int p = 0; p < n; p++) {
-        struct hc_tensor t = gradient(run, p);
+        struct hc_tensor t = parameter_gradient(run, p);
         shards->gradients[p].data = at;
         at += (hc_tensor_bytes(&t) + 63) / 64 * 64;
     }
@@ -283,7 +279,7 @@ static enum hc_status stage(struct hc_run *run, bool back)
     enum hc_status status = HC_OK;
     for (int p = 0; run->shards->staged && p < hc_update_parameters(run->update) && status == HC_OK;
          p++) {
-        struct hc_tensor t = gradient(run, p);
+        struct hc_tensor t = parameter_gradient(run, p);
         void *host = run->shards->gradients[p].data;
         status = back ? backend->upload(run->device.queue, t.data, host, hc_tensor_bytes(&t))
                       : backend->download(run->device.queue, host, t.data, hc_tensor_bytes(&t));

@@ -1,3 +1,5 @@
+/* The state of a run: the numbers and tensors that it is made of, and the checkpoint that keeps
+   them. */
 #include "train/run/state.h"
 
 #include <assert.h>
@@ -127,10 +129,10 @@ const char *hc_state_prefix(const struct hc_recipe *recipe, enum hc_state_tensor
     return prefixes[state];
 }
 
-/* Without masters the optimizer works on the model, which is kept once. Each step makes its
-   gradients anew. (A scaler that steps on overflow steps on gradients that it zeroed at the end of
-   the step before.) */
-bool hc_state_is_kept(const struct hc_recipe *recipe, enum hc_state_tensor state)
+/* Whether a state tensor is kept from one step to the next, under this recipe. Without masters the
+   optimizer works on the model, which is kept once. Each step makes its gradients anew. (A scaler
+   that steps on overflow steps on gradients that it zeroed at the end of the step before.) */
+static bool state_is_kept(const struct hc_recipe *recipe, enum hc_state_tensor state)
 {
     switch (state) {
     case HC_STATE_MASTER:
@@ -167,7 +169,7 @@ struct hc_state_rows *hc_state_list(const struct hc_net *net, const struct hc_up
     }
     rows->count = 0;
     for (int k = 0; k < HC_STATE_COUNT; k++)
-        for (int p = 0; p < plan->parameters && hc_state_is_kept(recipe, (enum hc_state_tensor)k);
+        for (int p = 0; p < plan->parameters && state_is_kept(recipe, (enum hc_state_tensor)k);
              p++) {
             hc_torch_parameter(plan, p, name);
             append_row(rows, hc_state_prefix(recipe, (enum hc_state_tensor)k), name,
@@ -192,8 +194,8 @@ struct hc_state_rows *hc_state_list(const struct hc_net *net, const struct hc_up
 enum { IDENTITY = 3072 };
 
 /* The list of all that is kept, as it is now: the state's tensors, the counters, the totals. */
-static void gather(struct hc_run *run, const struct hc_state_rows *rows,
-                   struct hc_tensor_list *list)
+static void gather_state(struct hc_run *run, const struct hc_state_rows *rows,
+                         struct hc_tensor_list *list)
 {
     unsigned char packed[sizeof run->totals];
     struct hc_counters counters = run->counters;
@@ -209,9 +211,9 @@ static void gather(struct hc_run *run, const struct hc_state_rows *rows,
     hc_tensor_list_copy(list, "", "run.totals", &totals);
 }
 
-/* Back to where gather took it from. */
-static enum hc_status spread(struct hc_run *run, const struct hc_state_rows *rows,
-                             const struct hc_tensor_list *list)
+/* Back to where gather_state took it from. */
+static enum hc_status spread_state(struct hc_run *run, const struct hc_state_rows *rows,
+                                   const struct hc_tensor_list *list)
 {
     struct hc_counters counters;
     enum hc_status status = HC_OK;
@@ -292,13 +294,13 @@ static enum hc_status carry(struct hc_run *run, bool back)
         return HC_NO_MEMORY;
     (void)snprintf(path, sizeof path, "%s/checkpoint", run->options.out);
     identify_run(run, identity, sizeof identity);
-    gather(run, rows, &list);
+    gather_state(run, rows, &list);
     enum hc_status status = list.status;
     if (status == HC_OK)
         status = back ? hc_checkpoint_read(path, identity, list.tensors, list.count)
                       : hc_checkpoint_write(path, producer, identity, list.tensors, list.count);
     if (status == HC_OK && back)
-        status = spread(run, rows, &list);
+        status = spread_state(run, rows, &list);
     hc_tensor_list_end(&list);
     free(rows);
     return status;

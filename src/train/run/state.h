@@ -63,9 +63,6 @@ struct hc_state_rows {
 /* What stands before the parameter's name: "weights.", or "optimizer.exp_avg." */
 const char *hc_state_prefix(const struct hc_recipe *recipe, enum hc_state_tensor state);
 
-/* Whether a state tensor is kept from one step to the next, under this recipe. */
-bool hc_state_is_kept(const struct hc_recipe *recipe, enum hc_state_tensor state);
-
 /* Lists what is kept; NULL with a line if there is no memory. The caller frees it. */
 struct hc_state_rows *hc_state_list(const struct hc_net *net, const struct hc_update *update);
 

@@ -27,8 +27,8 @@ static char *joined(const char *prefix, const char *name)
 }
 
 /* Takes over `data`, which may be NULL for lack of memory. */
-static void append(struct hc_tensor_list *list, const char *prefix, const char *name,
-                   const struct hc_tensor *t, void *data)
+static void append_tensor(struct hc_tensor_list *list, const char *prefix, const char *name,
+                          const struct hc_tensor *t, void *data)
 {
     struct hc_named_tensor *rows = grown(list->tensors, list->count, sizeof *rows);
     char *text = joined(prefix, name);
@@ -80,7 +80,7 @@ void hc_tensor_list_add(struct hc_tensor_list *list, const struct hc_device *dev
         here.data = file.data;
     }
     if (list->status == HC_OK)
-        append(list, prefix, name, &file, here.data);
+        append_tensor(list, prefix, name, &file, here.data);
     else
         free(here.data);
 }
@@ -109,7 +109,7 @@ void hc_tensor_list_copy(struct hc_tensor_list *list, const char *prefix, const 
     void *data = memory(t);
     if (data)
         memcpy(data, t->data, hc_tensor_bytes(t));
-    append(list, prefix, name, t, data);
+    append_tensor(list, prefix, name, t, data);
 }
 
 void hc_tensor_list_text(struct hc_tensor_list *list, const char *key, const char *format, ...)

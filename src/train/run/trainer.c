@@ -1,3 +1,5 @@
+/* A training from its options to its result: the loop over blocks of steps, and what is opened for
+   it and closed after it. */
 #include <assert.h>
 #include <math.h>
 #include <stdio.h>
@@ -43,7 +45,7 @@ static void count_step(struct hc_run *run, const struct hc_step_facts *facts)
     t->updates += !facts->skipped;
 }
 
-static bool report(const struct hc_run *run, float loss, float scale, bool evaluated)
+static bool report_step(const struct hc_run *run, float loss, float scale, bool evaluated)
 {
     const struct hc_run_totals *t = &run->totals;
     struct hc_progress progress = {
@@ -97,7 +99,7 @@ static enum hc_status read_block(struct hc_run *run, int64_t n, bool measures, b
         count_step(run, &facts);
         run->loss = facts.loss;
         if (status == HC_OK &&
-            !report(run, facts.loss, i == n - 1 ? run->counters.scale : facts.scale, false))
+            !report_step(run, facts.loss, i == n - 1 ? run->counters.scale : facts.scale, false))
             *goes_on = false;
     }
     return status == HC_OK ? hc_log_flush(run) : status;
@@ -177,20 +179,11 @@ static enum hc_status run_block(struct hc_run *run, bool *goes_on)
         stopped || (o->checkpoint_every > 0 && run->totals.step % o->checkpoint_every == 0);
     status = end_block(run, evaluates, keeps);
     if (status == HC_OK && evaluates)
-        agreement.goes_on = report(run, run->loss, run->counters.scale, true);
+        agreement.goes_on = report_step(run, run->loss, run->counters.scale, true);
     status = hc_parallel_agree(&run->parallel, status, &agreement);
     if (status == HC_OK && run->keeps && (evaluates || keeps) && !run->apart[0])
         hc_comm_can_resume();
     *goes_on = agreement.goes_on && !stopped;
-    return status;
-}
-
-enum hc_status hc_run_loop(struct hc_run *run)
-{
-    enum hc_status status = HC_OK;
-    bool goes_on = true;
-    while (goes_on && !hc_run_over(run) && status == HC_OK)
-        status = run_block(run, &goes_on);
     return status;
 }
 
@@ -219,7 +212,7 @@ static void leave_to_rank_0(struct hc_train_options *o)
     o->digest = NULL;
 }
 
-static enum hc_status check(const struct hc_train_options *o)
+static enum hc_status check_train_options(const struct hc_train_options *o)
 {
     const char *why = o->backend->unavailable ? o->backend->unavailable() : NULL;
     assert(o->network->side == HC_IMAGE_SIDE && o->network->channels == HC_IMAGE_CHANNELS);
@@ -293,7 +286,7 @@ static enum hc_status open_feeds(struct hc_run *run)
 static enum hc_status open_run(struct hc_run *run, const struct hc_train_options *options)
 {
     set_defaults(run, options);
-    enum hc_status status = check(&run->options);
+    enum hc_status status = check_train_options(&run->options);
     if (run->parallel.rank > 0)
         leave_to_rank_0(&run->options);
     run->totals.accuracy = (double)NAN;
@@ -353,7 +346,7 @@ static void close_run(struct hc_run *run)
 
 /* Whether it learned, and if not, why: the training loss must be below that of guessing, and the
    accuracy four deviations above it. */
-static void judge(const struct hc_run *run, struct hc_train_result *result)
+static void judge_run(const struct hc_run *run, struct hc_train_result *result)
 {
     const struct hc_run_totals *t = &run->totals;
     double guess = 1.0 / run->options.data->classes;
@@ -384,7 +377,7 @@ static void judge(const struct hc_run *run, struct hc_train_result *result)
 }
 
 /* The result, with the verdict if the run is over. */
-static void conclude(const struct hc_run *run, struct hc_train_result *result)
+static void conclude_run(const struct hc_run *run, struct hc_train_result *result)
 {
     const struct hc_run_totals *t = &run->totals;
     const struct hc_plan *plan = hc_net_plan(run->net);
@@ -413,7 +406,7 @@ static void conclude(const struct hc_run *run, struct hc_train_result *result)
     };
     (void)snprintf(result->captured, sizeof result->captured, "%s", run->captured);
     if (result->finished)
-        judge(run, result);
+        judge_run(run, result);
 }
 
 enum hc_status hc_train(const struct hc_train_options *options, struct hc_train_result *result)
@@ -429,10 +422,10 @@ enum hc_status hc_train(const struct hc_train_options *options, struct hc_train_
     bool planned = status == HC_OK;
     if (status == HC_OK)
         status = open_run(run, options);
+    for (bool goes_on = true; goes_on && status == HC_OK && !hc_run_over(run);)
+        status = run_block(run, &goes_on);
     if (status == HC_OK)
-        status = hc_run_loop(run);
-    if (status == HC_OK)
-        conclude(run, result);
+        conclude_run(run, result);
     result->seconds = hc_run_now() - start;
     result->says = comm->rank == 0 || (planned && !run->parallel.agreed);
     close_run(run);

@@ -74,8 +74,6 @@ struct hc_run {
 
 double hc_run_now(void); /* seconds */
 
-/* Steps, evaluations and checkpoints until the run is over or told to stop. */
-enum hc_status hc_run_loop(struct hc_run *run);
 bool hc_run_over(const struct hc_run *run);
 
 /* What the step log says of a step. */
@@ -128,7 +126,7 @@ enum hc_status hc_load_read(struct hc_run *run);
 /* Steps that this run did of the present epoch, in which it may have begun. */
 int64_t hc_run_epoch_steps(const struct hc_run *run, int64_t epoch);
 
-/* All state, to out/checkpoint and back (trainer_state.c). hc_state_read must come before the feeds
+/* All state, to out/checkpoint and back (state.c). hc_state_read must come before the feeds
    are opened, which begin at its step. */
 enum hc_status hc_state_write(struct hc_run *run);
 enum hc_status hc_state_read(struct hc_run *run);

@@ -83,11 +83,6 @@ int hc_recipe_fields(void)
     return FIELDS;
 }
 
-const struct field *hc_recipe_field(int field)
-{
-    return &fields[field];
-}
-
 const char *hc_recipe_field_key(int field)
 {
     return fields[field].key;
@@ -166,7 +161,7 @@ void hc_recipe_field_text(const struct hc_recipe *recipe, int field, char text[H
 
 /* Setting a field of a recipe from text. */
 
-static const char *name_of(const struct field *f, int i)
+static const char *field_value_name(const struct field *f, int i)
 {
     if (f->kind == FORMAT)
         return i < HC_FORMAT_COUNT ? hc_formats[i].name : NULL;
@@ -185,13 +180,13 @@ static enum hc_status set_name(struct hc_recipe *recipe, const struct field *f, 
 {
     char known[320] = "";
     unsigned char *at = (unsigned char *)recipe + f->at;
-    for (int i = 0; name_of(f, i); i++) {
+    for (int i = 0; field_value_name(f, i); i++) {
         size_t used = strlen(known);
         if (!offered(f, i))
             continue;
-        if (strcmp(name_of(f, i), value) != 0) {
+        if (strcmp(field_value_name(f, i), value) != 0) {
             (void)snprintf(known + used, sizeof known - used, "%s%s", used ? ", " : "",
-                           name_of(f, i));
+                           field_value_name(f, i));
             continue;
         }
         if (f->kind == TRUTH)
@@ -274,7 +269,7 @@ static enum hc_status set_list(struct hc_recipe *recipe, const struct field *f, 
     return HC_OK;
 }
 
-static enum hc_status set(struct hc_recipe *recipe, const struct field *f, const char *value)
+static enum hc_status set_field(struct hc_recipe *recipe, const struct field *f, const char *value)
 {
     if (f->kind == LIST)
         return set_list(recipe, f, value);
@@ -293,11 +288,11 @@ enum hc_status hc_recipe_set(struct hc_recipe *recipe, const char *assignment, s
     (void)snprintf(text, sizeof text, "%.*s", (int)(length - key - 1), equals + 1);
     struct hc_nearest nearest = hc_nearest_to(assignment, key);
     for (int i = 0; i < hc_recipe_fields(); i++) {
-        const struct field *f = hc_recipe_field(i);
+        const struct field *f = &fields[i];
         size_t used = strlen(known);
         hc_nearest_try(&nearest, f->key);
         if (strlen(f->key) == key && memcmp(f->key, assignment, key) == 0)
-            return set(recipe, f, text);
+            return set_field(recipe, f, text);
         (void)snprintf(known + used, sizeof known - used, "%s%s", i ? ", " : "", f->key);
     }
     const char *hint = hc_nearest_hint(&nearest);

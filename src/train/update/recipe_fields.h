@@ -31,9 +31,6 @@ struct field {
     const char *const *names; /* of a CHOICE, in the order of its enumeration; ends with NULL */
 };
 
-/* The row of the table (recipe_fields.c). */
-const struct field *hc_recipe_field(int field);
-
 /* A number that is left to the wrapper. */
 #define HC_FIELD_OWN "wrapper"
 

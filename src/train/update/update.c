@@ -1,3 +1,4 @@
+/* An update's memory: how parameters lie in it, what can be seen of it, and how it is opened. */
 #include "train/update/update.h"
 
 #include <assert.h>
@@ -64,14 +65,18 @@ struct hc_slot_plan hc_slot_plan(const struct hc_recipe *r, enum hc_role role, i
 
    A network has a hundred parameters, most of them small, and a step has a dozen stages. One op for
    each parameter and stage would spend its time on launches. Parameters of one parameter group and
-   one format therefore share an arena for each state tensor (update_open.c), and a stage runs one
+   one format therefore share an arena for each state tensor (below), and a stage runs one
    op over a whole span of them. Elementwise ops give the same bits either way, sums have a free
    order by their contract, and the padding between neighbours is zero.
 
    The spans are found anew at each step. They cannot be kept: a case may replace a parameter's
    storage between two steps, as torch's .half() does behind the optimizer's back. */
 
-struct hc_storage *hc_slot_storage(const struct hc_update_slot *slot, enum hc_state_tensor state)
+/* The storage that holds a state tensor of a slot. Tensors that share memory under
+   this recipe (master and model weight, say) return the same one. NULL: the recipe has no such
+   tensor. */
+static struct hc_storage *slot_storage(const struct hc_update_slot *slot,
+                                       enum hc_state_tensor state)
 {
     bool own = slot->plan.own[state];
     if (state == HC_STATE_MODEL || (state == HC_STATE_MASTER && !own))
@@ -99,8 +104,8 @@ static bool goes_on(const struct hc_update *update, const struct hc_pass *pass, 
         (pass->by_group && here->plan.group != next->plan.group))
         return false;
     for (int t = 0; t < pass->touches; t++) {
-        const struct hc_storage *a = hc_slot_storage(here, pass->touched[t]);
-        const struct hc_storage *b = hc_slot_storage(next, pass->touched[t]);
+        const struct hc_storage *a = slot_storage(here, pass->touched[t]);
+        const struct hc_storage *b = slot_storage(next, pass->touched[t]);
         if (a != b && (!a || !b || !follows(a, b)))
             return false;
     }
@@ -124,7 +129,7 @@ enum hc_status hc_update_walk(struct hc_update *update, const struct hc_pass *pa
 struct hc_tensor hc_update_span(const struct hc_update *update, int first, int last,
                                 enum hc_state_tensor state)
 {
-    const struct hc_storage *a = hc_slot_storage(&update->slots[first], state);
+    const struct hc_storage *a = slot_storage(&update->slots[first], state);
     int64_t count = 0;
     for (int k = first; k < last; k++)
         count += hc_update_padded(update->slots[k].count);
@@ -141,7 +146,7 @@ static const struct hc_update_slot *slot_of(const struct hc_update *update, int 
 static struct hc_storage *storage_of(const struct hc_update *update, enum hc_state_tensor state,
                                      int i)
 {
-    return hc_slot_storage(slot_of(update, i), state);
+    return slot_storage(slot_of(update, i), state);
 }
 
 struct hc_tensor hc_update_tensor(const struct hc_update *update, enum hc_state_tensor state, int i)

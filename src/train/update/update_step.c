@@ -1,13 +1,16 @@
-/* The learning rates of a step, looked up on the device.
-
-   A table of `rows` steps holds, one layer group after the other, a row of learning rate and
-   momentum for each step, then a row of the factor of decay and 0 for each. The op rates reads the
-   row that the count of steps names, so that a step queues the same calls each time. */
+/* The step of an update: its rates, the clipping of gradients, masters that lag behind, and the
+   optimizer's calls in their order. */
 #include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "train/update/update_inner.h"
+
+/* The learning rates of a step, looked up on the device.
+
+   A table of `rows` steps holds, one layer group after the other, a row of learning rate and
+   momentum for each step, then a row of the factor of decay and 0 for each. The op rates reads the
+   row that the count of steps names, so that a step queues the same calls each time. */
 
 enum {
     ROW = HC_TABLE_COLUMNS,
@@ -57,13 +60,6 @@ static void set_rows(const struct hc_update *update, struct hc_rates rates, floa
     }
 }
 
-enum hc_status hc_rate_tables_set_single(struct hc_update *update, double lr, double beta1)
-{
-    float table[TABLES * HC_MAX_LAYER_GROUPS];
-    set_rows(update, (struct hc_rates){lr, beta1}, table, 1, 0);
-    return hc_storage_write(update->single, table);
-}
-
 enum hc_status hc_update_schedule(struct hc_update *update, const struct hc_rates *rates,
                                   int64_t steps)
 {
@@ -94,7 +90,7 @@ static enum hc_status look_up(struct hc_update *update, float *table, int64_t ro
     return hc_device_run(update->device, &call);
 }
 
-enum hc_status hc_rate_tables_take(struct hc_update *update)
+static enum hc_status rate_tables_take(struct hc_update *update)
 {
     int64_t rows = update->rates->count / (TABLES * (int64_t)update->layer_groups);
     enum hc_status status = HC_OK;
@@ -179,7 +175,7 @@ static enum hc_status add_unscaled(struct hc_update *update, int first, int last
 /* A factor that is NaN must not stay in the padding between gradients. The next backward pass would
    not make 0 of it again. The next copy does, as far as it copies several slots at once: those that
    are neighbours in the model's gradients and in the copies. */
-static enum hc_status multiply(struct hc_update *update, int first, int last)
+static enum hc_status multiply_gradients(struct hc_update *update, int first, int last)
 {
     enum hc_state_tensor gradient =
         update->recipe.clip_scaled ? HC_STATE_GRADIENT : HC_STATE_MASTER_GRADIENT;
@@ -206,7 +202,7 @@ const struct hc_pass hc_clipping_multiply = {
     .touches = 2,
     .touched = {HC_STATE_GRADIENT, HC_STATE_MASTER_GRADIENT},
     .by_group = true,
-    .run = multiply};
+    .run = multiply_gradients};
 
 /* fastai 1.0.61's rule: when gradients overflow they are not copied to the masters, but the
    optimizer steps all the same, on whatever gradients the masters hold.
@@ -276,7 +272,7 @@ static enum hc_status add_up(struct hc_update *update, int first, int last)
 }
 
 /* unscale for the sake of its flag: the sums themselves are not read again. */
-enum hc_status hc_stale_detect(struct hc_update *update)
+static enum hc_status stale_detect(struct hc_update *update)
 {
     struct hc_tensor sums = hc_storage_tensor(update->sums);
     struct hc_call call = {
@@ -533,12 +529,12 @@ static const struct {
     enum hc_status (*once)(struct hc_update *update);
     const struct hc_pass *each;
 } stages[] = {
-    {HC_TRAIT_NONE, .once = hc_rate_tables_take},                 /* lr, beta1, t of this step */
+    {HC_TRAIT_NONE, .once = rate_tables_take},                    /* lr, beta1, t of this step */
     {HC_TRAIT_DECAY_SCALED_GRADIENT, .each = &decay_scaled_pass}, /* dw += decay * w (a defect) */
     {HC_TRAIT_CLIP_SCALED, .each = &hc_clipping_sum_scaled}, /* f = factor of |dw| (a defect) */
     {HC_TRAIT_CLIP_SCALED, .each = &hc_clipping_multiply},   /* dw *= f */
     {HC_TRAIT_STEPS_ON_OVERFLOW, .each = &hc_stale_sum},     /* s = sum of each dw */
-    {HC_TRAIT_STEPS_ON_OVERFLOW, .once = hc_stale_detect},   /* found = is an s inf or NaN? */
+    {HC_TRAIT_STEPS_ON_OVERFLOW, .once = stale_detect},      /* found = is an s inf or NaN? */
     {HC_TRAIT_STEPS_ON_OVERFLOW | HC_TRAIT_SHARED, .once = agree_on_found}, /* of all ranks */
     {HC_TRAIT_STEPS_ON_OVERFLOW, .once = take_verdict},          /* overflowed? skipped? */
     {HC_TRAIT_NONE, .each = &unscale_pass},                      /* g = dw / scale, found */
@@ -556,7 +552,7 @@ static const struct {
     {HC_TRAIT_NONE, .once = update_scale},                /* scale, counts */
 };
 
-static enum hc_status step(struct hc_update *update)
+static enum hc_status queue_update(struct hc_update *update)
 {
     enum hc_status status = HC_OK;
     for (size_t i = 0; i < sizeof stages / sizeof stages[0] && status == HC_OK; i++)
@@ -568,15 +564,17 @@ static enum hc_status step(struct hc_update *update)
 
 enum hc_status hc_update_step(struct hc_update *update, double lr, double beta1)
 {
+    float table[TABLES * HC_MAX_LAYER_GROUPS];
     update->rates = update->single;
     update->host_lr = lr;
-    enum hc_status status = hc_rate_tables_set_single(update, lr, beta1);
-    return status == HC_OK ? step(update) : status;
+    set_rows(update, (struct hc_rates){lr, beta1}, table, 1, 0);
+    enum hc_status status = hc_storage_write(update->single, table);
+    return status == HC_OK ? queue_update(update) : status;
 }
 
 enum hc_status hc_update_queue(struct hc_update *update)
 {
     assert(update->schedule && !(update->traits & HC_TRAIT_DECAY_MODEL_COPY));
     update->rates = update->schedule;
-    return step(update);
+    return queue_update(update);
 }
