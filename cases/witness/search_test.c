@@ -209,8 +209,8 @@ static struct best climb(const struct hc_call *call, const struct point *p, char
 
 /* Rules differ by parameters in fp32 and fp64, and those of codes, of which each set has fp32's
    sums, in the first set. In 16 bits the last rounding is most of a bound, and one variant shows
-   it. Of codes and their scales the definition says every rounding: only one result is right. Sums of
-   so few products of codes below 8 bits are exact. */
+   it. Of codes and their scales the definition says every rounding: only one result is right. Sums
+   of so few products of codes below 8 bits are exact. */
 static bool is_asked(enum hc_op op, const struct hc_format_set *set, const struct hc_variant *v)
 {
     bool wide = strcmp(set->name, "fp32") == 0 || strcmp(set->name, "fp64") == 0 ||

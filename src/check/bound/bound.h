@@ -55,8 +55,8 @@ double hc_bound_strayed(const struct hc_element *e, const struct hc_strayed *str
 
 /* The bound on bn_train or bn_leaky_train of a batch that ranks share: rank r has rows[r] of x's
    rows, in order, and the ops bn_moments, bn_combine and bn_infer do the work (op/norm.h). It is a
-   little more than the bound of the whole batch on one rank; `any`: in any order. The gradients' bound is that of bn_bwd
-   whoever takes the sums, which are sums in some order. */
+   little more than the bound of the whole batch on one rank; `any`: in any order. The gradients'
+   bound is that of bn_bwd whoever takes the sums, which are sums in some order. */
 double hc_bound_shared(const struct hc_element *e, const int64_t *rows, int ranks, bool any,
                        const struct hc_exact *want);
 

@@ -82,7 +82,8 @@ static inline enum hc_status other_bn_train(struct hc_queue *queue, const struct
     return HC_OK;
 }
 
-/* bn_combine: two passes, which are the contract's order, and two that take the ranks one by one. */
+/* bn_combine: two passes, which are the contract's order, and two that take the ranks one by
+   one. */
 static const char *const orders_of_ranks[] = {
     [IN_FP64] = "fp64",
     [TEXTBOOK] = "two passes",

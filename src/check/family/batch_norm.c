@@ -377,6 +377,27 @@ static void layout(const struct hc_call *call, int slot, const struct hc_tensor 
     hc_layout_add(to, HC_AXIS_COLUMNS, few->shape[last], large->shape[last], 1, 0);
 }
 
+/* A channel is made of all ranks. */
+static void small_of_ranks(const union hc_params *params, int64_t *d)
+{
+    (void)params;
+    d[3] = hc_at_most(HC_SMALL_VECTOR, d[3]);
+}
+
+static void layout_of_ranks(const struct hc_call *call, int slot, const struct hc_tensor *few,
+                            const struct hc_tensor *large, struct hc_layout *to)
+{
+    int last = large->rank - 1;
+    (void)call;
+    (void)slot;
+    for (int a = 0; a < last || (a == last && large->format == HC_I32); a++)
+        hc_layout_add(to, HC_AXIS_TERMS, few->shape[a], large->shape[a], 1, 0);
+    if (large->format != HC_I32)
+        hc_layout_add(to, HC_AXIS_COLUMNS, few->shape[last], large->shape[last], 1, 0);
+}
+
+static const struct hc_family_size of_many_channels[] = {
+    {HC_STANDARD, "fp32", "", {4, 1, 1, (1 << 20) + 1027}}, {.set = NULL}};
 static const struct hc_family_size in_fp32[] = {{HC_STANDARD, "fp32", "", {33, 8, 8, 513}},
                                                 {HC_EXHAUSTIVE, "fp32", "", {64, 56, 56, 64}},
                                                 {.set = NULL}};
@@ -392,15 +413,16 @@ static const struct hc_family_size in_bf16[] = {{HC_STANDARD, "bf16", "", {33, 8
     .exponents = hc_exponents_of_squares, .cancelling = cancelling, .cancels_within = true,        \
     .extents = extents, .border_shape = border_shape, .choices = &choices,                         \
     .integers = norm_integers, .integer_parameters = integer_parameters, .unsettled = true,        \
-    .small = small, .layout = layout, .reference_cost = 16, .sample_cost = 8
+    .reference_cost = 16, .sample_cost = 8
 
 #define OF_A_BATCH                                                                                 \
     .shapes = batches, .open = open_batch, .is_special = is_special,                               \
-    .has_specials = has_no_others, .cuts = hc_cut_norm
+    .has_specials = has_no_others, .small = small, .layout = layout, .cuts = hc_cut_norm
 
 #define INFERRED                                                                                   \
     .shapes = batches, .open = open_batch, .is_special = is_special_inferred,                      \
-    .has_specials = has_others_in_x, .cuts = hc_cut_norm_inferred
+    .has_specials = has_others_in_x, .small = small, .layout = layout,                             \
+    .cuts = hc_cut_norm_inferred
 
 const struct hc_family hc_family_bn_train = {ALL_BATCH_NORMS, OF_A_BATCH, .sums = &sums_of_x,
                                              .sizes = in_fp16};
@@ -419,7 +441,10 @@ const struct hc_family hc_family_bn_combine = {ALL_BATCH_NORMS,
                                                .open = open_ranks,
                                                .is_special = is_special,
                                                .has_specials = has_no_others,
-                                               .cuts = hc_cut_norm};
+                                               .small = small_of_ranks,
+                                               .layout = layout_of_ranks,
+                                               .cuts = hc_cut_norm,
+                                               .sizes = of_many_channels};
 const struct hc_family hc_family_bn_bwd_sums = {ALL_BATCH_NORMS, OF_A_BATCH,
                                                 .sums = &sums_of_rank_dy, .sizes = in_fp32};
 const struct hc_family hc_family_bn_bwd_apply = {ALL_BATCH_NORMS, OF_A_BATCH, .sizes = in_fp16};

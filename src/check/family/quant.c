@@ -387,6 +387,26 @@ static void layout(const struct hc_call *call, int slot, const struct hc_tensor 
     hc_layout_add(to, HC_AXIS_COLUMNS, few->shape[1], large->shape[1], scales ? 1 : block, 0);
 }
 
+/* A history has a row for each step; a column is a tensor's. */
+static void small_delayed(const union hc_params *params, int64_t *d)
+{
+    (void)params;
+    d[1] = hc_at_most(HC_SMALL_VECTOR, d[1]);
+}
+
+static void layout_of_delayed(const struct hc_call *call, int slot, const struct hc_tensor *few,
+                              const struct hc_tensor *large, struct hc_layout *to)
+{
+    (void)call;
+    (void)slot;
+    if (large->rank == 2)
+        hc_layout_add(to, HC_AXIS_TERMS, few->shape[0], large->shape[0], 1, 0);
+    hc_layout_add(to, HC_AXIS_COLUMNS, few->shape[large->rank - 1], large->shape[large->rank - 1],
+                  1, 0);
+}
+
+static const struct hc_family_size delayed_sizes[] = {
+    {HC_STANDARD, "fp32", "", {4, (1 << 20) + 1027}}, {.set = NULL}};
 static const struct hc_family_size quantize_sizes[] = {
     {HC_STANDARD, "fp32-e4m3", "-rule-mx-floor", {1025, 1056}}, {.set = NULL}};
 static const struct hc_family_size dequantize_sizes[] = {
@@ -396,12 +416,12 @@ static const char no_sums[] = "amaxes, scales and codes are no sums";
 
 #define ALL_QUANTISATIONS                                                                          \
     .sets_are_chosen = true, .first_set_is_quick = true, .open = open_late, .draw = draw,          \
-    .bit_shape = bit_shape, .no_integers = no_sums, .layout = layout, .reference_cost = 160
+    .bit_shape = bit_shape, .no_integers = no_sums, .reference_cost = 160
 
-const struct hc_family hc_family_quantize = {ALL_QUANTISATIONS,         .sets = quantised,
-                                             .shapes = matrices,        .variants = quantizes,
-                                             .allows = allows_quantize, .finish = finish_quantize,
-                                             .small = small_quantize,   .sizes = quantize_sizes};
+const struct hc_family hc_family_quantize = {
+    ALL_QUANTISATIONS,       .sets = quantised,         .shapes = matrices,
+    .variants = quantizes,   .allows = allows_quantize, .finish = finish_quantize,
+    .small = small_quantize, .layout = layout,          .sizes = quantize_sizes};
 const struct hc_family hc_family_dequantize = {ALL_QUANTISATIONS,
                                                .sets = decoded,
                                                .shapes = matrices,
@@ -409,9 +429,11 @@ const struct hc_family hc_family_dequantize = {ALL_QUANTISATIONS,
                                                .applies = applies_dequantize,
                                                .finish = finish_dequantize,
                                                .small = small_dequantize,
+                                               .layout = layout,
                                                .sizes = dequantize_sizes};
-const struct hc_family hc_family_delayed_scale = {ALL_QUANTISATIONS, .sets = hc_sets_fp32,
-                                                  .shapes = histories, .variants = delayed,
-                                                  .finish = finish_delayed};
+const struct hc_family hc_family_delayed_scale = {
+    ALL_QUANTISATIONS,           .sets = hc_sets_fp32,     .shapes = histories,
+    .variants = delayed,         .finish = finish_delayed, .small = small_delayed,
+    .layout = layout_of_delayed, .sizes = delayed_sizes};
 const struct hc_family hc_family_stochastic_cast = {
     .sets = hc_sets_none, .no_integers = no_sums, .reference_cost = 160};

@@ -14,8 +14,8 @@ static hc_kernel *right;
 /* The emulated device's memory is the host's, so that the planted conversions can work in it. */
 static enum hc_status wrong_cast(struct hc_queue *queue, const struct hc_call *call)
 {
-    struct hc_fault_site sound = {right, planted};
-    return planted->wrong(&sound, queue, call);
+    struct hc_fault_site sound = {right, planted, queue};
+    return planted->wrong(&sound, call);
 }
 
 static enum hc_status no_cast(struct hc_queue *queue, const struct hc_call *call)
