@@ -65,29 +65,29 @@ PYTHON = [
 ]
 
 GATE = [
-    ("MPFR's elements are not compared", "gate_numbers.c", "    find_less_looked_at(c, was, is);\n",
+    ("MPFR's elements are not compared", "gate_rows.c", "    find_less_looked_at(c, was, is);\n",
      "    (void)find_less_looked_at;\n", "gate_test"),
-    ("a failure may spread", "gate_numbers.c", "    find_more_wrong(c, was, is);\n",
+    ("a failure may spread", "gate_rows.c", "    find_more_wrong(c, was, is);\n",
      "    (void)find_more_wrong;\n", "gate_test"),
-    ("fewer comparisons are as good", "gate_numbers.c", "    if (is->checked < was->checked)\n"
+    ("fewer comparisons are as good", "gate_rows.c", "    if (is->checked < was->checked)\n"
      "        find_fewer(c, was, is);\n    if (size_of", "    if (size_of", "gate_test"),
-    ("a raised bound is as good", "gate_numbers.c",
+    ("a raised bound is as good", "gate_rows.c",
      "if (size_of(is->bound) > size_of(was->bound)) {", "if (false) {", "gate_test"),
-    ("a failure's error may grow", "gate_numbers.c",
+    ("a failure's error may grow", "gate_rows.c",
      "return size_of(is->error) > size_of(was->error);", "return false;", "gate_test"),
-    ("a grown error is measured by the new bound", "gate_numbers.c",
+    ("a grown error is measured by the new bound", "gate_rows.c",
      "return hc_ratio(is->error, was->bound) >", "return hc_ratio(is->error, is->bound) >",
      "gate_test"),
-    ("other units are compared", "gate_numbers.c", "bool same_unit = strcmp(is->unit, was->unit) "
+    ("other units are compared", "gate_rows.c", "bool same_unit = strcmp(is->unit, was->unit) "
      "== 0;", "bool same_unit = true;", "gate_records_test"),
-    ("other seeds are compared", "gate_numbers.c", "if (was->seed != is->seed) {", "if (false) {",
+    ("other seeds are compared", "gate_rows.c", "if (was->seed != is->seed) {", "if (false) {",
      "gate_records_test"),
-    ("digests beside skipped results are evidence", "gate_bits.c",
+    ("digests beside skipped results are evidence", "gate_rows.c",
      'return hc_row_is_bits(row) && json_is_true(json_object_get(run, "bits_only"));',
      "return hc_row_is_bits(row) && run;", "gate_bits_test"),
-    ("other bits are as good", "gate_bits.c", "if (bits == HC_BITS_OTHER)",
+    ("other bits are as good", "gate_rows.c", "if (bits == HC_BITS_OTHER)",
      "if (bits == HC_BITS_OTHER && false)", "gate_bits_test"),
-    ("a digest that is gone is as good", "gate_bits.c",
+    ("a digest that is gone is as good", "gate_rows.c",
      "bits == HC_BITS_UNKNOWN && was->digest_bits > 0", "false", "gate_bits_test"),
     ("a record may lack a member of its environment", "gate.c",
      '    find_lacking(gate, part, was, is, "record");\n', "", "gate_records_test"),
@@ -179,8 +179,10 @@ def in_gate(build):
             subprocess.run(line, shell=True, cwd=build, check=True)
             subprocess.run(link.replace(" -o halfcheck ", f" -o {program} {made} ", 1), shell=True,
                            cwd=build, check=True)
-            ended = subprocess.run([os.path.join(build, "src.cli"), f"src/cli/gate/{test}.c"],
-                                   cwd=folder, env={**os.environ, "HC_TESTED": program}, check=False,
+            transcript = test.removesuffix("_test").removeprefix("gate_") + ".txt"
+            ended = subprocess.run([sys.executable, "-B", os.path.join(HERE, "tests/run.py"), program,
+                                    os.path.join(HERE, "tests/gate", transcript)], cwd=folder,
+                                   check=False,
                                    stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
                                    stderr=subprocess.DEVNULL)
             yield title, ended.returncode != 0

@@ -20,6 +20,7 @@ static const struct {
     {"groups", "parameter groups, their rates and decays"},
     {"loss", "softmax cross-entropy"},
     {"master", "fp32 masters and the model's copies"},
+    {"memory", "what kernels touch, and what their threads share"},
     {"nan", "what becomes of NaNs"},
     {"op", "every op, in every mix of formats, is within its bound"},
     {"optimizer", "the bits of Adam in every order of roundings"},

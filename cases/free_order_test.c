@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "cases/registry.h"
-#include "check/bound/manners.h"
+#include "check/bound/manners_norm.h"
 #include "check/runner.h"
 
 static struct hc_backend subject;
@@ -61,13 +61,28 @@ static int of_another_order(const struct hc_omissions *omissions)
 Test(free_order, no_case_fails_on_right_kernels_in_another_order)
 {
     struct hc_omissions omissions = {0};
-    subject = other_backend();
+    subject = other_of_all();
     manner = FUSED;
     struct seen seen = run(NULL, HC_QUICK, NULL, &omissions);
     cr_expect_eq(strlen(seen.failed), 0, "%s", seen.failed);
     cr_expect_gt(seen.verdicts[HC_PASS], 100);
     cr_expect_gt(of_another_order(&omissions), 0);
     hc_omissions_free(&omissions);
+}
+
+/* Welford's batch norm, an optimizer of folded coefficients, a clip that divides once. */
+Test(free_order, no_component_fails_in_any_order)
+{
+    static const char *const patterns[] = {"clipping", "batchnorm", "optimizer", "eps", "decay"};
+    subject = other_of_all();
+    subject.concurrent = false; /* each thread has a manner of its own */
+    for (manner = IN_FP64; manner < RIGHT_MANNERS; manner++)
+        for (size_t p = 0; p < sizeof patterns / sizeof patterns[0]; p++) {
+            struct hc_omissions omissions = {0};
+            struct seen seen = run(patterns[p], HC_QUICK, NULL, &omissions);
+            cr_expect_eq(strlen(seen.failed), 0, "manner %d: %s", (int)manner, seen.failed);
+            hc_omissions_free(&omissions);
+        }
 }
 
 /* What is left out without --order fails with it. */

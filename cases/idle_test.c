@@ -6,7 +6,7 @@
 #include "check/runner.h"
 
 static int calls; /* outputs that are not empty, in the case that runs */
-static int seen[HC_OP_COUNT];
+static int seen[HC_OP_ROOM];
 static int judged;
 
 static enum hc_status idle(struct hc_queue *queue, const struct hc_call *call)

@@ -8,7 +8,7 @@
 
 static const struct hc_backend *whole;
 static struct hc_backend subject;
-static bool used[HC_OP_COUNT];
+static bool used[HC_OP_ROOM];
 
 enum { MAX = 1024 };
 static const struct hc_case *quick[MAX];

@@ -1,8 +1,8 @@
-# Puts the gnuplot scripts of reports/, the style of the page and the completion of shells into the
-# program, so that it can be moved: scripts.inc has a row {"name.gp", "its text"} for each, the text
-# as bytes.
+# Puts the gnuplot scripts of reports/, the templates of the page and the completion of shells into
+# the program, so that it can be moved: scripts.inc has a row {"name.gp", "its text"} for each, the
+# text as bytes.
 file(GLOB scripts CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/reports/*.gp
-     ${CMAKE_SOURCE_DIR}/reports/*.css ${CMAKE_SOURCE_DIR}/src/cli/manual/completion.*)
+     ${CMAKE_SOURCE_DIR}/reports/page.* ${CMAKE_SOURCE_DIR}/src/cli/manual/completion.*)
 set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${scripts})
 set(rows "")
 foreach(script ${scripts})

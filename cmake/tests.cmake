@@ -19,17 +19,17 @@ if(BUILD_TESTING AND CRITERION_LIBRARY)
   endif()
   # These run all cases again and again, on kernels that are wrong on purpose or sum in another
   # order. The sanitizers are left out of them (preset asan): they see every case once in
-  # src/cli/run/run_test.c, and every recipe in the cases training/*.
+  # tests/run/run.txt, and every recipe in the cases training/*.
   set(all_cases cases.constant_test cases.free_order_test cases.idle_test cases.partial_test
       kernels.cuda.shadow.mutants_test kernels.pipe.loopback_test
       src.check.selftest.cheat_state_test src.check.selftest.cheat_writes_test
-      src.cli.commands.commands_test src.train.run.recipes_train_test)
+      src.train.run.recipes_train_test)
   # These start the program and look at its words, on paths through memory that others take under the
   # sanitizers: those of run, gate, judge, gen, verify, merge and training, and the parsers in
   # fuzz-corpus and .ci/fuzz. .ci/asan --all has them, too. The sanitizers' build of every day spares
   # the tests that it does not run.
-  set(words "^src\\.cli\\.((colour|contract|renamed|bug|run\\.frame|cast\\.mistakes|fingerprint\\.command|scaler\\.wrong_scalers|scale\\.mistakes|scale\\.differences|commands\\.(bounds|explain|find|list))_test$|(calc|catches|manual|picture|report)\\.)")
-  # These compute more of the same: every case of theirs is in src/cli/run/run_test.c, and shares of a
+  set(words "^src\\.cli\\.((colour|bug|run\\.frame|cast\\.mistakes|scaler\\.wrong_scalers|commands\\.explain)_test$|(calc|catches|manual|picture|report)\\.)")
+  # These compute more of the same: every case of theirs is in tests/run/run.txt, and shares of a
   # drift in src/cli/training/comparison_run_test.c.
   set(numbers src.check.generate.border_test src.check.generate.op_cases_test
       src.cli.statistics.sequential_test src.train.drift.drift_shares_test)
@@ -49,7 +49,7 @@ if(BUILD_TESTING AND CRITERION_LIBRARY)
       src.train.run.allocation_test src.train.run.dump_test src.train.run.load_test
       src.train.run.ranks_faults_test src.train.run.ranks_test src.train.run.resume_test
       src.train.run.trainer_capture_test src.train.run.trainer_test src.train.run.wrappers_test)
-  list(REMOVE_ITEM long kernels.pipe.loopback_test src.cli.commands.commands_test)
+  list(REMOVE_ITEM long kernels.pipe.loopback_test)
 
   add_library(hc_test_main OBJECT cmake/test_main.c)
   target_compile_options(hc_test_main PRIVATE -Wno-conversion -Wno-shadow)
@@ -143,7 +143,7 @@ if(BUILD_TESTING AND CRITERION_LIBRARY)
     add_dependencies(objects.${test} pipe-hostile)
     target_compile_definitions(objects.${test} PRIVATE HC_HOSTILE="$<TARGET_FILE:pipe-hostile>")
   endforeach()
-  foreach(test kernels.pipe.loopback_test src.cli.fingerprint.command_test
+  foreach(test kernels.pipe.loopback_test
                src.cli.training.comparison_several_test src.cli.training.training_resume_test)
     add_dependencies(objects.${test} pipe-loopback)
     target_compile_definitions(objects.${test} PRIVATE HC_LOOPBACK="$<TARGET_FILE:pipe-loopback>")
@@ -246,7 +246,7 @@ hc_script(notebook FROM ${HC_ALL} python .ci/notebook .ci/notebook.py +numpy +nb
 if(HC_PYTHON)
   hc_script(planted-python FROM python .ci/planted.py +numpy +torch +pytest
             COMMAND ${HC_PYTHON} -B ${CMAKE_SOURCE_DIR}/.ci/planted.py python ${venv} ${program})
-  file(GLOB tests RELATIVE ${CMAKE_SOURCE_DIR} src/cli/gate/*_test.c)
+  file(GLOB tests RELATIVE ${CMAKE_SOURCE_DIR} tests/gate/*.txt)
   hc_script(planted-gate FROM src/cli src/check src/num .ci/planted.py ${tests}
             COMMAND ${HC_PYTHON} -B ${CMAKE_SOURCE_DIR}/.ci/planted.py gate ${CMAKE_BINARY_DIR})
   set_tests_properties(planted-python planted-gate PROPERTIES TIMEOUT 600)
@@ -256,3 +256,4 @@ find_program(CLANG_FORMAT clang-format)
 if(CLANG_FORMAT)
   hc_script(style COMMAND .ci/style) # 77: another clang-format
 endif()
+include(cmake/transcripts.cmake)

@@ -13,11 +13,11 @@ struct fallback {
     const struct hc_backend *other;
     char name[96];
     struct fallback *next;
-    _Atomic int64_t on_subject[HC_OP_COUNT];
-    _Atomic int64_t on_other[HC_OP_COUNT];
+    _Atomic int64_t on_subject[HC_OP_ROOM];
+    _Atomic int64_t on_other[HC_OP_ROOM];
 
     /* Who ran the last call of an op on inputs of a format. */
-    _Atomic(const struct hc_backend *) last[HC_OP_COUNT][HC_FORMAT_COUNT];
+    _Atomic(const struct hc_backend *) last[HC_OP_ROOM][HC_FORMAT_COUNT];
 };
 
 struct hc_queue {

@@ -15,8 +15,8 @@ enum hc_status hc_fallback(const struct hc_backend *subject, const struct hc_bac
 /* How many calls of each op have run, in all queues, on a backend that hc_fallback made. */
 struct hc_fallback_counts {
     const char *other;
-    int64_t on_subject[HC_OP_COUNT];
-    int64_t on_other[HC_OP_COUNT];
+    int64_t on_subject[HC_OP_ROOM];
+    int64_t on_other[HC_OP_ROOM];
 };
 
 /* False if hc_fallback did not make the backend. */

@@ -4,12 +4,13 @@
 
 #include "reference/amax.h"
 #include "reference/unit/rules.h"
+#include "op/later.h"
 
 #define HC_OP(name, class, inputs, outputs, title) hc_reference hc_reference_##name;
 #include "op/ops.def"
 #undef HC_OP
 
-hc_reference *const hc_references[HC_OP_COUNT] = {
+hc_reference *const hc_references[HC_OP_ROOM] = {
 #define HC_OP(name, class, inputs, outputs, title) [HC_OP_##name] = hc_reference_##name,
 #include "op/ops.def"
 #undef HC_OP

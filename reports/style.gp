@@ -2,8 +2,8 @@
 # sets `width` and `height` in pixels, opens a terminal by @open_page, @open_svg or @open_png, and
 # begins with @begin_style.
 #
-# The page of `halfcheck report` makes a variable of each of these colours
-# (src/cli/picture/colours.def), so that pictures follow its dark and light sides.
+# Pictures for the page of `halfcheck report` get the page's variables in place of these colours
+# (reports/page.html), so that they follow its dark and light sides.
 paper = "#ffffff"
 ink = "#222222"
 faint = "#666666"

@@ -9,9 +9,9 @@
 #include "op/call.h"
 #include "op/status.h"
 
-/* Grows with every change of this header, of call.h, of a family's header or of ops.def. A plug-in
+/* Grows with every change of this header, of call.h or of a header that it includes. A plug-in
    of another version is refused. */
-#define HC_BACKEND_ABI 14u
+#define HC_BACKEND_ABI 15u
 
 struct hc_queue; /* the backend's own: its threads or stream, and the plans that it has made */
 struct hc_graph; /* the backend's own: calls that were captured */
@@ -244,7 +244,7 @@ struct hc_backend {
     void *(*stream)(struct hc_queue *queue);
 
     /* By op. NULL: unimplemented. */
-    hc_kernel *kernel[HC_OP_COUNT];
+    hc_kernel *kernel[HC_OP_ROOM];
 };
 
 /* What a plug-in exports. `abi` is the first member in every version; of another version nothing

@@ -31,7 +31,7 @@ struct hc_element {
 typedef void hc_reference(const struct hc_element *e, long precision, struct hc_exact *want);
 
 /* By op; none is NULL. */
-extern hc_reference *const hc_references[HC_OP_COUNT];
+extern hc_reference *const hc_references[HC_OP_ROOM];
 
 #define HC_REFERENCE_PRECISION 256L
 

@@ -19,7 +19,7 @@ static double value(const struct hc_call *call, int slot, int64_t i)
     if (call->op == HC_OP_unscale && slot != HC_UNSCALE_X)
         return slot == HC_UNSCALE_SCALE ? 1024 : 0;
     bool is_square = (class_ == HC_CLASS_OPTIMIZER && slot == hc_optimizer_slots(call->op)->v) ||
-                     (class_ == HC_CLASS_NORM && slot >= HC_BN_MEAN);
+                     (class_ == HC_CLASS_BATCH_NORM && slot >= HC_BN_MEAN);
     return is_square ? x * x : x;
 }
 

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """Holds the orders of roundings that kernels/element/adam.h states as torch-loop and torch-fused to a real PyTorch on
-the CPU, and writes rows of its results for cases/optimizer/torch.c.
+the CPU, and writes rows of its results for cases/optimizer/steps.c.
 
     python3 adam_order.py [--elements 200000] [--rows FILE]
 

@@ -5,7 +5,7 @@ hooks.
 
     python3 ddp_rows.py [FILE]
 
-Writes the rows that src/train/parallel/torch_test.c holds halfcheck's wrappers to (default: to
+Writes the rows that src/train/parallel/reduction_test.c holds halfcheck's wrappers to (default: to
 standard output). On two ranks every order of a sum has the same bits, and a division by 2 those of
 a product with a half."""
 import random

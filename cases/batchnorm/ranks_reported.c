@@ -194,34 +194,33 @@ static void inverse_exchanged(struct hc_check *check)
 }
 
 static const struct hc_case cases[] = {
-    {.name = "batchnorm/ranks-count-in-half",
-     .title = "75,000 elements on 150 ranks: where half counts them the mean is 0",
-     .source = "pytorch/pytorch issue 70901, 'Accuracy problem of "
-               "torch.batch_norm_gather_stats_with_counts when running_mean is half tensor', "
-               "https://github.com/pytorch/pytorch/issues/70901",
+    {"batchnorm/ranks-count-in-half",
+     "75,000 elements on 150 ranks: where half counts them the mean is 0",
+     "pytorch/pytorch issue 70901, 'Accuracy problem of torch.batch_norm_gather_stats_with_counts "
+     "when running_mean is half tensor', https://github.com/pytorch/pytorch/issues/70901",
      .run = count_in_half},
-    {.name = "batchnorm/ranks-own-count",
-     .title = "ranks with images of different sizes that take their own count for everybody's "
-              "have different running variances",
-     .source = "pytorch/pytorch issue 22192, 'Sync Batchnorm running var update issue', "
-               "https://github.com/pytorch/pytorch/issues/22192; NVIDIA/apex issue 387",
+    {"batchnorm/ranks-own-count",
+     "ranks with images of different sizes that take their own count for everybody's have "
+     "different running variances",
+     "pytorch/pytorch issue 22192, 'Sync Batchnorm running var update issue', "
+     "https://github.com/pytorch/pytorch/issues/22192; NVIDIA/apex issue 387",
      .run = own_count},
-    {.name = "batchnorm/ranks-mean-of-means",
-     .title = "the mean of the ranks' means of dy is not the mean of dy where ranks have "
-              "different numbers of elements",
-     .source = "pytorch/pytorch PR 36382, 'Fixing SyncBN dgrad', "
-               "https://github.com/pytorch/pytorch/pull/36382",
+    {"batchnorm/ranks-mean-of-means",
+     "the mean of the ranks' means of dy is not the mean of dy where ranks have different numbers "
+     "of elements",
+     "pytorch/pytorch PR 36382, 'Fixing SyncBN dgrad', "
+     "https://github.com/pytorch/pytorch/pull/36382",
      .run = mean_of_means},
-    {.name = "batchnorm/ranks-one-pass",
-     .title = "ranks that average x and x^2 lose a variance of 1 at a mean of 10,000",
-     .source = "PaddlePaddle/Paddle PR 16121, 'Support sync batch norm', "
-               "https://github.com/PaddlePaddle/Paddle/pull/16121: var = var - mean * mean",
+    {"batchnorm/ranks-one-pass",
+     "ranks that average x and x^2 lose a variance of 1 at a mean of 10,000",
+     "PaddlePaddle/Paddle PR 16121, 'Support sync batch norm', "
+     "https://github.com/PaddlePaddle/Paddle/pull/16121: var = var - mean * mean",
      .run = one_pass},
-    {.name = "batchnorm/ranks-inverse-exchanged",
-     .title = "a variance that is exchanged as 1 / sqrt(variance + eps) does not come back where "
-              "it is far below eps",
-     .source = "aten/src/ATen/native/cuda/Normalization.cuh as quoted in pytorch/pytorch issue "
-               "22192: v = 1 / invstd; v = (v * v - epsilon) * count",
+    {"batchnorm/ranks-inverse-exchanged",
+     "a variance that is exchanged as 1 / sqrt(variance + eps) does not come back where it is far "
+     "below eps",
+     "aten/src/ATen/native/cuda/Normalization.cuh as quoted in pytorch/pytorch issue 22192: v = 1 "
+     "/ invstd; v = (v * v - epsilon) * count",
      .run = inverse_exchanged},
 };
 

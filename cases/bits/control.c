@@ -84,16 +84,10 @@ static void batches(struct hc_check *check)
 static const char source[] = "src/op/control.h: every backend gives the same bits";
 
 static const struct hc_case cases[] = {
-    {.name = "bits/scaler_update",
-     .title = "the rules of all loss scalers give the same bits as exact",
-     .source = source,
-     .run = scaler_updates,
-     .against_exact = true},
-    {.name = "bits/augment",
-     .title = "batches that are cropped, flipped and normalised have the same bits as exact",
-     .source = source,
-     .run = batches,
-     .against_exact = true},
+    {"bits/scaler_update", "the rules of all loss scalers give the same bits as exact", source,
+     .run = scaler_updates, .against_exact = true},
+    {"bits/augment", "batches that are cropped, flipped and normalised have the same bits as exact",
+     source, .run = batches, .against_exact = true},
 };
 
 HC_CASES(bits_control, cases);

@@ -151,25 +151,18 @@ static void found(struct hc_check *check)
 static const char contract[] = "contract in src/op/elementwise.h";
 
 static const struct hc_case cases[] = {
-    {.name = "elementwise/leaky-slopes",
-     .title = "leaky ReLU and its gradient are right for slopes of 0, -0, 1, above 1 and below 0",
-     .source = contract,
+    {"elementwise/leaky-slopes",
+     "leaky ReLU and its gradient are right for slopes of 0, -0, 1, above 1 and below 0", contract,
      .run = slopes},
-    {.name = "elementwise/any-scale",
-     .title = "scaling and unscaling, divided or by the reciprocal, are right for every scale, "
-              "subnormal, infinite and 0 too",
-     .source = contract,
-     .run = any_scale},
-    {.name = "elementwise/any-alpha",
-     .title = "alpha x + y is rounded once for every alpha",
-     .source = contract,
+    {"elementwise/any-scale",
+     "scaling and unscaling, divided or by the reciprocal, are right for every scale, subnormal, "
+     "infinite and 0 too",
+     contract, .run = any_scale},
+    {"elementwise/any-alpha", "alpha x + y is rounded once for every alpha", contract,
      .run = alphas},
-    {.name = "elementwise/found-inf-alone",
-     .title =
-         "one infinity or NaN of any bits is found wherever it stands, and the largest number is "
-         "not",
-     .source = contract,
-     .run = found},
+    {"elementwise/found-inf-alone",
+     "one infinity or NaN of any bits is found wherever it stands, and the largest number is not",
+     contract, .run = found},
 };
 
 HC_CASES(elementwise_parameters, cases);

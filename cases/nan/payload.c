@@ -168,16 +168,13 @@ static void copies(struct hc_check *check)
 }
 
 static const struct hc_case cases[] = {
-    {.name = "nan/casts-keep-sign-and-payload",
-     .title = "a NaN that is converted to nearest among fp32, bf16 and fp16 keeps its sign and the "
-              "upper bits of its payload, and is quiet",
-     .source = "IEEE 754-2019, 6.2.3 NaN propagation; contract in src/op/call.h",
-     .level = HC_QUICK,
+    {"nan/casts-keep-sign-and-payload",
+     "a NaN that is converted to nearest among fp32, bf16 and fp16 keeps its sign and the upper "
+     "bits of its payload, and is quiet",
+     "IEEE 754-2019, 6.2.3 NaN propagation; contract in src/op/call.h", .level = HC_QUICK,
      .run = casts},
-    {.name = "nan/copies-keep-every-bit",
-     .title = "NaNs that an op copies keep all bits, signalling ones too",
-     .source = "IEEE 754-2019, 6.2 and 5.5.1 (copy); contract in src/op/call.h",
-     .level = HC_QUICK,
+    {"nan/copies-keep-every-bit", "NaNs that an op copies keep all bits, signalling ones too",
+     "IEEE 754-2019, 6.2 and 5.5.1 (copy); contract in src/op/call.h", .level = HC_QUICK,
      .run = copies},
 };
 

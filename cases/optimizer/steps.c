@@ -1,9 +1,11 @@
-/* Steps of the optimizers with many hyperparameters. All backends, `exact` too, take their
-   arithmetic and coefficients from the same headers, so comparing two backends cannot show a fault
-   there. Here each bit is held to the definition in MPFR. */
+/* The bits of optimizer steps, against integers and against a real PyTorch. */
 #include <stdio.h>
 
 #include "cases/fixture/defined.h"
+
+/* Steps of the optimizers with many hyperparameters. All backends, `exact` too, take their
+   arithmetic and coefficients from the same headers, so comparing two backends cannot show a fault
+   there. Here each bit is held to the definition in MPFR. */
 
 /* Formats of weight, gradient, first and second moment, arithmetic: masters with gradients of half,
    norms in half with state in fp32, state of two formats. The first FP32_MIXES compute in fp32. */
@@ -210,41 +212,85 @@ static void run(struct hc_check *check)
         }
 }
 
-static const char ours[] =
-    "contract in src/op/optimizer.h; D. P. Kingma, J. Ba, 'Adam: A Method for "
-    "Stochastic Optimization', 2015";
+static const char ours[] = "contract in src/op/optimizer.h; D. P. Kingma, J. Ba, 'Adam: A Method "
+                           "for Stochastic Optimization', 2015";
+
+/* What a real PyTorch computed: the tensor methods of its Adam, one after the other, on the CPU. */
+
+static const struct {
+    enum hc_op op;
+    enum hc_format format; /* of all tensors */
+    double t;
+    double decay;
+    struct {
+        double lr, beta1, beta2, eps;
+    } hyper;
+    uint32_t before[HC_ADAM_V + 1];    /* w, g, m, v in fp32's bits */
+    uint32_t after[HC_ADAM_NEW_V + 1]; /* w, m, v */
+} rows[] = {
+#include "cases/optimizer/torch.inc"
+};
+
+/* In fp32 PyTorch's fused kernel and its loop give the same result. */
+static void row(struct hc_check *check, size_t i, enum hc_adam_order order)
+{
+    enum hc_format f = rows[i].format;
+    static const char *const names[] = {"w", "m", "v"};
+    struct hc_call call = {.op = rows[i].op,
+                           .params.adam = {.beta2 = rows[i].hyper.beta2,
+                                           .eps = rows[i].hyper.eps,
+                                           .weight_decay = rows[i].decay,
+                                           .order = order,
+                                           .arithmetic = f}};
+    for (int s = HC_ADAM_W; s <= HC_ADAM_V; s++) {
+        call.in[s] = hc_check_vector(check, f, 1);
+        hc_tensor_set(&call.in[s], 0, (double)hc_fp32_value(rows[i].before[s]));
+    }
+    call.in[HC_ADAM_HYPER] =
+        hc_hyper_tensor(check, rows[i].hyper.lr, rows[i].hyper.beta1, rows[i].t);
+    for (int o = HC_ADAM_NEW_W; o <= HC_ADAM_NEW_V; o++)
+        call.out[o] = hc_check_vector(check, f, 1);
+    if (hc_do(check, &call) != HC_OK)
+        return;
+    for (int o = HC_ADAM_NEW_W; o <= HC_ADAM_NEW_V; o++)
+        hc_claim_bits(check, names[o], HC_FP32, rows[i].after[o],
+                      hc_fp32_bits((float)hc_tensor_get(&call.out[o], 0)));
+}
+
+static void measured(struct hc_check *check)
+{
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        row(check, i, HC_ORDER_TORCH_LOOP);
+        if (rows[i].format == HC_FP32)
+            row(check, i, HC_ORDER_TORCH_FUSED);
+    }
+}
 
 static const struct hc_case cases[] = {
-    {.name = "optimizer/adam-by-definition",
-     .title =
-         "Adam and AdamW have the bits of their definition from t = 1 to 2^24, for betas from 0 to "
-         "1 - 2^-24, eps from 0 on, in all formats",
-     .source = ours,
-     .level = HC_QUICK,
-     .run = run,
-     .data = adams},
-    {.name = "optimizer/adam-torch-fused-by-definition",
-     .title = "the order of PyTorch's fused Adam has the bits of its definition",
-     .source = "pytorch aten/src/ATen/native/cpu/FusedAdamKernel.cpp, 2.4 and later",
-     .run = run,
+    {"optimizer/adam-by-definition",
+     "Adam and AdamW have the bits of their definition from t = 1 to 2^24, for betas from 0 to 1 - "
+     "2^-24, eps from 0 on, in all formats",
+     ours, .level = HC_QUICK, .run = run, .data = adams},
+    {"optimizer/adam-torch-fused-by-definition",
+     "the order of PyTorch's fused Adam has the bits of its definition",
+     "pytorch aten/src/ATen/native/cpu/FusedAdamKernel.cpp, 2.4 and later", .run = run,
      .data = fused},
-    {.name = "optimizer/adam-torch-loop-by-definition",
-     .title = "the order of PyTorch's Adam as a loop over tensors has the bits of its definition",
-     .source = "pytorch torch/optim/adam.py, _single_tensor_adam, 2.0 and later",
-     .run = run,
-     .data = loop},
-    {.name = "optimizer/adam-apex-by-definition",
-     .title = "the order of apex's FusedAdam has the bits of its definition",
-     .source = "NVIDIA/apex csrc/multi_tensor_adam.cu at 004da4e, AdamFunctor",
-     .run = run,
-     .data = apex},
-    {.name = "optimizer/sgd-by-definition",
-     .title = "SGD, Nesterov's, with decay of either kind, the rate inside and compensated has the "
-              "bits of its definition, in all formats",
-     .source = "contract in src/op/optimizer.h",
-     .level = HC_QUICK,
-     .run = run,
-     .data = sgds},
+    {"optimizer/adam-torch-loop-by-definition",
+     "the order of PyTorch's Adam as a loop over tensors has the bits of its definition",
+     "pytorch torch/optim/adam.py, _single_tensor_adam, 2.0 and later", .run = run, .data = loop},
+    {"optimizer/adam-apex-by-definition",
+     "the order of apex's FusedAdam has the bits of its definition",
+     "NVIDIA/apex csrc/multi_tensor_adam.cu at 004da4e, AdamFunctor", .run = run, .data = apex},
+    {"optimizer/sgd-by-definition",
+     "SGD, Nesterov's, with decay of either kind, the rate inside and compensated has the bits of "
+     "its definition, in all formats",
+     "contract in src/op/optimizer.h", .level = HC_QUICK, .run = run, .data = sgds},
+    {"optimizer/as-pytorch-gave",
+     "Adam and AdamW in PyTorch's order have the bits that PyTorch's own tensor methods gave, in "
+     "fp32 and bf16",
+     "measured with torch 1.13 on a CPU with FMA (benches/pytorch/adam_order.py); pytorch "
+     "torch/optim/adam.py, _single_tensor_adam, from 2.0 on",
+     .level = HC_QUICK, .run = measured},
 };
 
 HC_CASES(optimizer_steps, cases);

@@ -1,10 +1,14 @@
+/* The stages of a GradScaler: what each order of its calls does, and every sequence of them. */
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "cases/fixture/amp.h"
+
 /* What GradScaler's stages prevent: legal orders of unscale, step and update, and others. Against
    the backend these cases check what each order does, by its ops. That an order is refused is a
    claim about cases/fixture/amp.h alone, which restates torch's stages: the trainer has only one
    order and refuses none. */
-#include "cases/fixture/amp.h"
-
-#include <math.h>
 
 static void round_trip(struct hc_amp *amp)
 {
@@ -150,43 +154,106 @@ static void half_gradients(struct hc_check *check)
                          "unscale: gradients in fp16");
 }
 
+/* Every sequence of calls on a GradScaler, against its stages written as a table. The machine under
+   test is cases/fixture/amp.c, which the other cases of order/ build on; its calls run on the
+   backend. */
+
+enum { CALLS = 3, LENGTH = 5, REFUSED = -1 };
+
+static enum hc_status update(struct hc_amp *amp, int o)
+{
+    (void)o;
+    return hc_amp_update(amp);
+}
+
+static enum hc_status (*const calls[CALLS])(struct hc_amp *, int) = {hc_amp_unscale, hc_amp_step,
+                                                                     update};
+static const char *const names[CALLS] = {"unscale", "step", "update"};
+
+/* torch/amp/grad_scaler.py: unscale_ raises unless the optimizer is READY. step raises if it has
+   STEPPED, and unscales first if it is READY. update asserts that something was checked for
+   infinities, and makes all READY. A call that raises leaves the stage alone. */
+static const int next[3][CALLS] = {
+    [HC_AMP_READY] = {HC_AMP_UNSCALED, HC_AMP_STEPPED, REFUSED},
+    [HC_AMP_UNSCALED] = {REFUSED, HC_AMP_STEPPED, HC_AMP_READY},
+    [HC_AMP_STEPPED] = {REFUSED, REFUSED, HC_AMP_READY},
+};
+
+/* There is a backward pass after each update. Whatever is refused, each step moves the weight by lr
+   g. After each of at most 3 steps the weight is in [1/2, 1] and rounded to half an ulp, 2^-25; lr
+   g is exact. */
+static void one(struct hc_check *check, int sequence)
+{
+    struct hc_amp amp;
+    char said[80] = "";
+    char what[160];
+    int stage = HC_AMP_READY;
+    int steps = 0;
+    bool as_the_table = true;
+    double g = hc_amp_rounded(1024, 0.7);
+    hc_amp_open(&amp, check, 1024, 2000);
+    hc_amp_backward(&amp, 0, 0, 0.7);
+    for (int i = 0, rest = sequence; i < LENGTH; i++, rest /= CALLS) {
+        int call = rest % CALLS;
+        int to = next[stage][call];
+        size_t used = strlen(said);
+        (void)snprintf(said + used, sizeof said - used, "%s%s", i ? ", " : "", names[call]);
+        as_the_table = (calls[call](&amp, 0) == HC_OK) == (to != REFUSED) && as_the_table;
+        steps += to == HC_AMP_STEPPED;
+        stage = to == REFUSED ? stage : to;
+        if (to == HC_AMP_READY) {
+            hc_amp_zero(&amp, 0);
+            hc_amp_backward(&amp, 0, 0, 0.7);
+        }
+    }
+    (void)snprintf(what, sizeof what, "what the table refuses is refused%s%s",
+                   as_the_table ? "" : ", and nothing else: ", as_the_table ? "" : said);
+    hc_amp_holds(&amp, what, as_the_table);
+    hc_amp_within(&amp, "the way is lr g for each step", steps * amp.lr * g,
+                  hc_amp_moved(&amp, 0, 0), steps * 0x1p-25);
+}
+
+static void all(struct hc_check *check)
+{
+    int sequences = 1;
+    for (int i = 0; i < LENGTH; i++)
+        sequences *= CALLS;
+    for (int i = 0; i < sequences; i++)
+        one(check, i);
+}
+
 static const struct hc_case cases[] = {
-    {.name = "order/unscale-step-update",
-     .title = "scale, backward, (unscale,) step, update: the weight goes lr times the gradient",
-     .source =
-         "pytorch docs, Automatic Mixed Precision examples, 'Typical Mixed Precision Training'",
+    {"order/unscale-step-update",
+     "scale, backward, (unscale,) step, update: the weight goes lr times the gradient",
+     "pytorch docs, Automatic Mixed Precision examples, 'Typical Mixed Precision Training'",
      .run = legal},
-    {.name = "order/unscale-twice",
-     .title = "a second unscale divides by the scale again where no stages are kept "
-              "(cases/fixture/amp.c "
-              "restates "
-              "GradScaler's, which refuse it)",
-     .source = "https://github.com/huggingface/transformers/issues/24840, 'unscale_() has already "
-               "been called on this optimizer since the last update()'",
+    {"order/unscale-twice",
+     "a second unscale divides by the scale again where no stages are kept (cases/fixture/amp.c "
+     "restates GradScaler's, which refuse it)",
+     "https://github.com/huggingface/transformers/issues/24840, 'unscale_() has already been "
+     "called on this optimizer since the last update()'",
      .run = unscale_twice},
-    {.name = "order/after-step",
-     .title = "GradScaler's stages, restated in cases/fixture/amp.c: unscale after step, a second "
-              "step, and an "
-              "update of nothing are refused, and after the update all may begin again",
-     .source = "pytorch 2.15.0 torch/amp/grad_scaler.py, OptState",
-     .run = after_step},
-    {.name = "order/update-before-unscale",
-     .title = "an update before unscaling halves the step at a growth and doubles it at a halving",
-     .source = "https://github.com/deepspeedai/DeepSpeed/pull/8588",
-     .run = update_first},
-    {.name = "order/none-gradients",
-     .title =
-         "parameters without a gradient stay, and an infinity beside them is found; GradScaler's "
-         "stages, restated in cases/fixture/amp.c, refuse a step without any gradient",
-     .source = "pytorch 2.15.0 torch/amp/grad_scaler.py, _unscale_grads_ and step",
-     .run = none},
-    {.name = "order/half-gradients",
-     .title = "unscaling into half loses what the scale has saved (GradScaler refuses it, and so "
-              "does its "
-              "restatement in cases/fixture/amp.c)",
-     .source = "pytorch 2.15.0 torch/amp/grad_scaler.py, 'Attempting to unscale FP16 gradients'; "
-               "fastai/fastai_old @c8285fbc dev_nb/004b_mixed_precision.ipynb divides in fp32",
+    {"order/after-step",
+     "GradScaler's stages, restated in cases/fixture/amp.c: unscale after step, a second step, and "
+     "an update of nothing are refused, and after the update all may begin again",
+     "pytorch 2.15.0 torch/amp/grad_scaler.py, OptState", .run = after_step},
+    {"order/update-before-unscale",
+     "an update before unscaling halves the step at a growth and doubles it at a halving",
+     "https://github.com/deepspeedai/DeepSpeed/pull/8588", .run = update_first},
+    {"order/none-gradients",
+     "parameters without a gradient stay, and an infinity beside them is found; GradScaler's "
+     "stages, restated in cases/fixture/amp.c, refuse a step without any gradient",
+     "pytorch 2.15.0 torch/amp/grad_scaler.py, _unscale_grads_ and step", .run = none},
+    {"order/half-gradients",
+     "unscaling into half loses what the scale has saved (GradScaler refuses it, and so does its "
+     "restatement in cases/fixture/amp.c)",
+     "pytorch 2.15.0 torch/amp/grad_scaler.py, 'Attempting to unscale FP16 gradients'; "
+     "fastai/fastai_old @c8285fbc dev_nb/004b_mixed_precision.ipynb divides in fp32",
      .run = half_gradients},
+    {"order/every-sequence",
+     "every sequence of five calls of unscale, step and update: what the stages of GradScaler's "
+     "source refuse changes nothing, and each step goes lr times the gradient",
+     "pytorch 2.15.0 torch/amp/grad_scaler.py, OptState, unscale_, step, update", .run = all},
 };
 
 HC_CASES(order_stages, cases);

@@ -88,12 +88,12 @@ static void every_product(struct hc_check *check)
 
 /* Two pieces of 16 terms, of which the first has these scales and products that sum to 16, or to
    0, and the second 16. */
-static const struct scaled {
+static const struct scaled_codes {
     enum hc_format codes, scales;
     double a, b; /* of the first piece */
     bool cancels;
     double want;
-} scaled[] = {
+} scaled_codes[] = {
     {HC_E4M3, HC_FP32, 0, 1, false, 16},
     {HC_E2M1, HC_UE4M3, 3, 0, false, 16},
     {HC_E4M3, HC_FP32, -2, 1, false, -16},
@@ -112,15 +112,17 @@ static const struct scaled {
 
 static void scales_as_they_are(struct hc_check *check)
 {
-    enum { PIECE = 16 };
-    for (size_t i = 0; i < sizeof scaled / sizeof scaled[0]; i++) {
-        const struct scaled *s = &scaled[i];
-        struct hc_call call = hc_quantised_product(check, (enum hc_format[]){s->codes, s->codes},
-                                                   s->scales, (int64_t[]){1, 1, 2 * PIECE},
-                                                   &(struct hc_gemm_q){1, PIECE, 1, PIECE, 0});
-        for (int k = 0; k < 2 * PIECE; k++) {
+    enum { PIECE_CODES = 16 };
+    for (size_t i = 0; i < sizeof scaled_codes / sizeof scaled_codes[0]; i++) {
+        const struct scaled_codes *s = &scaled_codes[i];
+        struct hc_call call =
+            hc_quantised_product(check, (enum hc_format[]){s->codes, s->codes}, s->scales,
+                                 (int64_t[]){1, 1, 2 * PIECE_CODES},
+                                 &(struct hc_gemm_q){1, PIECE_CODES, 1, PIECE_CODES, 0});
+        for (int k = 0; k < 2 * PIECE_CODES; k++) {
             hc_tensor_set(&call.in[HC_GEMM_Q_A], k, 1);
-            hc_tensor_set(&call.in[HC_GEMM_Q_B], k, s->cancels && k < PIECE && k % 2 == 1 ? -1 : 1);
+            hc_tensor_set(&call.in[HC_GEMM_Q_B], k,
+                          s->cancels && k < PIECE_CODES && k % 2 == 1 ? -1 : 1);
         }
         hc_tensor_set(&call.in[HC_GEMM_Q_A_SCALES], 0, s->a);
         hc_tensor_set(&call.in[HC_GEMM_Q_B_SCALES], 0, s->b);
@@ -145,14 +147,14 @@ static double of_magnitude(int m)
 /* ue4m3 is a byte of e4m3 whose sign nobody looks at. Row c is 1, with the byte c as its scale. */
 static void any_byte_as_a_scale(struct hc_check *check)
 {
-    enum { BYTES = 256, PIECE = 16 };
+    enum { BYTES = 256, PIECE_CODES = 16 };
     struct hc_comparisons all = {.what = "scales by their bytes"};
-    struct hc_call call = hc_quantised_product(check, (enum hc_format[]){HC_E2M1, HC_E2M1},
-                                               HC_UE4M3, (int64_t[]){BYTES, 1, PIECE},
-                                               &(struct hc_gemm_q){1, PIECE, 1, PIECE, 0});
+    struct hc_call call = hc_quantised_product(
+        check, (enum hc_format[]){HC_E2M1, HC_E2M1}, HC_UE4M3, (int64_t[]){BYTES, 1, PIECE_CODES},
+        &(struct hc_gemm_q){1, PIECE_CODES, 1, PIECE_CODES, 0});
     unsigned char *scales = call.in[HC_GEMM_Q_A_SCALES].data;
     for (int c = 0; c < BYTES; c++) {
-        hc_tensor_set(&call.in[HC_GEMM_Q_A], (int64_t)c * PIECE, 1);
+        hc_tensor_set(&call.in[HC_GEMM_Q_A], (int64_t)c * PIECE_CODES, 1);
         scales[c] = (unsigned char)c;
     }
     hc_tensor_set(&call.in[HC_GEMM_Q_B], 0, 1);
@@ -259,34 +261,222 @@ static void positive_terms(struct hc_check *check)
     "OCP OFP8 1.0 and Microscaling Formats (MX) 1.0, AMD's FNUZ formats (CDNA3 ISA, 7.1); "        \
     "src/op/quant.h"
 
+/* Products of codes whose roundings are as bad as they can be. The order of what stands around the
+   sums is stated (src/op/quant.h), so each rounding can be led to nearly half an ulp, and all to
+   one side: the error comes near its bound. A bound that is much too wide, or infinite where fp32
+   is not left, fails here, as a result beyond it does. */
+
+enum { PIECES = 65 };
+
+/* One sum of products, each of them a piece. Where a number is 0 there is no such operand. */
+struct row {
+    const char *what;
+    int terms;
+    float first[2]; /* scales of the first product, of a and of b */
+    float later[2]; /* of the others */
+    double code[2]; /* of a in the first term, and in the others; b is 1 */
+    float tensor[2];
+    float c;
+    double floor; /* the least error/bound */
+};
+
+/* Just below half an ulp of 1. */
+#define LOST 0x1.f4p-25F
+
+static const struct row rows[] = {
+    {"pieces that are lost beside the first", PIECES, {1, 1}, {LOST, 1}, {1, 1}, {0}, 0, 0.9},
+    {"the same, by the scale of b", PIECES, {1, 1}, {1, LOST}, {1, 1}, {0}, 0, 0.9},
+    {"the same above 2^101",
+     PIECES,
+     {0x1p51F, 0x1p51F},
+     {LOST * 0x1p51F, 0x1p51F},
+     {1, 1},
+     {0},
+     0,
+     0.9},
+    {"the same at the end of fp32",
+     PIECES,
+     {0x1p120F, 0x1p7F},
+     {LOST * 0x1p120F, 0x1p7F},
+     {1, 1},
+     {0},
+     0,
+     0.9},
+    {"the same, with a scale of a at the end of fp32",
+     PIECES,
+     {0x1p127F, 0x1p-60F},
+     {LOST * 0x1p127F, 0x1p-60F},
+     {1, 1},
+     {0},
+     0,
+     0.9},
+    {"the same, with a factor of a tensor to the end of fp32",
+     PIECES,
+     {1, 1},
+     {LOST, 1},
+     {1, 1},
+     {0x1p64F, 0x1p63F},
+     0,
+     0.85},
+    {"a product with a scale that is lost at the bottom",
+     1,
+     {0x1p-149F, 0x1p20F},
+     {0},
+     {0.4375, 0},
+     {0},
+     0,
+     0.85},
+    {"pieces that are lost at the bottom",
+     PIECES,
+     {0x1p-100F, 0x1p-100F},
+     {0x1p-100F, 0x1p-50F},
+     {1, 0.9375},
+     {0},
+     0,
+     0.85},
+    {"a factor of a tensor at the bottom",
+     1,
+     {1, 0x1p-100F},
+     {0},
+     {1.75, 0},
+     {0x1p-51F, 0},
+     0,
+     0.85},
+    {"C beside a sum that is lost", 1, {LOST, 1}, {0}, {1, 0}, {0}, 1, 0.9},
+    {"C at the end of fp32", 1, {LOST * 0x1p100F, 0x1p27F}, {0}, {1, 0}, {0}, 0x1p127F, 0.9},
+};
+
+static struct hc_call call_of(struct hc_check *check, const struct row *r)
+{
+    struct hc_call call =
+        hc_quantised_product(check, (enum hc_format[]){HC_E4M3, HC_E4M3}, HC_FP32,
+                             (int64_t[]){1, 1, r->terms}, &(struct hc_gemm_q){1, 1, 1, 1, 0});
+    for (int k = 0; k < r->terms; k++) {
+        const float *scale = k == 0 ? r->first : r->later;
+        hc_tensor_set(&call.in[HC_GEMM_Q_A], k, r->code[k > 0]);
+        hc_tensor_set(&call.in[HC_GEMM_Q_B], k, 1);
+        hc_tensor_set(&call.in[HC_GEMM_Q_A_SCALES], k, (double)scale[0]);
+        hc_tensor_set(&call.in[HC_GEMM_Q_B_SCALES], k, (double)scale[1]);
+    }
+    for (int i = 0; i < 2; i++)
+        if (r->tensor[i] != 0) {
+            int slot = i == 0 ? HC_GEMM_Q_A_TENSOR : HC_GEMM_Q_B_TENSOR;
+            call.in[slot] = hc_check_vector(check, HC_FP32, 1);
+            hc_tensor_set(&call.in[slot], 0, (double)r->tensor[i]);
+        }
+    if (r->c != 0) {
+        call.in[HC_GEMM_Q_C] = hc_check_tensor(check, hc_tensor2(HC_FP32, 1, 1, NULL));
+        hc_tensor_set(&call.in[HC_GEMM_Q_C], 0, (double)r->c);
+    }
+    return call;
+}
+
+static void claim_near(struct hc_check *check, const char *what, const struct hc_call *call,
+                       double floor)
+{
+    const struct hc_backend *backend = hc_check_backend(check);
+    struct hc_accumulator sums = hc_backend_accumulator(backend, call);
+    struct hc_element e = {call, HC_GEMM_Q_OUT, 0};
+    struct hc_exact want = hc_reference_value(call, HC_GEMM_Q_OUT, 0);
+    double bound =
+        backend->free_order ? hc_bound_any_order(&e, &sums, &want) : hc_bound(&e, &sums, &want);
+    double got = hc_tensor_get(&call->out[HC_GEMM_Q_OUT], 0);
+    hc_claim_within(check, what, want.hi, got, bound);
+    if (!backend->free_order)
+        hc_claim_true(check, "the error is near its bound", fabs(got - want.hi) >= floor * bound);
+}
+
+static void lost(struct hc_check *check)
+{
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        struct hc_call call = call_of(check, &rows[i]);
+        if (hc_do(check, &call) != HC_OK)
+            return;
+        claim_near(check, rows[i].what, &call, rows[i].floor);
+    }
+}
+
+/* A factor near 1 whose product with x is rounded up by as much as any of so many. */
+static float worst_factor(const struct hc_check *check, float x, uint64_t stream)
+{
+    enum { DRAWS = 4096 };
+    float worst = 1;
+    double most = 0;
+    for (uint64_t i = 0; i < DRAWS; i++) {
+        float y = (float)(1 + hc_random_uniform(hc_check_seed(check), stream, i) / 64);
+        double product = (double)x * (double)y;
+        double up = (double)(x * y) / product - 1;
+        if (up > most) {
+            most = up;
+            worst = y;
+        }
+    }
+    return worst;
+}
+
+/* Each scale and factor of the one product is the worst for what is there before it. */
+static void up(struct hc_check *check)
+{
+    struct row r = {.terms = 1, .code = {1.125, 0}, .tensor = {1, 1}};
+    r.first[0] = worst_factor(check, 1.125F, 0);
+    float product = 1.125F * r.first[0];
+    r.first[1] = worst_factor(check, product, 1);
+    product *= r.first[1];
+    r.tensor[0] = worst_factor(check, product, 2);
+    struct hc_call call = call_of(check, &r);
+    if (hc_do(check, &call) == HC_OK)
+        claim_near(check, "roundings up, one after the other", &call, 0.6);
+}
+
+/* fl(P dA) overflows before dB makes it small: the contract says infinity, and no bound says
+   less. */
+static void beyond(struct hc_check *check)
+{
+    const struct row r = {.terms = 1, .first = {0x1p127F, 0x1p-100F}, .code = {2, 0}};
+    struct hc_call call = call_of(check, &r);
+    if (hc_do(check, &call) != HC_OK)
+        return;
+    struct hc_accumulator sums = hc_backend_accumulator(hc_check_backend(check), &call);
+    struct hc_element e = {&call, HC_GEMM_Q_OUT, 0};
+    struct hc_exact want = hc_reference_value(&call, HC_GEMM_Q_OUT, 0);
+    if (hc_check_backend(check)->free_order)
+        return;
+    hc_claim_value(check, "a product with a scale beyond fp32", (double)INFINITY,
+                   hc_tensor_get(&call.out[HC_GEMM_Q_OUT], 0));
+    hc_claim_true(check, "it has no bound", isinf(hc_bound(&e, &sums, &want)));
+}
+
+static void near_their_bound(struct hc_check *check)
+{
+    lost(check);
+    up(check);
+    beyond(check);
+}
+
 static const struct hc_case cases[] = {
-    {.name = "products/codes-scale-without-a-sign",
-     .title = "each of the 256 bytes of a scale in ue4m3 is the number of its lower seven bits",
-     .source = "src/op/quant.h; src/num/format.c",
-     .level = HC_QUICK,
-     .run = any_byte_as_a_scale},
-    {.name = "products/every-product-of-codes",
-     .title = "each product of two codes is exact, in every pair of formats that go together",
-     .source = SPECIFICATIONS,
-     .level = HC_QUICK,
-     .run = every_product},
-    {.name = "products/scales-as-they-are",
-     .title = "a scale of 0 takes its piece away, one that is NaN or infinite decides the sum",
-     .source = "src/op/quant.h",
-     .level = HC_QUICK,
-     .run = scales_as_they_are},
-    {.name = "products/codes-without-terms",
-     .title = "a product of quantised matrices without terms is C, whatever the factors are",
-     .source = "src/op/quant.h",
-     .level = HC_QUICK,
-     .run = no_terms},
-    {.name = "products/fp8-accumulator-13-bits",
-     .title = "sums of positive products of fp8 keep their size where they are promoted every 128",
-     .source = "deepseek-ai/DeepGEMM issue 37, 'only uses the highest 14 bits', "
-               "https://github.com/deepseek-ai/DeepGEMM/issues/37; deepseek-ai/DeepSeek-V3 issue "
-               "197; src/op/quant.h",
-     .level = HC_STANDARD,
-     .run = positive_terms},
+    {"products/codes-scale-without-a-sign",
+     "each of the 256 bytes of a scale in ue4m3 is the number of its lower seven bits",
+     "src/op/quant.h; src/num/format.c", .level = HC_QUICK, .run = any_byte_as_a_scale},
+    {"products/every-product-of-codes",
+     "each product of two codes is exact, in every pair of formats that go together",
+     SPECIFICATIONS, .level = HC_QUICK, .run = every_product},
+    {"products/scales-as-they-are",
+     "a scale of 0 takes its piece away, one that is NaN or infinite decides the sum",
+     "src/op/quant.h", .level = HC_QUICK, .run = scales_as_they_are},
+    {"products/codes-without-terms",
+     "a product of quantised matrices without terms is C, whatever the factors are",
+     "src/op/quant.h", .level = HC_QUICK, .run = no_terms},
+    {"products/fp8-accumulator-13-bits",
+     "sums of positive products of fp8 keep their size where they are promoted every 128",
+     "deepseek-ai/DeepGEMM issue 37, 'only uses the highest 14 bits', "
+     "https://github.com/deepseek-ai/DeepGEMM/issues/37; deepseek-ai/DeepSeek-V3 issue 197; "
+     "src/op/quant.h",
+     .level = HC_STANDARD, .run = positive_terms},
+    {"products/codes-near-their-bound",
+     "scales, pieces, factors and C can be so bad that the error of gemm_q is near its bound, from "
+     "the smallest numbers of fp32 to the largest",
+     "src/op/quant.h; the proof in src/check/bound/quant_gemm.c", .level = HC_QUICK,
+     .run = near_their_bound},
 };
 
 HC_CASES(products_codes, cases);

@@ -1,15 +1,17 @@
+/* Averages as wrappers make them, and reports of how they went wrong. */
+#include <math.h>
+
+#include "case.h"
+#include "cases/fixture/training/ranks.h"
+#include "train/parallel/wrapper.h"
+#include "train/update/recipe_fields.h"
+
 /* What the options of Apex's, PyTorch's and FSDP's wrappers do to the bits of an average.
 
-   Each row of train/parallel/wrapper_rows.c becomes a call of the op all_reduce on ranks whose
+   Each row of train/parallel/wrapper.c becomes a call of the op all_reduce on ranks whose
    gradients tell orders and roundings apart, and which is held to its bound of the MPFR value. What
    is expected to the bit is counted by hand, or is a ring's sum with each real number rounded into
    its format. */
-#include "case.h"
-
-#include <math.h>
-
-#include "train/parallel/wrapper.h"
-#include "train/update/recipe_fields.h"
 
 enum { MOST_RANKS = 1024, MOST_ELEMENTS = 1000 };
 
@@ -213,38 +215,114 @@ static void hook_underflows(struct hc_check *check)
     }
 }
 
+/* Reports of sums over ranks in bf16, on the op all_reduce and on ranks that are threads. The
+   formulas of field/rank-sums and field/swallowed-squares show the same arithmetic by itself, in
+   one order. Here it is seen what the order does.
+
+   All numbers are whole, so every sum is exact but for what bf16 cannot hold: it has 8 bits, above
+   256 its numbers are 2 apart, and ties go to a multiple of 4. */
+
+/* `ranks` ranks bring `each`, but for one. */
+struct sum {
+    const char *what;
+    struct hc_all_reduce how;
+    int ranks;
+    int other; /* the rank that brings something else, */
+    double others;
+    double each;
+    double want;
+};
+
+#define IN(algorithm, format)                                                                      \
+    {                                                                                              \
+        HC_COLLECTIVE_##algorithm, HC_##format, 1, 1, false                                        \
+    }
+
+/* 256 + 1 is a tie. A ring adds ones one after the other and stands still at 256; a tree adds only
+   equal sums, and stands nowhere. */
+static const struct sum dtypes[] = {
+    {"256 and 1, bf16", IN(TREE, BF16), 2, 0, 256, 1, 256},
+    {"256 and 1, fp32", IN(TREE, FP32), 2, 0, 256, 1, 257},
+    {"96 ones, bf16 ring", IN(RING, BF16), 96, 0, 1, 1, 96},
+    {"384 ones, bf16 ring", IN(RING, BF16), 384, 0, 1, 1, 256},
+    {"384 ones, bf16 tree", IN(TREE, BF16), 384, 0, 1, 1, 384},
+    {"384 ones, bf16 halving", IN(HALVING, BF16), 384, 0, 1, 1, 384},
+    {"384 ones, fp32 ring", IN(RING, FP32), 384, 0, 1, 1, 384},
+    {NULL},
+};
+
+/* The square 256 of a norm of 16 and seven of 1. The ring of a single number begins at rank 1:
+   where that has the 256, each 1 is a tie and is lost; where rank 0 has it, it meets the seven
+   others, and 263 is a tie. The tree loses the 1 beside the 256. Halving pairs rank 0 with rank 4,
+   and loses as much. */
+static const struct sum squares[] = {
+    {"bf16 ring, 256 first", IN(RING, BF16), 8, 1, 256, 1, 256},
+    {"bf16 ring, 256 last", IN(RING, BF16), 8, 0, 256, 1, 264},
+    {"bf16 tree", IN(TREE, BF16), 8, 0, 256, 1, 262},
+    {"bf16 halving", IN(HALVING, BF16), 8, 0, 256, 1, 262},
+    {"fp32 ring", IN(RING, FP32), 8, 1, 256, 1, 263},
+    {"fp32 tree", IN(TREE, FP32), 8, 0, 256, 1, 263},
+    {NULL},
+};
+
+static void sums(struct hc_check *check)
+{
+    for (const struct sum *s = hc_check_case(check)->data; s->what; s++) {
+        double *x = hc_check_memory(check, (size_t)s->ranks * sizeof *x);
+        for (int r = 0; r < s->ranks; r++)
+            x[r] = r == s->other ? s->others : s->each;
+        double got = hc_ranks_average1(check, s->what, &s->how, HC_FP32, s->ranks, x);
+        if (hc_check_is_cut(check))
+            return;
+        hc_say(check, "%-24s %g", s->what, got);
+        hc_claim_value(check, s->what, s->want, got);
+    }
+}
+
 static const struct hc_case cases[] = {
-    {.name = "ranks/apex-predivide",
-     .title = "1024 ranks in half: Apex's defaults make 100 infinite, predivide=1024 makes 1e-5 "
-              "zero; predivide=32 and allreduce_always_fp32 keep both",
-     .source = "NVIDIA/apex @e13873de apex/parallel/distributed.py, gradient_predivide_factor and "
-               "allreduce_always_fp32",
+    {"ranks/apex-predivide",
+     "1024 ranks in half: Apex's defaults make 100 infinite, predivide=1024 makes 1e-5 zero; "
+     "predivide=32 and allreduce_always_fp32 keep both",
+     "NVIDIA/apex @e13873de apex/parallel/distributed.py, gradient_predivide_factor and "
+     "allreduce_always_fp32",
      .run = apex},
-    {.name = "ranks/bf16-swallows-by-place",
-     .title = "64 ranks in bf16: a ring averages 256 and 63 ones to 320 or to 256, by where in the "
-              "bucket the element lies; sums in fp32 give 320 everywhere",
-     .source = "https://github.com/pytorch/pytorch/issues/106395; pytorch @3ade90a6 "
-               "torch/distributed/fsdp/_runtime_utils.py, reduce_dtype",
+    {"ranks/bf16-swallows-by-place",
+     "64 ranks in bf16: a ring averages 256 and 63 ones to 320 or to 256, by where in the bucket "
+     "the element lies; sums in fp32 give 320 everywhere",
+     "https://github.com/pytorch/pytorch/issues/106395; pytorch @3ade90a6 "
+     "torch/distributed/fsdp/_runtime_utils.py, reduce_dtype",
      .run = swallows},
-    {.name = "ranks/first-step-has-other-buckets",
-     .title = "Apex and PyTorch reduce the first step in one bucket and the next ones not: a "
-              "ring's bits differ between them, a tree's do not",
-     .source = "NVIDIA/apex @e13873de apex/parallel/distributed.py, allreduce_fallback while "
-               "needs_refresh; pytorch @ad78a7b3 torch/csrc/distributed/c10d/reducer.cpp, "
-               "rebuild_buckets",
+    {"ranks/first-step-has-other-buckets",
+     "Apex and PyTorch reduce the first step in one bucket and the next ones not: a ring's bits "
+     "differ between them, a tree's do not",
+     "NVIDIA/apex @e13873de apex/parallel/distributed.py, allreduce_fallback while needs_refresh; "
+     "pytorch @ad78a7b3 torch/csrc/distributed/c10d/reducer.cpp, rebuild_buckets",
      .run = first_step},
-    {.name = "ranks/equal-gradients",
-     .title = "averages of equal gradients on 6, 7, 8 and 41 ranks: a division after the sum gives "
-              "them again, a product with the reciprocal need not",
-     .source = "pytorch @0f57f050 aten/src/ATen/native/cuda/BinaryDivTrueKernel.cu: 'this may lose "
-               "one bit of precision compared to computing the division'",
+    {"ranks/equal-gradients",
+     "averages of equal gradients on 6, 7, 8 and 41 ranks: a division after the sum gives them "
+     "again, a product with the reciprocal need not",
+     "pytorch @0f57f050 aten/src/ATen/native/cuda/BinaryDivTrueKernel.cu: 'this may lose one bit "
+     "of precision compared to computing the division'",
      .run = reciprocals},
-    {.name = "ranks/compress-hook-underflows",
-     .title = "PyTorch's fp16_compress_hook divides in half before the sum: 2^-23 on eight ranks "
-              "becomes 0; bf16 and a division after the sum keep it",
-     .source = "pytorch @38dfbe6f torch/distributed/algorithms/ddp_comm_hooks/default_hooks.py, "
-               "_compress_hook; https://github.com/pytorch/pytorch/pull/57410",
+    {"ranks/compress-hook-underflows",
+     "PyTorch's fp16_compress_hook divides in half before the sum: 2^-23 on eight ranks becomes 0; "
+     "bf16 and a division after the sum keep it",
+     "pytorch @38dfbe6f torch/distributed/algorithms/ddp_comm_hooks/default_hooks.py, "
+     "_compress_hook; https://github.com/pytorch/pytorch/pull/57410",
      .run = hook_underflows},
+    {"ranks/sums-in-bf16",
+     "bf16 makes 256 of 256 and 1 on two ranks, and round a ring of 384 ranks of as many ones; a "
+     "tree counts them all, and fp32 does",
+     "pytorch/pytorch issue 190626, '[FSDP2] MixedPrecisionPolicy reduce_dtype is not applied to "
+     "the TP-mesh Partial -> Replicate gradient all-reduce', and issue 106395 (stable on 96 GPUs, "
+     "unstable on 384); NVIDIA/Megatron-LM issue 6199",
+     .run = sums, .data = dtypes},
+    {"ranks/norms-in-bf16",
+     "squares of the norms of 8 ranks, 256 and seven times 1, are 256, 262 or 264 in bf16 by the "
+     "order of the sum, and 263 in fp32",
+     "NVIDIA-NeMo/Automodel PR 825, 'fix: Cast norm to fp32 in clip_grad_norm', "
+     "https://github.com/NVIDIA-NeMo/Automodel/pull/825",
+     .run = sums, .data = squares},
 };
 
 HC_CASES(ranks_wrappers, cases);

@@ -57,8 +57,8 @@ static hc_kernel *sound_cast;
 
 static enum hc_status cast_on_device(struct hc_queue *queue, const struct hc_call *call)
 {
-    struct hc_fault_site sound = {sound_cast, on_device};
-    return hc_fault_run(&sound, queue, call);
+    struct hc_fault_site sound = {sound_cast, on_device, queue};
+    return hc_fault_run(&sound, call);
 }
 
 /* The same on the emulated device. Its memory is the host's, so defects can be planted there. (What
@@ -84,10 +84,9 @@ Test(power, every_planted_conversion_defect_is_caught_on_the_emulated_device)
 }
 
 /* Changes one place in one row of results of one operation. */
-static enum hc_status off_by_one(const struct hc_fault_site *planted, struct hc_queue *queue,
-                                 const struct hc_call *call)
+static enum hc_status off_by_one(const struct hc_fault_site *planted, const struct hc_call *call)
 {
-    enum hc_status status = planted->right(queue, call);
+    enum hc_status status = hc_right(planted, call);
     const uint16_t *x = call->in[HC_X].data;
     uint16_t *out = call->out[HC_OUT].data;
     int64_t n = hc_tensor_count(&call->out[HC_OUT]);
@@ -114,10 +113,10 @@ Test(power, one_wrong_result_in_a_row_of_an_operation_is_caught)
 }
 
 /* Rounds 2049, a tie, up. */
-static enum hc_status integer_tie_up(const struct hc_fault_site *planted, struct hc_queue *queue,
+static enum hc_status integer_tie_up(const struct hc_fault_site *planted,
                                      const struct hc_call *call)
 {
-    enum hc_status status = planted->right(queue, call);
+    enum hc_status status = hc_right(planted, call);
     uint16_t *out = call->out[HC_OUT].data;
     const int32_t *x = call->in[HC_X].data;
     bool integers = call->in[HC_X].format == HC_I32;

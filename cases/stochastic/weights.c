@@ -1,8 +1,7 @@
 /* A thousand small updates of bf16 weights by the recipes' own update: rounded to nearest, rounded
    stochastically, compensated. */
 #include "cases/fixture/adam.h"
-#include "cases/fixture/update_fixture.h"
-#include "cases/fixture/running_tally.h"
+#include "cases/fixture/training/update_fixture.h"
 #include "cases/fixture/scalar.h"
 
 #include <math.h>
@@ -228,32 +227,26 @@ static void layouts(struct hc_check *check)
 }
 
 static const struct hc_case cases[] = {
-    {.name = "stochastic/small-updates-on-the-average",
-     .title =
-         "1000 updates of 2^-12 of a bf16 weight: all lost in rounding to nearest, made on the "
-         "average in stochastic rounding (false alarm: one seed in 1e9 a row)",
-     .source = source,
-     .run = on_the_average},
-    {.name = "stochastic/small-updates-compensated",
-     .title = "1000 updates of 1e-4 of a bf16 weight with Kahan's compensation: bit by bit the "
-              "definition's, and within its bound of the real sum",
-     .source = source,
-     .run = compensated},
-    {.name = "stochastic/decay",
-     .title =
-         "AdamW's decay of 1e-4 a step: never seen by a bf16 weight in rounding to nearest, seen "
-         "in stochastic rounding and with a compensation",
-     .source = "OneTrainer issue 996, 'No weight decay with Adam, bf16 and stochastic rounding'; "
-               "arXiv 2010.06192",
+    {"stochastic/small-updates-on-the-average",
+     "1000 updates of 2^-12 of a bf16 weight: all lost in rounding to nearest, made on the average "
+     "in stochastic rounding (false alarm: one seed in 1e9 a row)",
+     source, .run = on_the_average},
+    {"stochastic/small-updates-compensated",
+     "1000 updates of 1e-4 of a bf16 weight with Kahan's compensation: bit by bit the "
+     "definition's, and within its bound of the real sum",
+     source, .run = compensated},
+    {"stochastic/decay",
+     "AdamW's decay of 1e-4 a step: never seen by a bf16 weight in rounding to nearest, seen in "
+     "stochastic rounding and with a compensation",
+     "OneTrainer issue 996, 'No weight decay with Adam, bf16 and stochastic rounding'; arXiv "
+     "2010.06192",
      .run = decays},
-    {.name = "stochastic/skipped-step-moves-no-compensation",
-     .title = "a step that a scaler skips leaves every byte of the compensations",
-     .source = "pytorch 2.15.0 torch/amp/grad_scaler.py: optimizer.step() is not called",
-     .run = skipped},
-    {.name = "stochastic/all-at-once-or-apart",
-     .title = "weights have the same bits whether they are updated all at once or one by one",
-     .source = "src/op/optimizer.h: a call on a part gives what a call on all gives there",
-     .run = layouts},
+    {"stochastic/skipped-step-moves-no-compensation",
+     "a step that a scaler skips leaves every byte of the compensations",
+     "pytorch 2.15.0 torch/amp/grad_scaler.py: optimizer.step() is not called", .run = skipped},
+    {"stochastic/all-at-once-or-apart",
+     "weights have the same bits whether they are updated all at once or one by one",
+     "src/op/optimizer.h: a call on a part gives what a call on all gives there", .run = layouts},
 };
 
 HC_CASES(stochastic_weights, cases);

@@ -160,41 +160,31 @@ static void repeats(struct hc_check *check)
 }
 
 static const struct hc_case cases[] = {
-    {.name = "training/learns-fp32",
-     .title = "a small Darknet learns the synthetic set in fp32",
-     .source = "fastai/fastai_old @c8285fbc dev_nb/004b_mixed_precision.ipynb",
-     .run = learns,
+    {"training/learns-fp32", "a small Darknet learns the synthetic set in fp32",
+     "fastai/fastai_old @c8285fbc dev_nb/004b_mixed_precision.ipynb", .run = learns,
      .data = "fp32"},
-    {.name = "training/learns-fastai-004b-flat",
-     .title = "a small Darknet learns with masters and a static scale of 512",
-     .source = "fastai/fastai_old @c8285fbc dev_nb/004b_mixed_precision.ipynb",
-     .run = learns,
+    {"training/learns-fastai-004b-flat",
+     "a small Darknet learns with masters and a static scale of 512",
+     "fastai/fastai_old @c8285fbc dev_nb/004b_mixed_precision.ipynb", .run = learns,
      .data = "fastai-004b-flat"},
-    {.name = "training/learns-amp",
-     .title = "a small Darknet learns with fp32 weights and GradScaler's rule",
-     .source = "pytorch 2.15.0 torch/amp/grad_scaler.py",
-     .run = learns,
-     .data = "amp"},
-    {.name = "training/learns-amp-bf16",
-     .title = "a small Darknet learns in bf16 with fp32 weights and no scaler",
-     .source = "pytorch autocast(dtype=torch.bfloat16)",
-     .run = learns,
-     .data = "amp-bf16"},
-    {.name = "training/pure-half-is-nan",
-     .title = "training all in half ends in NaN with Adam's eps of 1e-8, and not with 1e-4",
-     .source = "PyTorch forums 1765, 'Adam+Half Precision = NaNs?'; vxlabs.com 2019, 'Improving "
-               "fastai's mixed precision support with NVIDIA's Automatic Mixed Precision'",
+    {"training/learns-amp", "a small Darknet learns with fp32 weights and GradScaler's rule",
+     "pytorch 2.15.0 torch/amp/grad_scaler.py", .run = learns, .data = "amp"},
+    {"training/learns-amp-bf16", "a small Darknet learns in bf16 with fp32 weights and no scaler",
+     "pytorch autocast(dtype=torch.bfloat16)", .run = learns, .data = "amp-bf16"},
+    {"training/pure-half-is-nan",
+     "training all in half ends in NaN with Adam's eps of 1e-8, and not with 1e-4",
+     "PyTorch forums 1765, 'Adam+Half Precision = NaNs?'; vxlabs.com 2019, 'Improving fastai's "
+     "mixed precision support with NVIDIA's Automatic Mixed Precision'",
      .run = pure},
-    {.name = "training/overflow",
-     .title = "an overflow ruins a run with a static scale for ever; a dynamic rule skips the step "
-              "and learns",
-     .source = "fastai/fastai_old @c8285fbc dev_nb/004b_mixed_precision.ipynb has no check; "
-               "pytorch 2.15.0 torch/amp/grad_scaler.py",
+    {"training/overflow",
+     "an overflow ruins a run with a static scale for ever; a dynamic rule skips the step and "
+     "learns",
+     "fastai/fastai_old @c8285fbc dev_nb/004b_mixed_precision.ipynb has no check; pytorch 2.15.0 "
+     "torch/amp/grad_scaler.py",
      .run = overflow},
-    {.name = "training/repeats",
-     .title = "the same seed gives the same losses bit for bit, whatever the number of threads",
-     .source = "halfcheck: results do not depend on the number of threads",
-     .run = repeats},
+    {"training/repeats",
+     "the same seed gives the same losses bit for bit, whatever the number of threads",
+     "halfcheck: results do not depend on the number of threads", .run = repeats},
 };
 
 HC_CASES(training_learn, cases);

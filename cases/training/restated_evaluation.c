@@ -3,7 +3,7 @@
    left, and must count no image twice where the last batch is not full. */
 #include <math.h>
 
-#include "cases/fixture/restated.h"
+#include "cases/fixture/training/restated.h"
 
 enum { BATCH = 4, EPOCHS = 2, STEPS = 3, TESTS = 7 };
 
@@ -167,13 +167,12 @@ static void evaluation(struct hc_check *check)
 }
 
 static const struct hc_case cases[] = {
-    {.name = "training/restated-evaluation",
-     .title = "losses and accuracy that a training reports are those of its logits, with running "
-              "statistics on each test image once",
-     .source = "fastai/fastai_old @c8285fbc dev_nb/004b_mixed_precision.ipynb: cross_entropy, "
-               "accuracy, model.eval()",
-     .level = HC_STANDARD,
-     .run = evaluation},
+    {"training/restated-evaluation",
+     "losses and accuracy that a training reports are those of its logits, with running statistics "
+     "on each test image once",
+     "fastai/fastai_old @c8285fbc dev_nb/004b_mixed_precision.ipynb: cross_entropy, accuracy, "
+     "model.eval()",
+     .level = HC_STANDARD, .run = evaluation},
 };
 
 HC_CASES(training_restated_evaluation, cases);

@@ -1,9 +1,10 @@
 /* The images that the network of a training sees, from the first batch to the last. Their pixels
-   tell, in integers (cases/fixture/restated.h), which image it is, where it was cut and whether it
-   was flipped; that is held to the specification. Only the loop runs; nothing is multiplied. */
+   tell, in integers (cases/fixture/training/restated.h), which image it is, where it was cut and
+   whether it was flipped; that is held to the specification. Only the loop runs; nothing is
+   multiplied. */
 #include <math.h>
 
-#include "cases/fixture/restated.h"
+#include "cases/fixture/training/restated.h"
 
 enum {
     BATCH = 4,
@@ -265,15 +266,12 @@ static void images(struct hc_check *check)
 }
 
 static const struct hc_case cases[] = {
-    {.name = "training/restated-images",
-     .title =
-         "a training's images come once an epoch, in another order each time, normalised, cropped "
-         "by up to 4 and mirrored half of the time, with their labels; test images come as they "
-         "are",
-     .source = "fastai/fastai_old @c8285fbc dev_nb/004b_mixed_precision.ipynb: cifar_norm, "
-               "TfmCrop(size=32, padding=4), flip_lr(p=0.5), by reflection",
-     .level = HC_STANDARD,
-     .run = images},
+    {"training/restated-images",
+     "a training's images come once an epoch, in another order each time, normalised, cropped by "
+     "up to 4 and mirrored half of the time, with their labels; test images come as they are",
+     "fastai/fastai_old @c8285fbc dev_nb/004b_mixed_precision.ipynb: cifar_norm, TfmCrop(size=32, "
+     "padding=4), flip_lr(p=0.5), by reflection",
+     .level = HC_STANDARD, .run = images},
 };
 
 HC_CASES(training_restated_images, cases);

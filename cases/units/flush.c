@@ -150,9 +150,8 @@ static void flushes_as_declared(struct hc_check *check)
 
 static const char title[] =
     "a sum of 16-bit products keeps subnormals, or the backend says that it does not";
-static const char source[] =
-    "contracts in src/op; Intel's SDM, VDPBF16PS and TDPBF16PS (DAZ, FTZ); "
-    "Arm's BFMMLA; MMA-Sim (MI200)";
+static const char source[] = "contracts in src/op; Intel's SDM, VDPBF16PS and TDPBF16PS (DAZ, "
+                             "FTZ); Arm's BFMMLA; MMA-Sim (MI200)";
 
 static const struct subject subjects[] = {
     {&of_dot, HC_BF16},        {&of_dot, HC_FP16},      {&of_gemm, HC_BF16},
@@ -162,66 +161,26 @@ static const struct subject subjects[] = {
 };
 
 static const struct hc_case cases[] = {
-    {.name = "units/flush-dot-bf16",
-     .title = title,
-     .source = source,
-     .level = HC_QUICK,
-     .run = flushes_as_declared,
+    {"units/flush-dot-bf16", title, source, .level = HC_QUICK, .run = flushes_as_declared,
      .data = &subjects[0]},
-    {.name = "units/flush-dot-fp16",
-     .title = title,
-     .source = source,
-     .level = HC_QUICK,
-     .run = flushes_as_declared,
+    {"units/flush-dot-fp16", title, source, .level = HC_QUICK, .run = flushes_as_declared,
      .data = &subjects[1]},
-    {.name = "units/flush-gemm-bf16",
-     .title = title,
-     .source = source,
-     .level = HC_QUICK,
-     .run = flushes_as_declared,
+    {"units/flush-gemm-bf16", title, source, .level = HC_QUICK, .run = flushes_as_declared,
      .data = &subjects[2]},
-    {.name = "units/flush-gemm-fp16",
-     .title = title,
-     .source = source,
-     .level = HC_QUICK,
-     .run = flushes_as_declared,
+    {"units/flush-gemm-fp16", title, source, .level = HC_QUICK, .run = flushes_as_declared,
      .data = &subjects[3]},
-    {.name = "units/flush-conv2d-bf16",
-     .title = title,
-     .source = source,
-     .level = HC_QUICK,
-     .run = flushes_as_declared,
+    {"units/flush-conv2d-bf16", title, source, .level = HC_QUICK, .run = flushes_as_declared,
      .data = &subjects[4]},
-    {.name = "units/flush-conv2d-fp16",
-     .title = title,
-     .source = source,
-     .level = HC_QUICK,
-     .run = flushes_as_declared,
+    {"units/flush-conv2d-fp16", title, source, .level = HC_QUICK, .run = flushes_as_declared,
      .data = &subjects[5]},
-    {.name = "units/flush-conv2d-bwd-data-bf16",
-     .title = title,
-     .source = source,
-     .level = HC_QUICK,
-     .run = flushes_as_declared,
-     .data = &subjects[6]},
-    {.name = "units/flush-conv2d-bwd-data-fp16",
-     .title = title,
-     .source = source,
-     .level = HC_QUICK,
-     .run = flushes_as_declared,
-     .data = &subjects[7]},
-    {.name = "units/flush-conv2d-bwd-filter-bf16",
-     .title = title,
-     .source = source,
-     .level = HC_QUICK,
-     .run = flushes_as_declared,
-     .data = &subjects[8]},
-    {.name = "units/flush-conv2d-bwd-filter-fp16",
-     .title = title,
-     .source = source,
-     .level = HC_QUICK,
-     .run = flushes_as_declared,
-     .data = &subjects[9]},
+    {"units/flush-conv2d-bwd-data-bf16", title, source, .level = HC_QUICK,
+     .run = flushes_as_declared, .data = &subjects[6]},
+    {"units/flush-conv2d-bwd-data-fp16", title, source, .level = HC_QUICK,
+     .run = flushes_as_declared, .data = &subjects[7]},
+    {"units/flush-conv2d-bwd-filter-bf16", title, source, .level = HC_QUICK,
+     .run = flushes_as_declared, .data = &subjects[8]},
+    {"units/flush-conv2d-bwd-filter-fp16", title, source, .level = HC_QUICK,
+     .run = flushes_as_declared, .data = &subjects[9]},
 };
 
 HC_CASES(units_flush, cases);

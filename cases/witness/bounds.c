@@ -111,6 +111,7 @@ static const struct hc_case cases[] = {
     ROW(leaky_relu_bwd),
     ROW(axpy),
     ROW(clip),
+    ROW(gemm_q),
 };
 
 HC_CASES(witness_bounds, cases);

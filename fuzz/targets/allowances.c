@@ -7,7 +7,7 @@ static void run(const uint8_t *data, size_t size)
 {
     struct hc_allowances allowances = {0};
     (void)hc_allowances_parse(&allowances, "fuzz", (const char *)data, size,
-                              hc_day_read("2026-01-01"));
+                              hc_date_read("2026-01-01"));
     hc_allowances_free(&allowances);
 }
 

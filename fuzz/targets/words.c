@@ -2,7 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cli/gate/day.h"
+#include "cli/gate/allowances.h"
 #include "formula/arm.h"
 #include "fuzz.h"
 #include "reference.h"
@@ -20,7 +20,7 @@ static void run(const uint8_t *data, size_t size)
         (void)hc_recipe_read(&recipe, name, text, strlen(text));
         (void)hc_arm_read(text, &arm);
         (void)hc_real_read(number, text, &exact);
-        (void)hc_day_read(text);
+        (void)hc_date_read(text);
     }
     hc_real_free(number);
     free(text);

@@ -43,7 +43,7 @@ OPS
     typedef void
     each_half(const uint16_t *const in[3], uint16_t *out, int64_t n);
 
-static each_half *const each[HC_OP_COUNT] = {
+static each_half *const each[HC_OP_ROOM] = {
 #define OP(name, value) [HC_OP_##name] = each_##name,
     OPS
 #undef OP

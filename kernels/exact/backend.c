@@ -7,9 +7,10 @@
 #include "kernels/exact/tile.h"
 #include "kernels/factors.h"
 #include "kernels/memory.h"
+#include "op/later.h"
 
 /* Kernels that are the same for every format of their call. */
-static hc_kernel *const any_format[HC_OP_COUNT] = {
+static hc_kernel *const any_format[HC_OP_ROOM] = {
     [HC_OP_cast] = hc_exact_cast,
     [HC_OP_unscale] = hc_exact_unscale,
     [HC_OP_sum] = hc_exact_sum,

@@ -15,8 +15,8 @@ size_t hc_exact_scratch(struct hc_queue *queue, const struct hc_call *call);
 
 /* The kernels by op that are compiled for a number type each: for fp32, bf16 and fp16 tensors, and
    for fp64 ones. NULL for the other ops, whose kernels follow. */
-extern hc_kernel *const hc_exact_fp32[HC_OP_COUNT];
-extern hc_kernel *const hc_exact_fp64[HC_OP_COUNT];
+extern hc_kernel *const hc_exact_fp32[HC_OP_ROOM];
+extern hc_kernel *const hc_exact_fp64[HC_OP_ROOM];
 
 hc_kernel hc_exact_cast, hc_exact_master_to_model, hc_exact_unscale;
 hc_kernel hc_exact_sum, hc_exact_dot, hc_exact_sum_squares;

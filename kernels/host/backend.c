@@ -11,6 +11,7 @@
 #include "kernels/host/native/native.h"
 #include "kernels/host/onednn/onednn.h"
 #include "kernels/memory.h"
+#include "op/later.h"
 
 static void *do_nothing(void *argument)
 {
@@ -67,7 +68,7 @@ struct host_op {
     size_t (*scratch)(struct hc_queue *queue, const struct hc_call *call);
 };
 
-static const struct host_op ops_h[HC_OP_COUNT] = {
+static const struct host_op ops_h[HC_OP_ROOM] = {
 #define MAP(op, value) [HC_OP_##op] = {hc_host_map, NULL},
 #include "kernels/element/maps.def"
 #undef MAP
@@ -108,7 +109,7 @@ static const struct host_op ops_h[HC_OP_COUNT] = {
 };
 
 /* The kernels for tensors in fp64. The other ops are fast enough as exact runs them. */
-static const struct host_op ops_fp64[HC_OP_COUNT] = {
+static const struct host_op ops_fp64[HC_OP_ROOM] = {
     [HC_OP_cast] = {hc_host_cast, NULL},
     [HC_OP_gemm] = {hc_host_gemm_fp64, hc_host_product_scratch},
     [HC_OP_conv2d] = {hc_host_conv_fp64, hc_host_product_scratch},

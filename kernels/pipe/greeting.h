@@ -19,9 +19,9 @@ struct hc_greeting_fact {
 struct hc_greeting {
     char name[48];
     char title[HC_GREETING_TEXT]; /* empty: it said none */
-    bool has[HC_OP_COUNT];
-    unsigned formats[HC_OP_COUNT]; /* of the first input, as bits 1 << format */
-    unsigned orders[HC_OP_COUNT];  /* of the op's parameter `order`, as bits 1 << order */
+    bool has[HC_OP_ROOM];
+    unsigned formats[HC_OP_ROOM]; /* of the first input, as bits 1 << format */
+    unsigned orders[HC_OP_ROOM];  /* of the op's parameter `order`, as bits 1 << order */
     bool nchw;
     bool nondeterministic;
     bool canonical_nan;

@@ -44,6 +44,14 @@ Test(loopback, a_right_program_in_another_order_passes, .init = enter_folder)
     expect_only_passes(run_loopback("exact order=torch-fused reversed", ""));
 }
 
+/* All formats and families of numbers. */
+Test(loopback, averages_over_ranks_in_another_order_pass, .init = enter_folder)
+{
+    const struct ran *ran = run_shell("$hc run 'op/all_reduce/*' --strict --backend "
+                                      "'pipe:" HC_LOOPBACK " exact reversed'");
+    cr_expect_eq(ran->status, 0, "%s%s", ran->out, ran->err);
+}
+
 /* The bits of another order are none of ours. */
 Test(loopback, another_order_fails_where_ours_is_asked_for, .init = enter_folder)
 {
@@ -68,6 +76,20 @@ Test(loopback, what_is_flushed_is_said_for_a_format, .init = enter_folder)
         const struct ran *ran = run_shell(line);
         cr_expect_eq(ran->status, i > 0, "%s%s", ran->out, ran->err);
         cr_expect_not_null(strstr(ran->out, rows[i].verdicts), "%s: %s", rows[i].word, ran->out);
+    }
+}
+
+/* A sum of stated order in bf16 is no unit's, whatever that does to factors in bf16. */
+Test(loopback, what_is_flushed_is_not_so_in_a_sum_of_stated_order, .init = enter_folder)
+{
+    for (int seed = 2; seed <= 5; seed += 3) {
+        char line[2048];
+        (void)snprintf(line, sizeof line,
+                       "$hc run 'op/dot/bf16-in-bf16/*/subnormals' --seed %d --strict --backend "
+                       "'pipe:" HC_LOOPBACK " exact flushed=bf16'",
+                       seed);
+        const struct ran *ran = run_shell(line);
+        cr_expect_eq(ran->status, 0, "%d: %s%s", seed, ran->out, ran->err);
     }
 }
 

@@ -99,7 +99,7 @@ enum hc_status hc_offer_read_ops(struct hc_greeting *greeting, const json_t *val
         struct hc_nearest nearest = hc_nearest_to(name, strlen(name));
         for (int i = 0; i < HC_OP_COUNT; i++)
             hc_nearest_try(&nearest, hc_ops[i].name);
-        if (op == HC_OP_COUNT)
+        if ((int)op == HC_OP_COUNT)
             return hc_fail(HC_INVALID, "there is no op '%s'%s; see: halfcheck list ops", name,
                            hc_nearest_hint(&nearest));
         enum hc_status status = read_op(greeting, op, offered);

@@ -109,7 +109,14 @@ static void stop_idle(void)
             hc_pipe_stop(q);
 }
 
-/* As it greeted, and whether it flushes by the factors' format. */
+/* Whether the call states a 16-bit accumulator, and so each addition and its order. */
+static bool states_its_sums(const struct hc_call *call)
+{
+    return hc_ops[call->op].class_ == HC_CLASS_REDUCTION &&
+           call->params.reduce.accumulator != HC_FP32;
+}
+
+/* As it greeted, and whether it flushes by the factors' format: where a unit may sum. */
 static struct hc_accumulator accumulates(const struct hc_backend *backend,
                                          const struct hc_call *call)
 {
@@ -117,6 +124,7 @@ static struct hc_accumulator accumulates(const struct hc_backend *backend,
     enum hc_format factors = hc_call_tf32(call) ? HC_TF32 : call->in[HC_FIRST].format;
     struct hc_accumulator a = backend->accumulator;
     a.flushes |= p->greeting.flushed >> factors & 1;
+    a.flushes &= !states_its_sums(call);
     return a;
 }
 

@@ -17,7 +17,7 @@ enum { ALIGNMENT = 64, LEAST_SHARED = 1 << 16 };
 static bool has_images(enum hc_op op)
 {
     enum hc_op_class class_ = hc_ops[op].class_;
-    return class_ == HC_CLASS_CONV || class_ == HC_CLASS_NORM || class_ == HC_CLASS_POOL ||
+    return class_ == HC_CLASS_CONV || class_ == HC_CLASS_BATCH_NORM || class_ == HC_CLASS_POOL ||
            op == HC_OP_augment;
 }
 
@@ -119,7 +119,8 @@ static union hc_params as_taken(const struct hc_call *call)
     union hc_params params = call->params;
     enum hc_op_class class_ = hc_ops[call->op].class_;
     bool fp32 = class_ == HC_CLASS_ELEMENTWISE || class_ == HC_CLASS_GEMM ||
-                class_ == HC_CLASS_NORM || class_ == HC_CLASS_COLLECTIVE || call->op == HC_OP_clip;
+                class_ == HC_CLASS_BATCH_NORM || class_ == HC_CLASS_COLLECTIVE ||
+                call->op == HC_OP_clip;
     for (const struct hc_param *p = hc_op_params(call->op); fp32 && p->name; p++) {
         double value;
         if (p->kind != HC_PARAM_REAL || p->count)

@@ -1,4 +1,4 @@
-/* The engines against hc_unit_dot, which is held to published vectors (unit/vectors_test.c). With
+/* The engines against hc_unit_dot, which is held to published vectors (unit/units_test.c). With
    HALFCHECK_UNIT_SUMS=N in the environment, N sums of each unit. */
 #include "kernels/sim/engine.h"
 

@@ -11,7 +11,8 @@ import importlib
 # Imported when they are used: a module that needs no numpy, such as safetensors, can be had without.
 _HOMES = {"Error": "program", "Op": "binding", "Report": "checks", "Unsupported": "arrays",
           "Verdict": "verdicts", "Wrong": "checks", "calc": "formulas", "check": "checks",
-          "judge": "verdicts", "pipe": "pipe", "survey": "surveys"}
+          "explain": "names", "judge": "verdicts", "ops": "names", "pipe": "pipe",
+          "survey": "surveys"}
 __all__ = sorted(_HOMES)
 
 

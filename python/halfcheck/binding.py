@@ -28,6 +28,9 @@ _DEFAULTS = {"bn_": {"eps": 1e-5, "momentum": 0.1}, "adam": {"eps": 1e-8, "beta2
 # Optional inputs that change the result where they are given.
 _OPTIONAL = ("c", "compensation", "found_inf", "order", "overflowed", "override", "partial")
 
+# all_reduce's parameters that x.mean(0) has never heard of.
+_AVERAGE = {"algorithm", "sum", "before", "after"}
+
 _FLOATS = ("fp64", "fp32", "bf16", "fp16")
 
 
@@ -35,9 +38,10 @@ class Op:
     """A function for an op, with the formats of the first input and the orders that it takes.
 
     With `raw` the function gets one argument, a Call, and gives a dict of arrays by output slot.
+    `names` and `fixed` are those of a Binding.
     """
 
-    def __init__(self, function, formats=None, orders=None, raw=False):
+    def __init__(self, function, formats=None, orders=None, raw=False, names=None, fixed=None):
         if not callable(function):
             raise TypeError(f"{function!r} is not callable")
         for name in formats or ():
@@ -46,6 +50,11 @@ class Op:
         self.formats = list(formats) if formats is not None else None
         self.orders = list(orders) if orders is not None else None
         self.raw = raw
+        self.names, self.fixed = dict(names or {}), dict(fixed or {})
+
+    def binding(self):
+        """How its function is called."""
+        return Binding(self.function, self.names, self.fixed)
 
     def greeting(self):
         """What the greeting says of it."""
@@ -54,10 +63,12 @@ class Op:
 
 
 class Binding:
-    """A function with what its signature asks for."""
+    """A function with what its signature asks for. `names` gives its own names for an op's inputs,
+    and `fixed` the parameters that it has always, as linear has transpose_b."""
 
-    def __init__(self, function):
+    def __init__(self, function, names=None, fixed=None):
         self.function = function
+        self.meant, self.fixed = dict(names or {}), dict(fixed or {})
         self.name = getattr(function, "__name__", type(function).__name__)
         self.names, self.required, self.positional = [], set(), None
         self.takes_all = False
@@ -75,12 +86,26 @@ class Binding:
         if not self.names and not self.takes_all:
             self.positional = None
 
-    def check(self, op, known, outputs=()):
-        """TypeError if a required parameter is none of the `known` names."""
-        unknown = [name for name in self.names if name in self.required and name not in known]
+    def check(self, op, known, slots=()):
+        """TypeError if a required parameter is none of the `known` names. A function all of whose
+        names stand for `slots` in their order, as `lambda x, w: x @ w`, gets these."""
+        unknown = [name for name in self.names if name in self.required and
+                   self.meant.get(name, name) not in known]
+        wanted = [name for name in self.names if name in self.required]
+        if unknown and self._in_order(wanted, known, slots):
+            self.meant.update(zip(wanted, (slot["name"] for slot in slots)))
+            unknown = []
         if unknown:
             raise TypeError(f"{self.name} wants {_list(unknown)}, and {op} has no such thing. "
                             f"Its names: {', '.join(known)}")
+
+    def _in_order(self, wanted, known, slots):
+        least = sum(not slot["optional"] for slot in slots)
+        if not least <= len(wanted) <= len(slots):
+            return False
+        # A known name in another place would say that the names are meant, and one is misspelt.
+        return all(name not in known or name == slot["name"]
+                   for name, slot in zip(wanted, slots))
 
     def arguments(self, call, known):
         """The arguments for a call; `known()` are all names that its op has."""
@@ -91,8 +116,8 @@ class Binding:
             return [], values
         chosen = {}
         for name in self.names:
-            if name in values:
-                chosen[name] = values[name]
+            if self.meant.get(name, name) in values:
+                chosen[name] = values[self.meant.get(name, name)]
             elif name in self.required:
                 self.check(call.op, known())
                 chosen[name] = None  # an optional slot that is absent
@@ -103,27 +128,37 @@ class Binding:
         """Why it does not take the call, whatever the numbers are; or None."""
         if self.takes_all:
             return None
+        named = {self.meant.get(name, name) for name in self.names}
+        required = {self.meant.get(name, name) for name in self.required}
         for name, value in call.params.items():
-            if name not in self.names and not self._as_usual(name, value, call):
+            if name in self.fixed and name not in named:
+                if value != self.fixed[name] and not (name == "beta" and "c" not in call.inputs):
+                    return f"it always has {name} {self.fixed[name]}"
+            elif name not in named and not self._as_usual(name, value, call):
                 return f"it takes no {name}, which is {value}"
         if self.positional is None:
             return None  # it gets all inputs
-        if call.op == "sgd" and not {"momentum", "beta1", "hyper"} & set(self.names) and \
+        if call.op == "sgd" and not {"momentum", "beta1", "hyper"} & named and \
                 call.params["weight_decay"] != 0:
             return "it takes no momentum"  # which the other calls have
-        if "c" in self.required and "c" not in call.inputs:
+        if "c" in required and "c" not in call.inputs:
             return "it always adds c, which is absent"
         for slot in _OPTIONAL:
             # Without found_inf an optimizer's whole step is left out: skips().
-            if slot in call.inputs and slot not in self.names and \
+            if slot in call.inputs and slot not in named and \
                     not (slot == "found_inf" and "hyper" in call.inputs):
                 return f"it takes no {slot}"
         return None
 
     def _as_usual(self, name, value, call):
         # A function that takes c and no beta adds c.
-        if name == "beta" and "c" in self.names and "c" in call.inputs:
+        if name == "beta" and "c" in call.inputs and \
+                "c" in {self.meant.get(own, own) for own in self.names}:
             return value == 1
+        # One that averages over ranks divides by their number once, in whatever order it adds.
+        if call.op == "all_reduce" and name in _AVERAGE and not _AVERAGE & set(self.names):
+            usual = {"before": 1, "after": len(call.hosts["x"]), "sum": "fp32"}
+            return name == "algorithm" or value == usual[name]
         return _as_usual(name, value, call)
 
     def skips(self, call):

@@ -13,6 +13,7 @@ import tempfile
 from . import program as _program
 from .binding import Binding, Op
 from .formats import DTYPES, format_named
+from .names import resolved
 from .pipe import Program
 from .program import Error
 
@@ -136,15 +137,18 @@ class Job:
             raise ValueError(f"level={level!r}: there are {', '.join(LEVELS)}")
         if layout not in LAYOUTS:
             raise ValueError(f"layout={layout!r}: there are {', '.join(LAYOUTS)}")
-        _program.op_named(op)
-        given = fn if isinstance(fn, Op) else Op(fn)
+        name = resolved(op)
+        op = name.op
+        given = fn if isinstance(fn, Op) else Op(fn, names=name.names, fixed=name.fixed)
         self.op, self.level, self.seed, self.order = op, level, int(seed), order
         self.arrays, self.layout = arrays, layout
         self.patterns = patterns_of(op, formats, order)
         self.given = given
         self.name = "the function" if given.raw else Binding(given.function).name
         if not given.raw:
-            Binding(given.function).check(op, _program.op_names(op))
+            binding = given.binding()
+            binding.check(op, _program.op_names(op), _inputs(op))
+            given.names = binding.meant
 
     def run(self, cases=None, listener=None):
         """A Report of the cases that the patterns name; by default of all of the op."""
@@ -165,7 +169,8 @@ class Job:
         # fp64, and fp8 of gemm, are sent only to those that list them.
         given = self.given
         return Op(given.function, given.formats or _formats_of_first_input(self.op, patterns),
-                  given.orders or _stated_orders(self.op, self.order), given.raw)
+                  given.orders or _stated_orders(self.op, self.order), given.raw, given.names,
+                  given.fixed)
 
     def _arguments(self, patterns):
         words = ["run", *patterns, "--level", self.level, "--seed", str(self.seed)]
@@ -180,7 +185,7 @@ class Job:
 
     def wrong(self, report):
         """The exception that says what is wrong first."""
-        from .explain import wrong  # which judges the call, and so is needed only here
+        from .disagreement import wrong  # which judges the call, and so is needed only here
         return wrong(self, report)
 
 
@@ -300,6 +305,10 @@ def _formats_of_first_input(op, patterns):
     fp8 = ("e4m3", "e5m2") + (("e4m3fnuz", "e5m2fnuz") if op == "gemm" else ())
     return [name for name in formats if name not in fp8 or op == "cast" or
             any(f"/{name}" in pattern for pattern in patterns)]
+
+
+def _inputs(op):
+    return [slot for slot in _program.op_named(op)["slots"] if slot["direction"] == "in"]
 
 
 def orders_of(op):

@@ -18,7 +18,7 @@ import numpy as np
 
 from . import arrays as _arrays
 from .arrays import Unsupported
-from .binding import Binding, Call, Op, known_names, outputs, unchanged
+from .binding import Call, Op, known_names, outputs, unchanged
 from .formats import dtype_of
 
 __all__ = ["Op", "Program", "Unsupported", "serve"]
@@ -62,7 +62,7 @@ class Program:
     def __init__(self, ops, name="python", title=None, layout="nchw", arrays=None, facts=None,
                  shared=True, **more):
         ops = {op: f if isinstance(f, Op) else Op(f) for op, f in ops.items()}
-        self._ops = {op: (entry, None if entry.raw else Binding(entry.function))
+        self._ops = {op: (entry, None if entry.raw else entry.binding())
                      for op, entry in ops.items()}
         kind = arrays or _arrays.kind_of(entry.function for entry in ops.values())
         self._make, self._dtypes = _arrays.maker(kind)

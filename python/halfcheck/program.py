@@ -1,6 +1,5 @@
 """The halfcheck program itself: where it is, and what it says of itself."""
 
-import difflib
 import functools
 import json
 import os
@@ -81,14 +80,23 @@ def _ops(program):
     return {op["name"]: op for op in json.loads(text)}
 
 
+def ops():
+    """What halfcheck says of each op, by name."""
+    return _ops(path())
+
+
 def op_named(name):
     """What halfcheck says of an op. ValueError if there is none of that name."""
-    ops = _ops(path())
-    if name in ops:
-        return ops[name]
-    near = difflib.get_close_matches(str(name), ops, 1, 0.5)
-    hint = f" Did you mean {near[0]!r}?" if near else ""
-    raise ValueError(f"there is no op {name!r}.{hint} There are {', '.join(ops)}")
+    if name in ops():
+        return ops()[name]
+    from .names import resolved  # which says what there is instead
+    return ops()[resolved(name).op]
+
+
+def said(*words):
+    """What the program prints."""
+    return subprocess.run([path(), *words], stdout=subprocess.PIPE, text=True, check=True,
+                          stdin=subprocess.DEVNULL).stdout.rstrip("\n")
 
 
 def has_option(command, option):

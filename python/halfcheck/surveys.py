@@ -45,6 +45,7 @@ def survey(fn, op, formats=None, level="standard", seed=0, arrays=None):
     """Runs the cases of an op on a function in each layout, and asks whose bits it gives, in each
     order that the op knows. Unlike check it raises nothing at wrong numbers."""
     about = _program.op_named(op)
+    op = about["name"]
     images = any(slot["shape"].count(",") == 3 for slot in about["slots"])
     reports, raised = {}, None
     for layout in _LAYOUTS if images else (None,):

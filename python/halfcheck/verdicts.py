@@ -13,6 +13,7 @@ from . import arrays as _arrays
 from . import program as _program
 from . import safetensors
 from .formats import name_of
+from .names import resolved
 from .program import Error
 
 _MOST_DIMENSIONS = 4
@@ -79,6 +80,9 @@ def judge(op, inputs, output=None, outputs=None, layout="nchw", accumulator=None
     """
     if (output is None) == (outputs is None):
         raise TypeError("judge wants either output or outputs")
+    name = resolved(op)
+    op = name.op
+    params = {**name.fixed, **params}
     given = outputs if outputs is not None else [output]
     tensors = _by_slot(op, "in", inputs)
     for slot in _program.op_named(op)["slots"]:
@@ -87,7 +91,19 @@ def judge(op, inputs, output=None, outputs=None, layout="nchw", accumulator=None
                 not any(name in params for name in of):
             raise TypeError(f"{op} needs its input {slot['name']}, {slot['shape']}")
     tensors.update(_by_slot(op, "out", given))
+    _check_shapes(op, tensors)
     return judge_tensors(op, tensors, params, layout, accumulator, keep)
+
+
+def _check_shapes(op, tensors):
+    """An array has a shape, which the program cannot know of a list of numbers."""
+    first = _program.slots(op)[0]
+    for slot in _program.op_named(op)["slots"]:
+        name = slot["name"]
+        if slot["shape"] == f"as {first}" and name in tensors and first in tensors and \
+                tensors[name].shape != tensors[first].shape:
+            raise ValueError(f"{op}: {name} has shape {list(tensors[name].shape)}, not "
+                             f"{list(tensors[first].shape)} as {first}")
 
 
 def judge_tensors(op, tensors, params, layout="nchw", accumulator=None, keep=None):

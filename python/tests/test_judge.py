@@ -108,3 +108,15 @@ def test_calc_of_plain_expressions():
 def test_calc_refuses_what_is_no_formula(formulas, why):
     with pytest.raises((TypeError, ValueError), match=why):
         halfcheck.calc(*formulas)
+
+
+@pytest.mark.parametrize("op", ["add", "mul"])
+def test_a_result_of_another_shape_with_as_many_elements_is_refused(op):
+    x = np.arange(6, dtype=np.float32).reshape(2, 3)
+    right = x + x if op == "add" else x * x
+    assert halfcheck.judge(op, [x, x], right).ok
+    for wrong in (right.reshape(3, 2), right.reshape(1, 6), right.reshape(6)):
+        with pytest.raises(ValueError, match="out has shape"):
+            halfcheck.judge(op, [x, x], wrong)
+    with pytest.raises(ValueError, match="y has shape"):
+        halfcheck.judge(op, [x, x.reshape(3, 2)], right)

@@ -15,7 +15,7 @@ static uint32_t by_definition(const struct hc_unit *unit)
 }
 
 /* Returns how many answers were compared: that of the later model, and of the older one. Where the
-   two differ about an infinite C of MI300's fp8, the older one is right (vectors_test.c). */
+   two differ about an infinite C of MI300's fp8, the older one is right (units_test.c). */
 static int compare(const char *path, const struct hc_unit *unit)
 {
     int line = 0;

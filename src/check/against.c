@@ -23,17 +23,17 @@
 
 /* What the bounds of an output need. */
 struct terms {
-    bool sums;           /* the op sums products, so that magnitudes are needed */
+    bool sums;           /* the op sums terms, so that magnitudes are needed */
     bool any_special;    /* an input is infinite or NaN */
     bool cut;            /* a factor may become infinite as tf32 */
     struct hc_tensor of; /* the sums of magnitudes, in fp32 or fp64 */
 };
 
-static bool sums_products(const struct hc_call *call)
+static bool sums_terms(const struct hc_call *call)
 {
     enum hc_op_class class_ = hc_ops[call->op].class_;
     return class_ == HC_CLASS_REDUCTION || class_ == HC_CLASS_GEMM || class_ == HC_CLASS_CONV ||
-           call->op == HC_OP_avg_pool;
+           class_ == HC_CLASS_COLLECTIVE || call->op == HC_OP_avg_pool;
 }
 
 /* |x|, or 0 if x is not finite. Where x may be taken as tf32, it counts as 2^-126 or more unless it
@@ -68,7 +68,7 @@ static bool compute_terms(struct hc_claim *claim, int out, struct terms *terms)
 {
     struct hc_check *check = claim->check;
     struct hc_call call = claim->call;
-    *terms = (struct terms){.sums = sums_products(&call)};
+    *terms = (struct terms){.sums = sums_terms(&call)};
     for (int slot = 0; slot < hc_ops[call.op].inputs; slot++)
         call.in[slot] = magnitudes_of(terms, &claim->call, slot, claim);
     if (!terms->sums)
@@ -80,6 +80,8 @@ static bool compute_terms(struct hc_claim *claim, int out, struct terms *terms)
         call.params.gemm.beta = fabs(call.params.gemm.beta);
         call.params.gemm.half_accumulator = false;
     }
+    if (call.op == HC_OP_all_reduce)
+        call.params.all_reduce.sum = call.out[out].format;
     terms->of = call.out[out];
     return hc_do_on_exact(check, &call) == HC_OK;
 }
@@ -125,7 +127,7 @@ static int64_t affordable(const struct hc_claim *claim)
 {
     static const double budget[] = {
         [HC_QUICK] = 0x1p16, [HC_STANDARD] = 0x1p18, [HC_EXHAUSTIVE] = 0x1p24};
-    double length = sums_products(&claim->call) ? 1 : claim->length;
+    double length = sums_terms(&claim->call) ? 1 : claim->length;
     return (int64_t)(budget[claim->check->level] / fmax(length, 1)) + 1;
 }
 

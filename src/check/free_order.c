@@ -51,8 +51,8 @@ static bool is_narrow(enum hc_format arithmetic)
 void hc_order_note(struct hc_check *check, const struct hc_call *call)
 {
     enum hc_op_class class_ = hc_ops[call->op].class_;
-    bool states = hc_bound_ordered(call) || class_ == HC_CLASS_POOL || class_ == HC_CLASS_NORM ||
-                  class_ == HC_CLASS_LOSS;
+    bool states = hc_bound_ordered(call) || class_ == HC_CLASS_POOL ||
+                  class_ == HC_CLASS_BATCH_NORM || class_ == HC_CLASS_LOSS;
     if (!states || !hc_order_is_free(check, call) || !hc_order_matters(call))
         return;
     check->order_met = order_of(call);

@@ -71,7 +71,7 @@ enum hc_status hc_guarded_keep(struct hc_guarded *g);
 /* Copies the outputs, those of the first run, to the caller's tensors. */
 void hc_guarded_write_back(const struct hc_guarded *g);
 
-/* breach.c: what the kernel did. After a run: guards, inputs, and the outputs of a refused call. */
+/* What the kernel did. After a run: guards, inputs, and the outputs of a refused call. */
 void hc_breach_look(const struct hc_guarded *g, enum hc_prefill prefill, bool refused,
                     struct hc_breach *breach);
 

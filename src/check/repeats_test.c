@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "check/generate/size_cases.h"
-#include "check/generate/size_layout.h"
+#include "check/generate/size_cases.h"
 #include "check/runner.h"
 #include "op/descriptor.h"
 

@@ -3,11 +3,10 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "check/family/family.h"
 #include "num/rng.h"
 
-/* The cost of a term in multiplications is estimated, and decides only how many elements are looked
-   at: a term is one multiplication, about 8 of them in batch norm, and an exponential, about 32, in
-   a loss. */
+/* The cost of a term, in multiplications, decides only how many elements are looked at. */
 int64_t hc_sample_size(const struct hc_claim *claim, int64_t count)
 {
     static const double budget[] = {
@@ -15,9 +14,8 @@ int64_t hc_sample_size(const struct hc_claim *claim, int64_t count)
     static const int64_t most[] = {[HC_QUICK] = 128, [HC_STANDARD] = 4096, [HC_EXHAUSTIVE] = 8192};
     enum { LEAST = 32 };
     enum hc_level level = claim->check->level;
-    enum hc_op_class class_ = hc_ops[claim->call.op].class_;
-    double each = class_ == HC_CLASS_LOSS ? 32 : class_ == HC_CLASS_NORM ? 8 : 1;
-    double affordable = budget[level] / fmax(each * claim->length, 1);
+    double cost = hc_family(claim->call.op)->sample_cost;
+    double affordable = budget[level] / fmax(fmax(cost, 1) * claim->length, 1);
     int64_t n = affordable < LEAST ? LEAST : (int64_t)affordable;
     n = n < most[level] ? n : most[level];
     return n < count ? n : count;
@@ -36,8 +34,8 @@ bool hc_sample_special(const struct hc_claim *claim, int out, int64_t i)
     enum hc_op_class class_ = hc_ops[call->op].class_;
     if (special(y->format, hc_tensor_get(y, i)))
         return true;
-    if (class_ != HC_CLASS_ELEMENTWISE && class_ != HC_CLASS_OPTIMIZER && class_ != HC_CLASS_NORM &&
-        call->op != HC_OP_xent_bwd)
+    if (class_ != HC_CLASS_ELEMENTWISE && class_ != HC_CLASS_OPTIMIZER &&
+        class_ != HC_CLASS_BATCH_NORM && call->op != HC_OP_xent_bwd)
         return false;
     for (int slot = 0; slot < hc_ops[call->op].inputs; slot++) {
         const struct hc_tensor *x = &call->in[slot];

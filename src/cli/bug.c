@@ -14,7 +14,7 @@ enum { INDENT = 10 };
 
 /* A label of at most seven letters, and a text behind it; nothing where there is no text. Each line
    of the text is one of the output, or more if it is long. */
-static void print(FILE *out, const char *label, const char *text)
+static void print_piece(FILE *out, const char *label, const char *text)
 {
     char line[2048];
     while (text && *text) {
@@ -39,7 +39,7 @@ static void print_formula(FILE *out, const char *label, const char *formula)
             at += strcspn(at, "\n");
         else
             *at++ = '\n';
-    print(out, label, copy);
+    print_piece(out, label, copy);
     free(copy);
 }
 
@@ -63,13 +63,13 @@ static void print_arm(FILE *out, const struct hc_bug *bug, const char *label,
     (void)snprintf(line, sizeof line, "%s%s%s%s%s", arm->in ? "in " : "", arm->in ? arm->in : "",
                    arm->in && arm->prints ? "; " : "", arm->prints ? "prints " : "",
                    arm->prints ? arm->prints : "");
-    print(out, label, line);
+    print_piece(out, label, line);
     label = line[0] ? "" : label;
     print_formula(out, label, arm->with);
     print_formula(out, label, arm->formula);
     if (arm->each)
         (void)snprintf(line, sizeof line, "%" PRId64 " times: %s", bug->steps, arm->each);
-    print(out, label, arm->each ? line : NULL);
+    print_piece(out, label, arm->each ? line : NULL);
 }
 
 /* A source is cut before its title and its addresses. */
@@ -86,7 +86,7 @@ void hc_print_reports(FILE *out, const struct hc_case *what)
         (void)snprintf(line, sizeof line, "%s: %.*s", reports[i].slug,
                        (int)strcspn(reports[i].source, ",;"), reports[i].source);
         if (shown++ < MOST)
-            print(out, shown == 1 ? "reports" : "", line);
+            print_piece(out, shown == 1 ? "reports" : "", line);
     }
     if (shown > MOST)
         (void)fprintf(out, "%*sand %d more: halfcheck list reports\n", INDENT, "", shown - MOST);
@@ -97,20 +97,20 @@ void hc_bug_print_arms(FILE *out, const struct hc_bug *bug)
     char line[2048];
     (void)fputc('\n', out);
     if (bug->not_a_bug)
-        print(out, "control", "not a bug: what was reported as one is right");
+        print_piece(out, "control", "not a bug: what was reported as one is right");
     if (bug->play)
-        print(out, "play",
-              bug->arithmetic_only ? "both arms restate the arithmetic alone"
-                                   : "both arms run the code that trains");
+        print_piece(out, "play",
+                    bug->arithmetic_only ? "both arms restate the arithmetic alone"
+                                         : "both arms run the code that trains");
     bool own = bug->buggy.formula && bug->fixed.formula;
     print_formula(out, "formula", own ? NULL : bug->formula);
     if (bug->each && !(bug->buggy.each && bug->fixed.each)) {
         (void)snprintf(line, sizeof line, "%" PRId64 " times: %s", bug->steps, bug->each);
-        print(out, own || !bug->formula ? "formula" : "", line);
+        print_piece(out, own || !bug->formula ? "formula" : "", line);
     }
     print_arm(out, bug, "buggy", &bug->buggy);
     if (is_single(bug))
-        print(out, "formats", bug->fixed.in);
+        print_piece(out, "formats", bug->fixed.in);
     else
         print_arm(out, bug, "fixed", &bug->fixed);
 }
@@ -125,7 +125,7 @@ struct pieces {
 };
 
 /* The option, if there is one, and its value as one word of shell; nothing without a value. */
-static void add(struct pieces *pieces, const char *option, const char *value)
+static void add_option(struct pieces *pieces, const char *option, const char *value)
 {
     char word[LONGEST_PIECE - 16];
     if (!value || !*value)
@@ -147,7 +147,7 @@ static void add_statements(struct pieces *pieces, const char *formula)
         (void)snprintf(statement, sizeof statement, "%.*s", (int)length, formula);
         for (size_t n = strlen(statement); n > 0 && statement[n - 1] == ' '; n--)
             statement[n - 1] = '\0';
-        add(pieces, "", statement);
+        add_option(pieces, "", statement);
         formula += length;
         if (*formula == '#')
             formula += strcspn(formula, "\n");
@@ -194,10 +194,10 @@ static struct pieces pieces_of(const struct hc_bug *bug, bool buggy)
     add_statements(&pieces, arm->with);
     add_statements(&pieces, own);
     join_statements(loop, each);
-    add(&pieces, "--each", loop);
-    add(&pieces, "--steps", each ? steps : NULL);
-    add(&pieces, "--in", in);
-    add(&pieces, "--show", bug->show);
+    add_option(&pieces, "--each", loop);
+    add_option(&pieces, "--steps", each ? steps : NULL);
+    add_option(&pieces, "--in", in);
+    add_option(&pieces, "--show", bug->show);
     return pieces;
 }
 
@@ -228,13 +228,13 @@ static void print_command(FILE *out, const char *label, const struct pieces *pie
 void hc_bug_print_lesson(FILE *out, const struct hc_bug *bug)
 {
     (void)fputc('\n', out);
-    print(out, "lesson", bug->lesson);
-    print(out, "not so", bug->correction);
+    print_piece(out, "lesson", bug->lesson);
+    print_piece(out, "not so", bug->correction);
     if (bug->fault) {
         char line[160];
         (void)snprintf(line, sizeof line, "a defect of the same kind: halfcheck selftest %s",
                        bug->fault);
-        print(out, "fault", line);
+        print_piece(out, "fault", line);
     }
     const struct pieces fixed = pieces_of(bug, false);
     const struct pieces buggy = pieces_of(bug, true);

@@ -100,19 +100,6 @@ Test(bug, a_play_has_no_command_but_says_what_runs)
     cr_assert_str_eq(line, "");
 }
 
-Test(bug, a_slug_is_explained_by_the_case_that_shows_it, .init = enter_folder)
-{
-    const struct ran *ran = run_shell("$hc explain adam-state-advances-on-skip --backend exact");
-    cr_assert_eq(ran->status, 0, "%s", ran->err);
-    cr_assert_eq(strncmp(ran->out, "field/hidden-overflow/adam-state-advances-on-skip\n", 50), 0);
-    cr_assert_not_null(strstr(ran->out, "\n  lesson  A zero gradient is a step"), "%s", ran->out);
-    ran = run_shell("$hc explain eps/adam-in-half-zero-gradient --backend exact");
-    cr_assert_not_null(strstr(ran->out, "\n  reports adam-eps-1e-8-half-zero-grad-nan: "), "%s",
-                       ran->out);
-    expect_refusal("$hc explain adam-state-advances-on-skipp",
-                   "did you mean 'adam-state-advances-on-skip'?");
-}
-
 /* The last value that calc prints in one arm, as the record has it: the `i`th that is shown. */
 static double last_value(const char *json, int i, int arm)
 {

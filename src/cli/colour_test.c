@@ -36,32 +36,6 @@ Test(colour, is_there_on_a_terminal_that_wants_it, .init = init)
     cr_expect(has_colour("NO_COLOR=1", "--color=always"));
 }
 
-Test(colour, is_not_in_a_pipe_unless_it_is_asked_for, .init = init)
-{
-    cr_expect_null(strchr(run_shell("$hc run rounding/after-one")->out, '\033'));
-    cr_expect_not_null(strchr(run_shell("$hc run rounding/after-one --color=always")->out, '\033'));
-    cr_expect_not_null(
-        strchr(run_shell("CLICOLOR_FORCE=1 $hc run rounding/after-one")->out, '\033'));
-    cr_expect_null(strchr(run_shell("CLICOLOR_FORCE=0 $hc run rounding/after-one")->out, '\033'));
-    expect_refusal("$hc run --color=sometimes", "auto, always, never");
-}
-
-/* Programs read these. */
-Test(colour, is_never_in_what_programs_read, .init = init)
-{
-    static const char *const lines[] = {"list formats --color always",
-                                        "list ops --json --color always",
-                                        "calc 1+1 --color always",
-                                        "run rounding/after-one --tap --color always",
-                                        "run rounding/after-one --json - --color always",
-                                        "run rounding/after-one --junit - --color always"};
-    for (size_t i = 0; i < sizeof lines / sizeof *lines; i++) {
-        char line[200];
-        (void)snprintf(line, sizeof line, "$hc %s", lines[i]);
-        cr_expect_null(strchr(run_shell(line)->out, '\033'), "%s", line);
-    }
-}
-
 Test(colour, a_word_is_padded_without_counting_its_colour, .init = init)
 {
     char text[64] = "";

@@ -1,3 +1,4 @@
+/* How the program starts and ends, and what it does without a command. */
 #include <errno.h>
 #include <signal.h>
 #include <stdbool.h>
@@ -8,17 +9,44 @@
 #include <sys/types.h>
 #include <unistd.h>
 
+#include "check/record/environment.h"
 #include "check/record/json.h"
+#include "check/record/libraries.h"
 #include "cli/command.h"
-#include "cli/help.h"
 #include "cli/ranks/ranks.h"
-#include "cli/version.h"
 #include "op/cpu.h"
 #include "op/memory_stream.h"
+#include "op/text.h"
 #include "op/typed.h"
 #include "op/wrap.h"
 #include "pipe.h"
 #include "reference.h"
+
+static void print_library(FILE *out, const struct hc_library *library)
+{
+    bool both = library->built[0] && library->loaded[0];
+    const char *version = library->loaded[0] ? library->loaded : library->built;
+    hc_print(out, "%-10s ", library->name);
+    hc_text_line(out, version[0] ? version : "none");
+    if (both && strcmp(library->built, library->loaded) != 0)
+        hc_print(out, ", built with %s", library->built);
+    (void)fputc('\n', out);
+}
+
+/* "halfcheck VERSION (COMMIT)" on the first line, and then a line for the compiler and for each
+   library: its name, and the version that is loaded. */
+static void print_version(FILE *out)
+{
+    int n;
+    const struct hc_library *libraries = hc_libraries(&n);
+    json_t *environment = hc_environment();
+    hc_print(out, "%s\n", hc_version());
+    hc_print(out, "%-10s %s\n", "compiler",
+             json_string_value(json_object_get(environment, "compiler")));
+    for (int i = 0; i < n; i++)
+        print_library(out, &libraries[i]);
+    json_decref(environment);
+}
 
 #ifdef HC_LOOKS_BEFORE_LIBRARIES
 /* oneDNN 3 ends a program by a signal if there is no memory when it is loaded, before main begins.
@@ -61,7 +89,7 @@ static void overview(FILE *out)
                      "is running.");
 }
 
-static const struct hc_command *find(const char *name)
+static const struct hc_command *find_command(const char *name)
 {
     int n;
     const struct hc_command *const *commands = hc_commands(&n);
@@ -71,7 +99,7 @@ static const struct hc_command *find(const char *name)
     return NULL;
 }
 
-static int refuse(const char *name)
+static int refuse_command(const char *name)
 {
     static const char *const others[] = {"help", "--help", "--version", "version"};
     int n;
@@ -93,9 +121,9 @@ static int help(int argc, char **argv)
         overview(stdout);
         return HC_AS_CLAIMED;
     }
-    const struct hc_command *command = find(argv[1]);
+    const struct hc_command *command = find_command(argv[1]);
     if (!command)
-        return refuse(argv[1]);
+        return refuse_command(argv[1]);
     if (argc > 2)
         return hc_complain("help takes one command, not also '%s'", argv[2]);
     char *words[] = {argv[1], option, NULL};
@@ -106,18 +134,18 @@ static int version(int argc, char **argv)
 {
     if (argc > 1)
         return hc_complain("%s stands alone, without '%s'", argv[0], argv[1]);
-    hc_print_version(stdout);
+    print_version(stdout);
     return HC_AS_CLAIMED;
 }
 
-static int run(int argc, char **argv)
+static int run_command(int argc, char **argv)
 {
     static const struct {
         const char *word;
         int (*run)(int argc, char **argv);
     } others[] = {{"--help", help}, {"-h", help},           {"help", help},
                   {"-V", version},  {"--version", version}, {"version", version}};
-    const struct hc_command *command = argc < 2 ? NULL : find(argv[1]);
+    const struct hc_command *command = argc < 2 ? NULL : find_command(argv[1]);
     if (!hc_ranks_speaks() && !(command && command->on_ranks))
         return HC_AS_CLAIMED;
     if (argc < 2) {
@@ -128,7 +156,7 @@ static int run(int argc, char **argv)
         if (strcmp(argv[1], others[i].word) == 0)
             return others[i].run(argc - 1, argv + 1);
     if (!command)
-        return refuse(argv[1]);
+        return refuse_command(argv[1]);
     return command->run(argc - 1, argv + 1);
 }
 
@@ -176,7 +204,7 @@ static void end_without_memory(void)
 }
 
 /* What was printed must have been written, all of it. A command that is wrong has said why. */
-static int conclude(int status)
+static int conclude_command(int status)
 {
     bool written = fflush(stdout) == 0 && !ferror(stdout);
     if (status == HC_WRONG)
@@ -197,7 +225,7 @@ static int run_on_ranks(int argc, char **argv)
     enum hc_status begun = hc_ranks_begin(hc_command_line());
     if (begun == HC_OK)
         begun = hc_cpu_check_hidden();
-    int status = conclude(begun == HC_OK ? run(argc, argv) : hc_complain_message());
+    int status = conclude_command(begun == HC_OK ? run_command(argc, argv) : hc_complain_message());
     status = hc_ranks_end(hc_ranks(), status, hc_complaint_kept(), &say);
     if (say)
         (void)hc_complain_message();

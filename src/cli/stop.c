@@ -24,7 +24,7 @@ static volatile sig_atomic_t aloud;
    they are lost, and what they pointed to is overwritten, too. */
 static char stack[1 << 16];
 
-void hc_stop_says_so(void)
+void hc_stop_announce(void)
 {
     aloud = 1;
 }

@@ -8,7 +8,7 @@ void hc_stop_on_request(void);
 
 /* Says so on stderr when that is asked for, also where it is no terminal: mpirun and Slurm end what
    does not end soon, and the reader of their logs would not know why. */
-void hc_stop_says_so(void);
+void hc_stop_announce(void);
 
 /* The signal that asked the program to end, or 0. */
 int hc_stop_signal(void);

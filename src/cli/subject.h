@@ -49,6 +49,34 @@ const struct hc_subject *hc_subject_of(const char *command, const char *name);
 bool hc_subject_takes(const struct hc_subject *subject, const char *command, const char *option,
                       bool given);
 
+/* How verify reads the answers to one kind of subject: the first line of gen, then a line for each
+   answer. Blank lines and others that begin with # are left out. The functions get the context, and
+   return one of enum hc_exit; what is not HC_AS_CLAIMED ends the reading. */
+struct hc_dialogue {
+    int room; /* of a line, with its newline and NUL; HC_DIALOGUE_LINE at most */
+    const char *blanks;
+    bool (*is_first)(const char *line);
+    int (*take_first)(void *context, const char *line);
+    int (*take_answer)(void *context, char *line);
+    void (*quote)(const char *line, char *text); /* as messages quote a line; NULL: whole */
+
+    /* What is said of a line with a NUL byte, of one that is too long, and of an answer before the
+       first line (NULL: it is taken); and what is missing where no answer comes. */
+    const char *has_nul;
+    const char *too_long;
+    const char *too_early;
+    const char *answer;
+};
+
+enum { HC_DIALOGUE_LINE = 1024 };
+
+/* Reads standard input to its end, or until a function ends it. HC_WRONG, with a line, also if it
+   cannot be read or has no answer. */
+int hc_dialogue_read(const struct hc_dialogue *dialogue, void *context);
+
+/* Says what is wrong with the line that is being read; HC_WRONG. */
+int hc_dialogue_refuse(const struct hc_dialogue *dialogue, const char *what, const char *line);
+
 /* Reads a line of standard input as fgets does, and says whether it has a NUL byte: that would hide
    what comes behind it from those who read the line. False at the end. */
 bool hc_subject_line(char *line, int size, bool *has_nul);

@@ -10,7 +10,7 @@
 static const struct hc_device_comm_kind *kind;
 static char reason[512];
 
-static enum hc_status load(const char *path)
+static enum hc_status load_device_comm(const char *path)
 {
     union {
         const void *symbol;
@@ -31,7 +31,7 @@ static enum hc_status load(const char *path)
     return HC_OK;
 }
 
-static void find(void)
+static void find_device_comm(void)
 {
     char found[4096];
     const char *path = getenv("HALFCHECK_NCCL_PLUGIN");
@@ -45,14 +45,14 @@ static void find(void)
         }
 #endif
     }
-    if (load(path) != HC_OK)
+    if (load_device_comm(path) != HC_OK)
         (void)snprintf(reason, sizeof reason, "%s", hc_message());
 }
 
 enum hc_status hc_device_comm_load(const struct hc_device_comm_kind **loaded)
 {
     static pthread_once_t once = PTHREAD_ONCE_INIT;
-    (void)pthread_once(&once, find);
+    (void)pthread_once(&once, find_device_comm);
     *loaded = kind;
     return kind ? HC_OK : hc_fail(HC_UNSUPPORTED, "nccl: %s", reason);
 }

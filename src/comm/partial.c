@@ -8,7 +8,7 @@
 
 enum { BLOCK = 512 };
 
-static void load(enum hc_format format, const void *data, int64_t at, int64_t n, float *to)
+static void load_fp32(enum hc_format format, const void *data, int64_t at, int64_t n, float *to)
 {
     const uint16_t *half = (const uint16_t *)data + at;
     switch (format) {
@@ -63,7 +63,7 @@ static void round_into(enum hc_format format, float *x, int64_t n)
 }
 
 /* Each number over d, or times 1 / d, which is rounded into fp32 here as the contract says. */
-static void divide(const struct hc_all_reduce *how, double divisor, float *x, int64_t n)
+static void divide_block(const struct hc_all_reduce *how, double divisor, float *x, int64_t n)
 {
     float d = (float)divisor;
     float reciprocal = 1 / d;
@@ -101,10 +101,10 @@ void hc_partial_begin(const struct hc_all_reduce *how, enum hc_format format, co
     for (int64_t at = 0; at < n; at += BLOCK) {
         float x[BLOCK];
         int64_t m = n - at < BLOCK ? n - at : BLOCK;
-        load(format, data, at, m, x);
+        load_fp32(format, data, at, m, x);
         if (format != how->sum)
             round_into(how->sum, x, m);
-        divide(how, how->before, x, m);
+        divide_block(how, how->before, x, m);
         store(how->sum, sums, at, m, x);
     }
 }
@@ -139,8 +139,8 @@ void hc_partial_add(enum hc_format sum, void *to, const void *from, int64_t n)
         float x[BLOCK];
         float y[BLOCK];
         int64_t m = n - at < BLOCK ? n - at : BLOCK;
-        load(sum, to, at, m, x);
-        load(sum, from, at, m, y);
+        load_fp32(sum, to, at, m, x);
+        load_fp32(sum, from, at, m, y);
         add_fp32(x, y, m);
         store(sum, to, at, m, x);
     }
@@ -158,8 +158,8 @@ void hc_partial_end(const struct hc_all_reduce *how, enum hc_format format, cons
     for (int64_t at = 0; at < n; at += BLOCK) {
         float x[BLOCK];
         int64_t m = n - at < BLOCK ? n - at : BLOCK;
-        load(how->sum, sums, at, m, x);
-        divide(how, how->after, x, m);
+        load_fp32(how->sum, sums, at, m, x);
+        divide_block(how, how->after, x, m);
         store(format, data, at, m, x);
     }
 }

@@ -25,7 +25,7 @@ static const struct starter starters[] = {
 };
 
 /* The number in the variable, or -1. */
-static int number(const char *variable)
+static int number_in(const char *variable)
 {
     const char *text = variable ? getenv(variable) : NULL;
     char *end = NULL;
@@ -41,11 +41,11 @@ struct hc_started hc_started(void)
         return alone;
     for (size_t i = 0; i < sizeof starters / sizeof *starters; i++) {
         const struct starter *s = &starters[i];
-        int size = number(s->size);
-        int rank = number(s->rank);
+        int size = number_in(s->size);
+        int rank = number_in(s->rank);
         if (size < 1 || rank < 0 || rank >= size || (s->also && !getenv(s->also)))
             continue;
-        bool one_host = s->local ? number(s->local) == size : number(s->hosts) == 1;
+        bool one_host = s->local ? number_in(s->local) == size : number_in(s->hosts) == 1;
         return size == 1 ? alone : (struct hc_started){size, rank, one_host, s->name};
     }
     return alone;

@@ -1,15 +1,229 @@
-/* Ranks that are threads of one process. */
+/* Ranks that are threads: what they share, and the comm that they have of it. */
 #include <assert.h>
+#include <pthread.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "comm/thread_group.h"
+#include "comm/comm.h"
+
+/* What ranks that are threads share: a mailbox from each to each, and one place where all meet. */
+
+/* Letters stay with their sender, who waits until the receiver has copied them. */
+struct hc_letter {
+    enum { HC_LETTER_NONE, HC_LETTER_POSTED, HC_LETTER_BEING_READ } state;
+    const void *data;
+    size_t bytes;
+};
+
+/* What each rank brings to a meeting. All bring the same kind of call and the same size. */
+struct hc_offer {
+    const char *call;
+    size_t bytes;
+    const void *data;
+};
+
+struct thread_group {
+    int size;
+    pthread_mutex_t lock;
+    pthread_cond_t changed[HC_MAX_THREAD_RANKS];                        /* by the rank that waits */
+    struct hc_letter letters[HC_MAX_THREAD_RANKS][HC_MAX_THREAD_RANKS]; /* [from][to] */
+    struct hc_offer offers[HC_MAX_THREAD_RANKS];
+    int arrived;
+    unsigned meetings;
+    bool ended[HC_MAX_THREAD_RANKS]; /* its work has returned */
+    int lost;                        /* the first rank that failed, or -1 */
+    char why[400];                   /* its line */
+};
+
+static void thread_group_destroy(struct thread_group *group)
+{
+    for (int r = 0; r < group->size; r++)
+        (void)pthread_cond_destroy(&group->changed[r]);
+    (void)pthread_mutex_destroy(&group->lock);
+}
+
+static enum hc_status thread_group_init(struct thread_group *group, int size)
+{
+    *group = (struct thread_group){.size = size, .lost = -1};
+    int done = 0;
+    if (pthread_mutex_init(&group->lock, NULL) != 0)
+        return hc_fail(HC_NO_MEMORY, "no memory for %d ranks", size);
+    while (done < size && pthread_cond_init(&group->changed[done], NULL) == 0)
+        done++;
+    if (done == size)
+        return HC_OK;
+    group->size = done;
+    thread_group_destroy(group);
+    return hc_fail(HC_NO_MEMORY, "no memory for %d ranks", size);
+}
+
+/* Every function below is called with the lock held, unless it says otherwise. */
+
+static void tell_all(struct thread_group *group)
+{
+    for (int r = 0; r < group->size; r++)
+        (void)pthread_cond_signal(&group->changed[r]);
+}
+
+static void wait_for_change(struct thread_group *group, int rank)
+{
+    (void)pthread_cond_wait(&group->changed[rank], &group->lock);
+}
+
+static enum hc_status say_lost(const struct thread_group *group)
+{
+    return hc_fail(HC_DEVICE, "rank %d of %d has failed: %s", group->lost, group->size, group->why);
+}
+
+static enum hc_status say_ended(const struct thread_group *group, int rank)
+{
+    return hc_fail(HC_DEVICE, "rank %d of %d has ended while another waits for it", rank,
+                   group->size);
+}
+
+/* Waits until the letter from that rank lies there, copies it, and says so. */
+static enum hc_status receive(struct thread_group *group, int rank, int from, void *in,
+                              size_t in_bytes)
+{
+    struct hc_letter *letter = &group->letters[from][rank];
+    while (letter->state != HC_LETTER_POSTED) {
+        if (group->lost >= 0)
+            return say_lost(group);
+        if (group->ended[from])
+            return say_ended(group, from);
+        wait_for_change(group, rank);
+    }
+    assert(letter->bytes == in_bytes);
+    letter->state = HC_LETTER_BEING_READ;
+    (void)pthread_mutex_unlock(&group->lock);
+    if (in_bytes)
+        memcpy(in, letter->data, in_bytes);
+    (void)pthread_mutex_lock(&group->lock);
+    letter->state = HC_LETTER_NONE;
+    (void)pthread_cond_signal(&group->changed[from]);
+    return HC_OK;
+}
+
+/* Waits until the letter has been read. One that is being read is waited for whatever happens,
+   because its memory is the caller's. */
+static enum hc_status wait_until_read(struct thread_group *group, int rank, int to)
+{
+    struct hc_letter *letter = &group->letters[rank][to];
+    while (letter->state != HC_LETTER_NONE) {
+        bool is_read = letter->state == HC_LETTER_BEING_READ;
+        if (!is_read && (group->lost >= 0 || group->ended[to])) {
+            letter->state = HC_LETTER_NONE;
+            return group->lost >= 0 ? say_lost(group) : say_ended(group, to);
+        }
+        wait_for_change(group, rank);
+    }
+    return HC_OK;
+}
+
+/* HC_DEVICE with a line if another rank has failed, or has ended without its side of the call. */
+static enum hc_status thread_exchange(struct thread_group *group, int rank, int to,
+                                      struct hc_letter out, int from, void *in, size_t in_bytes)
+{
+    enum hc_status status = HC_OK;
+    enum hc_status sent = HC_OK;
+    (void)pthread_mutex_lock(&group->lock);
+    if (to >= 0) {
+        assert(group->letters[rank][to].state == HC_LETTER_NONE);
+        out.state = HC_LETTER_POSTED;
+        group->letters[rank][to] = out;
+        (void)pthread_cond_signal(&group->changed[to]);
+    }
+    if (from >= 0)
+        status = receive(group, rank, from, in, in_bytes);
+    if (to >= 0)
+        sent = wait_until_read(group, rank, to);
+    (void)pthread_mutex_unlock(&group->lock);
+    return status == HC_OK ? sent : status;
+}
+
+/* Whether somebody will never come. A rank that has ended has left no offer. */
+static enum hc_status missing(const struct thread_group *group)
+{
+    if (group->lost >= 0)
+        return say_lost(group);
+    for (int r = 0; r < group->size; r++)
+        if (group->ended[r])
+            return say_ended(group, r);
+    return HC_OK;
+}
+
+static void arrive(struct thread_group *group)
+{
+    if (++group->arrived < group->size)
+        return;
+    group->arrived = 0;
+    group->meetings++;
+    tell_all(group);
+}
+
+/* Waits for all ranks, each of which leaves its offer. Between `meet` and `part` everybody may read
+   what the others offer; nobody leaves before all have read. */
+static enum hc_status thread_meet(struct thread_group *group, int rank, struct hc_offer offer)
+{
+    enum hc_status status = HC_OK;
+    (void)pthread_mutex_lock(&group->lock);
+    unsigned before = group->meetings;
+    group->offers[rank] = offer;
+    arrive(group);
+    while (group->meetings == before && (status = missing(group)) == HC_OK)
+        wait_for_change(group, rank);
+    if (group->meetings == before)
+        group->arrived--;
+    else
+        status = HC_OK;
+    (void)pthread_mutex_unlock(&group->lock);
+    for (int r = 0; r < group->size && status == HC_OK; r++) {
+        assert(strcmp(group->offers[r].call, offer.call) == 0);
+        assert(group->offers[r].bytes == offer.bytes);
+    }
+    return status;
+}
+
+/* Whoever met also parts, so this waits for nobody who might fail first. */
+static void thread_part(struct thread_group *group, int rank)
+{
+    (void)pthread_mutex_lock(&group->lock);
+    unsigned before = group->meetings;
+    arrive(group);
+    while (group->meetings == before)
+        wait_for_change(group, rank);
+    (void)pthread_mutex_unlock(&group->lock);
+}
+
+/* From now on the calls of the others fail; why: that rank's line. */
+static void thread_fail(struct thread_group *group, int rank, const char *why)
+{
+    (void)pthread_mutex_lock(&group->lock);
+    if (group->lost < 0) {
+        group->lost = rank;
+        (void)snprintf(group->why, sizeof group->why, "%.399s", why);
+    }
+    tell_all(group);
+    (void)pthread_mutex_unlock(&group->lock);
+}
+
+/* The rank makes no call any more. */
+static void thread_end(struct thread_group *group, int rank)
+{
+    (void)pthread_mutex_lock(&group->lock);
+    group->ended[rank] = true;
+    tell_all(group);
+    (void)pthread_mutex_unlock(&group->lock);
+}
+
+/* Ranks that are threads of one process. */
 
 /* A rank's own part. */
 struct rank {
     struct hc_comm comm;
-    struct hc_thread_group *group;
+    struct thread_group *group;
     hc_comm_work *work;
     void *context;
     pthread_t thread;
@@ -25,7 +239,7 @@ static struct rank *rank_of(struct hc_comm *comm)
 }
 
 /* Once the job has failed, or this rank has aborted it, every call fails. */
-static enum hc_status note(struct rank *rank, enum hc_status status)
+static enum hc_status note_status(struct rank *rank, enum hc_status status)
 {
     if (status != HC_OK && !rank->aborted)
         rank->by_another = true;
@@ -44,14 +258,15 @@ static enum hc_status send_receive(struct hc_comm *comm, int to, const void *out
             memmove(in, out, in_bytes);
         return HC_OK;
     }
-    return note(rank, hc_thread_exchange(rank->group, comm->rank, to, letter, from, in, in_bytes));
+    return note_status(rank,
+                       thread_exchange(rank->group, comm->rank, to, letter, from, in, in_bytes));
 }
 
 static enum hc_status all_gather(struct hc_comm *comm, const void *mine, size_t bytes, void *all)
 {
     struct rank *rank = rank_of(comm);
     const struct hc_offer offer = {"all_gather", bytes, mine};
-    enum hc_status status = note(rank, hc_thread_meet(rank->group, comm->rank, offer));
+    enum hc_status status = note_status(rank, thread_meet(rank->group, comm->rank, offer));
     if (status != HC_OK)
         return status;
     for (int r = 0; r < comm->size && bytes; r++) {
@@ -59,7 +274,7 @@ static enum hc_status all_gather(struct hc_comm *comm, const void *mine, size_t 
         if (place != rank->group->offers[r].data)
             memmove(place, rank->group->offers[r].data, bytes);
     }
-    hc_thread_part(rank->group, comm->rank);
+    thread_part(rank->group, comm->rank);
     return HC_OK;
 }
 
@@ -67,12 +282,12 @@ static enum hc_status broadcast(struct hc_comm *comm, int root, void *data, size
 {
     struct rank *rank = rank_of(comm);
     const struct hc_offer offer = {"broadcast", bytes, data};
-    enum hc_status status = note(rank, hc_thread_meet(rank->group, comm->rank, offer));
+    enum hc_status status = note_status(rank, thread_meet(rank->group, comm->rank, offer));
     if (status != HC_OK)
         return status;
     if (comm->rank != root && bytes)
         memcpy(data, rank->group->offers[root].data, bytes);
-    hc_thread_part(rank->group, comm->rank);
+    thread_part(rank->group, comm->rank);
     return HC_OK;
 }
 
@@ -80,9 +295,9 @@ static enum hc_status barrier(struct hc_comm *comm)
 {
     struct rank *rank = rank_of(comm);
     const struct hc_offer offer = {"barrier", 0, NULL};
-    enum hc_status status = note(rank, hc_thread_meet(rank->group, comm->rank, offer));
+    enum hc_status status = note_status(rank, thread_meet(rank->group, comm->rank, offer));
     if (status == HC_OK)
-        hc_thread_part(rank->group, comm->rank);
+        thread_part(rank->group, comm->rank);
     return status;
 }
 
@@ -91,7 +306,7 @@ static void abort_all(struct hc_comm *comm, int exit_status)
     struct rank *rank = rank_of(comm);
     (void)exit_status; /* it is the process's, and that goes on */
     rank->aborted = true;
-    hc_thread_fail(rank->group, comm->rank, "it has ended the job");
+    thread_fail(rank->group, comm->rank, "it has ended the job");
 }
 
 static void close_it(struct hc_comm *comm)
@@ -111,7 +326,7 @@ static const struct hc_comm_kind kind = {
     .abort = abort_all,
 };
 
-static void *run(void *context)
+static void *run_rank(void *context)
 {
     struct rank *rank = context;
     rank->status = rank->work(&rank->comm, rank->context);
@@ -119,9 +334,9 @@ static void *run(void *context)
         rank->status = hc_fail(HC_DEVICE, "has ended the job");
     if (rank->status != HC_OK) {
         (void)snprintf(rank->line, sizeof rank->line, "%s", hc_message());
-        hc_thread_fail(rank->group, rank->comm.rank, rank->line);
+        thread_fail(rank->group, rank->comm.rank, rank->line);
     }
-    hc_thread_end(rank->group, rank->comm.rank);
+    thread_end(rank->group, rank->comm.rank);
     return NULL;
 }
 
@@ -131,14 +346,14 @@ static void run_all(struct rank *ranks, int size)
 {
     int started = 1;
     while (started < size &&
-           pthread_create(&ranks[started].thread, NULL, run, &ranks[started]) == 0)
+           pthread_create(&ranks[started].thread, NULL, run_rank, &ranks[started]) == 0)
         started++;
     for (int r = started; r < size; r++) {
         ranks[r].status = HC_NO_MEMORY;
         (void)snprintf(ranks[r].line, sizeof ranks[r].line, "no memory for its thread");
-        hc_thread_fail(ranks[r].group, r, ranks[r].line);
+        thread_fail(ranks[r].group, r, ranks[r].line);
     }
-    (void)run(&ranks[0]);
+    (void)run_rank(&ranks[0]);
     for (int r = 1; r < started; r++)
         (void)pthread_join(ranks[r].thread, NULL);
 }
@@ -154,9 +369,9 @@ static const struct rank *culprit(const struct rank *ranks, int size)
 }
 
 /* Runs ranks whose memory is there, and says what came of it. */
-static enum hc_status run_ranks(struct rank *ranks, struct hc_thread_group *group, int size)
+static enum hc_status run_ranks(struct rank *ranks, struct thread_group *group, int size)
 {
-    enum hc_status status = hc_thread_group_init(group, size);
+    enum hc_status status = thread_group_init(group, size);
     if (status != HC_OK)
         return status;
     for (int r = 0; r < size; r++) {
@@ -164,7 +379,7 @@ static enum hc_status run_ranks(struct rank *ranks, struct hc_thread_group *grou
         ranks[r].comm = (struct hc_comm){&kind, r, size, &ranks[r]};
     }
     run_all(ranks, size);
-    hc_thread_group_destroy(group);
+    thread_group_destroy(group);
     const struct rank *failed = culprit(ranks, size);
     if (failed && size > 1)
         return hc_fail(failed->status, "rank %d: %s", failed->comm.rank, failed->line);
@@ -174,7 +389,7 @@ static enum hc_status run_ranks(struct rank *ranks, struct hc_thread_group *grou
 enum hc_status hc_comm_threads(int size, hc_comm_work *work, void *context)
 {
     assert(size >= 1 && size <= HC_MAX_THREAD_RANKS);
-    struct hc_thread_group *group = malloc(sizeof *group);
+    struct thread_group *group = malloc(sizeof *group);
     struct rank *ranks = calloc((size_t)size, sizeof *ranks);
     enum hc_status status = HC_NO_MEMORY;
     for (int r = 0; ranks && r < size; r++) {

@@ -1,9 +1,12 @@
 /* The running bound as a whole: random formulas in random arms, whose real values MPFR knows to
    1000 bits. |want - real| <= rad must hold for each. And the real numbers' own radius: at 256 bits
    it must cover the distance from what 4096 bits give. `got`, on the backend exact, is `want`. */
+#include <criterion/criterion.h>
+#include <math.h>
 #include <stdint.h>
 
 #include "backend.h"
+#include "formula/evaluate.h"
 #include "formula/testing.h"
 
 enum { FORMULAS = 4000, LONGEST = 4000 };
@@ -225,4 +228,154 @@ Test(bound, the_real_numbers_know_how_good_they_are)
     check_real("c := 1.001^10000 * 3^0.7 * pi", "", 0, "c", &rad);
     check_real("x = exp(sin(2) / erf(0.3)); y = log1p(tanh(x)) * cos(x)", "", 0, "y", &rad);
     cr_assert_lt(rad, 1e-70);
+}
+
+/* The running bound where a formula leaves the ordinary: results without an error, infinities, what
+   is no number, conditions that a rounding decides, and constants with more bits than the real
+   numbers have. Each is a place where a bound could be 0 wrongly. */
+
+Test(bound_corners, is_zero_where_everything_is_exact)
+{
+    static const char *const texts[] = {"floor(x * 4) / 4",  "sum(100, i * 0.5)",
+                                        "tree(2000, 3)",     "select(x * 3 > 6, 1, 2)",
+                                        "2^-10 * x",         "distinct(x * 2 + i - i)",
+                                        "max(x, 3 * x) - 1", "fma(x, x, -x)",
+                                        "x - nan * 0",       "-x / 0"};
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
+        struct trial t = begin("fp32", "x = 2.25");
+        char text[80];
+        (void)snprintf(text, sizeof text,
+                       strncmp(texts[i], "distinct", 8) ? "%s" : "distinct(4, x * 2 + i - i)",
+                       texts[i]);
+        const struct hc_value *v = value_of(&t, text);
+        cr_assert(v->rad[0] == 0 && v->real_rad[0] == 0, "%s: %g, %g", text, v->rad[0],
+                  v->real_rad[0]);
+        finish(&t);
+    }
+}
+
+/* 1 - 1.001 is 0 in bf16, whose root is 0; the real difference has none. */
+Test(bound_corners, is_infinite_where_the_real_number_is_of_another_kind)
+{
+    struct trial t = begin("bf16", "x = 1; y = x - 1.001");
+    cr_assert_eq(want_of(&t, "y"), 0);
+    cr_assert(isfinite(value_of(&t, "y")->rad[0]));
+    cr_assert_eq(want_of(&t, "sqrt(y)"), 0);
+    cr_assert_eq(value_of(&t, "sqrt(y)")->rad[0], INFINITY);
+    cr_assert_eq(value_of(&t, "1 / y")->rad[0], INFINITY);
+    cr_assert_eq(value_of(&t, "log(y)")->rad[0], INFINITY);
+    cr_assert_eq(value_of(&t, "fp16(x * 1e5)")->rad[0], INFINITY);
+    finish(&t);
+}
+
+/* w + 4e-4 is 1 in fp16, so that d is below 0, and the real d is above it. */
+Test(bound_corners, is_infinite_where_an_infinity_has_the_other_sign)
+{
+    struct trial t = begin("fp16", "w = 1; d = (w + 4e-4) - 1 - 1e-4");
+    cr_assert_eq(want_of(&t, "1 / (0 * d)"), -INFINITY);
+    cr_assert_eq(hc_real_double(value_of(&t, "1 / (0 * d)")->real[0]), INFINITY);
+    cr_assert_eq(value_of(&t, "1 / (0 * d)")->rad[0], INFINITY);
+    finish(&t);
+}
+
+/* x * x is infinite in fp16, and so is c, but the real c is 0. */
+Test(bound_corners, covers_both_branches_where_the_condition_is_lost)
+{
+    struct trial t = begin("fp16", "x = 256; c = x * x - 60000 - 5536");
+    cr_assert_eq(want_of(&t, "select(c, 1, 5)"), 1);
+    cr_assert_geq(value_of(&t, "select(c, 1, 5)")->rad[0], 4);
+    finish(&t);
+}
+
+/* 1e-400 is not 0, though fp64 has no number for it. */
+Test(bound_corners, select_takes_a_tiny_real_condition_for_true)
+{
+    struct trial t = begin("fp64", "c := select(1e-400, 1, 2); w = 1e-300; z = w * w");
+    cr_assert_eq(want_of(&t, "c"), 1);
+    cr_assert_eq(want_of(&t, "select(z, 1, 2)"), 2);
+    cr_assert_eq(hc_real_double(value_of(&t, "select(z, 1, 2)")->real[0]), 1);
+    finish(&t);
+}
+
+/* The root of 2 has more bits than the real numbers here, so that s * s - 2 may be 0. */
+Test(bound_corners, a_count_of_uncertain_real_numbers_is_uncertain)
+{
+    struct trial t = begin("fp64", "s = sqrt(2)");
+    cr_assert_geq(value_of(&t, "count(3, s * s - 2)")->real_rad[0], 3);
+    cr_assert_eq(value_of(&t, "count(3, s)")->real_rad[0], 0);
+    finish(&t);
+}
+
+/* 256 bits lose the 1e-100, and the bound of what is rounded from such a constant knows. */
+Test(bound_corners, of_a_rounded_constant_covers_the_constants_own_error)
+{
+    struct trial t = begin("fp64", "w = (1 + 1e-100) - 1");
+    cr_assert_eq(want_of(&t, "w"), 0);
+    cr_assert_geq(value_of(&t, "w")->rad[0], 1e-100);
+    finish(&t);
+}
+
+/* Both radii of an evaluation enclose the real number, which 4000 bits stand for: that of `want`,
+   and that of `real` where it has few bits. */
+
+static const char *const formulas[] = {
+    "w = 1 / 3 - 0.1 * 2^-3",
+    "e := 1e-8; w = sqrt(e + 1e-5) / (1 - 0.999^3)",
+    "x = [0.1, 0.2, 0.7, 3.3]; w = sum(x) / 4 - tree(x * x)",
+    "x = [1000.5, 1001, 999.3]; m = max(x); w = exp(x - m) / sum(exp(x - m))",
+    "x = [-1e3, 0.3, 50]; w = log1p(exp(x - max(x))) + tanh(x) * erf(x)",
+    "w = sum(i: 300, cos(0.37 * i) * sin(i))",
+    "v = fp16(0.1); w = fp32(v) * 3 + bf16_rz(v) - fp16(e4m3_ru(0.3 * v)) * 0",
+    "v = 0.1; w = fp32(e4m3_ru(fp32(v))) - fp32(bf16_rd(v)) + fp32(fp16_rz(v * v))",
+    "x = list(20, floor(0.7 * i)); w = [distinct(x), count(x), prod(4, 1.1 + 0.1 * i)]",
+    "x = 0.1 + 0.2; w = select(x < 0.3, x, -x) * select(x == 0.3, 2, 1)",
+    "w = fma(1e-3, 1e-3, -1e-6) * 1e-3 + abs(-1e-7)",
+    "w = [inf, nan, -inf, 1e-30, 6e-8, 70000] + 1e-9",
+    "w = log(1e-3) - min(0.1, 1/10) + 2^0.5 + (1/3)^5 + pi",
+};
+
+static const struct hc_value *evaluate(struct hc_program *program, const struct hc_block *block,
+                                       const char *in, long bits, struct hc_evaluation **e)
+{
+    struct hc_arm arm;
+    struct hc_formula_error error;
+    struct hc_evaluation_options options = {.precision = bits};
+    cr_assert_eq(hc_arm_read(in, &arm), HC_OK);
+    *e = hc_evaluation_open(program, &arm, &options);
+    enum hc_evaluated done = hc_evaluation_run(*e, block, 1, &error);
+    cr_assert_eq(done, HC_EVALUATED, "%s: %s", block->text, error.what);
+    return hc_evaluation_value(*e, block->statement[block->count - 1].name);
+}
+
+/* |x - y| <= rad, where y is rounded to fp64. */
+static bool encloses(double x, double rad, double y)
+{
+    return isinf(rad) || (isnan(x) && isnan(y)) || x == y ||
+           fabs(x - y) <= rad * (1 + 0x1p-50) + fabs(y) * 0x1p-53;
+}
+
+Test(enclosure, both_radii_enclose_the_real_number)
+{
+    static const char *const arms[] = {"fp64", "fp32", "bf16", "fp16", "fp32/fp16", "fp32/bf16"};
+    for (size_t f = 0; f < sizeof formulas / sizeof *formulas; f++)
+        for (size_t a = 0; a < sizeof arms / sizeof *arms; a++) {
+            struct hc_formula_error error;
+            struct hc_evaluation *e[2];
+            struct hc_program *program = hc_program_new();
+            const struct hc_block *block = hc_program_parse(program, formulas[f], false, &error);
+            cr_assert(block, "%s: %s", formulas[f], error.what);
+            const struct hc_value *few = evaluate(program, block, arms[a], 30, &e[0]);
+            const struct hc_value *many = evaluate(program, block, arms[a], 4000, &e[1]);
+            for (int64_t i = 0; i < many->n; i++) {
+                double real = hc_real_double(many->real[i]);
+                cr_assert(encloses(many->want[i], many->rad[i], real), "%s in %s: %g, %g +- %g",
+                          formulas[f], arms[a], real, many->want[i], many->rad[i]);
+                cr_assert(encloses(hc_real_double(few->real[i]), few->real_rad[i], real),
+                          "%s to 30 bits: %.17g, %.17g +- %g", formulas[f], real,
+                          hc_real_double(few->real[i]), few->real_rad[i]);
+            }
+            hc_evaluation_close(e[0]);
+            hc_evaluation_close(e[1]);
+            hc_program_free(program);
+        }
 }

@@ -1,11 +1,354 @@
-/* The statements of a program and the values of its names. */
-#include "formula/evaluation.h"
-
+/* Evaluating a program: its constants, the walk over its nodes, and the names that blocks assign.
+   */
+#include <assert.h>
+#include <float.h>
 #include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include "formula/evaluation.h"
+
+/* Constants: exact real numbers, or as exact as the precision of the real numbers allows, with a
+   radius. They have no format until they meet one. Then they are rounded once. If the radius
+   leaves open to which of two numbers, that is no error, since the radius enters the bound. */
+
+static double up(double sum)
+{
+    return sum == 0 ? 0 : nextafter(sum, (double)INFINITY);
+}
+
+struct hc_value *hc_integer(struct hc_evaluation *e, int64_t value)
+{
+    struct hc_value *v = hc_new_value(e, false, 1);
+    if (!v)
+        return NULL;
+    v->constant = true;
+    hc_real_set(v->real[0], (double)value);
+    v->real_rad[0] = 0;
+    return v;
+}
+
+static struct hc_value *read_number(struct hc_evaluation *e, const struct hc_node *node)
+{
+    struct hc_value *v = hc_integer(e, 0);
+    char *text = v ? malloc((size_t)node->length + 1) : NULL;
+    if (!text)
+        return hc_lack(e, hc_fail(HC_NO_MEMORY, "no memory for a number"));
+    memcpy(text, node->at, (size_t)node->length);
+    text[node->length] = '\0';
+    bool exact = false;
+    if (strcmp(text, "pi") == 0)
+        hc_real_pi(v->real[0]);
+    else
+        (void)hc_real_read(v->real[0], text, &exact);
+    v->real_rad[0] = hc_real_rounding(e, v->real[0], exact);
+    free(text);
+    return v;
+}
+
+static struct hc_value *hc_literal(struct hc_evaluation *e, const struct hc_node *node)
+{
+    if (node->kind == HC_NODE_STEP)
+        return hc_integer(e, e->step);
+    if (e->literal[node->id])
+        return e->literal[node->id];
+    struct hc_value *v = read_number(e, node);
+    return v ? e->literal[node->id] = hc_values_own(&e->values, v) : NULL;
+}
+
+bool hc_integer_of(struct hc_evaluation *e, const struct hc_node *node, const struct hc_value *v,
+                   int64_t i, int64_t least, int64_t most, int64_t *integer)
+{
+    if (!v->constant)
+        return hc_wrong(e, node, "this has to be a constant, and not a value that was computed");
+    struct hc_real *rest = e->scratch.result;
+    double nearest = nearbyint(hc_real_double(v->real[i]));
+    hc_real_set(rest, nearest);
+    (void)hc_real_sub(rest, v->real[i], rest);
+    if (!(fabs(hc_real_double(rest)) <= v->real_rad[i]))
+        return hc_wrong(e, node, "this has to be an integer, and it is %.6g",
+                        hc_real_double(v->real[i]));
+    if (!(nearest >= (double)least && nearest <= (double)most))
+        return hc_wrong(e, node, "this has to be an integer from %lld to %lld, and it is %.17g",
+                        (long long)least, (long long)most, nearest);
+    *integer = (int64_t)nearest;
+    return true;
+}
+
+/* a^n for an integer n. If the real number is a (1 + d), |d| <= r = rad / (|a| - rad), then a^n is
+   off by a factor of (1 + d)^n, which differs from 1 by at most (1 + r)^|n| - 1. */
+static void integer_power(struct hc_evaluation *e, struct hc_real *y, double *y_rad,
+                          const struct hc_real *a, double rad, long n)
+{
+    bool exact = hc_real_pow(y, a, n) == 0;
+    double size = fabs(hc_real_double(y));
+    double base = fabs(hc_real_double(a)) * (1 - 0x1p-50);
+    double most = (fabs(hc_real_double(a)) + rad) * (1 + 0x1p-50);
+    double growth = n < 0 ? (double)INFINITY : 2 * pow(most, (double)n);
+    if (rad < base)
+        growth = size * expm1(fabs((double)n) * log1p(rad / (base - rad)));
+    growth = rad > 0 && n != 0 ? growth * (1 + 0x1p-40) + DBL_MIN : 0;
+    growth = isnan(growth) ? (double)INFINITY : growth;
+    *y_rad = up(growth + hc_real_rounding(e, y, exact));
+}
+
+/* exp(b log a), where each operation carries the radius along. */
+static bool real_power(struct hc_evaluation *e, const struct hc_node *node, struct hc_value *y,
+                       int64_t i, const struct hc_operand *a_and_b)
+{
+    struct hc_operation operation = {node, HC_FN_log, HC_FP64, HC_NEAREST, false, false};
+    struct hc_operand x[2] = {a_and_b[0], a_and_b[1]};
+    for (int k = 0; k < 2; k++)
+        x[k].at += i * x[k].stride;
+    bool done = hc_operate(e, &operation, x, y, i, 1);
+    operation.function = HC_FN_mul;
+    x[0] = (struct hc_operand){y, i, 0};
+    done = done && hc_operate(e, &operation, x, y, i, 1);
+    operation.function = HC_FN_exp;
+    return done && hc_operate(e, &operation, x, y, i, 1);
+}
+
+/* y = a ^ b, element by element. */
+static bool power(struct hc_evaluation *e, const struct hc_node *node, const struct hc_operand *x,
+                  struct hc_value *y)
+{
+    for (int k = 0; k < 2; k++)
+        if (!x[k].value->constant)
+            return hc_wrong(e, node->operand[k], "^ is for two constants; write x * x for values");
+    for (int64_t i = 0; i < y->n; i++) {
+        int64_t j = i * x[0].stride;
+        int64_t k = i * x[1].stride;
+        double n = hc_real_double(x[1].value->real[k]);
+        if (x[1].value->real_rad[k] == 0 && n == nearbyint(n) && fabs(n) < 0x1p53)
+            integer_power(e, y->real[i], &y->real_rad[i], x[0].value->real[j],
+                          x[0].value->real_rad[j], (long)n);
+        else if (!real_power(e, node, y, i, x))
+            return false;
+    }
+    return true;
+}
+
+/* tf32 is the format of no value: its numbers are fp32 numbers. */
+static enum hc_format format_of_value(enum hc_format format)
+{
+    return format == HC_TF32 ? HC_FP32 : format;
+}
+
+static struct hc_value *round_constant(struct hc_evaluation *e, const struct hc_operation *cast,
+                                       const struct hc_value *v)
+{
+    struct hc_value *y = hc_new_value(e, v->list, v->n);
+    bool directed = cast->direction != HC_NEAREST;
+    for (int64_t i = 0; y && i < v->n; i++) {
+        bool exact;
+        double rounded = hc_round_real(v->real[i], cast, &exact);
+        y->want[i] = y->got[i] = rounded;
+        y->rad[i] =
+            up(v->real_rad[i] + hc_radius_rounding_in(cast->format, hc_real_double(v->real[i]),
+                                                      rounded, directed, exact));
+        (void)hc_real_copy(y->real[i], v->real[i]);
+        y->real_rad[i] = v->real_rad[i];
+        hc_note_constant(e, cast, v->real[i], rounded);
+    }
+    return y;
+}
+
+struct hc_value *hc_cast_value(struct hc_evaluation *e, const struct hc_operation *operation,
+                               struct hc_value *v)
+{
+    if (!v->constant && v->format == operation->format && !operation->saturate)
+        return v;
+    struct hc_value *y =
+        v->constant ? round_constant(e, operation, v) : hc_new_value(e, v->list, v->n);
+    struct hc_operand x = {v, 0, 1};
+    if (!y || (!v->constant && !hc_operate(e, operation, &x, y, 0, v->n)))
+        return NULL;
+    y->format = format_of_value(operation->format);
+    return y;
+}
+
+struct hc_value *hc_meet(struct hc_evaluation *e, const struct hc_node *node, struct hc_value *v,
+                         enum hc_format format)
+{
+    struct hc_operation cast = {node, HC_FN_cast, format, HC_NEAREST, true, false};
+    if (!v->constant && v->format == format_of_value(format))
+        return v;
+    if (format != HC_FORMAT_COUNT)
+        return hc_cast_value(e, &cast, v);
+    cast.format = HC_FP64;
+    struct hc_value *y = hc_cast_value(e, &cast, v);
+    if (y)
+        y->format = HC_FORMAT_COUNT;
+    return y;
+}
+
+/* The walk over a program's tree: what each node computes, and in which format values meet. */
+
+/* The format that two formats promote to, as in torch; HC_FORMAT_COUNT: there is none, since one of
+   them has no arithmetic. Truths take the other's. */
+static enum hc_format promote(enum hc_format a, enum hc_format b)
+{
+    if (a == b || b == HC_FORMAT_COUNT)
+        return a;
+    if (a == HC_FORMAT_COUNT)
+        return b;
+    if (hc_formats[a].bytes == 1 || hc_formats[b].bytes == 1)
+        return HC_FORMAT_COUNT;
+    return a == HC_FP64 || b == HC_FP64 ? HC_FP64 : HC_FP32;
+}
+
+void *hc_no_arithmetic(struct hc_evaluation *e, const struct hc_node *node, enum hc_format format)
+{
+    const char *name = hc_formats[format].name;
+    return hc_wrong(e, node, "%s has no arithmetic: cast it first, fp32(x)", name);
+}
+
+bool hc_unite(struct hc_evaluation *e, const struct hc_node *node, const struct hc_node *const *of,
+              struct hc_value **x, int operands)
+{
+    enum hc_format format = HC_FORMAT_COUNT;
+    bool constant = true;
+    for (int k = 0; k < operands; k++) {
+        enum hc_format both = promote(format, x[k]->format);
+        if (both == HC_FORMAT_COUNT && x[k]->format != HC_FORMAT_COUNT)
+            return hc_no_arithmetic(e, node, hc_formats[format].bytes == 1 ? format : x[k]->format);
+        format = both;
+        constant &= x[k]->constant;
+    }
+    for (int k = 0; k < operands && !constant; k++) {
+        x[k] = hc_meet(e, of[k], x[k], format);
+        if (!x[k])
+            return false;
+    }
+    return true;
+}
+
+/* The number of elements of the result: lists that meet have the same. */
+static bool common_length(struct hc_evaluation *e, const struct hc_node *node,
+                          struct hc_value *const *x, int operands, bool *list, int64_t *n)
+{
+    *list = false;
+    *n = 1;
+    for (int k = 0; k < operands; k++) {
+        if (x[k]->list && *list && x[k]->n != *n)
+            return hc_wrong(e, node, "a list of %lld elements meets one of %lld", (long long)*n,
+                            (long long)x[k]->n);
+        if (x[k]->list) {
+            *n = x[k]->n;
+            *list = true;
+        }
+    }
+    return true;
+}
+
+/* Brings the operands of a function to the format in which it works. The condition of select stays
+   as it is; but among constants alone a truth makes the others what truths are. */
+static bool bring_together(struct hc_evaluation *e, const struct hc_node *node, struct hc_value **x)
+{
+    enum hc_function f = node->function;
+    const struct hc_node *const *of = (const struct hc_node *const *)node->operand;
+    int condition = f == HC_FN_select ? 1 : 0;
+    bool needs_format = f == HC_FN_sqrt || hc_functions[f].kind == HC_FUNCTION_LIBRARY;
+    if (needs_format && x[0]->constant && !e->constants)
+        x[0] = hc_meet(e, of[0], x[0], e->arm.arithmetic);
+    if (!x[0] || !hc_unite(e, node, of + condition, x + condition, node->operands - condition))
+        return false;
+    bool mixed = x[0]->constant != x[condition]->constant;
+    for (int k = 0; mixed && k < node->operands; k++)
+        if (x[k]->constant && !(x[k] = hc_meet(e, of[k], x[k], HC_FORMAT_COUNT)))
+            return false;
+    return true;
+}
+
+/* A function of values, element by element. */
+static struct hc_value *compute(struct hc_evaluation *e, const struct hc_node *node,
+                                struct hc_value **x)
+{
+    enum hc_function f = node->function;
+    bool truth = hc_functions[f].kind == HC_FUNCTION_TRUTH;
+    bool list;
+    int64_t n;
+    if (!bring_together(e, node, x) || !common_length(e, node, x, node->operands, &list, &n))
+        return NULL;
+    enum hc_format format = x[f == HC_FN_select]->format;
+    bool small = format != HC_FORMAT_COUNT && hc_formats[format].bytes == 1;
+    if (small && !truth && f != HC_FN_select)
+        return hc_no_arithmetic(e, node, format);
+    struct hc_value *y = hc_new_value(e, list, n);
+    if (!y)
+        return NULL;
+    y->constant = x[0]->constant;
+    y->format = truth ? HC_FORMAT_COUNT : format;
+    format = format == HC_FORMAT_COUNT ? HC_FP64 : format;
+    struct hc_operation operation = {node, f, format, HC_NEAREST, false, false};
+    struct hc_operand operand[HC_MAX_OPERANDS];
+    for (int k = 0; k < node->operands; k++)
+        operand[k] = (struct hc_operand){x[k], 0, x[k]->list ? 1 : 0};
+    bool done =
+        f == HC_FN_power ? power(e, node, operand, y) : hc_operate(e, &operation, operand, y, 0, n);
+    return done ? y : NULL;
+}
+
+static struct hc_value *walk_cast(struct hc_evaluation *e, const struct hc_node *node)
+{
+    struct hc_value *v = hc_walk(e, node->operand[0]);
+    enum hc_format format = node->format;
+    if (format == HC_FORMAT_COUNT) {
+        format = e->arm.arithmetic;
+        for (int i = 0; i < e->arm.casts; i++)
+            if (strcmp(e->arm.cast[i].name, node->cast_name) == 0)
+                format = e->arm.cast[i].format;
+    }
+    if (e->options.narrow && hc_formats[format].bytes >= hc_formats[e->arm.arithmetic].bytes)
+        format = e->arm.arithmetic;
+    struct hc_operation cast = {node, HC_FN_cast, format, node->direction, false, node->saturate};
+    return v ? hc_cast_value(e, &cast, v) : NULL;
+}
+
+static struct hc_value *walk_apply(struct hc_evaluation *e, const struct hc_node *node)
+{
+    struct hc_value *x[HC_MAX_OPERANDS] = {NULL};
+    enum hc_function f = node->function;
+    bool of_list = hc_functions[f].kind == HC_FUNCTION_LIST ||
+                   ((f == HC_FN_min || f == HC_FN_max) && node->operands == 1);
+    if (of_list)
+        return hc_of_list(e, node);
+    if (f == HC_FN_cast)
+        return walk_cast(e, node);
+    if (hc_functions[f].kind == HC_FUNCTION_SCALE)
+        return hc_scale_value(e, node);
+    assert(node->operands >= 1);
+    for (int k = 0; k < node->operands; k++) {
+        x[k] = hc_walk(e, node->operand[k]);
+        if (!x[k])
+            return NULL;
+    }
+    return compute(e, node, x);
+}
+
+struct hc_value *hc_walk(struct hc_evaluation *e, const struct hc_node *node)
+{
+    struct hc_value *v;
+    switch (node->kind) {
+    case HC_NODE_NAME:
+        v = e->name[node->name].read;
+        return v ? v : hc_wrong(e, node, "this name has no value yet");
+    case HC_NODE_LIST:
+        return hc_list_of(e, node);
+    case HC_NODE_AT:
+        return hc_list_at(e, node);
+    case HC_NODE_APPLY:
+        return walk_apply(e, node);
+    case HC_NODE_OVER:
+        return hc_over(e, node);
+    default:
+        return hc_literal(e, node);
+    }
+}
+
+/* The statements of a program and the values of its names. */
 
 void *hc_wrong(struct hc_evaluation *e, const struct hc_node *node, const char *format, ...)
 {
@@ -108,8 +451,8 @@ static bool make_room(struct hc_evaluation *e)
     return true;
 }
 
-static bool begin(struct hc_evaluation *e, const struct hc_block *block, int64_t step,
-                  struct hc_formula_error *error)
+static bool begin_block(struct hc_evaluation *e, const struct hc_block *block, int64_t step,
+                        struct hc_formula_error *error)
 {
     hc_values_release(&e->values, 0, NULL);
     e->wrong = false;
@@ -129,7 +472,7 @@ static enum hc_evaluated evaluated(const struct hc_evaluation *e)
 enum hc_evaluated hc_evaluation_run(struct hc_evaluation *e, const struct hc_block *block,
                                     int64_t step, struct hc_formula_error *error)
 {
-    bool done = begin(e, block, step, error);
+    bool done = begin_block(e, block, step, error);
     for (int i = 0; done && i < block->count; i++)
         done = assign(e, &block->statement[i]);
     return done ? HC_EVALUATED : evaluated(e);
@@ -140,7 +483,7 @@ const struct hc_value *hc_evaluation_show(struct hc_evaluation *e, const struct 
                                           struct hc_formula_error *error)
 {
     const struct hc_node *node = block->statement[i].value;
-    struct hc_value *v = begin(e, block, step, error) ? hc_walk(e, node) : NULL;
+    struct hc_value *v = begin_block(e, block, step, error) ? hc_walk(e, node) : NULL;
     if (v && node->kind == HC_NODE_NAME && e->name[node->name].read == v)
         v = e->name[node->name].stored;
     if (v && v->constant)

@@ -3,11 +3,47 @@
 #ifndef HC_FORMULA_EVALUATION_H
 #define HC_FORMULA_EVALUATION_H
 
+#include "formula/evaluate.h"
 #include "formula/event.h"
 #include "formula/radius.h"
-#include "formula/value.h"
 
-/* The bits of exact sums and fma: see define.c. */
+/* The memory of values. A loop of a formula makes and drops some values at every step, so they are
+   kept for the next one. A value that is being computed is temporary: it stands on a stack, and
+   everything above a mark goes at once, also after an error half way. A name owns its value. */
+
+struct hc_held;
+
+struct hc_values {
+    struct hc_held *idle;
+    struct hc_held **temporary;
+    int count;
+    int room;
+    long precision; /* of the real numbers */
+    bool got;       /* whether `got` has memory of its own; otherwise it is `want` */
+};
+
+/* A temporary scalar or list of n elements that hold anything. NULL if there is no memory. */
+struct hc_value *hc_values_new(struct hc_values *values, bool list, int64_t n);
+
+/* Drops the temporary values from number `mark` on, but for `kept`, which may be NULL, or none of
+   them. */
+void hc_values_release(struct hc_values *values, int mark, const struct hc_value *kept);
+
+/* A value that the caller owns: v itself if it was temporary, otherwise a copy. */
+struct hc_value *hc_values_own(struct hc_values *values, struct hc_value *v);
+
+/* Takes an owned value back; NULL is ignored. */
+void hc_values_drop(struct hc_values *values, struct hc_value *v);
+
+void hc_values_close(struct hc_values *values);
+
+/* Element i of y becomes element j of x, which is of y's kind. */
+void hc_value_copy(struct hc_value *y, int64_t i, const struct hc_value *x, int64_t j);
+
+/* y gets x's kind: constant and format. */
+void hc_value_like(struct hc_value *y, const struct hc_value *x);
+
+/* The bits of exact sums and fma: see operation.c. */
 enum { HC_MAX_OPERANDS = 3, HC_NARROW_SUM_BITS = 576, HC_FP64_SUM_BITS = 4224 };
 
 /* A name's value: as it is stored, and as the next formula reads it. They are the same value but
@@ -78,9 +114,6 @@ bool hc_operate(struct hc_evaluation *e, const struct hc_operation *operation,
 struct hc_disc hc_real_disc(const struct hc_real *x, double rad);
 double hc_real_rounding(const struct hc_evaluation *e, const struct hc_real *x, bool exact);
 
-/* define.c: a function of real numbers. 0 if the result is exact. */
-int hc_apply(enum hc_function f, struct hc_real *y, struct hc_real *const *x);
-
 /* The definition: the function of numbers of the operation's format, rounded once. */
 struct hc_defined {
     double value;
@@ -94,13 +127,8 @@ struct hc_defined hc_define(struct hc_scratch *scratch, const struct hc_operatio
 /* A real number rounded as the operation's result; *exact: it is the same number. */
 double hc_round_real(const struct hc_real *x, const struct hc_operation *operation, bool *exact);
 
-/* constant.c: the value of a number's text, of `step` and of integers. */
-struct hc_value *hc_literal(struct hc_evaluation *e, const struct hc_node *node);
+/* evaluate.c: the value of a number's text, of `step` and of integers. */
 struct hc_value *hc_integer(struct hc_evaluation *e, int64_t value);
-
-/* y = a ^ b, element by element. */
-bool hc_power(struct hc_evaluation *e, const struct hc_node *node, const struct hc_operand *x,
-              struct hc_value *y);
 
 /* The integer from `least` to `most` that element i of a constant is. False after hc_wrong. */
 bool hc_integer_of(struct hc_evaluation *e, const struct hc_node *node, const struct hc_value *v,
@@ -115,7 +143,7 @@ struct hc_value *hc_meet(struct hc_evaluation *e, const struct hc_node *node, st
 struct hc_value *hc_cast_value(struct hc_evaluation *e, const struct hc_operation *operation,
                                struct hc_value *v);
 
-/* walk.c: the value of a node. */
+/* The value of a node. */
 struct hc_value *hc_walk(struct hc_evaluation *e, const struct hc_node *node);
 
 /* Brings values to the format in which they meet. of[k] is what x[k] is the value of. */
@@ -141,11 +169,6 @@ void hc_note(struct hc_evaluation *e, const struct hc_operation *operation, cons
              const struct hc_defined *result);
 void hc_note_constant(struct hc_evaluation *e, const struct hc_operation *cast,
                       const struct hc_real *x, double result);
-
-/* fold.c: what the function of `node` makes of the n elements of v, or of n times the scalar v,
-   which is what the node `of` comes to. */
-struct hc_value *hc_fold(struct hc_evaluation *e, const struct hc_node *node,
-                         const struct hc_node *of, struct hc_value *v, int64_t n);
 
 /* Something is wrong with the formula at a node. NULL. */
 #if defined(__GNUC__)

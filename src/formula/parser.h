@@ -6,7 +6,85 @@
 #ifndef HC_FORMULA_PARSER_H
 #define HC_FORMULA_PARSER_H
 
-#include "formula/program_inner.h"
+#include <stdbool.h>
+
+#include "formula/program.h"
+
+/* The words and signs of a formula's text. */
+
+enum hc_token_kind {
+    HC_TOKEN_END,
+    HC_TOKEN_NUMBER,    /* 12, 0.5, .5, 5., 1e-8 */
+    HC_TOKEN_NAME,      /* a letter or '_', then letters, digits and '_' */
+    HC_TOKEN_SIGN,      /* an operator, a bracket, a separator; a newline is one */
+    HC_TOKEN_MALFORMED, /* begins like a number and is none: 1e, 2x, 1.2.3 */
+    HC_TOKEN_STRAY      /* a character, of one byte or more, that has no meaning */
+};
+
+struct hc_token {
+    enum hc_token_kind kind;
+    const char *at;
+    int length; /* 0 at the end */
+};
+
+/* The token at `text` or behind the blanks and the comment that stand there. */
+struct hc_token hc_token_at(const char *text);
+
+/* Whether the token has exactly this text. */
+bool hc_token_is(const struct hc_token *token, const char *text);
+
+/* What the parser (parse.c) adds to a program, and what it asks it. */
+
+enum { HC_MAX_CASTS = 32 };
+
+enum hc_name_kind {
+    HC_NAME_VALUE,
+    HC_NAME_CONSTANT,
+    HC_NAME_INDEX, /* of a sum whose term is being parsed */
+    HC_NAME_UNUSED /* the index of a sum that is parsed: another sum may take it */
+};
+
+struct hc_name {
+    enum hc_name_kind kind;
+    char text[HC_LONGEST_NAME_IN_FORMULA + 1];
+};
+
+struct hc_program {
+    struct hc_allocation *memory; /* of blocks and nodes, the latest first */
+    int names;
+    struct hc_name name[HC_MAX_NAMES];
+    int nodes;
+    int casts;
+    char cast[HC_MAX_CASTS][HC_LONGEST_CAST + 1];
+};
+
+/* Zeroed memory that lives as long as the program. NULL if there is none. */
+void *hc_program_allocate(struct hc_program *program, size_t size);
+
+/* What a word means before any program has assigned it. */
+enum hc_word_kind {
+    HC_WORD_FREE,
+    HC_WORD_NUMBER, /* inf, nan, pi */
+    HC_WORD_STEP,
+    HC_WORD_FUNCTION,
+    HC_WORD_CAST
+};
+
+struct hc_word {
+    enum hc_word_kind kind;
+    struct hc_node node; /* of a function or a cast: what is applied */
+};
+
+struct hc_word hc_program_word(const struct hc_program *program, const struct hc_token *token);
+
+/* "; did you mean 'NAME'?" or "": what the token may have meant, a name or else a function.
+   Any letter is near to any other, so that one letter alone gets no hint. */
+void hc_program_hint(const struct hc_program *program, const struct hc_token *token, bool function,
+                     char *hint, size_t size);
+
+/* Parses the text, which is a copy that lives as long as the program, into the block. */
+bool hc_parse(struct hc_program *program, struct hc_block *block, bool expressions,
+              struct hc_formula_error *error);
 
 struct hc_parser {
     struct hc_program *program;
@@ -64,20 +142,5 @@ int hc_parser_find_name(const struct hc_parser *p, const struct hc_token *token,
 /* Adds a name of this kind that is not there yet. An error is at `place`. */
 bool hc_parser_add_name(struct hc_parser *p, const struct hc_token *token,
                         const struct hc_token *place, enum hc_name_kind kind, int *name);
-
-/* The rule for expressions whose operators, outside of brackets, bind at least as tightly as
-   `level`. */
-bool hc_parser_expression(struct hc_parser *p, int level);
-
-/* The rule for a name, a word of a fixed meaning, or a call. */
-bool hc_parser_word(struct hc_parser *p);
-
-/* parse_scale.c: reads what stands before the numbers of a function of kind SCALE, "te-current,
-   e4m3, ", into the node. */
-bool hc_parser_rule(struct hc_parser *p, struct hc_node *node);
-
-/* Whether the function takes its rule, and the rule so many operands and these codes. */
-bool hc_parser_fits_rule(struct hc_parser *p, const struct hc_token *name,
-                         const struct hc_node *node, int operands);
 
 #endif

@@ -269,3 +269,267 @@ Test(program, a_cast_of_arms_takes_a_free_word)
     cr_expect_eq(hc_program_names(program), names);
     hc_program_free(program);
 }
+
+/* Texts that are no formulas: what is written wrongly. */
+
+Test(parse, a_statement_assigns_a_name)
+{
+    refuse("w", "^", "a statement assigns: NAME = EXPRESSION");
+    refuse("w + 1", "^", "a statement assigns: NAME = EXPRESSION");
+    refuse("w == 1", "^", "a statement assigns: NAME = EXPRESSION");
+    refuse("3 = w", "^", "a statement assigns: NAME = EXPRESSION");
+    refuse("v = 1; sqrt(2)", "       ^~~~", "a statement assigns: NAME = EXPRESSION");
+    refuse("x[0] = 1", " ^", "an element cannot be assigned, only a whole list");
+    refuse("(w) = 1", "^", "the name of a value is missing before '('");
+    refuse("v = 1, u = 2", "     ^", "an operator or ';' is missing before ','");
+}
+
+Test(parse, signs_of_other_languages_are_named)
+{
+    refuse("v = (w = 1)", "       ^", "'=' assigns; '==' compares");
+    refuse("v = w = 1", "      ^", "'=' assigns; '==' compares");
+    refuse("v = (w := 1)", "       ^~",
+           "':=' stands behind the name of a constant, at the start of a statement");
+    refuse("v = w ** 2", "      ^~",
+           "'**' is no sign here: write ^ between constants, x*x between values");
+    refuse("v = w // 2", "      ^~", "'//' is no sign here: write floor(a / b)");
+    refuse("v = w && w", "      ^~", "'&&' is no sign here: truths are 0 or 1, write a * b");
+    refuse("v = w || w", "      ^~", "'||' is no sign here: truths are 0 or 1, write max(a, b)");
+    refuse("v = w % 2", "      ^", "'%' is no sign here: write a - b*floor(a / b)");
+    refuse("v = !w", "    ^", "'!' is no sign here: write a == 0");
+    refuse("v = x.half()", "     ^",
+           "'.' is no sign here: write half(x), not x.half(), and sqrt(x), not torch.sqrt(x)");
+    refuse("v = torch.sqrt(w)", "    ^~~~~", "there is no 'torch'");
+    refuse("v = w @ w", "      ^", "'@' means nothing in a formula");
+    refuse("v = \"w\"", "    ^", "'\"' means nothing in a formula");
+    refuse("v = w × 2", "      ^~", "'×' means nothing in a formula");
+    refuse("v = {1}", "    ^", "'{' means nothing in a formula");
+}
+
+Test(parse, brackets_are_closed)
+{
+    refuse("v = (1 + 2", "    ^", "this '(' is not closed");
+    refuse("v = sqrt(2", "        ^", "this '(' is not closed");
+    refuse("v = [1, 2", "    ^", "this '[' is not closed");
+    refuse("v = x[0", "     ^", "this '[' is not closed");
+    refuse("v = (1 +\n2)", "        ^", "an expression is missing: a formula ends with its line");
+    refuse("v = (1\n+ 2)", "    ^", "this '(' is not closed: a formula ends with its line");
+    refuse("v = 1 + 2)", "         ^", "this ')' closes nothing");
+    refuse("v = (1 2)", "       ^", "an operator or ')' is missing before '2'");
+    refuse("v = (1, 2)", "      ^", "an operator or ')' is missing before ','");
+    refuse("v = [1 2]", "       ^", "an operator, ',' or ']' is missing before '2'");
+    refuse("v = [1, ]", "        ^", "an expression is missing before ']'");
+    refuse("v = []", "     ^", "an expression is missing before ']'");
+    refuse("v = ()", "     ^", "an expression is missing before ')'");
+    refuse("v = (1]", "      ^", "an operator or ')' is missing before ']'");
+}
+
+Test(parse, an_expression_is_whole)
+{
+    refuse("v = ", "   ^", "an expression is missing");
+    refuse("v = # one", "   ^", "an expression is missing");
+    refuse("v = 1 + ", "       ^", "an expression is missing");
+    refuse("v = 1 * / 2", "        ^", "an expression is missing before '/'");
+    refuse("v = +1", "    ^", "an expression is missing before '+'");
+    refuse("v = 1 2", "      ^", "an operator or ';' is missing before '2'");
+    refuse("v = w x", "      ^", "an operator or ';' is missing before 'x'");
+    refuse("w -= ", "    ^", "an expression is missing");
+    refuse("v = 1 < 2 < 3", "          ^", "comparisons do not chain: write (a < b) * (b < c)");
+    refuse("v = -", "     ^", "an expression is missing");
+}
+
+Test(parse, numbers_are_decimal_and_of_some_size)
+{
+    refuse("v = 1e", "    ^~", "'1e' is neither a number nor a name");
+    refuse("v = 1e+", "    ^~", "'1e' is neither a number nor a name");
+    refuse("v = 0x10", "    ^~~~", "'0x10' is neither a number nor a name");
+    refuse("v = 2x", "    ^~", "'2x' is neither a number nor a name");
+    refuse("v = 1.2.3", "    ^~~~~", "'1.2.3' is neither a number nor a name");
+    refuse("v = 1.0f", "    ^~~~", "'1.0f' is neither a number nor a name");
+    refuse("v = 1e5.5", "    ^~~~~", "'1e5.5' is neither a number nor a name");
+    refuse("v = 1e5001", "    ^~~~~~", "a decimal exponent is at most 5000 in magnitude");
+    refuse("v = 2.5E-5001", "    ^~~~~~~~~", "a decimal exponent is at most 5000 in magnitude");
+    refuse("v = 1e999999999", "    ^~~~~~~~~~~", "a decimal exponent is at most 5000 in magnitude");
+    refuse("v = 1e99999999999999999999", "    ^~~~~~~~~~~~~~~~~~~~~~",
+           "a decimal exponent is at most 5000 in magnitude");
+}
+
+Test(parse, a_table_shows_expressions)
+{
+    refuse_shown("", "^", "an expression is missing");
+    refuse_shown("# w", "^", "an expression is missing");
+    refuse_shown("w,", "  ^", "an expression is missing");
+    refuse_shown("w,, x", "  ^", "an expression is missing before ','");
+    refuse_shown("w = 1", "  ^", "'=' assigns; '==' compares");
+    refuse_shown("w x", "  ^", "an operator or ',' is missing before 'x'");
+}
+
+/* Texts that are no formulas: wrong uses of names, words and functions. */
+
+Test(names, a_name_is_assigned_before_it_is_read)
+{
+    refuse("v = ww + 1", "    ^~", "there is no 'ww'; did you mean 'w'?");
+    refuse("v = gard", "    ^~~~", "there is no 'gard'; did you mean 'grad'?");
+    refuse("v = setp", "    ^~~~", "there is no 'setp'; did you mean 'step'?");
+    refuse("v = q", "    ^", "there is no 'q'");
+    refuse("v -= 1", "^", "there is no 'v'");
+    refuse("v = v", "    ^", "there is no 'v'");
+    refuse("v = sum(3, i) + i", "                ^", "there is no 'i'");
+    refuse("v = sum(j: 3, i)", "              ^", "there is no 'i'");
+    refuse("v = sum(j: j, 1)", "           ^", "there is no 'j'");
+    refuse("v = 1 +\n", "       ^", "an expression is missing: a formula ends with its line");
+}
+
+Test(names, a_name_stays_a_value_or_a_constant)
+{
+    refuse("w := 1", "  ^~", "'w' is a value, which '=' assigns");
+    refuse("eps = 1", "    ^", "'eps' is a constant, which ':=' assigns");
+    refuse("eps *= 2", "    ^~", "'eps' is a constant, which ':=' assigns");
+    refuse("v = 1; v := 2", "         ^~", "'v' is a value, which '=' assigns");
+}
+
+Test(names, a_word_that_has_a_meaning_is_no_name)
+{
+    refuse("sqrt = 1", "^~~~", "'sqrt' is a function and can be no name");
+    refuse("half = 1", "^~~~", "'half' is a format and can be no name");
+    refuse("bf16_rz := 1", "^~~~~~~", "'bf16_rz' is a format and can be no name");
+    refuse("acc = 1", "^~~", "'acc' is a format and can be no name");
+    refuse("pi = 3", "^~", "'pi' is a number and can be no name");
+    refuse("step = 3", "^~~~", "'step' is the number of the step and can be no name");
+    refuse("v = sum(step: 3, 1)", "        ^~~~",
+           "'step' is the number of the step and can be no name");
+    refuse("v = sqrt", "    ^~~~", "'sqrt' is a function: write sqrt(x)");
+    refuse("v = fp16 + 1", "    ^~~~", "'fp16' is a format: write fp16(x)");
+    refuse("a_name_that_is_longer_than_31_so = 1", "^~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~",
+           "a name has at most 31 characters");
+}
+
+Test(names, constants_are_asked_for)
+{
+    refuse("c := w", "     ^", "a constant is made of constants alone, and 'w' is a value");
+    refuse("c := 1 + 2*fp16(3)", "           ^~~~~~~",
+           "a constant is made of constants alone, and 'fp16(3)' is a value");
+    refuse("c := sum(3, 1)", "     ^~~~~~~~~",
+           "a constant is made of constants alone, and 'sum(3, 1)' is a value");
+    refuse("v = w^2", "    ^",
+           "^ stands between constants (write x*x for a value's square), and 'w' is a value");
+    refuse("v = 2^(1 + grad)", "           ^~~~",
+           "^ stands between constants (write x*x for a value's square), and 'grad' is a value");
+    refuse("v = x[w]", "      ^", "an index is a constant, and 'w' is a value");
+    refuse("v = sum(w, 1)", "        ^", "the number of terms is a constant, and 'w' is a value");
+    refuse("v = tree(j: count(x), 1)", "            ^~~~~~~~",
+           "the number of terms is a constant, and 'count(x)' is a value");
+}
+
+Test(names, functions_are_known_and_take_so_many_operands)
+{
+    refuse("v = sqrtt(2)", "    ^~~~~", "there is no function 'sqrtt'; did you mean 'sqrt'?");
+    refuse("v = bf17(2)", "    ^~~~", "there is no function 'bf17'; did you mean 'bf16'?");
+    refuse("v = float61(2)", "    ^~~~~~~",
+           "there is no function 'float61'; did you mean 'float64'?");
+    refuse("v = u8(2)", "    ^~", "there is no function 'u8'");
+    refuse("v = whatever(2)", "    ^~~~~~~~", "there is no function 'whatever'");
+    refuse("v = w(2)", "    ^", "'w' is no function; '*' multiplies");
+    refuse("v = sqrt(1, 2)", "    ^~~~~~~~~~", "'sqrt' takes 1 operand, not 2");
+    refuse("v = sqrt()", "    ^~~~~~", "'sqrt' takes 1 operand, not 0");
+    refuse("v = fma(1, 2)", "    ^~~~~~~~~", "'fma' takes 3 operands, not 2");
+    refuse("v = min(1, 2, 3)", "    ^~~~~~~~~~~~", "'min' takes 1 or 2 operands, not 3");
+    refuse("v = sum(1, 2, 3)", "    ^~~~~~~~~~~~", "'sum' takes 1 or 2 operands, not 3");
+    refuse("v = list(3)", "    ^~~~~~~", "'list' takes 2 operands, not 1");
+    refuse("v = len(3, i)", "    ^~~~~~~~~", "'len' takes 1 operand, not 2");
+    refuse("v = bf16(w, 1)", "    ^~~~~~~~~~", "'bf16' takes 1 operand, not 2");
+    refuse("v = sum(j: 3)", "            ^", "the term is missing before ')'");
+    refuse("v = cast(w)", "    ^~~~", "there is no function 'cast'");
+}
+
+enum { COLUMNS = 80 };
+
+/* The lines below the sentence. */
+static void expect(const char *text, int at, int length, const char *want)
+{
+    char got[512];
+    struct hc_formula_error error = {.text = text, .at = at, .length = length, .what = "why"};
+    hc_formula_error_text(&error, got, sizeof got);
+    cr_assert_eq(strncmp(got, "why\n", 4), 0);
+    cr_expect_str_eq(got + 4, want, "want\n%s\ngot\n%s", want, got + 4);
+}
+
+Test(error_text, is_the_sentence_the_line_and_a_caret)
+{
+    expect("w = ww + 1", 4, 2, "  w = ww + 1\n      ^~");
+    expect("w = 1 +", 7, 1, "  w = 1 +\n         ^");
+    expect("", 0, 1, "  \n  ^");
+}
+
+Test(error_text, shows_one_line_of_many)
+{
+    expect("w = 1\nv = q\nu = 2", 10, 1, "  v = q\n      ^");
+    expect("w = 1\nv = (q\n1)", 10, 6, "  v = (q\n      ^~");
+    expect("w = 1\nv = \n", 10, 1, "  v = \n      ^");
+}
+
+Test(error_text, keeps_the_caret_below_its_place)
+{
+    expect("w\t= q", 4, 1, "  w = q\n      ^");
+    expect("w = \xc3\xa4 + q", 9, 1, "  w = \xc3\xa4 + q\n          ^");
+    expect("w = \xc3\xa4\xc3\xa4 + q", 4, 4, "  w = \xc3\xa4\xc3\xa4 + q\n      ^~");
+    expect("w = \x1b[31m + q", 12, 1, "  w = ?[31m + q\n              ^");
+    expect("w = \x7f\r\x01 + q", 10, 1, "  w = ??? + q\n            ^");
+    expect("w = \xff + q", 8, 1, "  w = \xef\xbf\xbd + q\n          ^");
+    expect("w = \xc2\x9b + q", 9, 1, "  w = ? + q\n          ^");
+}
+
+/* A line of 300 characters, a digit in ten: wherever the place is, both lines fit the terminal, and
+   the caret stands below the place. */
+Test(error_text, cuts_a_long_line_around_the_place)
+{
+    char text[301] = "";
+    for (int i = 0; i < 300; i++)
+        text[i] = (char)(i % 10 ? 'a' + i % 10 : '0' + i / 10 % 10);
+    for (int at = 0; at <= 300; at++)
+        for (int length = 1; length < 300; length += 49) {
+            char got[512];
+            struct hc_formula_error error = {.text = text, .at = at, .length = length, .what = "w"};
+            hc_formula_error_text(&error, got, sizeof got);
+            char *line = got + 2;
+            char *below = strchr(line, '\n') + 1;
+            int caret = (int)strspn(below, " ");
+            cr_assert_eq(below - 1 - line, COLUMNS - 1, "%s", got);
+            cr_assert_leq((int)strlen(below), COLUMNS, "%s", got);
+            cr_assert_eq(below[caret], '^');
+            cr_assert(at == 300 || line[caret] == text[at], "%d:\n%s", at, got);
+            cr_assert_eq(strncmp(line + 2, at <= 38 ? text : "...", 3), 0, "%d:\n%s", at, got);
+            cr_assert_eq(strncmp(below - 4, at > 260 ? text + 297 : "...", 3), 0, "%d:\n%s", at,
+                         got);
+        }
+}
+
+Test(error_text, wraps_a_long_sentence_between_words)
+{
+    char got[512];
+    struct hc_formula_error error = {.text = "w", .length = 1};
+    for (int i = 0; i < 14; i++)
+        (void)strcat(error.what, "a sentence ");
+    hc_formula_error_text(&error, got, sizeof got);
+    int lines = 0;
+    for (char *line = strtok(got, "\n"); line; line = strtok(NULL, "\n"), lines++)
+        cr_expect_leq((int)strlen(line), COLUMNS, "%s", line);
+    cr_expect_eq(lines, 4);
+}
+
+Test(error_text, a_small_buffer_gets_the_beginning)
+{
+    struct hc_formula_error error = {
+        .text = "w = q", .at = 4, .length = 1, .what = "there is no q"};
+    char whole[128];
+    char got[129];
+    hc_formula_error_text(&error, whole, sizeof whole);
+    for (size_t size = 1; size < sizeof whole; size++) {
+        memset(got, 'x', sizeof got);
+        hc_formula_error_text(&error, got, size);
+        cr_assert_eq(strncmp(got, whole, size - 1), 0);
+        cr_assert_lt(strlen(got), size);
+        cr_assert_eq(got[size], 'x');
+    }
+    hc_formula_error_text(&error, got, 0);
+}

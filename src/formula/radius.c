@@ -14,11 +14,180 @@
    stands in its place: they also cover the distance from mid to a computed number with more bits
    than fp64. The limits of the method are those of any worst case: errors that cancel are added,
    and a quotient or a logarithm close to a pole has no bound. */
-#include "formula/radius_rules.h"
+#include "formula/radius.h"
 
 #include <assert.h>
+#include <stdlib.h>
+
+#include "formula/upward.h"
+
+/* The computed number's magnitude is in [least, most]. Its distance from mid is at most
+   2^-52 |mid|, plus 2^-1074 if it has an error; the factors 1 -+ 2^-50 leave room for rounding. */
+static inline double hc_disc_most(const struct hc_disc *d)
+{
+    double size = hc_mul_up(fabs(d->mid), 1 + 0x1p-50);
+    return d->rad > 0 ? hc_add_up(size, 0x1p-1074) : size;
+}
+
+static inline double hc_disc_least(const struct hc_disc *d)
+{
+    double size = fabs(d->mid) * (1 - 0x1p-50) - (d->rad > 0 ? 0x1p-1073 : 0);
+    return size > 0 ? size : 0;
+}
+
+/* Below the distance from 0 to the disc; 0 or less if 0 may lie in it. */
+static inline double hc_disc_distance(const struct hc_disc *d)
+{
+    double size = hc_disc_least(d);
+    return isinf(size) ? size : nextafter(size - d->rad, -(double)INFINITY);
+}
+
+static inline bool hc_disc_is_unknown(const struct hc_disc *d)
+{
+    return isinf(d->rad) || (d->rad > 0 && !isfinite(d->mid));
+}
+
+/* The error bounds of functions that jump or choose: floor, min and max of two, select, and the
+   comparisons. Where a jump may lie between the computed number and the real one, the bound is the
+   height of the jump, however small the error is. */
 
 static const double unknown = (double)INFINITY;
+
+/* x and x' lie in [mid - r, mid + r], and floor does not decrease. */
+static double radius_floor(const struct hc_disc *d, double value)
+{
+    (void)value;
+    double r = hc_add_up(hc_add_up(d->rad, fabs(d->mid) * 0x1p-51), 0x1p-1074);
+    return floor(hc_up(d->mid + r)) - floor(nextafter(d->mid - r, -unknown));
+}
+
+/* Let x' <= y', so that min(x', y') = x'. min(x, y) - x' <= x - x' <= ex. And x' - min(x, y) is
+   x' - x <= ex, or x' - y <= y' - y <= ey. By symmetry this holds for max. Equal infinities are at
+   no distance. */
+static double radius_larger(const struct hc_disc *d)
+{
+    return fmax(d[0].rad, d[1].rad);
+}
+
+/* If c' is 0 only where c is, both take the same branch. Otherwise one may take a and the other b':
+   |a - b'| <= |a - b| + eb, and the other way round. */
+static double radius_select(const struct hc_disc *d)
+{
+    if (d[0].rad == 0 || (!hc_disc_is_unknown(&d[0]) && hc_disc_distance(&d[0]) > 0))
+        return d[d[0].mid != 0 ? 1 : 2].rad;
+    if (isinf(d[1].mid) && d[1].mid == d[2].mid)
+        return fmax(d[1].rad, d[2].rad);
+    double apart = hc_up(fabs(d[1].mid - d[2].mid));
+    double room = hc_mul_up(fmax(hc_disc_most(&d[1]), hc_disc_most(&d[2])), 0x1p-50);
+    double bound = hc_add_up(hc_add_up(apart, room), fmax(d[1].rad, d[2].rad));
+    return isnan(bound) ? unknown : bound;
+}
+
+/* A comparison depends on the order of x and y alone, which is that of x' and y' if no number lies
+   in both discs. NaN is in no order with anything. Whether a number is finite is the same for all
+   of a disc about which anything is known. */
+static double radius_truth(enum hc_function f, const struct hc_disc *d)
+{
+    if (hc_functions[f].most == 1)
+        return hc_disc_is_unknown(d) ? 1 : 0;
+    for (int i = 0; i < 2; i++)
+        if (isnan(d[i].mid) && d[i].rad == 0)
+            return 0;
+    if (hc_disc_is_unknown(&d[0]) || hc_disc_is_unknown(&d[1]))
+        return 1;
+    /* An infinity is a point, and it is beyond every disc around a number. */
+    bool infinite = isinf(d[0].mid) || isinf(d[1].mid);
+    double room = infinite ? 0 : fabs(d[0].mid) * 0x1p-50 + fabs(d[1].mid) * 0x1p-50;
+    double reach = hc_add_up(hc_add_up(d[0].rad, d[1].rad), hc_add_up(room, 0x1p-1073));
+    return fabs(d[0].mid - d[1].mid) > reach ? 0 : 1;
+}
+
+/* The error bounds of functions that count, and of the least and the largest of a list. */
+
+/* A disc as an interval, with room for a mid that was rounded to fp64. */
+struct interval {
+    double from;
+    double to;
+    bool wrong; /* its number may differ from the computed one */
+};
+
+static int by_from(const void *a, const void *b)
+{
+    const struct interval *x = a;
+    const struct interval *y = b;
+    return (x->from > y->from) - (x->from < y->from);
+}
+
+/* In the order of their left ends, discs are put into groups: a group ends before the first disc
+   that begins beyond the least right end in it. So the discs with the groups' least right ends are
+   pairwise disjoint, and no number without error of another group lies in one of them. Let z be
+   the number of different numbers without error, p that of discs with one, and g that of groups
+   that have only such. At least z + g numbers are different, and at most z + p, the computed ones
+   as well as the real ones. The two counts differ by at most p - g. Where nothing is known of some
+   disc, both lie between 1 and n. */
+static double distinct(const struct hc_disc *d, long n)
+{
+    long wrong = 0;
+    long intervals = 0;
+    for (long i = 0; i < n; i++) {
+        if (hc_disc_is_unknown(&d[i]))
+            return (double)(n - 1);
+        wrong += d[i].rad > 0;
+    }
+    struct interval *interval = wrong ? malloc((size_t)n * sizeof *interval) : NULL;
+    if (!interval)
+        return wrong ? (double)(n - 1) : 0;
+    for (long i = 0; i < n; i++) {
+        double r = hc_add_up(d[i].rad, fabs(d[i].mid) * 0x1p-50 + 0x1p-1073);
+        if (isfinite(d[i].mid))
+            interval[intervals++] = (struct interval){nextafter(d[i].mid - r, -(double)INFINITY),
+                                                      hc_up(d[i].mid + r), d[i].rad > 0};
+    }
+    qsort(interval, (size_t)intervals, sizeof *interval, by_from);
+    double bound = (double)wrong;
+    for (long i = 0; i < intervals;) {
+        bool all_wrong = true;
+        double to = interval[i].to;
+        for (; i < intervals && interval[i].from <= to; i++) {
+            all_wrong = all_wrong && interval[i].wrong;
+            to = fmin(to, interval[i].to);
+        }
+        bound -= all_wrong;
+    }
+    free(interval);
+    return bound;
+}
+
+/* An element counts if it is not 0. The counts of x and x' differ only if one of them may be 0, or
+   nothing is known. */
+static double radius_count(const struct hc_disc *d, long n)
+{
+    long doubtful = 0;
+    for (long i = 0; i < n; i++)
+        doubtful += d[i].rad > 0 && !(isfinite(d[i].mid) && hc_disc_least(&d[i]) > d[i].rad);
+    return (double)doubtful;
+}
+
+/* By the rule of min and max of two, n - 1 times. */
+static double radius_largest(const struct hc_disc *d, long n)
+{
+    double rad = 0;
+    for (long i = 0; i < n; i++)
+        rad = fmax(rad, d[i].rad);
+    return rad;
+}
+
+double hc_radius_list(enum hc_function f, const struct hc_disc *element, long n)
+{
+    if (f == HC_FN_len)
+        return 0;
+    if (f == HC_FN_distinct)
+        return distinct(element, n);
+    if (f == HC_FN_count)
+        return radius_count(element, n);
+    assert(f == HC_FN_min || f == HC_FN_max);
+    return radius_largest(element, n);
+}
 
 /* To nearest: let 2^k <= |r| < 2^(k+1) for the result r. Numbers above 2^k are 2u 2^k apart, and
    those below it are closer, so that r is at most u 2^k from what was rounded, powers of two
@@ -58,7 +227,7 @@ double hc_radius_rounding_in(enum hc_format format, double before, double result
 }
 
 /* (x' +- y') - (x +- y) = (x' - x) +- (y' - y). */
-static double add(const struct hc_disc *d, double value)
+static double radius_add(const struct hc_disc *d, double value)
 {
     (void)value;
     return hc_add_up(d[0].rad, d[1].rad);
@@ -81,7 +250,7 @@ static double fused(const struct hc_disc *d, double value)
 /* x'/y' - x/y = ((x' - x) y - x (y' - y)) / (y y'), and |y'| >= |y| - ey > 0. So the bound is
    (ex + |x| / |y| ey) / (|y| - ey). A divisor that is exactly 0 gives the same infinity if x cannot
    have the other sign and is not 0. */
-static double divide(const struct hc_disc *d, double value)
+static double radius_divide(const struct hc_disc *d, double value)
 {
     (void)value;
     if (d[1].mid == 0 && d[1].rad == 0)
@@ -168,7 +337,7 @@ static double error_function(const struct hc_disc *d, double value)
     return by_slope(slope, d->rad);
 }
 
-static double same(const struct hc_disc *d, double value)
+static double radius_same(const struct hc_disc *d, double value)
 {
     (void)value;
     return d->rad;
@@ -189,13 +358,13 @@ static double beside_infinity(enum hc_function f, const struct hc_disc *d)
 typedef double rule(const struct hc_disc *operand, double value);
 
 static rule *const rules[HC_FUNCTION_COUNT] = {
-    [HC_FN_add] = add,
-    [HC_FN_sub] = add,
+    [HC_FN_add] = radius_add,
+    [HC_FN_sub] = radius_add,
     [HC_FN_mul] = mul,
-    [HC_FN_div] = divide,
+    [HC_FN_div] = radius_divide,
     [HC_FN_sqrt] = root,
     [HC_FN_fma] = fused,
-    [HC_FN_cast] = same,
+    [HC_FN_cast] = radius_same,
     [HC_FN_exp] = power_of_e,
     [HC_FN_log] = logarithm,
     [HC_FN_log1p] = logarithm_of_1_plus,
@@ -203,9 +372,9 @@ static rule *const rules[HC_FUNCTION_COUNT] = {
     [HC_FN_tanh] = hyperbolic_tangent,
     [HC_FN_cos] = wave,
     [HC_FN_erf] = error_function,
-    [HC_FN_negate] = same,
-    [HC_FN_abs] = same,
-    [HC_FN_floor] = hc_radius_floor,
+    [HC_FN_negate] = radius_same,
+    [HC_FN_abs] = radius_same,
+    [HC_FN_floor] = radius_floor,
 };
 
 double hc_radius_apply(enum hc_function f, const struct hc_disc *operand, double value)
@@ -224,11 +393,11 @@ double hc_radius_apply(enum hc_function f, const struct hc_disc *operand, double
     if (!wrong)
         return 0;
     if (f == HC_FN_select)
-        return hc_radius_select(operand);
+        return radius_select(operand);
     if (hc_functions[f].kind == HC_FUNCTION_TRUTH)
-        return hc_radius_truth(f, operand);
+        return radius_truth(f, operand);
     if (f == HC_FN_min || f == HC_FN_max)
-        return hc_radius_larger(operand);
+        return radius_larger(operand);
     assert(rules[f]);
     if (nan)
         return 0;

@@ -4,7 +4,7 @@
 
 #include <stdbool.h>
 
-#include "formula/function.h"
+#include "formula/program.h"
 #include "num/format.h"
 
 /* A computed number and how far the real number that it stands for is from it at most. rad 0 says

@@ -5,7 +5,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "formula/scale.h"
+#include "formula/evaluation.h"
 #include "reference_scale.h"
 
 /* The scales that are made of the amaxes of former steps look back so far unless told otherwise, as
@@ -96,8 +96,10 @@ static void set_real(struct hc_evaluation *e, const struct hc_node *node, double
     *rad = 0;
 }
 
-double hc_scale_distance(struct hc_evaluation *e, double want, const struct hc_real *real,
-                         double real_rad)
+/* How far a computed number is from the real one at most: no rule of radii is needed, since both
+   are known. */
+static double scale_distance(struct hc_evaluation *e, double want, const struct hc_real *real,
+                             double real_rad)
 {
     if (!isfinite(want) || hc_real_is_nan(real) || hc_real_is_inf(real)) {
         double r = hc_real_double(real);
@@ -127,11 +129,13 @@ static void set_scale(struct hc_evaluation *e, struct hc_value *y, int64_t i, do
         return;
     y->want[i] = want;
     y->got[i] = got;
-    y->rad[i] = hc_scale_distance(e, want, y->real[i], y->real_rad[i]);
+    y->rad[i] = scale_distance(e, want, y->real[i], y->real_rad[i]);
 }
 
-struct hc_value *hc_scale_of_block(struct hc_evaluation *e, const struct hc_node *node,
-                                   const struct hc_value *x, const struct hc_value *tensor)
+/* scale.c: the scale of a block, or tensor, `x`, under a rule without a history; `tensor` is NULL
+   unless the rule has two levels. */
+static struct hc_value *scale_of_block(struct hc_evaluation *e, const struct hc_node *node,
+                                       const struct hc_value *x, const struct hc_value *tensor)
 {
     struct hc_value *y = hc_new_value(e, false, 1);
     if (!y)
@@ -224,6 +228,54 @@ static struct hc_value *delayed(struct hc_evaluation *e, const struct hc_node *n
     return delayed_scales(e, node, x, window);
 }
 
+/* fl(x * by), and that as codes or as fp32, each an operation as any other. */
+static struct hc_value *times(struct hc_evaluation *e, const struct hc_node *node,
+                              struct hc_value *x, struct hc_value *by)
+{
+    struct hc_operation mul = {node, HC_FN_mul, HC_FP32, HC_NEAREST, true, false};
+    struct hc_operand operand[2] = {{x, 0, x->list ? 1 : 0}, {by, 0, 0}};
+    struct hc_value *y = hc_new_value(e, x->list, x->n);
+    if (!y || !hc_operate(e, &mul, operand, y, 0, x->n))
+        return NULL;
+    y->format = HC_FP32;
+    return y;
+}
+
+/* The codes of x, RN_SAT(fl(x * encode)), x taken as fp32; and these decoded. */
+static struct hc_value *scale_codes(struct hc_evaluation *e, const struct hc_node *node,
+                                    struct hc_value *x, const struct hc_value *tensor)
+{
+    struct hc_node part = *node;
+    part.function = HC_FN_encode_scale;
+    struct hc_operation cast = {node, HC_FN_cast, node->format, HC_NEAREST, true, true};
+    struct hc_value *scale = scale_of_block(e, &part, x, tensor);
+    struct hc_value *wide = scale ? hc_meet(e, node->operand[0], x, HC_FP32) : NULL;
+    struct hc_value *product = wide ? times(e, node, wide, scale) : NULL;
+    return product ? hc_cast_value(e, &cast, product) : NULL;
+}
+
+/* fl(fl(code * d) * t). */
+static struct hc_value *scale_decoded(struct hc_evaluation *e, const struct hc_node *node,
+                                      struct hc_value *x, struct hc_value *tensor)
+{
+    struct hc_node part = *node;
+    part.function = HC_FN_decode_scale;
+    struct hc_value *y = scale_codes(e, node, x, tensor);
+    struct hc_value *scale = y ? scale_of_block(e, &part, x, tensor) : NULL;
+    y = scale ? hc_meet(e, node, y, HC_FP32) : NULL;
+    y = y ? times(e, node, y, scale) : NULL;
+    part.function = HC_FN_tensor_scale;
+    scale = y && tensor ? scale_of_block(e, &part, tensor, NULL) : NULL;
+    if (y && tensor)
+        y = scale ? times(e, node, y, scale) : NULL;
+    for (int64_t i = 0; y && i < y->n; i++) {
+        (void)hc_real_copy(y->real[i], x->real[i]);
+        y->real_rad[i] = x->real_rad[i];
+        y->rad[i] = scale_distance(e, y->want[i], y->real[i], y->real_rad[i]);
+    }
+    return y;
+}
+
 struct hc_value *hc_scale_value(struct hc_evaluation *e, const struct hc_node *node)
 {
     struct hc_value *x = operand(e, node->operand[0]);
@@ -237,12 +289,15 @@ struct hc_value *hc_scale_value(struct hc_evaluation *e, const struct hc_node *n
         if (node->operands > 1 && !tensor)
             return NULL;
         if (node->function == HC_FN_quantize)
-            return hc_scale_codes(e, node, x, tensor);
-        y = node->function == HC_FN_fake_quantize ? hc_scale_decoded(e, node, x, tensor)
-                                                  : hc_scale_of_block(e, node, x, tensor);
+            return scale_codes(e, node, x, tensor);
+        y = node->function == HC_FN_fake_quantize ? scale_decoded(e, node, x, tensor)
+                                                  : scale_of_block(e, node, x, tensor);
     }
     struct hc_operation cast = {node, HC_FN_cast, e->arm.arithmetic, HC_NEAREST, true, false};
     bool narrows = y && !y->constant && e->options.narrow &&
                    hc_formats[HC_FP32].bytes >= hc_formats[e->arm.arithmetic].bytes;
     return narrows ? hc_cast_value(e, &cast, y) : y;
 }
+
+/* What a scale rule makes of numbers: codes, and what these are worth. As a real number that is the
+   number itself, as it is of what is cast. */

@@ -1,5 +1,5 @@
 /* Bits and values of fp32, fp16, bf16 and tf32: the conversions that kernels use, the same code on
-   host and device. hc_encode is their definition. num/directed_test.c and the rounding cases
+   host and device. hc_encode is their definition. num/bits_test.c and the rounding cases
    compare them with it and with MPFR. */
 #ifndef HC_NUM_BITS_H
 #define HC_NUM_BITS_H

@@ -1,9 +1,11 @@
 #include "num/format.h"
 
+#include <assert.h>
 #include <math.h>
 #include <string.h>
 
 #include "num/encode.h"
+#include "num/ulp.h"
 
 /* e4m3 and e5m2 are those of OCP's OFP8 1.0; e2m3, e3m2, e2m1 and e8m0 those of OCP's MX 1.0; the
    FNUZ formats, whose bias is one more than that of IEEE's pattern, are AMD's (MI300). ue4m3 is
@@ -34,9 +36,17 @@ const char *const hc_direction_names[HC_DIRECTION_COUNT] = {
     [HC_DOWNWARD] = "downward",
 };
 
+/* HC_FORMAT_COUNT, which hc_format_by_name may have given, is no format. */
+static const struct hc_format_info *info_of(enum hc_format format)
+{
+    assert((unsigned)format < HC_FORMAT_COUNT);
+    return &hc_formats[format];
+}
+
 enum hc_format hc_format_by_name(const char *name)
 {
     int f = 0;
+    assert(name);
     while (f < HC_FORMAT_COUNT && strcmp(hc_formats[f].name, name) != 0)
         f++;
     return (enum hc_format)f;
@@ -47,6 +57,7 @@ enum hc_format hc_format_by_name(const char *name)
 static inline uint64_t encode(enum hc_format format, double hi, double lo,
                               enum hc_direction direction, int saturate)
 {
+    assert((unsigned)direction < HC_DIRECTION_COUNT);
     switch (format) {
     case HC_FP32:
         return hc_encode_as(&hc_formats[HC_FP32], hi, lo, direction, saturate);
@@ -55,7 +66,7 @@ static inline uint64_t encode(enum hc_format format, double hi, double lo,
     case HC_FP16:
         return hc_encode_as(&hc_formats[HC_FP16], hi, lo, direction, saturate);
     default:
-        return hc_encode_as(&hc_formats[format], hi, lo, direction, saturate);
+        return hc_encode_as(info_of(format), hi, lo, direction, saturate);
     }
 }
 
@@ -88,7 +99,7 @@ double hc_decode(enum hc_format format, uint64_t bits)
     case HC_E8M0:
         return hc_decode_as(&hc_formats[HC_E8M0], bits);
     default:
-        return hc_decode_as(&hc_formats[format], bits);
+        return hc_decode_as(info_of(format), bits);
     }
 }
 
@@ -99,19 +110,67 @@ double hc_round(enum hc_format format, double value)
 
 double hc_format_max(enum hc_format format)
 {
-    if (hc_is_integer(&hc_formats[format]))
-        return ldexp(1, hc_formats[format].precision) - 1;
-    struct hc_layout l = hc_layout_of(&hc_formats[format]);
+    const struct hc_format_info *f = info_of(format);
+    if (hc_is_integer(f))
+        return ldexp(1, f->precision) - 1;
+    struct hc_layout l = hc_layout_of(f);
     return hc_decode(format, l.largest << l.shift);
 }
 
 double hc_format_tiny(enum hc_format format)
 {
-    const struct hc_format_info *f = &hc_formats[format];
+    const struct hc_format_info *f = info_of(format);
     return hc_is_integer(f) ? 1 : ldexp(1, f->emin - f->precision + 1);
 }
 
 double hc_format_unit(enum hc_format format)
 {
-    return ldexp(1, -hc_formats[format].precision);
+    return ldexp(1, -info_of(format)->precision);
+}
+
+double hc_ulp(enum hc_format format, double value)
+{
+    const struct hc_format_info *f = info_of(format);
+    if (isnan(value))
+        return (double)NAN;
+    if (hc_is_integer(f))
+        return 1;
+    int exponent = f->emin;
+    if (isinf(value))
+        exponent = f->emax;
+    else if (value != 0)
+        exponent = ilogb(value);
+    if (exponent < f->emin)
+        exponent = f->emin;
+    if (exponent > f->emax)
+        exponent = f->emax;
+    return ldexp(1, exponent - f->precision + 1);
+}
+
+double hc_half_ulp(enum hc_format format, double value)
+{
+    double ulp = hc_ulp(format, value);
+    return ulp > 0x1p-1074 ? ulp / 2 : ulp;
+}
+
+/* Maps sign and magnitude to integers, so that neighbours of the format differ by one. */
+static int64_t place_of_bits(enum hc_format format, uint64_t bits)
+{
+    const struct hc_format_info *f = &hc_formats[format];
+    if (hc_is_integer(f))
+        return (int64_t)hc_decode(format, bits);
+    bits >>= hc_format_shift(f);
+    int64_t magnitude = (int64_t)(bits & (((uint64_t)1 << (f->bits - f->sign)) - 1));
+    return f->sign && bits >> (f->bits - 1) & 1 ? -magnitude : magnitude;
+}
+
+uint64_t hc_ulp_distance(enum hc_format format, uint64_t want, uint64_t got)
+{
+    int want_nan = isnan(hc_decode(format, want));
+    int got_nan = isnan(hc_decode(format, got));
+    if (want_nan || got_nan)
+        return want_nan && got_nan ? 0 : UINT64_MAX;
+    int64_t a = place_of_bits(format, want);
+    int64_t b = place_of_bits(format, got);
+    return a > b ? (uint64_t)a - (uint64_t)b : (uint64_t)b - (uint64_t)a;
 }

@@ -1,4 +1,4 @@
-/* Floating-point formats as plain data. */
+/* Floating-point formats as plain data. Functions assert that format and direction exist. */
 #ifndef HC_NUM_FORMAT_H
 #define HC_NUM_FORMAT_H
 

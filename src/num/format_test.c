@@ -1,10 +1,13 @@
-#include "num/format.h"
-
 #include <criterion/criterion.h>
 #include <float.h>
 #include <math.h>
+#include <signal.h>
+#include <stdio.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include "num/bits.h"
+#include "num/format.h"
 #include "num/mpfr_test.h"
 #include "num/rng.h"
 #include "num/ulp.h"
@@ -217,4 +220,139 @@ Test(format, the_named_claims_of_half_precision)
     cr_assert_eq(hc_encode(HC_FP16, 0, -1e-300, HC_DOWNWARD), 0x8001);
     cr_assert_eq(hc_encode(HC_E4M3, 464, 0, HC_NEAREST), 0x7e);
     cr_assert_eq(hc_encode(HC_E4M3, 465, 0, HC_NEAREST), 0x7f);
+}
+
+/* Each dies of its assertion, and reads no table past its end. */
+static void take_format(int function, enum hc_format format, enum hc_direction direction)
+{
+    volatile double used = 0;
+    switch (function) {
+    case 0:
+        used = (double)hc_encode(format, 1, 0, direction);
+        break;
+    case 1:
+        used = (double)hc_encode_saturated(format, 1, 0, direction);
+        break;
+    case 2:
+        used = hc_decode(format, 0);
+        break;
+    case 3:
+        used = hc_round(format, 1);
+        break;
+    case 4:
+        used = hc_format_max(format);
+        break;
+    case 5:
+        used = hc_format_tiny(format);
+        break;
+    case 6:
+        used = hc_format_unit(format);
+        break;
+    case 7:
+        used = hc_ulp(format, 1);
+        break;
+    case 8:
+        used = hc_half_ulp(format, 1);
+        break;
+    case 9:
+        used = (double)hc_ulp_distance(format, 0, 1);
+        break;
+    default:
+        used = hc_format_by_name(NULL);
+    }
+    (void)used;
+}
+
+/* The signal that a child dies of, or 0. */
+static int dies_of(int function, enum hc_format format, enum hc_direction direction)
+{
+    int status = 0;
+    pid_t child = fork();
+    if (child == 0) {
+        (void)close(STDERR_FILENO);
+        (void)signal(SIGABRT, SIG_DFL);
+        take_format(function, format, direction);
+        _exit(0);
+    }
+    cr_assert_eq(waitpid(child, &status, 0), child);
+    return WIFSIGNALED(status) ? WTERMSIG(status) : 0;
+}
+
+Test(format, what_is_no_format_or_direction_ends_in_an_assertion)
+{
+    enum { FUNCTIONS = 10 };
+    const enum hc_format none[] = {HC_FORMAT_COUNT, hc_format_by_name("fp61"), (enum hc_format) - 1,
+                                   (enum hc_format)1000};
+    for (int f = 0; f < FUNCTIONS; f++) {
+        cr_expect_eq(dies_of(f, HC_BF16, HC_NEAREST), 0, "function %d", f);
+        for (size_t i = 0; i < sizeof none / sizeof *none; i++)
+            cr_expect_eq(dies_of(f, none[i], HC_NEAREST), SIGABRT, "function %d", f);
+    }
+    for (int f = 0; f < 2; f++) {
+        cr_expect_eq(dies_of(f, HC_FP16, HC_DIRECTION_COUNT), SIGABRT);
+        cr_expect_eq(dies_of(f, HC_E2M1, (enum hc_direction) - 1), SIGABRT);
+    }
+    cr_expect_eq(dies_of(FUNCTIONS, HC_FP16, HC_NEAREST), SIGABRT);
+}
+
+Test(ulp, is_the_gap_to_the_next_value_away_from_zero)
+{
+    for (uint32_t bits = 0; bits < 0x7bff; bits++) {
+        double value = hc_decode(HC_FP16, bits);
+        cr_assert_eq(hc_ulp(HC_FP16, value), hc_decode(HC_FP16, bits + 1) - value);
+        cr_assert_eq(hc_ulp(HC_FP16, -value), hc_ulp(HC_FP16, value));
+    }
+    for (uint32_t bits = 0; bits < 0x7f7f; bits++) {
+        double value = hc_decode(HC_BF16, bits);
+        cr_assert_eq(hc_ulp(HC_BF16, value), hc_decode(HC_BF16, bits + 1) - value);
+    }
+    for (uint32_t bits = 0; bits < 0x7e; bits++)
+        cr_assert_eq(hc_ulp(HC_E4M3, hc_decode(HC_E4M3, bits)),
+                     hc_decode(HC_E4M3, bits + 1) - hc_decode(HC_E4M3, bits));
+}
+
+Test(ulp, has_an_answer_beyond_the_format)
+{
+    cr_assert_eq(hc_ulp(HC_FP16, 65504), 32);
+    cr_assert_eq(hc_ulp(HC_FP16, 1e9), 32);
+    cr_assert_eq(hc_ulp(HC_FP16, INFINITY), 32);
+    cr_assert_eq(hc_ulp(HC_FP16, 1e-30), 0x1p-24);
+    cr_assert_eq(hc_ulp(HC_FP32, 0x1p-140), 0x1p-149);
+    cr_assert(isnan(hc_ulp(HC_FP16, NAN)));
+    cr_assert_eq(hc_ulp(HC_I32, 12345), 1);
+}
+
+Test(ulp, half_of_it_is_0_nowhere)
+{
+    cr_assert_eq(hc_half_ulp(HC_FP32, 1), 0x1p-24);
+    cr_assert_eq(hc_half_ulp(HC_FP32, 0), 0x1p-150);
+    cr_assert_eq(hc_half_ulp(HC_FP64, 1), 0x1p-53);
+    cr_assert_eq(hc_half_ulp(HC_FP64, 0x1p-1021), 0x1p-1074);
+    cr_assert_eq(hc_half_ulp(HC_FP64, 0), 0x1p-1074);
+    cr_assert(isnan(hc_half_ulp(HC_FP64, NAN)));
+}
+
+Test(ulp, neighbours_are_one_apart)
+{
+    for (uint32_t bits = 0; bits < 0x7c00; bits++) {
+        cr_assert_eq(hc_ulp_distance(HC_FP16, bits, bits + 1), 1);
+        cr_assert_eq(hc_ulp_distance(HC_FP16, bits | 0x8000, bits + 1 + 0x8000), 1);
+        cr_assert_eq(hc_ulp_distance(HC_FP16, bits, bits), 0);
+    }
+    cr_assert_eq(hc_ulp_distance(HC_TF32, 0x3f800000, 0x3f802000), 1);
+    cr_assert_eq(hc_ulp_distance(HC_FP64, hc_fp64_bits(1), hc_fp64_bits(nextafter(1, 2))), 1);
+    cr_assert_eq(hc_ulp_distance(HC_I32, 0xffffffffu, 1), 2);
+}
+
+Test(ulp, distance_across_zero_infinity_and_nan)
+{
+    cr_assert_eq(hc_ulp_distance(HC_FP16, 0, 0x8000), 0);
+    cr_assert_eq(hc_ulp_distance(HC_FP16, 1, 0x8001), 2);
+    cr_assert_eq(hc_ulp_distance(HC_FP16, 0x7bff, 0x7c00), 1);
+    cr_assert_eq(hc_ulp_distance(HC_FP16, 0x7c00, 0xfc00), 0xf800);
+    cr_assert_eq(hc_ulp_distance(HC_FP16, 0x7e00, 0xfc01), 0);
+    cr_assert_eq(hc_ulp_distance(HC_FP16, 0x7e00, 0x7c00), UINT64_MAX);
+    cr_assert_eq(hc_ulp_distance(HC_FP16, 0, 0x7e00), UINT64_MAX);
+    cr_assert_eq(hc_ulp_distance(HC_FP64, hc_fp64_bits(INFINITY), hc_fp64_bits(-INFINITY)),
+                 0xffe0000000000000u);
 }

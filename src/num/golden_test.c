@@ -1,5 +1,5 @@
-/* The formats below half against golden vectors of other implementations: those in golden/, and,
-   where there is one, the whole folder of which they are a part. Each file names its tools. */
+#define HERE HC_SOURCE "/src/num/golden"
+
 #include <criterion/criterion.h>
 #include <math.h>
 #include <stdio.h>
@@ -9,6 +9,17 @@
 #include "num/narrow8.h"
 #include "num/sha256.h"
 
+static void expect(const char *text, int times, const char *want)
+{
+    struct hc_sha256 hash;
+    char got[HC_SHA256_TEXT];
+    hc_sha256_start(&hash);
+    for (int i = 0; i < times; i++)
+        hc_sha256_add(&hash, text, strlen(text));
+    hc_sha256_end(&hash, got);
+    cr_expect_str_eq(got, want);
+}
+
 static const char *sha256(const void *bytes, size_t n, char text[HC_SHA256_TEXT])
 {
     struct hc_sha256 hash;
@@ -17,6 +28,19 @@ static const char *sha256(const void *bytes, size_t n, char text[HC_SHA256_TEXT]
     hc_sha256_end(&hash, text);
     return text;
 }
+
+/* The examples of FIPS 180-2's appendix B, and the hash of nothing. */
+Test(sha256, is_that_of_the_standards_examples)
+{
+    expect("", 1, "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855");
+    expect("abc", 1, "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad");
+    expect("abcdbcdecdefdefgefghfghighijhijkijkljklmklmnlmnomnopnopq", 1,
+           "248d6a61d20638b8e5c026930c3e6039a33ce45964ff2167f6ecedd419db06c1");
+    expect("a", 1000000, "cdc76e5c9914fb9281a1c7e284d73e67f1809a48a497200e046d39ccc7112cd0");
+}
+
+/* The formats below half against golden vectors of other implementations: those in golden/, and,
+   where there is one, the whole folder of which they are a part. Each file names its tools. */
 
 static FILE *open_in(const char *folder, const char *file)
 {
@@ -128,8 +152,6 @@ static int all_conversions(const char *folder)
         lines += converts(folder, (enum hc_format)f);
     return lines;
 }
-
-#define HERE HC_SOURCE "/src/num/golden"
 
 Test(golden, those_kept_here_have_the_bits_of_other_implementations)
 {

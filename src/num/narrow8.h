@@ -1,6 +1,6 @@
 /* fp32 rounded to nearest into a format of one byte, as hc_encode and hc_encode_saturated do it,
    but in a few operations on 32 bits without branches: loops over it are vectorised. The same code
-   on host and device; num/narrow8_test.c holds it against hc_encode.
+   on host and device; num/bits_test.c holds it against hc_encode.
 
    Above the smallest normal number the pattern is cut: half of the last place that is kept, less
    one, plus that place's bit is added first, so that ties go to even and a carry runs into the

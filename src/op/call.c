@@ -114,7 +114,7 @@ static enum hc_status check_overlaps(const struct hc_call *call, const struct hc
 
 enum hc_status hc_call_check(const struct hc_call *call)
 {
-    if ((unsigned)call->op >= HC_OP_COUNT)
+    if ((unsigned)call->op >= (unsigned)HC_OP_COUNT)
         return hc_fail(HC_INVALID, "no op %d", (int)call->op);
     const struct hc_op_info *op = &hc_ops[call->op];
     const struct hc_descriptor *d = hc_descriptor(call->op);
@@ -176,7 +176,7 @@ static bool *as_given(enum hc_op op, union hc_params *p)
     case HC_OP_leaky_relu_bwd:
         return &p->leaky.as_given;
     default:
-        return hc_ops[op].class_ == HC_CLASS_NORM ? &p->bn.as_given : NULL;
+        return hc_ops[op].class_ == HC_CLASS_BATCH_NORM ? &p->bn.as_given : NULL;
     }
 }
 

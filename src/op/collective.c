@@ -4,7 +4,19 @@
 #include <math.h>
 
 #include "op/families.h"
+#include "op/params.h"
 #include "op/rule.h"
+
+static const struct hc_param all_reduce_params[] = {
+    {"algorithm", HC_PARAM_WORD, offsetof(union hc_params, all_reduce.algorithm), .usual = "tree",
+     .words = hc_collective_names, .word_count = HC_COLLECTIVE_LIBRARY},
+    {"sum", HC_PARAM_FORMAT, offsetof(union hc_params, all_reduce.sum), .usual = "fp32"},
+    {"before", HC_PARAM_REAL, offsetof(union hc_params, all_reduce.before), .usual = "1"},
+    {"after", HC_PARAM_REAL, offsetof(union hc_params, all_reduce.after), .usual = "1"},
+    {"multiplies", HC_PARAM_FLAG, offsetof(union hc_params, all_reduce.multiplies),
+     .usual = "false"},
+    {0},
+};
 
 const char *const hc_collective_names[HC_COLLECTIVE_COUNT + 1] = {"tree", "ring", "halving",
                                                                   "library", NULL};
@@ -51,6 +63,7 @@ static int64_t ranks(const struct hc_call *call)
 }
 
 static const struct hc_descriptor all_reduce = {
+    .params = all_reduce_params,
     .in = {[HC_ALL_REDUCE_X] = {"x", HC_ALLOW_FLOAT, HC_SIZE_RULE, .shape = "[R, n]",
                                 .values = HC_VALUES_DATA, .pass = HC_PASS_GRADIENT}},
     .out = {[HC_ALL_REDUCE_OUT] = {"out", HC_ALLOW_LIKE, HC_SIZE_RULE, .shape = "[n]"}},
@@ -60,6 +73,6 @@ static const struct hc_descriptor all_reduce = {
     .length = ranks,
 };
 
-const struct hc_descriptor *const hc_collective_ops[HC_OP_COUNT] = {
+const struct hc_descriptor *const hc_collective_ops[HC_OP_ROOM] = {
     [HC_OP_all_reduce] = &all_reduce,
 };

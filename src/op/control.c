@@ -3,7 +3,61 @@
 
 #include "num/format.h"
 #include "op/families.h"
+#include "op/params.h"
 #include "op/rule.h"
+
+static const char *const caps[] = {
+    [HC_CAP_NONE] = "none",
+    [HC_CAP_BELOW] = "below",
+    [HC_CAP_CLAMP] = "clamp",
+    [HC_CAP_FINITE] = "finite",
+};
+
+static const char *const growths[] = {
+    [HC_WHEN_EQUAL] = "equal", [HC_WHEN_REACHED] = "reached", [HC_WHEN_MULTIPLE] = "multiple"};
+
+/* torch.amp.GradScaler's. */
+static const struct hc_param scaler_params[] = {
+    {"growth", HC_PARAM_SINGLE, offsetof(union hc_params, scaler.growth), .usual = "2"},
+    {"backoff", HC_PARAM_SINGLE, offsetof(union hc_params, scaler.backoff), .usual = "0.5"},
+    {"min_checked_scale", HC_PARAM_SINGLE, offsetof(union hc_params, scaler.min_checked_scale),
+     .usual = "-1"},
+    {"floor", HC_PARAM_SINGLE, offsetof(union hc_params, scaler.floor), .usual = "0"},
+    {"max_scale", HC_PARAM_SINGLE, offsetof(union hc_params, scaler.max_scale), .usual = "inf"},
+    {"cap", HC_PARAM_WORD, offsetof(union hc_params, scaler.cap), .usual = "finite", .words = caps,
+     .word_count = HC_CAP_FINITE + 1},
+    {"when", HC_PARAM_WORD, offsetof(union hc_params, scaler.when), .usual = "equal",
+     .words = growths, .word_count = HC_WHEN_MULTIPLE + 1},
+    {"interval", HC_PARAM_INTEGER, offsetof(union hc_params, scaler.interval), .usual = "2000"},
+    {"delay", HC_PARAM_INTEGER, offsetof(union hc_params, scaler.delay), .usual = "0"},
+    {"hysteresis", HC_PARAM_INTEGER, offsetof(union hc_params, scaler.hysteresis), .usual = "0"},
+    {"skip_on_overflow", HC_PARAM_FLAG, offsetof(union hc_params, scaler.skip_on_overflow),
+     .usual = "true"},
+    {"wait_for_first_step", HC_PARAM_FLAG, offsetof(union hc_params, scaler.wait_for_first_step),
+     .usual = "false"},
+    {"keep_clean", HC_PARAM_FLAG, offsetof(union hc_params, scaler.keep_clean), .usual = "false"},
+    {"error_at_floor", HC_PARAM_FLAG, offsetof(union hc_params, scaler.error_at_floor),
+     .usual = "false"},
+    {"refill_hysteresis", HC_PARAM_FLAG, offsetof(union hc_params, scaler.refill_hysteresis),
+     .usual = "false"},
+    {0},
+};
+
+static const struct hc_param clip_params[] = {
+    {"max_norm", HC_PARAM_REAL, offsetof(union hc_params, clip.max_norm), .usual = "1"},
+    {0},
+};
+
+static const struct hc_param augment_params[] = {
+    {"seed", HC_PARAM_SEED, offsetof(union hc_params, augment.seed), .usual = "0"},
+    {"batches", HC_PARAM_LONG, offsetof(union hc_params, augment.batches), .usual = "1"},
+    {"pad", HC_PARAM_INTEGER, offsetof(union hc_params, augment.pad), .usual = "4"},
+    {"crops", HC_PARAM_FLAG, offsetof(union hc_params, augment.crops), .usual = "false"},
+    {"mean", HC_PARAM_REAL, offsetof(union hc_params, augment.mean), .usual = "0,0,0", .count = 3},
+    {"deviation", HC_PARAM_REAL, offsetof(union hc_params, augment.deviation), .usual = "1,1,1",
+     .count = 3},
+    {0},
+};
 
 static const char *const counts[HC_COUNTS] = {
     [HC_COUNT_STEPS] = "steps",     [HC_COUNT_TAKEN] = "taken",
@@ -23,6 +77,7 @@ static enum hc_status scaler_rule(const struct hc_call *call)
 }
 
 static const struct hc_descriptor scaler_update = {
+    .params = scaler_params,
     .in = {[HC_SCALER_SCALE] = {"scale", HC_ALLOW_FP32, HC_SIZE_FIXED, 1,
                                 .values = HC_VALUES_SCALAR},
            [HC_SCALER_COUNTS] = {"counts", HC_ALLOW_I32, HC_SIZE_FIXED, HC_COUNTS,
@@ -41,6 +96,7 @@ static const char *const verdict[HC_VERDICT_ELEMENTS] = {
     [HC_VERDICT_OVERFLOWED] = "overflowed", [HC_VERDICT_SKIPPED] = "skipped"};
 
 static const struct hc_descriptor overflow_verdict = {
+    .params = scaler_params,
     .in = {[HC_SCALER_SCALE] = {"scale", HC_ALLOW_FP32, HC_SIZE_FIXED, 1,
                                 .values = HC_VALUES_SCALAR},
            [HC_SCALER_COUNTS] = {"counts", HC_ALLOW_I32, HC_SIZE_FIXED, HC_COUNTS,
@@ -113,6 +169,7 @@ static enum hc_status clip_rule(const struct hc_call *call)
 }
 
 static const struct hc_descriptor clip = {
+    .params = clip_params,
     .in = {[HC_CLIP_SUM_SQUARES] = {"sum_squares", HC_ALLOW_FP32, HC_SIZE_FIXED, 1,
                                     .values = HC_VALUES_SUM_OF_SQUARES},
            [HC_CLIP_OVERFLOWED] = {"overflowed", HC_ALLOW_FP32, HC_SIZE_FIXED, 1, .optional = true,
@@ -152,6 +209,7 @@ static enum hc_status augment_rule(const struct hc_call *call)
 }
 
 static const struct hc_descriptor augment = {
+    .params = augment_params,
     .in = {[HC_AUGMENT_PIXELS] = {"pixels", HC_ALLOW_U8, HC_SIZE_RULE, .shape = "[N, H, W, 3]",
                                   .values = HC_VALUES_DATA},
            [HC_AUGMENT_LABELS] = {"labels", HC_ALLOW_I32, HC_SIZE_RULE, .shape = "[N]",
@@ -169,7 +227,7 @@ static const struct hc_descriptor augment = {
     .rule = augment_rule,
 };
 
-const struct hc_descriptor *const hc_control_ops[HC_OP_COUNT] = {
+const struct hc_descriptor *const hc_control_ops[HC_OP_ROOM] = {
     [HC_OP_scaler_update] = &scaler_update,
     [HC_OP_overflow_verdict] = &overflow_verdict,
     [HC_OP_rates] = &rates,

@@ -1,6 +1,19 @@
 /* The descriptors of op/conv.h. */
 #include "op/families.h"
+#include "op/params.h"
 #include "op/rule.h"
+
+static const struct hc_param conv_params[] = {
+    {"stride", HC_PARAM_INTEGER, offsetof(union hc_params, conv.stride), .usual = "1"},
+    {"pad", HC_PARAM_INTEGER, offsetof(union hc_params, conv.pad), .usual = "0"},
+    {"tf32", HC_PARAM_FLAG, offsetof(union hc_params, conv.tf32), .usual = "false"},
+    {0},
+};
+
+static const struct hc_param pool_params[] = {
+    {"window", HC_PARAM_INTEGER, offsetof(union hc_params, pool.window), .usual = "2"},
+    {0},
+};
 
 #define HC_SHAPE_X "[N, H, W, C]"
 #define HC_SHAPE_W "[K, R, S, C]"
@@ -65,6 +78,7 @@ static int64_t conv_length(const struct hc_call *call)
 }
 
 static const struct hc_descriptor conv2d = {
+    .params = conv_params,
     .in = {[HC_CONV_X] = {"x", HC_ALLOW_FLOAT, HC_SIZE_RULE, .shape = HC_SHAPE_X,
                           .values = HC_VALUES_DATA, .pass = HC_PASS_ACTIVATION},
            [HC_CONV_W] = {"w", HC_ALLOW_LIKE, HC_SIZE_RULE, .shape = HC_SHAPE_W,
@@ -77,6 +91,7 @@ static const struct hc_descriptor conv2d = {
 };
 
 static const struct hc_descriptor conv2d_bwd_data = {
+    .params = conv_params,
     .in = {[HC_CONV_BWD_DATA_DY] = {"dy", HC_ALLOW_FLOAT, HC_SIZE_RULE, .shape = HC_SHAPE_Y,
                                     .values = HC_VALUES_DATA, .pass = HC_PASS_GRADIENT},
            [HC_CONV_BWD_DATA_W] = {"w", HC_ALLOW_LIKE, HC_SIZE_RULE, .shape = HC_SHAPE_W,
@@ -89,6 +104,7 @@ static const struct hc_descriptor conv2d_bwd_data = {
 };
 
 static const struct hc_descriptor conv2d_bwd_filter = {
+    .params = conv_params,
     .in = {[HC_CONV_BWD_FILTER_X] = {"x", HC_ALLOW_FLOAT, HC_SIZE_RULE, .shape = HC_SHAPE_X,
                                      .values = HC_VALUES_DATA, .pass = HC_PASS_ACTIVATION},
            [HC_CONV_BWD_FILTER_DY] = {"dy", HC_ALLOW_LIKE, HC_SIZE_RULE, .shape = HC_SHAPE_Y,
@@ -124,6 +140,7 @@ static int64_t pool_length(const struct hc_call *call)
 }
 
 static const struct hc_descriptor avg_pool = {
+    .params = pool_params,
     .in = {[HC_POOL_X] = {"x", HC_ALLOW_FLOAT, HC_SIZE_RULE, .shape = HC_SHAPE_X,
                           .values = HC_VALUES_DATA, .pass = HC_PASS_ACTIVATION}},
     .out = {[HC_POOL_Y] = {"y", HC_ALLOW_FLOAT, HC_SIZE_RULE,
@@ -135,6 +152,7 @@ static const struct hc_descriptor avg_pool = {
 };
 
 static const struct hc_descriptor avg_pool_bwd = {
+    .params = pool_params,
     .in = {[HC_POOL_BWD_DY] = {"dy", HC_ALLOW_FLOAT, HC_SIZE_RULE,
                                .shape = "[N, H / window, W / window, C]", .values = HC_VALUES_DATA,
                                .pass = HC_PASS_GRADIENT}},
@@ -144,7 +162,7 @@ static const struct hc_descriptor avg_pool_bwd = {
     .rule = pool_shapes,
 };
 
-const struct hc_descriptor *const hc_conv_ops[HC_OP_COUNT] = {
+const struct hc_descriptor *const hc_conv_ops[HC_OP_ROOM] = {
     [HC_OP_conv2d] = &conv2d,
     [HC_OP_conv2d_bwd_data] = &conv2d_bwd_data,
     [HC_OP_conv2d_bwd_filter] = &conv2d_bwd_filter,

@@ -13,7 +13,7 @@ static const struct {
     [HC_CLASS_REDUCTION] = {hc_reduction_ops, "src/op/reduction.h"},
     [HC_CLASS_GEMM] = {hc_gemm_ops, "src/op/gemm.h"},
     [HC_CLASS_CONV] = {hc_conv_ops, "src/op/conv.h"},
-    [HC_CLASS_NORM] = {hc_norm_ops, "src/op/norm.h"},
+    [HC_CLASS_BATCH_NORM] = {hc_norm_ops, "src/op/norm.h"},
     [HC_CLASS_POOL] = {hc_conv_ops, "src/op/conv.h"},
     [HC_CLASS_LOSS] = {hc_loss_ops, "src/op/loss.h"},
     [HC_CLASS_OPTIMIZER] = {hc_optimizer_ops, "src/op/optimizer.h"},

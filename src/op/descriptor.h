@@ -80,6 +80,8 @@ enum hc_pass_data {
     HC_PASS_EITHER /* the op serves both passes */
 };
 
+struct hc_param;
+
 struct hc_slot {
     const char *name;
     enum hc_allowed format;
@@ -98,6 +100,9 @@ struct hc_slot {
 struct hc_descriptor {
     struct hc_slot in[HC_MAX_IN];
     struct hc_slot out[HC_MAX_OUT];
+
+    /* The parameters that it reads (op/params.h), up to a NULL name. NULL: none. */
+    const struct hc_param *params;
 
     /* Can be had in fp64: the arithmetic is then fp64, too. */
     bool fp64;

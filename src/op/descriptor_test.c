@@ -174,7 +174,7 @@ Test(descriptor, all_elements_of_hyperparameters_counts_and_verdicts_have_names)
    other. */
 Test(descriptor, the_slots_that_may_be_absent_are_these)
 {
-    static const char *const optional[HC_OP_COUNT] = {
+    static const char *const optional[HC_OP_ROOM] = {
         [HC_OP_unscale] = " found_inf override",
         [HC_OP_sum_squares] = " partial",
         [HC_OP_gemm] = " c",

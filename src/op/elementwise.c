@@ -1,6 +1,29 @@
 /* The descriptors of op/elementwise.h. */
 #include "op/families.h"
+#include "op/params.h"
 #include "op/rule.h"
+
+static const struct hc_param cast_params[] = {
+    {"direction", HC_PARAM_WORD, offsetof(union hc_params, cast.direction), .usual = "nearest",
+     .words = hc_direction_names, .word_count = HC_DIRECTION_COUNT},
+    {"saturate", HC_PARAM_FLAG, offsetof(union hc_params, cast.saturate), .usual = "false"},
+    {0},
+};
+
+static const struct hc_param axpy_params[] = {
+    {"alpha", HC_PARAM_REAL, offsetof(union hc_params, axpy.alpha), .usual = "1"},
+    {0},
+};
+
+static const struct hc_param unscale_params[] = {
+    {"reciprocal", HC_PARAM_FLAG, offsetof(union hc_params, unscale.reciprocal), .usual = "false"},
+    {0},
+};
+
+static const struct hc_param leaky_params[] = {
+    {"slope", HC_PARAM_REAL, offsetof(union hc_params, leaky.slope), .usual = "0.01"},
+    {0},
+};
 
 static enum hc_status cast_rule(const struct hc_call *call)
 {
@@ -10,6 +33,7 @@ static enum hc_status cast_rule(const struct hc_call *call)
 }
 
 static const struct hc_descriptor cast = {
+    .params = cast_params,
     .in = {[HC_X] = {"x", HC_ALLOW_ANY, .values = HC_VALUES_DATA, .pass = HC_PASS_EITHER}},
     .out = {[HC_OUT] = {"out", HC_ALLOW_ANY, .in_place = true}},
     .rule = cast_rule,
@@ -43,6 +67,7 @@ static const struct hc_descriptor fma_descriptor = {
 };
 
 static const struct hc_descriptor axpy = {
+    .params = axpy_params,
     .in = {[HC_X] = {"x", HC_ALLOW_FLOAT, .values = HC_VALUES_DATA},
            [HC_Y] = {"y", HC_ALLOW_FLOAT, .values = HC_VALUES_DATA}},
     .out = {[HC_OUT] = {"out", HC_ALLOW_FLOAT, .in_place = true}},
@@ -72,6 +97,7 @@ static enum hc_status unscale_rule(const struct hc_call *call)
 }
 
 static const struct hc_descriptor unscale = {
+    .params = unscale_params,
     .in = {[HC_UNSCALE_X] = {"x", HC_ALLOW_FLOAT, .values = HC_VALUES_DATA},
            [HC_UNSCALE_SCALE] = {"scale", HC_ALLOW_FP32, HC_SIZE_FIXED, 1,
                                  .values = HC_VALUES_SCALAR},
@@ -89,6 +115,7 @@ static const struct hc_descriptor unscale = {
 };
 
 static const struct hc_descriptor leaky_relu = {
+    .params = leaky_params,
     .in = {[HC_LEAKY_X] = {"x", HC_ALLOW_FLOAT, .values = HC_VALUES_DATA,
                            .pass = HC_PASS_ACTIVATION}},
     .out = {[HC_LEAKY_Y] = {"y", HC_ALLOW_FLOAT, .in_place = true}},
@@ -97,6 +124,7 @@ static const struct hc_descriptor leaky_relu = {
 };
 
 static const struct hc_descriptor leaky_relu_bwd = {
+    .params = leaky_params,
     .in = {[HC_LEAKY_BWD_Y] = {"y", HC_ALLOW_FLOAT, .values = HC_VALUES_FACTOR},
            [HC_LEAKY_BWD_DY] = {"dy", HC_ALLOW_LIKE, .values = HC_VALUES_DATA,
                                 .pass = HC_PASS_GRADIENT}},
@@ -110,7 +138,7 @@ static const struct hc_descriptor master_to_model = {
     .out = {[HC_MODEL_COPY] = {"copy", HC_ALLOW_FLOAT, .in_place = true}},
 };
 
-const struct hc_descriptor *const hc_elementwise_ops[HC_OP_COUNT] = {
+const struct hc_descriptor *const hc_elementwise_ops[HC_OP_ROOM] = {
     [HC_OP_cast] = &cast,
     [HC_OP_add] = &sum,
     [HC_OP_sub] = &sum,

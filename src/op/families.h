@@ -5,21 +5,15 @@
 
 #include "op/descriptor.h"
 
-extern const struct hc_descriptor *const hc_elementwise_ops[HC_OP_COUNT];
-extern const struct hc_descriptor *const hc_reduction_ops[HC_OP_COUNT];
-extern const struct hc_descriptor *const hc_gemm_ops[HC_OP_COUNT];
-extern const struct hc_descriptor *const hc_conv_ops[HC_OP_COUNT];
-extern const struct hc_descriptor *const hc_norm_ops[HC_OP_COUNT];
-extern const struct hc_descriptor *const hc_loss_ops[HC_OP_COUNT];
-extern const struct hc_descriptor *const hc_optimizer_ops[HC_OP_COUNT];
-extern const struct hc_descriptor *const hc_control_ops[HC_OP_COUNT];
-extern const struct hc_descriptor *const hc_collective_ops[HC_OP_COUNT];
-extern const struct hc_descriptor *const hc_quant_ops[HC_OP_COUNT];
-
-/* gemm_q's, which is of gemm's family and states its contract in op/quant.h. */
-extern const struct hc_descriptor hc_gemm_q_op;
-/* Rows of hc_quant_ops whose descriptors stand in files of their own. */
-extern const struct hc_descriptor hc_descriptor_im2col, hc_descriptor_col2im;
-extern const struct hc_descriptor hc_descriptor_stochastic_cast;
+extern const struct hc_descriptor *const hc_elementwise_ops[HC_OP_ROOM];
+extern const struct hc_descriptor *const hc_reduction_ops[HC_OP_ROOM];
+extern const struct hc_descriptor *const hc_gemm_ops[HC_OP_ROOM];
+extern const struct hc_descriptor *const hc_conv_ops[HC_OP_ROOM];
+extern const struct hc_descriptor *const hc_norm_ops[HC_OP_ROOM];
+extern const struct hc_descriptor *const hc_loss_ops[HC_OP_ROOM];
+extern const struct hc_descriptor *const hc_optimizer_ops[HC_OP_ROOM];
+extern const struct hc_descriptor *const hc_control_ops[HC_OP_ROOM];
+extern const struct hc_descriptor *const hc_collective_ops[HC_OP_ROOM];
+extern const struct hc_descriptor *const hc_quant_ops[HC_OP_ROOM];
 
 #endif

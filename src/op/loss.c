@@ -1,6 +1,12 @@
 /* The descriptors of op/loss.h. */
 #include "op/families.h"
+#include "op/params.h"
 #include "op/rule.h"
+
+static const struct hc_param xent_params[] = {
+    {"sum", HC_PARAM_FLAG, offsetof(union hc_params, xent.sum), .usual = "false"},
+    {0},
+};
 
 static enum hc_status shapes(const struct hc_call *call)
 {
@@ -25,6 +31,7 @@ static int64_t classes(const struct hc_call *call)
 }
 
 static const struct hc_descriptor xent = {
+    .params = xent_params,
     .in = {[HC_XENT_LOGITS] = {"logits", HC_ALLOW_FLOAT, HC_SIZE_RULE, .shape = "[N, C]",
                                .values = HC_VALUES_DATA, .pass = HC_PASS_ACTIVATION},
            [HC_XENT_LABELS] = {"labels", HC_ALLOW_I32, HC_SIZE_RULE, .shape = "[N]",
@@ -38,6 +45,7 @@ static const struct hc_descriptor xent = {
 };
 
 static const struct hc_descriptor xent_bwd = {
+    .params = xent_params,
     .in = {[HC_XENT_LOGITS] = {"logits", HC_ALLOW_FLOAT, HC_SIZE_RULE, .shape = "[N, C]",
                                .values = HC_VALUES_DATA, .pass = HC_PASS_ACTIVATION},
            [HC_XENT_LABELS] = {"labels", HC_ALLOW_I32, HC_SIZE_RULE, .shape = "[N]",
@@ -51,7 +59,7 @@ static const struct hc_descriptor xent_bwd = {
     .length = classes,
 };
 
-const struct hc_descriptor *const hc_loss_ops[HC_OP_COUNT] = {
+const struct hc_descriptor *const hc_loss_ops[HC_OP_ROOM] = {
     [HC_OP_xent] = &xent,
     [HC_OP_xent_bwd] = &xent_bwd,
 };

@@ -1,8 +1,85 @@
 /* The descriptors of op/norm.h. */
 #include "op/norm.h"
 
+#include <assert.h>
+
 #include "op/families.h"
+#include "op/params.h"
 #include "op/rule.h"
+
+/* Batch norm without leaky ReLU begins behind the slope. */
+static const struct hc_param bn_leaky_train_params[] = {
+    {"slope", HC_PARAM_REAL, offsetof(union hc_params, bn.slope), .usual = "0.01"},
+    {"eps", HC_PARAM_REAL, offsetof(union hc_params, bn.eps), .usual = "1e-5"},
+    {"momentum", HC_PARAM_REAL, offsetof(union hc_params, bn.momentum), .usual = "0.1"},
+    {0},
+};
+
+/* The backward pass has 1 / sqrt(variance + eps) from training; libraries take eps all the same. */
+static const struct hc_param bn_leaky_params[] = {
+    {"slope", HC_PARAM_REAL, offsetof(union hc_params, bn.slope), .usual = "0.01"},
+    {"eps", HC_PARAM_REAL, offsetof(union hc_params, bn.eps), .usual = "1e-5"},
+    {0},
+};
+
+const struct hc_bn_bwd_slots *hc_bn_bwd_slots(enum hc_op op)
+{
+    static const struct hc_bn_bwd_slots plain = {
+        .x = HC_BN_BWD_X,
+        .y = -1,
+        .dy = HC_BN_BWD_DY,
+        .gamma = HC_BN_BWD_GAMMA,
+        .mean = HC_BN_BWD_MEAN,
+        .invstd = HC_BN_BWD_INVSTD,
+        .dx = HC_BN_BWD_DX,
+        .dgamma = HC_BN_BWD_DGAMMA,
+        .dbeta = HC_BN_BWD_DBETA,
+    };
+    static const struct hc_bn_bwd_slots leaky = {
+        .x = HC_BN_LEAKY_BWD_X,
+        .y = HC_BN_LEAKY_BWD_Y,
+        .dy = HC_BN_LEAKY_BWD_DY,
+        .gamma = HC_BN_LEAKY_BWD_GAMMA,
+        .mean = HC_BN_LEAKY_BWD_MEAN,
+        .invstd = HC_BN_LEAKY_BWD_INVSTD,
+        .dx = HC_BN_BWD_DX,
+        .dgamma = HC_BN_BWD_DGAMMA,
+        .dbeta = HC_BN_BWD_DBETA,
+    };
+    static const struct hc_bn_bwd_slots sums = {
+        .x = HC_BN_BWD_SUMS_X,
+        .y = -1,
+        .dy = HC_BN_BWD_SUMS_DY,
+        .gamma = -1,
+        .mean = HC_BN_BWD_SUMS_MEAN,
+        .invstd = HC_BN_BWD_SUMS_INVSTD,
+        .dx = -1,
+        .dgamma = HC_BN_BWD_SUMS_DGAMMA,
+        .dbeta = HC_BN_BWD_SUMS_DBETA,
+    };
+    static const struct hc_bn_bwd_slots apply = {
+        .x = HC_BN_BWD_APPLY_X,
+        .y = -1,
+        .dy = HC_BN_BWD_APPLY_DY,
+        .gamma = HC_BN_BWD_APPLY_GAMMA,
+        .mean = HC_BN_BWD_APPLY_MEAN,
+        .invstd = HC_BN_BWD_APPLY_INVSTD,
+        .dx = HC_BN_BWD_APPLY_DX,
+        .dgamma = -1,
+        .dbeta = -1,
+    };
+    switch (op) {
+    case HC_OP_bn_bwd:
+        return &plain;
+    case HC_OP_bn_leaky_bwd:
+        return &leaky;
+    case HC_OP_bn_bwd_sums:
+        return &sums;
+    default:
+        assert(op == HC_OP_bn_bwd_apply);
+        return &apply;
+    }
+}
 
 /* Statistics and gradients of no elements have no value. */
 static enum hc_status batch(const struct hc_call *call)
@@ -31,39 +108,42 @@ static int64_t length(const struct hc_call *call)
     return n;
 }
 
-static const struct hc_descriptor train = {
-    .in = {[HC_BN_X] = {"x", HC_ALLOW_FLOAT, .shape = "[N, H, W, C]", .note = "any rank from 2 on",
-                        .values = HC_VALUES_DATA, .pass = HC_PASS_ACTIVATION},
-           [HC_BN_GAMMA] = {"gamma", HC_ALLOW_FLOAT, HC_SIZE_CHANNELS, .values = HC_VALUES_GAIN},
-           [HC_BN_BETA] = {"beta", HC_ALLOW_FLOAT, HC_SIZE_CHANNELS, .values = HC_VALUES_OFFSET},
-           [HC_BN_MEAN] = {"mean", HC_ALLOW_FLOAT, HC_SIZE_CHANNELS, .values = HC_VALUES_OFFSET},
-           [HC_BN_VARIANCE] = {"variance", HC_ALLOW_FLOAT, HC_SIZE_CHANNELS,
-                               .values = HC_VALUES_VARIANCE}},
-    .out = {[HC_BN_Y] = {"y", HC_ALLOW_FLOAT},
-            [HC_BN_SAVED_MEAN] = {"saved_mean", HC_ALLOW_WIDE, HC_SIZE_CHANNELS},
-            [HC_BN_SAVED_INVSTD] = {"saved_invstd", HC_ALLOW_WIDE, HC_SIZE_CHANNELS},
-            [HC_BN_NEW_MEAN] = {"new_mean", HC_ALLOW_FLOAT, HC_SIZE_CHANNELS, .like = HC_BN_MEAN,
-                                .in_place = true},
-            [HC_BN_NEW_VARIANCE] = {"new_variance", HC_ALLOW_FLOAT, HC_SIZE_CHANNELS,
-                                    .like = HC_BN_VARIANCE, .in_place = true}},
-    .fp64 = true,
-    .cancels = true,
-    .rule = batch,
-    .length = length,
-};
+#define TRAIN                                                                                      \
+    .in = {[HC_BN_X] = {"x", HC_ALLOW_FLOAT, .shape = "[N, H, W, C]",                              \
+                        .note = "any rank from 2 on", .values = HC_VALUES_DATA,                    \
+                        .pass = HC_PASS_ACTIVATION},                                               \
+           [HC_BN_GAMMA] = {"gamma", HC_ALLOW_FLOAT, HC_SIZE_CHANNELS, .values = HC_VALUES_GAIN},  \
+           [HC_BN_BETA] = {"beta", HC_ALLOW_FLOAT, HC_SIZE_CHANNELS, .values = HC_VALUES_OFFSET},  \
+           [HC_BN_MEAN] = {"mean", HC_ALLOW_FLOAT, HC_SIZE_CHANNELS, .values = HC_VALUES_OFFSET},  \
+           [HC_BN_VARIANCE] = {"variance", HC_ALLOW_FLOAT, HC_SIZE_CHANNELS,                       \
+                               .values = HC_VALUES_VARIANCE}},                                     \
+    .out = {[HC_BN_Y] = {"y", HC_ALLOW_FLOAT},                                                     \
+            [HC_BN_SAVED_MEAN] = {"saved_mean", HC_ALLOW_WIDE, HC_SIZE_CHANNELS},                  \
+            [HC_BN_SAVED_INVSTD] = {"saved_invstd", HC_ALLOW_WIDE, HC_SIZE_CHANNELS},              \
+            [HC_BN_NEW_MEAN] = {"new_mean", HC_ALLOW_FLOAT, HC_SIZE_CHANNELS, .like = HC_BN_MEAN,  \
+                                .in_place = true},                                                 \
+            [HC_BN_NEW_VARIANCE] = {"new_variance", HC_ALLOW_FLOAT, HC_SIZE_CHANNELS,              \
+                                    .like = HC_BN_VARIANCE, .in_place = true}},                    \
+    .fp64 = true, .cancels = true, .rule = batch, .length = length
 
-static const struct hc_descriptor infer = {
-    .in = {[HC_BN_X] = {"x", HC_ALLOW_FLOAT, .values = HC_VALUES_DATA, .pass = HC_PASS_ACTIVATION},
-           [HC_BN_GAMMA] = {"gamma", HC_ALLOW_FLOAT, HC_SIZE_CHANNELS, .values = HC_VALUES_GAIN},
-           [HC_BN_BETA] = {"beta", HC_ALLOW_FLOAT, HC_SIZE_CHANNELS, .values = HC_VALUES_OFFSET},
-           [HC_BN_MEAN] = {"mean", HC_ALLOW_FLOAT, HC_SIZE_CHANNELS, .values = HC_VALUES_OFFSET},
-           [HC_BN_VARIANCE] = {"variance", HC_ALLOW_FLOAT, HC_SIZE_CHANNELS,
-                               .values = HC_VALUES_VARIANCE}},
-    .out = {[HC_BN_Y] = {"y", HC_ALLOW_FLOAT}},
-    .fp64 = true,
-};
+static const struct hc_descriptor train = {TRAIN, .params = bn_leaky_train_params + 1};
+static const struct hc_descriptor leaky_train = {TRAIN, .params = bn_leaky_train_params};
+
+#define INFER                                                                                      \
+    .in = {[HC_BN_X] = {"x", HC_ALLOW_FLOAT, .values = HC_VALUES_DATA,                             \
+                        .pass = HC_PASS_ACTIVATION},                                               \
+           [HC_BN_GAMMA] = {"gamma", HC_ALLOW_FLOAT, HC_SIZE_CHANNELS, .values = HC_VALUES_GAIN},  \
+           [HC_BN_BETA] = {"beta", HC_ALLOW_FLOAT, HC_SIZE_CHANNELS, .values = HC_VALUES_OFFSET},  \
+           [HC_BN_MEAN] = {"mean", HC_ALLOW_FLOAT, HC_SIZE_CHANNELS, .values = HC_VALUES_OFFSET},  \
+           [HC_BN_VARIANCE] = {"variance", HC_ALLOW_FLOAT, HC_SIZE_CHANNELS,                       \
+                               .values = HC_VALUES_VARIANCE}},                                     \
+    .out = {[HC_BN_Y] = {"y", HC_ALLOW_FLOAT}}, .fp64 = true
+
+static const struct hc_descriptor infer = {INFER, .params = bn_leaky_params + 1};
+static const struct hc_descriptor leaky_infer = {INFER, .params = bn_leaky_params};
 
 static const struct hc_descriptor bwd = {
+    .params = bn_leaky_params + 1,
     .in = {[HC_BN_BWD_X] = {"x", HC_ALLOW_FLOAT, .shape = "[N, H, W, C]",
                             .note = "any rank from 2 on", .values = HC_VALUES_DATA,
                             .pass = HC_PASS_ACTIVATION},
@@ -86,6 +166,7 @@ static const struct hc_descriptor bwd = {
 
 /* Of y only the sign is read. */
 static const struct hc_descriptor leaky_bwd = {
+    .params = bn_leaky_params,
     .in = {[HC_BN_LEAKY_BWD_X] = {"x", HC_ALLOW_FLOAT, .shape = "[N, H, W, C]",
                                   .note = "any rank from 2 on", .values = HC_VALUES_DATA,
                                   .pass = HC_PASS_ACTIVATION},
@@ -132,6 +213,7 @@ static enum hc_status ranks(const struct hc_call *call)
 }
 
 static const struct hc_descriptor combine = {
+    .params = bn_leaky_train_params + 1,
     .in = {[HC_BN_COMBINE_MEANS] = {"means", HC_ALLOW_FLOAT, .shape = "[R, C]",
                                     .note = "any rank from 2 on", .values = HC_VALUES_DATA},
            [HC_BN_COMBINE_VARIANCES] = {"variances", HC_ALLOW_LIKE, .like = HC_BN_COMBINE_MEANS,
@@ -195,10 +277,15 @@ static const struct hc_descriptor bwd_apply = {
     .rule = channels,
 };
 
-const struct hc_descriptor *const hc_norm_ops[HC_OP_COUNT] = {
-    [HC_OP_bn_train] = &train,       [HC_OP_bn_infer] = &infer,
-    [HC_OP_bn_bwd] = &bwd,           [HC_OP_bn_leaky_train] = &train,
-    [HC_OP_bn_leaky_infer] = &infer, [HC_OP_bn_leaky_bwd] = &leaky_bwd,
-    [HC_OP_bn_moments] = &moments,   [HC_OP_bn_combine] = &combine,
-    [HC_OP_bn_bwd_sums] = &bwd_sums, [HC_OP_bn_bwd_apply] = &bwd_apply,
+const struct hc_descriptor *const hc_norm_ops[HC_OP_ROOM] = {
+    [HC_OP_bn_train] = &train,
+    [HC_OP_bn_infer] = &infer,
+    [HC_OP_bn_bwd] = &bwd,
+    [HC_OP_bn_leaky_train] = &leaky_train,
+    [HC_OP_bn_leaky_infer] = &leaky_infer,
+    [HC_OP_bn_leaky_bwd] = &leaky_bwd,
+    [HC_OP_bn_moments] = &moments,
+    [HC_OP_bn_combine] = &combine,
+    [HC_OP_bn_bwd_sums] = &bwd_sums,
+    [HC_OP_bn_bwd_apply] = &bwd_apply,
 };

@@ -2,7 +2,26 @@
 
 #include <string.h>
 
-const struct hc_op_info hc_ops[HC_OP_COUNT] = {
+#include "op/later.h"
+
+enum {
+#define HC_OP(name, class, inputs, outputs, title) ROW_##name,
+#include "op/ops.def"
+#undef HC_OP
+    ROWS
+};
+
+#define HC_OP(name, class, inputs, outputs, title)                                                 \
+    _Static_assert((int)HC_OP_##name == (int)ROW_##name, #name " has not the number of its row");
+#include "op/ops.def"
+#undef HC_OP
+
+int hc_op_count(void)
+{
+    return ROWS;
+}
+
+const struct hc_op_info hc_ops[HC_OP_ROOM] = {
 #define HC_OP(name, class, inputs, outputs, title)                                                 \
     [HC_OP_##name] = {#name, title, HC_CLASS_##class, inputs, outputs},
 #include "op/ops.def"

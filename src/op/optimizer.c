@@ -5,7 +5,51 @@
 
 #include "num/stochastic.h"
 #include "op/families.h"
+#include "op/params.h"
 #include "op/rule.h"
+
+static const struct hc_param sgd_params[] = {
+    {"weight_decay", HC_PARAM_REAL, offsetof(union hc_params, sgd.weight_decay), .usual = "0"},
+    {"decoupled", HC_PARAM_FLAG, offsetof(union hc_params, sgd.decoupled), .usual = "false"},
+    {"nesterov", HC_PARAM_FLAG, offsetof(union hc_params, sgd.nesterov), .usual = "false"},
+    {"rate_inside", HC_PARAM_FLAG, offsetof(union hc_params, sgd.rate_inside), .usual = "false"},
+    {"arithmetic", HC_PARAM_FORMAT, offsetof(union hc_params, sgd.arithmetic), .usual = "fp32"},
+    {"stochastic", HC_PARAM_FLAG, offsetof(union hc_params, sgd.stochastic.on), .usual = "false"},
+    {"seed", HC_PARAM_SEED, offsetof(union hc_params, sgd.stochastic.seed), .usual = "0"},
+    {"first", HC_PARAM_LONG, offsetof(union hc_params, sgd.stochastic.first), .usual = "0"},
+    {0},
+};
+
+/* What follows weight_decay, which PyTorch has in adamw alone unless it is asked for. */
+#define ADAM_PARAMS                                                                                \
+    {"beta2", HC_PARAM_REAL, offsetof(union hc_params, adam.beta2), .usual = "0.999"},             \
+        {"eps", HC_PARAM_REAL, offsetof(union hc_params, adam.eps), .usual = "1e-8"},              \
+        {"eps_inside", HC_PARAM_FLAG, offsetof(union hc_params, adam.eps_inside),                  \
+         .usual = "false"},                                                                        \
+        {"order",                                                                                  \
+         HC_PARAM_WORD,                                                                            \
+         offsetof(union hc_params, adam.order),                                                    \
+         .usual = "ours",                                                                          \
+         .words = hc_adam_order_names,                                                             \
+         .word_count = HC_ORDER_COUNT},                                                            \
+        {"arithmetic", HC_PARAM_FORMAT, offsetof(union hc_params, adam.arithmetic),                \
+         .usual = "fp32"},                                                                         \
+        {"stochastic", HC_PARAM_FLAG, offsetof(union hc_params, adam.stochastic.on),               \
+         .usual = "false"},                                                                        \
+        {"seed", HC_PARAM_SEED, offsetof(union hc_params, adam.stochastic.seed), .usual = "0"},    \
+    {                                                                                              \
+        "first", HC_PARAM_LONG, offsetof(union hc_params, adam.stochastic.first), .usual = "0"     \
+    }
+
+static const struct hc_param adam_params[] = {
+    {"weight_decay", HC_PARAM_REAL, offsetof(union hc_params, adam.weight_decay), .usual = "0"},
+    ADAM_PARAMS,
+    {0}};
+
+static const struct hc_param adamw_params[] = {
+    {"weight_decay", HC_PARAM_REAL, offsetof(union hc_params, adam.weight_decay), .usual = "0.01"},
+    ADAM_PARAMS,
+    {0}};
 
 const char *const hc_adam_order_names[HC_ORDER_COUNT + 1] = {"ours", "torch-fused", "torch-loop",
                                                              "apex", NULL};
@@ -136,6 +180,7 @@ static const char *const hyper[HC_HYPER_COUNT] = {
     [HC_HYPER_LR] = "lr", [HC_HYPER_BETA1] = "beta1", [HC_HYPER_STEP] = "step"};
 
 static const struct hc_descriptor sgd_descriptor = {
+    .params = sgd_params,
     .in = {[HC_SGD_W] = {"w", HC_ALLOW_FLOAT, .values = HC_VALUES_DATA},
            [HC_SGD_G] = {"g", HC_ALLOW_FLOAT, .values = HC_VALUES_DATA},
            [HC_SGD_MOMENTUM] = {"momentum", HC_ALLOW_FLOAT, .values = HC_VALUES_DATA},
@@ -155,29 +200,30 @@ static const struct hc_descriptor sgd_descriptor = {
     .rule = sgd_rule,
 };
 
-static const struct hc_descriptor adam_descriptor = {
-    .in = {[HC_ADAM_W] = {"w", HC_ALLOW_FLOAT, .values = HC_VALUES_DATA},
-           [HC_ADAM_G] = {"g", HC_ALLOW_FLOAT, .values = HC_VALUES_DATA},
-           [HC_ADAM_M] = {"m", HC_ALLOW_FLOAT, .values = HC_VALUES_DATA},
-           [HC_ADAM_V] = {"v", HC_ALLOW_FLOAT, .values = HC_VALUES_SECOND_MOMENT},
-           [HC_ADAM_HYPER] = {"hyper", HC_ALLOW_FP32, HC_SIZE_FIXED, HC_HYPER_COUNT,
-                              .elements = hyper, .values = HC_VALUES_HYPER},
-           [HC_ADAM_FOUND_INF] = {"found_inf", HC_ALLOW_FP32, HC_SIZE_FIXED, 1, .optional = true,
-                                  .values = HC_VALUES_FLAG},
-           [HC_ADAM_COMPENSATION] = {"compensation", HC_ALLOW_LIKE, .like = HC_ADAM_W,
-                                     .optional = true, .values = HC_VALUES_COMPENSATION}},
-    .out = {[HC_ADAM_NEW_W] = {"new_w", HC_ALLOW_LIKE, .like = HC_ADAM_W, .in_place = true},
-            [HC_ADAM_NEW_M] = {"new_m", HC_ALLOW_LIKE, .like = HC_ADAM_M, .in_place = true},
-            [HC_ADAM_NEW_V] = {"new_v", HC_ALLOW_LIKE, .like = HC_ADAM_V, .in_place = true},
-            [HC_ADAM_NEW_COMPENSATION] = {"new_compensation", HC_ALLOW_LIKE,
-                                          .like = HC_ADAM_COMPENSATION, .in_place = true,
-                                          .optional = true}},
-    .fp64 = true,
-    .rule = adam_rule,
-};
+#define ADAM                                                                                       \
+    .in = {[HC_ADAM_W] = {"w", HC_ALLOW_FLOAT, .values = HC_VALUES_DATA},                          \
+           [HC_ADAM_G] = {"g", HC_ALLOW_FLOAT, .values = HC_VALUES_DATA},                          \
+           [HC_ADAM_M] = {"m", HC_ALLOW_FLOAT, .values = HC_VALUES_DATA},                          \
+           [HC_ADAM_V] = {"v", HC_ALLOW_FLOAT, .values = HC_VALUES_SECOND_MOMENT},                 \
+           [HC_ADAM_HYPER] = {"hyper", HC_ALLOW_FP32, HC_SIZE_FIXED, HC_HYPER_COUNT,               \
+                              .elements = hyper, .values = HC_VALUES_HYPER},                       \
+           [HC_ADAM_FOUND_INF] = {"found_inf", HC_ALLOW_FP32, HC_SIZE_FIXED, 1, .optional = true,  \
+                                  .values = HC_VALUES_FLAG},                                       \
+           [HC_ADAM_COMPENSATION] = {"compensation", HC_ALLOW_LIKE, .like = HC_ADAM_W,             \
+                                     .optional = true, .values = HC_VALUES_COMPENSATION}},         \
+    .out = {[HC_ADAM_NEW_W] = {"new_w", HC_ALLOW_LIKE, .like = HC_ADAM_W, .in_place = true},       \
+            [HC_ADAM_NEW_M] = {"new_m", HC_ALLOW_LIKE, .like = HC_ADAM_M, .in_place = true},       \
+            [HC_ADAM_NEW_V] = {"new_v", HC_ALLOW_LIKE, .like = HC_ADAM_V, .in_place = true},       \
+            [HC_ADAM_NEW_COMPENSATION] = {"new_compensation", HC_ALLOW_LIKE,                       \
+                                          .like = HC_ADAM_COMPENSATION, .in_place = true,          \
+                                          .optional = true}},                                      \
+    .fp64 = true, .rule = adam_rule
 
-const struct hc_descriptor *const hc_optimizer_ops[HC_OP_COUNT] = {
+static const struct hc_descriptor adam_descriptor = {ADAM, .params = adam_params};
+static const struct hc_descriptor adamw_descriptor = {ADAM, .params = adamw_params};
+
+const struct hc_descriptor *const hc_optimizer_ops[HC_OP_ROOM] = {
     [HC_OP_sgd] = &sgd_descriptor,
     [HC_OP_adam] = &adam_descriptor,
-    [HC_OP_adamw] = &adam_descriptor,
+    [HC_OP_adamw] = &adamw_descriptor,
 };

@@ -1,7 +1,18 @@
+/* The values of parameters: usual ones, as text, as JSON, and read from text. */
 #include "op/params.h"
 
+#include <assert.h>
+#include <ctype.h>
+#include <errno.h>
+#include <inttypes.h>
+#include <limits.h>
 #include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+
+#include "op/descriptor.h"
+#include "op/typed.h"
 
 const char *const hc_param_kinds[HC_PARAM_KIND_COUNT] = {
     [HC_PARAM_REAL] = "real",     [HC_PARAM_SINGLE] = "real", [HC_PARAM_INTEGER] = "integer",
@@ -9,296 +20,11 @@ const char *const hc_param_kinds[HC_PARAM_KIND_COUNT] = {
     [HC_PARAM_FORMAT] = "format", [HC_PARAM_SEED] = "seed",
 };
 
-static const struct hc_param cast[] = {
-    {"direction", HC_PARAM_WORD, offsetof(union hc_params, cast.direction), .usual = "nearest",
-     .words = hc_direction_names, .word_count = HC_DIRECTION_COUNT},
-    {"saturate", HC_PARAM_FLAG, offsetof(union hc_params, cast.saturate), .usual = "false"},
-    {0},
-};
-
-static const struct hc_param axpy[] = {
-    {"alpha", HC_PARAM_REAL, offsetof(union hc_params, axpy.alpha), .usual = "1"},
-    {0},
-};
-
-static const struct hc_param unscale[] = {
-    {"reciprocal", HC_PARAM_FLAG, offsetof(union hc_params, unscale.reciprocal), .usual = "false"},
-    {0},
-};
-
-static const struct hc_param reduce[] = {
-    {"accumulator", HC_PARAM_FORMAT, offsetof(union hc_params, reduce.accumulator),
-     .usual = "fp32"},
-    {0},
-};
-
-static const struct hc_param gemm[] = {
-    {"transpose_a", HC_PARAM_FLAG, offsetof(union hc_params, gemm.transpose_a), .usual = "false"},
-    {"transpose_b", HC_PARAM_FLAG, offsetof(union hc_params, gemm.transpose_b), .usual = "false"},
-    {"alpha", HC_PARAM_REAL, offsetof(union hc_params, gemm.alpha), .usual = "1"},
-    {"beta", HC_PARAM_REAL, offsetof(union hc_params, gemm.beta), .usual = "0"},
-    {"tf32", HC_PARAM_FLAG, offsetof(union hc_params, gemm.tf32), .usual = "false"},
-    {"half_accumulator", HC_PARAM_FLAG, offsetof(union hc_params, gemm.half_accumulator),
-     .usual = "false"},
-    {0},
-};
-
-static const struct hc_param conv[] = {
-    {"stride", HC_PARAM_INTEGER, offsetof(union hc_params, conv.stride), .usual = "1"},
-    {"pad", HC_PARAM_INTEGER, offsetof(union hc_params, conv.pad), .usual = "0"},
-    {"tf32", HC_PARAM_FLAG, offsetof(union hc_params, conv.tf32), .usual = "false"},
-    {0},
-};
-
-static const struct hc_param pool[] = {
-    {"window", HC_PARAM_INTEGER, offsetof(union hc_params, pool.window), .usual = "2"},
-    {0},
-};
-
-static const struct hc_param columns[] = {
-    {"kernel", HC_PARAM_INTEGER, offsetof(union hc_params, columns.kernel), .usual = "3"},
-    {"stride", HC_PARAM_INTEGER, offsetof(union hc_params, columns.stride), .usual = "1"},
-    {"pad", HC_PARAM_INTEGER, offsetof(union hc_params, columns.pad), .usual = "1"},
-    {0},
-};
-
-/* Batch norm without leaky ReLU begins behind the slope. */
-static const struct hc_param bn_leaky_train[] = {
-    {"slope", HC_PARAM_REAL, offsetof(union hc_params, bn.slope), .usual = "0.01"},
-    {"eps", HC_PARAM_REAL, offsetof(union hc_params, bn.eps), .usual = "1e-5"},
-    {"momentum", HC_PARAM_REAL, offsetof(union hc_params, bn.momentum), .usual = "0.1"},
-    {0},
-};
-
-/* The backward pass has 1 / sqrt(variance + eps) from training; libraries take eps all the same. */
-static const struct hc_param bn_leaky[] = {
-    {"slope", HC_PARAM_REAL, offsetof(union hc_params, bn.slope), .usual = "0.01"},
-    {"eps", HC_PARAM_REAL, offsetof(union hc_params, bn.eps), .usual = "1e-5"},
-    {0},
-};
-
-static const struct hc_param leaky[] = {
-    {"slope", HC_PARAM_REAL, offsetof(union hc_params, leaky.slope), .usual = "0.01"},
-    {0},
-};
-
-static const struct hc_param xent[] = {
-    {"sum", HC_PARAM_FLAG, offsetof(union hc_params, xent.sum), .usual = "false"},
-    {0},
-};
-
-static const struct hc_param sgd[] = {
-    {"weight_decay", HC_PARAM_REAL, offsetof(union hc_params, sgd.weight_decay), .usual = "0"},
-    {"decoupled", HC_PARAM_FLAG, offsetof(union hc_params, sgd.decoupled), .usual = "false"},
-    {"nesterov", HC_PARAM_FLAG, offsetof(union hc_params, sgd.nesterov), .usual = "false"},
-    {"rate_inside", HC_PARAM_FLAG, offsetof(union hc_params, sgd.rate_inside), .usual = "false"},
-    {"arithmetic", HC_PARAM_FORMAT, offsetof(union hc_params, sgd.arithmetic), .usual = "fp32"},
-    {"stochastic", HC_PARAM_FLAG, offsetof(union hc_params, sgd.stochastic.on), .usual = "false"},
-    {"seed", HC_PARAM_SEED, offsetof(union hc_params, sgd.stochastic.seed), .usual = "0"},
-    {"first", HC_PARAM_LONG, offsetof(union hc_params, sgd.stochastic.first), .usual = "0"},
-    {0},
-};
-
-/* What follows weight_decay, which PyTorch has in adamw alone unless it is asked for. */
-#define ADAM                                                                                       \
-    {"beta2", HC_PARAM_REAL, offsetof(union hc_params, adam.beta2), .usual = "0.999"},             \
-        {"eps", HC_PARAM_REAL, offsetof(union hc_params, adam.eps), .usual = "1e-8"},              \
-        {"eps_inside", HC_PARAM_FLAG, offsetof(union hc_params, adam.eps_inside),                  \
-         .usual = "false"},                                                                        \
-        {"order",                                                                                  \
-         HC_PARAM_WORD,                                                                            \
-         offsetof(union hc_params, adam.order),                                                    \
-         .usual = "ours",                                                                          \
-         .words = hc_adam_order_names,                                                             \
-         .word_count = HC_ORDER_COUNT},                                                            \
-        {"arithmetic", HC_PARAM_FORMAT, offsetof(union hc_params, adam.arithmetic),                \
-         .usual = "fp32"},                                                                         \
-        {"stochastic", HC_PARAM_FLAG, offsetof(union hc_params, adam.stochastic.on),               \
-         .usual = "false"},                                                                        \
-        {"seed", HC_PARAM_SEED, offsetof(union hc_params, adam.stochastic.seed), .usual = "0"},    \
-    {                                                                                              \
-        "first", HC_PARAM_LONG, offsetof(union hc_params, adam.stochastic.first), .usual = "0"     \
-    }
-
-static const struct hc_param adam[] = {
-    {"weight_decay", HC_PARAM_REAL, offsetof(union hc_params, adam.weight_decay), .usual = "0"},
-    ADAM,
-    {0}};
-
-static const struct hc_param adamw[] = {
-    {"weight_decay", HC_PARAM_REAL, offsetof(union hc_params, adam.weight_decay), .usual = "0.01"},
-    ADAM,
-    {0}};
-
-static const char *const caps[] = {
-    [HC_CAP_NONE] = "none",
-    [HC_CAP_BELOW] = "below",
-    [HC_CAP_CLAMP] = "clamp",
-    [HC_CAP_FINITE] = "finite",
-};
-
-static const char *const growths[] = {
-    [HC_WHEN_EQUAL] = "equal", [HC_WHEN_REACHED] = "reached", [HC_WHEN_MULTIPLE] = "multiple"};
-
-/* torch.amp.GradScaler's. */
-static const struct hc_param scaler[] = {
-    {"growth", HC_PARAM_SINGLE, offsetof(union hc_params, scaler.growth), .usual = "2"},
-    {"backoff", HC_PARAM_SINGLE, offsetof(union hc_params, scaler.backoff), .usual = "0.5"},
-    {"min_checked_scale", HC_PARAM_SINGLE, offsetof(union hc_params, scaler.min_checked_scale),
-     .usual = "-1"},
-    {"floor", HC_PARAM_SINGLE, offsetof(union hc_params, scaler.floor), .usual = "0"},
-    {"max_scale", HC_PARAM_SINGLE, offsetof(union hc_params, scaler.max_scale), .usual = "inf"},
-    {"cap", HC_PARAM_WORD, offsetof(union hc_params, scaler.cap), .usual = "finite", .words = caps,
-     .word_count = HC_CAP_FINITE + 1},
-    {"when", HC_PARAM_WORD, offsetof(union hc_params, scaler.when), .usual = "equal",
-     .words = growths, .word_count = HC_WHEN_MULTIPLE + 1},
-    {"interval", HC_PARAM_INTEGER, offsetof(union hc_params, scaler.interval), .usual = "2000"},
-    {"delay", HC_PARAM_INTEGER, offsetof(union hc_params, scaler.delay), .usual = "0"},
-    {"hysteresis", HC_PARAM_INTEGER, offsetof(union hc_params, scaler.hysteresis), .usual = "0"},
-    {"skip_on_overflow", HC_PARAM_FLAG, offsetof(union hc_params, scaler.skip_on_overflow),
-     .usual = "true"},
-    {"wait_for_first_step", HC_PARAM_FLAG, offsetof(union hc_params, scaler.wait_for_first_step),
-     .usual = "false"},
-    {"keep_clean", HC_PARAM_FLAG, offsetof(union hc_params, scaler.keep_clean), .usual = "false"},
-    {"error_at_floor", HC_PARAM_FLAG, offsetof(union hc_params, scaler.error_at_floor),
-     .usual = "false"},
-    {"refill_hysteresis", HC_PARAM_FLAG, offsetof(union hc_params, scaler.refill_hysteresis),
-     .usual = "false"},
-    {0},
-};
-
-static const struct hc_param clip[] = {
-    {"max_norm", HC_PARAM_REAL, offsetof(union hc_params, clip.max_norm), .usual = "1"},
-    {0},
-};
-
-static const struct hc_param augment[] = {
-    {"seed", HC_PARAM_SEED, offsetof(union hc_params, augment.seed), .usual = "0"},
-    {"batches", HC_PARAM_LONG, offsetof(union hc_params, augment.batches), .usual = "1"},
-    {"pad", HC_PARAM_INTEGER, offsetof(union hc_params, augment.pad), .usual = "4"},
-    {"crops", HC_PARAM_FLAG, offsetof(union hc_params, augment.crops), .usual = "false"},
-    {"mean", HC_PARAM_REAL, offsetof(union hc_params, augment.mean), .usual = "0,0,0", .count = 3},
-    {"deviation", HC_PARAM_REAL, offsetof(union hc_params, augment.deviation), .usual = "1,1,1",
-     .count = 3},
-    {0},
-};
-
-static const struct hc_param all_reduce[] = {
-    {"algorithm", HC_PARAM_WORD, offsetof(union hc_params, all_reduce.algorithm), .usual = "tree",
-     .words = hc_collective_names, .word_count = HC_COLLECTIVE_LIBRARY},
-    {"sum", HC_PARAM_FORMAT, offsetof(union hc_params, all_reduce.sum), .usual = "fp32"},
-    {"before", HC_PARAM_REAL, offsetof(union hc_params, all_reduce.before), .usual = "1"},
-    {"after", HC_PARAM_REAL, offsetof(union hc_params, all_reduce.after), .usual = "1"},
-    {"multiplies", HC_PARAM_FLAG, offsetof(union hc_params, all_reduce.multiplies),
-     .usual = "false"},
-    {0},
-};
-
-static const struct hc_param quantize[] = {
-    {"rule", HC_PARAM_WORD, offsetof(union hc_params, quantize.rule), .usual = "te-current",
-     .words = hc_scale_rule_names, .word_count = HC_SCALE_RULE_COUNT},
-    {"rows", HC_PARAM_LONG, offsetof(union hc_params, quantize.rows), .usual = "0",
-     .note = "the rows of a block, 0 for all"},
-    {"columns", HC_PARAM_LONG, offsetof(union hc_params, quantize.columns), .usual = "0",
-     .note = "the columns of a block, 0 for all"},
-    {"transpose", HC_PARAM_FLAG, offsetof(union hc_params, quantize.transpose), .usual = "false",
-     .note = "the codes are those of x's transpose"},
-    {"hadamard", HC_PARAM_FLAG, offsetof(union hc_params, quantize.hadamard), .usual = "false",
-     .note = "rows go through the signed 16x16 matrix first"},
-    {"random_bits", HC_PARAM_INTEGER, offsetof(union hc_params, quantize.random_bits), .usual = "0",
-     .note = "k of stochastic rounding, 0 for rounding to nearest"},
-    {"seed", HC_PARAM_SEED, offsetof(union hc_params, quantize.seed), .usual = "0"},
-    {"step", HC_PARAM_LONG, offsetof(union hc_params, quantize.step), .usual = "0"},
-    {0},
-};
-
-static const struct hc_param dequantize[] = {
-    {"rows", HC_PARAM_LONG, offsetof(union hc_params, dequantize.rows), .usual = "0",
-     .note = "the rows of a block, 0 for all"},
-    {"columns", HC_PARAM_LONG, offsetof(union hc_params, dequantize.columns), .usual = "0",
-     .note = "the columns of a block, 0 for all"},
-    {0},
-};
-
-static const struct hc_param delayed_scale[] = {
-    {"rule", HC_PARAM_WORD, offsetof(union hc_params, delayed_scale.rule), .usual = "te-delayed",
-     .words = hc_delayed_rule_names, .word_count = HC_DELAYED_RULE_COUNT},
-    {"codes", HC_PARAM_FORMAT, offsetof(union hc_params, delayed_scale.codes), .usual = "e4m3",
-     .note = "whose largest number the scale leads to"},
-    {"margin", HC_PARAM_INTEGER, offsetof(union hc_params, delayed_scale.margin), .usual = "0",
-     .note = "scales are 2^-margin times as large"},
-    {"most_recent", HC_PARAM_FLAG, offsetof(union hc_params, delayed_scale.most_recent),
-     .usual = "false", .note = "the last amax, not the largest of the history"},
-    {0},
-};
-
-static const struct hc_param gemm_q[] = {
-    {"a_rows", HC_PARAM_LONG, offsetof(union hc_params, gemm_q.a_rows), .usual = "0",
-     .note = "the size of a block of a, 0 for all"},
-    {"a_columns", HC_PARAM_LONG, offsetof(union hc_params, gemm_q.a_columns), .usual = "0",
-     .note = "the size of a block of a, 0 for all"},
-    {"b_rows", HC_PARAM_LONG, offsetof(union hc_params, gemm_q.b_rows), .usual = "0",
-     .note = "the size of a block of b, 0 for all"},
-    {"b_columns", HC_PARAM_LONG, offsetof(union hc_params, gemm_q.b_columns), .usual = "0",
-     .note = "the size of a block of b, 0 for all"},
-    {"promote", HC_PARAM_LONG, offsetof(union hc_params, gemm_q.promote), .usual = "0",
-     .note = "the longest sum in the unit's own accumulator, 0 for any"},
-    {0},
-};
-
-static const struct hc_param stochastic_cast[] = {
-    {"bits", HC_PARAM_INTEGER, offsetof(union hc_params, stochastic_cast.bits), .usual = "8",
-     .note = "k, 1 to 24"},
-    {"saturate", HC_PARAM_FLAG, offsetof(union hc_params, stochastic_cast.saturate),
-     .usual = "false"},
-    {0},
-};
-
-static const struct hc_param *const by_op[HC_OP_COUNT] = {
-    [HC_OP_cast] = cast,
-    [HC_OP_axpy] = axpy,
-    [HC_OP_unscale] = unscale,
-    [HC_OP_sum] = reduce,
-    [HC_OP_dot] = reduce,
-    [HC_OP_sum_squares] = reduce,
-    [HC_OP_gemm] = gemm,
-    [HC_OP_conv2d] = conv,
-    [HC_OP_conv2d_bwd_data] = conv,
-    [HC_OP_conv2d_bwd_filter] = conv,
-    [HC_OP_bn_train] = bn_leaky_train + 1,
-    [HC_OP_bn_infer] = bn_leaky + 1,
-    [HC_OP_bn_bwd] = bn_leaky + 1,
-    [HC_OP_bn_leaky_train] = bn_leaky_train,
-    [HC_OP_bn_leaky_infer] = bn_leaky,
-    [HC_OP_bn_leaky_bwd] = bn_leaky,
-    [HC_OP_bn_combine] = bn_leaky_train + 1,
-    [HC_OP_leaky_relu] = leaky,
-    [HC_OP_leaky_relu_bwd] = leaky,
-    [HC_OP_avg_pool] = pool,
-    [HC_OP_avg_pool_bwd] = pool,
-    [HC_OP_im2col] = columns,
-    [HC_OP_col2im] = columns,
-    [HC_OP_xent] = xent,
-    [HC_OP_xent_bwd] = xent,
-    [HC_OP_sgd] = sgd,
-    [HC_OP_adam] = adam,
-    [HC_OP_adamw] = adamw,
-    [HC_OP_scaler_update] = scaler,
-    [HC_OP_overflow_verdict] = scaler,
-    [HC_OP_clip] = clip,
-    [HC_OP_augment] = augment,
-    [HC_OP_all_reduce] = all_reduce,
-    [HC_OP_quantize] = quantize,
-    [HC_OP_dequantize] = dequantize,
-    [HC_OP_delayed_scale] = delayed_scale,
-    [HC_OP_gemm_q] = gemm_q,
-    [HC_OP_stochastic_cast] = stochastic_cast,
-};
-
 const struct hc_param *hc_op_params(enum hc_op op)
 {
     static const struct hc_param none[] = {{0}};
-    return by_op[op] ? by_op[op] : none;
+    const struct hc_param *params = hc_descriptor(op)->params;
+    return params ? params : none;
 }
 
 const struct hc_param *hc_op_param(enum hc_op op, const char *name)
@@ -325,4 +51,241 @@ const char *hc_param_choice(const struct hc_param *param, int choice)
     if (param->kind == HC_PARAM_FORMAT)
         return choice >= 0 && choice < HC_FORMAT_COUNT ? hc_formats[choice].name : NULL;
     return choice >= 0 && choice < param->word_count ? param->words[choice] : NULL;
+}
+
+/* The values of parameters: usual ones, as text, as JSON, and read from text. */
+
+static int elements(const struct hc_param *param)
+{
+    return param->count ? param->count : 1;
+}
+
+/* One value of any kind. */
+union value {
+    double real;
+    float single;
+    int integer;
+    int64_t whole;
+    bool flag;
+    uint64_t seed;
+};
+
+static union value get(const struct hc_param *p, const union hc_params *params, int i)
+{
+    union value v = {.seed = 0};
+    size_t size = hc_param_size(p);
+    memcpy(&v, (const char *)params + p->offset + (size_t)i * size, size);
+    return v;
+}
+
+static void set(const struct hc_param *p, union hc_params *params, int i, const union value *v)
+{
+    size_t size = hc_param_size(p);
+    memcpy((char *)params + p->offset + (size_t)i * size, v, size);
+}
+
+/* A NaN is "nan", whatever its sign is. */
+static int print_real(char *text, size_t size, double number)
+{
+    return number == number ? snprintf(text, size, "%a", number) : snprintf(text, size, "nan");
+}
+
+static size_t print(const struct hc_param *p, const union hc_params *params, int i, char *text,
+                    size_t size)
+{
+    union value v = get(p, params, i);
+    const char *choice;
+    int length = 0;
+    switch (p->kind) {
+    case HC_PARAM_REAL:
+        length = print_real(text, size, v.real);
+        break;
+    case HC_PARAM_SINGLE:
+        length = print_real(text, size, (double)v.single);
+        break;
+    case HC_PARAM_INTEGER:
+        length = snprintf(text, size, "%d", v.integer);
+        break;
+    case HC_PARAM_LONG:
+        length = snprintf(text, size, "%" PRId64, v.whole);
+        break;
+    case HC_PARAM_FLAG:
+        length = snprintf(text, size, "%s", v.flag ? "true" : "false");
+        break;
+    case HC_PARAM_SEED:
+        length = snprintf(text, size, "0x%" PRIx64, v.seed);
+        break;
+    default:
+        choice = hc_param_choice(p, v.integer);
+        length = snprintf(text, size, "%s", choice ? choice : "?");
+    }
+    return (size_t)length;
+}
+
+void hc_param_text(const struct hc_param *param, const union hc_params *params,
+                   char text[HC_PARAM_TEXT])
+{
+    size_t used = 0;
+    for (int i = 0; i < elements(param); i++) {
+        if (i)
+            text[used++] = ',';
+        used += print(param, params, i, text + used, HC_PARAM_TEXT - used);
+    }
+}
+
+void hc_param_json(const struct hc_param *param, const union hc_params *params,
+                   char text[HC_PARAM_TEXT])
+{
+    enum hc_param_kind kind = param->kind;
+    bool bare = kind == HC_PARAM_INTEGER || kind == HC_PARAM_LONG || kind == HC_PARAM_FLAG;
+    size_t used = 0;
+    for (int i = 0; i < elements(param); i++) {
+        char value[HC_PARAM_TEXT];
+        (void)print(param, params, i, value, sizeof value);
+        used += (size_t)snprintf(text + used, HC_PARAM_TEXT - used, bare ? "%s%s" : "%s\"%s\"",
+                                 i              ? ", "
+                                 : param->count ? "["
+                                                : "",
+                                 value);
+    }
+    if (param->count)
+        (void)snprintf(text + used, HC_PARAM_TEXT - used, "]");
+}
+
+static bool read_choice(const struct hc_param *p, const char *text, int *number)
+{
+    const char *choice;
+    for (*number = 0; (choice = hc_param_choice(p, *number)) != NULL; (*number)++)
+        if (strcmp(choice, text) == 0)
+            return true;
+    return false;
+}
+
+static bool read_flag(const char *text, bool *flag)
+{
+    *flag = strcmp(text, "true") == 0 || strcmp(text, "1") == 0;
+    return *flag || strcmp(text, "false") == 0 || strcmp(text, "0") == 0;
+}
+
+static bool read_whole(const struct hc_param *p, const char *text, char **end, union value *v)
+{
+    bool small = p->kind == HC_PARAM_INTEGER;
+    long long whole = strtoll(text, end, 10);
+    if (small)
+        v->integer = (int)whole;
+    else
+        v->whole = whole;
+    return !errno && (!small || (whole >= INT_MIN && whole <= INT_MAX));
+}
+
+/* Whether the whole text is a value of the parameter's kind. A real that is too large or too small
+   becomes what strtod says: an infinity, or the nearest number. */
+static bool read_value(const struct hc_param *p, const char *text, union value *v)
+{
+    char *end = (char *)text;
+    bool good = !isspace((unsigned char)text[0]);
+    errno = 0;
+    switch (p->kind) {
+    case HC_PARAM_REAL:
+        v->real = strtod(text, &end);
+        break;
+    case HC_PARAM_SINGLE:
+        v->single = strtof(text, &end);
+        break;
+    case HC_PARAM_INTEGER:
+    case HC_PARAM_LONG:
+        good &= read_whole(p, text, &end, v);
+        break;
+    case HC_PARAM_SEED:
+        v->seed = strtoull(text, &end, strncmp(text, "0x", 2) == 0 ? 16 : 10);
+        good &= !errno && isdigit((unsigned char)text[0]);
+        break;
+    case HC_PARAM_FLAG:
+        return read_flag(text, &v->flag);
+    default:
+        return read_choice(p, text, &v->integer);
+    }
+    return good && end != text && *end == '\0';
+}
+
+/* Adds a name to a list in a text of so many bytes, or "..." in place of the first that leaves no
+   room for that: whether it was the name. */
+static bool add_name(char *text, size_t size, const char *between, const char *name)
+{
+    static const char rest[] = ", ...";
+    size_t used = strlen(text);
+    bool fits = used + strlen(between) + strlen(name) + sizeof rest <= size;
+    (void)snprintf(text + used, size - used, "%s%s", fits ? between : "", fits ? name : rest);
+    return fits;
+}
+
+/* "true or false", "one of ours, torch-fused", "a whole number". */
+static void expected(const struct hc_param *p, char text[HC_PARAM_TEXT])
+{
+    static const char *const kinds[HC_PARAM_KIND_COUNT] = {
+        [HC_PARAM_REAL] = "a number",          [HC_PARAM_SINGLE] = "a number",
+        [HC_PARAM_INTEGER] = "a whole number", [HC_PARAM_LONG] = "a whole number",
+        [HC_PARAM_FLAG] = "true or false",     [HC_PARAM_SEED] = "a number from 0 to 2^64 - 1",
+    };
+    const char *choice;
+    (void)snprintf(text, HC_PARAM_TEXT, "%s", kinds[p->kind] ? kinds[p->kind] : "one of");
+    if (p->count)
+        (void)snprintf(text, HC_PARAM_TEXT, "%d numbers with commas between", p->count);
+    for (int i = 0; (choice = hc_param_choice(p, i)) != NULL; i++)
+        if (!add_name(text, HC_PARAM_TEXT, i ? ", " : " ", choice))
+            return;
+}
+
+static enum hc_status no_param(enum hc_op op, const char *name)
+{
+    char known[256] = "";
+    bool room = true;
+    struct hc_nearest nearest = hc_nearest_to(name, strlen(name));
+    for (const struct hc_param *p = hc_op_params(op); p->name; p++) {
+        room = room && add_name(known, sizeof known, known[0] ? ", " : "", p->name);
+        hc_nearest_try(&nearest, p->name);
+    }
+    if (!known[0])
+        return hc_fail(HC_INVALID, "%s has no parameters, so no '%s'", hc_ops[op].name, name);
+    const char *hint = hc_nearest_hint(&nearest);
+    return hc_fail(HC_INVALID, "%s has no parameter '%s'%s it has %s", hc_ops[op].name, name,
+                   hint[0] ? hint : ";", known);
+}
+
+enum hc_status hc_param_read(enum hc_op op, union hc_params *params, const char *name,
+                             const char *text)
+{
+    const struct hc_param *p = hc_op_param(op, name);
+    if (!p)
+        return no_param(op, name);
+    union hc_params changed = *params;
+    const char *at = text;
+    int i = 0;
+    for (bool good = true; good && i < elements(p); i += good) {
+        char element[64] = "";
+        union value v = {.seed = 0};
+        size_t length = strcspn(at, p->count ? "," : "");
+        good = length < sizeof element && (i == elements(p) - 1) == (at[length] == '\0');
+        memcpy(element, at, good ? length : 0);
+        good = good && read_value(p, element, &v);
+        set(p, &changed, i, &v);
+        at += length + (at[length] == ',');
+    }
+    if (i == elements(p)) {
+        *params = changed;
+        return HC_OK;
+    }
+    char wanted[HC_PARAM_TEXT];
+    expected(p, wanted);
+    return hc_fail(HC_INVALID, "%s: %s is %s, not '%s'", hc_ops[op].name, name, wanted, text);
+}
+
+void hc_params_usual(enum hc_op op, union hc_params *params)
+{
+    memset(params, 0, sizeof *params);
+    for (const struct hc_param *p = hc_op_params(op); p->name; p++) {
+        enum hc_status status = hc_param_read(op, params, p->name, p->usual);
+        assert(status == HC_OK);
+        (void)status;
+    }
 }

@@ -1,10 +1,156 @@
-/* The descriptors of quantize, dequantize and delayed_scale (op/quant.h). */
+/* The descriptors of op/quant.h, but for gemm_q's (gemm.c). */
 #include "op/quant.h"
 
 #include <math.h>
 
 #include "op/families.h"
+#include "op/params.h"
 #include "op/rule.h"
+
+static const struct hc_param columns_params[] = {
+    {"kernel", HC_PARAM_INTEGER, offsetof(union hc_params, columns.kernel), .usual = "3"},
+    {"stride", HC_PARAM_INTEGER, offsetof(union hc_params, columns.stride), .usual = "1"},
+    {"pad", HC_PARAM_INTEGER, offsetof(union hc_params, columns.pad), .usual = "1"},
+    {0},
+};
+
+static const struct hc_param quantize_params[] = {
+    {"rule", HC_PARAM_WORD, offsetof(union hc_params, quantize.rule), .usual = "te-current",
+     .words = hc_scale_rule_names, .word_count = HC_SCALE_RULE_COUNT},
+    {"rows", HC_PARAM_LONG, offsetof(union hc_params, quantize.rows), .usual = "0",
+     .note = "the rows of a block, 0 for all"},
+    {"columns", HC_PARAM_LONG, offsetof(union hc_params, quantize.columns), .usual = "0",
+     .note = "the columns of a block, 0 for all"},
+    {"transpose", HC_PARAM_FLAG, offsetof(union hc_params, quantize.transpose), .usual = "false",
+     .note = "the codes are those of x's transpose"},
+    {"hadamard", HC_PARAM_FLAG, offsetof(union hc_params, quantize.hadamard), .usual = "false",
+     .note = "rows go through the signed 16x16 matrix first"},
+    {"random_bits", HC_PARAM_INTEGER, offsetof(union hc_params, quantize.random_bits), .usual = "0",
+     .note = "k of stochastic rounding, 0 for rounding to nearest"},
+    {"seed", HC_PARAM_SEED, offsetof(union hc_params, quantize.seed), .usual = "0"},
+    {"step", HC_PARAM_LONG, offsetof(union hc_params, quantize.step), .usual = "0"},
+    {0},
+};
+
+static const struct hc_param dequantize_params[] = {
+    {"rows", HC_PARAM_LONG, offsetof(union hc_params, dequantize.rows), .usual = "0",
+     .note = "the rows of a block, 0 for all"},
+    {"columns", HC_PARAM_LONG, offsetof(union hc_params, dequantize.columns), .usual = "0",
+     .note = "the columns of a block, 0 for all"},
+    {0},
+};
+
+static const struct hc_param delayed_scale_params[] = {
+    {"rule", HC_PARAM_WORD, offsetof(union hc_params, delayed_scale.rule), .usual = "te-delayed",
+     .words = hc_delayed_rule_names, .word_count = HC_DELAYED_RULE_COUNT},
+    {"codes", HC_PARAM_FORMAT, offsetof(union hc_params, delayed_scale.codes), .usual = "e4m3",
+     .note = "whose largest number the scale leads to"},
+    {"margin", HC_PARAM_INTEGER, offsetof(union hc_params, delayed_scale.margin), .usual = "0",
+     .note = "scales are 2^-margin times as large"},
+    {"most_recent", HC_PARAM_FLAG, offsetof(union hc_params, delayed_scale.most_recent),
+     .usual = "false", .note = "the last amax, not the largest of the history"},
+    {0},
+};
+
+static const struct hc_param stochastic_cast_params[] = {
+    {"bits", HC_PARAM_INTEGER, offsetof(union hc_params, stochastic_cast.bits), .usual = "8",
+     .note = "k, 1 to 24"},
+    {"saturate", HC_PARAM_FLAG, offsetof(union hc_params, stochastic_cast.saturate),
+     .usual = "false"},
+    {0},
+};
+
+static enum hc_status stochastic_rule(const struct hc_call *call)
+{
+    int bits = call->params.stochastic_cast.bits;
+    if (bits >= 1 && bits <= HC_STOCHASTIC_MAX_BITS)
+        return HC_OK;
+    return hc_fail(HC_INVALID, "stochastic_cast: %d random bits, not 1 to %d", bits,
+                   HC_STOCHASTIC_MAX_BITS);
+}
+
+static const struct hc_descriptor stochastic_cast = {
+    .params = stochastic_cast_params,
+    .in = {[HC_STOCHASTIC_X] = {"x", HC_ALLOW_FLOAT, .values = HC_VALUES_DATA,
+                                .pass = HC_PASS_EITHER},
+           [HC_STOCHASTIC_WORDS] = {"words", HC_ALLOW_I32, .values = HC_VALUES_COUNTS}},
+    .out = {[HC_STOCHASTIC_OUT] = {"out", HC_ALLOW_NARROW}},
+    .rule = stochastic_rule,
+};
+
+/* Whether int64_t holds the product of the factors, each counted as 1 if it is 0: so it holds the
+   product of any of them, too. */
+static bool product_fits(const int64_t *factor, int count)
+{
+    int64_t room = INT64_MAX;
+    for (int i = 0; i < count; i++)
+        room /= factor[i] > 0 ? factor[i] : 1;
+    return room > 0;
+}
+
+static enum hc_status too_many(const struct hc_call *call)
+{
+    const struct hc_columns *p = &call->params.columns;
+    return hc_fail(HC_INVALID, "%s: kernel %d, stride %d, pad %d make too many columns",
+                   hc_ops[call->op].name, p->kernel, p->stride, p->pad);
+}
+
+/* The shape of the columns of an image, of whose elements the number fits into int64_t. */
+static enum hc_status columns_of(const struct hc_call *call, const struct hc_tensor *x,
+                                 int64_t shape[2])
+{
+    const struct hc_columns *p = &call->params.columns;
+    int64_t kernel = p->kernel;
+    int64_t padded = 2 * (int64_t)p->pad;
+    if (kernel < 1 || p->stride < 1 || p->pad < 0)
+        return hc_fail(HC_INVALID, "%s: kernel %d, stride %d, pad %d", hc_ops[call->op].name,
+                       p->kernel, p->stride, p->pad);
+    if (x->shape[1] > INT64_MAX - padded || x->shape[2] > INT64_MAX - padded)
+        return too_many(call);
+    int64_t rows = x->shape[1] + padded - kernel;
+    int64_t across = x->shape[2] + padded - kernel;
+    if (rows < 0 || across < 0)
+        return hc_fail(HC_INVALID, "%s: the filter does not fit into the padded image",
+                       hc_ops[call->op].name);
+    int64_t factor[] = {x->shape[0], rows / p->stride + 1, across / p->stride + 1, kernel,
+                        kernel,      x->shape[3]};
+    if (!product_fits(factor, 6))
+        return too_many(call);
+    shape[0] = factor[0] * factor[1] * factor[2];
+    shape[1] = factor[3] * factor[4] * factor[5];
+    return HC_OK;
+}
+
+static enum hc_status columns_shapes(const struct hc_call *call)
+{
+    bool back = call->op == HC_OP_col2im;
+    const struct hc_tensor *x = back ? &call->out[HC_COL2IM_DX] : &call->in[HC_IM2COL_X];
+    const struct hc_tensor *columns =
+        back ? &call->in[HC_COL2IM_COLUMNS] : &call->out[HC_IM2COL_COLUMNS];
+    int64_t shape[2];
+    enum hc_status status = hc_rule_rank(call, x, 4);
+    if (status == HC_OK)
+        status = columns_of(call, x, shape);
+    return status == HC_OK ? hc_rule_shape(call, columns, 2, shape) : status;
+}
+
+static const struct hc_descriptor im2col = {
+    .params = columns_params,
+    .in = {[HC_IM2COL_X] = {"x", HC_ALLOW_FLOAT, HC_SIZE_RULE, .shape = "[N, H, W, C]",
+                            .values = HC_VALUES_DATA, .pass = HC_PASS_ACTIVATION}},
+    .out = {[HC_IM2COL_COLUMNS] = {"columns", HC_ALLOW_LIKE, HC_SIZE_RULE,
+                                   .shape = "[N P Q, kernel kernel C]"}},
+    .rule = columns_shapes,
+};
+
+static const struct hc_descriptor col2im = {
+    .params = columns_params,
+    .in = {[HC_COL2IM_COLUMNS] = {"columns", HC_ALLOW_FLOAT, HC_SIZE_RULE,
+                                  .shape = "[N P Q, kernel kernel C]", .values = HC_VALUES_DATA,
+                                  .pass = HC_PASS_GRADIENT}},
+    .out = {[HC_COL2IM_DX] = {"dx", HC_ALLOW_FLOAT, HC_SIZE_RULE, .shape = "[N, H, W, C]"}},
+    .rule = columns_shapes,
+};
 
 int64_t hc_quant_blocks(int64_t extent, int64_t size)
 {
@@ -68,6 +214,7 @@ static enum hc_status quantize_rule(const struct hc_call *call)
 }
 
 static const struct hc_descriptor quantize = {
+    .params = quantize_params,
     .in = {[HC_QUANTIZE_X] = {"x", HC_ALLOW_FLOAT, HC_SIZE_RULE, .shape = "[M, K]",
                               .values = HC_VALUES_DATA, .pass = HC_PASS_EITHER},
            [HC_QUANTIZE_SCALE] = {"scale", HC_ALLOW_FP32, HC_SIZE_FIXED, 1,
@@ -95,6 +242,7 @@ static enum hc_status dequantize_rule(const struct hc_call *call)
 }
 
 static const struct hc_descriptor dequantize = {
+    .params = dequantize_params,
     .in = {[HC_DEQUANTIZE_CODES] = {"codes", HC_ALLOW_CODES, HC_SIZE_RULE, .shape = "[M, K]",
                                     .values = HC_VALUES_DATA, .pass = HC_PASS_EITHER},
            [HC_DEQUANTIZE_SCALES] = {"scales", HC_ALLOW_SCALES, HC_SIZE_RULE,
@@ -139,6 +287,7 @@ static enum hc_status delayed_rule(const struct hc_call *call)
 }
 
 static const struct hc_descriptor delayed_scale = {
+    .params = delayed_scale_params,
     .in = {[HC_DELAYED_AMAX] = {"amax", HC_ALLOW_FP32, HC_SIZE_RULE, .shape = "[T]",
                                 .values = HC_VALUES_AMAX},
            [HC_DELAYED_HISTORY] = {"history", HC_ALLOW_FP32, HC_SIZE_RULE, .shape = "[L, T]",
@@ -153,11 +302,11 @@ static const struct hc_descriptor delayed_scale = {
     .rule = delayed_rule,
 };
 
-const struct hc_descriptor *const hc_quant_ops[HC_OP_COUNT] = {
+const struct hc_descriptor *const hc_quant_ops[HC_OP_ROOM] = {
     [HC_OP_quantize] = &quantize,
     [HC_OP_dequantize] = &dequantize,
     [HC_OP_delayed_scale] = &delayed_scale,
-    [HC_OP_im2col] = &hc_descriptor_im2col,
-    [HC_OP_col2im] = &hc_descriptor_col2im,
-    [HC_OP_stochastic_cast] = &hc_descriptor_stochastic_cast,
+    [HC_OP_im2col] = &im2col,
+    [HC_OP_col2im] = &col2im,
+    [HC_OP_stochastic_cast] = &stochastic_cast,
 };

@@ -36,7 +36,7 @@ static void skip_blanks(const char **at)
 }
 
 /* Takes the word if it comes next. */
-static bool take(const char **at, const char *word)
+static bool take_word(const char **at, const char *word)
 {
     skip_blanks(at);
     size_t length = strlen(word);
@@ -67,9 +67,9 @@ static bool take_string(const char **at, char *text, size_t size)
    what stands there, or the rank or an extent is too large; *rank is then HC_MAX_RANK + 1. */
 static bool take_shape(const char **at, struct header *h)
 {
-    if (!take(at, "("))
+    if (!take_word(at, "("))
         return false;
-    for (h->rank = 0; !take(at, ")"); h->rank++) {
+    for (h->rank = 0; !take_word(at, ")"); h->rank++) {
         skip_blanks(at);
         if (h->rank == HC_MAX_RANK || !isdigit((unsigned char)**at)) {
             h->rank = isdigit((unsigned char)**at) ? HC_MAX_RANK + 1 : 0;
@@ -81,9 +81,9 @@ static bool take_shape(const char **at, struct header *h)
                 return false;
             extent = extent * 10 + (**at - '0');
         }
-        (void)take(at, "L");
+        (void)take_word(at, "L");
         h->shape[h->rank] = extent;
-        if (!take(at, ",") && *(skip_blanks(at), *at) != ')')
+        if (!take_word(at, ",") && *(skip_blanks(at), *at) != ')')
             return false;
     }
     return true;
@@ -95,27 +95,27 @@ static bool take_value(const char **at, int key, struct header *h)
         return take_string(at, h->descr, sizeof h->descr);
     if (key == 2)
         return take_shape(at, h);
-    h->fortran = take(at, "True");
-    return h->fortran || take(at, "False");
+    h->fortran = take_word(at, "True");
+    return h->fortran || take_word(at, "False");
 }
 
 static bool take_header(const char *text, struct header *h)
 {
     static const char *const keys[] = {"descr", "fortran_order", "shape"};
     const char *at = text;
-    if (!take(&at, "{"))
+    if (!take_word(&at, "{"))
         return false;
-    while (!take(&at, "}")) {
+    while (!take_word(&at, "}")) {
         char name[16];
         int key = 0;
-        if (!take_string(&at, name, sizeof name) || !take(&at, ":"))
+        if (!take_string(&at, name, sizeof name) || !take_word(&at, ":"))
             return false;
         while (key < 3 && strcmp(name, keys[key]) != 0)
             key++;
         if (key == 3 || h->has[key] || !take_value(&at, key, h))
             return false;
         h->has[key] = true;
-        if (!take(&at, ",") && *(skip_blanks(&at), at) != '}')
+        if (!take_word(&at, ",") && *(skip_blanks(&at), at) != '}')
             return false;
     }
     skip_blanks(&at);

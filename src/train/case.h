@@ -24,10 +24,8 @@
 #include "train/run/metrics.h"
 #include "train/net/net.h"
 #include "train/net/parameter.h"
-#include "train/update/model.h"
 #include "train/update/recipe.h"
 #include "train/update/scaler.h"
-#include "train/update/schedule.h"
 #include "train/run/trainer.h"
 #include "train/update/update.h"
 

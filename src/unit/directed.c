@@ -10,7 +10,7 @@ struct draws {
     int scaled; /* the exponent of both scales, where a vector has one alone */
 };
 
-static uint64_t draw(struct draws *d)
+static uint64_t draw_bits(struct draws *d)
 {
     uint64_t z = d->state += UINT64_C(0x9e3779b97f4a7c15);
     z = (z ^ z >> 30) * UINT64_C(0xbf58476d1ce4e5b9);
@@ -21,12 +21,12 @@ static uint64_t draw(struct draws *d)
 /* From `from` to `to`, both included. */
 static int between(struct draws *d, int from, int to)
 {
-    return to <= from ? from : from + (int)(draw(d) % (uint64_t)(to - from + 1));
+    return to <= from ? from : from + (int)(draw_bits(d) % (uint64_t)(to - from + 1));
 }
 
 static bool one_in(struct draws *d, int n)
 {
-    return draw(d) % (uint64_t)n == 0;
+    return draw_bits(d) % (uint64_t)n == 0;
 }
 
 static int clamp(int x, int least, int most)
@@ -49,7 +49,7 @@ static int most_exponent(enum hc_operand operand)
 }
 
 /* +-2^exponent, and with that fraction where it is normal. */
-static uint32_t number(enum hc_operand operand, bool negative, int exponent, uint32_t fraction)
+static uint32_t power_code(enum hc_operand operand, bool negative, int exponent, uint32_t fraction)
 {
     const struct hc_operand_info *o = &hc_operands[operand];
     uint32_t sign = o->sign ? (uint32_t)negative << (o->bits - 1) : 0;
@@ -65,7 +65,7 @@ static uint32_t number(enum hc_operand operand, bool negative, int exponent, uin
 /* Often few bits, so that sums are ties; else any. */
 static uint32_t fraction_of(struct draws *d)
 {
-    return one_in(d, 2) ? (uint32_t)draw(d) : one_in(d, 2) ? 0 : 1u << between(d, 0, 22);
+    return one_in(d, 2) ? (uint32_t)draw_bits(d) : one_in(d, 2) ? 0 : 1u << between(d, 0, 22);
 }
 
 static void set_product(struct draws *d, struct hc_directed *v, int64_t i, int exponent,
@@ -77,8 +77,8 @@ static void set_product(struct draws *d, struct hc_directed *v, int64_t i, int e
     int from = clamp(exponent - most_exponent(d->unit->b), least_a, most_a);
     int to = clamp(exponent - least_exponent(d->unit->b), least_a, most_a);
     int x = between(d, from, to);
-    v->a[i] = number(d->unit->a, one_in(d, 2), x, fraction);
-    v->b[i] = number(d->unit->b, one_in(d, 2), exponent - x, one_in(d, 2) ? fraction : 0);
+    v->a[i] = power_code(d->unit->a, one_in(d, 2), x, fraction);
+    v->b[i] = power_code(d->unit->b, one_in(d, 2), exponent - x, one_in(d, 2) ? fraction : 0);
 }
 
 static void set_zero(struct draws *d, struct hc_directed *v, int64_t i)
@@ -91,7 +91,7 @@ static void set_zero(struct draws *d, struct hc_directed *v, int64_t i)
 
 static void set_c(struct draws *d, struct hc_directed *v, int exponent)
 {
-    v->c = number(d->unit->c, one_in(d, 2), exponent, fraction_of(d));
+    v->c = power_code(d->unit->c, one_in(d, 2), exponent, fraction_of(d));
 }
 
 static void set_scales(struct draws *d, struct hc_directed *v, int from, int to)
@@ -102,14 +102,14 @@ static void set_scales(struct draws *d, struct hc_directed *v, int from, int to)
         int below = one_in(d, 3) ? between(d, 0, d->unit->fraction / 2 + 2) : 0;
         int x = between(d, from, to) - below;
         int y = between(d, from, to) - below;
-        v->scale_a[i] = number(d->unit->scale, false, x, fraction_of(d));
-        v->scale_b[i] = number(d->unit->scale, false, y, fraction_of(d));
+        v->scale_a[i] = power_code(d->unit->scale, false, x, fraction_of(d));
+        v->scale_b[i] = power_code(d->unit->scale, false, y, fraction_of(d));
     }
 }
 
 static uint32_t any_bits(struct draws *d, enum hc_operand operand)
 {
-    return (uint32_t)(draw(d) & ((UINT64_C(1) << hc_operands[operand].bits) - 1));
+    return (uint32_t)(draw_bits(d) & ((UINT64_C(1) << hc_operands[operand].bits) - 1));
 }
 
 static void bits(struct draws *d, struct hc_directed *v)
@@ -128,7 +128,7 @@ static void near(struct draws *d, struct hc_directed *v)
     int spread = one_in(d, 4) ? 40 : one_in(d, 3) ? 12 : 3;
     int centre = one_in(d, 2) ? 0 : between(d, -20, 20);
     for (int64_t i = 0; i < v->n; i++)
-        set_product(d, v, i, centre + between(d, -spread, spread), (uint32_t)draw(d));
+        set_product(d, v, i, centre + between(d, -spread, spread), (uint32_t)draw_bits(d));
     set_c(d, v, centre + between(d, -spread, spread));
 }
 
@@ -151,7 +151,7 @@ static void cancel(struct draws *d, struct hc_directed *v)
     }
     if (one_in(d, 3)) { /* a power of two and C */
         set_product(d, v, 0, centre, 0);
-        v->c = number(d->unit->c, one_in(d, 2), centre - between(d, 0, 1), 0);
+        v->c = power_code(d->unit->c, one_in(d, 2), centre - between(d, 0, 1), 0);
     }
 }
 
@@ -179,11 +179,11 @@ static void subnormal(struct draws *d, struct hc_directed *v)
     }
     set_c(d, v, one_in(d, 2) ? between(d, -149, -120) : between(d, -30, -10));
     if (one_in(d, 2))
-        v->c = (uint32_t)draw(d) & (d->unit->c == HC_OPERAND_FP32 ? 0x80ffffffu : 0x83ffu);
+        v->c = (uint32_t)draw_bits(d) & (d->unit->c == HC_OPERAND_FP32 ? 0x80ffffffu : 0x83ffu);
 }
 
 /* One of the unit's numbers of places, or a bit more or less. */
-static int place_of(struct draws *d)
+static int draw_place(struct draws *d)
 {
     const struct hc_unit *u = d->unit;
     const int places[] = {u->fraction, u->output_fraction, u->floor_fraction, u->total_fraction};
@@ -195,7 +195,7 @@ static int place_of(struct draws *d)
 /* One term leads, the others lie about a place, and many are zero. */
 static void ties_at(struct draws *d, struct hc_directed *v, int top)
 {
-    int place = place_of(d);
+    int place = draw_place(d);
     for (int64_t i = 0; i < v->n; i++) {
         int below = one_in(d, 3) ? 0 : between(d, 1, 12);
         set_product(d, v, i, top - place - below, one_in(d, 3) ? fraction_of(d) : 0);
@@ -225,9 +225,9 @@ static void half_and_bit(struct draws *d, struct hc_directed *v, int top)
     set_c(d, v, top);
     set_product(d, v, i, top - half, 0);
     if (i != j)
-        set_product(d, v, j, top - place_of(d), 0);
+        set_product(d, v, j, top - draw_place(d), 0);
     if (v->n > 2 && one_in(d, 2)) { /* C is the bit, or 0 */
-        v->c = number(d->unit->c, one_in(d, 2), top - place_of(d), 0);
+        v->c = power_code(d->unit->c, one_in(d, 2), top - draw_place(d), 0);
         if (one_in(d, 2))
             v->c = 0;
         set_product(d, v, (i == 0) + (j == (i == 0)), top, fraction_of(d));
@@ -276,7 +276,7 @@ static void below_normal(struct draws *d, struct hc_directed *v)
         if (!one_in(d, 4))
             set_zero(d, v, i);
     }
-    v->c = number(d->unit->c, one_in(d, 2), -126, 0);
+    v->c = power_code(d->unit->c, one_in(d, 2), -126, 0);
     if (one_in(d, 2)) {
         set_product(d, v, between(d, 0, (int)v->n - 1), -126, 0);
         v->c = 0;
@@ -289,7 +289,7 @@ static void tiny(struct draws *d, struct hc_directed *v)
         int scale = between(d, -75, -60);
         d->scaled = 2 * scale;
         for (int64_t i = 0; i < v->n; i++)
-            v->scale_a[i] = v->scale_b[i] = number(HC_OPERAND_UE8M0, false, scale, 0);
+            v->scale_a[i] = v->scale_b[i] = power_code(HC_OPERAND_UE8M0, false, scale, 0);
     }
     switch (between(d, 0, 3)) {
     case 0:
@@ -317,10 +317,10 @@ static uint32_t special_of(struct draws *d, enum hc_operand operand)
         return 1u << (o->bits - 1);
     if (one_in(d, 2))
         return sign | top; /* infinite, where the format has it */
-    return sign | top | (uint32_t)(draw(d) & ((1u << o->fraction) - 1));
+    return sign | top | (uint32_t)(draw_bits(d) & ((1u << o->fraction) - 1));
 }
 
-static void special(struct draws *d, struct hc_directed *v)
+static void draw_special(struct draws *d, struct hc_directed *v)
 {
     if (one_in(d, 2))
         near(d, v);
@@ -354,7 +354,8 @@ static void overflow(struct draws *d, struct hc_directed *v)
         set_product(d, v, i, most + between(d, -least, 1), fraction_of(d));
     set_c(d, v, most - between(d, 0, 2));
     if (one_in(d, 2))
-        v->c = number(d->unit->c, one_in(d, 2), most, one_in(d, 2) ? ~0u : (uint32_t)draw(d));
+        v->c =
+            power_code(d->unit->c, one_in(d, 2), most, one_in(d, 2) ? ~0u : (uint32_t)draw_bits(d));
     if (one_in(d, 2))
         for (int64_t i = 1; i < v->n; i++)
             set_zero(d, v, i);
@@ -375,7 +376,7 @@ static const struct {
     [HC_DIRECTED_TIES] = {ties, -2, 2},
     [HC_DIRECTED_ZEROS] = {zeros, -127, 8},
     [HC_DIRECTED_TINY] = {tiny, -76, -60},
-    [HC_DIRECTED_SPECIAL] = {special, -8, 8},
+    [HC_DIRECTED_SPECIAL] = {draw_special, -8, 8},
     [HC_DIRECTED_OVERFLOW] = {overflow, 50, 70},
 };
 

@@ -155,8 +155,8 @@ static const struct hc_case cases[] = {
            "'perf(optim): implement Gram Newton-Schulz for Muon'",
            .play = orthogonal, .buggy = {.prints = "-, 0"}, .fixed = {.prints = "0, -"},
            .fault = "scale-through-half",
-           .lesson = "Normalise in fp32, then cast: what is divided by its norm fits into any "
-                     "format."),
+           .lesson =
+               "Normalise in fp32, then cast: what is divided by its norm fits into any format."),
 };
 
 HC_CASES(field_plays_newton_schulz, cases);

@@ -9,7 +9,7 @@ enum hc_status hc_cuda_control(struct hc_queue *queue, const struct hc_call *cal
     static const struct {
         enum hc_device_kernel kernel;
         int threads;
-    } kernels[HC_OP_COUNT] = {
+    } kernels[HC_OP_ROOM] = {
         [HC_OP_scaler_update] = {HC_DK_scaler_update, 1},
         [HC_OP_overflow_verdict] = {HC_DK_overflow_verdict, HC_VERDICT_ELEMENTS},
         [HC_OP_rates] = {HC_DK_rates, HC_HYPER_COUNT},

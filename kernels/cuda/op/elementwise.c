@@ -11,7 +11,7 @@
    those that wait to write its operand, or before those that read it (op/norm.c). */
 enum hc_status hc_cuda_elementwise(struct hc_queue *queue, const struct hc_call *call)
 {
-    static const enum hc_device_kernel kernels[HC_OP_COUNT] = {
+    static const enum hc_device_kernel kernels[HC_OP_ROOM] = {
 #define MAP(op, value) [HC_OP_##op] = HC_DK_elementwise,
 #include "kernels/element/maps.def"
 #undef MAP

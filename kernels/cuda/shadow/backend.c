@@ -11,6 +11,7 @@
 #include "kernels/cuda/op/families.h"
 #include "kernels/cuda/shadow/shadow.h"
 #include "kernels/cuda/work.h"
+#include "op/later.h"
 
 #define HC_DEVICE_KERNEL(name)                                                                     \
     void hc_shadow_##name##_entry(const void *args);                                               \
@@ -73,7 +74,7 @@ static void end_call(struct hc_emulated_stream *stream, const void *args)
    waits for the next op (pending.h). */
 static enum hc_status watched(struct hc_queue *queue, const struct hc_call *call)
 {
-    static hc_kernel *const wrappers[HC_OP_COUNT] = {
+    static hc_kernel *const wrappers[HC_OP_ROOM] = {
 #include "kernels/cuda/ops.inc"
     };
     struct begin begin = {*call, hc_cuda_scratch(queue, call)};

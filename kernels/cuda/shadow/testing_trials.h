@@ -65,7 +65,7 @@ static inline void add_drawn(struct hc_call call, bool in_place, enum hc_distrib
         return;
     hc_draw_inputs(&call, distribution, 5);
     add(&call, 0, false);
-    if (hc_ops[call.op].class_ == HC_CLASS_NORM || hc_ops[call.op].class_ == HC_CLASS_CONV)
+    if (hc_ops[call.op].class_ == HC_CLASS_BATCH_NORM || hc_ops[call.op].class_ == HC_CLASS_CONV)
         add(&call, 8, false);
 }
 
@@ -85,9 +85,9 @@ static inline const struct hc_op_shape *many_rows(enum hc_op op)
 {
     static const struct hc_op_shape norm = {.name = "slices", .d = {4100, 1, 1, 16}};
     static const struct hc_op_shape loss = {.name = "rows", .d = {65600, 2}};
-    return hc_ops[op].class_ == HC_CLASS_NORM   ? &norm
-           : hc_ops[op].class_ == HC_CLASS_LOSS ? &loss
-                                                : NULL;
+    return hc_ops[op].class_ == HC_CLASS_BATCH_NORM ? &norm
+           : hc_ops[op].class_ == HC_CLASS_LOSS     ? &loss
+                                                    : NULL;
 }
 
 /* Of all generated calls some that differ in all, and those with many rows. */

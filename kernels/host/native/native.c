@@ -94,7 +94,7 @@ struct op {
     size_t (*scratch)(struct hc_queue *queue, const struct hc_call *call);
 };
 
-static const struct op ops[HC_OP_COUNT] = {
+static const struct op ops[HC_OP_ROOM] = {
     [HC_OP_gemm] = {hc_native_gemm, hc_native_gemm_scratch},
     [HC_OP_conv2d] = {hc_native_conv, hc_native_conv_scratch},
     [HC_OP_conv2d_bwd_data] = {hc_native_conv, hc_native_conv_scratch},

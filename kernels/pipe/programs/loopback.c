@@ -6,7 +6,8 @@
    format=NAME  they take this format alone
    order=NAME   it computes adam and adamw in this order where "ours" was asked for; eps inside the
                 root has no other order
-   reversed     it sums the terms of sum, dot and sum_squares from the last to the first
+   reversed     it sums the terms of sum, dot and sum_squares, and the ranks of all_reduce, from
+                the last to the first
    memory       large tensors go by shared memory
    flushed=NAME it says that products of factors in this format alone are flushed
    zeros        it is wrong: all outputs are 0 */
@@ -68,7 +69,7 @@ static json_t *orders(void)
 static void greet(void)
 {
     json_t *ops = json_object();
-    for (enum hc_op op = 0; op < HC_OP_COUNT; op++) {
+    for (enum hc_op op = 0; (int)op < HC_OP_COUNT; op++) {
         if (!backend->kernel[op] || !offered(hc_ops[op].name))
             continue;
         json_t *offer = json_pack("{s:o}", "formats", formats_of(op));
@@ -151,16 +152,24 @@ static void read_params(const json_t *params, struct hc_call *call)
         (void)hc_param_read(call->op, &call->params, "order", order);
 }
 
+static void swap(const struct hc_tensor *t, int64_t a, int64_t b)
+{
+    uint64_t bits = hc_tensor_bits(t, a);
+    hc_tensor_set_bits(t, a, hc_tensor_bits(t, b));
+    hc_tensor_set_bits(t, b, bits);
+}
+
 static void reverse(const struct hc_call *call)
 {
+    const struct hc_tensor *x = &call->in[HC_FIRST];
+    for (int64_t r = 0; call->op == HC_OP_all_reduce && r < x->shape[0] / 2; r++)
+        for (int64_t i = 0; i < x->shape[1]; i++)
+            swap(x, r * x->shape[1] + i, (x->shape[0] - 1 - r) * x->shape[1] + i);
     if (call->op != HC_OP_sum && call->op != HC_OP_dot && call->op != HC_OP_sum_squares)
         return;
     for (int i = 0; i < hc_ops[call->op].inputs; i++)
-        for (int64_t a = 0, b = hc_tensor_count(&call->in[i]) - 1; a < b; a++, b--) {
-            uint64_t bits = hc_tensor_bits(&call->in[i], a);
-            hc_tensor_set_bits(&call->in[i], a, hc_tensor_bits(&call->in[i], b));
-            hc_tensor_set_bits(&call->in[i], b, bits);
-        }
+        for (int64_t a = 0, b = hc_tensor_count(&call->in[i]) - 1; a < b; a++, b--)
+            swap(&call->in[i], a, b);
 }
 
 /* The bytes of the tensors of one side: through the pipe, or in the shared memory. */

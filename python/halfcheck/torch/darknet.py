@@ -4,7 +4,7 @@ in `state_dict()` are those of step files."""
 import torch
 from torch import nn
 
-# Width of the stem, blocks and strides of the groups (src/train/net/net_plan.c).
+# Width of the stem, blocks and strides of the groups (src/train/net/net.c).
 NETWORKS = {
     "darknet16": (16, (1, 2, 2, 2, 2), (2, 1, 2, 2, 2)),
     "darknet-tiny": (4, (1, 1, 1), (2, 2, 2)),

@@ -60,10 +60,18 @@ static void overflowed(struct hc_ball *result, struct hc_ball x, struct hc_ball 
         result->rad = (double)INFINITY;
 }
 
+/* Whether x is a number of f for certain. */
+static bool is_held(enum hc_format f, struct hc_ball x)
+{
+    return x.rad == 0 && hc_round(f, x.mid) == x.mid;
+}
+
 /* Both addends may come from storage of more bits than f: below f's normal range only fp32's sums
-   are exact. */
+   are exact. A number of f to which nothing is added is not rounded. */
 struct hc_ball hc_ball_add(enum hc_format f, struct hc_ball x, struct hc_ball y)
 {
+    if ((is_nothing(x) && is_held(f, y)) || (is_nothing(y) && is_held(f, x)))
+        return hc_ball_exact(x.mid + y.mid);
     struct hc_ball sum = {x.mid + y.mid, x.rad + y.rad};
     overflowed(&sum, x, y);
     bool exact = f == HC_FP32 || f == HC_FP64 || is_nothing(sum);

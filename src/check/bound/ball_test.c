@@ -153,3 +153,16 @@ Test(ball, what_underflows_where_its_value_is_computed_has_an_error)
     cr_assert_eq(hc_ball_div(HC_FP32, small, hc_ball_exact((double)INFINITY)).rad, 0);
     cr_assert_eq(hc_ball_add(HC_FP16, small, hc_ball_exact(-1e-200)).rad, 0);
 }
+
+/* x + 0 is x wherever f has x; of a number that is not known nothing of the kind is said. */
+Test(ball, a_number_to_which_nothing_is_added_is_not_rounded)
+{
+    struct hc_ball zero = hc_ball_exact(0);
+    struct hc_ball tenth = hc_ball_exact((double)0.1F);
+    cr_assert_eq(hc_ball_add(HC_FP32, zero, tenth).rad, 0);
+    cr_assert_eq(hc_ball_sub(HC_FP32, tenth, zero).rad, 0);
+    cr_assert_eq(hc_ball_sub(HC_FP32, zero, tenth).mid, -(double)0.1F);
+    cr_assert_gt(hc_ball_add(HC_BF16, zero, tenth).rad, 0, "bf16 has no such number");
+    cr_assert_gt(hc_ball_add(HC_FP32, tenth, hc_ball_exact(1)).rad, 0);
+    cr_assert_gt(hc_ball_add(HC_FP32, (struct hc_ball){0, 1e-30}, tenth).rad, 0);
+}

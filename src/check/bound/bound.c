@@ -7,7 +7,7 @@
 #include "op/descriptor.h"
 
 /* NULL: the result is one rounding into the output's format, or two, through fp32. */
-static hc_bound_rule *const rules[HC_OP_COUNT] = {
+static hc_bound_rule *const rules[HC_OP_ROOM] = {
     [HC_OP_sum] = hc_bound_sum,
     [HC_OP_dot] = hc_bound_dot,
     [HC_OP_sum_squares] = hc_bound_sum_squares,
@@ -36,7 +36,7 @@ static hc_bound_rule *const rules[HC_OP_COUNT] = {
 };
 
 /* For a backend of free order; NULL: the rule above. */
-static hc_bound_rule *const any_order[HC_OP_COUNT] = {
+static hc_bound_rule *const any_order[HC_OP_ROOM] = {
     [HC_OP_axpy] = hc_bound_any_axpy,
     [HC_OP_clip] = hc_bound_any_clip,
     [HC_OP_conv2d] = hc_bound_any_conv,
@@ -107,7 +107,7 @@ static bool ends_with_its_sum(const struct hc_call *call, int out)
     case HC_CLASS_CONV:
     case HC_CLASS_POOL:
         return true;
-    case HC_CLASS_NORM:
+    case HC_CLASS_BATCH_NORM:
         return call->op == HC_OP_bn_bwd_sums ||
                ((call->op == HC_OP_bn_bwd || call->op == HC_OP_bn_leaky_bwd) &&
                 out != HC_BN_BWD_DX);
@@ -207,10 +207,10 @@ double hc_bound_strayed(const struct hc_element *e, const struct hc_strayed *str
     return with_last_rounding(e, true, error, want);
 }
 
-double hc_bound_shared(const struct hc_element *e, const int64_t *rows, int ranks,
+double hc_bound_shared(const struct hc_element *e, const int64_t *rows, int ranks, bool any,
                        const struct hc_exact *want)
 {
-    return with_last_rounding(e, true, hc_bound_bn_shared(e, rows, ranks), want);
+    return with_last_rounding(e, true, hc_bound_bn_shared(e, rows, ranks, any), want);
 }
 
 /* Whether the definition says every rounding on the way: an implementation of scaled codes that
@@ -287,4 +287,11 @@ double hc_bound_error(enum hc_format format, const struct hc_exact *want, double
         got = copysign(fmax(next, fabs(value)), got);
     }
     return fabs(got - value - want->lo);
+}
+
+double hc_bound_error_any_order(const struct hc_element *e, const struct hc_exact *want, double got)
+{
+    bool other =
+        e->call->op == HC_OP_bn_combine && !isfinite(want->hi) && hc_bound_any_combined(e, got);
+    return other ? 0 : hc_bound_error(e->call->out[e->out].format, want, got);
 }

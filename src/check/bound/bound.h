@@ -55,9 +55,9 @@ double hc_bound_strayed(const struct hc_element *e, const struct hc_strayed *str
 
 /* The bound on bn_train or bn_leaky_train of a batch that ranks share: rank r has rows[r] of x's
    rows, in order, and the ops bn_moments, bn_combine and bn_infer do the work (op/norm.h). It is a
-   little more than the bound of the whole batch on one rank. The gradients' bound is that of bn_bwd
+   little more than the bound of the whole batch on one rank; `any`: in any order. The gradients' bound is that of bn_bwd
    whoever takes the sums, which are sums in some order. */
-double hc_bound_shared(const struct hc_element *e, const int64_t *rows, int ranks,
+double hc_bound_shared(const struct hc_element *e, const int64_t *rows, int ranks, bool any,
                        const struct hc_exact *want);
 
 /* Whether the contract states the result as one or two roundings of the real value; then *bits are
@@ -96,5 +96,10 @@ bool hc_bound_ordered(const struct hc_call *call);
    have if its exponents went on, or as want if that is larger. NaN equals only NaN. A result that
    is infinite by definition must be that infinity. +0 equals -0. */
 double hc_bound_error(enum hc_format format, const struct hc_exact *want, double got);
+
+/* The same for a backend of free order: 0, too, where the definition gives an infinity or NaN and
+   another order makes `got` of the same operation (norm_ranks.c). */
+double hc_bound_error_any_order(const struct hc_element *e, const struct hc_exact *want,
+                                double got);
 
 #endif

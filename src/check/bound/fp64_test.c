@@ -83,7 +83,7 @@ static void look(enum hc_distribution d, struct hc_call call, const char *varian
 
 Test(fp64, what_is_no_number_of_fp64_has_a_bound_above_0_and_below_a_rounding_to_fp32)
 {
-    for (enum hc_op op = 0; op < HC_OP_COUNT; op++) {
+    for (enum hc_op op = 0; (int)op < HC_OP_COUNT; op++) {
         struct hc_opspace space = hc_opspace(op);
         struct seen seen = {0};
         int calls = 0;

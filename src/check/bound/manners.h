@@ -226,6 +226,21 @@ static inline enum hc_status other_xent_bwd(struct hc_queue *queue, const struct
     return HC_OK;
 }
 
+/* One division, or a product with a reciprocal; in fp32, or in fp64 and rounded at the end. */
+static inline enum hc_status other_clip(struct hc_queue *queue, const struct hc_call *call)
+{
+    const struct hc_tensor *overflowed = &call->in[HC_CLIP_OVERFLOWED];
+    bool flagged = overflowed->data && hc_tensor_get(overflowed, 0) != 0;
+    double norm = r(call, sqrt(hc_tensor_get(&call->in[HC_CLIP_SUM_SQUARES], 0)));
+    double most = (double)(float)call->params.clip.max_norm;
+    double d = r(call, norm + (double)1e-6F);
+    double c = manner == FOLDED ? most * r(call, 1 / d) : r(call, most / d);
+    (void)queue;
+    c = isnan(c) ? c : fmin(c, 1);
+    hc_tensor_set(&call->out[HC_CLIP_FACTOR], 0, flagged ? 1 : c);
+    return HC_OK;
+}
+
 /* 16-bit accumulators give way to finer ones, from the last term to the first. */
 static inline enum hc_status other_sum(struct hc_queue *queue, const struct hc_call *call)
 {
@@ -255,6 +270,7 @@ static inline struct hc_backend other_backend(void)
     other.kernel[HC_OP_bn_infer] = other.kernel[HC_OP_bn_leaky_infer] = other_bn_infer;
     other.kernel[HC_OP_avg_pool_bwd] = other_pool_bwd;
     other.kernel[HC_OP_xent_bwd] = other_xent_bwd;
+    other.kernel[HC_OP_clip] = other_clip;
     other.kernel[HC_OP_sum] = other.kernel[HC_OP_dot] = other_sum;
     return other;
 }

@@ -12,6 +12,10 @@ struct hc_bound_moments {
 /* Of channel c, in two passes. */
 struct hc_bound_moments hc_bound_channel(enum hc_format f, const struct hc_tensor *x, int64_t c);
 
+/* Of one with elements, in any order of the field's algorithms. */
+struct hc_bound_moments hc_bound_any_channel(enum hc_format f, const struct hc_tensor *x,
+                                             int64_t c);
+
 /* What batch norm makes of a channel's moments: in two passes and the stated order (norm.c), or in
    any order (norm_any_order.c). */
 struct hc_bound_norm {

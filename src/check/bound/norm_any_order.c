@@ -219,7 +219,7 @@ static struct hc_bound_moments any_channel(enum hc_format f, const struct hc_ten
     return m;
 }
 
-static struct hc_bound_moments any_moments(enum hc_format f, const struct hc_tensor *x, int64_t c)
+struct hc_bound_moments hc_bound_any_channel(enum hc_format f, const struct hc_tensor *x, int64_t c)
 {
     struct hc_bound_moments m = any_channel(f, x, c);
     return (struct hc_bound_moments){any_mean(f, m.mean), any_mean(f, m.variance)};
@@ -233,7 +233,7 @@ double hc_bound_any_bn_train(const struct hc_element *e, const struct hc_accumul
     const struct hc_tensor *x = &e->call->in[HC_BN_X];
     int64_t channels = x->shape[x->rank - 1];
     return hc_bound_of_moments(e, &hc_bound_norm_any,
-                               any_moments(hc_bound_work(e->call), x, e->index % channels),
+                               hc_bound_any_channel(hc_bound_work(e->call), x, e->index % channels),
                                hc_tensor_count(x) / channels);
 }
 
@@ -252,6 +252,6 @@ double hc_bound_any_bn_moments(const struct hc_element *e, const struct hc_accum
     (void)want;
     const struct hc_call *call = e->call;
     struct hc_bound_moments m =
-        any_moments(hc_bound_work(call), &call->in[HC_BN_MOMENTS_X], e->index);
+        hc_bound_any_channel(hc_bound_work(call), &call->in[HC_BN_MOMENTS_X], e->index);
     return e->out == HC_BN_MOMENTS_MEAN ? m.mean.rad : m.variance.rad;
 }

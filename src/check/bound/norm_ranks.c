@@ -120,15 +120,23 @@ struct strayed {
     double variance; /* sum w_r B_r + 2 sum w_r |m_r - mean| A_r + sum w_r A_r^2 */
 };
 
-/* The moments of rank r's rows of x. */
-static struct hc_bound_moments of_rank(enum hc_format f, const struct hc_tensor *x, int64_t first,
-                                       int64_t rows, int64_t c)
+/* Rows of x, and whether their moments come in any order. */
+struct rows {
+    const struct hc_tensor *x;
+    int64_t channel;
+    bool any;
+};
+
+static struct hc_bound_moments of_rank(enum hc_format f, const struct rows *of, int64_t first,
+                                       int64_t rows)
 {
+    const struct hc_tensor *x = of->x;
     int64_t channels = x->shape[x->rank - 1];
     char *data = x->data;
     size_t before = (size_t)(first * channels) * (size_t)hc_formats[x->format].bytes;
     struct hc_tensor own = hc_tensor2(x->format, rows, channels, data + before);
-    return hc_bound_channel(f, &own, c);
+    return of->any ? hc_bound_any_channel(f, &own, of->channel)
+                   : hc_bound_channel(f, &own, of->channel);
 }
 
 static void add_rank(struct ranks *k, double share, const struct hc_bound_moments *m)
@@ -136,50 +144,55 @@ static void add_rank(struct ranks *k, double share, const struct hc_bound_moment
     k->count += share > 0;
     k->mean += share * m->mean.mid;
     k->magnitude += share * (fabs(m->mean.mid) + m->mean.rad);
+    k->largest = fmax(k->largest, fabs(m->mean.mid) + m->mean.rad);
 }
 
 static void add_variance(struct ranks *k, struct strayed *off, double share,
                          const struct hc_bound_moments *m)
 {
     double d = m->mean.mid - k->mean;
+    double of_mean = 2 * fabs(d) * m->mean.rad + m->mean.rad * m->mean.rad;
     k->variance += share * (m->variance.mid + d * d);
+    k->between += share * (d * d + of_mean);
     off->mean += share * m->mean.rad;
-    off->variance +=
-        share * (m->variance.rad + 2 * fabs(d) * m->mean.rad + m->mean.rad * m->mean.rad);
+    off->variance += share * (m->variance.rad + of_mean);
 }
 
 /* The ranks' moments come out of bn_moments: m_r + a_r with |a_r| <= A_r, and v_r + b_r with |b_r|
    <= B_r. Their real mean is off by sum w_r a_r. With that taken away from each a_r, which only
    makes the sum of their squares smaller, and since sum w_r (m_r - mean) = 0, their real variance
    is V + sum w_r b_r + 2 sum w_r (m_r - mean) a_r + at most sum w_r a_r^2. To these come the
-   roundings of bn_combine, on numbers as large as that makes them. */
-double hc_bound_bn_shared(const struct hc_element *e, const int64_t *rows, int ranks)
+   roundings of bn_combine, on numbers as large as that makes them: in any order also B of the
+   computed means, which is no more than B + 2 sum w_r |m_r - mean| A_r + sum w_r A_r^2. */
+double hc_bound_bn_shared(const struct hc_element *e, const int64_t *rows, int ranks, bool any)
 {
     enum hc_format f = hc_bound_work(e->call);
     const struct hc_tensor *x = &e->call->in[HC_BN_X];
-    int64_t c = e->index % x->shape[x->rank - 1];
+    const struct rows of = {x, e->index % x->shape[x->rank - 1], any};
     struct ranks k = {.count = 0};
     struct strayed off = {0};
     for (int r = 0; r < ranks; r++)
         k.all += rows[r];
     int64_t first = 0;
     for (int r = 0; r < ranks; first += rows[r++]) {
-        struct hc_bound_moments m = of_rank(f, x, first, rows[r], c);
-        if (rows[r] > 0)
-            add_rank(&k, (double)rows[r] / (double)k.all, &m);
+        if (rows[r] == 0)
+            continue;
+        struct hc_bound_moments m = of_rank(f, &of, first, rows[r]);
+        add_rank(&k, (double)rows[r] / (double)k.all, &m);
     }
     first = 0;
     for (int r = 0; r < ranks; first += rows[r++]) {
-        struct hc_bound_moments m = of_rank(f, x, first, rows[r], c);
-        if (rows[r] > 0)
-            add_variance(&k, &off, (double)rows[r] / (double)k.all, &m);
+        if (rows[r] == 0)
+            continue;
+        struct hc_bound_moments m = of_rank(f, &of, first, rows[r]);
+        add_variance(&k, &off, (double)rows[r] / (double)k.all, &m);
     }
     struct hc_bound_moments real = {{k.mean, 0}, {k.variance, 0}};
     k.variance += off.variance;
-    struct hc_bound_moments m = in_order(f, &k);
+    struct hc_bound_moments m = any ? in_any_order(f, &k) : in_order(f, &k);
     real.mean.rad = m.mean.rad + off.mean;
     real.variance.rad = m.variance.rad + off.variance;
-    return hc_bound_of_moments(e, &hc_bound_norm_stated, real, k.all);
+    return hc_bound_of_moments(e, any ? &hc_bound_norm_any : &hc_bound_norm_stated, real, k.all);
 }
 
 /* `m` are the moments of all ranks, rounded as `by` says. */
@@ -223,4 +236,80 @@ double hc_bound_any_bn_combine(const struct hc_element *e, const struct hc_accum
     struct ranks k = ranks_of(e->call, e->index);
     struct hc_bound_moments m = in_any_order(hc_bound_work(e->call), &k);
     return combined(e, &hc_bound_norm_any, &m, k.all);
+}
+
+/* Infinities. Let rank i's mean be infinite. The definition's mean is that infinity, or NaN if
+   there are both; its variance is NaN, since m_i - mean is inf - inf. Ranks that come one by one
+   form other differences. One that moves the mean by (m_r - a) n_r / N has NaN for it from the rank
+   behind i on. And m_i - a is infinite as long as a is finite, so that the variance is infinite if
+   i comes last, or if a is a weighted mean, which stays that infinity. Where no other rank has
+   elements nothing need be combined, and the variance is that of rank i. A NaN among the numbers
+   makes NaN in every order, and no order makes a finite number of several ranks, save 1 / sqrt(inf)
+   = 0. */
+struct infinities {
+    int64_t ranks; /* with elements */
+    int64_t only;  /* one of them */
+    bool up, down; /* a mean is that infinity */
+    bool nan_mean, nan_variance;
+};
+
+static struct infinities infinities_of(const struct hc_call *call, int64_t c)
+{
+    const struct hc_tensor *means = &call->in[HC_BN_COMBINE_MEANS];
+    int64_t channels = means->shape[means->rank - 1];
+    struct infinities k = {0};
+    for (int64_t r = 0; r < means->shape[0]; r++) {
+        double mean = hc_tensor_get(means, r * channels + c);
+        if (!(hc_tensor_get(&call->in[HC_BN_COMBINE_COUNTS], r) > 0))
+            continue;
+        k.ranks++;
+        k.only = r;
+        k.up |= isinf(mean) && mean > 0;
+        k.down |= isinf(mean) && mean < 0;
+        k.nan_mean |= isnan(mean);
+        k.nan_variance |=
+            isnan(hc_tensor_get(&call->in[HC_BN_COMBINE_VARIANCES], r * channels + c));
+    }
+    return k;
+}
+
+/* Whether got is right where the mean of the only rank, which is not looked at, is 0. */
+static bool of_one_rank(const struct hc_element *e, const struct infinities *k, double got)
+{
+    const struct hc_tensor *means = &e->call->in[HC_BN_COMBINE_MEANS];
+    int64_t at = k->only * means->shape[means->rank - 1] + e->index;
+    struct hc_call call = *e->call;
+    uint64_t number[HC_MAX_IN] = {0};
+    for (int i = HC_BN_COMBINE_MEANS; i <= HC_BN_COMBINE_VARIANCE; i++) {
+        const struct hc_tensor *t = &e->call->in[i];
+        call.in[i] = t->rank == 2 ? hc_tensor2(t->format, 1, 1, &number[i])
+                                  : hc_tensor1(t->format, 1, &number[i]);
+        if (i != HC_BN_COMBINE_MEANS)
+            hc_tensor_set(&call.in[i], 0,
+                          hc_tensor_get(t, i == HC_BN_COMBINE_VARIANCES ? at
+                                           : i == HC_BN_COMBINE_COUNTS  ? k->only
+                                                                        : e->index));
+    }
+    struct hc_element one = {&call, e->out, 0};
+    struct hc_exact want = hc_reference_value(&call, e->out, 0);
+    return hc_bound_error(call.out[e->out].format, &want, got) <=
+           hc_bound_any_order(&one, NULL, &want);
+}
+
+bool hc_bound_any_combined(const struct hc_element *e, double got)
+{
+    struct infinities k = infinities_of(e->call, e->index);
+    if ((!k.up && !k.down) || k.nan_mean)
+        return false;
+    if (e->out == HC_BN_COMBINE_SAVED_MEAN || e->out == HC_BN_COMBINE_NEW_MEAN)
+        return isnan(got);
+    if (k.ranks == 1)
+        return of_one_rank(e, &k, got);
+    if (k.nan_variance)
+        return false;
+    if (e->out == HC_BN_COMBINE_SAVED_INVSTD)
+        return got == 0;
+    bool running = e->out == HC_BN_COMBINE_NEW_VARIANCE;
+    double before = running ? hc_tensor_get(&e->call->in[HC_BN_COMBINE_VARIANCE], e->index) : 0;
+    return isinf(got) && got > 0 && !isnan(before);
 }

@@ -1,6 +1,6 @@
 /* The bounds of batch statistics over ranks: right kernels stay within them in every order, and
    come so near to them that bounds much wider, or without one of their terms, are found. */
-#include "check/bound/testing_ranks.h"
+#include "check/bound/manners_norm.h"
 
 #include <criterion/criterion.h>
 
@@ -141,4 +141,70 @@ Test(norm_ranks, the_error_of_the_mean_times_the_distance_of_means_is_in_the_var
         cr_expect(variance.error > 2 * (mean.most * mean.most + roundings), "%s: %g",
                   orders_of_ranks[order], variance.error);
     }
+}
+
+static bool is_right(struct draw *d, enum manner order, int out)
+{
+    struct hc_call call = call_of(d);
+    struct hc_element e = {&call, out, 0};
+    struct hc_exact want = hc_reference_value(&call, out, 0);
+    if (order < RIGHT_MANNERS) {
+        manner = order;
+        other_bn_combine(NULL, &call);
+    }
+    return hc_bound_error_any_order(&e, &want, (double)d->got[out]) <=
+           hc_bound_any_order(&e, &sums, &want);
+}
+
+/* One infinite mean on each of up to four ranks, two of one sign and two of both, with an infinite
+   variance beside it and without. */
+static struct draw infinite(int n)
+{
+    struct draw d = {.ranks = 1 + n % 4, .running = {3, 4}};
+    int first = n / 4 % 4;
+    int second = n / 16 % 4;
+    for (int r = 0; r < d.ranks; r++) {
+        d.means[r] = (float)r;
+        d.variances[r] = 1;
+        d.counts[r] = 5 + r;
+    }
+    d.means[first] = INFINITY;
+    d.variances[second] = n / 64 % 2 ? INFINITY : 1;
+    if (n / 128 % 3)
+        d.means[second] = n / 128 % 3 == 1 ? INFINITY : -INFINITY;
+    return d;
+}
+
+Test(norm_ranks, whatever_an_order_makes_of_an_infinite_mean_is_right)
+{
+    for (int n = 0; n < 384; n++)
+        for (enum manner order = IN_FP64; order < RIGHT_MANNERS; order++)
+            for (int o = 0; o < OUTPUTS; o++) {
+                struct draw d = infinite(n);
+                cr_expect(is_right(&d, order, o), "%d, %s: %s is %g", n, orders_of_ranks[order],
+                          output_names[o], (double)d.got[o]);
+            }
+}
+
+/* Of two ranks, one of which has an infinite mean, no order makes a number, nor the other
+   infinity. Of one rank all can be known. A NaN is NaN in every order. */
+Test(norm_ranks, of_an_infinite_mean_no_order_makes_a_number)
+{
+    static const float wrong[OUTPUTS] = {2, 3, 0.5F, 2, 3};
+    for (int o = 0; o < OUTPUTS; o++) {
+        struct draw d = {.ranks = 2, .means = {1, INFINITY}, .variances = {1, 1}, .counts = {4, 6}};
+        d.got[o] = wrong[o];
+        cr_expect(!is_right(&d, MANNERS, o), "%s: a number", output_names[o]);
+        d.got[o] = -INFINITY;
+        cr_expect(!is_right(&d, MANNERS, o), "%s: the other infinity", output_names[o]);
+        d.variances[0] = d.running[1] = NAN;
+        d.got[o] = o == HC_BN_COMBINE_SAVED_INVSTD ? 0 : INFINITY;
+        bool of_mean = o == HC_BN_COMBINE_SAVED_MEAN || o == HC_BN_COMBINE_NEW_MEAN;
+        cr_expect_eq(is_right(&d, MANNERS, o), of_mean, "%s: beside NaN", output_names[o]);
+    }
+    struct draw one = {.ranks = 1, .means = {INFINITY}, .variances = {3}, .counts = {6}};
+    one.got[HC_BN_COMBINE_SAVED_VARIANCE] = 3;
+    cr_expect(is_right(&one, MANNERS, HC_BN_COMBINE_SAVED_VARIANCE));
+    one.got[HC_BN_COMBINE_SAVED_VARIANCE] = 3.5F;
+    cr_expect(!is_right(&one, MANNERS, HC_BN_COMBINE_SAVED_VARIANCE));
 }

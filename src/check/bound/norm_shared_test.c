@@ -114,7 +114,7 @@ Test(norm_shared, a_shared_batch_stays_within_its_bound_and_comes_near_it)
                 struct hc_element e = {&whole, o, i};
                 struct hc_exact want = hc_reference_value(&whole, o, i);
                 double most =
-                    hc_bound_shared(&e, ways[n / 3 % 4].rows, ways[n / 3 % 4].ranks, &want);
+                    hc_bound_shared(&e, ways[n / 3 % 4].rows, ways[n / 3 % 4].ranks, false, &want);
                 double error = hc_bound_error(HC_FP32, &want, hc_tensor_get(&whole.out[o], i));
                 cr_assert(error <= most, "output %d: %g > %g", o, error, most);
                 worst[o] = fmax(worst[o], error / most);

@@ -20,7 +20,10 @@ hc_bound_rule hc_bound_sgd, hc_bound_adam;
 hc_bound_rule hc_bound_all_reduce, hc_bound_gemm_q;
 
 /* bn_train or bn_leaky_train of a batch that ranks share (bound.h). */
-double hc_bound_bn_shared(const struct hc_element *e, const int64_t *rows, int ranks);
+double hc_bound_bn_shared(const struct hc_element *e, const int64_t *rows, int ranks, bool any);
+
+/* Whether bn_combine may give that where the definition gives an infinity or NaN, in any order. */
+bool hc_bound_any_combined(const struct hc_element *e, double got);
 
 /* For a backend of free order, where that owes less. */
 hc_bound_rule hc_bound_any_sgd, hc_bound_any_adam, hc_bound_any_axpy, hc_bound_any_clip;

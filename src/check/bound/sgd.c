@@ -79,8 +79,11 @@ struct polynomial {
     bool finite;
 };
 
+/* A product with 0 is 0, and a sum with 0 is the other addend: neither is rounded. */
 static struct polynomial scaled(double by, struct polynomial x)
 {
+    if (by == 0)
+        return (struct polynomial){.finite = x.finite};
     double magnitude = fabs(by) * x.magnitude;
     return (struct polynomial){by * x.value, magnitude, fmax(x.largest, magnitude), x.roundings + 2,
                                x.finite};
@@ -88,11 +91,16 @@ static struct polynomial scaled(double by, struct polynomial x)
 
 static struct polynomial sum(struct polynomial x, struct polynomial y)
 {
+    bool finite = x.finite && y.finite;
+    if (x.magnitude == 0 || y.magnitude == 0) {
+        struct polynomial other = x.magnitude == 0 ? y : x;
+        other.finite = finite;
+        return other;
+    }
     int most = x.roundings > y.roundings ? x.roundings : y.roundings;
     double magnitude = x.magnitude + y.magnitude;
     double largest = fmax(fmax(x.largest, y.largest), magnitude);
-    return (struct polynomial){x.value + y.value, magnitude, largest, most + 1,
-                               x.finite && y.finite};
+    return (struct polynomial){x.value + y.value, magnitude, largest, most + 1, finite};
 }
 
 static struct polynomial stored(const struct hc_tensor *t, int64_t i)
@@ -101,10 +109,12 @@ static struct polynomial stored(const struct hc_tensor *t, int64_t i)
     return (struct polynomial){x, fabs(x), fabs(x), 0, isfinite(x)};
 }
 
+/* What is not computed at all may still be rounded into f. */
 static struct hc_ball ball_of(enum hc_format f, struct polynomial x, double after)
 {
-    struct hc_ball b =
-        hc_ball_any_order(f, hc_ball_exact(x.value), x.magnitude, x.roundings, after);
+    bool held = hc_round(f, x.value) == x.value;
+    int roundings = x.roundings == 0 && !held ? 1 : x.roundings;
+    struct hc_ball b = hc_ball_any_order(f, hc_ball_exact(x.value), x.magnitude, roundings, after);
     bool overflows = x.finite && !(x.largest * 1.0001 <= hc_format_max(f));
     return overflows ? (struct hc_ball){b.mid, (double)INFINITY} : b;
 }

@@ -26,7 +26,7 @@ Test(quant_gemm, the_next_of_the_only_block_is_that_block)
         call.out[HC_GEMM_Q_OUT] = hc_tensor2(HC_FP32, 1, 1, &out);
         cr_assert_eq(hc_call_check(&call), HC_OK, "%s", hc_message());
         struct hc_fault_site site = {.fault = fault};
-        cr_expect_eq(hc_fault_run(&site, NULL, &call), HC_OK);
+        cr_expect_eq(hc_fault_run(&site, &call), HC_OK);
         cr_expect_eq(out, K, "%lld: %g", (long long)sizes[i], (double)out);
     }
 }

@@ -7,7 +7,6 @@
 #include "check/fingerprint/features.h"
 #include "check/fingerprint/models.h"
 #include "check/fingerprint/probe.h"
-#include "check/fingerprint/rounding.h"
 #include "check/fingerprint/structure.h"
 #include "check/fingerprint/vectors.h"
 #include "check/timing.h"

@@ -6,10 +6,201 @@
 #include "check/fingerprint/structure.h"
 
 #include <math.h>
+#include <stddef.h>
 #include <string.h>
 
-#include "check/fingerprint/blocks.h"
-#include "check/fingerprint/orders.h"
+#include "check/fingerprint/fingerprint.h"
+#include "check/fingerprint/probe.h"
+
+enum { HC_BLOCKS = 32 };
+
+/* Products end[b - 1] to end[b] - 1 belong to block b. */
+struct hc_sum_blocks {
+    int count;
+    int end[HC_BLOCKS];
+    int longest;
+};
+
+struct hc_order_rule {
+    enum hc_sum_order order;
+    /* The products under the meeting of i < j, in pieces of p, of n in all. */
+    int (*under)(int i, int j, int p, int n);
+    /* The products that are added to C before j or with it, if C comes first. */
+    int (*under_c)(int j, int p);
+    int least; /* piece; the others are twice that, four times, ... */
+    bool sized;
+};
+
+/* The simple ones first: a rule that needs no pieces explains more with less. The last one has no
+   functions. */
+extern const struct hc_order_rule hc_order_rules[];
+
+/* The products under the meeting of i < j, in pieces of p, of n in all. */
+static int one_by_one(int i, int j, int p, int n)
+{
+    (void)i;
+    (void)p;
+    (void)n;
+    return j + 1;
+}
+
+static int odd_first(int i, int j, int p, int n)
+{
+    return one_by_one(0, (i ^ 1) > (j ^ 1) ? i ^ 1 : j ^ 1, p, n);
+}
+
+static int fused(int i, int j, int p, int n)
+{
+    (void)i;
+    (void)n;
+    return p * (j / p + 1);
+}
+
+/* Within a piece nothing is lost. Otherwise the sum so far, and the piece of i, are rounded before
+   j comes. */
+static int exact(int i, int j, int p, int n)
+{
+    (void)n;
+    return i / p == j / p ? 2 : p * (j / p) + 1;
+}
+
+/* The smallest block of a power of two that holds both; then one piece after another. */
+static int pairs(int i, int j, int p, int n)
+{
+    int size = 2;
+    while (size < p && i / size != j / size)
+        size *= 2;
+    return i / size == j / size ? size : fused(i, j, p, n);
+}
+
+static int two_chains(int i, int j, int p, int n)
+{
+    bool chain = i / p == j / p && i % 2 == j % 2;
+    return chain ? j % p / 2 + 1 : i / p == j / p ? p : fused(i, j, p, n);
+}
+
+static int blocks(int i, int j, int p, int n)
+{
+    return i / p == j / p ? j % p + 1 : fused(i, j, p, n);
+}
+
+static int whole(int i, int j, int p, int n)
+{
+    (void)i;
+    (void)j;
+    (void)p;
+    (void)n;
+    return 2;
+}
+
+/* The products that are added to C before j or with it, if C comes first. */
+static int c_one_by_one(int j, int p)
+{
+    (void)p;
+    return j + 1;
+}
+
+static int c_odd_first(int j, int p)
+{
+    (void)p;
+    return (j ^ 1) + 1;
+}
+
+static int c_piece(int j, int p)
+{
+    return p * (j / p + 1);
+}
+
+static int c_exact(int j, int p)
+{
+    return p * (j / p) + 1;
+}
+
+static int c_whole(int j, int p)
+{
+    (void)j;
+    (void)p;
+    return 1;
+}
+
+/* The simple ones first: a rule that needs no pieces explains more with less. */
+const struct hc_order_rule hc_order_rules[] = {
+    {HC_SUM_IN_ORDER, one_by_one, c_one_by_one, 1, false},
+    {HC_SUM_ODD_FIRST, odd_first, c_odd_first, 1, false},
+    {HC_SUM_WHOLE, whole, c_whole, 1, false},
+    {HC_SUM_PIECES, fused, c_piece, 2, true},
+    {HC_SUM_PAIRS, pairs, c_piece, 2, true},
+    {HC_SUM_EXACT, exact, c_exact, 2, true},
+    {HC_SUM_TWO_CHAINS, two_chains, c_piece, 4, true},
+    {HC_SUM_BLOCKS, blocks, c_piece, 4, true},
+    {HC_SUM_UNKNOWN, NULL, NULL, 0, false}};
+
+/* The products under the meeting of 0 and j. */
+static enum hc_status ask_blocks(struct hc_probe *p, int j, int *under)
+{
+    hc_probe_begin(p);
+    int sum = hc_probe_ones_but(p, 0, j);
+    hc_probe_huge(p, 0, 1);
+    hc_probe_huge(p, j, -1);
+    enum hc_status status = hc_probe_run(p);
+    *under = status == HC_OK ? hc_probe_under(p, sum) : 0;
+    return status;
+}
+
+/* Whether the end is one: behind the last one, and not behind the sum. */
+static bool add(struct hc_sum_blocks *b, int end, int n)
+{
+    int last = b->count ? b->end[b->count - 1] : 0;
+    if (end <= last || end > n || b->count == HC_BLOCKS)
+        return false;
+    b->end[b->count++] = end;
+    b->longest = end - last > b->longest ? end - last : b->longest;
+    return true;
+}
+
+/* Within the first block, products 0 and j have j + 1 under them; behind it, all to the end of j's
+   block. So the first end is found by halving, and each other one from the one before. */
+/* Finds the blocks of a sum that takes one product after the other in each block, and one block
+   after the other. If the sum is no such sum, what is found explains nothing; count is then 0, or
+   blocks_under differs from what comes out. */
+static enum hc_status hc_find_blocks(struct hc_probe *p, struct hc_sum_blocks *b)
+{
+    int n = p->shape.terms;
+    int inside = 1;
+    int outside = n;
+    int under = 0;
+    enum hc_status status = HC_OK;
+    *b = (struct hc_sum_blocks){0};
+    while (outside - inside > 1 && status == HC_OK) {
+        int middle = (inside + outside) / 2;
+        status = ask_blocks(p, middle, &under);
+        *(under == middle + 1 ? &inside : &outside) = middle;
+    }
+    bool more = status == HC_OK && add(b, outside, n);
+    while (more && b->end[b->count - 1] < n && status == HC_OK) {
+        status = ask_blocks(p, b->end[b->count - 1], &under);
+        more = status == HC_OK && add(b, under, n);
+    }
+    if (!more)
+        b->count = 0;
+    return status;
+}
+
+static int block_of(const struct hc_sum_blocks *b, int i)
+{
+    int block = 0;
+    while (block + 1 < b->count && i >= b->end[block])
+        block++;
+    return block;
+}
+
+/* The products under the meeting of i < j. */
+static int blocks_under(const struct hc_sum_blocks *b, int i, int j)
+{
+    int block = block_of(b, j);
+    int start = block ? b->end[block - 1] : 0;
+    return block_of(b, i) == block ? j - start + 1 : b->end[block];
+}
 
 enum { PLACES = 18, RESIDUE = -1 };
 
@@ -195,7 +386,7 @@ static enum hc_status find_blocks(struct hc_probe *p, const struct table *t, con
     bool all = status == HC_OK && b.count > 1;
     for (int j = 0; j < t->places && all; j++)
         for (int i = 0; i < j; i++)
-            all = all && under[i * PLACES + j] == hc_blocks_under(&b, t->place[i], t->place[j]);
+            all = all && under[i * PLACES + j] == blocks_under(&b, t->place[i], t->place[j]);
     if (all) {
         found->order = HC_SUM_BLOCKS;
         found->piece = b.longest;

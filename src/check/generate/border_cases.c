@@ -10,8 +10,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "check/generate/border_points.h"
+#include "check/generate/border.h"
 #include "check/bound/bound.h"
+#include "check/family/family.h"
 #include "check/generate/integers.h"
 #include "check/check_inner.h"
 #include "op/descriptor.h"
@@ -221,31 +222,62 @@ static void append(struct hc_case_table *table, const struct hc_border_row *what
                          .data = to};
 }
 
+/* The case of an op whose family gives no integers, and does not say why. */
+static void run_without(struct hc_check *check)
+{
+    const struct row *row = hc_check_case(check)->data;
+    (void)hc_fail(HC_UNSUPPORTED, "the row of %s in src/check/family/ has no `integers`",
+                  hc_ops[row->what.op].name);
+    (void)hc_check_ok(check, HC_UNSUPPORTED);
+}
+
+static void append_without(struct hc_case_table *table, enum hc_op op)
+{
+    assert(table->count < MAX_ROWS);
+    struct row *to = &rows[table->count];
+    to->what.op = op;
+    (void)snprintf(to->name, sizeof to->name, "border/%s", hc_ops[op].name);
+    (void)snprintf(to->title, sizeof to->title, "%s: right at every border, on integers",
+                   hc_ops[op].title);
+    cases[table->count++] = (struct hc_case){.name = to->name,
+                                             .title = to->title,
+                                             .source = hc_op_contract(op),
+                                             .level = HC_STANDARD,
+                                             .run = run_without,
+                                             .data = to};
+}
+
+static void append_sets(struct hc_case_table *table, enum hc_op op, enum hc_extent extent)
+{
+    struct hc_variant variant = hc_integers_variant(op, 0);
+    bool plain = true;
+    for (const struct hc_format_set *set = hc_opspace(op).sets; set->name; set++) {
+        if (!hc_format_set_allowed(op, set, &variant))
+            continue;
+        append(table, &(struct hc_border_row){op, set, extent, plain});
+        plain = false;
+    }
+}
+
 static void append_op(struct hc_case_table *table, enum hc_op op)
 {
-    struct hc_opspace space = hc_opspace(op);
-    struct hc_variant variant = hc_integers_variant(op, 0);
-    for (int e = 0; e <= HC_EXTENT_COUNT; e++) {
-        enum hc_extent extent = (enum hc_extent)e;
-        bool plain = true;
-        if (e == HC_EXTENT_COUNT ? !hc_border_meets(op) : !hc_border_concerns(op, extent))
-            continue;
-        for (const struct hc_format_set *set = space.sets; set->name; set++) {
-            if (!hc_format_set_allowed(op, set, &variant))
-                continue;
-            append(table, &(struct hc_border_row){op, set, extent, plain});
-            plain = false;
-        }
-    }
+    const struct hc_family *f = hc_family(op);
+    if (!f->integers && !f->no_integers)
+        append_without(table, op);
+    if (!f->integers)
+        return;
+    for (const struct hc_family_extent *e = f->extents; e && e->extent < HC_EXTENT_COUNT; e++)
+        append_sets(table, op, e->extent);
+    if (f->choices)
+        append_sets(table, op, HC_EXTENT_COUNT);
 }
 
 const struct hc_case_table *hc_border_cases(void)
 {
     static struct hc_case_table table = {cases, 0};
-    if (table.count > 0)
-        return &table;
-    for (int op = 0; op < HC_OP_COUNT; op++)
-        if (hc_integers_known((enum hc_op)op))
-            append_op(&table, (enum hc_op)op);
+    static bool made;
+    for (int op = 0; op < HC_OP_COUNT && !made; op++)
+        append_op(&table, (enum hc_op)op);
+    made = true;
     return &table;
 }

@@ -8,7 +8,9 @@
 
 #include "check/generate/border_cases.h"
 #include "check/bound/bound.h"
+#include "check/family/family.h"
 #include "check/generate/integers.h"
+#include "check/generate/op_cases.h"
 #include "check/runner.h"
 #include "kernels/host/host.h"
 #include "kernels/host/norm_tiling.h"
@@ -113,7 +115,7 @@ static void expect_references(enum hc_op op, int64_t n)
         shape = (struct hc_op_shape){.d = {2, 4, 6, 3, 2}};
     if (hc_ops[op].class_ == HC_CLASS_CONV)
         shape = (struct hc_op_shape){.d = {2, 5, 7, 3, 4, 3, 2, 1}};
-    if (hc_ops[op].class_ == HC_CLASS_NORM)
+    if (hc_ops[op].class_ == HC_CLASS_BATCH_NORM)
         shape = (struct hc_op_shape){.d = {n, 1, 1, 3}};
     struct hc_accumulator sums = {.precision = 24, .block = 1};
     for (int number = 0; number < 8; number++) {
@@ -149,13 +151,62 @@ static void expect_references(enum hc_op op, int64_t n)
     }
 }
 
-/* A new op runs without them, and has no border cases: this says what it lacks. */
-Test(border, every_op_but_those_of_control_has_integers)
+Test(border, every_op_has_integers_or_a_reason_to_have_none)
 {
     for (int op = 0; op < HC_OP_COUNT; op++)
-        cr_expect(hc_integers_known((enum hc_op)op) || hc_ops[op].class_ == HC_CLASS_CONTROL ||
-                      hc_ops[op].class_ == HC_CLASS_QUANT,
-                  "%s has no row in the table of integers_vector.c", hc_ops[op].name);
+        cr_expect(hc_integers_known((enum hc_op)op) || hc_family((enum hc_op)op)->no_integers,
+                  "%s has none", hc_ops[op].name);
+}
+
+static void expect_unimplemented(const struct hc_result *result, const char *line)
+{
+    cr_expect_eq(result->verdict, HC_UNIMPLEMENTED, "%s", result->note);
+    cr_expect_str_eq(result->note, line);
+}
+
+static bool lacks_integers(const struct hc_result *result, void *context)
+{
+    (void)context;
+    expect_unimplemented(result, "the row of add in src/check/family/ has no `integers`");
+    return true;
+}
+
+static bool lacks_shapes(const struct hc_result *result, void *context)
+{
+    (void)context;
+    expect_unimplemented(result, "the row of add in src/check/family/ has no shapes");
+    return true;
+}
+
+static void run_one(const struct hc_case_table *table, const char *name,
+                    bool (*report)(const struct hc_result *, void *))
+{
+    const struct hc_backend *exact = hc_backend_by_name("exact");
+    for (int i = 0; i < table->count; i++) {
+        const struct hc_case *only = &table->cases[i];
+        struct hc_run_options options = {.cases = &only,
+                                         .case_count = 1,
+                                         .backends = &exact,
+                                         .backend_count = 1,
+                                         .level = HC_STANDARD,
+                                         .report = report};
+        if (strcmp(only->name, name) == 0) {
+            cr_assert_eq(hc_run_cases(&options), HC_OK);
+            return;
+        }
+    }
+    cr_assert_fail("there is no case %s", name);
+}
+
+/* A new op whose row has nothing, or formats alone. */
+Test(border, an_op_whose_family_gives_no_filler_is_refused_in_a_sentence)
+{
+    static const struct hc_format_set sets[] = {{"fp32", HC_FP32, HC_FP32, HC_FP32, HC_FP32},
+                                                {.name = NULL}};
+    static const struct hc_family begun = {.sets = sets};
+    (void)hc_family_replace(HC_OP_add, &begun);
+    run_one(hc_border_cases(), "border/add", lacks_integers);
+    run_one(hc_op_cases(), "op/add", lacks_shapes);
 }
 
 Test(border, integer_arithmetic_and_mpfr_agree)

@@ -4,9 +4,8 @@
 #include <assert.h>
 #include <math.h>
 
-#include "check/bound/bound.h"
+#include "check/family/family.h"
 #include "check/generate/draw.h"
-#include "check/generate/op_quant.h"
 #include "num/rng.h"
 #include "op/descriptor.h"
 #include "reference.h"
@@ -32,54 +31,34 @@ bool hc_distribution_of_sums(enum hc_distribution distribution)
 }
 
 /* Whether the contract's bound exceeds what such numbers leave, so that the claim would say
-   nothing. Squares underflow. A sum that cancels to 2^-10 of its terms' magnitude may lose as much
-   to n 2^-24, to tf32, or to a sum in fp16. A long sum of both signs in fp16 comes to 1 / sqrt(n)
-   of its terms, and may lose n 2^-11. Pairs of fp8, of few bits, cancel to nothing at all or to
-   much, so that a long sum of them is far from its bound. */
-static bool is_beyond_its_bound(const struct hc_call *call, enum hc_distribution distribution)
+   nothing. A sum that cancels to 2^-10 of its terms' magnitude may lose as much to n 2^-24, or to
+   tf32. Pairs of fp8, of few bits, cancel to nothing at all or to much, so that a long sum of them
+   is far from its bound. */
+static bool cancels_beyond_its_bound(const struct hc_call *call)
 {
-    enum { LONG_IN_HALF = 64, LONG_IN_FP8 = 64 };
+    enum { LONG_IN_FP8 = 64 };
     bool fp8 =
         HC_CODE_FORMATS >> call->in[HC_FIRST].format & 1 && hc_call_length(call) > LONG_IN_FP8;
-    bool half = call->op == HC_OP_gemm && call->params.gemm.half_accumulator;
-    if (distribution == HC_DRAW_SUBNORMALS && call->op == HC_OP_bn_moments)
-        return call->in[HC_BN_MOMENTS_X].format != HC_FP16;
-    if (distribution == HC_DRAW_SUBNORMALS)
-        return call->op == HC_OP_sum_squares &&
-               hc_tensor_count(&call->in[HC_SUM_SQUARES_PARTIAL]) == 0 &&
-               call->in[HC_REDUCE_X].format != HC_FP16;
-    if (distribution == HC_DRAW_CANCELLATION)
-        return half || fp8 || hc_call_tf32(call) || hc_call_length(call) > 0x1p13;
-    return half && hc_call_length(call) > LONG_IN_HALF;
-}
-
-/* Whether its codes can be NaN, or its scales, of which one for all rows never is. */
-static bool holds_specials(const struct hc_call *call)
-{
-    return hc_formats[call->in[HC_GEMM_Q_A].format].special != HC_SPECIAL_NONE ||
-           call->in[HC_GEMM_Q_A_SCALES].shape[0] > 1 || call->in[HC_GEMM_Q_B_SCALES].shape[0] > 1;
+    return fp8 || hc_call_tf32(call) || hc_call_length(call) > 0x1p13;
 }
 
 bool hc_distribution_applies(const struct hc_call *call, enum hc_distribution distribution)
 {
+    const struct hc_family *f = hc_family(call->op);
     bool integers = call->in[HC_FIRST].format == HC_I32 || call->out[HC_FIRST].format == HC_I32;
     if (hc_distribution_of_sums(distribution))
         return hc_op_sums(call, distribution);
-    if (is_beyond_its_bound(call, distribution))
-        return false;
-    if (hc_is_op_quant(call->op) && !hc_distribution_applies_quant(call, distribution))
+    if (f->applies && !f->applies(call, distribution))
         return false;
     switch (distribution) {
     case HC_DRAW_CANCELLATION:
-        return hc_descriptor(call->op)->cancels && hc_op_cancels(call);
+        return hc_descriptor(call->op)->cancels && !cancels_beyond_its_bound(call) &&
+               (!f->run || f->run(call, HC_FIRST).extent > 1);
     case HC_DRAW_FOUND:
-        return hc_ops[call->op].class_ == HC_CLASS_OPTIMIZER ||
-               (call->op == HC_OP_clip && hc_tensor_count(&call->in[HC_CLIP_OVERFLOWED]) > 0) ||
-               (call->op == HC_OP_unscale && hc_tensor_count(&call->in[HC_UNSCALE_OVERRIDE]) > 0);
+        return f->finds && f->finds(call);
     case HC_DRAW_SUBNORMALS:
-        return !integers && hc_ops[call->op].class_ != HC_CLASS_LOSS;
     case HC_DRAW_SPECIALS:
-        return !integers && (call->op != HC_OP_gemm_q || holds_specials(call));
+        return !integers;
     default:
         return true;
     }
@@ -214,12 +193,13 @@ static bool subnormal(const struct hc_call *call, double x)
    sum. */
 static bool little_left(const struct hc_call *call)
 {
+    double (*size)(const struct hc_call *, int64_t) = hc_family(call->op)->size;
     int64_t n = hc_tensor_count(&call->out[HC_FIRST]);
     for (int64_t i = 0; i < n && i < 64; i++) {
         struct hc_exact want = hc_reference_value(call, 0, i);
         double whole = want.magnitude;
-        if (hc_ops[call->op].class_ == HC_CLASS_ELEMENTWISE)
-            whole = fabs(hc_tensor_get(&call->in[call->op == HC_OP_fma ? 2 : 1], i));
+        if (size)
+            whole = size(call, i);
         if (fabs(want.hi) * 16 <= whole)
             return true;
     }
@@ -228,12 +208,11 @@ static bool little_left(const struct hc_call *call)
 
 bool hc_distribution_reached(const struct hc_call *call, enum hc_distribution distribution)
 {
-    enum hc_op_class class_ = hc_ops[call->op].class_;
     if (distribution == HC_DRAW_SPECIALS)
         return any_input(call, special);
     if (distribution == HC_DRAW_SUBNORMALS)
         return any_input(call, subnormal);
-    if (distribution == HC_DRAW_CANCELLATION && class_ != HC_CLASS_NORM && class_ != HC_CLASS_LOSS)
+    if (distribution == HC_DRAW_CANCELLATION && !hc_family(call->op)->cancels_within)
         return little_left(call);
     return true;
 }

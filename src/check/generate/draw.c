@@ -3,7 +3,7 @@
 #include <math.h>
 
 #include "check/bound/bound.h"
-#include "check/generate/op_quant.h"
+#include "check/family/family.h"
 #include "check/generate/op_space.h"
 #include "num/rng.h"
 #include "num/ulp.h"
@@ -20,7 +20,7 @@ double hc_draw_normal(const struct hc_draw_site *p)
     return p->format == HC_I32 ? rint(1000 * x) : x;
 }
 
-static double sign(const struct hc_draw_site *p)
+double hc_draw_sign(const struct hc_draw_site *p)
 {
     return hc_draw_uniform(p, 1) < 0.5 ? -1 : 1;
 }
@@ -54,99 +54,48 @@ static void exponents_of_codes(const struct hc_draw_site *p, double *low, double
     *high = fmin(own->emax - 1, out->emax / 2.0 - 6);
 }
 
-/* Exponents that keep the op's own intermediate results in fp32 and most of its outputs in their
-   format: for elementwise ops all that the output has and some beyond, half where two are
-   multiplied, a quarter where a third factor or a square of a product comes in. */
+/* Exponents that keep intermediate results in fp32 and most outputs in their format, where two
+   factors are multiplied: each has half of them. */
 static void exponents(const struct hc_draw_site *p, double *low, double *high)
 {
-    const struct hc_format_info *own = &hc_formats[p->format];
     const struct hc_format_info *f = &hc_formats[hc_op_narrow(p->call, p->format)];
-    double least = f->emin - f->precision + 1;
-    switch (hc_ops[p->call->op].class_) {
-    case HC_CLASS_ELEMENTWISE:
-        *low = fmax(own->emin - own->precision + 1, least - 3);
-        *high = fmin(own->emax, f->emax + 3);
-        break;
-    case HC_CLASS_LOSS:
-        *low = -10;
-        *high = 3;
-        break;
-    case HC_CLASS_NORM:
-    case HC_CLASS_OPTIMIZER:
-        *low = f->emin < -30 ? -30 : -14;
-        *high = f->emax > 30 ? 30 : 6;
-        break;
-    case HC_CLASS_POOL:
-        *low = least;
-        *high = f->emax - 4;
-        break;
-    case HC_CLASS_COLLECTIVE:
-        *low = fmax(own->emin - own->precision + 1, least - 3);
-        *high = f->emax - 10;
-        break;
-    default:
-        if (is_codes(p->format)) {
-            exponents_of_codes(p, low, high);
-            break;
-        }
-        *high = p->call->op == HC_OP_sum ? f->emax - 10 : f->emax / 2.0 - 6;
-        *low = p->call->op == HC_OP_sum ? least : f->emin / 2.0;
+    if (is_codes(p->format)) {
+        exponents_of_codes(p, low, high);
+        return;
     }
+    *high = f->emax / 2.0 - 6;
+    *low = f->emin / 2.0;
 }
 
-static double power_of_two(const struct hc_draw_site *p)
+double hc_draw_power(const struct hc_draw_site *p)
 {
+    const struct hc_family *f = hc_family(p->call->op);
     double low;
     double high;
-    exponents(p, &low, &high);
+    if (f->exponents)
+        f->exponents(p, &low, &high);
+    else
+        exponents(p, &low, &high);
     return ldexp(1, (int)floor(low + hc_draw_uniform(p, 2) * (high - low + 1)));
 }
 
 static double lognormal(const struct hc_draw_site *p)
 {
-    return sign(p) * power_of_two(p) * (1 + hc_draw_uniform(p, 3));
+    return hc_draw_sign(p) * hc_draw_power(p) * (1 + hc_draw_uniform(p, 3));
 }
 
 static double subnormal(const struct hc_draw_site *p)
 {
     enum hc_format f = is_codes(p->format) ? p->format : hc_op_narrow(p->call, p->format);
     double least = ldexp(1, hc_formats[f].emin);
-    return sign(p) *
+    return hc_draw_sign(p) *
            fmax(least * hc_draw_uniform(p, 2) * hc_draw_uniform(p, 3), hc_format_tiny(p->format));
-}
-
-/* What a conversion into the output's format must get right: its numbers, the midpoints between
-   them and what lies beside those, from the smallest to beyond the largest. */
-static double elementwise_boundary(const struct hc_draw_site *p)
-{
-    enum hc_format to = p->call->out[HC_OUT].format;
-    double x = power_of_two(p);
-    if (hc_draw_uniform(p, 4) < 0.3) { /* the ends of the range */
-        const double ends[] = {0,
-                               hc_format_tiny(to),
-                               hc_format_tiny(to) / 2,
-                               ldexp(1, hc_formats[to].emin),
-                               hc_format_max(to),
-                               hc_format_max(to) + hc_ulp(to, hc_format_max(to)) / 2,
-                               1};
-        x = ends[(int)(hc_draw_uniform(p, 5) * 7)];
-    } else {
-        x = hc_round(to, x * (1 + hc_draw_uniform(p, 3)));
-        if (!isfinite(x))
-            x = hc_format_max(to);
-    }
-    if (hc_draw_uniform(p, 6) < 0.7)
-        x += hc_ulp(to, x) / 2;
-    if (fabs(x) > hc_format_max(p->format))
-        x = hc_format_max(p->format);
-    double beside = floor(hc_draw_uniform(p, 7) * 3) - 1;
-    return sign(p) * (x + beside * hc_ulp(p->format, x));
 }
 
 /* A power of two or a neighbour of one, or zero. */
 static double boundary(const struct hc_draw_site *p)
 {
-    double x = power_of_two(p);
+    double x = hc_draw_power(p);
     double u = hc_draw_uniform(p, 4);
     if (u < 0.1)
         x = 0;
@@ -154,24 +103,10 @@ static double boundary(const struct hc_draw_site *p)
         x += hc_ulp(p->format, x);
     else if (u < 0.7)
         x -= hc_ulp(p->format, x) / 2;
-    return sign(p) * x;
+    return hc_draw_sign(p) * x;
 }
 
 static const double specials[] = {(double)INFINITY, -(double)INFINITY, (double)NAN, -0.0};
-
-/* Whether it is where a slot of a batch has its one special number: in the first, third or fourth
-   channel, so that half of six have none. */
-static bool is_special_of_batch(const struct hc_draw_site *p, int slot)
-{
-    const struct hc_tensor *x = &p->call->in[HC_BN_X];
-    enum hc_op op = p->call->op;
-    uint64_t channels = (uint64_t)x->shape[3];
-    bool inference = op == HC_OP_bn_infer || op == HC_OP_bn_leaky_infer;
-    if (hc_ops[op].class_ != HC_CLASS_NORM || (slot == 0 && inference))
-        return false;
-    bool row = p->call->in[slot].rank < 4 || p->index / channels == 1;
-    return row && p->index % channels == (uint64_t)(slot == 0 ? 0 : 2 + slot % 2);
-}
 
 /* One in eight elementwise; in sums so rarely that some of them stay finite, the more so where many
    sums share an element. Of a filter or a matrix's column one element has one and no other, as it
@@ -180,13 +115,12 @@ static bool is_special_of_batch(const struct hc_draw_site *p, int slot)
 static double special(const struct hc_draw_site *p, int slot)
 {
     const struct hc_tensor *t = &p->call->in[slot];
-    bool shared =
-        hc_ops[p->call->op].class_ == HC_CLASS_CONV || hc_ops[p->call->op].class_ == HC_CLASS_GEMM;
+    const struct hc_family *f = hc_family(p->call->op);
+    bool shared = f->multiplies;
     double length = fmax(hc_call_length(p->call), 4);
     double u = hc_draw_uniform(p, 3);
-    bool loss = hc_ops[p->call->op].class_ == HC_CLASS_LOSS; /* -inf is a probability of 0 there */
     if (p->index == (uint64_t)hc_tensor_count(t) / 4)
-        return specials[loss ? 2 * (int)(u * 2) : (int)(u * 3)];
+        return specials[f->never_minus_infinity ? 2 * (int)(u * 2) : (int)(u * 3)];
     if ((shared && slot > 0) || hc_draw_uniform(p, 2) > 1 / ((shared ? 8 : 2) * length))
         return hc_draw_normal(p);
     /* A limit as one of several terms would overflow by itself. */
@@ -195,47 +129,61 @@ static double special(const struct hc_draw_site *p, int slot)
     return specials[(int)(u * 4)];
 }
 
+/* Neighbours along the sum are a pair: their factors y agree, and their x agree but for the sign.
+   The one that is taken away is larger by up to 2^-6, and comes first in half of the pairs. What
+   pairs leave has one sign, so that the sum is between 2^-10 and 2^-6 of its terms' magnitude and
+   never less than a rounding error. Pairs differ in size by up to 2^8, so that sums have more bits
+   than fp32. A last term without a partner is 2^-12 of the others' size. */
+static double paired(struct hc_draw_site p, int slot, enum hc_values values)
+{
+    const struct hc_family *f = hc_family(p.call->op);
+    struct hc_run run =
+        f->run ? f->run(p.call, slot) : (struct hc_run){1, hc_tensor_count(&p.call->in[slot])};
+    uint64_t along = p.index / (uint64_t)run.stride % (uint64_t)run.extent;
+    bool second = along % 2;
+    bool alone = !second && along + 1 == (uint64_t)run.extent;
+    bool swapped = (uint32_t)(along / 2) * 2654435761u >> 31;
+    bool taken = !alone && second != swapped;
+    double beside = taken ? 0x1p-7 * (1 + hc_draw_uniform(&p, 2)) / 2 : 0;
+    double flip = values == HC_VALUES_DATA && taken ? -1 : 1;
+    p.index -= second ? (uint64_t)run.stride : 0;
+    int smaller = (int)(8 * hc_draw_uniform(&p, 3)) + (alone ? 12 : 0);
+    return flip * ldexp(fabs(hc_draw_normal(&p)) * (1 + beside), -smaller);
+}
+
 /* Optimizers with a compensation: the sum of a subnormal weight and its update would be exact, and
    leave nothing for it. */
 static bool compensates(const struct hc_call *call)
 {
-    return hc_ops[call->op].class_ == HC_CLASS_OPTIMIZER &&
-           !hc_op_absent(call, hc_optimizer_slots(call->op)->compensation);
-}
-
-/* A batch has its own, and a loss none but in its logits. */
-static bool has_specials(const struct hc_call *call, int slot)
-{
-    enum hc_op_class class_ = hc_ops[call->op].class_;
-    bool batch =
-        class_ == HC_CLASS_NORM && call->op != HC_OP_bn_infer && call->op != HC_OP_bn_leaky_infer;
-    return slot == 0 ? !batch : class_ != HC_CLASS_NORM && class_ != HC_CLASS_LOSS;
+    for (int i = 0; i < hc_ops[call->op].inputs; i++)
+        if (hc_slot(call->op, i)->values == HC_VALUES_COMPENSATION)
+            return !hc_op_absent(call, i);
+    return false;
 }
 
 /* Data. */
 static double data(const struct hc_draw_site *p, int slot, enum hc_values values,
                    enum hc_distribution distribution)
 {
+    const struct hc_family *f = hc_family(p->call->op);
     switch (distribution) {
     case HC_DRAW_LOGNORMAL:
         return lognormal(p);
     case HC_DRAW_SUBNORMALS:
         if (slot == 0 && compensates(p->call))
             return hc_draw_normal(p);
-        /* Codes that are all subnormal have few bits, and their sums none to round. */
-        if (p->call->op == HC_OP_gemm_q && hc_draw_uniform(p, 12) < 0.5)
+        if (f->half_subnormal && hc_draw_uniform(p, 12) < 0.5)
             return hc_draw_normal(p);
         return values == HC_VALUES_FACTOR
                    ? ldexp(hc_draw_normal(p), -(int)(12 * hc_draw_uniform(p, 8)))
                    : subnormal(p);
     case HC_DRAW_BOUNDARIES:
-        if (hc_ops[p->call->op].class_ == HC_CLASS_ELEMENTWISE && values != HC_VALUES_FACTOR)
-            return elementwise_boundary(p);
-        return boundary(p);
+        return f->boundary && values != HC_VALUES_FACTOR ? f->boundary(p) : boundary(p);
     case HC_DRAW_CANCELLATION:
-        return hc_draw_cancelling(p, slot, values);
+        return f->cancelling ? f->cancelling(p, slot, values) : paired(*p, slot, values);
     case HC_DRAW_SPECIALS:
-        return has_specials(p->call, slot) ? special(p, slot) : hc_draw_normal(p);
+        return !f->has_specials || f->has_specials(p->call, slot) ? special(p, slot)
+                                                                  : hc_draw_normal(p);
     default:
         return hc_draw_normal(p);
     }
@@ -271,9 +219,10 @@ double hc_op_value(const struct hc_call *call, int slot, enum hc_values values, 
                    enum hc_distribution distribution, uint64_t seed)
 {
     struct hc_draw_site p = {call, call->in[slot].format, seed, (uint64_t)slot, (uint64_t)i};
-    if (hc_is_op_quant(call->op))
-        return hc_draw_quant(&p, values, distribution);
-    if (distribution == HC_DRAW_SPECIALS && is_special_of_batch(&p, slot))
+    const struct hc_family *f = hc_family(call->op);
+    if (f->draw)
+        return f->draw(&p, values, distribution);
+    if (distribution == HC_DRAW_SPECIALS && f->is_special && f->is_special(&p, slot))
         return specials[(int)(hc_draw_uniform(&p, 3) * 3)];
     if (values == HC_VALUES_SCALE)
         return scale_of_block(&p, distribution);
@@ -286,7 +235,7 @@ double hc_op_value(const struct hc_call *call, int slot, enum hc_values values, 
         if (distribution == HC_DRAW_SUBNORMALS)
             return subnormal(&p);
         if (distribution == HC_DRAW_CANCELLATION)
-            return hc_ops[call->op].class_ == HC_CLASS_GEMM ? 0x1p-10 * hc_draw_normal(&p) : 500;
+            return f->addends ? 0x1p-10 * hc_draw_normal(&p) : 500;
         return data(&p, slot, values,
                     distribution == HC_DRAW_SPECIALS ? distribution : HC_DRAW_NORMAL);
     case HC_VALUES_VARIANCE:

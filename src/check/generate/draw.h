@@ -18,15 +18,28 @@ struct hc_draw_site {
 double hc_draw_uniform(const struct hc_draw_site *p, uint64_t more);
 double hc_draw_normal(const struct hc_draw_site *p);
 
-/* HC_DRAW_CANCELLATION (draw_cancelling.c), and whether the call's sums have two terms that can
-   cancel. */
-bool hc_op_cancels(const struct hc_call *call);
-double hc_draw_cancelling(const struct hc_draw_site *p, int slot, enum hc_values values);
+/* -1 or 1; and a power of two among the exponents of the op's data. */
+double hc_draw_sign(const struct hc_draw_site *p);
+double hc_draw_power(const struct hc_draw_site *p);
 
 /* The distributions for sums (draw_sums.c), and whether the call has sums that they are for. */
 double hc_draw_sum(const struct hc_draw_site *p, int slot, enum hc_values values,
                    enum hc_distribution distribution);
 bool hc_op_sums(const struct hc_call *call, enum hc_distribution distribution);
+
+/* What families make such inputs of. The first term is 2^HC_SUM_HEAD; the others are `half_ulps` of
+   it in the accumulator. Whole numbers are odd and at most the largest integer of which all terms,
+   or products of two, fill the accumulator; in three of four they are positive, so that sums grow;
+   and the first factor is times the unit. hc_whole_fits: there are such numbers. */
+enum { HC_SUM_HEAD = 10 };
+double hc_sum_tail(const struct hc_call *call, double half_ulps);
+double hc_whole_largest(const struct hc_call *call, enum hc_format format);
+double hc_whole_unit(const struct hc_call *call);
+double hc_whole_odd(const struct hc_draw_site *p, double most);
+double hc_whole_sign(const struct hc_draw_site *p, double x);
+double hc_whole_term(const struct hc_draw_site *p);
+double hc_whole_factor(const struct hc_draw_site *p, int slot);
+bool hc_whole_fits(const struct hc_call *call);
 
 /* Element i of an input slot that holds `values`. Slots are filled in order, and a later one may
    depend on the elements of an earlier one. */

@@ -13,220 +13,102 @@
 #include <math.h>
 
 #include "check/bound/bound.h"
+#include "check/family/family.h"
 #include "check/generate/draw.h"
+
+static const struct hc_family_sums *sums_of(const struct hc_call *call)
+{
+    return hc_family(call->op)->sums;
+}
 
 static int precision(const struct hc_call *call)
 {
-    if (hc_call_fp64(call))
-        return hc_formats[HC_FP64].precision;
-    if (call->op == HC_OP_sum || call->op == HC_OP_dot)
-        return hc_formats[call->params.reduce.accumulator].precision;
-    bool half = call->op == HC_OP_gemm && call->params.gemm.half_accumulator;
-    return hc_formats[half ? HC_FP16 : HC_FP32].precision;
+    const struct hc_family *f = hc_family(call->op);
+    enum hc_format format = f->accumulator ? f->accumulator(call) : HC_FP32;
+    return hc_formats[hc_call_fp64(call) ? HC_FP64 : format].precision;
 }
 
-static bool is_bn_bwd(enum hc_op op)
+double hc_sum_tail(const struct hc_call *call, double half_ulps)
 {
-    return op == HC_OP_bn_bwd || op == HC_OP_bn_leaky_bwd || op == HC_OP_bn_bwd_sums;
-}
-
-/* The slot whose elements are the terms; all other factors are 1. */
-static int terms_slot(enum hc_op op)
-{
-    switch (op) {
-    case HC_OP_dot:
-        return HC_DOT_Y;
-    case HC_OP_gemm:
-    case HC_OP_gemm_q:
-        return HC_GEMM_B;
-    case HC_OP_conv2d:
-    case HC_OP_conv2d_bwd_data:
-    case HC_OP_conv2d_bwd_filter:
-        return HC_CONV_SECOND;
-    case HC_OP_bn_bwd:
-    case HC_OP_bn_leaky_bwd:
-    case HC_OP_bn_bwd_sums:
-        return hc_bn_bwd_slots(op)->dy;
-    default:
-        return HC_FIRST;
-    }
-}
-
-/* Whether it is the first term of its sum. */
-static bool is_first(const struct hc_draw_site *p, int slot)
-{
-    const struct hc_call *call = p->call;
-    const int64_t *d = call->in[slot].shape;
-    int64_t i = (int64_t)p->index;
-    int64_t window = call->params.pool.window;
-    switch (call->op) {
-    case HC_OP_gemm_q:
-        return i % d[1] == 0;
-    case HC_OP_gemm:
-        return call->params.gemm.transpose_b ? i % d[1] == 0 : i < d[1];
-    case HC_OP_conv2d:
-        return i % (d[1] * d[2] * d[3]) == 0;
-    case HC_OP_conv2d_bwd_data:
-        return i < d[3];
-    case HC_OP_conv2d_bwd_filter:
-    case HC_OP_bn_train:
-    case HC_OP_bn_bwd:
-    case HC_OP_bn_leaky_train:
-    case HC_OP_bn_leaky_bwd:
-    case HC_OP_bn_moments:
-    case HC_OP_bn_bwd_sums:
-        return i < d[3];
-    case HC_OP_avg_pool:
-        return i / d[3] % d[2] % window == 0 && i / d[3] / d[2] % d[1] % window == 0;
-    default:
-        return i == 0;
-    }
-}
-
-enum { HEAD = 10 }; /* the first term is 2^10 */
-
-/* `half_ulps` of the first term in the accumulator. */
-static double tail(const struct hc_call *call, double half_ulps)
-{
-    return half_ulps * ldexp(1, HEAD - precision(call));
+    return half_ulps * ldexp(1, HC_SUM_HEAD - precision(call));
 }
 
 static double stagnating(const struct hc_draw_site *p, int slot, enum hc_values values,
                          double half_ulps)
 {
-    double term = is_first(p, slot) ? ldexp(1, HEAD) : tail(p->call, half_ulps);
-    if (slot != terms_slot(p->call->op))
+    const struct hc_family_sums *s = sums_of(p->call);
+    bool first = s->is_first ? s->is_first(p, slot) : p->index == 0;
+    double term = first ? ldexp(1, HC_SUM_HEAD) : hc_sum_tail(p->call, half_ulps);
+    if (slot != s->terms)
         return values == HC_VALUES_OFFSET ? 0 : 1;
-    return p->call->op == HC_OP_sum_squares ? sqrt(term) : term;
+    return s->input ? s->input(p, term) : term;
 }
 
-/* All labels are 0. The first row's loss is 2^8, of the others' logits the label's is the largest:
-   with e^z / (C - 1) of each of the rest their loss is e^z. A logit is off by up to 3 % in bf16. */
-static double stagnating_logit(const struct hc_draw_site *p, double half_ulps)
+/* A bit is left over in matrix units, which align their addends. */
+double hc_whole_largest(const struct hc_call *call, enum hc_format format)
 {
-    enum { SMALLER = 2 };
-    uint64_t classes = (uint64_t)p->call->in[HC_XENT_LOGITS].shape[1];
-    uint64_t class = p->index % classes;
-    if (p->index < classes)
-        return class == 1 ? 0 : -ldexp(1, HEAD - SMALLER);
-    double loss = 0.95 * ldexp(tail(p->call, half_ulps), -SMALLER);
-    return class == 0 ? 0 : log(loss / (double)(classes - 1));
-}
-
-/* The largest integer of which `terms` products with another one fill the accumulator, or that many
-   of itself where nothing is multiplied. A bit is left over in matrix units, which align their
-   addends. */
-static double largest(const struct hc_call *call, bool multiplied, enum hc_format format)
-{
-    enum hc_op_class class_ = hc_ops[call->op].class_;
-    int spare = class_ == HC_CLASS_GEMM || class_ == HC_CLASS_CONV ? 1 : 0;
+    int spare = hc_family(call->op)->multiplies ? 1 : 0;
     double sum = ldexp(1, precision(call) - spare) / (hc_call_length(call) + 1);
     double least = ldexp(1, hc_call_tf32(call) ? 11 : hc_formats[format].precision) - 1;
-    return fmin(floor(multiplied ? sqrt(sum) : sum), least);
+    return fmin(floor(sums_of(call)->added ? sum : sqrt(sum)), least);
 }
 
 /* Sums stay below 2^15, so that they are finite in fp16. Codes of few exponents have no smaller
    unit than their least number. */
-static double unit(const struct hc_call *call)
+double hc_whole_unit(const struct hc_call *call)
 {
     int beyond = precision(call) - 15;
-    double least = call->op == HC_OP_gemm_q ? hc_format_tiny(call->in[HC_FIRST].format) : 0;
+    double least = sums_of(call)->in_codes ? hc_format_tiny(call->in[HC_FIRST].format) : 0;
     return fmax(ldexp(1, beyond > 0 ? -beyond : 0), least);
 }
 
-static double odd(const struct hc_draw_site *p, double most)
+double hc_whole_odd(const struct hc_draw_site *p, double most)
 {
     double x = floor(most * (1 + hc_draw_uniform(p, 2)) / 2);
     return fmax(fmod(x, 2) == 0 ? x - 1 : x, 1);
 }
 
-/* Three of four are positive, so that sums grow. */
-static double either_sign(const struct hc_draw_site *p, double x)
+double hc_whole_sign(const struct hc_draw_site *p, double x)
 {
     return hc_draw_uniform(p, 3) < 0.25 ? -x : x;
 }
 
-/* Batch norm backward: x - mean has both signs, dy is small enough for the products. */
-static double whole_of_batch(const struct hc_draw_site *p, int slot)
+double hc_whole_term(const struct hc_draw_site *p)
 {
-    const struct hc_bn_bwd_slots *s = hc_bn_bwd_slots(p->call->op);
-    double most = fmin(largest(p->call, true, p->format), 127);
-    if (slot == s->x)
-        return either_sign(p, odd(p, most) - 1) + 1;
-    if (slot == s->dy)
-        return either_sign(p, odd(p, most)) * unit(p->call);
-    return slot == s->invstd ? 0.5 : 1;
+    double x = hc_whole_odd(p, hc_whole_largest(p->call, p->format));
+    return hc_whole_sign(p, x) * hc_whole_unit(p->call);
 }
 
-/* One class of a row has all of the probability, down to e^-128: the loss is the label's logit. */
-static double whole_logit(const struct hc_draw_site *p)
+double hc_whole_factor(const struct hc_draw_site *p, int slot)
 {
-    uint64_t classes = (uint64_t)p->call->in[HC_XENT_LOGITS].shape[1];
-    bool is_largest = p->index % classes == p->index / classes % classes;
-    return is_largest ? 0 : -128 - floor(127 * hc_draw_uniform(p, 2));
+    double x = hc_whole_odd(p, hc_whole_largest(p->call, p->format));
+    return slot == HC_FIRST ? x * hc_whole_unit(p->call) : hc_whole_sign(p, x);
 }
 
-static double whole(const struct hc_draw_site *p, int slot)
+bool hc_whole_fits(const struct hc_call *call)
 {
-    const struct hc_call *call = p->call;
-    enum hc_op_class class_ = hc_ops[call->op].class_;
-    if (class_ == HC_CLASS_NORM)
-        return whole_of_batch(p, slot);
-    if (class_ == HC_CLASS_LOSS)
-        return whole_logit(p);
-    if (call->op == HC_OP_sum_squares)
-        return either_sign(p, odd(p, largest(call, true, p->format))) * 0x1p-4;
-    if (call->op == HC_OP_sum || call->op == HC_OP_avg_pool)
-        return either_sign(p, odd(p, largest(call, false, p->format))) * unit(call);
-    if (class_ == HC_CLASS_GEMM && slot == HC_GEMM_C)
-        return unit(call);
-    double x = odd(p, largest(call, true, p->format));
-    return slot == HC_FIRST ? x * unit(call) : either_sign(p, x);
+    return hc_whole_largest(call, call->in[HC_FIRST].format) >= 1;
 }
 
 /* Below this many terms nothing stagnates. */
 enum { FEW = 4 };
 
-static bool sums_whole(const struct hc_call *call)
-{
-    const struct hc_gemm *g = &call->params.gemm;
-    switch (hc_ops[call->op].class_) {
-    case HC_CLASS_NORM:
-        return is_bn_bwd(call->op);
-    case HC_CLASS_LOSS:
-        return call->op == HC_OP_xent && call->params.xent.sum;
-    case HC_CLASS_GEMM:
-        if (call->op == HC_OP_gemm && (g->alpha != 1 || (g->beta != 0 && g->beta != 1)))
-            return false;
-        break;
-    default:
-        break;
-    }
-    bool multiplied = call->op != HC_OP_sum && call->op != HC_OP_avg_pool;
-    return largest(call, multiplied, call->in[HC_FIRST].format) >= 1;
-}
-
 bool hc_op_sums(const struct hc_call *call, enum hc_distribution distribution)
 {
-    enum hc_op op = call->op;
-    enum hc_op_class class_ = hc_ops[op].class_;
-    bool of_products =
-        class_ == HC_CLASS_REDUCTION || class_ == HC_CLASS_GEMM || class_ == HC_CLASS_CONV;
-    bool of_batch = is_bn_bwd(op) || op == HC_OP_bn_train || op == HC_OP_bn_leaky_train ||
-                    op == HC_OP_bn_moments;
-    bool of_losses = op == HC_OP_xent && call->in[HC_XENT_LOGITS].shape[1] > 1;
-    if (!of_products && !of_batch && !of_losses && op != HC_OP_avg_pool)
+    const struct hc_family *f = hc_family(call->op);
+    const struct hc_family_sums *s = f->sums;
+    if (!s || (s->has && !s->has(call)))
         return false;
     double n = hc_call_length(call);
     if (n < FEW || hc_tensor_count(&call->out[HC_FIRST]) == 0)
         return false;
     if (distribution == HC_DRAW_WHOLE)
-        return sums_whole(call);
+        return s->has_whole ? s->has_whole(call) : hc_whole_fits(call);
     if (distribution == HC_DRAW_POSITIVE)
-        return of_products;
-    if (hc_formats[call->in[terms_slot(op)].format].emax < HEAD)
+        return f->reduces || f->multiplies;
+    if (hc_formats[call->in[s->terms].format].emax < HC_SUM_HEAD)
         return false;
-    return n * tail(call, 2) < 0x1p14;
+    return n * hc_sum_tail(call, 2) < 0x1p14;
 }
 
 /* Numbers of fp8 have so few bits that their exponents, too, must differ, or nothing is rounded. */
@@ -239,14 +121,14 @@ static double positive(const struct hc_draw_site *p)
 double hc_draw_sum(const struct hc_draw_site *p, int slot, enum hc_values values,
                    enum hc_distribution distribution)
 {
+    const struct hc_family_sums *s = sums_of(p->call);
     double half_ulps = distribution == HC_DRAW_STAGNATION ? 0.98 : 1.5;
     switch (distribution) {
     case HC_DRAW_WHOLE:
-        return whole(p, slot);
+        return s->whole ? s->whole(p, slot) : hc_whole_factor(p, slot);
     case HC_DRAW_POSITIVE:
         return positive(p);
     default:
-        return hc_ops[p->call->op].class_ == HC_CLASS_LOSS ? stagnating_logit(p, half_ulps)
-                                                           : stagnating(p, slot, values, half_ulps);
+        return s->stagnating ? s->stagnating(p, half_ulps) : stagnating(p, slot, values, half_ulps);
     }
 }

@@ -1,11 +1,13 @@
 /* What all calls on integers share: how the integers are drawn, what the accumulator can hold, and
-   which parameters keep integers integers. */
+   ops that work element by element. */
 #include "check/generate/integers.h"
 
 #include <assert.h>
 #include <math.h>
 
 #include "check/bound/bound.h"
+#include "check/family/family.h"
+#include "op/descriptor.h"
 
 /* It matters little how random the integers are, and much what they cost: this is the finalizer of
    splitmix64
@@ -42,16 +44,10 @@ void hc_integers_set(const struct hc_integers *z, int slot, double unit)
 
 int64_t hc_integers_limit(const struct hc_integers *z)
 {
-    const struct hc_call *call = &z->call;
-    enum hc_op_class class_ = hc_ops[call->op].class_;
-    enum hc_format f = HC_FP32;
-    if (class_ == HC_CLASS_REDUCTION)
-        f = call->params.reduce.accumulator;
-    else if (call->op == HC_OP_gemm && call->params.gemm.half_accumulator)
-        f = HC_FP16;
-    int precision = hc_formats[f].precision;
-    bool products = class_ == HC_CLASS_GEMM || class_ == HC_CLASS_CONV;
-    if (products && z->sums->precision < precision)
+    const struct hc_family *f = hc_family(z->call.op);
+    enum hc_format format = f->accumulator ? f->accumulator(&z->call) : HC_FP32;
+    int precision = hc_formats[format].precision;
+    if (f->multiplies && z->sums->precision < precision)
         precision = z->sums->precision;
     return (int64_t)1 << precision;
 }
@@ -65,92 +61,85 @@ int32_t hc_integers_factor(const struct hc_integers *z, int64_t terms)
     return (int32_t)most;
 }
 
+void hc_integers_fill_slot(const struct hc_integers *z, int slot, int32_t most, double unit)
+{
+    int64_t n = z->call.in[slot].data ? hc_tensor_count(&z->call.in[slot]) : 0;
+    for (int64_t i = 0; i < n; i++)
+        z->value[slot][i] = hc_integers_draw(z, slot, i, most);
+    if (n)
+        hc_integers_set(z, slot, unit);
+}
+
 bool hc_integers_known(enum hc_op op)
 {
-    enum hc_op_class class_ = hc_ops[op].class_;
-    if (class_ == HC_CLASS_ELEMENTWISE || class_ == HC_CLASS_OPTIMIZER)
-        return hc_integers_vector_known(op);
-    if (class_ == HC_CLASS_QUANT) /* its amaxes, scales and codes are no sums */
-        return false;
-    return class_ != HC_CLASS_CONTROL || op == HC_OP_rates || op == HC_OP_step_log;
+    return hc_family(op)->integers != NULL;
 }
 
 bool hc_integers_settled(enum hc_op op)
 {
-    return hc_ops[op].class_ != HC_CLASS_NORM && hc_ops[op].class_ != HC_CLASS_LOSS;
+    return !hc_family(op)->unsettled;
 }
 
 bool hc_integers_any_order(const struct hc_call *call, int out)
 {
-    enum hc_op_class class_ = hc_ops[call->op].class_;
-    return class_ == HC_CLASS_REDUCTION || class_ == HC_CLASS_GEMM || class_ == HC_CLASS_CONV ||
-           hc_bound_any_order_ordered(call, out);
+    const struct hc_family *f = hc_family(call->op);
+    return f->reduces || f->multiplies || hc_bound_any_order_ordered(call, out);
 }
 
 bool hc_integers_fill(struct hc_integers *z)
 {
-    static bool (*const of_class[])(struct hc_integers *) = {
-        [HC_CLASS_ELEMENTWISE] = hc_integers_vector, [HC_CLASS_REDUCTION] = hc_integers_sum,
-        [HC_CLASS_GEMM] = hc_integers_gemm,          [HC_CLASS_CONV] = hc_integers_conv,
-        [HC_CLASS_NORM] = hc_integers_norm,          [HC_CLASS_POOL] = hc_integers_pool,
-        [HC_CLASS_LOSS] = hc_integers_loss,          [HC_CLASS_OPTIMIZER] = hc_integers_vector,
-        [HC_CLASS_CONTROL] = hc_integers_table,      [HC_CLASS_COLLECTIVE] = hc_integers_average,
-    };
-    if (z->call.op == HC_OP_gemm_q)
-        return hc_integers_gemm_q(z);
-    return of_class[hc_ops[z->call.op].class_](z);
+    return hc_family(z->call.op)->integers(z);
 }
 
-/* alpha and beta are integers, the slope is a quarter (of batch norm a half), running statistics
-   become the batch's, and an average over ranks is divided by powers of two. */
 struct hc_variant hc_integers_variant(enum hc_op op, int number)
 {
-    static const struct hc_gemm_q blocks[] = {
-        {0}, {1, 32, 1, 32, 0}, {1, 128, 128, 128, 128}, {3, 7, 5, 11, 13}};
+    const struct hc_family *f = hc_family(op);
     struct hc_variant v = {.name = ""};
-    switch (op) {
-    case HC_OP_axpy:
-        v.params.axpy.alpha = HC_INTEGERS_ALPHA;
-        break;
-    case HC_OP_unscale:
-        v.params.unscale.reciprocal = number / 2 % 2;
-        break;
-    case HC_OP_leaky_relu:
-    case HC_OP_leaky_relu_bwd:
-        v.params.leaky.slope = 0.25;
-        break;
-    case HC_OP_gemm:
-        v.params.gemm = (struct hc_gemm){.transpose_a = number % 2,
-                                         .transpose_b = number / 2 % 2,
-                                         .alpha = number % 3 ? 1 : -1,
-                                         .beta = number % 3 - 1};
-        v.row = number / 4 % 2;
-        break;
-    case HC_OP_gemm_q:
-        v.params.gemm_q = blocks[number % 4];
-        v.bare = number / 4 % 2;
-        break;
-    case HC_OP_sgd:
-        v.params.sgd.weight_decay = 1;
-        break;
-    case HC_OP_adam:
-    case HC_OP_adamw:
-        v.params.adam =
-            (struct hc_adam){.beta2 = 0.75, .weight_decay = op == HC_OP_adamw ? 0.25 : 0};
-        break;
-    case HC_OP_all_reduce:
-        v.params.all_reduce = (struct hc_all_reduce){.algorithm = (enum hc_collective)(number % 3),
-                                                     .before = number / 3 % 2 ? 0.5 : 1,
-                                                     .after = 2,
-                                                     .multiplies = number / 6 % 2};
-        break;
-    case HC_OP_xent:
-    case HC_OP_xent_bwd:
-        v.params.xent.sum = number % 2;
-        break;
-    default:
-        if (hc_ops[op].class_ == HC_CLASS_NORM)
-            v.params.bn = (struct hc_bn){.eps = 2, .momentum = 1, .slope = 0.5};
-    }
+    if (f->integer_parameters)
+        f->integer_parameters(&v, number);
     return v;
+}
+
+/* Whether the slot has an element for each of the first input's. */
+static bool is_elementwise(const struct hc_call *call, int slot)
+{
+    const struct hc_slot *row = hc_slot(call->op, slot);
+    return hc_slot_tensor_const(call, slot)->data &&
+           (slot == HC_FIRST || row->size == HC_SIZE_FIRST);
+}
+
+enum { INPUTS = 4 }; /* the first ones, which hold elements */
+
+bool hc_integers_vector(struct hc_integers *z)
+{
+    const struct hc_call *call = &z->call;
+    const struct hc_op_info *op = &hc_ops[call->op];
+    const struct hc_family *f = hc_family(call->op);
+    int64_t n = hc_tensor_count(&call->in[HC_FIRST]);
+    bool in_each[INPUTS] = {false};
+    bool out_each[HC_MAX_OUT] = {false};
+    for (int s = 0; s < INPUTS && s < op->inputs; s++)
+        in_each[s] = is_elementwise(call, s);
+    for (int o = 0; o < op->outputs; o++)
+        out_each[o] = is_elementwise(call, op->inputs + o);
+    for (int64_t i = 0; i < n; i++) {
+        int32_t r[3];
+        int32_t in[INPUTS] = {0};
+        double want[HC_MAX_OUT] = {0};
+        for (int s = 0; s < 3; s++)
+            r[s] = hc_integers_draw(z, s, i, 8);
+        f->element(call, r, in, want);
+        for (int s = 0; s < INPUTS; s++)
+            if (in_each[s])
+                z->value[s][i] = in[s];
+        for (int o = 0; o < op->outputs; o++)
+            if (out_each[o])
+                z->want[o][i] = want[o];
+    }
+    for (int s = 0; s < INPUTS; s++)
+        if (in_each[s])
+            hc_integers_set(z, s, 1);
+    if (f->integer_scalars)
+        f->integer_scalars(z);
+    return true;
 }

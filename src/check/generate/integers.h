@@ -6,7 +6,7 @@
    accumulator holds. Then no product and no partial sum is rounded, whatever the order, and the
    result is what plain integer arithmetic says, for the price of a copy.
 
-   Each op has its own way to stay among integers: sums are short or their terms small; variance
+   Each family has its own way to stay among integers: sums are short or their terms small; variance
    plus eps is 4, so that its root is 2; one logit outweighs the others, so that softmax is 0 or 1;
    the moments of Adam cancel the corrections. It is stated above each function that this is so.
    What this oracle cannot see is a wrong rounding, since nothing is rounded; it finds wrong
@@ -16,8 +16,6 @@
 
 #include "backend.h"
 #include "check/generate/op_space.h"
-
-enum { HC_INTEGERS_ALPHA = -2 }; /* of axpy */
 
 struct hc_integers {
     struct hc_call call;               /* its inputs have memory */
@@ -31,7 +29,7 @@ struct hc_integers {
 /* Parameters that keep integers integers, the number-th choice. */
 struct hc_variant hc_integers_variant(enum hc_op op, int number);
 
-/* Whether the op has such inputs. */
+/* Whether the op's family gives such inputs. */
 bool hc_integers_known(enum hc_op op);
 
 /* Whether the contract leaves only one result for them. It does not where a mean may be multiplied
@@ -46,7 +44,7 @@ bool hc_integers_any_order(const struct hc_call *call, int out);
 /* Fills inputs and results. False if the sums are so long that the accumulator cannot hold them. */
 bool hc_integers_fill(struct hc_integers *z);
 
-/* The rest is shared by integers*.c. Element i of a stream: an integer that is not 0, of at most
+/* The rest is shared by the families. Element i of a stream: an integer that is not 0, of at most
    `most` in magnitude. */
 int32_t hc_integers_draw(const struct hc_integers *z, int stream, int64_t i, int32_t most);
 
@@ -61,18 +59,11 @@ int64_t hc_integers_limit(const struct hc_integers *z);
    or 0 if there is none. */
 int32_t hc_integers_factor(const struct hc_integers *z, int64_t terms);
 
-/* Whether an elementwise op or an optimizer has a row in the table of integers_vector.c. */
-bool hc_integers_vector_known(enum hc_op op);
+/* Draws a slot's integers, of at most `most`, and writes them times `unit`; nothing where it is
+   absent. */
+void hc_integers_fill_slot(const struct hc_integers *z, int slot, int32_t most, double unit);
 
+/* The filler of ops that work element by element, by their family's `element`. */
 bool hc_integers_vector(struct hc_integers *z);
-bool hc_integers_sum(struct hc_integers *z);
-bool hc_integers_gemm(struct hc_integers *z);
-bool hc_integers_gemm_q(struct hc_integers *z);
-bool hc_integers_conv(struct hc_integers *z);
-bool hc_integers_pool(struct hc_integers *z);
-bool hc_integers_norm(struct hc_integers *z);
-bool hc_integers_loss(struct hc_integers *z);
-bool hc_integers_table(struct hc_integers *z);
-bool hc_integers_average(struct hc_integers *z);
 
 #endif

@@ -8,8 +8,8 @@
 #include <string.h>
 
 #include "check/bound/bound.h"
+#include "check/family/family.h"
 #include "check/generate/distribution.h"
-#include "check/generate/op_quant.h"
 #include "check/generate/op_space.h"
 #include "check/check_inner.h"
 #include "op/descriptor.h"
@@ -35,8 +35,9 @@ struct row {
 static struct hc_call call_of(const struct row *row)
 {
     struct hc_call call = hc_op_call(row->op, row->set, row->shape, row->variant);
-    if (row->shape->in_place && row->place == HC_OWN_PLACE && row->op == HC_OP_unscale)
-        call.in[HC_UNSCALE_OVERRIDE] = hc_tensor1(HC_FP32, 0, NULL); /* keeps the flags apart */
+    const struct hc_family *f = hc_family(row->op);
+    if (row->shape->in_place && row->place == HC_OWN_PLACE && f->open_place)
+        f->open_place(&call);
     return call;
 }
 
@@ -83,10 +84,8 @@ static bool is_in_place(const struct row *row, const struct hc_call *call)
 static void judge_looked_at(struct hc_check *check, const struct row *row)
 {
     const struct hc_result *r = &check->result;
-    enum hc_op_class class_ = hc_ops[row->op].class_;
-    bool vectors = class_ == HC_CLASS_ELEMENTWISE || class_ == HC_CLASS_OPTIMIZER;
     bool promised = row->distribution == HC_DRAW_SPECIALS ||
-                    (row->distribution == HC_DRAW_SUBNORMALS && vectors);
+                    (row->distribution == HC_DRAW_SUBNORMALS && hc_family(row->op)->vectors);
     if (promised && r->special == 0 && r->looked_at < r->looked_of)
         hc_mistrust(check, "none of the %lld elements looked at of %lld is one of '%s'",
                     (long long)r->looked_at, (long long)r->looked_of,
@@ -115,38 +114,6 @@ static bool is_lost(struct hc_check *check, const struct row *row, const struct 
     return lost;
 }
 
-/* The first, the middle and the last element, and those on both sides of a power of two, which is
-   where vectors, cache lines and threads' shares end. */
-static bool is_tried_alone(int64_t at, int64_t n)
-{
-    bool border = at == 0 || at == n / 2 || at == n - 1;
-    for (int64_t b = 4; b <= n && !border; b *= 2)
-        border = at == b - 1 || at == b;
-    return border;
-}
-
-/* Whether an overflow is found that lies alone. Among many special numbers a detector may be blind
-   to one kind of them, or to one place, and the others give it away. */
-static void claim_found_alone(struct hc_check *check, const struct hc_call *call)
-{
-    static const double specials[] = {(double)INFINITY, -(double)INFINITY, (double)NAN};
-    const struct hc_tensor *x = &call->in[HC_UNSCALE_X];
-    int64_t n = hc_tensor_count(x);
-    struct hc_comparisons all = {.what = "overflows that lie alone"};
-    for (int64_t at = 0; at < n; at++)
-        for (int k = 0; is_tried_alone(at, n) && k < 3; k++) {
-            hc_draw_inputs(call, HC_DRAW_NORMAL, hc_case_seed(check));
-            hc_tensor_set(x, at, specials[k]);
-            if (hc_do(check, call) != HC_OK)
-                return;
-            all.checked++;
-            if (!(hc_tensor_get(&call->out[HC_UNSCALE_NEW_FOUND_INF], 0) == 1))
-                hc_comparisons_wrong(&all, "%g alone at element %lld of %lld is not found",
-                                     specials[k], (long long)at, (long long)n);
-        }
-    hc_claim_comparisons(check, &all);
-}
-
 static void run(struct hc_check *check)
 {
     const struct row *row = hc_check_case(check)->data;
@@ -159,8 +126,8 @@ static void run(struct hc_check *check)
         hc_mistrust(check, "no input is what '%s' says", hc_distribution_names[row->distribution]);
     hc_claim_call_on(check, &call, inputs_of(row->distribution));
     judge_looked_at(check, row);
-    if (row->op == HC_OP_unscale && row->distribution == HC_DRAW_SPECIALS)
-        claim_found_alone(check, &call);
+    if (hc_family(row->op)->also && row->distribution == HC_DRAW_SPECIALS)
+        hc_family(row->op)->also(check, &call);
     if (hc_tensor_count(&call.out[HC_FIRST]) == 0)
         hc_claim_true(check, "nothing is written around empty tensors",
                       check->result.verdict != HC_FAIL);
@@ -201,6 +168,8 @@ static void append(struct list *list, const struct row *row)
         return;
     struct row *to = &list->rows[list->count++];
     *to = *row;
+    if (!row->set)
+        return;
     bool other = row->shape->in_place && row->place != HC_OWN_PLACE;
     (void)snprintf(to->name, sizeof to->name, "op/%s/%s/%s%s%s%s/%s", hc_ops[row->op].name,
                    row->set->name, row->shape->name, other ? "-of-" : "",
@@ -221,14 +190,35 @@ static void append_shape(struct list *list, struct row row)
         }
 }
 
+/* The case of an op whose family has not given all three lists. */
+static void append_without(struct list *list, enum hc_op op)
+{
+    append(list, &(struct row){.op = op});
+    if (list->full)
+        return;
+    struct row *row = &list->rows[list->count - 1];
+    (void)snprintf(row->name, sizeof row->name, "op/%s", hc_ops[op].name);
+    (void)snprintf(row->title, sizeof row->title, "%s: as its contract says", hc_ops[op].title);
+}
+
 static void append_op(struct list *list, enum hc_op op)
 {
     struct hc_opspace space = hc_opspace(op);
+    if (hc_opspace_lacks(op))
+        append_without(list, op);
     for (const struct hc_format_set *set = space.sets; set->name; set++)
         for (const struct hc_op_shape *shape = space.shapes; shape->name; shape++)
             for (const struct hc_variant *variant = space.variants; variant->name; variant++)
                 append_shape(
                     list, (struct row){.op = op, .set = set, .shape = shape, .variant = variant});
+}
+
+static void run_without(struct hc_check *check)
+{
+    const struct row *row = hc_check_case(check)->data;
+    (void)hc_fail(HC_UNSUPPORTED, "the row of %s in src/check/family/ has no %s",
+                  hc_ops[row->op].name, hc_opspace_lacks(row->op));
+    (void)hc_check_ok(check, HC_UNSUPPORTED);
 }
 
 static struct hc_case *cases;
@@ -247,7 +237,7 @@ static enum hc_level level_of(const struct row *row)
     bool first = row->variant->name[0] == '\0' && row->distribution == HC_DRAW_NORMAL;
     bool plain = strcmp(row->set->name, "fp32") == 0 || strcmp(row->set->name, "fp16") == 0 ||
                  strcmp(row->set->name, "fp32-fp16") == 0 ||
-                 (hc_is_op_quant(row->op) && row->set == hc_opspace(row->op).sets);
+                 (hc_family(row->op)->first_set_is_quick && row->set == hc_opspace(row->op).sets);
     if (row->shape->level == HC_QUICK && !(first && plain))
         return HC_STANDARD;
     return row->shape->level;
@@ -274,8 +264,8 @@ const struct hc_case_table *hc_op_cases(void)
         cases[i] = (struct hc_case){.name = rows[i].name,
                                     .title = rows[i].title,
                                     .source = hc_op_contract(rows[i].op),
-                                    .level = level_of(&rows[i]),
-                                    .run = run,
+                                    .level = rows[i].set ? level_of(&rows[i]) : HC_QUICK,
+                                    .run = rows[i].set ? run : run_without,
                                     .data = &rows[i]};
     table = (struct hc_case_table){cases, list.count};
     return &table;

@@ -53,11 +53,8 @@ bool hc_format_set_allowed(enum hc_op op, const struct hc_format_set *set,
 
 struct hc_opspace hc_opspace(enum hc_op op);
 
-/* Its three lists, of an op that is none of op_quant.h (op_formats.c, op_shapes.c, and
-   op_variants.c, which knows those too). */
-const struct hc_format_set *hc_op_format_sets(enum hc_op op);
-const struct hc_op_shape *hc_op_shapes(enum hc_op op);
-const struct hc_variant *hc_op_variants(enum hc_op op);
+/* Which of its lists the op's family has not given ("shapes"), or NULL. */
+const char *hc_opspace_lacks(enum hc_op op);
 
 /* A call of the op with the shapes, formats and parameters, its tensors without memory. */
 struct hc_call hc_op_call(enum hc_op op, const struct hc_format_set *set,

@@ -11,144 +11,16 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "check/generate/border_points.h"
+#include "check/generate/border.h"
 #include "check/generate/distribution.h"
-#include "check/generate/size_layout.h"
+#include "check/family/kit.h"
 #include "check/check_inner.h"
 #include "op/descriptor.h"
 
-/* Calls of an op. `sets` and `variants` are names of op_space.h, NULL the first one. A large one is
-   left to fast backends: `exact` and simulated units would take minutes. */
-struct size {
-    enum hc_op op;
-    enum hc_level level;
-    const char *set;
-    const char *variant;
-    int64_t d[8];
-};
-
-#define VECTOR                                                                                     \
-    {                                                                                              \
-        (1 << 20) + 1027                                                                           \
-    }
-#define VECTORS                                                                                    \
-    {                                                                                              \
-        (1 << 24) + 1027                                                                           \
-    }
-
-static const struct size sizes[] = {
-    {HC_OP_gemm, HC_QUICK, "fp32", "", {128, 128, 32}},
-    {HC_OP_gemm, HC_STANDARD, "fp32", "-ta", {257, 255, 129}},
-    {HC_OP_gemm, HC_STANDARD, "fp32", "-tb-bias", {129, 385, 257}},
-    {HC_OP_gemm, HC_STANDARD, "fp32", "-ta-tb-scaled", {127, 127, 255}},
-    {HC_OP_gemm, HC_STANDARD, "fp32", "", {64, 65, 4097}},
-    {HC_OP_gemm, HC_STANDARD, "fp32", "", {1, 1025, 1024}},
-    {HC_OP_gemm, HC_STANDARD, "fp16", "", {256, 256, 128}},
-    {HC_OP_gemm, HC_STANDARD, "fp16", "-ta", {129, 127, 511}},
-    {HC_OP_gemm, HC_STANDARD, "fp16", "-tb-bias", {385, 129, 257}},
-    {HC_OP_gemm, HC_STANDARD, "fp16", "-ta-tb-scaled", {255, 513, 65}},
-    {HC_OP_gemm, HC_STANDARD, "fp16-fp32", "", {128, 257, 256}},
-    {HC_OP_gemm, HC_STANDARD, "bf16", "", {129, 129, 129}},
-    {HC_OP_gemm, HC_STANDARD, "bf16", "-ta", {256, 128, 512}},
-    {HC_OP_gemm, HC_STANDARD, "bf16", "-tb-bias", {257, 257, 65}},
-    {HC_OP_gemm, HC_STANDARD, "bf16-fp32", "-ta-tb-scaled", {128, 256, 129}},
-    {HC_OP_gemm, HC_STANDARD, "fp64", "", {129, 255, 64}},
-    {HC_OP_gemm, HC_STANDARD, "fp32-as-tf32", "", {257, 129, 128}},
-    {HC_OP_gemm, HC_STANDARD, "e4m3-fp32", "-tb-bias", {129, 257, 129}},
-    {HC_OP_gemm_q, HC_STANDARD, "e4m3-fp32", "", {129, 257, 129}},
-    {HC_OP_gemm_q, HC_STANDARD, "e4m3-fp32", "-rowwise", {257, 129, 160}},
-    {HC_OP_gemm_q, HC_STANDARD, "e4m3-e8m0-fp32", "-1x32", {128, 127, 256}},
-    {HC_OP_gemm_q, HC_STANDARD, "e2m1-ue4m3-fp32", "-1x16-factors", {129, 255, 272}},
-    {HC_OP_conv2d, HC_STANDARD, "fp32", "", {2, 14, 14, 64, 65, 3, 1, 1}},
-    {HC_OP_conv2d, HC_STANDARD, "fp16", "", {3, 28, 28, 33, 129, 1, 1, 0}},
-    {HC_OP_conv2d, HC_STANDARD, "fp16", "", {2, 29, 29, 32, 33, 3, 2, 1}},
-    {HC_OP_conv2d_bwd_data, HC_STANDARD, "fp32", "", {2, 14, 14, 64, 65, 3, 1, 1}},
-    {HC_OP_conv2d_bwd_data, HC_STANDARD, "bf16", "", {3, 28, 28, 33, 129, 1, 1, 0}},
-    {HC_OP_conv2d_bwd_data, HC_STANDARD, "bf16", "", {2, 29, 29, 32, 33, 3, 2, 1}},
-    {HC_OP_conv2d_bwd_filter, HC_STANDARD, "fp32", "", {2, 14, 14, 64, 65, 3, 1, 1}},
-    {HC_OP_conv2d_bwd_filter, HC_STANDARD, "fp16", "", {3, 28, 28, 33, 129, 1, 1, 0}},
-    {HC_OP_conv2d_bwd_filter, HC_STANDARD, "fp16", "", {2, 29, 29, 32, 33, 3, 2, 1}},
-    {HC_OP_conv2d, HC_STANDARD, "fp16", "", {2, 64, 64, 3, 64, 7, 2, 3}},
-    {HC_OP_im2col, HC_STANDARD, "fp16", "", {3, 28, 28, 65, 0, 3, 1, 1}},
-    {HC_OP_col2im, HC_STANDARD, "fp32", "", {3, 28, 28, 65, 0, 3, 1, 1}},
-    {HC_OP_avg_pool, HC_STANDARD, "fp16", "", {33, 8, 8, 513, 8}},
-    {HC_OP_avg_pool_bwd, HC_STANDARD, "fp32", "", {33, 8, 8, 513, 8}},
-    {HC_OP_bn_train, HC_STANDARD, "fp16", "", {33, 8, 8, 513}},
-    {HC_OP_bn_infer, HC_STANDARD, "fp16", "", {33, 8, 8, 513}},
-    {HC_OP_bn_bwd, HC_STANDARD, "bf16", "", {33, 8, 8, 513}},
-    {HC_OP_bn_leaky_train, HC_STANDARD, "fp32", "", {33, 8, 8, 513}},
-    {HC_OP_bn_leaky_infer, HC_STANDARD, "bf16", "", {33, 8, 8, 513}},
-    {HC_OP_bn_leaky_bwd, HC_STANDARD, "fp16", "", {33, 8, 8, 513}},
-    {HC_OP_bn_moments, HC_STANDARD, "fp16", "", {33, 8, 8, 513}},
-    {HC_OP_bn_bwd_sums, HC_STANDARD, "fp32", "", {33, 8, 8, 513}},
-    {HC_OP_bn_bwd_apply, HC_STANDARD, "fp16", "", {33, 8, 8, 513}},
-    {HC_OP_xent_bwd, HC_STANDARD, "fp32", "", {4097, 1000}},
-    {HC_OP_xent_bwd, HC_STANDARD, "fp16", "", {8193, 129}},
-    {HC_OP_xent, HC_STANDARD, "fp32", "", {4097, 1000}},
-    {HC_OP_xent, HC_STANDARD, "fp16", "", {8193, 129}},
-    {HC_OP_sum, HC_STANDARD, "fp32", "", VECTOR},
-    {HC_OP_dot, HC_STANDARD, "fp16-fp32", "", VECTOR},
-    {HC_OP_sum_squares, HC_STANDARD, "fp32", "", VECTOR},
-    {HC_OP_cast, HC_STANDARD, "fp32-fp16", "", VECTOR},
-    {HC_OP_cast, HC_STANDARD, "fp32-bf16", "", VECTOR},
-    {HC_OP_cast, HC_STANDARD, "fp32-e4m3", "-saturating", VECTOR},
-    {HC_OP_add, HC_STANDARD, "fp16", "", VECTOR},
-    {HC_OP_sub, HC_STANDARD, "bf16", "", VECTOR},
-    {HC_OP_mul, HC_STANDARD, "fp16", "", VECTOR},
-    {HC_OP_div, HC_STANDARD, "fp32", "", VECTOR},
-    {HC_OP_sqrt, HC_STANDARD, "fp32", "", VECTOR},
-    {HC_OP_fma, HC_STANDARD, "fp32", "", VECTOR},
-    {HC_OP_axpy, HC_STANDARD, "fp32", "", VECTOR},
-    {HC_OP_scale, HC_STANDARD, "fp16", "", VECTOR},
-    {HC_OP_unscale, HC_STANDARD, "fp16", "", VECTOR},
-    {HC_OP_leaky_relu, HC_STANDARD, "fp16", "", VECTOR},
-    {HC_OP_leaky_relu_bwd, HC_STANDARD, "bf16", "", VECTOR},
-    {HC_OP_master_to_model, HC_STANDARD, "fp32-fp16", "", VECTOR},
-    {HC_OP_sgd, HC_STANDARD, "fp32", "", VECTOR},
-    {HC_OP_adam, HC_STANDARD, "fp32", "", VECTOR},
-    {HC_OP_adamw, HC_STANDARD, "fp32", "", VECTOR},
-    {HC_OP_all_reduce, HC_STANDARD, "fp32", "", {4, 262151}},
-    {HC_OP_quantize, HC_STANDARD, "fp32-e4m3", "-rule-mx-floor", {1025, 1056}},
-    {HC_OP_dequantize, HC_STANDARD, "e4m3-e8m0-bf16", "-1x32-bare", {1025, 1056}},
-    {HC_OP_gemm, HC_EXHAUSTIVE, "fp32", "", {4096, 4096, 4096}},
-    {HC_OP_gemm, HC_EXHAUSTIVE, "fp16", "-tb-bias", {4096, 4096, 4096}},
-    {HC_OP_gemm, HC_EXHAUSTIVE, "bf16", "-ta", {4097, 4095, 4097}},
-    {HC_OP_conv2d, HC_EXHAUSTIVE, "fp16", "", {64, 56, 56, 64, 64, 3, 1, 1}},
-    {HC_OP_conv2d_bwd_data, HC_EXHAUSTIVE, "fp16", "", {64, 56, 56, 64, 64, 3, 1, 1}},
-    {HC_OP_conv2d_bwd_filter, HC_EXHAUSTIVE, "fp16", "", {64, 56, 56, 64, 64, 3, 1, 1}},
-    {HC_OP_bn_train, HC_EXHAUSTIVE, "fp16", "", {64, 56, 56, 64}},
-    {HC_OP_bn_infer, HC_EXHAUSTIVE, "fp16", "", {64, 56, 56, 64}},
-    {HC_OP_bn_bwd, HC_EXHAUSTIVE, "bf16", "", {64, 56, 56, 64}},
-    {HC_OP_bn_leaky_train, HC_EXHAUSTIVE, "fp32", "", {64, 56, 56, 64}},
-    {HC_OP_bn_leaky_infer, HC_EXHAUSTIVE, "bf16", "", {64, 56, 56, 64}},
-    {HC_OP_bn_leaky_bwd, HC_EXHAUSTIVE, "fp16", "", {64, 56, 56, 64}},
-    {HC_OP_bn_moments, HC_EXHAUSTIVE, "fp16", "", {64, 56, 56, 64}},
-    {HC_OP_bn_bwd_sums, HC_EXHAUSTIVE, "fp32", "", {64, 56, 56, 64}},
-    {HC_OP_bn_bwd_apply, HC_EXHAUSTIVE, "fp16", "", {64, 56, 56, 64}},
-    {HC_OP_cast, HC_EXHAUSTIVE, "fp32-fp16", "", VECTORS},
-    {HC_OP_cast, HC_EXHAUSTIVE, "fp32-bf16", "", VECTORS},
-    {HC_OP_cast, HC_EXHAUSTIVE, "fp32-e4m3", "-saturating", VECTORS},
-    {HC_OP_add, HC_EXHAUSTIVE, "fp16", "", VECTORS},
-    {HC_OP_sub, HC_EXHAUSTIVE, "bf16", "", VECTORS},
-    {HC_OP_mul, HC_EXHAUSTIVE, "fp16", "", VECTORS},
-    {HC_OP_div, HC_EXHAUSTIVE, "fp32", "", VECTORS},
-    {HC_OP_sqrt, HC_EXHAUSTIVE, "fp32", "", VECTORS},
-    {HC_OP_fma, HC_EXHAUSTIVE, "fp32", "", VECTORS},
-    {HC_OP_axpy, HC_EXHAUSTIVE, "fp32", "", VECTORS},
-    {HC_OP_scale, HC_EXHAUSTIVE, "fp16", "", VECTORS},
-    {HC_OP_unscale, HC_EXHAUSTIVE, "fp16", "", VECTORS},
-    {HC_OP_leaky_relu, HC_EXHAUSTIVE, "fp16", "", VECTORS},
-    {HC_OP_leaky_relu_bwd, HC_EXHAUSTIVE, "bf16", "", VECTORS},
-    {HC_OP_master_to_model, HC_EXHAUSTIVE, "fp32-fp16", "", VECTORS},
-    {HC_OP_sgd, HC_EXHAUSTIVE, "fp32", "", VECTORS},
-    {HC_OP_adam, HC_EXHAUSTIVE, "fp32", "", VECTORS},
-    {HC_OP_adamw, HC_EXHAUSTIVE, "fp32", "", VECTORS},
-};
-
-enum { SIZES = sizeof sizes / sizeof sizes[0] };
-
+/* A row of a family's sizes, with what its names mean. */
 struct row {
-    const struct size *size;
+    enum hc_op op;
+    const struct hc_family_size *size;
     const struct hc_format_set *set;
     const struct hc_variant *variant;
     char name[96];
@@ -168,30 +40,53 @@ static void allocate(struct hc_check *check, struct hc_call *call, bool outputs)
    its kind alone. */
 static void hold_labels(const struct hc_call *call)
 {
-    const struct hc_tensor *labels = &call->in[HC_XENT_LABELS];
-    if (hc_ops[call->op].class_ != HC_CLASS_LOSS)
-        return;
-    for (int64_t i = 0; i < hc_tensor_count(labels); i++)
-        ((int32_t *)labels->data)[i] %= HC_SIZE_ALONE;
+    for (int s = 0; s < hc_ops[call->op].inputs; s++)
+        for (int64_t i = 0;
+             hc_slot(call->op, s)->values == HC_VALUES_LABELS && i < hc_tensor_count(&call->in[s]);
+             i++)
+            ((int32_t *)call->in[s].data)[i] %= HC_SIZE_ALONE;
 }
 
-/* The terms of a product are independent of each other, those of a mean over repeated rows not. */
-static enum hc_inputs inputs_of(enum hc_op op)
+/* Vectors of as many elements as the first one, beside scalars. */
+static void layout_of_vector(struct hc_layout *to, const struct hc_call *call, int slot,
+                             const struct hc_tensor *small, const struct hc_tensor *large)
 {
-    enum hc_op_class class_ = hc_ops[op].class_;
-    return class_ == HC_CLASS_GEMM || class_ == HC_CLASS_CONV ? HC_INPUTS_RANDOM : HC_INPUTS_ANY;
+    bool each = slot == HC_FIRST || hc_slot(call->op, slot)->size == HC_SIZE_FIRST;
+    hc_layout_add(to, each ? HC_AXIS_ROWS : HC_AXIS_TERMS, small->shape[0], large->shape[0], 1, 0);
 }
 
-/* One number that is made of all elements: a sum, a loss. In random numbers its bound has room for
-   thousands of elements that are left out; in integers one more or less shows. */
-static bool is_one_number(enum hc_op op)
+struct hc_op_shape hc_size_small(enum hc_op op, const struct hc_variant *variant,
+                                 const struct hc_op_shape *large)
 {
-    return hc_ops[op].class_ == HC_CLASS_REDUCTION || op == HC_OP_xent;
+    const struct hc_family *f = hc_family(op);
+    struct hc_op_shape s = *large;
+    if (f->small)
+        f->small(&variant->params, s.d);
+    else
+        s.d[0] = hc_at_most(HC_SMALL_VECTOR, s.d[0]);
+    return s;
+}
+
+void hc_size_layout(const struct hc_call *small, const struct hc_call *large,
+                    struct hc_repeats *repeats)
+{
+    const struct hc_family *f = hc_family(large->op);
+    memset(repeats->slot, 0, sizeof repeats->slot);
+    for (int s = 0; s < hc_slot_count(large->op); s++) {
+        const struct hc_tensor *few = hc_slot_tensor_const(small, s);
+        const struct hc_tensor *all = hc_slot_tensor_const(large, s);
+        if (hc_op_absent(large, s))
+            continue;
+        if (f->layout)
+            f->layout(large, s, few, all, &repeats->slot[s]);
+        else
+            layout_of_vector(&repeats->slot[s], large, s, few, all);
+    }
 }
 
 static void run_on_integers(struct hc_check *check, const struct row *row)
 {
-    struct hc_border_row what = {row->size->op, row->set, HC_EXTENT_COUNT, true};
+    struct hc_border_row what = {row->op, row->set, HC_EXTENT_COUNT, true};
     struct hc_border_point point = {.text = "large"};
     memcpy(point.shape.d, row->size->d, sizeof point.shape.d);
     hc_claim_integers(check, &what, &point, 1);
@@ -200,11 +95,9 @@ static void run_on_integers(struct hc_check *check, const struct row *row)
 static void run(struct hc_check *check)
 {
     const struct row *row = hc_check_case(check)->data;
-    enum hc_op op = row->size->op;
-    enum { LONG = 1 << 16 }; /* terms, from where on a random sum is no larger than its bound */
-    bool pixels = op == HC_OP_conv2d_bwd_filter;
-    const int64_t *d = row->size->d;
-    if (is_one_number(op) || (pixels && d[0] * d[1] * d[2] > LONG)) {
+    enum hc_op op = row->op;
+    const struct hc_family *f = hc_family(op);
+    if (f->on_integers && f->on_integers(row->size->d)) {
         run_on_integers(check, row);
         return;
     }
@@ -226,76 +119,75 @@ static void run(struct hc_check *check)
         hc_check_failed(check);
         return;
     }
-    hc_claim_repeated(check, &large, &repeats, inputs_of(op));
+    /* The terms of a product are independent of each other, those of a mean over repeated rows
+       not. */
+    hc_claim_repeated(check, &large, &repeats, f->multiplies ? HC_INPUTS_RANDOM : HC_INPUTS_ANY);
 }
 
-static struct row rows[SIZES];
-static struct hc_case cases[SIZES];
+enum { MAX_ROWS = 256 };
 
-static const struct hc_format_set *set_of(const struct size *s)
+static struct row rows[MAX_ROWS];
+static struct hc_case cases[MAX_ROWS];
+
+static const struct hc_format_set *set_of(const struct row *row)
 {
-    const struct hc_format_set *set = hc_opspace(s->op).sets;
-    while (set->name && strcmp(set->name, s->set) != 0)
+    const struct hc_format_set *set = hc_opspace(row->op).sets;
+    while (set->name && strcmp(set->name, row->size->set) != 0)
         set++;
     assert(set->name);
     return set;
 }
 
-static const struct hc_variant *variant_of(const struct size *s)
+static const struct hc_variant *variant_of(const struct row *row)
 {
-    const struct hc_variant *variant = hc_opspace(s->op).variants;
-    while (variant->name && strcmp(variant->name, s->variant) != 0)
+    const struct hc_variant *variant = hc_opspace(row->op).variants;
+    while (variant->name && strcmp(variant->name, row->size->variant) != 0)
         variant++;
     assert(variant->name);
     return variant;
 }
 
-/* How many of a shape's numbers are extents; those of windows and strides have letters. */
-static void write_shape(const struct size *s, char *text, size_t size)
+static void write_shape(const int64_t *d, char *text, size_t size)
 {
-    static const char *const before[] = {"", "x", "x", "x", "-k", "r", "-s", "p"};
-    bool conv =
-        hc_ops[s->op].class_ == HC_CLASS_CONV || s->op == HC_OP_im2col || s->op == HC_OP_col2im;
-    bool pool = hc_ops[s->op].class_ == HC_CLASS_POOL;
     int count = 8;
-    while (count > 1 && s->d[count - 1] == 0 && !conv)
+    while (count > 1 && d[count - 1] == 0)
         count--;
     size_t at = 0;
-    for (int i = 0; i < count && at < size; i++) {
-        if (conv &&
-            ((i == 4 && s->d[i] == 0) || (i == 6 && s->d[6] == 1 && s->d[7] == s->d[5] / 2)))
-            continue;
-        if (conv && i == 7 && s->d[7] == s->d[5] / 2)
-            continue;
-        const char *mark = conv ? before[i] : i == 0 ? "" : pool && i == 4 ? "-" : "x";
-        at += (size_t)snprintf(text + at, size - at, "%s%lld", mark, (long long)s->d[i]);
-    }
+    for (int i = 0; i < count && at < size; i++)
+        at += (size_t)snprintf(text + at, size - at, "%s%lld", i ? "x" : "", (long long)d[i]);
+}
+
+static void append(struct hc_case_table *table, enum hc_op op, const struct hc_family_size *size)
+{
+    const struct hc_family *f = hc_family(op);
+    assert(table->count < MAX_ROWS);
+    struct row *row = &rows[table->count];
+    char shape[64];
+    *row = (struct row){.op = op, .size = size};
+    row->set = set_of(row);
+    row->variant = variant_of(row);
+    assert(hc_format_set_allowed(op, row->set, row->variant));
+    (f->write_shape ? f->write_shape : write_shape)(size->d, shape, sizeof shape);
+    (void)snprintf(row->name, sizeof row->name, "size/%s/%s/%s%s", hc_ops[op].name, row->set->name,
+                   shape, row->variant->name);
+    (void)snprintf(row->title, sizeof row->title,
+                   "%s: every element right at a size that models have", hc_ops[op].title);
+    cases[table->count++] = (struct hc_case){.name = row->name,
+                                             .title = row->title,
+                                             .source = hc_op_contract(op),
+                                             .level = size->level,
+                                             .run = run,
+                                             .data = row,
+                                             .fast_only = size->level == HC_EXHAUSTIVE};
 }
 
 const struct hc_case_table *hc_size_cases(void)
 {
     static struct hc_case_table table = {cases, 0};
-    if (table.count > 0)
-        return &table;
-    for (int i = 0; i < SIZES; i++) {
-        const struct size *s = &sizes[i];
-        struct row *row = &rows[i];
-        char shape[64];
-        *row = (struct row){.size = s, .set = set_of(s), .variant = variant_of(s)};
-        assert(hc_format_set_allowed(s->op, row->set, row->variant));
-        write_shape(s, shape, sizeof shape);
-        (void)snprintf(row->name, sizeof row->name, "size/%s/%s/%s%s", hc_ops[s->op].name,
-                       row->set->name, shape, row->variant->name);
-        (void)snprintf(row->title, sizeof row->title,
-                       "%s: every element right at a size that models have", hc_ops[s->op].title);
-        cases[i] = (struct hc_case){.name = row->name,
-                                    .title = row->title,
-                                    .source = hc_op_contract(s->op),
-                                    .level = s->level,
-                                    .run = run,
-                                    .data = row,
-                                    .fast_only = s->level == HC_EXHAUSTIVE};
-    }
-    table.count = SIZES;
+    static bool made;
+    for (int op = 0; op < HC_OP_COUNT && !made; op++)
+        for (const struct hc_family_size *s = hc_family((enum hc_op)op)->sizes; s && s->set; s++)
+            append(&table, (enum hc_op)op, s);
+    made = true;
     return &table;
 }

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "check/family/family.h"
 #include "check/flushed.h"
 
 struct hc_cut_blocks {
@@ -133,7 +134,7 @@ enum hc_status hc_cut_down(struct hc_cut *cut, const struct hc_judge *judge, int
     hc_judge_element(judge, out, index, &whole);
     *cut = (struct hc_cut){
         .call = judge->given ? *judge->given : *judge->call, .out = out, .index = index};
-    for (hc_cutter *const *cutter = hc_cutters(cut->call.op); *cutter; cutter++)
+    for (hc_cutter *const *cutter = hc_family(cut->call.op)->cuts; cutter && *cutter; cutter++)
         attempt(cut, *cutter, judge, &whole);
     if (cut->no_memory)
         return hc_fail(HC_NO_MEMORY, "no memory to cut the problem down");

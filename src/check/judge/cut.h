@@ -46,11 +46,12 @@ bool hc_cut_zeros(struct hc_cut *cut, struct hc_tensor *a, int a_dimension, stru
 /* One cut: changes the call, or returns false where it does not apply. */
 typedef bool hc_cutter(struct hc_cut *cut);
 
-/* The cuts that are tried for an op, in this order; ends with NULL. */
-hc_cutter *const *hc_cutters(enum hc_op op);
-
-extern hc_cutter *const hc_cut_conv2d[];
-extern hc_cutter *const hc_cut_conv2d_bwd_data[];
-extern hc_cutter *const hc_cut_conv2d_bwd_filter[];
+/* The cuts of the families, in the order in which they are tried; each ends with NULL. */
+extern hc_cutter *const hc_cut_averages[], *const hc_cut_vectors[], *const hc_cut_reductions[];
+extern hc_cutter *const hc_cut_gemm[], *const hc_cut_gemm_q[];
+extern hc_cutter *const hc_cut_conv2d[], *const hc_cut_conv2d_bwd_data[];
+extern hc_cutter *const hc_cut_conv2d_bwd_filter[], *const hc_cut_pool[];
+extern hc_cutter *const hc_cut_norm[], *const hc_cut_norm_inferred[];
+extern hc_cutter *const hc_cut_rows_of_loss[];
 
 #endif

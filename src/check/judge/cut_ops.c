@@ -216,34 +216,12 @@ static bool one_of_each_rank(struct hc_cut *cut)
            hc_cut_only(cut, &call->out[HC_ALL_REDUCE_OUT], 0, at);
 }
 
-static hc_cutter *const none[] = {NULL};
-static hc_cutter *const averages[] = {one_of_each_rank, NULL};
-static hc_cutter *const vectors[] = {one_element, one_overflow, NULL};
-static hc_cutter *const reductions[] = {terms_of_reduction, NULL};
-static hc_cutter *const gemm[] = {one_row_and_column, terms_of_gemm, NULL};
-static hc_cutter *const gemm_q[] = {one_row_and_column_of_codes, NULL};
-static hc_cutter *const pool[] = {one_window, NULL};
-static hc_cutter *const norm[] = {one_channel, NULL};
-static hc_cutter *const infer[] = {one_channel, one_number, NULL};
-static hc_cutter *const loss[] = {one_example, NULL};
-hc_cutter *const *hc_cutters(enum hc_op op)
-{
-    static hc_cutter *const *const by_class[] = {
-        [HC_CLASS_ELEMENTWISE] = vectors, [HC_CLASS_REDUCTION] = reductions,
-        [HC_CLASS_GEMM] = gemm,           [HC_CLASS_CONV] = none,
-        [HC_CLASS_NORM] = norm,           [HC_CLASS_POOL] = pool,
-        [HC_CLASS_LOSS] = none,           [HC_CLASS_OPTIMIZER] = vectors,
-        [HC_CLASS_CONTROL] = none,        [HC_CLASS_COLLECTIVE] = averages,
-        [HC_CLASS_QUANT] = none,
-    };
-    static hc_cutter *const *const by_op[HC_OP_COUNT] = {
-        [HC_OP_conv2d] = hc_cut_conv2d,
-        [HC_OP_conv2d_bwd_data] = hc_cut_conv2d_bwd_data,
-        [HC_OP_conv2d_bwd_filter] = hc_cut_conv2d_bwd_filter,
-        [HC_OP_bn_infer] = infer,
-        [HC_OP_bn_leaky_infer] = infer,
-        [HC_OP_xent_bwd] = loss,
-        [HC_OP_gemm_q] = gemm_q,
-    };
-    return by_op[op] ? by_op[op] : by_class[hc_ops[op].class_];
-}
+hc_cutter *const hc_cut_averages[] = {one_of_each_rank, NULL};
+hc_cutter *const hc_cut_vectors[] = {one_element, one_overflow, NULL};
+hc_cutter *const hc_cut_reductions[] = {terms_of_reduction, NULL};
+hc_cutter *const hc_cut_gemm[] = {one_row_and_column, terms_of_gemm, NULL};
+hc_cutter *const hc_cut_gemm_q[] = {one_row_and_column_of_codes, NULL};
+hc_cutter *const hc_cut_pool[] = {one_window, NULL};
+hc_cutter *const hc_cut_norm[] = {one_channel, NULL};
+hc_cutter *const hc_cut_norm_inferred[] = {one_channel, one_number, NULL};
+hc_cutter *const hc_cut_rows_of_loss[] = {one_example, NULL};

@@ -144,7 +144,7 @@ static int64_t smallest(enum hc_op op, int out)
     case HC_CLASS_GEMM:
     case HC_CLASS_COLLECTIVE:
         return 1;
-    case HC_CLASS_NORM:
+    case HC_CLASS_BATCH_NORM:
         return op == HC_OP_bn_infer || op == HC_OP_bn_leaky_infer || out != HC_FIRST ? 1 : 0;
     default:
         return op == HC_OP_avg_pool ? 1 : 0;

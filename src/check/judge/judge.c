@@ -6,22 +6,18 @@
 
 #include "check/bound/bound.h"
 #include "check/check.h"
+#include "check/family/family.h"
 #include "check/run_call.h"
 #include "num/ulp.h"
 
 const double hc_ratio_edges[HC_RATIO_BINS] = {0, 0.0625, 0.125, 0.25, 0.5,
                                               1, 2,      10,    100,  (double)INFINITY};
 
-/* What one element costs in MPFR, in terms of a plain sum (about 16 ns each): batch norm and losses
-   have several operations for a term and a bound that follows each; so has an optimizer. */
+/* What one element costs in MPFR, in terms of a plain sum (about 16 ns each). */
 static double cost(const struct hc_call *call)
 {
-    static const double of_term[] = {
-        [HC_CLASS_ELEMENTWISE] = 1, [HC_CLASS_REDUCTION] = 1,   [HC_CLASS_GEMM] = 1,
-        [HC_CLASS_CONV] = 1,        [HC_CLASS_NORM] = 16,       [HC_CLASS_POOL] = 1,
-        [HC_CLASS_LOSS] = 16,       [HC_CLASS_OPTIMIZER] = 160, [HC_CLASS_CONTROL] = 1,
-        [HC_CLASS_COLLECTIVE] = 16, [HC_CLASS_QUANT] = 160};
-    return 16 + of_term[hc_ops[call->op].class_] * hc_call_length(call);
+    double of_term = hc_family(call->op)->reference_cost;
+    return 16 + (of_term > 0 ? of_term : 1) * hc_call_length(call);
 }
 
 /* What is spent on one output: some seconds on one core. */
@@ -104,7 +100,7 @@ void hc_judge_element(const struct hc_judge *judge, int out, int64_t index,
     hc_references[judge->call->op](&element, HC_REFERENCE_PRECISION, &e->want);
     e->bound = hc_bound_any_order(&element, &judge->accumulator, &e->want);
     e->single = hc_bound_any_order_bits(&element, &e->want, &e->want_bits);
-    e->error = hc_bound_error(t->format, &e->want, got);
+    e->error = hc_bound_error_any_order(&element, &e->want, got);
     e->ulps = e->error == 0 ? 0 : e->error / hc_ulp(t->format, e->want.hi);
     e->ratio = isinf(e->bound) ? 0 : hc_ratio(e->error, e->bound);
     if (e->single) {

@@ -110,10 +110,10 @@ typedef bool term_function(const struct hc_call *call, const int64_t at[4], int6
                            struct hc_term *t);
 
 /* By op, of tensors of rank 4. */
-static term_function *const of_images[HC_OP_COUNT] = {[HC_OP_conv2d] = forward,
-                                                      [HC_OP_conv2d_bwd_data] = backward_data,
-                                                      [HC_OP_conv2d_bwd_filter] = backward_filter,
-                                                      [HC_OP_avg_pool] = pooled};
+static term_function *const of_images[HC_OP_ROOM] = {[HC_OP_conv2d] = forward,
+                                                     [HC_OP_conv2d_bwd_data] = backward_data,
+                                                     [HC_OP_conv2d_bwd_filter] = backward_filter,
+                                                     [HC_OP_avg_pool] = pooled};
 
 static bool term_of(const struct hc_element *e, int64_t k, struct hc_term *term)
 {

@@ -1,3 +1,5 @@
+/* What a baseline's lines are made of: names and digests as words, and the members of a record's
+   document, a path and JSON in one line. */
 #include "check/record/baseline_text.h"
 
 #include <stdlib.h>
@@ -67,4 +69,155 @@ bool hc_baseline_read_digest(const char *text, uint64_t *digest)
         *digest |= (uint64_t)(at - base64) << (58 - 6 * i);
     }
     return text[4] == '\0';
+}
+
+/* The members of a record's document as lines of a baseline: a path and JSON in one line. */
+
+enum { DEPTH = 3 };
+
+/* Bytes with a meaning in a path. */
+static const char meaning[] = ".[]";
+
+static bool is_in(const char *const *list, const char *key)
+{
+    while (*list && strcmp(*list, key) != 0)
+        list++;
+    return *list != NULL;
+}
+
+static int by_key(const void *a, const void *b)
+{
+    return strcmp(*(const char *const *)a, *(const char *const *)b);
+}
+
+/* The path of a value: the object's, and the keys from there on. */
+struct place {
+    const struct place *above; /* NULL at the top */
+    const char *key;
+};
+
+static void print_path(FILE *out, const struct place *place)
+{
+    if (place->above) {
+        print_path(out, place->above);
+        (void)fputc('.', out);
+    }
+    hc_baseline_escape(out, place->key, strlen(place->key), meaning, !place->above);
+}
+
+static void print_line(FILE *out, const struct place *place, const char *list, const json_t *value)
+{
+    print_path(out, place);
+    (void)fprintf(out, "%s ", list);
+    (void)json_dumpf(value, out,
+                     JSON_COMPACT | JSON_ENSURE_ASCII | JSON_ENCODE_ANY | JSON_SORT_KEYS);
+    (void)fputc('\n', out);
+}
+
+static bool is_list_of_objects(const json_t *value)
+{
+    size_t i = 0;
+    while (i < json_array_size(value) && json_is_object(json_array_get(value, i)))
+        i++;
+    return i > 0 && i == json_array_size(value);
+}
+
+static bool print_object(FILE *out, const json_t *object, const struct place *above, int depth,
+                         const char *const *without);
+
+static bool print_value(FILE *out, const struct place *place, const json_t *value, int depth)
+{
+    static const char *const all[] = {NULL};
+    if (json_object_size(value) > 0 && depth < DEPTH)
+        return print_object(out, value, place, depth, all);
+    if (is_list_of_objects(value))
+        for (size_t i = 0; i < json_array_size(value); i++)
+            print_line(out, place, "[]", json_array_get(value, i));
+    else
+        print_line(out, place, "", value);
+    return true;
+}
+
+/* False if there is no memory. */
+static bool print_object(FILE *out, const json_t *object, const struct place *above, int depth,
+                         const char *const *without)
+{
+    const char *key;
+    json_t *value;
+    size_t count = 0;
+    const char **keys = malloc((json_object_size(object) + 1) * sizeof *keys);
+    bool ok = keys != NULL;
+    json_object_foreach((json_t *)object, key, value)
+    {
+        if (ok && !is_in(without, key))
+            keys[count++] = key;
+    }
+    if (count)
+        qsort(keys, count, sizeof *keys, by_key);
+    for (size_t i = 0; i < count && ok; i++) {
+        struct place place = {above, keys[i]};
+        ok = print_value(out, &place, json_object_get(object, keys[i]), depth + 1);
+    }
+    free(keys);
+    return ok;
+}
+
+bool hc_baseline_print_members(FILE *out, const json_t *object, const char *const *without)
+{
+    return print_object(out, object, NULL, 0, without);
+}
+
+/* The object under the key, which is made if there is none; NULL if something else is there. */
+static json_t *object_at(json_t *object, const char *key)
+{
+    json_t *inner = json_object_get(object, key);
+    if (inner)
+        return json_is_object(inner) ? inner : NULL;
+    (void)json_object_set_new(object, key, json_object());
+    return json_object_get(object, key);
+}
+
+/* Takes the reference to the value. */
+static const char *put(json_t *object, char *key, bool of_list, json_t *value)
+{
+    if (!hc_baseline_unescape(key)) {
+        json_decref(value);
+        return "the path has a wrong escape";
+    }
+    json_t *there = json_object_get(object, key);
+    if (!of_list && !there) {
+        (void)json_object_set_new(object, key, value);
+        return NULL;
+    }
+    if (of_list && !there) {
+        (void)json_object_set_new(object, key, json_array());
+        there = json_object_get(object, key);
+    }
+    if (of_list && json_is_array(there)) {
+        (void)json_array_append_new(there, value);
+        return NULL;
+    }
+    json_decref(value);
+    return "the path stands there twice";
+}
+
+const char *hc_baseline_read_member(json_t *object, char *line)
+{
+    char *space = strchr(line, ' ');
+    if (!space)
+        return "there is no value behind the path";
+    *space = '\0';
+    char *path = line;
+    for (char *dot; (dot = strchr(path, '.')) != NULL; path = dot + 1) {
+        *dot = '\0';
+        object = hc_baseline_unescape(path) ? object_at(object, path) : NULL;
+        if (!object)
+            return "the path has a wrong escape, or leads through a value";
+    }
+    size_t length = strlen(path);
+    bool of_list = length > 2 && strcmp(path + length - 2, "[]") == 0;
+    if (of_list)
+        path[length - 2] = '\0';
+    json_t *value = json_loads(space + 1, JSON_DECODE_ANY | JSON_REJECT_DUPLICATES, NULL);
+    return value ? put(object, path, of_list, value) : "what stands behind the path is no JSON";
 }

@@ -1,25 +1,198 @@
 /* Writing baselines: cases of one folder share its line. */
-#include "check/record/baseline.h"
-
+#include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "check/record/baseline_inner.h"
+#include "check/record/baseline.h"
 #include "check/record/baseline_text.h"
+#include "check/record/decimal.h"
 #include "check/record/json.h"
 #include "check/record/outcomes.h"
 #include "check/record/parts.h"
+#include "check/record/record.h"
 #include "op/memory_stream.h"
 #include "op/output.h"
+
+enum { HC_BASELINE_BACKENDS = 27 };
+
+/* Texts with a letter each. The backend "-" is its own letter. */
+struct hc_letters {
+    const char *text[HC_BASELINE_BACKENDS];
+    char letter[HC_BASELINE_BACKENDS];
+    int count;
+};
+
+/* The rows of a case that stand in one entry, and the letters of their backends. */
+struct hc_baseline_entry {
+    const struct hc_row *row[HC_BASELINE_BACKENDS];
+    char letters[HC_BASELINE_BACKENDS + 1];
+    int count;
+};
+
+struct hc_baseline_writer {
+    FILE *out;
+    const struct hc_record *record;
+    struct hc_letters backends;
+    struct hc_letters units;
+    char usual[HC_BASELINE_BACKENDS + 1];
+    const char *above; /* the name of the case before; NULL: none */
+};
+
+enum { NOTE = 100 };
+
+static char letters_of(const struct hc_letters *all, const char *text)
+{
+    int i = 0;
+    while (i < all->count && strcmp(all->text[i], text) != 0)
+        i++;
+    return i < all->count ? all->letter[i] : '\0';
+}
+
+static bool is_taken(const struct hc_letters *all, char letter)
+{
+    return memchr(all->letter, letter, (size_t)all->count) != NULL;
+}
+
+/* Gives the text its first letter if that is free, and else the first that is. False if there is
+   none. */
+static bool letters_add(struct hc_letters *all, const char *text)
+{
+    char letter = text[0];
+    if (letters_of(all, text))
+        return true;
+    if (all->count == HC_BASELINE_BACKENDS)
+        return false;
+    if (strcmp(text, "-") != 0 && (letter < 'a' || letter > 'z' || is_taken(all, letter)))
+        for (letter = 'a'; letter <= 'z' && is_taken(all, letter);)
+            letter++;
+    if (letter > 'z')
+        return false;
+    all->text[all->count] = text;
+    all->letter[all->count++] = letter;
+    return true;
+}
+
+static double rounded(double x)
+{
+    return hc_round_up(x, HC_BASELINE_DIGITS);
+}
+
+/* Whether both stand in one entry. What is not PASS has an entry alone. */
+static bool alike(const struct hc_row *a, const struct hc_row *b)
+{
+    double errors[] = {rounded(a->error), rounded(b->error)};
+    double bounds[] = {rounded(a->bound), rounded(b->bound)};
+    return a->verdict == HC_PASS && b->verdict == HC_PASS && strcmp(a->unit, b->unit) == 0 &&
+           memcmp(&errors[0], &errors[1], sizeof errors[0]) == 0 &&
+           memcmp(&bounds[0], &bounds[1], sizeof bounds[0]) == 0;
+}
+
+/* The entries of `count` rows, all of one case. */
+static int baseline_group(const struct hc_baseline_writer *w, const struct hc_row *const *rows,
+                          int count, struct hc_baseline_entry *entries)
+{
+    int n = 0;
+    for (int i = 0; i < count; i++) {
+        int at = 0;
+        while (at < n && !alike(entries[at].row[0], rows[i]))
+            at++;
+        if (at == n)
+            entries[n++] = (struct hc_baseline_entry){.count = 0};
+        struct hc_baseline_entry *e = &entries[at];
+        e->letters[e->count] = letters_of(&w->backends, rows[i]->backend);
+        e->row[e->count++] = rows[i];
+    }
+    return n;
+}
+
+/* The number as baseline.h says, with an exponent unless it is 0, infinite or NaN. */
+static void number(double x, char text[HC_DECIMAL_TEXT])
+{
+    (void)hc_decimal_up(x, HC_BASELINE_DIGITS, text);
+    bool special = strcmp(text, "0") == 0 || strcmp(text, "inf") == 0 || strcmp(text, "nan") == 0;
+    if (!special && !strchr(text, 'e'))
+        (void)strncat(text, "e0", HC_DECIMAL_TEXT - strlen(text) - 1);
+}
+
+static void print_error(const struct hc_baseline_writer *w, const struct hc_row *row,
+                        const struct hc_row *before)
+{
+    char error[HC_DECIMAL_TEXT];
+    char bound[HC_DECIMAL_TEXT];
+    char bound_before[HC_DECIMAL_TEXT] = "";
+    if (row->error == 0 && row->bound == 0)
+        return;
+    number(row->error, error);
+    number(row->bound, bound);
+    if (before)
+        number(before->bound, bound_before);
+    char *e = strchr(error, 'e');
+    char *b = strchr(bound, 'e');
+    if (e && b && strcmp(e, b) == 0)
+        *e = '\0';
+    (void)fprintf(w->out, " %s/%s", error, strcmp(bound, bound_before) == 0 ? "" : bound);
+}
+
+static void print_digests(const struct hc_baseline_writer *w, const struct hc_baseline_entry *e)
+{
+    char first[HC_BASELINE_DIGEST_TEXT] = "";
+    bool same = true;
+    for (int pass = 0; pass < 2; pass++)
+        for (int i = 0; i < (pass && same ? 1 : e->count); i++) {
+            char text[HC_BASELINE_DIGEST_TEXT] = "-";
+            if (e->row[i]->digest_bits >= HC_BASELINE_DIGEST)
+                hc_baseline_digest(e->row[i]->digest, text);
+            if (i == 0)
+                memcpy(first, text, sizeof first);
+            same = same && strcmp(text, first) == 0;
+            if (pass)
+                (void)fprintf(w->out, "%c%s", i ? ',' : ' ', text);
+        }
+}
+
+static void print_verdict(const struct hc_baseline_writer *w, const struct hc_row *row)
+{
+    size_t length = strlen(row->note);
+    if (row->verdict == HC_PASS)
+        return;
+    length = length < NOTE ? length : NOTE;
+    while (length > 0 && length < strlen(row->note) && (row->note[length] & 0xc0) == 0x80)
+        length--; /* not within a character */
+    json_t *note = json_stringn(row->note, length);
+    (void)fprintf(w->out, " %s", hc_verdict_names[row->verdict]);
+    if (row->wrong > 0)
+        (void)fprintf(w->out, ":%" PRId64, row->wrong);
+    (void)fputc(' ', w->out);
+    (void)json_dumpf(note, w->out, JSON_ENCODE_ANY | JSON_ENSURE_ASCII);
+    json_decref(note);
+}
+
+/* Prints an entry; `before` is a row of the one before it on the line, or NULL. */
+static void baseline_print_entry(const struct hc_baseline_writer *w,
+                                 const struct hc_baseline_entry *e, const struct hc_row *before)
+{
+    bool same = true;
+    for (int i = 0; i < e->count; i++)
+        same = same && e->row[i]->checked == e->row[0]->checked;
+    if (strcmp(e->letters, w->usual) != 0)
+        (void)fprintf(w->out, " %s", e->letters);
+    for (int i = 0; i < (same ? 1 : e->count); i++)
+        (void)fprintf(w->out, "%c%" PRId64, i ? ',' : ' ', e->row[i]->checked);
+    (void)fputc(letters_of(&w->units, e->row[0]->unit), w->out);
+    print_error(w, e->row[0], before);
+    print_digests(w, e);
+    print_verdict(w, e->row[0]);
+}
 
 enum { SETS = 32 };
 
 static enum hc_status find_letters(struct hc_baseline_writer *w, const char *path)
 {
     for (int i = 0; i < w->record->count; i++) {
-        if (!hc_letters_add(&w->backends, w->record->rows[i].backend))
+        if (!letters_add(&w->backends, w->record->rows[i].backend))
             return hc_fail(HC_INVALID, "%s: a baseline has at most 26 backends", path);
-        if (!hc_letters_add(&w->units, w->record->rows[i].unit))
+        if (!letters_add(&w->units, w->record->rows[i].unit))
             return hc_fail(HC_INVALID, "%s: a baseline has at most 26 units", path);
     }
     return HC_OK;
@@ -53,12 +226,12 @@ static void print_case(struct hc_baseline_writer *w, const struct hc_row *const 
 {
     (void)context;
     struct hc_baseline_entry entries[HC_BASELINE_BACKENDS];
-    int n = hc_baseline_group(w, rows, count, entries);
+    int n = baseline_group(w, rows, count, entries);
     bool open = false;
     for (int i = 0; i < n; i++) {
         if (!open)
             print_name(w, rows[0]->name);
-        hc_baseline_print_entry(w, &entries[i], open ? entries[i - 1].row[0] : NULL);
+        baseline_print_entry(w, &entries[i], open ? entries[i - 1].row[0] : NULL);
         open = entries[i].row[0]->verdict == HC_PASS;
         if (!open || i + 1 == n)
             (void)fputc('\n', w->out);
@@ -99,7 +272,7 @@ static void count_sets(struct hc_baseline_writer *w, const struct hc_row *const 
 {
     struct sets *sets = context;
     struct hc_baseline_entry entries[HC_BASELINE_BACKENDS];
-    int n = hc_baseline_group(w, rows, count, entries);
+    int n = baseline_group(w, rows, count, entries);
     for (int e = 0; e < n; e++) {
         int i = 0;
         while (i < sets->count && strcmp(sets->letters[i], entries[e].letters) != 0)

@@ -171,7 +171,7 @@ static void change(const struct hc_call *call, const struct hc_tensor *t,
             hc_tensor_set_bits(t, e.i, row->what(&e, hc_changed_right(&e, e.i)));
 }
 
-static enum hc_status run_changed_outputs(const struct hc_fault_site *site, struct hc_queue *queue,
+static enum hc_status run_changed_outputs(const struct hc_fault_site *site,
                                           const struct hc_call *call)
 {
     const struct hc_change *row = site->fault->outputs;
@@ -179,7 +179,7 @@ static enum hc_status run_changed_outputs(const struct hc_fault_site *site, stru
     for (int o = 0; o < hc_ops[call->op].outputs; o++)
         if (is_chosen(&call->out[o], o, row->slot))
             before[o] = hc_fault_copy(&call->out[o]);
-    enum hc_status status = site->right(queue, call);
+    enum hc_status status = hc_right(site, call);
     for (int o = 0; o < hc_ops[call->op].outputs; o++)
         if (before[o] && status == HC_OK) {
             void *right = hc_fault_copy(&call->out[o]);
@@ -191,7 +191,7 @@ static enum hc_status run_changed_outputs(const struct hc_fault_site *site, stru
     return status;
 }
 
-static enum hc_status run_changed_inputs(const struct hc_fault_site *site, struct hc_queue *queue,
+static enum hc_status run_changed_inputs(const struct hc_fault_site *site,
                                          const struct hc_call *call)
 {
     const struct hc_change *row = site->fault->inputs;
@@ -201,35 +201,79 @@ static enum hc_status run_changed_inputs(const struct hc_fault_site *site, struc
             bad.in[i].data = hc_fault_copy(&call->in[i]);
             change(call, &bad.in[i], row, call->in[i].data, call->in[i].data);
         }
-    enum hc_status status = site->right(queue, &bad);
+    enum hc_status status = hc_right(site, &bad);
     for (int i = 0; i < hc_ops[call->op].inputs; i++)
         if (bad.in[i].data != call->in[i].data)
             free(bad.in[i].data);
     return status;
 }
 
-enum hc_status hc_fault_run(const struct hc_fault_site *site, struct hc_queue *queue,
-                            const struct hc_call *call)
+static void change_parameter(struct hc_call *call, const struct hc_changed_parameter *row)
+{
+    void *at = (char *)call + row->offset;
+    double was = row->type == HC_DOUBLE_PARAMETER ? *(double *)at : 0;
+    double number = row->how == HC_TIMES ? was * row->number : row->number;
+    if (row->type == HC_DOUBLE_PARAMETER)
+        *(double *)at = number;
+    else if (row->type == HC_FLOAT_PARAMETER)
+        *(float *)at = (float)number;
+    else if (row->type == HC_BOOL_PARAMETER)
+        *(bool *)at = row->how == HC_FLIP ? !*(bool *)at : number != 0;
+    else if (row->type == HC_INT_PARAMETER)
+        *(int *)at = (int)number;
+    else
+        *(int64_t *)at = (int64_t)number;
+}
+
+/* Gives the call copies of its inputs: of all, or of those that are also outputs. */
+static void copy_inputs(struct hc_call *call, bool all, void *copies[HC_MAX_IN])
+{
+    for (int i = 0; i < hc_ops[call->op].inputs; i++) {
+        struct hc_tensor *t = &call->in[i];
+        bool meant = all;
+        for (int o = 0; o < hc_ops[call->op].outputs; o++)
+            meant = meant || t->data == call->out[o].data;
+        copies[i] = meant && t->data ? hc_fault_copy(t) : NULL;
+        t->data = copies[i] ? copies[i] : t->data;
+    }
+}
+
+enum hc_status hc_fault_run(const struct hc_fault_site *site, const struct hc_call *call)
 {
     const struct hc_fault *fault = site->fault;
     struct hc_call changed = *call;
+    void *copies[HC_MAX_IN] = {NULL};
     if (fault->like) {
-        struct hc_fault_site other = {site->right, hc_fault_by_name(fault->like)};
-        return hc_fault_run(&other, queue, call);
+        struct hc_fault_site other = {site->right, hc_fault_by_name(fault->like), site->queue};
+        return hc_fault_run(&other, call);
     }
     if (fault->wrong)
-        return fault->wrong(site, queue, call);
+        return fault->wrong(site, call);
     if (fault->inputs)
-        return run_changed_inputs(site, queue, call);
+        return run_changed_inputs(site, call);
     if (fault->outputs)
-        return run_changed_outputs(site, queue, call);
-    fault->change(&changed, fault->number);
-    return site->right(queue, &changed);
+        return run_changed_outputs(site, call);
+    copy_inputs(&changed, fault->change || fault->change_by, copies);
+    if (fault->parameter)
+        change_parameter(&changed, fault->parameter);
+    if (fault->change)
+        fault->change(&changed);
+    if (fault->change_by)
+        fault->change_by(&changed, fault);
+    bool spoils = fault->after || fault->after_by;
+    enum hc_status status = hc_right(site, spoils ? call : &changed);
+    if (fault->after && status == HC_OK)
+        fault->after(&changed);
+    if (fault->after_by && status == HC_OK)
+        fault->after_by(&changed, fault);
+    for (int i = 0; i < HC_MAX_IN; i++)
+        free(copies[i]);
+    return status;
 }
 
-void hc_take_for_absent(struct hc_call *call, double slot)
+void hc_take_for_absent(struct hc_call *call, const struct hc_fault *row)
 {
-    struct hc_tensor *t = &call->in[(int)slot];
+    struct hc_tensor *t = &call->in[(int)row->number];
     *t = hc_tensor1(t->format, 0, NULL);
 }
 

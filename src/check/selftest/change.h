@@ -1,7 +1,9 @@
-/* Faults that differ only in what they change and where: the row's `data` is one of the two structs
-   below, and its `wrong` is the function declared after it. */
+/* What the files of check/faults/ are made of: changes to some elements of a tensor, and the
+   columns of a row. */
 #ifndef HC_CHECK_SELFTEST_CHANGE_H
 #define HC_CHECK_SELFTEST_CHANGE_H
+
+#include <stddef.h>
 
 #include "check/selftest/fault.h"
 
@@ -55,12 +57,42 @@ struct hc_change {
     int slot; /* or HC_ALL_SLOTS: every one but those of integers */
 };
 
-/* A fault's `change`: input `slot` is taken for absent. */
-void hc_take_for_absent(struct hc_call *call, double slot);
+/* A parameter of the call becomes `number`, is multiplied by it, or becomes its opposite. */
+struct hc_changed_parameter {
+    size_t offset; /* in struct hc_call */
+    enum {
+        HC_DOUBLE_PARAMETER,
+        HC_FLOAT_PARAMETER,
+        HC_BOOL_PARAMETER,
+        HC_INT_PARAMETER,
+        HC_LONG_PARAMETER
+    } type;
+    enum { HC_SET, HC_TIMES, HC_FLIP } how;
+    double number;
+};
+
+/* A fault's `change_by`: input `number` is taken for absent. */
+void hc_take_for_absent(struct hc_call *call, const struct hc_fault *row);
 
 /* A fault's `rebuild`: the backend says that its memory is not the host's, though it is. The
    training loop makes its batches by the op augment on such a device. */
 void hc_play_device(struct hc_backend *faulty);
+
+/* Element i of an input, and of an output. */
+static inline double hc_in(const struct hc_call *call, int slot, int64_t i)
+{
+    return hc_tensor_get(&call->in[slot], i);
+}
+
+static inline double hc_out(const struct hc_call *call, int slot, int64_t i)
+{
+    return hc_tensor_get(&call->out[slot], i);
+}
+
+static inline void hc_give(const struct hc_call *call, int slot, int64_t i, double x)
+{
+    hc_tensor_set(&call->out[slot], i, x);
+}
 
 /* Whether a flag of one element is given and not 0. */
 bool hc_is_set(const struct hc_tensor *flag);
@@ -68,5 +100,56 @@ bool hc_is_set(const struct hc_tensor *flag);
 /* A copy of the tensor's bytes, which the caller frees. If there is no memory it ends the program:
    a fault runs in a process of its own. */
 void *hc_fault_copy(const struct hc_tensor *t);
+
+/* A row: where it is planted, its class, name and title, its ops and who must catch it (one of the
+   macros below), and what goes wrong. */
+#define EXACT(...) PLANTED(HC_PLACE_EXACT, __VA_ARGS__)
+#define HOST(...)  PLANTED(HC_PLACE_HOST, __VA_ARGS__)
+#define BOTH(...)  PLANTED(HC_PLACE_BOTH, __VA_ARGS__)
+#define PLANTED(place_, class, name_, title_, where, ...)                                          \
+    {                                                                                              \
+        .class_ = HC_FAULT_##class, .place = (place_), .name = (name_), .title = (title_), where,  \
+        __VA_ARGS__                                                                                \
+    }
+
+/* The op's own cases catch it; these and its bits; some of them; those of both ops; others. */
+#define OWN(op)        .ops = (op), .patterns = "op/" op "/*"
+#define OWN_BITS(op)   .ops = (op), .patterns = "op/" op "/* bits/" op "/*"
+#define AT(op, cases)  .ops = (op), .patterns = "op/" op "/" cases
+#define OWN_BOTH(a, b) .ops = a " " b, .patterns = "op/" a "/* op/" b "/*"
+#define ON(op, cases)  .ops = (op), .patterns = (cases)
+
+/* Some elements of an output, or of an input, are changed; or all of them. */
+#define OUT(where, number, what, slot)                                                             \
+    .outputs = &(const struct hc_change)                                                           \
+    {                                                                                              \
+        where, what, number, slot                                                                  \
+    }
+#define IN(where, number, what, slot)                                                              \
+    .inputs = &(const struct hc_change)                                                            \
+    {                                                                                              \
+        where, what, number, slot                                                                  \
+    }
+#define OUT_ALL(what, slot) OUT(hc_everywhere, 0, what, slot)
+#define IN_ALL(what, slot)  IN(hc_everywhere, 0, what, slot)
+
+/* A parameter is changed, named as in the params of a call; or an operand is not there. */
+#define SET(name, number)   CHANGED_PARAMETER(name, HC_SET, number)
+#define TIMES(name, number) CHANGED_PARAMETER(name, HC_TIMES, number)
+#define FLIP(name)          CHANGED_PARAMETER(name, HC_FLIP, 0)
+#define ABSENT(slot)        .change_by = hc_take_for_absent, .number = (slot)
+#define CHANGED_PARAMETER(name, how, number)                                                       \
+    .parameter = &(const struct hc_changed_parameter)                                              \
+    {                                                                                              \
+        offsetof(struct hc_call, params.name),                                                     \
+            _Generic(((struct hc_call *)NULL)->params.name, double                                 \
+                     : HC_DOUBLE_PARAMETER, float                                                  \
+                     : HC_FLOAT_PARAMETER, bool                                                    \
+                     : HC_BOOL_PARAMETER, int                                                      \
+                     : HC_INT_PARAMETER, unsigned                                                  \
+                     : HC_INT_PARAMETER, int64_t                                                   \
+                     : HC_LONG_PARAMETER),                                                         \
+            how, number                                                                            \
+    }
 
 #endif

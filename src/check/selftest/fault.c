@@ -56,7 +56,9 @@ const char *hc_fault_home(const struct hc_fault *fault)
 bool hc_fault_concerns(const struct hc_fault *fault, enum hc_op op)
 {
     char glob[HC_GLOB];
-    bool any = fault->wrong || fault->change || fault->inputs || fault->outputs || fault->like;
+    bool any = fault->wrong || fault->after || fault->after_by || fault->change ||
+               fault->change_by || fault->parameter || fault->inputs || fault->outputs ||
+               fault->like;
     for (int i = 0; any && hc_fault_glob(fault->ops, i, glob); i++)
         if (fnmatch(glob, hc_ops[op].name, 0) == 0)
             return true;
@@ -80,8 +82,8 @@ static enum hc_status run_wrong(enum place place, struct hc_queue *queue,
                                 const struct hc_call *call)
 {
     const struct faulty *p = &planted[place];
-    struct hc_fault_site site = {p->sound->kernel[call->op], p->fault};
-    return hc_fault_run(&site, queue, call);
+    struct hc_fault_site site = {p->sound->kernel[call->op], p->fault, queue};
+    return hc_fault_run(&site, call);
 }
 
 static enum hc_status run_subject(struct hc_queue *queue, const struct hc_call *call)

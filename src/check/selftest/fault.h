@@ -61,17 +61,24 @@ extern const char *const hc_fault_places[HC_PLACES];
 
 struct hc_fault;
 struct hc_change; /* check/selftest/change.h */
+struct hc_changed_parameter;
 
-/* What a wrong kernel gets besides its queue and call: the sound kernel of the same op in the
-   backend that runs, and its fault. */
+/* What a wrong kernel gets besides its call: the sound kernel of the same op in the backend that
+   runs, its fault, and the queue. */
 struct hc_fault_site {
     hc_kernel *right;
     const struct hc_fault *fault;
+    struct hc_queue *queue;
 };
 
 /* A wrong kernel. Tensors lie in host memory. */
-typedef enum hc_status hc_wrong(const struct hc_fault_site *planted, struct hc_queue *queue,
-                                const struct hc_call *call);
+typedef enum hc_status hc_wrong(const struct hc_fault_site *site, const struct hc_call *call);
+
+/* Runs a call on the sound kernel. */
+static inline enum hc_status hc_right(const struct hc_fault_site *site, const struct hc_call *call)
+{
+    return site->right(site->queue, call);
+}
 
 struct hc_fault {
     const char *name;
@@ -82,12 +89,17 @@ struct hc_fault {
     enum hc_fault_place place;
     const char *backend; /* NULL; or the subject is the backend of that name, whatever `place` */
 
-    /* What goes wrong in these ops: one of the five, or none where `rebuild` is all. */
-    hc_wrong *wrong; /* a kernel that runs in the place of the sound one */
-    /* The sound kernel gets the call as this makes it. */
-    void (*change)(struct hc_call *call, double number);
-    double number;                   /* for rows that share one of these two, */
-    const void *data;                /* and what a number cannot say */
+    /* What goes wrong in these ops: one of these, or none where `rebuild` is all. */
+    hc_wrong *wrong; /* a kernel that runs in the sound one's place */
+    /* Spoils what the sound kernel gave. The call's inputs are as they were before. */
+    void (*after)(const struct hc_call *call);
+    void (*after_by)(const struct hc_call *call, const struct hc_fault *row);
+    /* The sound kernel gets the call as this makes it; the call's inputs are copies. */
+    void (*change)(struct hc_call *call);
+    void (*change_by)(struct hc_call *call, const struct hc_fault *row);
+    double number;                                /* for rows that share a function, */
+    const void *data;                             /* and what a number cannot say */
+    const struct hc_changed_parameter *parameter; /* the sound kernel gets another parameter */
     const struct hc_change *inputs;  /* the sound kernel gets copies of inputs, so changed */
     const struct hc_change *outputs; /* the sound kernel's outputs are so changed */
     const char *like;                /* the defect of the row with that name, in another place */
@@ -100,10 +112,9 @@ struct hc_fault {
 };
 
 /* Runs a call as the fault has it. */
-enum hc_status hc_fault_run(const struct hc_fault_site *site, struct hc_queue *queue,
-                            const struct hc_call *call);
+enum hc_status hc_fault_run(const struct hc_fault_site *site, const struct hc_call *call);
 
-/* What a file of check/faults/ exports, as hc_faults_<file>. */
+/* What a file of check/faults/ exports, as hc_faults_<file>. Its rows stand in <file>.def. */
 struct hc_fault_table {
     const struct hc_fault *faults;
     int count;

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "check/story/name.h"
+#include "check/story/row.h"
 #include "check/story/story.h"
 
 static char *told;

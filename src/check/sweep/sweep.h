@@ -51,7 +51,7 @@ void hc_sweep_fma(struct hc_check *check, enum hc_format format);
    wide; NaN for NaN). One claim for all elements. */
 void hc_claim_elements(struct hc_check *check, const struct hc_call *call, const uint32_t *want);
 
-/* Claims that the sweeps find faults: each planted fault of `cast` (check/faults/conversion.c) must
+/* Claims that the sweeps find faults: each planted fault of `cast` (check/faults/casts.def) must
    be caught by the fp32 or the fp64 sweep into fp16 at level quick
    (check/selftest/sweep_faults.c). */
 void hc_claim_sweeps_catch_faults(struct hc_check *check);

@@ -5,11 +5,11 @@
 
 #include "check/selftest/fault.h"
 #include "cli/calc/input.h"
-#include "cli/calc/tell.h"
+#include "cli/calc/calc.h"
 #include "cli/command.h"
 
-/* What is told about w = 40000 + 40000 step by step on a backend; *right is what hc_calc_tell
-   returns. */
+/* What is told about w = 40000 + 40000 step by step on a backend; *right is what
+   hc_calc_print_findings returns. */
 static char *told_on(const struct hc_backend *backend, bool *right)
 {
     static struct hc_calc_run run;
@@ -21,7 +21,7 @@ static char *told_on(const struct hc_backend *backend, bool *right)
     cr_assert_eq(backend->open(backend, &calc.queue, 0), HC_OK);
     cr_assert_eq(hc_calc_run(&run, &calc), HC_AS_CLAIMED);
     FILE *out = open_memstream(&text, &size);
-    *right = hc_calc_tell(&run, out);
+    *right = hc_calc_print_findings(&run, out);
     (void)fclose(out);
     hc_calc_free(&run);
     backend->close(calc.queue);

@@ -3,8 +3,10 @@
 #ifndef HC_CLI_CALC_CALC_H
 #define HC_CLI_CALC_CALC_H
 
+#include <jansson.h>
 #include <stdbool.h>
 #include <stdint.h>
+#include <stdio.h>
 
 #include "backend.h"
 #include "formula/evaluate.h"
@@ -63,7 +65,7 @@ struct hc_calc_rows {
 };
 
 /* What became of one shown number in one arm. */
-struct hc_calc_course {
+struct hc_calc_trajectory {
     int64_t parts;              /* the first step at which it is not the nearest; -1: none */
     bool ended;                 /* it has been infinite or NaN */
     struct hc_calc_row changed; /* the row of the last step that changed it */
@@ -81,16 +83,16 @@ struct hc_calc_run {
     struct hc_real *zero;
     int items;
     struct hc_calc_item item[HC_CALC_ITEMS];
-    struct hc_calc_rows rows;      /* of the table */
-    struct hc_calc_rows samples;   /* of a picture */
-    int64_t stride;                /* steps between samples */
-    struct hc_calc_course *course; /* [items][HC_CALC_ARMS] */
-    int64_t first;                 /* the step of the first row; -1: there is none yet */
-    struct hc_calc_row next;       /* that is being made */
+    struct hc_calc_rows rows;              /* of the table */
+    struct hc_calc_rows samples;           /* of a picture */
+    int64_t stride;                        /* steps between samples */
+    struct hc_calc_trajectory *trajectory; /* [items][HC_CALC_ARMS] */
+    int64_t first;                         /* the step of the first row; -1: there is none yet */
+    struct hc_calc_row next;               /* that is being made */
     struct hc_calc_row last;
-    int64_t still;     /* nothing changed after this step, so the rest was left out; -1 */
-    int stopped_by;    /* a signal, or 0 */
-    int64_t unsettled; /* the first step at which a real number is not known well; -1: none */
+    int64_t last_change; /* nothing changed after this step, so the rest was left out; -1 */
+    int stopped_by;      /* a signal, or 0 */
+    int64_t unsettled;   /* the first step at which a real number is not known well; -1: none */
 };
 
 /* Evaluates everything, again at twice the precision as long as real numbers are not known well.
@@ -112,5 +114,48 @@ bool hc_calc_stalls(const struct hc_calc_run *run, int item, int arm);
 
 /* Prints an error in a formula on stderr; HC_WRONG. */
 int hc_calc_refuse(const struct hc_formula_error *error);
+
+/* What calc prints: the table, and what it shows. */
+
+/* With a loop a row for each shown step, and columns for the arms and the real number of each shown
+   name; without one a row for each shown number. HC_NO_MEMORY. */
+enum hc_status hc_calc_print_table(const struct hc_calc_run *run, FILE *out);
+
+/* The text of a number and of a real number as the table has them. The real one has so many digits
+   that it reads differently from the numbers of the arms that differ from it. */
+void hc_calc_cell_text(const struct hc_calc *calc, const struct hc_calc_cell *cell, char *text,
+                       size_t size);
+void hc_calc_real_text(const struct hc_calc_run *run, const struct hc_calc_row *row, int item,
+                       char *text, size_t size);
+
+/* What became of the shown numbers of an arm, in sentences. */
+
+enum { HC_CALC_MAX_SENTENCES = 3, HC_CALC_SENTENCE = 1024 };
+
+/* The sentences about one arm, without its name and without full stops; returns how many. First
+   comes what became 0, infinite or NaN, then where a number parts from the real one or stands
+   still, and why. */
+int hc_calc_sentences(const struct hc_calc_run *run, int arm,
+                      char sentence[HC_CALC_MAX_SENTENCES][HC_CALC_SENTENCE]);
+
+/* What calc prints below its table. */
+
+/* Prints the sentences about all arms, whether the backend has the definition's bits, and what is
+   to be said about the real numbers and the steps. Returns false if the backend has other bits. */
+bool hc_calc_print_findings(const struct hc_calc_run *run, FILE *out);
+
+/* A calculation as JSON. */
+
+/* All that is printed; numbers as text, as hex floats and as bits. */
+json_t *hc_calc_document(const struct hc_calc_run *run);
+
+/* The picture of a calculation. */
+
+/* Whether a picture can be drawn into this file, FILE.png or FILE.svg; ask before the work. */
+enum hc_status hc_calc_draw_probe(const char *path);
+
+/* Draws the samples: a frame for each shown number, a curve for each arm and the real number. The
+   file is replaced whole or not at all. */
+enum hc_status hc_calc_draw(const struct hc_calc_run *run, const char *path);
 
 #endif

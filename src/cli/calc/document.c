@@ -1,9 +1,7 @@
-#include "cli/calc/document.h"
+#include "cli/calc/calc.h"
 
 #include "check/record/json.h"
 #include "cli/calc/number.h"
-#include "cli/calc/table.h"
-#include "cli/calc/sentences.h"
 #include "formula/event.h"
 
 static const char *const kinds[HC_EVENT_KIND_COUNT] = {[HC_EVENT_LITERAL_ZERO] = "literal_zero",
@@ -99,17 +97,18 @@ static json_t *event_document(const struct hc_event *event)
     return object;
 }
 
-static json_t *courses_document(const struct hc_calc_run *run, int arm)
+static json_t *trajectories_document(const struct hc_calc_run *run, int arm)
 {
     json_t *courses = json_array();
     for (int i = 0; i < run->items; i++) {
-        const struct hc_calc_course *course = &run->course[i * HC_CALC_ARMS + arm];
+        const struct hc_calc_trajectory *trajectory = &run->trajectory[i * HC_CALC_ARMS + arm];
         json_t *object = json_object();
         char name[HC_CALC_NAME];
         hc_calc_name(run, i, HC_CALC_NAME - 1, name);
         set_text(object, "name", name);
-        set_step(object, "parts", course->parts);
-        set_step(object, "stands_from", hc_calc_stalls(run, i, arm) ? course->changed.step : -1);
+        set_step(object, "parts", trajectory->parts);
+        set_step(object, "stands_from",
+                 hc_calc_stalls(run, i, arm) ? trajectory->changed.step : -1);
         (void)json_array_append_new(courses, object);
     }
     return courses;
@@ -119,18 +118,18 @@ static json_t *arm_document(const struct hc_calc_run *run, int arm)
 {
     const struct hc_arm *a = &run->calc->arm[arm];
     const struct hc_event *event;
-    char sentence[HC_CALC_TOLD][HC_CALC_SENTENCE];
+    char sentence[HC_CALC_MAX_SENTENCES][HC_CALC_SENTENCE];
     json_t *object = json_object();
-    json_t *told = json_array();
+    json_t *sentences = json_array();
     json_t *events = json_array();
     set_text(object, "arm", a->text);
     set_text(object, "arithmetic", hc_formats[a->arithmetic].name);
     set_text(object, "storage", hc_formats[a->storage].name);
-    (void)json_object_set_new(object, "shown", courses_document(run, arm));
+    (void)json_object_set_new(object, "shown", trajectories_document(run, arm));
     int count = hc_calc_sentences(run, arm, sentence);
     for (int i = 0; i < count; i++)
-        (void)json_array_append_new(told, hc_json_text(sentence[i]));
-    (void)json_object_set_new(object, "sentences", told);
+        (void)json_array_append_new(sentences, hc_json_text(sentence[i]));
+    (void)json_object_set_new(object, "sentences", sentences);
     count = hc_evaluation_events(run->arm[arm], &event);
     for (int i = 0; i < count; i++)
         (void)json_array_append_new(events, event_document(&event[i]));
@@ -155,7 +154,7 @@ json_t *hc_calc_document(const struct hc_calc_run *run)
     set_text(object, "show", calc->shown->text);
     set_integer(object, "steps", calc->steps);
     set_integer(object, "done", run->last.step);
-    set_step(object, "still_from", run->still);
+    set_step(object, "still_from", run->last_change);
     set_integer(object, "precision", run->precision);
     set_step(object, "real_uncertain_from", run->unsettled);
     set_text(object, "backend", calc->backend ? calc->backend->name : NULL);

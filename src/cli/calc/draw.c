@@ -1,4 +1,4 @@
-#include "cli/calc/draw.h"
+#include "cli/calc/calc.h"
 
 #include <errno.h>
 #include <inttypes.h>

@@ -4,15 +4,17 @@
    each of its operations lost something (formula/event.h), and so the reason can be told: "1e-4 is
    below half an ulp of w". For a number that stands still the reason is an event that still happens
    at the last step; the latest to begin is the nearest to it. */
-#include "cli/calc/sentences.h"
-
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
+#include <string.h>
 
+#include "cli/calc/calc.h"
 #include "cli/calc/number.h"
 #include "formula/event.h"
 #include "num/ulp.h"
+#include "op/text.h"
+#include "op/wrap.h"
 
 enum { TEXT = 200 };
 
@@ -31,21 +33,21 @@ static bool is_infinite_or_nan(const struct hc_event *event)
     return isinf(event->result) || isnan(event->result);
 }
 
-/* Whether an event is told for itself, and not as the cause of something. */
-static bool is_told(const struct hc_calc_run *run, const struct hc_event *event)
+/* Whether an event is reported for itself, and not as the cause of something. */
+static bool is_reported(const struct hc_calc_run *run, const struct hc_event *event)
 {
     return event->kind != HC_EVENT_ABSORBED || !run->calc->loop;
 }
 
 /* Two events: the first that made a 0 or changed a constant much, and the first that made an
-   infinity or NaN; or else the first two. Without a loop an addend that was lost is told, too:
-   nothing else tells it. */
+   infinity or NaN; or else the first two. Without a loop an addend that was lost is reported,
+   too: nothing else reports it. */
 static int choose_births(const struct hc_calc_run *run, const struct hc_event *event, int count,
                          const struct hc_event *chosen[2])
 {
     int n = 0;
     for (int i = 0; i < count; i++) {
-        if (!is_told(run, &event[i]))
+        if (!is_reported(run, &event[i]))
             continue;
         if (n < 2)
             chosen[n++] = &event[i];
@@ -56,7 +58,7 @@ static int choose_births(const struct hc_calc_run *run, const struct hc_event *e
     return n;
 }
 
-static bool tell_births(const struct hc_calc_run *run, int arm, char *sentence)
+static bool describe_births(const struct hc_calc_run *run, int arm, char *sentence)
 {
     const struct hc_event *event;
     const struct hc_event *chosen[2];
@@ -107,8 +109,8 @@ static const struct hc_event *cause_of(const struct hc_calc_run *run, int item, 
 /* Why a number stands still. Where nothing was absorbed, several roundings together gave the old
    number again, or the one into the arm's storage format did. What is rounded to a number lies
    within half an ulp of it. If something was told before, that is the reason: 0.999 is 1. */
-static void tell_cause(const struct hc_calc_run *run, int item, int arm, bool births,
-                       const char *name, char text[TEXT])
+static void describe_cause(const struct hc_calc_run *run, int item, int arm, bool births,
+                           const char *name, char text[TEXT])
 {
     const struct hc_event *cause = cause_of(run, item, arm);
     const struct hc_arm *a = &run->calc->arm[arm];
@@ -128,21 +130,21 @@ static void tell_cause(const struct hc_calc_run *run, int item, int arm, bool bi
     }
 }
 
-static void tell_stall(const struct hc_calc_run *run, int item, int arm, bool births,
-                       char *sentence)
+static void describe_stall(const struct hc_calc_run *run, int item, int arm, bool births,
+                           char *sentence)
 {
     char name[HC_CALC_NAME];
     char number[HC_NUMBER_TEXT];
     char text[TEXT] = "";
     char from[TEXT] = "";
     const struct hc_calc_cell *cell = &run->last.cell[item][arm];
-    int64_t step = run->course[item * HC_CALC_ARMS + arm].changed.step;
+    int64_t step = run->trajectory[item * HC_CALC_ARMS + arm].changed.step;
     bool always = step == run->first;
     bool plain = isfinite(cell->want) && cell->want != 0;
     hc_calc_name(run, item, HC_CALC_NAME - 1, name);
     hc_number_text(number, cell->format, cell->want, 0);
     if (plain)
-        tell_cause(run, item, arm, births, name, text);
+        describe_cause(run, item, arm, births, name, text);
     if (!always)
         (void)snprintf(from, sizeof from, " from step %" PRId64 " on", step);
     (void)snprintf(sentence, HC_CALC_SENTENCE, "%s %s %s%s%s%s", name,
@@ -152,7 +154,7 @@ static void tell_stall(const struct hc_calc_run *run, int item, int arm, bool bi
 }
 
 /* How far a number is from the real one, beside its running bound. */
-static void tell_distance(const struct hc_calc_run *run, int item, int arm, char *sentence)
+static void describe_distance(const struct hc_calc_run *run, int item, int arm, char *sentence)
 {
     char name[HC_CALC_NAME];
     char distance[HC_NUMBER_TEXT];
@@ -162,7 +164,7 @@ static void tell_distance(const struct hc_calc_run *run, int item, int arm, char
     char parts[TEXT] = "";
     const struct hc_calc_cell *cell = &run->last.cell[item][arm];
     const struct hc_calc_real *real = &run->last.real[item];
-    int64_t step = run->course[item * HC_CALC_ARMS + arm].parts;
+    int64_t step = run->trajectory[item * HC_CALC_ARMS + arm].parts;
     double off = fabs((cell->want - real->value.hi) - real->value.lo);
     bool finite = isfinite(cell->rad);
     hc_calc_name(run, item, HC_CALC_NAME - 1, name);
@@ -181,7 +183,7 @@ static void tell_distance(const struct hc_calc_run *run, int item, int arm, char
 }
 
 /* A format without infinity and NaN has a number in their place. */
-static void tell_number(const struct hc_calc_run *run, int item, int arm, char *sentence)
+static void describe_number(const struct hc_calc_run *run, int item, int arm, char *sentence)
 {
     char name[HC_CALC_NAME];
     char number[HC_NUMBER_TEXT];
@@ -194,7 +196,7 @@ static void tell_number(const struct hc_calc_run *run, int item, int arm, char *
 }
 
 /* Nothing was lost. NaN is near to nothing, and where it stands the real number is NaN, too. */
-static void tell_nearest(const struct hc_calc_run *run, char *sentence)
+static void describe_nearest(const struct hc_calc_run *run, char *sentence)
 {
     char name[HC_CALC_NAME];
     const char *steps = run->calc->loop ? " at every step" : "";
@@ -211,22 +213,128 @@ static void tell_nearest(const struct hc_calc_run *run, char *sentence)
 }
 
 int hc_calc_sentences(const struct hc_calc_run *run, int arm,
-                      char sentence[HC_CALC_TOLD][HC_CALC_SENTENCE])
+                      char sentence[HC_CALC_MAX_SENTENCES][HC_CALC_SENTENCE])
 {
-    int told = tell_births(run, arm, sentence[0]);
-    bool births = told > 0;
-    for (int i = 0; i < run->items && told < HC_CALC_TOLD; i++) {
-        const struct hc_calc_course *course = &run->course[i * HC_CALC_ARMS + arm];
+    int count = describe_births(run, arm, sentence[0]);
+    bool births = count > 0;
+    for (int i = 0; i < run->items && count < HC_CALC_MAX_SENTENCES; i++) {
+        const struct hc_calc_trajectory *trajectory = &run->trajectory[i * HC_CALC_ARMS + arm];
         double off = run->last.cell[i][arm].want - run->last.real[i].value.hi;
         if (hc_calc_stalls(run, i, arm))
-            tell_stall(run, i, arm, births, sentence[told++]);
-        else if (course->parts >= 0 && isfinite(off))
-            tell_distance(run, i, arm, sentence[told++]);
-        else if (course->parts >= 0 && isfinite(run->last.cell[i][arm].want))
-            tell_number(run, i, arm, sentence[told++]);
+            describe_stall(run, i, arm, births, sentence[count++]);
+        else if (trajectory->parts >= 0 && isfinite(off))
+            describe_distance(run, i, arm, sentence[count++]);
+        else if (trajectory->parts >= 0 && isfinite(run->last.cell[i][arm].want))
+            describe_number(run, i, arm, sentence[count++]);
     }
-    if (told > 0)
-        return told;
-    tell_nearest(run, sentence[0]);
+    if (count > 0)
+        return count;
+    describe_nearest(run, sentence[0]);
     return 1;
+}
+
+enum { SUBJECT = HC_CALC_ARMS * (HC_LONGEST_ARM + 3) };
+
+static void print_sentence(FILE *out, const char *subject, const char *sentence)
+{
+    char text[HC_CALC_SENTENCE + SUBJECT + 2];
+    (void)hc_text_write(text, sizeof text, "%s: %s", subject, sentence);
+    hc_print_wrapped(out, 0, 4, text);
+}
+
+static bool print_backend(const struct hc_calc_run *run, int arm, FILE *out)
+{
+    const struct hc_evaluation_difference *d = hc_evaluation_difference(run->arm[arm]);
+    const char *backend = run->calc->backend->name;
+    char text[HC_CALC_SENTENCE];
+    char want[HC_NUMBER_TEXT];
+    char got[HC_NUMBER_TEXT];
+    char bits[2][HC_NUMBER_TEXT];
+    char step[TEXT] = "";
+    if (d->differed == 0) {
+        (void)snprintf(text, sizeof text,
+                       "%s has the definition's bits in all %" PRId64 " operations", backend,
+                       d->compared);
+        print_sentence(out, run->calc->arm[arm].text, text);
+        return true;
+    }
+    hc_number_text(want, d->format, d->want, 0);
+    hc_number_text(got, d->format, d->got, 0);
+    hc_bits_text(bits[0], d->format, d->want);
+    hc_bits_text(bits[1], d->format, d->got);
+    if (run->calc->loop)
+        (void)snprintf(step, sizeof step, " at step %" PRId64, d->step);
+    (void)snprintf(text, sizeof text,
+                   "%s differs from the definition in %" PRId64 " of %" PRId64
+                   " operations, first%s in '%.*s': want %s (%s), got %s (%s)",
+                   backend, d->differed, d->compared, step, d->node->length, d->node->at, want,
+                   bits[0], got, bits[1]);
+    print_sentence(out, run->calc->arm[arm].text, text);
+    return false;
+}
+
+static void print_real(const struct hc_calc_run *run, FILE *out)
+{
+    char text[TEXT];
+    char step[TEXT] = "";
+    if (run->unsettled < 0)
+        return;
+    if (run->calc->loop)
+        (void)snprintf(step, sizeof step, " from step %" PRId64 " on", run->unsettled);
+    (void)snprintf(text, sizeof text, "is not known well%s, not even with %ld bits", step,
+                   run->precision);
+    print_sentence(out, "real", text);
+}
+
+/* The sentences of all arms. */
+struct sentences {
+    int count[HC_CALC_ARMS];
+    char sentence[HC_CALC_ARMS][HC_CALC_MAX_SENTENCES][HC_CALC_SENTENCE];
+};
+
+static bool same_sentences(const struct sentences *sentences, int a, int b)
+{
+    bool same = sentences->count[a] == sentences->count[b];
+    for (int i = 0; same && i < sentences->count[a]; i++)
+        same = strcmp(sentences->sentence[a][i], sentences->sentence[b][i]) == 0;
+    return same;
+}
+
+/* Arms of which the same is to be told share their sentences. */
+static void print_arms(const struct hc_calc_run *run, FILE *out)
+{
+    struct sentences sentences;
+    bool printed[HC_CALC_ARMS] = {false};
+    for (int a = 0; a < run->calc->arms; a++)
+        sentences.count[a] = hc_calc_sentences(run, a, sentences.sentence[a]);
+    for (int a = 0; a < run->calc->arms; a++) {
+        char arms[SUBJECT];
+        size_t used = 0;
+        for (int b = a; b < run->calc->arms; b++)
+            if (!printed[b] && same_sentences(&sentences, a, b)) {
+                used += (size_t)snprintf(arms + used, sizeof arms - used, "%s%s", used ? ", " : "",
+                                         run->calc->arm[b].text);
+                printed[b] = true;
+            }
+        for (int i = 0; used > 0 && i < sentences.count[a]; i++)
+            print_sentence(out, arms, sentences.sentence[a][i]);
+    }
+}
+
+bool hc_calc_print_findings(const struct hc_calc_run *run, FILE *out)
+{
+    char text[TEXT];
+    bool right = true;
+    print_arms(run, out);
+    for (int a = 0; a < run->calc->arms && run->calc->backend; a++)
+        right &= print_backend(run, a, out);
+    print_real(run, out);
+    if (run->last_change >= 0) {
+        (void)snprintf(text, sizeof text,
+                       "Nothing changes after step %" PRId64 ", so the other %" PRId64
+                       " steps were left out.",
+                       run->last_change, run->calc->steps - run->last_change);
+        hc_print_wrapped(out, 0, 0, text);
+    }
+    return right;
 }

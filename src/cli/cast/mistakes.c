@@ -1,9 +1,157 @@
-#include "cli/cast/mistakes.h"
-
+/* Wrong conversions: what goes wrong with numbers beyond the largest, what goes wrong elsewhere,
+   and the list of all. */
 #include <float.h>
 #include <math.h>
 
-#include "cli/cast/mistakes_inner.h"
+#include "cli/cast/judge.h"
+#include "num/encode.h"
+
+static inline const struct hc_format_info *target(const struct hc_cast_plan *plan)
+{
+    return &hc_formats[plan->to];
+}
+
+/* The definition, of a number that lies lo's sign beside x. */
+static inline uint32_t right(const struct hc_cast_plan *plan, double x, double lo)
+{
+    return (uint32_t)hc_encode_as(target(plan), x, lo, plan->direction, plan->saturate);
+}
+
+static inline uint32_t sign_bit(const struct hc_cast_plan *plan)
+{
+    return target(plan)->sign ? (uint32_t)1 << (target(plan)->bits - 1) : 0;
+}
+
+/* A magnitude's code with the sign of x. */
+static inline uint32_t signed_as(const struct hc_cast_plan *plan, double x, uint32_t magnitude)
+{
+    return magnitude | (signbit(x) ? sign_bit(plan) : 0);
+}
+
+/* What becomes of finite numbers that are too large, or nearly so, and of infinity. */
+enum overflow {
+    EARLY,
+    LATE,
+    NEXT,
+    TIE_BEYOND,
+    TIE_WITHIN,
+    CLAMPED,
+    UNCLAMPED,
+    CLAMPED_FINITE,
+    CLAMPED_INFINITE,
+    TO_NAN,
+    NEXT_TO_NAN
+};
+
+/* Wrong conversions of what is beyond the largest number, and of what rounds to it or beyond. */
+
+static uint32_t largest(const struct hc_cast_plan *plan, double x)
+{
+    return signed_as(plan, x, (uint32_t)hc_layout_of(target(plan)).largest);
+}
+
+static uint32_t infinite(const struct hc_cast_plan *plan, double x)
+{
+    return right(plan, copysign((double)INFINITY, x), 0);
+}
+
+/* Half the distance between the largest number and what would follow it, and a whole. */
+static double half_step_beyond(const struct hc_cast_plan *plan)
+{
+    double step = ldexp(1, target(plan)->emax - target(plan)->precision + 1);
+    return hc_format_max(plan->to) + step / 2;
+}
+
+static double step_beyond(const struct hc_cast_plan *plan)
+{
+    return 2 * half_step_beyond(plan) - hc_format_max(plan->to);
+}
+
+/* Whether the plan's direction is the one toward zero for numbers of this sign. */
+static bool leads_to_zero(const struct hc_cast_plan *plan, double x)
+{
+    bool negative = signbit(x) && target(plan)->sign;
+    return plan->direction == HC_TOWARD_ZERO ||
+           plan->direction == (negative ? HC_UPWARD : HC_DOWNWARD);
+}
+
+/* Where truncation is what is asked for, it is no mistake. */
+static uint32_t truncated(const struct hc_cast_plan *plan, int how, uint32_t input, double x)
+{
+    (void)how;
+    (void)input;
+    if (!isfinite(x) || leads_to_zero(plan, x))
+        return right(plan, x, 0);
+    if (fabs(x) >= step_beyond(plan))
+        return infinite(plan, x);
+    return (uint32_t)hc_encode(plan->to, x, 0, HC_TOWARD_ZERO);
+}
+
+/* Rounding in the plan's direction, or toward zero, and what is then beyond the largest number
+   overflows, though it would be the largest number by a direction that leads to zero. */
+static uint32_t undirected(const struct hc_cast_plan *plan, int how, uint32_t input, double x)
+{
+    struct hc_cast_plan other = *plan;
+    (void)how;
+    (void)input;
+    if (plan->direction == HC_NEAREST)
+        return right(plan, x, 0);
+    other.saturate = false;
+    return fabs(x) >= step_beyond(plan) ? infinite(&other, x) : right(&other, x, 0);
+}
+
+/* The finite numbers that overflow because they are rounded up, or that lie a step beyond. */
+static bool is_next_beyond(const struct hc_cast_plan *plan, int how, double size)
+{
+    double most = hc_format_max(plan->to);
+    double step = step_beyond(plan);
+    return how == NEXT ? size >= step && size < step + (step - most) / 2
+                       : size > most && size < step;
+}
+
+/* The number that is as near to the largest as to overflow, where ties are rounded to even. */
+static uint32_t tie(const struct hc_cast_plan *plan, int how, double x)
+{
+    if (plan->direction != HC_NEAREST || fabs(x) != half_step_beyond(plan))
+        return right(plan, x, 0);
+    return how == TIE_BEYOND ? infinite(plan, x) : largest(plan, x);
+}
+
+static uint32_t saturated(const struct hc_cast_plan *plan, int how, double x)
+{
+    struct hc_cast_plan other = *plan;
+    other.saturate = how == CLAMPED || (how == CLAMPED_FINITE && !isinf(x)) ||
+                     (how == CLAMPED_INFINITE && isinf(x));
+    return right(&other, x, 0);
+}
+
+static uint32_t overflow(const struct hc_cast_plan *plan, int how, uint32_t input, double x)
+{
+    double size = fabs(x);
+    uint32_t code = right(plan, x, 0);
+    struct hc_cast_plan open = *plan;
+    (void)input;
+    switch (how) {
+    case EARLY:
+        return size > hc_format_max(plan->to) ? infinite(plan, x) : code;
+    case LATE:
+    case NEXT:
+        return is_next_beyond(plan, how, size) ? largest(plan, x) : code;
+    case TIE_BEYOND:
+    case TIE_WITHIN:
+        return tie(plan, how, x);
+    case TO_NAN:
+    case NEXT_TO_NAN:
+        open.saturate = false;
+        if (target(plan)->special == HC_SPECIAL_IEEE &&
+            isinf(hc_decode(plan->to, right(&open, x, 0))) &&
+            (how == TO_NAN || is_next_beyond(plan, how, size)))
+            return signed_as(plan, x, (uint32_t)hc_layout_of(target(plan)).nan);
+        return code;
+    default:
+        return saturated(plan, how, x);
+    }
+}
 
 static uint32_t magnitude_of(const struct hc_cast_plan *plan, uint32_t code)
 {
@@ -202,27 +350,25 @@ const struct hc_cast_mistake hc_cast_mistakes[] = {
     {"it rounds ties away from zero", ties, AWAY},
     {"it rounds ties toward zero", ties, ZERO},
     {"it rounds ties up", ties, UP},
-    {"it truncates", hc_cast_truncated, 0},
+    {"it truncates", truncated, 0},
     {"it rounds by way of fp16", by_way_of, HC_FP16},
     {"it rounds by way of bf16", by_way_of, HC_BF16},
     {"it rounds by way of tf32", by_way_of, HC_TF32},
     {"it cuts the input to bf16 first", cut_to, HC_BF16},
     {"it cuts the input to fp16 first", cut_to, HC_FP16},
-    {"it does not saturate", hc_cast_overflow, UNCLAMPED},
-    {"it saturates", hc_cast_overflow, CLAMPED},
-    {"it saturates what is finite and not infinity", hc_cast_overflow, CLAMPED_FINITE},
-    {"it saturates infinity and not what is finite", hc_cast_overflow, CLAMPED_INFINITE},
-    {"it decides about overflow before rounding", hc_cast_overflow, EARLY},
-    {"it sees an overflow only from one step beyond the largest number on", hc_cast_overflow, LATE},
-    {"it makes infinity or NaN of an overflow whatever the direction", hc_cast_undirected, 0},
-    {"it makes an overflow of the tie between the largest number and overflow", hc_cast_overflow,
+    {"it does not saturate", overflow, UNCLAMPED},
+    {"it saturates", overflow, CLAMPED},
+    {"it saturates what is finite and not infinity", overflow, CLAMPED_FINITE},
+    {"it saturates infinity and not what is finite", overflow, CLAMPED_INFINITE},
+    {"it decides about overflow before rounding", overflow, EARLY},
+    {"it sees an overflow only from one step beyond the largest number on", overflow, LATE},
+    {"it makes infinity or NaN of an overflow whatever the direction", undirected, 0},
+    {"it makes an overflow of the tie between the largest number and overflow", overflow,
      TIE_BEYOND},
-    {"it makes the largest number of the tie between that and overflow", hc_cast_overflow,
-     TIE_WITHIN},
-    {"it makes NaN of an overflow", hc_cast_overflow, TO_NAN},
-    {"it makes NaN of what rounding up carries beyond the largest number", hc_cast_overflow,
-     NEXT_TO_NAN},
-    {"it makes the largest number of what is one step beyond it", hc_cast_overflow, NEXT},
+    {"it makes the largest number of the tie between that and overflow", overflow, TIE_WITHIN},
+    {"it makes NaN of an overflow", overflow, TO_NAN},
+    {"it makes NaN of what rounding up carries beyond the largest number", overflow, NEXT_TO_NAN},
+    {"it makes the largest number of what is one step beyond it", overflow, NEXT},
     {"it makes the largest number of NaN", of_nan, TO_MAX},
     {"it makes 0 of NaN", of_nan, TO_ZERO},
     {"it makes the largest positive number of NaN of either sign", of_nan, TO_PLUS_MAX},

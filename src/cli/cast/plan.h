@@ -10,7 +10,7 @@
 #include "num/format.h"
 
 enum hc_cast_kind {
-    HC_CAST_ALL,      /* all of the others but `every`, and more (cli/cast/inputs.c) */
+    HC_CAST_ALL,      /* all of the others but `every`, and more (hc_cast_inputs) */
     HC_CAST_TIES,     /* midpoints between neighbours of the format, and what is next to them */
     HC_CAST_SPECIALS, /* zeros, ends of the ranges, infinities, NaNs */
     HC_CAST_EVERY,    /* every input there is: 65,536 */

@@ -1,4 +1,4 @@
-#include <errno.h>
+/* halfcheck gen cast/FORMAT and verify cast/FORMAT. */
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
@@ -6,13 +6,35 @@
 #include <string.h>
 
 #include "cli/cast/judge.h"
+#include "cli/cast/plan.h"
 #include "cli/subject.h"
 #include "op/wrap.h"
+
+int hc_cast_gen(const char *name, const struct hc_gen *gen)
+{
+    const struct hc_cast_options options = {gen->from, gen->kind, gen->direction, gen->saturate};
+    struct hc_cast_plan plan;
+    char line[HC_CAST_LINE];
+    size_t count = 0;
+    int status = hc_cast_plan_for("gen", name + sizeof "cast/" - 1, &options, &plan);
+    if (status != HC_AS_CLAIMED)
+        return status;
+    uint32_t *inputs = hc_cast_inputs(&plan, &count);
+    if (!inputs)
+        return hc_complain("gen: no memory for the inputs");
+    hc_cast_plan_line(&plan, false, line);
+    puts(line);
+    for (size_t i = 0; i < count; i++)
+        printf("%0*" PRIx32 "\n", hc_cast_digits(plan.from), inputs[i]);
+    free(inputs);
+    return HC_AS_CLAIMED;
+}
 
 enum { LINE = 256 };
 
 struct reading {
     const char *name;
+    struct hc_cast_options options;
     struct hc_cast_plan plan; /* from the options, or from the first line */
     bool listed;              /* there is a first line, and with it a list of inputs */
     uint32_t *inputs;
@@ -20,15 +42,8 @@ struct reading {
     size_t at; /* inputs of the list that were answered */
     struct hc_cast_judge judge;
     bool open;
-    long long line;
     bool failed;
 };
-
-static int bad_line(const struct reading *r, const char *what, const char *line)
-{
-    return hc_complain("verify: standard input:%lld: %s: '%.*s'", r->line, what,
-                       (int)strcspn(line, "\n"), line);
-}
 
 static int no_memory(void)
 {
@@ -44,8 +59,10 @@ static int open_judge(struct reading *r)
 }
 
 /* Takes the plan of the first line. Options may say what it says, and nothing else. */
-static int take_plan(struct reading *r, const char *line, const struct hc_cast_options *options)
+static int take_plan(void *context, const char *line)
 {
+    struct reading *r = context;
+    const struct hc_cast_options *options = &r->options;
     struct hc_cast_plan plan;
     if (hc_cast_plan_read(line, &plan) != HC_AS_CLAIMED)
         return HC_WRONG;
@@ -84,7 +101,7 @@ static void begin_failure(struct reading *r)
     r->failed = true;
 }
 
-static int take_answer(struct reading *r, uint32_t input, uint32_t code)
+static int judge_answer(struct reading *r, uint32_t input, uint32_t code)
 {
     if (r->listed && (r->at == r->count || r->inputs[r->at] != input)) {
         r->judge.answers += !r->failed;
@@ -112,43 +129,27 @@ static int take_answer(struct reading *r, uint32_t input, uint32_t code)
     return HC_AS_CLAIMED;
 }
 
-static int read_line(struct reading *r, const char *line, const struct hc_cast_options *options)
+static int take_answer(void *context, char *line);
+
+static const struct hc_dialogue dialogue = {.room = LINE,
+                                            .blanks = " \t\r\n",
+                                            .is_first = hc_cast_plan_is,
+                                            .take_first = take_plan,
+                                            .take_answer = take_answer,
+                                            .has_nul = "a line has a NUL byte",
+                                            .too_long = "a line is longer than 254 characters",
+                                            .answer = "answer"};
+
+static int take_answer(void *context, char *line)
 {
+    struct reading *r = context;
     uint32_t input;
     uint32_t code;
-    if (!r->open && !r->listed && hc_cast_plan_is(line))
-        return take_plan(r, line, options);
-    if (line[strspn(line, " \t\r\n")] == '\0' || line[0] == '#')
-        return HC_AS_CLAIMED;
     const char *wrong = hc_cast_answer_read(&r->plan, line, &input, &code);
     if (wrong)
-        return bad_line(r, wrong, line);
+        return hc_dialogue_refuse(&dialogue, wrong, line);
     int status = open_judge(r);
-    return status == HC_AS_CLAIMED ? take_answer(r, input, code) : status;
-}
-
-static int read_all(struct reading *r, const struct hc_cast_options *options)
-{
-    char line[LINE];
-    bool has_nul;
-    int status = HC_AS_CLAIMED;
-    while (status == HC_AS_CLAIMED && hc_subject_line(line, sizeof line, &has_nul)) {
-        r->line++;
-        status = has_nul ? bad_line(r, "a line has a NUL byte", line)
-                 : strlen(line) == LINE - 1
-                     ? bad_line(r, "a line is longer than 254 characters", line)
-                     : read_line(r, line, options);
-    }
-    if (status == HC_AS_CLAIMED && ferror(stdin))
-        return hc_complain("verify: standard input: %s", strerror(errno));
-    if (status == HC_AS_CLAIMED && !r->open)
-        return hc_complain("verify: standard input has no answer");
-    if (status == HC_AS_CLAIMED && r->listed && r->at < r->count && !r->failed) {
-        r->judge.answers++;
-        begin_failure(r);
-        printf("no answer came back\n");
-    }
-    return status;
+    return status == HC_AS_CLAIMED ? judge_answer(r, input, code) : status;
 }
 
 static int count_bits(uint64_t mask)
@@ -160,7 +161,7 @@ static int count_bits(uint64_t mask)
 }
 
 /* Inputs that cannot tell a mistake from the definition have not tested for it. */
-static int conclude(const struct reading *r, bool strict)
+static int conclude_casts(const struct reading *r, bool strict)
 {
     const struct hc_cast_judge *j = &r->judge;
     uint64_t unseen = j->possible & ~j->shown;
@@ -194,16 +195,21 @@ static int conclude(const struct reading *r, bool strict)
 int hc_cast_verify(const char *name, const struct hc_verify *verify)
 {
     const struct hc_cast_options options = {verify->from, -1, verify->direction, verify->saturate};
-    struct reading r = {.name = name};
+    struct reading r = {.name = name, .options = options};
     int status = hc_cast_plan_for("verify", name + sizeof "cast/" - 1, &options, &r.plan);
     if (status != HC_AS_CLAIMED)
         return status;
-    status = read_all(&r, &options);
+    status = hc_dialogue_read(&dialogue, &r);
+    if (status == HC_AS_CLAIMED && r.listed && r.at < r.count && !r.failed) {
+        r.judge.answers++;
+        begin_failure(&r);
+        printf("no answer came back\n");
+    }
     hc_subject_drain();
     if (status != HC_WRONG)
-        status = conclude(&r, verify->strict);
+        status = conclude_casts(&r, verify->strict);
     else if (r.failed)
-        (void)conclude(&r, verify->strict);
+        (void)conclude_casts(&r, verify->strict);
     hc_cast_judge_close(&r.judge);
     free(r.inputs);
     return status;

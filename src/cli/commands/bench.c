@@ -8,7 +8,7 @@
 #include "check/record/record.h"
 #include "check/runner.h"
 #include "check/timing_run.h"
-#include "cli/choose.h"
+#include "cli/backend_options.h"
 #include "cli/command.h"
 #include "hc_benches_list.h"
 #include "op/text.h"
@@ -97,7 +97,7 @@ static void run_all(struct sheet *sheet, const char *const *patterns, int count)
         }
 }
 
-static int refuse(const char *pattern)
+static int refuse_bench(const char *pattern)
 {
     struct hc_nearest nearest = hc_nearest_to(pattern, strlen(pattern));
     for (size_t t = 0; tables[t]; t++)
@@ -130,7 +130,7 @@ static enum hc_status write_rates(const struct sheet *sheet, const struct hc_inv
     return status;
 }
 
-static int run(int argc, char **argv)
+static int run_bench(int argc, char **argv)
 {
     const char *json = NULL;
     struct hc_backend_options backends;
@@ -163,7 +163,7 @@ static int run(int argc, char **argv)
     sheet.rates = json_array();
     run_all(&sheet, how.patterns, words);
     if (sheet.rows == 0)
-        status = refuse(words ? argv[1] : "*");
+        status = refuse_bench(words ? argv[1] : "*");
     else if (json && write_rates(&sheet, &how, json) != HC_OK)
         status = hc_complain_message();
     else
@@ -181,5 +181,5 @@ const struct hc_command hc_command_bench = {
         "alone depends on what else the machine is doing. A ratio compares two things that\n"
         "were measured in turns in the same run, by their fastest times. If a bench claims a\n"
         "least ratio and misses it (MISSED), the exit status is 1.",
-    .run = run,
+    .run = run_bench,
 };

@@ -134,7 +134,7 @@ static int show(const char *path)
     return status;
 }
 
-static int run(int argc, char **argv)
+static int run_bounds(int argc, char **argv)
 {
     const struct hc_option options[] = {{0}};
     int words;
@@ -156,5 +156,5 @@ const struct hc_command hc_command_bounds = {
             "last column is the largest error relative to the second, lower line that is drawn\n"
             "for random sums. A result that must match bit for bit has no bound and is not\n"
             "counted. docs/bounds.md explains bounds and lines.",
-    .run = run,
+    .run = run_bounds,
 };

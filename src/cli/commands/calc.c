@@ -3,13 +3,9 @@
 
 #include "check/record/json.h"
 #include "cli/calc/calc.h"
-#include "cli/calc/document.h"
-#include "cli/calc/draw.h"
 #include "cli/calc/input.h"
 #include "cli/calc/number.h"
-#include "cli/calc/table.h"
-#include "cli/calc/tell.h"
-#include "cli/choose.h"
+#include "cli/backend_options.h"
 #include "cli/command.h"
 #include "cli/stop.h"
 #include "op/output.h"
@@ -58,14 +54,14 @@ static enum hc_status write_files(const struct hc_calc_run *run, const struct ou
 }
 
 /* Prints and writes what there is, also of a run that was stopped. */
-static int conclude(const struct hc_calc_run *run, const struct outputs *outputs)
+static int conclude_calc(const struct hc_calc_run *run, const struct outputs *outputs)
 {
     bool right = true;
     if (run->last.step >= 0) {
         if (hc_calc_print_table(run, outputs->out) != HC_OK)
             return hc_complain_message();
         (void)fputc('\n', outputs->out);
-        right = hc_calc_tell(run, outputs->out);
+        right = hc_calc_print_findings(run, outputs->out);
         if (write_files(run, outputs) != HC_OK)
             return hc_complain_message();
     }
@@ -92,7 +88,7 @@ static int calculate(struct hc_calc *calc, struct outputs *outputs,
     hc_stop_on_request();
     status = hc_calc_run(&run, calc);
     if (status == HC_AS_CLAIMED)
-        status = conclude(&run, outputs);
+        status = conclude_calc(&run, outputs);
     hc_calc_free(&run);
     if (calc->backend)
         calc->backend->close(calc->queue);
@@ -163,7 +159,7 @@ static int add_output_options(struct hc_calc_typed *typed, struct outputs *outpu
     return sizeof rows / sizeof *rows;
 }
 
-static int run(int argc, char **argv)
+static int run_calc(int argc, char **argv)
 {
     struct hc_calc calc = {0};
     struct hc_calc_typed typed = {0};
@@ -206,5 +202,5 @@ const struct hc_command hc_command_calc = {
         "real one, that is where it is no longer the nearest of its format; where it stands\n"
         "still; why; and how far it is off in the end, beside a bound that is carried along.\n\n"
         "Ctrl-C ends a long loop with the table up to there, and status 2.",
-    .run = run,
+    .run = run_calc,
 };

@@ -3,7 +3,7 @@
 
 #include "check/record/json.h"
 #include "cli/catches/inquiry.h"
-#include "cli/choose.h"
+#include "cli/backend_options.h"
 #include "cli/command.h"
 #include "op/output.h"
 
@@ -30,7 +30,7 @@ static enum hc_status answer(const struct hc_inquiry *inquiry, const char *json,
     return status == HC_OK ? hc_json_status() : status;
 }
 
-static int run(int argc, char **argv)
+static int run_catches(int argc, char **argv)
 {
     struct hc_backend_options backends;
     const char *json = NULL;
@@ -76,5 +76,5 @@ const struct hc_command hc_command_catches = {
         "is a miss, and to refuse the fixed one is a false alarm. docs/who-catches-what.md says\n"
         "how each rule is applied, and where it comes from. The exit status does not depend on\n"
         "the counts.",
-    .run = run,
+    .run = run_catches,
 };

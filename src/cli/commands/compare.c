@@ -1,17 +1,127 @@
+/* halfcheck compare: recipes side by side, a study that a protocol asks for, or drift. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-#include "cli/protocol/command.h"
+#include "cli/command.h"
+#include "cli/protocol/conclusion.h"
 #include "cli/ranks/ranks.h"
+#include "cli/run/shard.h"
 #include "cli/training/comparison.h"
 #include "cli/training/drift_ranks.h"
-#include "cli/training/drift.h"
+#include "cli/training/drift_record.h"
 #include "cli/training/folder.h"
-#include "cli/training/training_run.h"
+#include "cli/training/training.h"
 #include "op/text.h"
+#include "op/typed.h"
+
+struct protocol_request {
+    const char *path;
+    const char *shard; /* "3/16", or NULL */
+    bool conclude;     /* train nothing: say what the runs that are there show */
+};
+
+/* A comparison that a protocol asks for. */
+
+static struct hc_protocol protocol;
+static struct hc_study study;
+static struct hc_conclusion conclusion;
+
+/* What the protocol decides must not be decided by an option, too. */
+static enum hc_status refuse_options(const struct hc_training *t)
+{
+    struct hc_option unused[HC_MAX_OPTIONS + 1];
+    struct hc_training plain;
+    memset(unused, 0, sizeof unused);
+    hc_training_options(&plain, unused);
+    const struct {
+        bool given;
+        const char *name;
+    } rows[] = {{t->classes != NULL, "--classes"},
+                {t->seed != plain.seed, "--seed"},
+                {t->max_lr != plain.max_lr, "--lr"},
+                {t->epochs != plain.epochs, "--epochs"},
+                {t->batch != plain.batch, "--batch"},
+                {t->images != plain.images, "--images"},
+                {t->hold_out != plain.hold_out, "--hold-out"},
+                {t->network_choice != plain.network_choice, "--network"},
+                {t->measure_every != plain.measure_every, "--measure-every"},
+                {t->overrides.count > 0, "--set"},
+                {t->backends.named.count > 0, "--backend"},
+                {protocol.synthetic && t->data != NULL, "--data"}};
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+        if (rows[i].given)
+            return hc_fail(HC_INVALID, "the protocol decides that; leave out %s", rows[i].name);
+    return HC_OK;
+}
+
+static enum hc_status open_study(struct hc_training *t, const struct protocol_request *request)
+{
+    enum hc_status status = hc_protocol_read(request->path, &protocol);
+    if (status == HC_OK)
+        status = refuse_options(t);
+    if (status == HC_OK && !protocol.synthetic && !t->data && !request->conclude)
+        status = hc_fail(HC_INVALID, "%s is about CIFAR-10: say where it lies, with --data DIR",
+                         request->path);
+    if (status == HC_OK)
+        status = hc_study_open(&study, &protocol, request->path, t);
+    study.folder = t->out ? t->out : "out/study";
+    if (status == HC_OK && request->shard)
+        status = hc_shard_read(request->shard, &study.shard);
+    if (status == HC_OK && !request->conclude)
+        status = hc_training_open(t, study.recipe, protocol.arms + 1);
+    if (status == HC_OK)
+        study.test_images = t->set.test.count;
+    return status;
+}
+
+static int conclude_study(const struct hc_training *t, const struct protocol_request *request)
+{
+    int lock = -1;
+    if (hc_study_read(&study) != HC_OK || hc_conclude(&study, &conclusion) != HC_OK)
+        return hc_complain_message();
+    if (!request->conclude)
+        (void)putchar('\n');
+    hc_conclusion_print(&conclusion, stdout);
+    if (t->set.synthetic)
+        printf("The images are synthetic, not CIFAR-10.\n");
+    /* Of several processes that end together one writes. */
+    if (hc_folder_lock(study.folder, &lock) != HC_OK)
+        return HC_AS_CLAIMED;
+    enum hc_status status = hc_conclusion_write(&conclusion);
+    if (status == HC_OK) {
+        (void)putchar('\n');
+        hc_print_line(
+            stdout, "record: %s/record.json; table.txt, runs.csv, pairs.csv and the runs beside it",
+            study.folder);
+        hc_conclusion_draw(&conclusion);
+    }
+    hc_folder_unlock(lock);
+    if (status != HC_OK)
+        return hc_complain_message();
+    return hc_conclusion_failures(&conclusion) + hc_conclusion_undecided(&conclusion) == 0
+               ? HC_AS_CLAIMED
+               : HC_CLAIM_FAILED;
+}
+
+/* Trains what the protocol asks for, and concludes. `training` has the options as they were typed;
+   those that the protocol decides are set. Returns the exit status: 0 if no claim failed, 1 if one
+   did or is not decided, 2 after a failure, with a line on stderr. */
+static int protocol_command(struct hc_training *t, const struct protocol_request *request)
+{
+    int status = HC_AS_CLAIMED;
+    enum hc_status opened = open_study(t, request);
+    if (opened == HC_OK && !request->conclude)
+        opened = hc_study_train(&study);
+    if (opened != HC_OK)
+        status = hc_complain_message();
+    else if (hc_ranks_speaks())
+        status = conclude_study(t, request);
+    hc_training_close(t);
+    return status;
+}
 
 const struct hc_command hc_command_compare;
 
@@ -69,7 +179,7 @@ static enum hc_status train_all(struct hc_comparison *c, const char *folder)
     return status;
 }
 
-static int conclude(const struct hc_comparison *c, const char *folder)
+static int conclude_comparison(const struct hc_comparison *c, const char *folder)
 {
     hc_comparison_print(c, stdout);
     if (c->training->set.synthetic)
@@ -148,7 +258,7 @@ static int add_drift_options(struct hc_training *training, struct hc_comparison 
 }
 
 /* A comparison that a file describes. */
-static int add_protocol_options(struct hc_protocol_request *request, struct hc_option *options)
+static int add_protocol_options(struct protocol_request *request, struct hc_option *options)
 {
     const struct hc_option rows[] = {
         {.name = "protocol",
@@ -170,7 +280,7 @@ static int add_protocol_options(struct hc_protocol_request *request, struct hc_o
 }
 
 static bool read_settings(struct hc_training *training, struct hc_comparison *c,
-                          struct hc_protocol_request *request, const char **recipes,
+                          struct protocol_request *request, const char **recipes,
                           const char **ranks, int *seeds, int argc, char **argv, int *status)
 {
     int words;
@@ -194,14 +304,14 @@ static bool read_settings(struct hc_training *training, struct hc_comparison *c,
     return words == 0;
 }
 
-static int run(int argc, char **argv)
+static int run_compare(int argc, char **argv)
 {
     int status;
     const char *recipes = NULL;
     const char *ranks = NULL;
     struct hc_training training;
     struct hc_comparison c = {.training = &training, .margin = 1, .steps = 10};
-    struct hc_protocol_request request = {0};
+    struct protocol_request request = {0};
     int seeds = 1;
     if (!read_settings(&training, &c, &request, &recipes, &ranks, &seeds, argc, argv, &status))
         return status;
@@ -211,7 +321,7 @@ static int run(int argc, char **argv)
         if (recipes || seeds != 1 || c.margin != 1 || c.drift)
             return hc_complain("the protocol decides that; leave out --recipes, --seeds, --margin "
                                "and --drift");
-        return hc_protocol_command(&training, &request);
+        return protocol_command(&training, &request);
     }
     if (request.shard || request.conclude)
         return hc_complain("--shard and --conclude go with --protocol");
@@ -229,7 +339,7 @@ static int run(int argc, char **argv)
     else if (c.drift)
         status = hc_ranks_speaks() ? hc_drift_command(&c, c.steps, folder) : HC_AS_CLAIMED;
     else if (train_all(&c, folder) == HC_OK)
-        status = hc_ranks_speaks() ? conclude(&c, folder) : HC_AS_CLAIMED;
+        status = hc_ranks_speaks() ? conclude_comparison(&c, folder) : HC_AS_CLAIMED;
     else
         status = hc_complain_message();
     hc_folder_unlock(lock);
@@ -258,5 +368,5 @@ const struct hc_command hc_command_compare = {
             "  lost      weight updates below half an ulp of the weight\n"
             "  MiB       the most memory of the backend that the run held",
     .on_ranks = true,
-    .run = run,
+    .run = run_compare,
 };

@@ -7,7 +7,7 @@
 #include "check/record/json.h"
 #include "cli/colour.h"
 #include "cli/command.h"
-#include "cli/plugin_option.h"
+#include "cli/backend_options.h"
 #include "op/text.h"
 #include "op/wrap.h"
 
@@ -22,8 +22,8 @@ static const struct {
                                [HC_HEALTH_MISSING] = {"missing", HC_COLOUR_WARN},
                                [HC_HEALTH_BROKEN] = {"BROKEN", HC_COLOUR_FAIL}};
 
-void hc_doctor_tell(struct hc_doctor *doctor, enum hc_health health, const char *name,
-                    const char *found, const char *costs, const char *repair)
+void hc_doctor_add(struct hc_doctor *doctor, enum hc_health health, const char *name,
+                   const char *found, const char *costs, const char *repair)
 {
     json_t *o = json_object();
     (void)json_object_set_new(o, "name", json_string(name));
@@ -93,7 +93,7 @@ static enum hc_status print_json(const struct hc_doctor *doctor)
     return status;
 }
 
-static int run(int argc, char **argv)
+static int run_doctor(int argc, char **argv)
 {
     static void (*const examinations[])(struct hc_doctor *) = {
         hc_doctor_machine, hc_doctor_libraries, hc_doctor_backends, hc_doctor_ranks,
@@ -144,5 +144,5 @@ const struct hc_command hc_command_doctor = {
         "here; 'missing' is something that one may do without, with what that costs and what\n"
         "repairs it; 'BROKEN' is something that is needed, and makes the exit status 2.\n"
         "Nothing is changed on the machine.",
-    .run = run,
+    .run = run_doctor,
 };

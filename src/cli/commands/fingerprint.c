@@ -1,19 +1,72 @@
-#include "check/fingerprint/use.h"
-
+/* halfcheck fingerprint: how gemm sums on each backend, as text and as JSON. */
+#include <inttypes.h>
+#include <jansson.h>
 #include <stdio.h>
 #include <string.h>
 
+#include "check/fingerprint/fingerprint.h"
+#include "check/fingerprint/use.h"
 #include "check/record/json.h"
 #include "cli/backend_options.h"
-#include "cli/choose.h"
 #include "cli/colour.h"
 #include "cli/command.h"
-#include "cli/fingerprint/document.h"
 #include "cli/stop.h"
 #include "op/output.h"
 #include "op/text.h"
 #include "op/typed.h"
 #include "op/wrap.h"
+
+static void add_fact(const char *name, const char *fact, void *context)
+{
+    (void)json_object_set_new(context, name, hc_json_text(fact));
+}
+
+static json_t *accumulator(const struct hc_fingerprint *f)
+{
+    struct hc_accumulator a;
+    if (!hc_fingerprint_accumulator(f, &a))
+        return json_null();
+    return json_pack("{s:i, s:i, s:i, s:b, s:b, s:b}", "precision", a.precision, "block", a.block,
+                     "extra_bits", a.extra_bits, "truncates", a.truncates, "flushes", a.flushes,
+                     "aligns_subnormals", a.aligns_subnormals);
+}
+
+static json_t *nearest(const struct hc_fingerprint *f)
+{
+    const struct hc_nearest_model *n = &f->nearest;
+    if (f->equal_count || hc_fingerprint_is_plain(f) || !n->unit)
+        return json_null();
+    json_t *terms = json_array();
+    for (int i = 0; i < n->terms && i < 8; i++)
+        (void)json_array_append_new(terms,
+                                    json_pack("{s:i, s:o, s:o}", "index", n->index[i], "a",
+                                              hc_json_real(n->a[i]), "b", hc_json_real(n->b[i])));
+    json_t *o =
+        json_pack("{s:s, s:i, s:i, s:o, s:o}", "model", n->unit->name, "different", n->different,
+                  "products", n->terms, "terms", terms, "c", hc_json_real(n->c));
+    (void)json_object_set_new(o, "want", json_sprintf("0x%08" PRIx32, n->want));
+    (void)json_object_set_new(o, "got", json_sprintf("0x%08" PRIx32, n->got));
+    return o;
+}
+
+/* {"backend", "format", "text", "findings": {name: value, ...}, "equals": [...], "sums",
+   "follows", "nearest": null or {"model", "different", "want", "got"}, "accumulator": null or
+   {...}, "calls"}. */
+static json_t *fingerprint_document(const char *backend, const struct hc_fingerprint *f)
+{
+    char text[HC_FINGERPRINT_TEXT];
+    json_t *findings = json_object();
+    json_t *equals = json_array();
+    hc_fingerprint_text(f, text);
+    hc_fingerprint_tell(f, add_fact, findings);
+    for (int i = 0; i < f->equal_count; i++)
+        (void)json_array_append_new(equals, json_string(f->equals[i]->name));
+    return json_pack("{s:o, s:s, s:o, s:o, s:o, s:i, s:b, s:o, s:o, s:I}", "backend",
+                     hc_json_text(backend), "format", hc_formats[f->format].name, "text",
+                     hc_json_text(text), "findings", findings, "equals", equals, "sums", f->sums,
+                     "follows", f->in_words, "nearest", nearest(f), "accumulator", accumulator(f),
+                     "calls", (json_int_t)f->calls);
+}
 
 const struct hc_command hc_command_fingerprint;
 
@@ -60,7 +113,8 @@ static bool lacks_unit(const struct hc_backend *backend, enum hc_format format)
     return backend->units;
 }
 
-static void print(struct work *w, const struct hc_backend *backend, const struct hc_fingerprint *f)
+static void print_fingerprint(struct work *w, const struct hc_backend *backend,
+                              const struct hc_fingerprint *f)
 {
     print_head(w, backend, f->format);
     if (lacks_unit(backend, f->format))
@@ -69,7 +123,7 @@ static void print(struct work *w, const struct hc_backend *backend, const struct
     hc_fingerprint_tell(f, print_line, w->out);
     w->found++;
     (void)fflush(w->out);
-    (void)json_array_append_new(w->document, hc_fingerprint_document(backend->name, f));
+    (void)json_array_append_new(w->document, fingerprint_document(backend->name, f));
 }
 
 /* One line, and a member of the document: what else was found is not lost. */
@@ -82,8 +136,8 @@ static void fail(struct work *w, const struct hc_backend *backend, enum hc_forma
 }
 
 /* The formats that were asked for and that its gemm does not take, beside others that it takes. */
-static void tell_refused(struct work *w, const struct hc_backend *backend,
-                         char why[FORMATS][REASON])
+static void print_refused(struct work *w, const struct hc_backend *backend,
+                          char why[FORMATS][REASON])
 {
     for (int i = 0; i < w->format_count; i++)
         if (why[i][0] && w->list != usual) {
@@ -120,7 +174,7 @@ static void work_on(struct work *w, const struct hc_backend *backend, bool named
             continue;
         enum hc_status status = hc_fingerprint(backend, queue, w->formats[i], &f);
         if (status == HC_OK)
-            print(w, backend, &f);
+            print_fingerprint(w, backend, &f);
         else if (status == HC_UNSUPPORTED)
             (void)hc_text_write(refused[i], REASON, "%s", hc_message());
         else
@@ -129,7 +183,7 @@ static void work_on(struct work *w, const struct hc_backend *backend, bool named
     }
     backend->close(queue);
     if (any)
-        tell_refused(w, backend, refused);
+        print_refused(w, backend, refused);
     else if (!hc_stop_signal())
         w->status = hc_complain("%s: no such gemm: %s", backend->name, hc_message());
 }
@@ -183,7 +237,7 @@ static int run_all(struct work *w)
     return w->status;
 }
 
-static int run(int argc, char **argv)
+static int run_fingerprint(int argc, char **argv)
 {
     struct work w = {.list = usual, .status = HC_AS_CLAIMED};
     int words;
@@ -233,5 +287,5 @@ const struct hc_command hc_command_fingerprint = {
         "is, with a sum that differs. Calls of other sizes are compared with the first.\n\n"
         "The fingerprint holds for the calls that were made: a library may choose another kernel\n"
         "for another size. docs/fingerprint.md explains how it works and what run makes of it.",
-    .run = run,
+    .run = run_fingerprint,
 };

@@ -112,7 +112,7 @@ static int add_scale_options(struct hc_gen *gen, struct hc_option *options)
     return sizeof rows / sizeof *rows;
 }
 
-static int run(int argc, char **argv)
+static int run_gen(int argc, char **argv)
 {
     struct hc_gen gen = {.kind = -1, .from = -1, .direction = -1, .codes = -1};
     struct hc_option options[HC_MAX_OPTIONS + 1] = {0};
@@ -171,5 +171,5 @@ const struct hc_command hc_command_gen = {
         "With the rules' own intervals this takes 25,000 steps (fastai) to a million.\n"
         "--interval 20 shows the same in fewer, if the program's interval is 20, too. Fewer\n"
         "--steps cut off the end, and verify says so.",
-    .run = run,
+    .run = run_gen,
 };

@@ -5,7 +5,7 @@
 
 #include "check/flushed.h"
 #include "check/run_call.h"
-#include "cli/choose.h"
+#include "cli/backend_options.h"
 #include "cli/command.h"
 #include "cli/judge/answer.h"
 #include "op/output.h"
@@ -145,7 +145,7 @@ static enum hc_status answer_question(const struct orders *orders, struct hc_jud
     return status != HC_OK ? status : written;
 }
 
-static int judge(const struct orders *orders, const struct hc_question_words *words)
+static int judge_call(const struct orders *orders, const struct hc_question_words *words)
 {
     const struct hc_backend *backend = NULL;
     struct hc_question q;
@@ -189,7 +189,7 @@ static int judge(const struct orders *orders, const struct hc_question_words *wo
 static int read_word(const char *word, struct hc_question_words *words)
 {
     words->op = hc_op_by_name(word);
-    if (words->op < HC_OP_COUNT)
+    if ((int)words->op < HC_OP_COUNT)
         return HC_AS_CLAIMED;
     if (access(word, F_OK) == 0) {
         if (words->tensors)
@@ -211,7 +211,7 @@ static enum hc_status probe(const struct orders *orders)
     return status == HC_OK && orders->keep ? hc_output_probe(orders->keep) : status;
 }
 
-static int run(int argc, char **argv)
+static int run_judge(int argc, char **argv)
 {
     struct orders orders = {0};
     struct hc_question_words words = {.layout = -1};
@@ -271,7 +271,7 @@ static int run(int argc, char **argv)
         return status;
     if (probe(&orders) != HC_OK)
         return hc_complain_message();
-    return judge(&orders, &words);
+    return judge_call(&orders, &words);
 }
 
 const struct hc_command hc_command_judge = {
@@ -287,5 +287,5 @@ const struct hc_command hc_command_judge = {
             "in files, as PyTorch has them.\n\n"
             "FILE is what --keep wrote: it is judged again, or, with --backend, its inputs are\n"
             "run there.",
-    .run = run,
+    .run = run_judge,
 };

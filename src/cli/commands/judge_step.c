@@ -7,57 +7,56 @@
 #include "cli/command.h"
 #include "cli/judge/question.h"
 #include "cli/judge_step/passes.h"
-#include "cli/judge_step/tell.h"
 
 const struct hc_command hc_command_judge_step;
 
-static void judge_all(struct hc_step_court *court)
+static void judge_all(struct hc_step_session *session)
 {
-    static void (*const stages[])(struct hc_step_court * court) = {
+    static void (*const stages[])(struct hc_step_session * session) = {
         hc_step_judge_forward, hc_step_judge_backward, hc_step_judge_unscale, hc_step_judge_update,
         hc_step_judge_scale};
-    for (size_t i = 0; i < sizeof stages / sizeof stages[0] && court->step->status == HC_OK; i++)
-        stages[i](court);
+    for (size_t i = 0; i < sizeof stages / sizeof stages[0] && session->step->status == HC_OK; i++)
+        stages[i](session);
 }
 
 /* The accumulator that `text` states, or else the file. */
-static enum hc_status state_accumulator(struct hc_step_court *court, const char *text)
+static enum hc_status state_accumulator(struct hc_step_session *session, const char *text)
 {
     if (!text)
-        text = hc_tensor_file_metadata(&court->step->file, "accumulator");
+        text = hc_tensor_file_metadata(&session->step->file, "accumulator");
     if (!text || strcmp(text, "half") != 0)
-        return hc_accumulator_read(text, NULL, &court->accumulator);
-    court->accumulator =
+        return hc_accumulator_read(text, NULL, &session->accumulator);
+    session->accumulator =
         (struct hc_accumulator){.precision = hc_formats[HC_FP16].precision, .block = 1};
     return HC_OK;
 }
 
-static int judge(struct hc_step *step, const char *path, const char *accumulator, bool all,
-                 bool every, const char *json)
+static int judge_step_file(struct hc_step *step, const char *path, const char *accumulator,
+                           bool all, bool every, const char *json)
 {
-    struct hc_step_court court;
+    struct hc_step_session session;
     int status = HC_WRONG;
     enum hc_status opened = hc_step_open(step, path);
     if (opened != HC_OK)
         return hc_complain("judge-step: %s", hc_message());
-    if (hc_step_court_open(&court, step) != HC_OK ||
-        state_accumulator(&court, accumulator) != HC_OK) {
+    if (hc_step_session_open(&session, step) != HC_OK ||
+        state_accumulator(&session, accumulator) != HC_OK) {
         status = hc_complain_message();
     } else {
-        court.every = every;
-        court.progress = hc_terminal_draws(stderr) ? hc_step_show_progress : NULL;
-        judge_all(&court);
+        session.every = every;
+        session.progress = hc_terminal_draws(stderr) ? hc_step_show_progress : NULL;
+        judge_all(&session);
         hc_step_end_progress();
         if (step->status != HC_OK)
             status = hc_complain("judge-step: %s: %s", path, step->message);
         else
-            status = hc_step_tell(&court, path, all, json);
+            status = hc_step_print(&session, path, all, json);
     }
-    hc_step_court_close(&court);
+    hc_step_session_close(&session);
     return status;
 }
 
-static int run(int argc, char **argv)
+static int run_judge_step(int argc, char **argv)
 {
     bool all = false;
     bool every = false;
@@ -84,7 +83,7 @@ static int run(int argc, char **argv)
         return status;
     if (words != 1)
         return hc_complain("judge-step takes one step file; see: halfcheck judge-step --help");
-    status = judge(&step, argv[1], accumulator, all, every, json);
+    status = judge_step_file(&step, argv[1], accumulator, all, every, json);
     hc_step_close(&step);
     return status;
 }
@@ -103,5 +102,5 @@ const struct hc_command hc_command_judge_step = {
             "Of a large tensor a sample is compared with MPFR: elements at random in equal\n"
             "stretches, its ends, and those that lie furthest from what fp64 arithmetic gives\n"
             "for the whole tensor.",
-    .run = run,
+    .run = run_judge_step,
 };

@@ -7,7 +7,8 @@
 #include "check/record/json.h"
 #include "cli/command.h"
 #include "cli/lists.h"
-#include "cli/plugin_option.h"
+#include "cli/backend_options.h"
+#include "cli/lines.h"
 #include "op/typed.h"
 #include "op/wrap.h"
 
@@ -56,7 +57,7 @@ static void print_wrapped(const json_t *rows)
     }
 }
 
-static int print(const struct hc_list *list, bool json)
+static int print_list(const struct hc_list *list, bool json)
 {
     json_t *rows = json_array();
     list->add(rows);
@@ -67,20 +68,19 @@ static int print(const struct hc_list *list, bool json)
     return status == HC_OK ? HC_AS_CLAIMED : hc_complain_message();
 }
 
-static int refuse(const char *subject)
+static int refuse_list(const char *subject)
 {
     char known[256] = "";
     struct hc_nearest nearest = hc_nearest_to(subject, strlen(subject));
     for (const struct hc_list *list = hc_lists; list->name; list++) {
-        size_t used = strlen(known);
-        (void)snprintf(known + used, sizeof known - used, "%s%s", used ? ", " : "", list->name);
+        hc_append(known, sizeof known, "%s%s", known[0] ? ", " : "", list->name);
         hc_nearest_try(&nearest, list->name);
     }
     const char *hint = hc_nearest_hint(&nearest);
     return hc_complain("list: unknown '%s'%s there are: %s", subject, hint[0] ? hint : ";", known);
 }
 
-static int run(int argc, char **argv)
+static int run_list(int argc, char **argv)
 {
     bool json = false;
     const struct hc_option options[] = {
@@ -102,9 +102,9 @@ static int run(int argc, char **argv)
     const char *subject = words ? argv[1] : "cases";
     for (const struct hc_list *list = hc_lists; list->name && words <= 1; list++)
         if (strcmp(list->name, subject) == 0)
-            return print(list, json);
+            return print_list(list, json);
     return words > 1 ? hc_complain("list takes one SUBJECT, not also '%s'", argv[2])
-                     : refuse(subject);
+                     : refuse_list(subject);
 }
 
 const struct hc_command hc_command_list = {
@@ -153,5 +153,5 @@ const struct hc_command hc_command_list = {
         "            where a text's figure is wrong: the case, and on lines of their own\n"
         "            the source and what is true; with --json also the numbers of a text\n"
         "            that is quoted",
-    .run = run,
+    .run = run_list,
 };

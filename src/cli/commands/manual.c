@@ -3,8 +3,7 @@
 #include <string.h>
 
 #include "cli/command.h"
-#include "cli/manual/complete.h"
-#include "cli/manual/pages.h"
+#include "cli/manual/manual.h"
 #include "cli/report/script.h"
 
 const struct hc_command hc_command_manual;
@@ -25,7 +24,7 @@ static int write_pages(const char *folder, const char *date)
     return hc_manual_write(folder, date) == HC_OK ? HC_AS_CLAIMED : hc_complain_message();
 }
 
-static int run(int argc, char **argv)
+static int run_manual(int argc, char **argv)
 {
     enum { NONE, BASH, ZSH };
     static const char *const shells[] = {"none", "bash", "zsh", NULL};
@@ -77,5 +76,5 @@ const struct hc_command hc_command_manual = {
         "the help of the commands. To complete in this shell without an installation:\n\n"
         "  . <(halfcheck manual --completion bash)\n"
         "  source <(halfcheck manual --completion zsh)",
-    .run = run,
+    .run = run_manual,
 };

@@ -126,7 +126,7 @@ static enum hc_status merge(char **paths, const char *out, char *missing, size_t
     return status;
 }
 
-static int run(int argc, char **argv)
+static int run_merge(int argc, char **argv)
 {
     int words;
     int status;
@@ -161,5 +161,5 @@ const struct hc_command hc_command_merge = {
         "Shards of a run (halfcheck run --shard) must all be there. Otherwise the new record\n"
         "says so in a result of its own, " HC_SHARDS_CASE ", which is MISTRUSTED, and the exit\n"
         "status is 1.",
-    .run = run,
+    .run = run_merge,
 };

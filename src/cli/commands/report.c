@@ -34,8 +34,8 @@ static enum hc_status make_folder(const char *folder)
     return hc_fail(HC_IO, "cannot make the folder %s: %s", folder, strerror(errno));
 }
 
-static void draw(const struct hc_page_record *records, int count, const char *folder,
-                 struct hc_page_pictures *pictures)
+static void draw_pictures(const struct hc_page_record *records, int count, const char *folder,
+                          struct hc_page_pictures *pictures)
 {
     char scratch[4096];
     (void)snprintf(scratch, sizeof scratch, "%s/.drawing-XXXXXX", folder);
@@ -80,7 +80,7 @@ static int report(const struct hc_page_record *records, int count, const struct 
     (void)snprintf(path, sizeof path, "%s/report.%s", w->folder, formats[w->format]);
     if (make_folder(w->folder) != HC_OK || hc_output_probe(path) != HC_OK)
         return hc_complain_message();
-    draw(records, count, w->folder, &pictures);
+    draw_pictures(records, count, w->folder, &pictures);
     enum hc_status status = write_page(path, &page, w);
     hc_page_free_pictures(&pictures);
     if (status != HC_OK)
@@ -92,7 +92,8 @@ static int report(const struct hc_page_record *records, int count, const struct 
 }
 
 /* Compares the only record with the baseline, which stands behind it, before both are shown. */
-static int compare(const struct hc_page_record *records, int count, const struct wishes *w)
+static int compare_with_baseline(const struct hc_page_record *records, int count,
+                                 const struct wishes *w)
 {
     struct hc_gate gate = {.growth = HC_GATE_GROWTH,
                            .record = &records[0].record,
@@ -100,7 +101,7 @@ static int compare(const struct hc_page_record *records, int count, const struct
     struct hc_page_baseline baseline = {.path = w->baseline, .gate = &gate};
     bool compared =
         hc_gate_check_whole(w->baseline, gate.baseline) == HC_OK &&
-        hc_allowances_read_for(&gate.allowances, w->baseline, NULL, hc_day_today()) == HC_OK &&
+        hc_allowances_read_for(&gate.allowances, w->baseline, NULL, hc_date_today()) == HC_OK &&
         hc_gate_compare(&gate) == HC_OK;
     int status = compared ? report(records, count, w, &baseline) : hc_complain_message();
     hc_gate_free(&gate);
@@ -118,13 +119,14 @@ static int read_and_report(struct hc_page_record *records, int count, const stru
     if (read < count)
         status = hc_complain_message();
     else
-        status = w->baseline ? compare(records, count, w) : report(records, count, w, NULL);
+        status = w->baseline ? compare_with_baseline(records, count, w)
+                             : report(records, count, w, NULL);
     for (int r = 0; r < read; r++)
         hc_record_free(&records[r].record);
     return status;
 }
 
-static int run(int argc, char **argv)
+static int run_report(int argc, char **argv)
 {
     struct wishes w = {.format = HTML};
     const struct hc_option options[] = {
@@ -178,5 +180,5 @@ const struct hc_command hc_command_report = {
             "halfcheck run would end with status 0, and nothing is worse than in the baseline.\n"
             "Pictures need gnuplot; without it the page says so. The exit status does not\n"
             "depend on the verdict.",
-    .run = run,
+    .run = run_report,
 };

@@ -3,9 +3,8 @@
 #include "cli/command.h"
 #include "cli/ranks/ranks.h"
 #include "cli/run/fingerprints.h"
-#include "cli/run/frame.h"
 #include "cli/run/run_command.h"
-#include "cli/run/share.h"
+#include "cli/run/shared_rows.h"
 #include "cli/stop.h"
 
 const struct hc_command hc_command_run;
@@ -124,7 +123,7 @@ static enum hc_status run_cases(struct hc_run_command *s)
     status = hc_run_share_begin(s, status);
     if (status == HC_OK && s->options.share)
         hc_run_begins(s);
-    hc_run_tell_crashes(s);
+    hc_run_report_crashes(s);
     if (status == HC_OK)
         status = hc_run_cases(&s->options);
     if (status == HC_OK)
@@ -139,7 +138,7 @@ static enum hc_status run_cases(struct hc_run_command *s)
 }
 
 /* Prints the end and writes the files. */
-static int conclude(struct hc_run_command *s)
+static int conclude_run(struct hc_run_command *s)
 {
     for (int i = 0; s->settings.tap && i < s->rows.omissions.count; i++)
         hc_tap_omission(stdout, ++s->tests, &s->rows.omissions.row[i]);
@@ -152,7 +151,7 @@ static int conclude(struct hc_run_command *s)
     return status;
 }
 
-static int run(int argc, char **argv)
+static int run_run(int argc, char **argv)
 {
     int status;
     struct hc_run_command s = {.settings.level = HC_STANDARD, .options.workers = default_jobs()};
@@ -164,7 +163,7 @@ static int run(int argc, char **argv)
     if (run_cases(&s) != HC_OK)
         status = hc_complain_message();
     else if (hc_ranks_speaks())
-        status = conclude(&s);
+        status = conclude_run(&s);
     else
         status = HC_AS_CLAIMED;
     hc_rows_free(&s.rows);
@@ -200,5 +199,5 @@ const struct hc_command hc_command_run = {
             "backend lacks an op); MISTRUSTED (the claims hold, but show little; the result says\n"
             "why); ERROR (the environment failed).",
     .on_ranks = true,
-    .run = run,
+    .run = run_run,
 };

@@ -9,7 +9,7 @@
 #include "check/selftest/hunt.h"
 #include "check/runner.h"
 #include "check/timing.h"
-#include "cli/choose.h"
+#include "cli/backend_options.h"
 #include "cli/colour.h"
 #include "cli/command.h"
 #include "op/typed.h"
@@ -212,7 +212,7 @@ static enum hc_status print_json(const struct selftest *s, double seconds)
     return status;
 }
 
-static int refuse(const char *const *words, int count)
+static int refuse_fault(const char *const *words, int count)
 {
     const char *word = count == 1 ? words[0] : "";
     struct hc_nearest nearest = hc_nearest_to(word, strlen(word));
@@ -224,7 +224,7 @@ static int refuse(const char *const *words, int count)
                        hc_nearest_hint(&nearest));
 }
 
-static int conclude(const struct selftest *s, double seconds)
+static int conclude_selftest(const struct selftest *s, double seconds)
 {
     int planted = 0;
     int caught = 0;
@@ -252,7 +252,7 @@ static const struct hc_backend *choose(const void *context)
                                                                                        : NULL;
 }
 
-static int run(int argc, char **argv)
+static int run_selftest(int argc, char **argv)
 {
     struct selftest s = {0};
     const struct hc_option options[] = {
@@ -286,9 +286,9 @@ static int run(int argc, char **argv)
     s.faults = json_array();
     double start = hc_clock();
     if (begin(&s, (const char *const *)argv + 1, words) == 0)
-        status = refuse((const char *const *)argv + 1, words);
+        status = refuse_fault((const char *const *)argv + 1, words);
     else if (hunt_all(&s, (const char *const *)argv + 1, words) == HC_OK)
-        status = conclude(&s, hc_clock() - start);
+        status = conclude_selftest(&s, hc_clock() - start);
     else
         status = hc_complain_message();
     json_decref(s.faults);
@@ -311,5 +311,5 @@ const struct hc_command hc_command_selftest = {
         "With --backend the faults are planted in that backend: its kernels compute, and the\n"
         "fault changes what they get or give. A program of free order owes no order unless\n"
         "--order names one, so some faults are none there; they are counted apart.",
-    .run = run,
+    .run = run_selftest,
 };

@@ -5,16 +5,15 @@
 #include <string.h>
 
 #include "cli/ranks/ranks.h"
-#include "cli/training/lr_find.h"
+#include "cli/training/training.h"
 #include "cli/training/machine_load.h"
-#include "cli/training/training_run.h"
 #include "op/text.h"
 #include "train/parallel/parallel.h"
 #include "train/update/recipe_fields.h"
 
 const struct hc_command hc_command_train;
 
-static int conclude(const struct hc_training *t, const struct hc_training_run *run)
+static int conclude_training(const struct hc_training *t, const struct hc_training_run *run)
 {
     const struct hc_train_result *r = &run->result;
     hc_print(
@@ -146,7 +145,7 @@ static bool read_settings(struct hc_training *training, const char **recipe, con
     return words == 0;
 }
 
-static int run(int argc, char **argv)
+static int run_train(int argc, char **argv)
 {
     int status;
     const char *recipe = NULL;
@@ -162,7 +161,7 @@ static int run(int argc, char **argv)
     else if (training.lr_find)
         status = hc_lr_find_command(&training, &one);
     else if (hc_training_run(&training, &one) == HC_OK)
-        status = hc_ranks_speaks() ? conclude(&training, &one) : HC_AS_CLAIMED;
+        status = hc_ranks_speaks() ? conclude_training(&training, &one) : HC_AS_CLAIMED;
     else
         status = hc_complain_message();
     hc_training_close(&training);
@@ -184,5 +183,5 @@ const struct hc_command hc_command_train = {
             "its picture; --epochs and --lr are ignored. The status is 1 if the loss diverges\n"
             "before a learning rate can be suggested.",
     .on_ranks = true,
-    .run = run,
+    .run = run_train,
 };

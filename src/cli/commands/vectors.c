@@ -21,7 +21,7 @@ static void print_nans(const struct hc_cast_plan *plan)
     puts("");
 }
 
-static int print(const struct hc_cast_plan *plan)
+static int print_vectors(const struct hc_cast_plan *plan)
 {
     char line[HC_CAST_LINE];
     char sum[HC_SHA256_TEXT];
@@ -46,7 +46,7 @@ static int print(const struct hc_cast_plan *plan)
     return HC_AS_CLAIMED;
 }
 
-static int run(int argc, char **argv)
+static int run_vectors(int argc, char **argv)
 {
     const char *format = NULL;
     struct hc_cast_options chosen = {.from = -1, .kind = -1, .direction = -1};
@@ -85,7 +85,7 @@ static int run(int argc, char **argv)
     if (!format)
         return hc_complain("vectors: --format is missing; see: halfcheck list formats");
     status = hc_cast_plan_for("vectors", format, &chosen, &plan);
-    return status == HC_AS_CLAIMED ? print(&plan) : status;
+    return status == HC_AS_CLAIMED ? print_vectors(&plan) : status;
 }
 
 const struct hc_command hc_command_vectors = {
@@ -111,5 +111,5 @@ const struct hc_command hc_command_vectors = {
         "becomes the largest number, as in IEEE 754; an infinity becomes what it becomes by\n"
         "rounding to nearest.\n\n"
         "To have a conversion judged, and its mistake named, use halfcheck gen and verify.",
-    .run = run,
+    .run = run_vectors,
 };

@@ -3,7 +3,7 @@
 
 const struct hc_command hc_command_verify;
 
-static int run(int argc, char **argv)
+static int run_verify(int argc, char **argv)
 {
     struct hc_verify verify = {.from = -1, .direction = -1};
     const struct hc_option options[] = {
@@ -78,5 +78,5 @@ const struct hc_command hc_command_verify = {
         "covers the scale alone, not whether a step is skipped or what is saved. A trace that\n"
         "leaves out a part (few --steps) is MISTRUSTED.\n\n"
         "torch's scale is an fp32 number; those of the other rules are Python floats.",
-    .run = run,
+    .run = run_verify,
 };

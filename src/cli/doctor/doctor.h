@@ -23,8 +23,8 @@ struct hc_doctor {
 
 /* Adds a finding. `costs` and `repair` are NULL where all is well; a repair is a command, or one
    sentence. The texts are copied. */
-void hc_doctor_tell(struct hc_doctor *doctor, enum hc_health health, const char *name,
-                    const char *found, const char *costs, const char *repair);
+void hc_doctor_add(struct hc_doctor *doctor, enum hc_health health, const char *name,
+                   const char *found, const char *costs, const char *repair);
 
 /* The examinations. */
 void hc_doctor_machine(struct hc_doctor *doctor);

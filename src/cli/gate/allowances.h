@@ -9,8 +9,20 @@
 
 #include "check/record/record.h"
 #include "cli/command.h"
-#include "cli/gate/day.h"
 #include "cli/gate/findings.h"
+
+/* A date as a number that compares like it: 20261122. */
+typedef int hc_date;
+
+/* Today's date in UTC. */
+hc_date hc_date_today(void);
+
+/* The date that a text "2026-11-22" names, 0 if it names none. */
+hc_date hc_date_read(const char *text);
+
+/* Writes it as it is read. */
+enum { HC_DATE_TEXT = 16 };
+void hc_date_write(hc_date day, char text[HC_DATE_TEXT]);
 
 /* A glob of more stars than people write may take for ever. */
 enum { HC_ALLOWANCE_PATTERN = 200 };
@@ -18,7 +30,7 @@ enum { HC_ALLOWANCE_PATTERN = 200 };
 struct hc_allowance {
     char *pattern;
     enum hc_finding_kind kind;
-    hc_day until; /* the last day on which it allows; 0: there is none */
+    hc_date until; /* the last day on which it allows; 0: there is none */
     char *reason;
     int line; /* of its file; 0: the option --allow */
     bool expired;
@@ -31,18 +43,14 @@ struct hc_allowances {
     int count;
 };
 
-/* Adds those of a file. HC_IO; HC_NO_MEMORY; HC_INVALID with a line that says where and what is
-   wrong: a date that is none, an unknown kind, no reason. */
-enum hc_status hc_allowances_read(struct hc_allowances *allowances, const char *path, hc_day today);
-
 /* The same for a file's text, which messages call `path`. */
 enum hc_status hc_allowances_parse(struct hc_allowances *allowances, const char *path,
-                                   const char *text, size_t bytes, hc_day today);
+                                   const char *text, size_t bytes, hc_date today);
 
 /* The same for the file that goes with a baseline: `file`, or if that is NULL the one beside it, if
    there is one: the baseline's name and .allow. */
 enum hc_status hc_allowances_read_for(struct hc_allowances *allowances, const char *baseline,
-                                      const char *file, hc_day today);
+                                      const char *file, hc_date today);
 
 /* Adds those of the option --allow, which takes only kinds that could not be compared. */
 enum hc_status hc_allowances_take(struct hc_allowances *allowances, const struct hc_words *kinds);

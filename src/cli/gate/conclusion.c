@@ -111,12 +111,12 @@ void hc_gate_allowances(const struct hc_gate *gate,
     const struct hc_allowances *a = &gate->allowances;
     for (int i = 0; i < a->count; i++) {
         const struct hc_allowance *one = &a->all[i];
-        char until[HC_DAY_TEXT];
+        char until[HC_DATE_TEXT];
         char text[1024];
         bool unused = !one->used && gate->pattern_count == 0;
         if (!one->line || !(unused || (one->used && one->expired)))
             continue;
-        hc_day_write(one->until, until);
+        hc_date_write(one->until, until);
         (void)hc_text_write(text, sizeof text, "%s:%d: %s%s%s%s: %s %s: %s", a->path, one->line,
                             one->expired ? "expired on " : "", one->expired ? until : "",
                             one->expired && unused ? ", and " : "",

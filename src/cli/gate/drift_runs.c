@@ -51,8 +51,8 @@ static bool are_equal(double a, double b)
     return fabs(a - b) <= 1e-8 * fabs(a) || (isnan(a) && isnan(b)) || a == b;
 }
 
-static enum hc_status take(const struct hc_drift_set *was, const struct hc_drift_set *is,
-                           const char *name, struct values *v)
+static enum hc_status take_logarithms(const struct hc_drift_set *was, const struct hc_drift_set *is,
+                                      const char *name, struct values *v)
 {
     int room = was->count + is->count;
     v->was = calloc(2 * (size_t)room + 1, sizeof *v->was);
@@ -148,7 +148,7 @@ enum hc_status hc_drift_judge(const struct hc_drift_set *was, const struct hc_dr
                                      .low = (double)NAN,
                                      .high = (double)NAN,
                                      .spread = (double)NAN};
-    enum hc_status status = take(was, is, out->name, &v);
+    enum hc_status status = take_logarithms(was, is, out->name, &v);
     if (status != HC_OK)
         return status;
     bool few = was->count < HC_LEAST_DRIFT_SEEDS || is->count < HC_LEAST_DRIFT_SEEDS;

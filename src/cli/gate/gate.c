@@ -8,9 +8,6 @@
 #include "check/record/parts.h"
 #include "check/record/shards.h"
 #include "check/runner.h"
-#include "cli/gate/gate_drift.h"
-#include "cli/gate/gate_fingerprint.h"
-#include "cli/gate/gate_rows.h"
 #include "cli/gate/gate_training.h"
 
 static const struct hc_gate_way *const ways[] = {&hc_gate_training, &hc_gate_drift,
@@ -148,8 +145,8 @@ static const struct hc_record_part *part_named(const struct hc_record *record, c
     return &record->parts[p];
 }
 
-/* Fingerprints are compared apart (gate_fingerprint.h). */
-static bool is_told(const char *key)
+/* Fingerprints are compared apart (gate_fingerprint.c). */
+static bool is_reported(const char *key)
 {
     return strcmp(key, "date") != 0 && strcmp(key, HC_FINGERPRINT_MEMBER) != 0;
 }
@@ -162,12 +159,12 @@ static void compare_members(struct hc_gate *gate, const char *part, const json_t
     json_object_foreach((json_t *)is, key, value)
     {
         const json_t *before = json_object_get(was, key);
-        if (is_told(key) && !json_equal(before, value))
+        if (is_reported(key) && !json_equal(before, value))
             add_change(gate, part, key, before, value);
     }
     json_object_foreach((json_t *)was, key, value)
     {
-        if (is_told(key) && !json_object_get(is, key))
+        if (is_reported(key) && !json_object_get(is, key))
             add_change(gate, part, key, value, NULL);
     }
 }
@@ -182,7 +179,7 @@ static void find_lacking(struct hc_gate *gate, const char *part, const json_t *w
     json_t *value;
     json_object_foreach((json_t *)was, key, value)
     {
-        if (is_told(key) && !json_object_get(is, key))
+        if (is_reported(key) && !json_object_get(is, key))
             hc_findings_add(&gate->findings, HC_FINDING_UNKNOWN, "environment", part,
                             "the %s does not say its %s, and the other side does", side, key);
     }

@@ -72,6 +72,13 @@ struct hc_gate_way {
     enum hc_status (*compare)(struct hc_gate *gate);
 };
 
+/* The ways there are: fingerprints, trainings, drift (each says in its file what it finds), and the
+   results that none of these owns. */
+extern const struct hc_gate_way hc_gate_fingerprint;
+extern const struct hc_gate_way hc_gate_training;
+extern const struct hc_gate_way hc_gate_drift;
+extern const struct hc_gate_way hc_gate_rows;
+
 /* Adds all findings, applies the allowances and sorts. HC_NO_MEMORY; HC_INVALID with a line that
    says what is wrong. */
 enum hc_status hc_gate_compare(struct hc_gate *gate);
@@ -87,9 +94,6 @@ __attribute__((format(printf, 5, 6)))
 void hc_gate_note(struct hc_gate *gate, const char *word, const char *name, const char *backend,
                   const char *format, ...);
 
-/* Prints the notes that stand alone, by their words. Of many that are identical only the number is
-   printed, unless `every` is set. */
-void hc_gate_notes_print(FILE *out, const struct hc_gate *gate, bool every);
 void hc_gate_notes_free(struct hc_gate *gate);
 
 /* HC_INVALID, with a line, if a pattern chooses no result and no fingerprint of either record, and
@@ -102,7 +106,63 @@ bool hc_gate_chooses(const struct hc_gate *gate, const char *name);
 /* Whether a way that applies owns the row. */
 bool hc_gate_is_owned(const struct hc_gate *gate, const struct hc_row *row);
 
+/* Whether one of the record's fingerprints, "fingerprint/fp16" of "cuda", fits. */
+bool hc_gate_has_fingerprint(const struct hc_record *record,
+                             bool (*fits)(const void *what, const char *name, const char *backend),
+                             const void *what);
+
 /* Frees what the comparison has set, and the allowances. */
 void hc_gate_free(struct hc_gate *gate);
+
+/* What the gate prints. */
+
+/* Prints the differences of machines, the findings, the allowances that need somebody, and the
+   counts; every finding if `every` is set. */
+void hc_gate_print(FILE *out, const struct hc_gate *gate, bool every);
+
+/* Prints the last line: "PASS: REASON". */
+void hc_gate_print_verdict(FILE *out, bool passes, const char *reason);
+
+/* Findings as text for a terminal of 80 columns. */
+
+/* Prints a text of anybody in lines of 80 columns that begin at `column` (op/wrap.h). It is safe on
+   a terminal, and in the log of a CI that takes commands from there. */
+void hc_findings_print_text(FILE *out, int column, int indent, const char *text);
+
+/* The gate's findings for programs: a JSON document, JUnit's XML, and what GitHub shows beside a
+   change. What comes from a record (names, texts, notes, paths) is data of anybody, and is escaped
+   for each. */
+
+/* What the documents call the two sides. */
+struct hc_gate_paths {
+    const char *baseline;
+    const char *record;
+};
+
+/* The document
+     {"schema": 1, "verdict": "PASS", "reason": "...", "baseline": "...", "record": "...",
+      "patterns": [], "growth": "0x1p+1", "counts": {"worse": 0, ...},
+      "changes": [{"part", "key", "was", "is"}, ...],
+      "findings": [{"group", "kind", "family", "case", "backend", "text", "repro",
+                    "allowed": null, "expired": null}, ...],
+      "notes": [{"name", "backend", "text"}, ...],
+      "allowances": [{"file", "line", "pattern", "kind", "until", "reason", "expired",
+                      "findings"}, ...]}
+   "-" is standard output. HC_IO; HC_NO_MEMORY. */
+enum hc_status hc_gate_json(const struct hc_gate *gate, const struct hc_gate_paths *paths,
+                            const char *file);
+
+/* A test case for each family of findings, and one for the gate as a whole. */
+enum hc_status hc_gate_junit(const struct hc_gate *gate, const struct hc_gate_paths *paths,
+                             const char *file);
+
+/* Prints workflow commands that annotate a change: one for each family that fails the gate, at most
+   ten, the last of which counts the others; a warning for each allowance that has expired or allows
+   nothing. */
+void hc_gate_annotate(FILE *out, const struct hc_gate *gate, const struct hc_gate_paths *paths);
+
+/* Appends a summary in Markdown to a file. HC_IO; HC_NO_MEMORY. */
+enum hc_status hc_gate_summarize(const struct hc_gate *gate, const struct hc_gate_paths *paths,
+                                 const char *file);
 
 #endif

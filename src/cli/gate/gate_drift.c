@@ -1,4 +1,11 @@
-#include "cli/gate/gate_drift.h"
+/* The drift of two records: of gradients and weights as a whole, by layer and by source of
+   rounding.
+
+   It is compared if both records have drift (compare --drift --seeds N). Each number that grew is a
+   finding "drift/<recipe>/<number>"; what moved by less than seeds differ, or shrank, is one for
+   the recipe. Too few seeds are a finding, too, unless all numbers are equal. What the record
+   claims ("drift/<recipe>-gradients-explained") is worse if it fails and did not. */
+#include "cli/gate/gate.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -43,7 +50,7 @@ static bool owns(const struct hc_row *row)
     return strncmp(row->name, "drift/", 6) == 0;
 }
 
-static void say(const struct hc_drift_verdict *v, char text[320])
+static void describe_change(const struct hc_drift_verdict *v, char text[320])
 {
     if (isnan(v->factor))
         (void)hc_text_write(text, 320, "%s %.3g, was %.3g", v->name, v->is, v->was);
@@ -61,7 +68,7 @@ static void keep_larger(struct hc_drift_verdict *kept, const struct hc_drift_ver
         *kept = *one;
 }
 
-static void take(struct comparison *c, const struct hc_drift_verdict *v)
+static void take_verdict(struct comparison *c, const struct hc_drift_verdict *v)
 {
     char text[320];
     char name[640];
@@ -76,13 +83,13 @@ static void take(struct comparison *c, const struct hc_drift_verdict *v)
     if (v->change != HC_DRIFT_GROWN)
         return;
     (void)snprintf(name, sizeof name, "%s/%s", c->name, v->name);
-    say(v, text);
+    describe_change(v, text);
     hc_findings_add(&c->gate->findings, HC_FINDING_DRIFT, name, c->is.runs->backend, "%s", text);
     hc_findings_weigh(&c->gate->findings, isnan(v->factor) ? (double)NAN : log(v->factor), "");
 }
 
 /* Numbers that grew are told one by one; of the others the recipe tells how many there are. */
-static void tell(struct comparison *c)
+static void report_recipe(struct comparison *c)
 {
     static const char lowest[] = "the spread over seeds, which tells a change from chance, takes";
     char text[320];
@@ -100,18 +107,18 @@ static void tell(struct comparison *c)
                         "no spread to compare with",
                         c->counts[HC_DRIFT_UNKNOWN], numbers);
     if (c->counts[HC_DRIFT_MOVED]) {
-        say(&c->moved, text);
+        describe_change(&c->moved, text);
         hc_findings_add(findings, HC_FINDING_CHANGED, c->name, backend,
                         "%d of %d numbers moved by less than seeds differ; the most: %s",
                         c->counts[HC_DRIFT_MOVED], numbers, text);
     }
     if (c->counts[HC_DRIFT_SHRUNK]) {
-        say(&c->shrunk, text);
+        describe_change(&c->shrunk, text);
         hc_findings_add(findings, HC_FINDING_BETTER, c->name, backend,
                         "%d of %d numbers are smaller; the most: %s", c->counts[HC_DRIFT_SHRUNK],
                         numbers, text);
     }
-    say(&c->gradient, text);
+    describe_change(&c->gradient, text);
     bool same = c->counts[HC_DRIFT_SAME] == numbers;
     c->gate->same += same;
     hc_gate_note(c->gate, same ? "no drift is larger" : NULL, c->name, backend,
@@ -145,14 +152,14 @@ static enum hc_status compare_recipe(struct comparison *c)
         struct hc_drift_verdict verdict;
         status = hc_drift_judge(&c->was, &c->is, k, &verdict);
         if (status == HC_OK)
-            take(c, &verdict);
+            take_verdict(c, &verdict);
     }
     if (status == HC_OK)
-        tell(c);
+        report_recipe(c);
     return status;
 }
 
-static int order(const struct hc_drift_outcome *a, const struct hc_drift_outcome *b)
+static int order_of_drifts(const struct hc_drift_outcome *a, const struct hc_drift_outcome *b)
 {
     int recipes = strcmp(a->recipe, b->recipe);
     return recipes ? recipes : strcmp(a->backend, b->backend);
@@ -162,7 +169,8 @@ static int order(const struct hc_drift_outcome *a, const struct hc_drift_outcome
 static struct hc_drift_set set_at(const struct hc_outcomes *all, int at)
 {
     struct hc_drift_set set = {.runs = all->drifts + at};
-    while (at + set.count < all->drift_count && order(set.runs, set.runs + set.count) == 0)
+    while (at + set.count < all->drift_count &&
+           order_of_drifts(set.runs, set.runs + set.count) == 0)
         set.count++;
     return set;
 }
@@ -177,7 +185,7 @@ static enum hc_status walk(struct hc_gate *gate, const struct hc_outcomes *was,
     while (status == HC_OK && (a < was->drift_count || b < is->drift_count)) {
         int side = a == was->drift_count  ? 1
                    : b == is->drift_count ? -1
-                                          : order(&was->drifts[a], &is->drifts[b]);
+                                          : order_of_drifts(&was->drifts[a], &is->drifts[b]);
         struct comparison c = {.gate = gate, .was = set_at(was, a), .is = set_at(is, b)};
         const struct hc_drift_outcome *one = side <= 0 ? c.was.runs : c.is.runs;
         (void)hc_text_write(c.name, sizeof c.name, "drift/%s", one->recipe);
@@ -195,7 +203,7 @@ static enum hc_status walk(struct hc_gate *gate, const struct hc_outcomes *was,
     return status;
 }
 
-static enum hc_status compare(struct hc_gate *gate)
+static enum hc_status compare_drift(struct hc_gate *gate)
 {
     struct hc_outcomes was;
     struct hc_outcomes is = {0};
@@ -211,4 +219,5 @@ static enum hc_status compare(struct hc_gate *gate)
     return status;
 }
 
-const struct hc_gate_way hc_gate_drift = {.applies = applies, .owns = owns, .compare = compare};
+const struct hc_gate_way hc_gate_drift = {
+    .applies = applies, .owns = owns, .compare = compare_drift};

@@ -1,6 +1,39 @@
 /* What programs read of the gate, also where a record was written to harm them. */
-#include "cli/gate/testing.h"
 #include "cli/report/wellformed.h"
+#include "cli/testing.h"
+
+#include <math.h>
+
+#include "check/record/invocation.h"
+#include "check/record/record.h"
+
+static void write_record(const char *path, int count, const struct hc_row *rows)
+{
+    json_t *record = hc_record_new();
+    hc_record_set_invocation(record, &(struct hc_invocation){.level = "quick", .seed = 5});
+    for (int i = 0; i < count; i++)
+        hc_record_add(record, &rows[i]);
+    cr_assert_eq(hc_record_write(record, path), HC_OK);
+    json_decref(record);
+}
+
+static struct hc_row passing(const char *name)
+{
+    return (struct hc_row){.name = name,
+                           .backend = "exact",
+                           .verdict = HC_PASS,
+                           .checked = 100,
+                           .error = 0x1p-12,
+                           .bound = 0x1p-10,
+                           .unit = "abs",
+                           .implementation = (double)NAN,
+                           .format = (double)NAN,
+                           .seed = 5,
+                           .note = "",
+                           .repro = "halfcheck run"};
+}
+
+static const char gate[] = "$hc gate --baseline old.json new.json";
 
 /* A name, a note and a backend that mean something to terminals, XML, JSON, Markdown and CI. */
 #define HOSTILE                                                                                    \
@@ -88,29 +121,6 @@ static int count(const char *text, const char *word)
     return n;
 }
 
-Test(gate_files, github_shows_ten_and_counts_the_others, .init = enter_folder)
-{
-    static char names[30][16];
-    static struct hc_row rows[30];
-    for (int i = 0; i < 30; i++) {
-        (void)snprintf(names[i], sizeof names[i], "f%02d/x", i);
-        rows[i] = passing(names[i]);
-    }
-    write_record("old.json", 30, rows);
-    for (int i = 0; i < 30; i++)
-        rows[i].verdict = i < 10 ? HC_FAIL : HC_PASS;
-    write_record("new.json", 30, rows);
-    const char *line = "unset GITHUB_STEP_SUMMARY; $hc gate --baseline old.json new.json --github";
-    cr_expect_eq(count(run_shell(line)->out, "::error "), 10);
-    rows[10].verdict = HC_ERROR;
-    write_record("new.json", 30, rows);
-    cr_expect_eq(count(run_shell(line)->out, "::error "), 10);
-    cr_expect_not_null(strstr(run_shell(line)->out, "::2 more families of cases\n"));
-    write_record("new.json", 1, &rows[20]);
-    write_record("old.json", 1, &rows[20]);
-    cr_expect_eq(count(run_shell(line)->out, "::notice title=halfcheck gate%3A PASS::"), 1);
-}
-
 Test(gate_files, junit_is_well_formed_and_counts_as_it_says, .init = enter_folder)
 {
     static char xml[1 << 16];
@@ -149,44 +159,4 @@ Test(gate_files, json_holds_every_finding, .init = enter_folder)
     const json_t *allowed = json_object_get(json_array_get(findings, 3), "allowed");
     cr_expect_str_eq(json_string_value(json_object_get(allowed, "until")), "9999-12-31");
     json_decref(o);
-}
-
-Test(gate_files, that_cannot_be_written_are_one_line, .init = enter_folder)
-{
-    write_hostile();
-    expect_refusal("$hc gate --baseline old.json new.json --json no/where", "no/where");
-    expect_refusal("$hc gate --baseline old.json new.json --junit no/where", "no/where");
-    expect_refusal("$hc gate --baseline old.json new.json --json - --junit -", "only one");
-    expect_refusal("$hc gate --baseline old.json new.json --json a --junit ./a", "the same file");
-    expect_refusal("$hc gate --baseline old.json new.json --json - --github", "--github");
-    expect_refusal(
-        "$hc gate --baseline old.json new.json --github --github-summary no/where >/dev/null",
-        "no/where");
-    expect_refusal("$hc gate --baseline old.json new.json --github --github-summary /dev/full "
-                   ">/dev/null",
-                   "/dev/full");
-}
-
-Test(gate_files, never_take_the_place_of_what_they_tell_of, .init = enter_folder)
-{
-    struct hc_row row = passing("a/b");
-    write_record("old.json", 1, &row);
-    write_record("new.json", 1, &row);
-    write_text("old.json.allow", "# none\n");
-    write_text("own.allow", "# none\n");
-    expect_refusal("$hc gate --baseline old.json new.json --json ./old.json",
-                   "--json would take the place of the baseline: ./old.json");
-    expect_refusal("$hc gate --baseline old.json new.json --junit new.json",
-                   "--junit would take the place of the record: new.json");
-    expect_refusal("$hc gate --baseline old.json new.json --update --json old.json.allow",
-                   "--json would take the place of the file of allowances: old.json.allow");
-    expect_refusal("$hc gate --baseline old.json new.json --allowances own.allow --json own.allow",
-                   "file of allowances");
-    expect_refusal("$hc gate --baseline old.json new.json --github --github-summary new.json",
-                   "--github-summary would take the place of the record: new.json");
-    expect_refusal("$hc gate --baseline old.json new.json --github --github-summary a --json a",
-                   "--json and --github-summary name the same file: a");
-    expect_refusal("GITHUB_STEP_SUMMARY=a $hc gate --baseline old.json new.json --github --junit a",
-                   "--junit and --github-summary name the same file: a");
-    cr_expect_eq(run_shell(gate)->status, 0);
 }

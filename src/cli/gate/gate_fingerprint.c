@@ -1,4 +1,10 @@
-#include "cli/gate/gate_fingerprint.h"
+/* The fingerprints of two records (check/record/environment.h): how the gemm of each backend sums.
+
+   One that is another now is a finding "fingerprint/<format>" of its backend; one that the record
+   lacks, though it has results of that backend, is, too. One that only the record has is new. A
+   part of a merged record is compared with the baseline's part of its name, or, if none of that
+   name has the fingerprint, with all that have it: names are those of files, which may change. */
+#include "cli/gate/gate.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -29,7 +35,7 @@ static json_t *fingerprints(const struct hc_record *record, int part)
 }
 
 /* What the first of the parts before `end` that has the fingerprint says; NULL: none has it. */
-static const char *find(const struct hc_record *record, int end, const char *key)
+static const char *find_fingerprint(const struct hc_record *record, int end, const char *key)
 {
     const char *text = NULL;
     for (int p = 0; p < end && !text; p++)
@@ -61,7 +67,7 @@ static bool has_results(const struct hc_record *record, int part, const char *ba
 }
 
 /* What the part says; "": nothing, though it has results of the backend; NULL: nothing. */
-static const char *say(const struct hc_record *record, int part, const struct one *one)
+static const char *fingerprint_of(const struct hc_record *record, int part, const struct one *one)
 {
     const char *text = json_string_value(json_object_get(fingerprints(record, part), one->key));
     if (text)
@@ -78,7 +84,7 @@ static int part_named(const struct hc_gate *gate, int part, const struct one *on
         int p = (part + i) % baseline->part_count;
         if (strcmp(baseline->parts[p].name, gate->record->parts[part].name) != 0)
             continue;
-        const char *was = say(baseline, p, one);
+        const char *was = fingerprint_of(baseline, p, one);
         if (was && (was[0] || !is[0]))
             return p;
     }
@@ -86,8 +92,8 @@ static int part_named(const struct hc_gate *gate, int part, const struct one *on
 }
 
 /* Adds a finding, but not what another part has led to already. */
-static void add(struct hc_findings *findings, int from, const struct one *one, const char *is,
-                const char *was)
+static void add_difference(struct hc_findings *findings, int from, const struct one *one,
+                           const char *is, const char *was)
 {
     char text[600];
     (void)hc_text_write(text, sizeof text, "%s, was %s", is[0] ? is : "none in the record", was);
@@ -100,14 +106,14 @@ static void add(struct hc_findings *findings, int from, const struct one *one, c
 static void compare_part(struct hc_gate *gate, int from, const struct one *one, int part)
 {
     const struct hc_record *baseline = gate->baseline;
-    const char *is = say(gate->record, part, one);
+    const char *is = fingerprint_of(gate->record, part, one);
     if (!is)
         return;
     int named = part_named(gate, part, one, is);
     const char *other = NULL;
     bool same = false;
     for (int p = 0; p < baseline->part_count; p++) {
-        const char *was = named < 0 || p == named ? say(baseline, p, one) : NULL;
+        const char *was = named < 0 || p == named ? fingerprint_of(baseline, p, one) : NULL;
         if (!was)
             continue;
         same |= strcmp(was, is) == 0;
@@ -115,7 +121,7 @@ static void compare_part(struct hc_gate *gate, int from, const struct one *one, 
             other = was;
     }
     if (other && (is[0] || !same))
-        add(&gate->findings, from, one, is, other);
+        add_difference(&gate->findings, from, one, is, other);
 }
 
 /* Compares a fingerprint that the baseline has, in all parts of the record. */
@@ -123,12 +129,12 @@ static void compare_one(struct hc_gate *gate, const struct one *one, bool alone)
 {
     const struct hc_record *record = gate->record;
     int from = gate->findings.count;
-    bool has = find(record, record->part_count, one->key) != NULL;
+    bool has = find_fingerprint(record, record->part_count, one->key) != NULL;
     for (int p = 0; p < record->part_count && has; p++)
         compare_part(gate, from, one, p);
     if (!has && has_results(record, -1, one->backend))
-        add(&gate->findings, from, one, "",
-            find(gate->baseline, gate->baseline->part_count, one->key));
+        add_difference(&gate->findings, from, one, "",
+                       find_fingerprint(gate->baseline, gate->baseline->part_count, one->key));
     if (alone && has) {
         gate->compared++;
         gate->judged++;
@@ -147,7 +153,7 @@ static bool is_alone(const struct hc_gate *gate)
     return gate->pattern_count > 0 && gate->compared == 0;
 }
 
-static enum hc_status compare(struct hc_gate *gate)
+static enum hc_status compare_fingerprints(struct hc_gate *gate)
 {
     const struct hc_record *sides[] = {gate->record, gate->baseline};
     bool alone = is_alone(gate);
@@ -158,13 +164,13 @@ static enum hc_status compare(struct hc_gate *gate)
             json_object_foreach(fingerprints(sides[s], p), key, text)
             {
                 struct one one = one_of(key);
-                if (find(sides[s], p, key) ||
+                if (find_fingerprint(sides[s], p, key) ||
                     (gate->pattern_count && !hc_gate_chooses(gate, one.name)))
                     continue;
                 gate->fingerprints[s] += alone;
                 if (sides[s] == gate->baseline)
                     compare_one(gate, &one, alone);
-                else if (!find(gate->baseline, gate->baseline->part_count, key))
+                else if (!find_fingerprint(gate->baseline, gate->baseline->part_count, key))
                     hc_findings_add(&gate->findings, HC_FINDING_NEW, one.name, one.backend,
                                     "a fingerprint that the baseline lacks");
             }
@@ -189,4 +195,5 @@ bool hc_gate_has_fingerprint(const struct hc_record *record,
     return false;
 }
 
-const struct hc_gate_way hc_gate_fingerprint = {.applies = applies, .compare = compare};
+const struct hc_gate_way hc_gate_fingerprint = {.applies = applies,
+                                                .compare = compare_fingerprints};

@@ -1,3 +1,7 @@
+/* The trainings of two records, if both have trainings. Each recipe and backend is compared as a
+   whole, named "train/<recipe>" in findings; a run that did not learn is a finding of its own,
+   "train/<recipe>-seed<n>", and so is a comparison that turned to FAIL ("compare/..."). Recipes
+   that were trained otherwise (data, network, epochs, batch, rate) cannot be compared. */
 #include "cli/gate/gate_training.h"
 
 #include <math.h>
@@ -5,6 +9,180 @@
 #include <string.h>
 
 #include "check/record/outcomes.h"
+#include "cli/protocol/conclusion.h"
+#include "cli/statistics/power.h"
+#include "cli/training/training_record.h"
+#include "op/text.h"
+
+/* What the comparison says in words. */
+
+static void describe_difference(const struct hc_training_question *q,
+                                const struct hc_training_verdict *v, char text[HC_TRAINING_TEXT])
+{
+    const struct hc_difference *d = &v->accuracy;
+    char sets[64];
+    if (v->answer == HC_TRAINS_IDENTICAL) {
+        (void)snprintf(text, HC_TRAINING_TEXT,
+                       "+0.00 points in %d pair%s: accuracy and losses are equal; margin %g",
+                       v->pairs, v->pairs == 1 ? "" : "s", q->margin);
+        return;
+    }
+    if (v->answer == HC_TRAINS_TOO_FEW && v->is == 0) {
+        (void)snprintf(text, HC_TRAINING_TEXT, "no run learned");
+        return;
+    }
+    if (v->answer == HC_TRAINS_TOO_FEW) {
+        (void)snprintf(text, HC_TRAINING_TEXT,
+                       "%d run%s learned, %d in the baseline: fewer than %d show nothing", v->is,
+                       v->is == 1 ? "" : "s", v->was, HC_LEAST_SEEDS);
+        return;
+    }
+    (void)snprintf(sets, sizeof sets, d->paired ? "%d pairs" : "%d runs, were %d",
+                   d->paired ? d->n : v->is, v->was);
+    (void)hc_text_write(text, HC_TRAINING_TEXT,
+                        "accuracy %+.2f points, %g %% interval %+.2f .. %+.2f (%s), margin %g",
+                        d->mean, 100 - 200 * (q->level > 0 ? q->level : 0.05), d->low, d->high,
+                        sets, q->margin);
+}
+
+/* How many seeds it takes: "about 14 seeds a side for 0.5 points with 80 % power (6 to 102 by the
+   90 % interval of their spread, 0.4)". */
+static void describe_plan(double margin, const struct hc_training_plan *plan,
+                          char text[HC_TRAINING_TEXT])
+{
+    if (plan->needed == 0)
+        (void)snprintf(text, HC_TRAINING_TEXT,
+                       "%d seeds a side at least, whose spread then says how many", HC_LEAST_SEEDS);
+    else
+        (void)hc_text_write(text, HC_TRAINING_TEXT,
+                            "%s%d %s for %g points with 80 %% power (%d to %d by the 90 %% "
+                            "interval of their spread, %.2g)",
+                            plan->needed == HC_MAX_PLANNED ? "at least " : "about ", plan->needed,
+                            plan->paired ? "pairs" : "seeds a side", margin, plan->range[0],
+                            plan->range[1], plan->deviation);
+}
+
+/* "2.2 epochs to 94.38 %, was 2.0", or "". */
+static void describe_epochs(const struct hc_training_verdict *v, char text[HC_TRAINING_TEXT])
+{
+    text[0] = '\0';
+    if (v->answer != HC_TRAINS_IDENTICAL && v->answer != HC_TRAINS_TOO_FEW)
+        (void)hc_text_write(text, HC_TRAINING_TEXT, "%.1f epochs to %.2f %%, was %.1f",
+                            v->epochs_is, v->target, v->epochs_was);
+}
+
+/* Trainings judged by the protocol that asked for them.
+
+   A record of a study says of itself what its runs show. A gate does not take its word: it sorts
+   the record's trainings into pairs, as the protocol has them, and draws the conclusion again. */
+
+static struct hc_protocol protocol;
+static struct hc_training training;
+static struct hc_study study;
+static struct hc_conclusion conclusion;
+
+static enum hc_status open_study(const char *path)
+{
+    struct hc_option unused[HC_MAX_OPTIONS + 1] = {0};
+    hc_training_options(&training, unused);
+    enum hc_status status = hc_protocol_read(path, &protocol);
+    if (status == HC_OK)
+        status = hc_study_open(&study, &protocol, path, &training);
+    /* There is no such folder, so nothing is known of single images. */
+    study.folder = "";
+    return status;
+}
+
+/* The arm or base that a training is a run of; -1: of none. */
+static int subject_of(const struct hc_outcome *outcome)
+{
+    if (strcmp(outcome->backend, protocol.backend) != 0 || outcome->seed < protocol.seed ||
+        outcome->seed - protocol.seed >= HC_STUDY_SEEDS)
+        return -1;
+    for (int a = 0; a <= protocol.arms; a++)
+        if (strcmp(outcome->recipe, study.recipe[a]->name) == 0)
+            return a;
+    return -1;
+}
+
+/* Runs with other settings are told, and answer no question of the protocol's. */
+static void take_training(struct hc_gate *gate, const struct hc_outcome *outcome)
+{
+    char want[640];
+    char name[512];
+    int subject = subject_of(outcome);
+    (void)snprintf(name, sizeof name, "train/%s-seed%llu", outcome->recipe,
+                   (unsigned long long)outcome->seed);
+    if (subject < 0)
+        return;
+    hc_training_made(&training, study.recipe[subject], 0, want, sizeof want);
+    if (strcmp(outcome->settings, want) != 0 || outcome->test_images != study.test_images) {
+        hc_findings_add(&gate->findings, HC_FINDING_SETTINGS, name, outcome->backend,
+                        "trained on %s (%lld test images), the protocol asks for %s (%lld)",
+                        outcome->settings, (long long)outcome->test_images, want,
+                        (long long)study.test_images);
+        return;
+    }
+    struct hc_study_run *run = &study.run[subject][outcome->seed - protocol.seed];
+    *run = (struct hc_study_run){.state = HC_STUDY_OVER,
+                                 .learned = outcome->learned,
+                                 .accuracy = outcome->accuracy,
+                                 .test_loss = outcome->test_loss,
+                                 .train_loss = outcome->train_loss};
+    (void)snprintf(run->cpu, sizeof run->cpu, "%s", outcome->cpu);
+}
+
+static void add_arm(struct hc_gate *gate, int arm)
+{
+    char name[64];
+    char sentence[HC_CONCLUSION_SENTENCE];
+    enum hc_verdict verdict = conclusion.arm[arm].verdict;
+    (void)snprintf(name, sizeof name, "protocol/%s", protocol.arm[arm].name);
+    if (protocol.arm[arm].claim == HC_CLAIM_OPEN || !hc_gate_chooses(gate, name))
+        return;
+    gate->compared++;
+    gate->judged++;
+    gate->same += verdict == HC_PASS;
+    hc_conclusion_sentence(&conclusion, arm, sentence);
+    if (verdict == HC_PASS)
+        hc_gate_note(gate, "as the protocol claims", name, protocol.backend, "%s", sentence);
+    else
+        hc_findings_add(
+            &gate->findings, verdict == HC_SKIPPED ? HC_FINDING_SEEDS : HC_FINDING_TRAINING, name,
+            protocol.backend, "%s: %s", hc_claim_names[protocol.arm[arm].claim], sentence);
+}
+
+/* Whether that protocol's claim is that the run does not learn. */
+static bool is_to_fail(const struct hc_gate *gate, const struct hc_outcome *run)
+{
+    int subject = gate->protocol ? subject_of(run) : -1;
+    return subject > 0 && protocol.arm[subject - 1].claim == HC_CLAIM_LOST;
+}
+
+/* Of gate --protocol: sets the gate's margin and level to the protocol's, and judges the record's
+   trainings by it: whether they were made as it asks, and what each of its arms claims, by its
+   looks. A claim that is wrong is the finding "protocol/ARM", and so is one that is not decided.
+   The rows "protocol/..." of the record, in which it judges itself, are not believed.
+   HC_IO, HC_INVALID: the file is no protocol. */
+static enum hc_status judge_by_protocol(struct hc_gate *gate, const struct hc_outcomes *trainings)
+{
+    enum hc_status status = open_study(gate->protocol);
+    if (status != HC_OK)
+        return status;
+    gate->margin = protocol.margin;
+    gate->level = protocol.plan.level;
+    for (int i = 0; i < trainings->training_count; i++)
+        take_training(gate, &trainings->trainings[i]);
+    status = hc_conclude(&study, &conclusion);
+    for (int a = 0; a < protocol.arms && status == HC_OK; a++)
+        add_arm(gate, a);
+    if (status == HC_OK && conclusion.runs > 0 && !conclusion.reached)
+        hc_findings_add(&gate->findings, HC_FINDING_TRAINING, "protocol/base", protocol.backend,
+                        "%s reaches %.2f %%, the protocol asks for %g %%", protocol.base,
+                        conclusion.accuracy, protocol.reach);
+    hc_training_close(&training);
+    return status;
+}
 
 /* Both records' trainings while they are compared. */
 struct comparison {
@@ -39,7 +217,7 @@ static double margin_of(const struct hc_gate *gate)
     return gate->margin > 0 ? gate->margin : HC_GATE_MARGIN;
 }
 
-static int order(const struct hc_outcome *a, const struct hc_outcome *b)
+static int order_of_runs(const struct hc_outcome *a, const struct hc_outcome *b)
 {
     int recipes = strcmp(a->recipe, b->recipe);
     return recipes ? recipes : strcmp(a->backend, b->backend);
@@ -49,7 +227,8 @@ static int order(const struct hc_outcome *a, const struct hc_outcome *b)
 static struct hc_training_set set_at(const struct hc_outcomes *all, int at)
 {
     struct hc_training_set set = {.runs = all->trainings + at};
-    while (at + set.count < all->training_count && order(set.runs, set.runs + set.count) == 0)
+    while (at + set.count < all->training_count &&
+           order_of_runs(set.runs, set.runs + set.count) == 0)
         set.count++;
     return set;
 }
@@ -80,7 +259,7 @@ static void find_failures(struct comparison *c, const struct hc_training_set *wa
         const struct hc_outcome *run = &is->runs[i];
         const struct hc_outcome *before = run_of(was, run->seed);
         name_of(run, true, name);
-        if (!run->learned && hc_gate_is_to_fail(c->gate, run))
+        if (!run->learned && is_to_fail(c->gate, run))
             continue;
         if (!run->learned)
             hc_findings_add(&c->gate->findings, HC_FINDING_TRAINING, name, run->backend,
@@ -106,8 +285,8 @@ static const struct {
 
 /* What was compared, whatever came of it. From one run that is identical nothing follows for
    others. */
-static void tell_note(struct comparison *c, const struct hc_training_question *q,
-                      const struct hc_training_verdict *v, const struct hc_training_plan *plan)
+static void add_note(struct comparison *c, const struct hc_training_question *q,
+                     const struct hc_training_verdict *v, const struct hc_training_plan *plan)
 {
     char name[512];
     char shown[HC_TRAINING_TEXT];
@@ -117,9 +296,9 @@ static void tell_note(struct comparison *c, const struct hc_training_question *q
     bool same = identical || v->answer == HC_TRAINS_EQUIVALENT;
     bool plain = identical && plan->needed == 0;
     name_of(q->is.runs, false, name);
-    hc_training_say(q, v, shown);
-    hc_training_say_plan(q->margin, plan, needed);
-    hc_training_say_epochs(v, epochs);
+    describe_difference(q, v, shown);
+    describe_plan(q->margin, plan, needed);
+    describe_epochs(v, epochs);
     c->gate->same += same && !v->slower && !v->faster;
     hc_gate_note(c->gate, same ? answers[v->answer].word : NULL, name, q->is.runs->backend,
                  "%s%s%s%s%s", shown, *epochs ? "; " : "", epochs,
@@ -136,7 +315,7 @@ static void tell_note(struct comparison *c, const struct hc_training_question *q
 
 /* The seeds that it takes if all recipes have one spread, which is known better than that of
    each. */
-static void tell_pooled(struct comparison *c)
+static void add_pooled_note(struct comparison *c)
 {
     char text[HC_TRAINING_TEXT];
     struct hc_training_plan plan = {
@@ -144,13 +323,13 @@ static void tell_pooled(struct comparison *c)
     if (c->recipes < 2)
         return;
     hc_training_plan_runs(margin_of(c->gate), 0, &plan);
-    hc_training_say_plan(margin_of(c->gate), &plan, text);
+    describe_plan(margin_of(c->gate), &plan, text);
     hc_gate_note(c->gate, "all recipes together, as if they had one spread", "train/*", "", "%s",
                  text);
 }
 
-static void tell(struct comparison *c, const struct hc_training_question *q,
-                 const struct hc_training_verdict *v, const struct hc_training_plan *plan)
+static void report(struct comparison *c, const struct hc_training_question *q,
+                   const struct hc_training_verdict *v, const struct hc_training_plan *plan)
 {
     char name[512];
     char shown[HC_TRAINING_TEXT];
@@ -161,9 +340,9 @@ static void tell(struct comparison *c, const struct hc_training_question *q,
     bool told = answers[v->answer].kind != HC_FINDING_KINDS &&
                 (v->answer != HC_TRAINS_TOO_FEW || (v->is > 0 && v->was > 0));
     name_of(run, false, name);
-    hc_training_say(q, v, shown);
-    hc_training_say_plan(q->margin, plan, needed);
-    hc_training_say_epochs(v, epochs);
+    describe_difference(q, v, shown);
+    describe_plan(q->margin, plan, needed);
+    describe_epochs(v, epochs);
     if (told) {
         hc_findings_add(findings, answers[v->answer].kind, name, run->backend,
                         "%s: %s; it takes %s", answers[v->answer].word, shown, needed);
@@ -173,7 +352,7 @@ static void tell(struct comparison *c, const struct hc_training_question *q,
         hc_findings_add(findings, v->slower ? HC_FINDING_EPOCHS : HC_FINDING_BETTER, name,
                         run->backend, "%s, %g %% interval of the difference %+.1f .. %+.1f", epochs,
                         100 - 200 * c->epochs_level, v->epochs.low, v->epochs.high);
-    tell_note(c, q, v, plan);
+    add_note(c, q, v, plan);
 }
 
 static enum hc_status compare_recipe(struct comparison *c, const struct hc_training_set *was,
@@ -207,7 +386,7 @@ static enum hc_status compare_recipe(struct comparison *c, const struct hc_train
     if (status == HC_OK)
         status = hc_training_plan(&question, &plan);
     if (status == HC_OK)
-        tell(c, &question, &verdict, &plan);
+        report(c, &question, &verdict, &plan);
     return status;
 }
 
@@ -232,9 +411,10 @@ static enum hc_status walk(struct comparison *c, int *count)
     int a = 0;
     int b = 0;
     while (status == HC_OK && (a < c->was.training_count || b < c->is.training_count)) {
-        int side = a == c->was.training_count  ? 1
-                   : b == c->is.training_count ? -1
-                                               : order(&c->was.trainings[a], &c->is.trainings[b]);
+        int side = a == c->was.training_count ? 1
+                   : b == c->is.training_count
+                       ? -1
+                       : order_of_runs(&c->was.trainings[a], &c->is.trainings[b]);
         const struct hc_training_set was = set_at(&c->was, a);
         const struct hc_training_set is = set_at(&c->is, b);
         char name[512];
@@ -253,7 +433,7 @@ static enum hc_status walk(struct comparison *c, int *count)
 }
 
 /* Whether a finding, such as that the run did not learn, has the row's name. */
-static bool is_told(const struct hc_gate *gate, const struct hc_row *row)
+static bool is_reported(const struct hc_gate *gate, const struct hc_row *row)
 {
     for (int i = 0; i < gate->findings.count; i++)
         if (strcmp(gate->findings.all[i].name, row->name) == 0 &&
@@ -273,7 +453,7 @@ void hc_gate_find_failures(struct hc_gate *gate, const char *prefix)
         const struct hc_row *is = &gate->record->rows[i];
         const struct hc_row *was = hc_record_find(gate->baseline, is->name, is->backend);
         if (strncmp(is->name, prefix, strlen(prefix)) != 0 || !is_bad(is) || is_bad(was) ||
-            !hc_gate_chooses(gate, is->name) || is_told(gate, is))
+            !hc_gate_chooses(gate, is->name) || is_reported(gate, is))
             continue;
         hc_findings_add(&gate->findings, HC_FINDING_VERDICT, is->name, is->backend, "%s, %s: %s",
                         hc_verdict_names[hc_row_verdict(is)],
@@ -300,7 +480,7 @@ static void find_undecided(struct hc_gate *gate)
     }
 }
 
-static enum hc_status compare(struct hc_gate *gate)
+static enum hc_status compare_trainings(struct hc_gate *gate)
 {
     struct comparison c = {.gate = gate};
     int recipes = 0;
@@ -308,14 +488,14 @@ static enum hc_status compare(struct hc_gate *gate)
     if (status == HC_OK)
         status = hc_outcomes_read("the record", gate->record, &c.is);
     if (status == HC_OK && gate->protocol)
-        status = hc_gate_by_protocol(gate, &c.is);
+        status = judge_by_protocol(gate, &c.is);
     if (status == HC_OK)
         status = walk(&c, &recipes);
     c.epochs_level = 0.05 / (recipes > 0 ? recipes : 1);
     if (status == HC_OK)
         status = walk(&c, NULL);
     if (status == HC_OK) {
-        tell_pooled(&c);
+        add_pooled_note(&c);
         hc_gate_find_failures(gate, "train/");
         hc_gate_find_failures(gate, "compare/");
         find_undecided(gate);
@@ -325,4 +505,5 @@ static enum hc_status compare(struct hc_gate *gate)
     return status;
 }
 
-const struct hc_gate_way hc_gate_training = {.applies = applies, .owns = owns, .compare = compare};
+const struct hc_gate_way hc_gate_training = {
+    .applies = applies, .owns = owns, .compare = compare_trainings};

@@ -56,8 +56,8 @@ static int take_all(const struct hc_training_set *set, number_of *number, double
 }
 
 /* The caller frees n->was, which is all the memory. */
-static enum hc_status take(const struct hc_training_question *q, number_of *number, double target,
-                           struct numbers *n)
+static enum hc_status take_numbers(const struct hc_training_question *q, number_of *number,
+                                   double target, struct numbers *n)
 {
     int room = q->was.count + q->is.count;
     n->was = calloc(2 * (size_t)room + 1, sizeof *n->was);
@@ -79,8 +79,8 @@ static enum hc_status take(const struct hc_training_question *q, number_of *numb
     return HC_OK;
 }
 
-static struct hc_difference compare(const struct numbers *n,
-                                    const struct hc_equivalence_question *question)
+static struct hc_difference compare_numbers(const struct numbers *n,
+                                            const struct hc_equivalence_question *question)
 {
     return n->pairs >= HC_LEAST_SEEDS
                ? hc_paired(n->paired_is, n->paired_was, n->pairs, question)
@@ -151,12 +151,12 @@ static enum hc_status judge_epochs(const struct hc_training_question *q,
     struct numbers n = {0};
     const struct hc_equivalence_question question = {
         .margin = (double)INFINITY, .grain = 1, .level = q->epochs_level};
-    enum hc_status status = take(q, epochs_to, v->target, &n);
+    enum hc_status status = take_numbers(q, epochs_to, v->target, &n);
     if (status != HC_OK)
         return status;
     v->epochs_was = mean_of(n.was, n.was_count);
     v->epochs_is = mean_of(n.is, n.is_count);
-    v->epochs = compare(&n, &question);
+    v->epochs = compare_numbers(&n, &question);
     v->slower = v->epochs.low > 0;
     v->faster = v->epochs.high < 0;
     free(n.was);
@@ -169,11 +169,13 @@ enum hc_status hc_training_judge(const struct hc_training_question *q,
     struct numbers n = {0};
     const struct hc_equivalence_question question = {
         .margin = q->margin, .grain = grain(q), .level = q->level};
-    enum hc_status status = take(q, points, 0, &n);
+    enum hc_status status = take_numbers(q, points, 0, &n);
     if (status != HC_OK)
         return status;
-    *v = (struct hc_training_verdict){
-        .was = n.was_count, .is = n.is_count, .pairs = n.pairs, .accuracy = compare(&n, &question)};
+    *v = (struct hc_training_verdict){.was = n.was_count,
+                                      .is = n.is_count,
+                                      .pairs = n.pairs,
+                                      .accuracy = compare_numbers(&n, &question)};
     v->target = q->target > 0 ? q->target : median(n.was, n.was_count) - q->margin;
     bool few = n.was_count < HC_LEAST_SEEDS || n.is_count < HC_LEAST_SEEDS;
     free(n.was);
@@ -224,7 +226,7 @@ enum hc_status hc_training_plan(const struct hc_training_question *q, struct hc_
 {
     struct numbers n = {0};
     const struct hc_equivalence_question question = {.margin = q->margin, .grain = grain(q)};
-    enum hc_status status = take(q, points, 0, &n);
+    enum hc_status status = take_numbers(q, points, 0, &n);
     *plan = (struct hc_training_plan){.level = q->level, .deviation = (double)NAN};
     if (status != HC_OK)
         return status;

@@ -41,31 +41,15 @@ enum hc_status hc_answer_write(const char *path, const struct hc_answer *answer)
 
 /* "rule=mx-rp, columns=32". */
 enum { HC_PARAMETERS_TEXT = 2048 };
-void hc_answer_parameters(const struct hc_call *call, char text[HC_PARAMETERS_TEXT]);
-
-/* All parameters of the call, by name. */
-json_t *hc_answer_parameters_json(const struct hc_call *call);
-
-/* Prints a command, behind `indent` columns that are printed, on lines of up to 80 columns where
-   its words are so short: each but the last ends with a backslash, and all can be pasted at once.
-   Words in quotes stay whole. */
-void hc_answer_command(FILE *out, size_t indent, const char *command);
 
 /* Cuts the worst element's call down and keeps it. */
 enum hc_status hc_answer_keep(struct hc_answer *answer, const char *path);
 
-/* Whose the error is, in words. */
-const char *hc_answer_whose(const struct hc_answer *answer);
-
 /* "y[0, 5, 3, 2]", as the files have it. */
 enum { HC_PLACE_TEXT = 160 };
-const char *hc_answer_place(const struct hc_answer *answer, int out, int64_t index,
-                            char text[HC_PLACE_TEXT]);
 
 /* The inputs of an element, where they are few: calls `tell` for each number. `element` names an
    element of a small input, or is NULL. */
-typedef void hc_tell_input(const char *slot, const char *element, double value, void *context);
-void hc_answer_inputs(const struct hc_answer *answer, int out, int64_t index, hc_tell_input *tell,
-                      void *context);
+typedef void hc_input_callback(const char *slot, const char *element, double value, void *context);
 
 #endif

@@ -6,25 +6,6 @@
 
 TestSuite(judge_backend, .init = enter_folder);
 
-/* docs/pipe/program.c computes axpy. A wrong result of another program is no result of this one. */
-Test(judge_backend, a_kept_case_runs_on_a_program_behind_a_pipe)
-{
-    const float x[] = {1, 2, 3};
-    const float wrong[] = {2, 9, 6};
-    write_npy("x.npy", "<f4", "(3,)", x, 12);
-    write_npy("wrong.npy", "<f4", "(3,)", wrong, 12);
-    const char *const fails[] = {"FAIL  axpy", "real      4", NULL};
-    prints("$hc judge axpy --in x.npy --in x.npy --out wrong.npy --keep k", 1, fails);
-    const struct ran *ran = run_shell("cc -std=gnu11 -O1 -ffp-contract=off -o program '" HC_SOURCE
-                                      "/docs/pipe/program.c' -lm");
-    cr_assert_eq(ran->status, 0, "%s", ran->err);
-    const char *const passes[] = {"PASS  axpy on pipe:./program\n", "got       4\n", NULL};
-    prints("$hc judge k --backend pipe:./program", 0, passes);
-    ran = run_shell("$hc judge k --backend pipe:./none");
-    cr_expect_eq(ran->status, 2);
-    cr_expect_eq(strncmp(ran->err, "halfcheck: ", 11), 0, "%s", ran->err);
-}
-
 /* A = 2^-130 but for `normal` ones, B = 2^100, C = A B: 2 x 8 times 8 x 2 in bf16. */
 static void write_subnormal(const char *path, int normal)
 {

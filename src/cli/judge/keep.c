@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "cli/judge/answer.h"
+#include "cli/lines.h"
 #include "op/descriptor.h"
 #include "op/params.h"
 #include "op/text.h"
@@ -74,8 +75,7 @@ static void add_texts(struct texts *texts, const struct hc_answer *answer, const
     add_text(texts, "", HC_CASE_OUTPUT, hc_descriptor(call->op)->out[cut->out].name);
     hc_question_place(call, q->nchw, t, cut->index, at);
     for (int d = 0; d < t->rank; d++) {
-        size_t used = strlen(text);
-        (void)snprintf(text + used, sizeof text - used, "%s%lld", d ? "," : "", (long long)at[d]);
+        hc_append(text, sizeof text, "%s%lld", d ? "," : "", (long long)at[d]);
     }
     add_text(texts, "", HC_CASE_ELEMENT, text);
     for (const struct hc_param *p = hc_op_params(call->op); p->name; p++) {

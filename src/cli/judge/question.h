@@ -57,28 +57,10 @@ void hc_question_close(struct hc_question *q);
 /* Memory that lives as long as the question, aligned to 64; NULL with HC_NO_MEMORY's line. */
 void *hc_question_memory(struct hc_question *q, size_t bytes);
 
-/* Fills the slots from the words (slots.c). */
-enum hc_status hc_question_fill(struct hc_question *q, const struct hc_question_words *words);
-
-/* The file of that path, read once. */
-enum hc_status hc_question_file(struct hc_question *q, const char *path,
-                                const struct hc_tensor_file **file);
-
-/* What a file says of its call (kept.c): the op; the layout, unless `layout` is one; and which
-   element it is about. `file` may be NULL for the layout. */
-enum hc_status hc_kept_op(struct hc_question *q, const struct hc_tensor_file *file,
-                          const char *path);
-enum hc_status hc_kept_layout(struct hc_question *q, const struct hc_tensor_file *file, int layout);
-enum hc_status hc_kept_element(struct hc_question *q, const struct hc_tensor_file *file);
-
-/* The slot of this name, -1: none. A slot that takes codes and was given bytes, or NULL. And what
-   says that the bytes are codes of the format that `value` names; HC_INVALID where they cannot be
-   (all in codes.c). */
-int hc_question_slot(enum hc_op op, const char *name);
+/* A slot that takes codes and was given bytes, or NULL. */
 const char *hc_question_bytes(const struct hc_call *call);
-enum hc_status hc_question_format(struct hc_question *q, int slot, const char *value);
 
-/* Sets a parameter, or an element of a small input: "lr", "s" (numbers.c), or the format of a
+/* Sets a parameter, or an element of a small input: "lr", "s", or the format of a
    tensor of codes: "codes". */
 enum hc_status hc_question_set(struct hc_question *q, const char *name, const char *value);
 

@@ -6,8 +6,262 @@
 #include <string.h>
 
 #include "check/check.h"
-#include "cli/judge_step/comparison.h"
+#include "num/rng.h"
 #include "num/ulp.h"
+
+/* One way in which a claim may have been computed. */
+struct step_way {
+    enum hc_format in;  /* its data are rounded into this; tf32 is taken as fp32 that may be cut */
+    enum hc_format out; /* its result is rounded into this before it is stored */
+};
+
+struct step_comparison {
+    int64_t index;
+    struct hc_exact want;
+    double got;
+    double error;
+    double bound;
+};
+
+/* The claim's call with its tensors in the formats of a way. The memory is the caller's to free
+   with step_call_close. HC_NO_MEMORY. */
+struct step_call {
+    struct hc_call call;
+    void *owned[HC_MAX_IN + 1];
+    int count;
+};
+
+/* Which elements of a tensor are compared with MPFR. */
+
+enum {
+    SUSPECTS = 16,       /* elements that lie furthest from fp64's */
+    MOST_TERMS = 200000, /* of all sums in a claim: some 20 ms */
+    LEAST = 24,          /* elements, however long their sums are */
+    NORM_COST = 6,       /* batch norm goes through its channel several times for each element */
+    OPTIMIZER_COST = 40, /* and an optimizer has that many operations */
+    ELEMENT_COST = 4,
+    SEED = 12
+};
+
+/* The call in fp64: every tensor, and the arithmetic. */
+static bool widen(struct hc_call *call, void *owned[HC_MAX_IN + HC_MAX_OUT])
+{
+    const struct hc_op_info *info = &hc_ops[call->op];
+    const struct hc_optimizer_slots *s =
+        info->class_ == HC_CLASS_OPTIMIZER ? hc_optimizer_slots(call->op) : NULL;
+    int count = 0;
+    for (int i = 0; i < info->inputs + info->outputs; i++) {
+        bool out = i >= info->inputs;
+        struct hc_tensor *t = out ? &call->out[i - info->inputs] : &call->in[i];
+        bool narrow = s && !out && (i == s->hyper || i == s->found_inf);
+        if ((!t->data && !out) || t->format == HC_I32 || t->rank == 0)
+            continue;
+        struct hc_tensor from = *t;
+        t->format = narrow ? HC_FP32 : HC_FP64;
+        t->data = owned[count++] = aligned_alloc(64, (hc_tensor_bytes(t) + 64) / 64 * 64);
+        if (!t->data)
+            return false;
+        for (int64_t k = 0; !out && k < hc_tensor_count(t); k++)
+            hc_tensor_set(t, k, hc_tensor_get(&from, k));
+    }
+    hc_call_compute_in(call, HC_FP64);
+    return true;
+}
+
+/* All elements in fp64, which the caller frees; NULL where that cannot be had. */
+static double *in_fp64(const struct hc_step_session *session, const struct hc_step_claim *claim,
+                       const struct hc_call *from)
+{
+    void *owned[HC_MAX_IN + HC_MAX_OUT] = {0};
+    struct hc_call call = *from;
+    int64_t n = hc_tensor_count(&claim->got);
+    double *values = NULL;
+    bool ready = widen(&call, owned) && hc_call_fp64(&call) && hc_call_check(&call) == HC_OK &&
+                 hc_backend_has(session->backend, &call) == HC_OK;
+    size_t bytes =
+        ready && session->backend->scratch ? session->backend->scratch(session->queue, &call) : 0;
+    call.scratch = bytes ? aligned_alloc(64, (bytes + 63) / 64 * 64) : NULL;
+    if (ready && (!bytes || call.scratch) &&
+        session->backend->kernel[call.op](session->queue, &call) == HC_OK)
+        values = malloc((size_t)n * sizeof *values + 1);
+    for (int64_t i = 0; values && i < n; i++) {
+        values[i] = hc_tensor_get(&call.out[claim->out], i);
+        values[i] += claim->addend.data ? hc_tensor_get(&claim->addend, i) : 0;
+    }
+    free(call.scratch);
+    for (int i = 0; i < HC_MAX_IN + HC_MAX_OUT; i++)
+        free(owned[i]);
+    return values;
+}
+
+/* How far an element is off, against itself and against the tensor as a whole. */
+static double score(double want, double got, double scale)
+{
+    double off = fabs(got - want);
+    if (isnan(off))
+        return isnan(want) && isnan(got) ? 0 : (double)INFINITY;
+    return off / (fabs(want) + scale + 0x1p-1022);
+}
+
+/* Puts the worst elements to the front of *all; returns how many. */
+static int64_t suspects(const struct hc_step_session *session, const struct hc_step_claim *claim,
+                        const struct hc_call *call, struct step_comparison *all)
+{
+    double worst[SUSPECTS];
+    double squares = 0;
+    int found = 0;
+    int64_t n = hc_tensor_count(&claim->got);
+    double *wide = in_fp64(session, claim, call);
+    for (int64_t i = 0; wide && i < n; i++)
+        squares += wide[i] * wide[i];
+    double scale = isfinite(squares) ? sqrt(squares / (double)n) : 0;
+    for (int64_t i = 0; wide && i < n; i++) {
+        double s = score(wide[i], hc_tensor_get(&claim->got, i), scale);
+        int at = found;
+        while (at > 0 && worst[at - 1] < s)
+            at--;
+        if (at == SUSPECTS)
+            continue;
+        found += found < SUSPECTS;
+        for (int k = found - 1; k > at; k--) {
+            worst[k] = worst[k - 1];
+            all[k].index = all[k - 1].index;
+        }
+        worst[at] = s;
+        all[at].index = i;
+    }
+    free(wide);
+    return found;
+}
+
+/* The elements of a claim to look at, in any order: all; or at each end, at random in equal
+   stretches, and where the tensor lies furthest from what fp64 arithmetic makes of the inputs.
+   Returns how many; 0 with HC_NO_MEMORY's line. The caller frees *all. */
+static int64_t step_sample(const struct hc_step_session *session, const struct hc_step_claim *claim,
+                           const struct hc_call *call, struct step_comparison **all)
+{
+    int64_t n = hc_tensor_count(&claim->got);
+    double cost = fmax(hc_call_length(call), 1);
+    switch (hc_ops[call->op].class_) {
+    case HC_CLASS_BATCH_NORM:
+        cost *= NORM_COST;
+        break;
+    case HC_CLASS_OPTIMIZER:
+        cost *= OPTIMIZER_COST;
+        break;
+    default:
+        cost = fmax(cost, ELEMENT_COST);
+        break;
+    }
+    double most = session->every ? (double)n : fmax(LEAST, MOST_TERMS / cost);
+    int64_t stretches = (double)n <= most ? n : (int64_t)most;
+    *all = calloc((size_t)stretches + SUSPECTS + 1, sizeof **all);
+    if (!*all) {
+        (void)hc_fail(HC_NO_MEMORY, "no memory for %lld comparisons", (long long)stretches);
+        return 0;
+    }
+    int64_t count = stretches < n ? suspects(session, claim, call, *all) : 0;
+    for (int64_t k = 0; k < stretches; k++) {
+        int64_t first = k * n / stretches;
+        int64_t last = (k + 1) * n / stretches - 1;
+        int64_t way =
+            (int64_t)(hc_random(SEED, (uint64_t)n, (uint64_t)k) % (uint64_t)(last - first + 1));
+        bool end = k == stretches - 1;
+        (*all)[count++].index = k == 0 ? first : end ? last : first + way;
+    }
+    return count;
+}
+
+/* The inside of a claim: its elements, one by one, against MPFR. */
+
+/* Copies a tensor into another format, to nearest. */
+static struct hc_tensor converted(struct step_call *made, struct hc_tensor t, enum hc_format f)
+{
+    if (!t.data || t.format == f)
+        return t;
+    struct hc_tensor to = t;
+    to.format = f;
+    to.data = malloc(hc_tensor_bytes(&to) + 1);
+    for (int64_t i = 0; to.data && i < hc_tensor_count(&t); i++)
+        hc_tensor_set(&to, i, hc_tensor_get(&t, i));
+    if (to.data)
+        made->owned[made->count++] = to.data;
+    return to;
+}
+
+static enum hc_status step_call_open(struct step_call *made, const struct hc_step_claim *claim,
+                                     struct step_way way)
+{
+    *made = (struct step_call){.call = claim->call};
+    for (int i = 0; i < hc_ops[claim->call.op].inputs; i++)
+        if (claim->data >> i & 1) {
+            enum hc_format in = way.in == HC_TF32 ? HC_FP32 : way.in;
+            made->call.in[i] = converted(made, claim->call.in[i], in);
+            if (claim->call.in[i].data && !made->call.in[i].data)
+                return hc_fail(HC_NO_MEMORY, "no memory to judge %s", claim->where);
+        }
+    if (way.in == HC_TF32)
+        hc_call_compute_in(&made->call, HC_TF32);
+    made->call.out[claim->out] = converted(made, claim->got, way.out);
+    if (!made->call.out[claim->out].data)
+        return hc_fail(HC_NO_MEMORY, "no memory to judge %s", claim->where);
+    return HC_OK;
+}
+
+static void step_call_close(struct step_call *made)
+{
+    for (int i = 0; i < made->count; i++)
+        free(made->owned[i]);
+}
+
+/* want + a. What was computed first lies within `bound` of want; the sum is rounded once, by half
+   an ulp of what it may be. */
+static void add_addend(struct step_comparison *c, double a, enum hc_format format)
+{
+    double sum = c->want.hi + a;
+    double back = sum - c->want.hi;
+    double lo = (c->want.hi - (sum - back)) + (a - back);
+    c->want.lo = isfinite(sum) ? c->want.lo + lo : 0;
+    c->want.hi = sum;
+    if (!isfinite(sum))
+        return;
+    c->bound += hc_ulp(format, fabs(sum) + c->bound) / 2;
+}
+
+static void compare_elements(const struct hc_step_session *session,
+                             const struct hc_step_claim *claim, const struct hc_call *call,
+                             struct step_comparison *c)
+{
+    const struct hc_tensor *t = &call->out[claim->out];
+    struct hc_element e = {call, claim->out, c->index};
+    uint64_t bits;
+    c->want = hc_reference_value(call, claim->out, c->index);
+    c->got = hc_tensor_get(t, c->index);
+    c->bound = claim->strayed ? hc_bound_strayed(&e, claim->strayed, &c->want)
+                              : hc_bound_any_order(&e, &session->accumulator, &c->want);
+    bool one = !claim->addend.data && hc_bound_any_order_bits(&e, &c->want, &bits);
+    if (claim->addend.data)
+        add_addend(c, hc_tensor_get(&claim->addend, c->index), t->format);
+    c->error = hc_bound_error(t->format, &c->want, c->got);
+    if (isinf(c->bound))
+        c->error = 0;
+    /* One result is right: whatever misses it is wrong, also within half an ulp. */
+    if (one && hc_decode(t->format, bits) != c->got && !(isnan(c->want.hi) && isnan(c->got)))
+        c->bound = 0;
+}
+
+/* Compares n elements, whose indices are there already. */
+static void step_compare(const struct hc_step_session *session, const struct hc_step_claim *claim,
+                         const struct hc_call *call, struct step_comparison *all, int64_t n)
+{
+#pragma omp parallel
+    {
+#pragma omp for schedule(dynamic, 4)
+        for (int64_t k = 0; k < n; k++)
+            compare_elements(session, claim, call, &all[k]);
+        hc_reference_end();
+    }
+}
 
 /* From wide to narrow. */
 static const enum hc_format by_width[] = {HC_FP64, HC_FP32, HC_TF32, HC_FP16, HC_BF16};
@@ -31,55 +285,56 @@ enum hc_format hc_step_narrower(enum hc_format a, enum hc_format b)
     return width(a) > width(b) ? a : b;
 }
 
-enum hc_status hc_step_court_open(struct hc_step_court *court, struct hc_step *step)
+enum hc_status hc_step_session_open(struct hc_step_session *session, struct hc_step *step)
 {
-    *court = (struct hc_step_court){.step = step,
-                                    .backend = hc_backend_by_name("host"),
-                                    .accumulator = {.precision = 24, .block = 1}};
-    return hc_backend_open(court->backend, &court->queue, 0);
+    *session = (struct hc_step_session){.step = step,
+                                        .backend = hc_backend_by_name("host"),
+                                        .accumulator = {.precision = 24, .block = 1}};
+    return hc_backend_open(session->backend, &session->queue, 0);
 }
 
-void hc_step_court_close(struct hc_step_court *court)
+void hc_step_session_close(struct hc_step_session *session)
 {
-    if (court->queue)
-        court->backend->close(court->queue);
-    free(court->verdicts);
+    if (session->queue)
+        session->backend->close(session->queue);
+    free(session->verdicts);
 }
 
-struct hc_step_verdict *hc_step_add_verdict(struct hc_step_court *court, const char *stage,
+struct hc_step_verdict *hc_step_add_verdict(struct hc_step_session *session, const char *stage,
                                             const char *what, const char *where)
 {
-    if (court->count == court->capacity) {
-        int capacity = 2 * court->capacity + 64;
-        void *grown = realloc(court->verdicts, (size_t)capacity * sizeof *court->verdicts);
+    if (session->count == session->capacity) {
+        int capacity = 2 * session->capacity + 64;
+        void *grown = realloc(session->verdicts, (size_t)capacity * sizeof *session->verdicts);
         if (!grown) {
-            court->step->status = hc_fail(HC_NO_MEMORY, "no memory for a verdict");
-            (void)snprintf(court->step->message, sizeof court->step->message, "%s", hc_message());
+            session->step->status = hc_fail(HC_NO_MEMORY, "no memory for a verdict");
+            (void)snprintf(session->step->message, sizeof session->step->message, "%s",
+                           hc_message());
             return NULL;
         }
-        court->verdicts = grown;
-        court->capacity = capacity;
+        session->verdicts = grown;
+        session->capacity = capacity;
     }
-    struct hc_step_verdict *v = &court->verdicts[court->count++];
+    struct hc_step_verdict *v = &session->verdicts[session->count++];
     *v = (struct hc_step_verdict){.stage = stage, .what = what};
     (void)snprintf(v->where, sizeof v->where, "%s", where);
-    if (court->progress)
-        court->progress(v);
+    if (session->progress)
+        session->progress(v);
     return v;
 }
 
 /* Whether all numbers of a tensor are numbers of f, and at least so many of them are not so round
    that they say nothing. */
-static bool all_in(const struct hc_tensor *t, enum hc_format f, int telling_least)
+static bool all_in(const struct hc_tensor *t, enum hc_format f, int distinct_least)
 {
-    int telling = 0;
+    int distinct = 0;
     for (int64_t i = 0; i < hc_tensor_count(t); i++) {
         double x = hc_tensor_get(t, i);
         if (isfinite(x) && hc_round(f, x) != x)
             return false;
-        telling += isfinite(x) && x != 0 && hc_round(HC_E5M2, x) != x;
+        distinct += isfinite(x) && x != 0 && hc_round(HC_E5M2, x) != x;
     }
-    return telling >= telling_least;
+    return distinct >= distinct_least;
 }
 
 /* The narrowest format whose numbers the tensor holds, which may be narrower than its own. */
@@ -108,21 +363,21 @@ static bool may_be_cut(const struct hc_step_claim *claim)
 }
 
 /* The ways to try: as expected, then from wide to narrow. */
-static int ways_of(const struct hc_step_claim *claim, struct hc_step_way ways[MOST_WAYS])
+static int ways_of(const struct hc_step_claim *claim, struct step_way ways[MOST_WAYS])
 {
     enum hc_op_class class = hc_ops[claim->call.op].class_;
     bool products = (class == HC_CLASS_CONV || class == HC_CLASS_GEMM) && may_be_cut(claim);
     enum hc_format out = held(claim);
     int n = 0;
-    ways[n++] = (struct hc_step_way){claim->expected, out};
+    ways[n++] = (struct step_way){claim->expected, out};
     for (int w = 0; claim->data && w < WIDTHS; w++)
         if (by_width[w] != claim->expected && (products || by_width[w] != HC_TF32) &&
             (by_width[w] == HC_FP64) == (claim->call.in[HC_FIRST].format == HC_FP64))
-            ways[n++] = (struct hc_step_way){by_width[w], out};
+            ways[n++] = (struct step_way){by_width[w], out};
     return n;
 }
 
-static void name_way(struct hc_step_way way, char text[24])
+static void name_way(struct step_way way, char text[24])
 {
     if (way.in == way.out)
         (void)snprintf(text, 24, "%s", hc_formats[way.in].name);
@@ -130,7 +385,7 @@ static void name_way(struct hc_step_way way, char text[24])
         (void)snprintf(text, 24, "%s>%s", hc_formats[way.in].name, hc_formats[way.out].name);
 }
 
-static bool is_wrong(const struct hc_step_comparison *c)
+static bool is_wrong(const struct step_comparison *c)
 {
     return !(c->error <= c->bound);
 }
@@ -147,8 +402,8 @@ static int64_t in_file(const struct hc_tensor *t, int64_t i)
     return ((n * t->shape[3] + c) * t->shape[1] + h) * t->shape[2] + w;
 }
 
-static void tell(struct hc_step_verdict *v, const struct hc_tensor *t,
-                 const struct hc_step_comparison *all, int64_t n)
+static void set_worst(struct hc_step_verdict *v, const struct hc_tensor *t,
+                      const struct step_comparison *all, int64_t n)
 {
     v->ratio = -1;
     v->wrong = 0;
@@ -169,9 +424,9 @@ static void tell(struct hc_step_verdict *v, const struct hc_tensor *t,
 }
 
 /* Whether one factor explains all that is wrong. */
-static void find_factor(struct hc_step_verdict *v, const struct hc_step_comparison *all, int64_t n)
+static void find_factor(struct hc_step_verdict *v, const struct step_comparison *all, int64_t n)
 {
-    const struct hc_step_comparison *most = &all[0];
+    const struct step_comparison *most = &all[0];
     for (int64_t k = 1; k < n; k++)
         if (fabs(all[k].want.hi) * most->bound > fabs(most->want.hi) * all[k].bound)
             most = &all[k];
@@ -193,8 +448,8 @@ static void find_factor(struct hc_step_verdict *v, const struct hc_step_comparis
 }
 
 /* The verdict on a step that was computed in this way. */
-static void conclude(const struct hc_step *step, struct hc_step_verdict *v,
-                     const struct hc_step_claim *claim, struct hc_step_way way)
+static void conclude_claim(const struct hc_step *step, struct hc_step_verdict *v,
+                           const struct hc_step_claim *claim, struct step_way way)
 {
     enum hc_format own = claim->got.format;
     const char *expected = hc_formats[claim->expected].name;
@@ -238,32 +493,32 @@ static bool complete(const struct hc_step_claim *claim)
 }
 
 /* Compares in one way; false if there is no memory. */
-static bool try(struct hc_step_court *court, const struct hc_step_claim *claim,
-                struct hc_step_way way, int64_t most, struct hc_step_verdict *v, bool explain)
+static bool try(struct hc_step_session *session, const struct hc_step_claim *claim,
+                struct step_way way, int64_t most, struct hc_step_verdict *v, bool explain)
 {
-    struct hc_step_call made;
-    struct hc_step_comparison *all = NULL;
+    struct step_call made;
+    struct step_comparison *all = NULL;
     int64_t n = 0;
-    if (hc_step_call_open(&made, claim, way) == HC_OK)
-        n = hc_step_sample(court, claim, &made.call, &all);
+    if (step_call_open(&made, claim, way) == HC_OK)
+        n = step_sample(session, claim, &made.call, &all);
     if (n > most)
         n = most;
     if (n > 0) {
-        hc_step_compare(court, claim, &made.call, all, n);
-        tell(v, &made.call.out[claim->out], all, n);
+        step_compare(session, claim, &made.call, all, n);
+        set_worst(v, &made.call.out[claim->out], all, n);
         if (explain && v->wrong)
             find_factor(v, all, n);
     }
     free(all);
-    hc_step_call_close(&made);
+    step_call_close(&made);
     return n > 0;
 }
 
 /* Whether sums in an accumulator of the 16-bit format f, in any order, explain what is wrong. */
-static bool sums_in(struct hc_step_court *court, const struct hc_step_claim *claim,
-                    struct hc_step_way way, enum hc_format f)
+static bool sums_in(struct hc_step_session *session, const struct hc_step_claim *claim,
+                    struct step_way way, enum hc_format f)
 {
-    struct hc_step_court narrow = *court;
+    struct hc_step_session narrow = *session;
     struct hc_step_verdict v = {0};
     enum hc_op_class class = hc_ops[claim->call.op].class_;
     if ((f != HC_FP16 && f != HC_BF16) || (class != HC_CLASS_CONV && class != HC_CLASS_GEMM))
@@ -272,20 +527,21 @@ static bool sums_in(struct hc_step_court *court, const struct hc_step_claim *cla
     return try(&narrow, claim, way, INT64_MAX, &v, false) && v.wrong == 0;
 }
 
-bool hc_step_fits(struct hc_step_court *court, const struct hc_step_claim *claim)
+bool hc_step_fits(struct hc_step_session *session, const struct hc_step_claim *claim)
 {
     enum { FEW = 64 };
     struct hc_step_verdict v = {0};
     return complete(claim) &&
-           try(court, claim, (struct hc_step_way){claim->expected, held(claim)}, FEW, &v, false) &&
+           try(session, claim, (struct step_way){claim->expected, held(claim)}, FEW, &v, false) &&
            v.wrong == 0;
 }
 
-struct hc_step_verdict *hc_step_judge(struct hc_step_court *court,
+struct hc_step_verdict *hc_step_judge(struct hc_step_session *session,
                                       const struct hc_step_claim *claim)
 {
-    struct hc_step_way ways[MOST_WAYS];
-    struct hc_step_verdict *v = hc_step_add_verdict(court, claim->stage, claim->what, claim->where);
+    struct step_way ways[MOST_WAYS];
+    struct hc_step_verdict *v =
+        hc_step_add_verdict(session, claim->stage, claim->what, claim->where);
     if (!v)
         return NULL;
     v->elements = hc_tensor_count(&claim->got);
@@ -297,27 +553,27 @@ struct hc_step_verdict *hc_step_judge(struct hc_step_court *court,
     }
     int n = ways_of(claim, ways);
     enum hc_format expected = claim->expected;
-    if (!try(court, claim, ways[0], INT64_MAX, v, true)) {
-        court->step->status = HC_NO_MEMORY;
+    if (!try(session, claim, ways[0], INT64_MAX, v, true)) {
+        session->step->status = HC_NO_MEMORY;
         return v;
     }
     if (v->wrong == 0) {
-        conclude(court->step, v, claim, ways[0]);
+        conclude_claim(session->step, v, claim, ways[0]);
         return v;
     }
     for (int w = 1; w < n && !v->note[0]; w++) {
         struct hc_step_verdict other = *v;
-        if (try(court, claim, ways[w], INT64_MAX, &other, false) && other.wrong == 0) {
+        if (try(session, claim, ways[w], INT64_MAX, &other, false) && other.wrong == 0) {
             const struct hc_step_verdict due = *v;
             *v = other;
-            conclude(court->step, v, claim, ways[w]);
+            conclude_claim(session->step, v, claim, ways[w]);
             add_worst(v, &due, expected);
             return v;
         }
     }
     name_way(ways[0], v->format);
     v->judgement = HC_STEP_WRONG;
-    if (!v->note[0] && sums_in(court, claim, ways[0], expected))
+    if (!v->note[0] && sums_in(session, claim, ways[0], expected))
         (void)snprintf(v->note, sizeof v->note,
                        "its sums are as inexact as an accumulator of %s makes them; fp32 was due",
                        hc_formats[expected].name);

@@ -52,7 +52,7 @@ struct hc_step_verdict {
 };
 
 /* All claims of a step so far, and what judging them needs. */
-struct hc_step_court {
+struct hc_step_session {
     struct hc_step *step;
     const struct hc_backend *backend; /* whose fp64 says which elements to look at, too */
     struct hc_queue *queue;
@@ -64,20 +64,20 @@ struct hc_step_court {
     void (*progress)(const struct hc_step_verdict *now);
 };
 
-enum hc_status hc_step_court_open(struct hc_step_court *court, struct hc_step *step);
-void hc_step_court_close(struct hc_step_court *court);
+enum hc_status hc_step_session_open(struct hc_step_session *session, struct hc_step *step);
+void hc_step_session_close(struct hc_step_session *session);
 
 /* Judges the claim and adds its verdict, which lives until the next claim. A claim whose tensors
    are not all there is not judged. NULL, with step->status set, if there is no memory. */
-struct hc_step_verdict *hc_step_judge(struct hc_step_court *court,
+struct hc_step_verdict *hc_step_judge(struct hc_step_session *session,
                                       const struct hc_step_claim *claim);
 
 /* A verdict that some other comparison has reached. */
-struct hc_step_verdict *hc_step_add_verdict(struct hc_step_court *court, const char *stage,
+struct hc_step_verdict *hc_step_add_verdict(struct hc_step_session *session, const char *stage,
                                             const char *what, const char *where);
 
 /* Whether a claim would be right: for finding out what was done instead. */
-bool hc_step_fits(struct hc_step_court *court, const struct hc_step_claim *claim);
+bool hc_step_fits(struct hc_step_session *session, const struct hc_step_claim *claim);
 
 /* The narrower of two formats. */
 enum hc_format hc_step_narrower(enum hc_format a, enum hc_format b);

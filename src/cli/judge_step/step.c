@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static enum hc_status refuse(struct hc_step *step, enum hc_status status)
+static enum hc_status refuse_step(struct hc_step *step, enum hc_status status)
 {
     if (step->status == HC_OK) {
         step->status = status;
@@ -47,7 +47,7 @@ enum hc_status hc_step_open(struct hc_step *step, const char *path)
     enum hc_status status = hc_tensor_file_read(&step->file, path);
     if (status != HC_OK)
         return status;
-    if (!hc_step_says(step, "halfcheck.step", "1"))
+    if (!hc_step_metadata_is(step, "halfcheck.step", "1"))
         return hc_fail(HC_INVALID,
                        "%s is no step file: its metadata lack \"halfcheck.step\": \"1\"", path);
     const char *quant = hc_tensor_file_metadata(&step->file, "quant");
@@ -112,8 +112,8 @@ static struct hc_tensor convert(struct hc_step *step, int i, struct hc_tensor li
         if (to->data)
             hc_tensor_to_nhwc(t, to);
         else
-            (void)refuse(step,
-                         hc_fail(HC_NO_MEMORY, "no memory for %s", step->file.tensors[i].name));
+            (void)refuse_step(
+                step, hc_fail(HC_NO_MEMORY, "no memory for %s", step->file.tensors[i].name));
     }
     return *to;
 }
@@ -129,10 +129,10 @@ struct hc_tensor hc_step_tensor(struct hc_step *step, const char *prefix, const 
             continue;
         if (is_float(t->format) && t->data && fits(t, &like))
             return convert(step, i, like);
-        (void)refuse(step, hc_fail(HC_INVALID,
-                                   "%s does not have the shape of the %s's, or is not "
-                                   "fp64, fp32, bf16 or fp16",
-                                   whole, step->plan.network->name));
+        (void)refuse_step(step, hc_fail(HC_INVALID,
+                                        "%s does not have the shape of the %s's, or is not "
+                                        "fp64, fp32, bf16 or fp16",
+                                        whole, step->plan.network->name));
     }
     like.data = NULL;
     return like;
@@ -145,7 +145,7 @@ double hc_step_scalar(struct hc_step *step, const char *name, double otherwise)
         return otherwise;
     if (hc_tensor_count(t) == 1)
         return hc_tensor_get(t, 0);
-    (void)refuse(step, hc_fail(HC_INVALID, "%s is not one number", name));
+    (void)refuse_step(step, hc_fail(HC_INVALID, "%s is not one number", name));
     return otherwise;
 }
 
@@ -158,11 +158,12 @@ double hc_step_number(struct hc_step *step, const char *key, double otherwise)
     double value = strtod(text, &end);
     if (end != text && !*end && isfinite(value))
         return value;
-    (void)refuse(step, hc_fail(HC_INVALID, "%s is '%s' in the metadata, not a number", key, text));
+    (void)refuse_step(step,
+                      hc_fail(HC_INVALID, "%s is '%s' in the metadata, not a number", key, text));
     return otherwise;
 }
 
-bool hc_step_says(const struct hc_step *step, const char *key, const char *word)
+bool hc_step_metadata_is(const struct hc_step *step, const char *key, const char *word)
 {
     const char *text = hc_tensor_file_metadata(&step->file, key);
     return text && strcmp(text, word) == 0;
@@ -188,7 +189,7 @@ const struct hc_recipe *hc_step_recipe(const struct hc_step *step)
 bool hc_step_allows_tf32(const struct hc_step *step)
 {
     const struct hc_recipe *recipe = hc_step_recipe(step);
-    return recipe ? recipe->tf32 : hc_step_says(step, "tf32", "1");
+    return recipe ? recipe->tf32 : hc_step_metadata_is(step, "tf32", "1");
 }
 
 struct hc_tensor hc_step_shape(const struct hc_step *step, int v)

@@ -35,7 +35,7 @@ double hc_step_scalar(struct hc_step *step, const char *name, double otherwise);
 
 /* What the metadata say: a number, which may be a hex float, or whether it is this word. */
 double hc_step_number(struct hc_step *step, const char *key, double otherwise);
-bool hc_step_says(const struct hc_step *step, const char *key, const char *word);
+bool hc_step_metadata_is(const struct hc_step *step, const char *key, const char *word);
 
 /* Whether halfcheck itself has taken the step; and its recipe, of whose fields those that the
    metadata do not name are read, or NULL. */

@@ -1,4 +1,4 @@
-#include "cli/manual/pages.h"
+#include "cli/manual/manual.h"
 
 #include <ctype.h>
 #include <errno.h>
@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "check/record/environment.h"
-#include "cli/help.h"
+#include "cli/command.h"
 #include "cli/manual/roff.h"
 
 struct page {

@@ -4,7 +4,6 @@
 
 #include "op/text.h"
 
-#include "cli/picture/frames.h"
 #include "cli/picture/runs.h"
 
 #define LEAST 1e-3 /* %, the lowest share that is drawn */
@@ -72,25 +71,10 @@ static double lost(const struct exponents *e, int kind)
 }
 
 struct summary {
-    int frames;
     double most; /* beyond half's window without the scale */
     double then; /* and with it, of the same gradients */
     char name[256];
 };
-
-static void add(struct hc_frames *f, struct summary *s, const char *name, const char *trouble,
-                const struct exponents *e)
-{
-    if (e->total[0] + e->total[1] <= 0 || !hc_frames_next(f, name, trouble))
-        return;
-    put(f, e);
-    s->frames++;
-    if (!*trouble && (!s->name[0] || lost(e, 1) > s->most)) {
-        s->most = lost(e, 1);
-        s->then = lost(e, 0);
-        (void)snprintf(s->name, sizeof s->name, "%.250s", name);
-    }
-}
 
 /* The histograms of the runs. `columns` are those of gradients.csv. */
 static void add_runs(struct hc_frames *f, struct summary *s, const struct hc_picture_runs *runs,
@@ -109,23 +93,28 @@ static void add_runs(struct hc_frames *f, struct summary *s, const struct hc_pic
                 count(&e, kind, hc_csv_at(&csv, r, exponent),
                       hc_csv_at(&csv, r, hc_csv_column(&csv, columns[kind])));
         hc_csv_free(&csv);
-        add(f, s, hc_picture_run_name(text, f->d, runs, &runs->run[i]),
-            hc_picture_run_trouble(trouble, runs, &runs->run[i]), &e);
+        if (e.total[0] + e.total[1] <= 0 || !hc_picture_run_frame(f, runs, &runs->run[i]))
+            continue;
+        put(f, &e);
+        if (!hc_picture_run_trouble(trouble, runs, &runs->run[i])[0] &&
+            (!s->name[0] || lost(&e, 1) > s->most)) {
+            s->most = lost(&e, 1);
+            s->then = lost(&e, 0);
+            (void)snprintf(s->name, sizeof s->name, "%.250s",
+                           hc_picture_run_name(text, f->d, runs, &runs->run[i]));
+        }
     }
 }
 
 static void answer(const struct summary *s, const char *what, FILE *out)
 {
-    if (s->name[0]) {
-        hc_print(out, "Of %s, without a loss scale at most %.3g %% lie beyond half's window (",
-                 what, s->most);
-        hc_drawing_text(out, s->name);
-        hc_print(out, "); as they are stored, with its scale, that is %.3g %%. ", s->then);
-    }
-    (void)fputs(
-        "Red is beyond the window, which is from 2^-24 to 2^16; yellow is where half has only"
-        " subnormal numbers, below 2^-14.",
-        out);
+    if (s->name[0])
+        hc_drawing_say(out,
+                       "Of %s, without a loss scale at most %.3g %% lie beyond half's window (%s); "
+                       "as they are stored, with its scale, that is %.3g %%. ",
+                       what, s->most, s->name, s->then);
+    hc_drawing_say(out, "Red is beyond the window, which is from 2^-24 to 2^16; yellow is where "
+                        "half has only subnormal numbers, below 2^-14.");
 }
 
 static const struct hc_frame_tick ticks[] = {{HC_FRAME_ZERO, "zero"},
@@ -155,13 +144,8 @@ static void make(struct hc_drawing *d, const char *what, const char *const colum
         hc_frames_end(&f);
         if (d->points == 0)
             hc_picture_runs_why_not(&runs, d, "gradients.csv");
-        else {
+        else
             answer(&s, what, d->answer);
-            (void)fprintf(d->alt,
-                          "Histograms of exponents on logarithmic axes, a small frame for"
-                          " each of %d recipes, with the window of half shaded.",
-                          s.frames);
-        }
     }
     hc_picture_runs_free(&runs);
 }
@@ -181,7 +165,8 @@ const struct hc_picture_kind hc_picture_weight_exponents = {
     .id = "weight-gradients",
     .question = "Do the gradients of weights fit into half's window?",
     .script = "frames.gp",
-    .command = "halfcheck report RECORD --out DIR (reports/frames.gp)",
+    .alt = "Histograms of exponents on logarithmic axes, a small frame for each of "
+           "%d recipes, with the window of half shaded.",
     .make = make_weights,
 };
 
@@ -189,6 +174,7 @@ const struct hc_picture_kind hc_picture_output_exponents = {
     .id = "output-gradients",
     .question = "Do the gradients of layers' outputs fit into half's window?",
     .script = "frames.gp",
-    .command = "halfcheck report RECORD --out DIR (reports/frames.gp)",
+    .alt = "Histograms of exponents on logarithmic axes, a small frame for each of "
+           "%d recipes, with the window of half shaded.",
     .make = make_outputs,
 };

@@ -115,7 +115,8 @@ static void make_cells(struct hc_families *f)
     }
 }
 
-void hc_families_sort(struct hc_families *f)
+/* Makes the cells and the order. */
+static void sort(struct hc_families *f)
 {
     size_t n = (size_t)f->family.count;
     struct place *place = calloc(n + 1, sizeof *place);
@@ -173,14 +174,22 @@ static const char *label_of(char text[512], const char *name, int longest)
     return text;
 }
 
-void hc_families_draw(const struct hc_families *f, struct hc_drawing *d, double low, double over)
+bool hc_families_draw(struct hc_families *f, struct hc_drawing *d,
+                      const struct hc_families_axis *axis, const char *none)
 {
     bool nans = false;
     char label[512];
     int longest = f->longest > 0 ? f->longest : LONGEST_LABEL;
+    sort(f);
+    if (!d->why_not[0] && (f->no_memory || f->count == 0))
+        hc_drawing_why_not(d, "%s", f->no_memory ? "there is no memory" : none);
+    if (d->why_not[0])
+        return false;
+    hc_plot_integer(d->values, "limit", 0, axis->limit);
+    hc_plot_text(d->values, "axis_text", 0, axis->text, 80);
     hc_plot_integer(d->values, "more_letters", 0, longest - LONGEST_LABEL);
-    hc_plot_real(d->values, "low", 0, low);
-    hc_plot_real(d->values, "over", 0, over);
+    hc_plot_real(d->values, "low", 0, axis->low);
+    hc_plot_real(d->values, "over", 0, axis->over);
     (void)fputs("row\tseries\tworst\tmedian\tresults\tfamily\tseries name\n", d->data);
     hc_plot_integer(d->values, "families", 0, f->family.count);
     hc_plot_array(d->values, "family_tic", f->family.count);
@@ -198,14 +207,13 @@ void hc_families_draw(const struct hc_families *f, struct hc_drawing *d, double 
             nans |= isnan(cell->worst);
             hc_print(d->data, "%d\t%d\t%.6g\t%.6g\t%d\t", i + 1, s + 1, cell->worst, cell->median,
                      cell->count);
-            hc_drawing_text(d->data, hc_families_name(f, i));
-            (void)fputc('\t', d->data);
-            hc_drawing_text(d->data, f->series.text[s]);
-            (void)fputc('\n', d->data);
+            hc_drawing_names(d->data, hc_families_name(f, i), f->series.text[s]);
             d->points++;
         }
     }
     hc_plot_integer(d->values, "nans", 0, nans);
+    d->shown = f->family.count;
+    return true;
 }
 
 static void forget(struct hc_names *names)

@@ -34,13 +34,9 @@ struct hc_families {
     bool no_memory;
     bool as_added;               /* the order is that in which they were added */
     int longest;                 /* label of a row, in letters; 0: as most pictures have it */
-    int *order;                  /* hc_families_sort: families by their worst value */
+    int *order;                  /* hc_families_draw: families by their worst value */
     struct hc_family_cell *cell; /* [family * series.count + series] */
 };
-
-/* The length of the family's name in a case's name: eps of eps/claim, op/conv2d of
-   op/conv2d/fp16/... */
-int hc_family_length(const char *name);
 
 /* The backend's name, after the record's if there are several; "once" for what runs on none. */
 const char *hc_series_name(char text[512], const struct hc_drawing *drawing, int record,
@@ -50,20 +46,27 @@ const char *hc_series_name(char text[512], const struct hc_drawing *drawing, int
 void hc_families_add(struct hc_families *families, const char *name, const char *series,
                      double value);
 
-/* Makes the cells and the order: NaN first, then the largest value, then by name. */
-void hc_families_sort(struct hc_families *families);
+/* The axis of a chart. It ends at `low` and `over`, powers of ten, where everything beyond is
+   drawn. */
+struct hc_families_axis {
+    double low;
+    double over;
+    bool limit; /* there is a line at 1 */
+    const char *text;
+};
+
+/* Draws a chart: a row for each family, NaN first, then the largest value, then by name. Gives the
+   script the names as family_tic and series_name, with their numbers, and `nans`; writes the cells
+   as rows: row, series, worst, median, results, family, name of the series. Returns false if there
+   are no values, with `none` as the reason unless there is one, or no memory. */
+bool hc_families_draw(struct hc_families *families, struct hc_drawing *drawing,
+                      const struct hc_families_axis *axis, const char *none);
 
 /* The family that stands at place `i` of the order, and its worst value in all series. */
 const char *hc_families_name(const struct hc_families *families, int i);
 double hc_families_worst(const struct hc_families *families, int i);
 const struct hc_family_cell *hc_families_cell(const struct hc_families *families, int i,
                                               int series);
-
-/* Gives the names to the script as family_tic and series_name, with their numbers, and `nans`;
-   writes the cells as rows: row, series, worst, median, results, family, name of the series. The
-   axis ends at `low` and `over`, powers of ten, where everything beyond is drawn. */
-void hc_families_draw(const struct hc_families *families, struct hc_drawing *drawing, double low,
-                      double over);
 
 void hc_families_free(struct hc_families *families);
 

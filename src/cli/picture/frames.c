@@ -65,10 +65,8 @@ static void end_frame(struct hc_frames *f)
 
 bool hc_frames_next(struct hc_frames *f, const char *name, const char *trouble)
 {
-    if (f->frames == HC_MAX_FRAMES) {
-        f->dropped++;
+    if (f->frames == HC_MAX_FRAMES)
         return false;
-    }
     end_frame(f);
     f->frames++;
     f->frame_x_low = (double)INFINITY;
@@ -83,10 +81,7 @@ bool hc_frames_next(struct hc_frames *f, const char *name, const char *trouble)
 static void write(struct hc_frames *f, int series, double x, double y, const char *name)
 {
     hc_print(f->d->data, "%d\t%d\t%.7g\t%.7g\t", f->frames, series, x, y);
-    hc_drawing_text(f->d->data, f->name);
-    (void)fputc('\t', f->d->data);
-    hc_drawing_text(f->d->data, name);
-    (void)fputc('\n', f->d->data);
+    hc_drawing_names(f->d->data, f->name, name);
 }
 
 /* gnuplot's own arithmetic must not overflow between the ends of a range. */
@@ -164,6 +159,7 @@ void hc_frames_end(struct hc_frames *f)
     widen(&f->x_low, &f->x_high, false);
     widen(&f->y_low, &f->y_high, f->axes.log_y);
     struct hc_plot_values *v = f->d->values;
+    f->d->shown = f->frames;
     hc_plot_integer(v, "frames", 0, f->frames);
     hc_plot_integer(v, "series", 0, f->series);
     hc_plot_integer(v, "log_y", 0, f->axes.log_y);

@@ -49,7 +49,6 @@ struct hc_frames {
     double frame_x_high;
     char name[256];
     char series_name[HC_MAX_FRAME_SERIES][64];
-    int dropped; /* frames that there was no room for */
 };
 
 void hc_frames_begin(struct hc_frames *frames, struct hc_drawing *d,

@@ -222,7 +222,7 @@ Test(pictures, have_the_colours_of_the_style)
     for (const char *at = style; (at = strstr(at, "\"#")) != NULL; at++, colours++) {
         char light[16];
         (void)snprintf(light, sizeof light, ": %.7s;", at + 1);
-        cr_expect(strstr(hc_page_picture_colours, light), "%s has no variable", light);
+        cr_expect(strstr(hc_script("page.html"), light), "%s has no variable", light);
     }
     cr_expect_geq(colours, 15);
 }

@@ -5,6 +5,8 @@
 #include <string.h>
 #include <unistd.h>
 
+enum { MOST_ROWS = 1000000, MOST_COLUMNS = 4096 };
+
 /* train/RECIPE-seedN. The name becomes that of a folder, so it must be one component of a path. */
 static bool read_name(struct hc_picture_run *run, const char *name)
 {
@@ -82,7 +84,7 @@ bool hc_picture_runs_find(struct hc_picture_runs *runs, struct hc_drawing *d)
         n += runs_in(&d->records[r].record);
     runs->run = calloc((size_t)n + 1, sizeof *runs->run);
     if (!runs->run) {
-        (void)snprintf(d->why_not, sizeof d->why_not, "there is no memory");
+        hc_drawing_why_not(d, "there is no memory");
         return false;
     }
     for (int r = 0; r < d->count; r++) {
@@ -112,21 +114,74 @@ void hc_picture_runs_free(struct hc_picture_runs *runs)
     free(runs->run);
 }
 
+/* Cuts the line at its commas; returns how many parts it has. */
+static int cut(char *line)
+{
+    int columns = 1;
+    line[strcspn(line, "\r\n")] = '\0';
+    for (; *line; line++)
+        if (*line == ',') {
+            *line = '\0';
+            columns++;
+        }
+    return columns;
+}
+
+static void read_row(const char *line, double *value, int columns)
+{
+    for (int c = 0; c < columns; c++) {
+        char *end = NULL;
+        value[c] = line ? strtod(line, &end) : (double)NAN;
+        if (end == line)
+            value[c] = (double)NAN;
+        line = line ? strchr(line, ',') : NULL;
+        line = line ? line + 1 : NULL;
+    }
+}
+
+static bool read_rows(struct hc_csv *csv, FILE *file)
+{
+    char *line = NULL;
+    size_t size = 0;
+    int room = 0;
+    bool good = true;
+    while (good && csv->rows < MOST_ROWS && getline(&line, &size, file) > 0) {
+        if (csv->rows == room) {
+            room = room ? 2 * room : 64;
+            double *more = realloc(csv->value, (size_t)room * (size_t)csv->columns * sizeof *more);
+            good = more != NULL;
+            csv->value = more ? more : csv->value;
+        }
+        if (good)
+            read_row(line, csv->value + (size_t)csv->rows++ * (size_t)csv->columns, csv->columns);
+    }
+    free(line);
+    return good;
+}
+
+static bool read_csv(struct hc_csv *csv, const char *path)
+{
+    size_t size = 0;
+    *csv = (struct hc_csv){0};
+    FILE *file = fopen(path, "r");
+    bool good = file && getline(&csv->names, &size, file) > 0;
+    if (good) {
+        csv->columns = cut(csv->names);
+        good = csv->columns <= MOST_COLUMNS && read_rows(csv, file);
+    }
+    if (file)
+        (void)fclose(file);
+    if (!good)
+        hc_csv_free(csv);
+    return good;
+}
+
 bool hc_picture_run_read(const struct hc_picture_run *run, const char *name, struct hc_csv *csv)
 {
     char path[HC_RUN_PATH + 64];
     *csv = (struct hc_csv){0};
     (void)snprintf(path, sizeof path, "%s/%s", run->folder, name);
-    return run->folder[0] && hc_csv_read(csv, path);
-}
-
-const struct hc_picture_run *hc_picture_run_base(const struct hc_picture_runs *runs,
-                                                 const struct hc_picture_run *run)
-{
-    const struct hc_picture_run *base = runs->run;
-    while (base->record != run->record)
-        base++;
-    return base;
+    return run->folder[0] && read_csv(csv, path);
 }
 
 const char *hc_picture_run_name(char text[512], const struct hc_drawing *d,
@@ -161,13 +216,43 @@ const char *hc_picture_run_trouble(char text[128], const struct hc_picture_runs 
     return text;
 }
 
+bool hc_picture_run_frame(struct hc_frames *frames, const struct hc_picture_runs *runs,
+                          const struct hc_picture_run *run)
+{
+    char name[512];
+    char trouble[128];
+    return hc_frames_next(frames, hc_picture_run_name(name, frames->d, runs, run),
+                          hc_picture_run_trouble(trouble, runs, run));
+}
+
 void hc_picture_runs_why_not(const struct hc_picture_runs *runs, struct hc_drawing *d,
                              const char *files)
 {
     if (runs->count == 0)
-        (void)snprintf(d->why_not, sizeof d->why_not, "no record is one of train or compare");
+        hc_drawing_why_not(d, "no record is one of train or compare");
     else
-        (void)snprintf(d->why_not, sizeof d->why_not,
-                       "%d of %d runs have no %s in a folder beside the record", runs->missing,
-                       runs->count, files);
+        hc_drawing_why_not(d, "%d of %d runs have no %s in a folder beside the record",
+                           runs->missing, runs->count, files);
+}
+
+int hc_csv_column(const struct hc_csv *csv, const char *name)
+{
+    const char *at = csv->names;
+    for (int c = 0; c < csv->columns; c++, at += strlen(at) + 1)
+        if (strcmp(at, name) == 0)
+            return c;
+    return -1;
+}
+
+double hc_csv_at(const struct hc_csv *csv, int row, int column)
+{
+    return column < 0 ? (double)NAN
+                      : csv->value[(size_t)row * (size_t)csv->columns + (size_t)column];
+}
+
+void hc_csv_free(struct hc_csv *csv)
+{
+    free(csv->names);
+    free(csv->value);
+    *csv = (struct hc_csv){0};
 }

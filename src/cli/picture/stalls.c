@@ -158,26 +158,20 @@ static void make(struct hc_drawing *d)
     add_all(&f, &s, d);
     hc_frames_end(&f);
     if (!s.least) {
-        (void)snprintf(d->why_not, sizeof d->why_not,
-                       "no result has a picture of a number that stops moving");
+        hc_drawing_why_not(d, "no result has a picture of a number that stops moving");
         return;
     }
-    (void)fprintf(d->answer,
-                  "In %d cases a number stops moving although its updates go on. The least way is"
-                  " made in ",
-                  s.stalled);
-    hc_drawing_text(d->answer, s.least->name);
-    (void)fprintf(d->answer,
-                  ": from step %g on it stands still at %.3g %% of what the real number reaches.",
-                  s.still, s.way);
-    (void)fprintf(d->alt, "Way made by the step, a small frame for each of %d cases that stall.",
-                  s.stalled);
+    hc_drawing_say(
+        d->answer,
+        "In %d cases a number stops moving although its updates go on. The least way is made in "
+        "%s: from step %g on it stands still at %.3g %% of what the real number reaches.",
+        s.stalled, s.least->name, s.still, s.way);
 }
 
 const struct hc_picture_kind hc_picture_stalls = {
     .id = "stalls",
     .question = "Which updates stall?",
     .script = "frames.gp",
-    .command = "halfcheck report RECORD --out DIR (reports/frames.gp)",
+    .alt = "Way made by the step, a small frame for each of %d cases that stall.",
     .make = make,
 };

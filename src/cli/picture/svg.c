@@ -1,4 +1,4 @@
-#include "cli/picture/svg.h"
+#include "cli/picture/drawing.h"
 
 #include <ctype.h>
 #include <stdbool.h>
@@ -6,57 +6,46 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cli/report/page_picture.h"
+#include "cli/report/script.h"
 #include "op/memory_stream.h"
 #include "op/text.h"
 
-/* The colours of reports/style.gp, for light, and what they are in the dark. The palette is
-   Okabe and Ito's; its black is `ink`. */
-static const struct {
-    const char *name;
-    int light;
-    const char *dark;
-} colours[] = {
-#define HC_COLOUR(name, light, dark) {#name, 0x##light, "#" #dark},
-#include "cli/picture/colours.def"
-#undef HC_COLOUR
+/* The colours that the page has variables for: reports/page.html says them in the light first. */
+struct colours {
+    char name[24][24];
+    unsigned light[24];
+    int count;
 };
 
-enum { INK = 1 }; /* the colour of the whole picture */
-
-const char *const hc_page_picture_colours = ":root {"
-#define HC_COLOUR(name, light, dark) " --hc-" #name ": #" #light ";"
-#include "cli/picture/colours.def"
-#undef HC_COLOUR
-                                            " }\n@media (prefers-color-scheme: dark) { :root {"
-#define HC_COLOUR(name, light, dark) " --hc-" #name ": #" #dark ";"
-#include "cli/picture/colours.def"
-#undef HC_COLOUR
-                                            " } }\n@media print { :root {"
-#define HC_COLOUR(name, light, dark) " --hc-" #name ": #" #light ";"
-#include "cli/picture/colours.def"
-#undef HC_COLOUR
-                                            " } }\n";
-
-/* Writes the colour that stands at `text`, gnuplot's "rgb( 68,  68,  68)" or a word, as a variable,
-   and returns what stands behind it; NULL if there is none. A colour that the style lacks stays. */
-static const char *put_colour(FILE *out, const char *text)
+static void read_colours(struct colours *c)
 {
-    int r;
-    int g;
-    int b;
+    const char *at = hc_script("page.html");
+    const char *dark = strstr(at, "@media");
+    while ((at = strstr(at, "--hc-")) != NULL && at < dark && c->count < 24) {
+        at += strlen("--hc-");
+        c->count += sscanf(at, "%23[a-z]: #%6x;", c->name[c->count], &c->light[c->count]) == 2;
+    }
+}
+
+/* Writes the colour that stands at `text`, gnuplot's "rgb( 68,  68,  68)", as a variable, and
+   returns what stands behind it; NULL if there is none. `ink` is the colour of the whole picture,
+   and a colour that the style lacks stays. */
+static const char *put_colour(FILE *out, const char *text, const struct colours *c)
+{
+    unsigned rgb[3];
     int length = 0;
-    if (sscanf(text, "rgb(%d,%d,%d)%n", &r, &g, &b, &length) != 3 || length == 0)
+    int i = 0;
+    if (sscanf(text, "rgb(%u,%u,%u)%n", &rgb[0], &rgb[1], &rgb[2], &length) != 3 || length == 0)
         return NULL;
-    for (size_t i = 0; i < sizeof colours / sizeof *colours; i++)
-        if (i == INK && colours[i].light == (r << 16 | g << 8 | b)) {
-            (void)fputs("currentColor", out);
-            return text + length;
-        } else if (colours[i].light == (r << 16 | g << 8 | b)) {
-            (void)fprintf(out, "var(--hc-%s,#%06x)", colours[i].name, (unsigned)colours[i].light);
-            return text + length;
-        }
-    (void)fprintf(out, "#%06x", (unsigned)(r << 16 | g << 8 | b));
+    unsigned colour = rgb[0] << 16 | rgb[1] << 8 | rgb[2];
+    while (i < c->count && c->light[i] != colour)
+        i++;
+    if (i == c->count)
+        (void)fprintf(out, "#%06x", colour);
+    else if (strcmp(c->name[i], "ink") == 0)
+        (void)fputs("currentColor", out);
+    else
+        (void)fprintf(out, "var(--hc-%s,#%06x)", c->name[i], colour);
     return text + length;
 }
 
@@ -165,8 +154,10 @@ static const char *put_decimal(FILE *out, const char *text)
 
 static void put_body(FILE *out, const char *text, const char *id)
 {
+    struct colours colours = {.count = 0};
     bool space = false;
     bool tag = false;
+    read_colours(&colours);
     while (*text) {
         const char *next = *text == '<' ? after_empty_group(text) : NULL;
         next = next || *text != '<' ? next : after_head(text);
@@ -185,7 +176,7 @@ static void put_body(FILE *out, const char *text, const char *id)
             (void)fputc(tag ? ' ' : '\n', out);
         space = false;
         tag = *text == '<' || (tag && *text != '>');
-        next = tag || *text == '<' ? put_colour(out, text) : NULL;
+        next = tag || *text == '<' ? put_colour(out, text, &colours) : NULL;
         next = next || !tag ? next : after_group_id(text);
         next = next || !tag ? next : put_decimal(out, text);
         next = next || !tag ? next : put_change(out, text, id);

@@ -5,7 +5,7 @@
 #include <ctype.h>
 #include <math.h>
 
-#include "cli/report/page_picture.h"
+#include "cli/picture/pictures.h"
 #include "cli/report/wellformed.h"
 #include "cli/testing.h"
 
@@ -37,7 +37,8 @@ static inline const char *result_text(const char *name, const char *error, const
 struct drawn_pictures {
     struct hc_page_record records[3];
     int record_count;
-    struct hc_page_picture *list;
+    struct hc_page_pictures pictures;
+    const struct hc_page_picture *list;
     int count;
 };
 
@@ -55,9 +56,11 @@ static inline void draw_pictures(struct drawn_pictures *d)
 {
     char folder[] = "./drawing-XXXXXX";
     cr_assert_not_null(mkdtemp(folder));
-    enum hc_status status =
-        hc_page_pictures_draw(d->records, d->record_count, folder, &d->list, &d->count);
-    cr_assert(status == HC_OK || status == HC_UNSUPPORTED, "%s", hc_message());
+    hc_page_draw(d->records, d->record_count, folder, &d->pictures);
+    d->list = d->pictures.list;
+    d->count = d->pictures.count;
+    cr_assert(!d->pictures.why_not[0] || strstr(d->pictures.why_not, "not installed"), "%s",
+              d->pictures.why_not);
     cr_assert_eq(rmdir(folder), 0, "files were left behind");
 }
 
@@ -73,7 +76,7 @@ static inline const struct hc_page_picture *picture_of(const struct drawn_pictur
 
 static inline void forget_pictures(struct drawn_pictures *d)
 {
-    hc_page_pictures_free(d->list, d->count);
+    hc_page_free_pictures(&d->pictures);
     for (int r = 0; r < d->record_count; r++)
         hc_record_free(&d->records[r].record);
 }

@@ -35,7 +35,7 @@ static char *next_word(struct line *line)
     return word;
 }
 
-static enum hc_status refuse(const struct line *line, const char *what)
+static enum hc_status refuse_line(const struct line *line, const char *what)
 {
     return hc_fail(HC_INVALID, "%s:%d: %s %s", line->path, line->number, line->name, what);
 }
@@ -48,12 +48,12 @@ static enum hc_status take_text(struct line *line, char *text, size_t bytes)
     while (length > 0 && strchr(blanks, from[length - 1]))
         length--;
     if (length == 0)
-        return refuse(line, "has nothing behind it");
+        return refuse_line(line, "has nothing behind it");
     if (length >= bytes)
-        return refuse(line, "has too long a text behind it");
+        return refuse_line(line, "has too long a text behind it");
     for (size_t i = 0; i < length; i++)
         if (iscntrl((unsigned char)from[i]))
-            return refuse(line, "has a control character behind it");
+            return refuse_line(line, "has a control character behind it");
     memcpy(text, from, length);
     text[length] = '\0';
     line->rest = from + length;
@@ -73,7 +73,7 @@ static enum hc_status take_real(struct line *line, double least, double most, do
 {
     char what[100];
     (void)snprintf(what, sizeof what, "takes a number from %g to %g", least, most);
-    return read_real(next_word(line), least, most, value) ? HC_OK : refuse(line, what);
+    return read_real(next_word(line), least, most, value) ? HC_OK : refuse_line(line, what);
 }
 
 static enum hc_status take_count(struct line *line, int least, int most, int *value)
@@ -83,7 +83,7 @@ static enum hc_status take_count(struct line *line, int least, int most, int *va
     (void)snprintf(what, sizeof what, "takes a whole number from %d to %d", least, most);
     bool good = read_real(next_word(line), least, most, &real) && real == floor(real);
     *value = good ? (int)real : 0;
-    return good ? HC_OK : refuse(line, what);
+    return good ? HC_OK : refuse_line(line, what);
 }
 
 static enum hc_status question(struct hc_protocol *p, struct line *l)
@@ -97,7 +97,7 @@ static enum hc_status data(struct hc_protocol *p, struct line *l)
     p->synthetic = strcmp(kind, "synthetic") == 0;
     if (p->synthetic)
         return take_count(l, 1, 5000, &p->images);
-    return strcmp(kind, "cifar10") == 0 ? HC_OK : refuse(l, "is cifar10 or synthetic IMAGES");
+    return strcmp(kind, "cifar10") == 0 ? HC_OK : refuse_line(l, "is cifar10 or synthetic IMAGES");
 }
 
 static enum hc_status classes(struct hc_protocol *p, struct line *l)
@@ -131,7 +131,7 @@ static enum hc_status lr(struct hc_protocol *p, struct line *l)
 static enum hc_status set(struct hc_protocol *p, struct line *l)
 {
     if (p->sets == HC_MAX_WORDS)
-        return refuse(l, "stands there too often");
+        return refuse_line(l, "stands there too often");
     return take_text(l, p->set[p->sets++], sizeof p->set[0]);
 }
 
@@ -183,12 +183,12 @@ static enum hc_status looks(struct hc_protocol *p, struct line *l)
     do {
         int pairs;
         if (p->plan.looks == HC_MAX_LOOKS)
-            return refuse(l, "has too many of them");
+            return refuse_line(l, "has too many of them");
         enum hc_status status = take_count(l, 2, HC_MAX_LOOK_PAIRS, &pairs);
         if (status != HC_OK)
             return status;
         if (p->plan.looks > 0 && pairs <= p->plan.pairs[p->plan.looks - 1])
-            return refuse(l, "must grow");
+            return refuse_line(l, "must grow");
         p->plan.pairs[p->plan.looks++] = pairs;
         l->rest += strspn(l->rest, blanks);
     } while (*l->rest);
@@ -199,7 +199,7 @@ static enum hc_status take_recipe(struct line *l, char recipe[HC_PROTOCOL_RECIPE
 {
     const char *word = next_word(l);
     if (word[0] == '\0' || strlen(word) >= HC_PROTOCOL_RECIPE)
-        return refuse(l, "takes the name of a recipe");
+        return refuse_line(l, "takes the name of a recipe");
     (void)snprintf(recipe, HC_PROTOCOL_RECIPE, "%s", word);
     return HC_OK;
 }
@@ -216,21 +216,21 @@ static enum hc_status take_claim(struct line *l, enum hc_claim *claim)
     while (c < HC_CLAIMS && strcmp(word, hc_claim_names[c]) != 0)
         c++;
     *claim = (enum hc_claim)c;
-    return c < HC_CLAIMS ? HC_OK : refuse(l, "claims one of equivalent, worse, lost, open");
+    return c < HC_CLAIMS ? HC_OK : refuse_line(l, "claims one of equivalent, worse, lost, open");
 }
 
 static enum hc_status arm(struct hc_protocol *p, struct line *l)
 {
     if (p->arms == HC_MAX_ARMS)
-        return refuse(l, "stands there too often");
+        return refuse_line(l, "stands there too often");
     struct hc_protocol_arm *a = &p->arm[p->arms];
     const char *name = next_word(l);
     size_t plain = strspn(name, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-");
     if (name[0] == '\0' || name[plain] != '\0' || plain >= sizeof a->name)
-        return refuse(l, "takes a name of letters, digits and dashes, at most 31");
+        return refuse_line(l, "takes a name of letters, digits and dashes, at most 31");
     for (int i = 0; i < p->arms; i++)
         if (strcmp(p->arm[i].name, name) == 0)
-            return refuse(l, "has this name twice");
+            return refuse_line(l, "has this name twice");
     (void)snprintf(a->name, sizeof a->name, "%s", name);
     enum hc_status status = take_recipe(l, a->recipe);
     if (status == HC_OK)
@@ -250,7 +250,7 @@ static enum hc_status arm(struct hc_protocol *p, struct line *l)
 static enum hc_status then(struct hc_protocol *p, struct line *l)
 {
     if (p->arms == 0 || p->arm[p->arms - 1].stage < p->stages)
-        return refuse(l, "has no arm above it");
+        return refuse_line(l, "has no arm above it");
     p->stages++;
     return HC_OK;
 }
@@ -293,10 +293,10 @@ static enum hc_status take(struct hc_protocol *p, struct line *line, int seen[RO
         if (strcmp(line->name, rows[r].name) != 0)
             continue;
         if (seen[r]++ > 0 && !rows[r].repeats)
-            return refuse(line, "stands there twice");
+            return refuse_line(line, "stands there twice");
         enum hc_status status = rows[r].take(p, line);
         if (status == HC_OK && line->rest[strspn(line->rest, blanks)] != '\0')
-            status = refuse(line, "has more behind it than it takes");
+            status = refuse_line(line, "has more behind it than it takes");
         return status;
     }
     return hc_fail(HC_INVALID, "%s:%d: a protocol has no '%.40s'%s", line->path, line->number,

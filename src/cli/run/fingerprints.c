@@ -25,8 +25,9 @@ static void keep(struct hc_run_command *s, const struct hc_backend *backend, enu
     (void)json_object_set_new(s->fingerprints, key, hc_json_text(text));
 }
 
-static void print(const struct hc_run_command *s, const struct hc_backend *backend,
-                  enum hc_format format, const char *text)
+static void print_fingerprint_of_run(const struct hc_run_command *s,
+                                     const struct hc_backend *backend, enum hc_format format,
+                                     const char *text)
 {
     char line[HC_FINGERPRINT_TEXT + 160];
     (void)snprintf(line, sizeof line, "fingerprint of %s %s: %s", backend->name,
@@ -35,8 +36,8 @@ static void print(const struct hc_run_command *s, const struct hc_backend *backe
         hc_print_narrow(s->out, hc_table_columns(s->out, 110), 0, 2, line);
 }
 
-static void take(struct hc_run_command *s, const struct hc_backend *backend, struct hc_queue *queue,
-                 enum hc_format format)
+static void take_fingerprint(struct hc_run_command *s, const struct hc_backend *backend,
+                             struct hc_queue *queue, enum hc_format format)
 {
     struct hc_fingerprint f;
     char text[HC_FINGERPRINT_TEXT];
@@ -45,13 +46,13 @@ static void take(struct hc_run_command *s, const struct hc_backend *backend, str
     if (status == HC_UNSUPPORTED)
         return;
     if (status != HC_OK) {
-        print(s, backend, format, hc_message());
+        print_fingerprint_of_run(s, backend, format, hc_message());
         keep(s, backend, format, "none");
         return;
     }
     hc_fingerprint_text(&f, text);
     keep(s, backend, format, text);
-    print(s, backend, format, text);
+    print_fingerprint_of_run(s, backend, format, text);
     (void)hc_fingerprint_use(backend, &f, line);
     if (line[0] && !s->settings.tap)
         hc_print_narrow(s->out, hc_table_columns(s->out, 110), fprintf(s->out, "  "), 4, line);
@@ -70,7 +71,7 @@ enum hc_status hc_run_fingerprints(struct hc_run_command *s)
         const enum hc_format *format = hc_fingerprint_formats;
         for (; *format != HC_FORMAT_COUNT && !hc_stop_signal(); format++)
             if (hc_fingerprint_usual(backend, *format))
-                take(s, backend, queue, *format);
+                take_fingerprint(s, backend, queue, *format);
         backend->close(queue);
     }
     return HC_OK;

@@ -1,12 +1,12 @@
-#include "cli/run/frame.h"
+#include "cli/run/run_command.h"
 
 #include <math.h>
 #include <string.h>
 
 #include "cli/colour.h"
 #include "cli/command.h"
-#include "cli/run/counts.h"
-#include "cli/run/lines.h"
+#include "cli/run/table.h"
+#include "cli/lines.h"
 #include "op/text.h"
 #include "op/wrap.h"
 
@@ -23,7 +23,7 @@ static void add_typed(struct hc_lines *t, const char *typed)
         hc_lines_add(t, "%s", character);
 }
 
-static void describe(const struct hc_run_command *s, struct hc_lines *t)
+static void describe_run(const struct hc_run_command *s, struct hc_lines *t)
 {
     const struct hc_run_options *o = &s->options;
     hc_lines_add(t, "checking ");
@@ -52,7 +52,7 @@ static double step_of(const struct hc_accumulator *a)
 
 /* Who declares sums of less than fp32's bits, or blocks in which a step may lose more than COARSE,
    widens the bounds of what it is asked. */
-static void tell_coarse(const struct hc_run_command *s)
+static void add_coarse(const struct hc_run_command *s)
 {
     const struct hc_run_options *o = &s->options;
     for (int b = 0; b < o->backend_count; b++) {
@@ -74,13 +74,13 @@ static void tell_coarse(const struct hc_run_command *s)
 void hc_run_begins(const struct hc_run_command *s)
 {
     struct hc_lines t = {.used = 0};
-    describe(s, &t);
+    describe_run(s, &t);
     if (s->settings.tap) {
         hc_tap_begin(stdout, t.text);
         return;
     }
     hc_print_narrow(s->out, hc_table_columns(s->out, FIRST), 0, 2, t.text);
-    tell_coarse(s);
+    add_coarse(s);
     (void)fflush(s->out);
 }
 
@@ -170,7 +170,7 @@ static void give_reason(const struct hc_run_command *s, int status, bool kept, s
    nothing. A run of some cases has those cases' names. */
 static void print_largest(const struct hc_run_command *s)
 {
-    const struct hc_largest *of[HC_OP_COUNT] = {NULL};
+    const struct hc_largest *of[HC_OP_ROOM] = {NULL};
     struct hc_lines t = {.used = 0};
     for (int i = 0; i < s->rows.count; i++) {
         const struct hc_row *row = &s->rows.row[i];

@@ -2,14 +2,14 @@
 
 #include <string.h>
 
-#include "cli/run/lines.h"
+#include "cli/lines.h"
 #include "fallback.h"
 #include "op/text.h"
 #include "op/wrap.h"
 
 enum { INDENT = 13 };
 
-static void print(FILE *out, const char *label, const struct hc_lines *t)
+static void print_backend(FILE *out, const char *label, const struct hc_lines *t)
 {
     int column = fprintf(out, "  %-*s", INDENT - 2, label);
     hc_print_wrapped(out, column, INDENT, t->text);
@@ -50,14 +50,14 @@ static void print_verdicts(FILE *out, const struct hc_rows *rows, const char *ba
         if (count)
             hc_lines_add(&t, ", %d %s", count, hc_verdict_names[v]);
     }
-    print(out, "passed", &t);
+    print_backend(out, "passed", &t);
     t = (struct hc_lines){.used = 0};
     hc_lines_add(
         &t, "within bounds that hold for any order of evaluation; the same bits where one result "
             "alone is right");
     if (order)
         hc_lines_add(&t, ", and where a call states the order %s", order);
-    print(out, "held to", &t);
+    print_backend(out, "held to", &t);
 }
 
 /* The cases of one kind, and the first reason. */
@@ -100,7 +100,7 @@ static void print_lacking(FILE *out, const struct hc_backend *backend, int cases
         hc_lines_add(&t, "; cases left out: %d", cases);
     if (cases && !lacking)
         hc_lines_add(&t, ": %s", why);
-    print(out, "lacks", &t);
+    print_backend(out, "lacks", &t);
 }
 
 static void print_refused(FILE *out, int cases, const char *why)
@@ -109,7 +109,7 @@ static void print_refused(FILE *out, int cases, const char *why)
     if (!cases)
         return;
     hc_lines_add(&t, "cases left out: %d; the first: %s", cases, why);
-    print(out, "refused", &t);
+    print_backend(out, "refused", &t);
 }
 
 static void print_order(FILE *out, int cases, const char *order, const char *why)
@@ -129,7 +129,7 @@ static void print_order(FILE *out, int cases, const char *order, const char *why
             hc_lines_add(&t, "%s %s", i ? "," : "", hc_adam_order_names[i]);
     }
     hc_lines_add(&t, ". The first: %s", why);
-    print(out, "order", &t);
+    print_backend(out, "order", &t);
 }
 
 static void print_unasked(FILE *out, int cases)
@@ -138,7 +138,7 @@ static void print_unasked(FILE *out, int cases)
     if (!cases)
         return;
     hc_lines_add(&t, "cases left out, which hold but made no call that reached it: %d", cases);
-    print(out, "no call", &t);
+    print_backend(out, "no call", &t);
 }
 
 void hc_print_fallback(FILE *out, const struct hc_backend *backend)
@@ -162,7 +162,7 @@ void hc_print_fallback(FILE *out, const struct hc_backend *backend)
             any = true;
         }
     hc_lines_add(&t, "%s", any ? "" : " none");
-    print(out, "fallback", &t);
+    print_backend(out, "fallback", &t);
 }
 
 void hc_print_outside(FILE *out, const struct hc_rows *rows, const struct hc_run_options *options)

@@ -2,22 +2,35 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <jansson.h>
+#include <signal.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
+#include "backend.h"
 #include "cases/registry.h"
+#include "check/case_run.h"
+#include "check/check.h"
+#include "check/omissions.h"
 #include "check/record/facts.h"
+#include "check/record/invocation.h"
 #include "check/selftest/fault.h"
-#include "cli/choose.h"
-#include "cli/run/frame.h"
+#include "cli/backend_options.h"
+#include "cli/command.h"
+#include "cli/lines.h"
 #include "cli/ranks/ranks.h"
 #include "cli/run/outside.h"
 #include "cli/run/shard.h"
-#include "cli/run/share.h"
 #include "cli/run/shared_rows.h"
+#include "cli/run/table.h"
 #include "cli/stop.h"
 #include "op/output.h"
+#include "op/text.h"
 #include "op/typed.h"
+#include "op/wrap.h"
+#include "pipe.h"
 
 const char hc_default_record[] = "out/record.json";
 
@@ -209,4 +222,245 @@ enum hc_status hc_run_command_prepare(struct hc_run_command *s)
     s->table = hc_table_new(set->tap ? NULL : s->out, set->verbose, hc_run_length(&s->options));
     s->table.narrow = s->options.backend_count == 1 && hc_all_outside(&s->options);
     return status;
+}
+
+/* The backends that a run on all backends leaves out. */
+
+/* Prints the names of the left-out backends from `first` on that share its reason, and the
+   reason. */
+static void print_left_out(FILE *out, const struct hc_backend *const *backends, int n, int first)
+{
+    const char *why = hc_backend_left_out(backends[first]);
+    char names[256] = "";
+    for (int b = first; b < n; b++) {
+        const char *other = hc_backend_left_out(backends[b]);
+        if (other && strcmp(other, why) == 0)
+            hc_append(names, sizeof names, "%s%s", names[0] ? ", " : "", backends[b]->name);
+    }
+    hc_print_reason(out, hc_verdict_names[HC_SKIPPED], "all", names, why);
+}
+
+/* An object with their names and the reasons. Also prints a line for each reason, unless `out`
+   is NULL. */
+static json_t *hc_left_out(FILE *out)
+{
+    int n;
+    const struct hc_backend *const *backends = hc_backends(&n);
+    json_t *left_out = json_object();
+    for (int b = 0; b < n; b++) {
+        const char *why = hc_backend_left_out(backends[b]);
+        if (!why)
+            continue;
+        (void)json_object_set_new(left_out, backends[b]->name, json_string(why));
+        int first = 0;
+        while (!hc_backend_left_out(backends[first]) ||
+               strcmp(hc_backend_left_out(backends[first]), why) != 0)
+            first++;
+        if (out && first == b)
+            print_left_out(out, backends, n, b);
+    }
+    return left_out;
+}
+
+/* Adds to it, under the name of each backend that ran, what was left out by component:
+   {"absent": N, "refused": N, "order": N, "unasked": N, "why": TEXT}. */
+static void left_out_cases(json_t *left_out, const struct hc_omissions *omissions)
+{
+    for (int i = 0; i < omissions->count; i++) {
+        const struct hc_omission *o = &omissions->row[i];
+        json_t *of_backend = json_object_get(left_out, o->backend);
+        if (!of_backend) {
+            of_backend = json_object();
+            (void)json_object_set_new(left_out, o->backend, of_backend);
+        }
+        json_t *counts = json_object();
+        (void)json_object_set_new(counts, "absent", json_integer(o->count[HC_OMITTED_ABSENT]));
+        (void)json_object_set_new(counts, "refused", json_integer(o->count[HC_OMITTED_REFUSED]));
+        (void)json_object_set_new(counts, "order", json_integer(o->count[HC_OMITTED_ORDER]));
+        (void)json_object_set_new(counts, "unasked", json_integer(o->count[HC_OMITTED_UNASKED]));
+        (void)json_object_set_new(counts, "why", json_string(hc_omission_why(o)));
+        (void)json_object_set_new(of_backend, o->component, counts);
+    }
+}
+
+/* The files that a run leaves. A record of some cases, of a run with a fault or of one that was
+   interrupted never replaces the default record: whoever gates on that relies on finding all. */
+
+/* Takes the reference to left_out. */
+static enum hc_status write_record(const struct hc_run_command *s, json_t *left_out)
+{
+    const char *name;
+    json_t *facts;
+    json_t *record = hc_record_new();
+    json_object_foreach(s->facts, name, facts)
+        hc_record_set_facts(record, name, json_incref(facts));
+    const struct hc_invocation invocation = {.command = hc_command_line(),
+                                             .patterns = s->options.patterns,
+                                             .pattern_count = s->options.pattern_count,
+                                             .level = hc_level_names[s->options.level],
+                                             .seed = s->options.seed,
+                                             .backends = s->options.backends,
+                                             .backend_count = s->options.backend_count,
+                                             .fault = s->settings.fault,
+                                             .cut = hc_run_command_cut(s),
+                                             .bits_only = s->options.bits_only,
+                                             .ranks = s->share.of,
+                                             .shard = s->options.shard};
+    hc_record_set_invocation(record, &invocation);
+    if (json_object_size(s->fingerprints) > 0)
+        (void)json_object_set(json_object_get(record, "environment"), "fingerprint",
+                              s->fingerprints);
+    (void)json_object_set_new(record, "left_out", left_out);
+    for (int i = 0; i < s->rows.count; i++)
+        hc_record_add(record, &s->rows.row[i]);
+    enum hc_status status = hc_record_write(record, s->settings.json);
+    json_decref(record);
+    return status;
+}
+
+static void say_no_record(const struct hc_run_command *s)
+{
+    const char *what = hc_run_command_cut(s) ? "an interrupted run"
+                       : s->options.shard    ? "a shard"
+                       : s->settings.fault   ? "a run with a planted fault"
+                                             : "a run of some cases";
+    char line[160];
+    (void)snprintf(line, sizeof line, "no record: %s does not replace %s; --json FILE writes one",
+                   what, hc_default_record);
+    hc_print_narrow(s->out, hc_table_columns(s->out, 110), 0, 2, line);
+}
+
+enum hc_status hc_run_command_write(struct hc_run_command *s)
+{
+    struct hc_run_settings *set = &s->settings;
+    if (s->folder >= 0 && fchdir(s->folder) != 0)
+        return hc_fail(HC_IO,
+                       "a kernel left the folder of the run, which cannot be entered again: %s",
+                       strerror(errno));
+    bool all = !set->backends.named.count && !set->fault;
+    json_t *left_out = all ? hc_left_out(set->tap ? NULL : s->out) : json_object();
+    left_out_cases(left_out, &s->rows.omissions);
+    if (set->json == hc_default_record && hc_run_command_cut(s))
+        set->json = NULL;
+    enum hc_status status = HC_OK;
+    if (set->json)
+        status = write_record(s, left_out);
+    else
+        json_decref(left_out);
+    if (status == HC_OK && set->junit)
+        status = hc_junit_write(&s->rows, set->strict, set->junit);
+    if (status == HC_OK && !set->tap && !set->json)
+        say_no_record(s);
+    else if (status == HC_OK && !set->tap && strcmp(set->json, "-") != 0)
+        hc_print_line(s->out, "record: %s", set->json);
+    return status;
+}
+
+/* The exit status of a run. It is 1 if a claim failed. It is 2 if the run shows too little: a
+   case ended with an error, the run was interrupted, or nothing was checked although something
+   was asked for. */
+
+/* A backend that was asked for, by name or by a run of everything, and on which no case ran; or
+   NULL. */
+static const struct hc_backend *left_out_whole(const struct hc_run_command *s)
+{
+    for (int b = 0; b < s->options.backend_count; b++) {
+        const struct hc_backend *backend = s->options.backends[b];
+        bool ran = s->options.pattern_count > 0 && !s->settings.backends.named.count;
+        for (int i = 0; i < s->rows.count && !ran; i++)
+            ran = strcmp(s->rows.row[i].backend, backend->name) == 0;
+        if (!ran && hc_omissions_count(&s->rows.omissions, backend->name))
+            return backend;
+    }
+    return NULL;
+}
+
+int hc_run_command_status(const struct hc_run_command *s)
+{
+    const struct hc_rows *rows = &s->rows;
+    int bad = 0;
+    for (int i = 0; i < rows->count; i++)
+        bad += hc_verdict_is_bad(rows->row[i].verdict, s->settings.strict);
+    if (hc_run_command_cut(s))
+        (void)hc_complain("%s", hc_run_command_cut(s));
+    if (bad > hc_rows_count(rows, HC_ERROR))
+        return HC_CLAIM_FAILED;
+    if (hc_run_command_cut(s))
+        return HC_WRONG;
+    if (bad)
+        return hc_complain("%d of %d cases ended with an error", bad, rows->count);
+    int first = 0;
+    const struct hc_alike_calls *fickle =
+        hc_omissions_fickle(&rows->omissions, HC_ALIKE_FORMATS, &first);
+    if (s->settings.strict && fickle) {
+        (void)hc_complain("%s refused %lld calls in formats that it accepts elsewhere: %s",
+                          fickle->backend, (long long)fickle->refused, fickle->why);
+        return HC_CLAIM_FAILED;
+    }
+    /* A shard may be empty, or hold nothing for a backend; merge sees whether all of them do. */
+    const struct hc_backend *whole = s->options.shard ? NULL : left_out_whole(s);
+    if (whole)
+        return hc_complain("nothing was checked on %s: all %d cases were left out", whole->name,
+                           hc_omissions_count(&rows->omissions, whole->name));
+    bool empty = s->options.shard && rows->count == 0;
+    bool bits = false;
+    for (int i = 0; i < rows->count && !bits; i++)
+        bits = hc_row_is_bits(&rows->row[i]);
+    if (!empty && !bits &&
+        hc_rows_count(rows, HC_SKIPPED) + hc_rows_count(rows, HC_UNIMPLEMENTED) == rows->count)
+        return hc_complain("nothing was checked: %s",
+                           rows->count ? rows->row[0].note : "no case runs there");
+    return HC_AS_CLAIMED;
+}
+
+/* A kernel that crashes ends the program. It must not end without a word: which case was it, on
+   which backend?
+
+   The handler may call nothing that is not safe in one, so the line is put together by hand. */
+
+static const struct hc_run_command *watched;
+
+static size_t append_safely(char *line, size_t used, size_t bytes, const char *text)
+{
+    for (; *text && used + 1 < bytes; text++)
+        line[used++] = *text;
+    return used;
+}
+
+static void report_crash(int number)
+{
+    char line[512];
+    char digits[3] = {(char)('0' + number / 10), (char)('0' + number % 10), '\0'};
+    bool sure;
+    const struct hc_case_run *at = hc_case_run_now(&sure);
+    size_t n = append_safely(line, 0, sizeof line, "halfcheck: signal ");
+    n = append_safely(line, n, sizeof line, number < 10 ? digits + 1 : digits);
+    n = append_safely(line, n, sizeof line, !at ? " outside any case" : sure ? " in " : " near ");
+    if (at)
+        n = append_safely(line, n, sizeof line, at->what->name);
+    if (at && at->backend >= 0) {
+        n = append_safely(line, n, sizeof line, " on ");
+        n = append_safely(line, n, sizeof line, watched->backends[at->backend]->name);
+    }
+    n = append_safely(line, n, sizeof line,
+                      sure || !at ? ", and the run ends there"
+                                  : ", in a thread that a kernel started, and the run ends there");
+    line[n++] = '\n';
+    (void)!write(STDERR_FILENO, line, n);
+    hc_pipe_kill_all();
+    _exit(HC_WRONG);
+}
+
+/* What is caught already is left alone: a sanitizer, or a debugger's library, says more. */
+void hc_run_report_crashes(const struct hc_run_command *run)
+{
+    static const int crashes[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT};
+    watched = run;
+    for (size_t i = 0; i < sizeof crashes / sizeof *crashes; i++) {
+        struct sigaction was;
+        struct sigaction action = {.sa_handler = report_crash};
+        (void)sigemptyset(&action.sa_mask);
+        if (sigaction(crashes[i], NULL, &was) == 0 && was.sa_handler == SIG_DFL)
+            (void)sigaction(crashes[i], &action, NULL);
+    }
 }

@@ -50,7 +50,7 @@ struct hc_run_command {
 enum hc_status hc_run_command_prepare(struct hc_run_command *run);
 
 /* From now on a crash says in a line in which case it was, and ends with status 2. */
-void hc_run_tell_crashes(const struct hc_run_command *run);
+void hc_run_report_crashes(const struct hc_run_command *run);
 
 /* Fails the cases that a kernel refused by the numbers in their tensors, which is known only when
    all have run, and prints them. HC_NO_MEMORY. */
@@ -67,5 +67,14 @@ enum hc_status hc_run_command_write(struct hc_run_command *run);
 
 /* The program's exit status, with a line on stderr if it is HC_WRONG. */
 int hc_run_command_status(const struct hc_run_command *run);
+
+/* The first line of a run and the last ones: what is going to run, and what came of it. */
+
+/* Prints what is checked, on which backends, and how; at once, also into a pipe. */
+void hc_run_begins(const struct hc_run_command *run);
+
+/* Prints what to type next, and the verdict in a word with its reason. `status` is the program's;
+   `kept`: the files that were asked for are written. */
+void hc_run_ends(const struct hc_run_command *run, int status, bool kept);
 
 #endif

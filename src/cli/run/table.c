@@ -1,9 +1,11 @@
 #include "cli/run/table.h"
 
+#include <math.h>
 #include <string.h>
 
 #include "check/timing.h"
 #include "cli/colour.h"
+#include "cli/run/outside.h"
 #include "op/text.h"
 #include "op/wrap.h"
 
@@ -56,13 +58,14 @@ void hc_table_starting(struct hc_table *table, const char *name, const char *bac
     table->drawn = now;
 }
 
-void hc_print_heading(FILE *out)
+/* Prints the heading of the table; and an aligned line without its newline. */
+static void print_heading(FILE *out)
 {
     hc_print(out, "%-13s  %-44s %-14s %9s %10s %10s %-6s %11s\n", "verdict", "case", "backend",
              "checked", "error", "bound", "unit", "error/bound");
 }
 
-void hc_print_row(FILE *out, const struct hc_row *row)
+static void print_row(FILE *out, const struct hc_row *row)
 {
     (void)hc_colour_word(out, hc_colour_of(row->verdict), 13, hc_verdict_names[row->verdict]);
     hc_print(out, "  %-44s %-14s %9lld %10.3g %10.3g %-6s %11.3g", row->name, row->backend,
@@ -144,12 +147,234 @@ void hc_table_row(struct hc_table *table, const struct hc_row *row)
         return;
     }
     if (table->shown++ == 0)
-        hc_print_heading(table->out);
-    hc_print_row(table->out, row);
+        print_heading(table->out);
+    print_row(table->out, row);
     (void)fputc('\n', table->out);
     if (row->note[0])
         (void)fprintf(table->out, "    %s\n", row->note);
     if (row->verdict == HC_FAIL || row->verdict == HC_ERROR)
         (void)fprintf(table->out, "    %s\n", row->repro);
     (void)fflush(table->out);
+}
+
+void hc_sums_add(struct hc_sums *sums, const struct hc_row *row)
+{
+    double ratio = hc_ratio(row->error, row->bound);
+    sums->count[row->verdict]++;
+    sums->checked += row->checked;
+    sums->seconds += row->seconds;
+    sums->bounded |= row->bound > 0;
+    if (row->checked > 0 && ratio > sums->worst) {
+        sums->worst = ratio;
+        sums->nearest = row;
+    }
+}
+
+/* The columns beside the counts of verdicts. What a terminal is too narrow for is left out: the
+   last ones first. */
+struct layout {
+    int component; /* widths */
+    int backend;   /* 0: left out */
+    bool size;
+    bool checked;
+    bool seconds;
+    bool name; /* of the case with the largest error */
+};
+
+enum { SIZE = 18, CHECKED = 13, SECONDS = 10, NAME = 30, NARROW = 60, WIDE = 1000 };
+
+static int verdict_width(const struct hc_sums *all, int v)
+{
+    return v <= HC_FAIL ? 6 : all->count[v] ? (int)strlen(hc_verdict_names[v]) : -1;
+}
+
+static struct layout layout(FILE *out, const struct hc_sums *all, bool one_backend)
+{
+    int room = hc_table_columns(out, WIDE) - 1;
+    struct layout l = {.component = room < NARROW ? 11 : 14,
+                       .backend = one_backend     ? 0
+                                  : room < NARROW ? 10
+                                                  : 14};
+    room -= l.component + (l.backend ? 1 + l.backend : 0);
+    for (int v = 0; v < HC_VERDICT_COUNT; v++)
+        room -= verdict_width(all, v) + 1;
+    l.size = room >= SIZE;
+    l.checked = room >= SIZE + CHECKED;
+    l.seconds = !one_backend && room >= SIZE + CHECKED + SECONDS;
+    l.name = !one_backend && room >= SIZE + CHECKED + SECONDS + NAME;
+    return l;
+}
+
+/* How large an error is beside what is allowed: "1.00 of bound" passes. */
+static void size_text(const struct hc_sums *sums, char *text, size_t size)
+{
+    if (sums->nearest && isinf(sums->worst))
+        (void)snprintf(text, size, "beyond bound");
+    else if (sums->nearest && sums->worst > 1)
+        (void)hc_text_write(text, size, "%.3g times bound", sums->worst);
+    else if (sums->nearest)
+        (void)hc_text_write(text, size, "%#.3g of bound", sums->worst);
+    else
+        (void)snprintf(text, size, "%s", sums->checked && !sums->bounded ? "equal bits" : "-");
+}
+
+static void print_counts(FILE *out, const struct layout *l, const struct hc_sums *all,
+                         const struct hc_sums *sums)
+{
+    char size[48];
+    for (int v = 0; v < HC_VERDICT_COUNT; v++)
+        if (verdict_width(all, v) > 0)
+            hc_print(out, " %*d", verdict_width(all, v), sums->count[v]);
+    if (l->checked)
+        hc_print(out, " %*lld", CHECKED - 1, sums->checked);
+    if (l->seconds)
+        hc_print(out, " %*.2f", SECONDS - 1, sums->seconds);
+    size_text(sums, size, sizeof size);
+    if (l->size)
+        hc_print(out, "  %s", size);
+    if (l->name && sums->nearest)
+        hc_print(out, ", %s", sums->nearest->name);
+    (void)fputc('\n', out);
+}
+
+static void print_columns(FILE *out, const struct layout *l, const struct hc_sums *all)
+{
+    hc_print(out, "%-*s", l->component, "component");
+    if (l->backend)
+        hc_print(out, " %-*s", l->backend, "backend");
+    for (int v = 0; v < HC_VERDICT_COUNT; v++)
+        if (verdict_width(all, v) > 0)
+            hc_print(out, " %*s", verdict_width(all, v), hc_verdict_names[v]);
+    if (l->checked)
+        hc_print(out, " %*s", CHECKED - 1, "checked");
+    if (l->seconds)
+        hc_print(out, " %*s", SECONDS - 1, "seconds");
+    hc_print(out, "%s\n", l->size ? "  largest error" : "");
+}
+
+static bool same_line(const struct hc_row *a, const struct hc_row *b, bool one_backend)
+{
+    size_t length = strcspn(a->name, "/");
+    return strcspn(b->name, "/") == length && strncmp(a->name, b->name, length) == 0 &&
+           (one_backend || strcmp(a->backend, b->backend) == 0);
+}
+
+static void print_names(FILE *out, const struct layout *l, const char *component, int length,
+                        const char *backend)
+{
+    hc_print(out, "%-*.*s", l->component, length, component);
+    if (l->backend)
+        hc_print(out, " %-*s", l->backend, backend);
+}
+
+/* A line for each component and backend, or for each component alone where all rows are of one
+   backend that the reader knows; and one for `all`. A narrow terminal gets fewer columns. */
+static void print_components(FILE *out, const struct hc_rows *rows, const struct hc_sums *all,
+                             bool one_backend)
+{
+    const struct layout l = layout(out, all, one_backend);
+    print_columns(out, &l, all);
+    for (int i = 0; i < rows->count; i++) {
+        const struct hc_row *row = &rows->row[i];
+        struct hc_sums sums = {0};
+        bool earlier = false;
+        for (int j = i - 1; j >= 0 && !earlier; j--)
+            earlier = same_line(row, &rows->row[j], one_backend);
+        if (earlier)
+            continue;
+        for (int j = i; j < rows->count; j++)
+            if (same_line(row, &rows->row[j], one_backend))
+                hc_sums_add(&sums, &rows->row[j]);
+        print_names(out, &l, row->name, (int)strcspn(row->name, "/"), row->backend);
+        print_counts(out, &l, all, &sums);
+    }
+    print_names(out, &l, "total", 5, "");
+    print_counts(out, &l, all, all);
+}
+
+/* The end of the table: what was left out and why, and the counts. */
+
+static bool same_reason(const struct hc_row *a, const struct hc_row *b)
+{
+    return a->verdict == b->verdict && strcmp(a->backend, b->backend) == 0 &&
+           strcmp(a->note, b->note) == 0;
+}
+
+/* A line for each reason of SKIPPED and UNIMPLEMENTED rows; two where lines are short. */
+static void print_reasons(FILE *out, const struct hc_rows *rows, bool narrow)
+{
+    for (int i = 0; i < rows->count; i++) {
+        const struct hc_row *row = &rows->row[i];
+        bool earlier = false;
+        int more = 0;
+        char name[80];
+        if (row->verdict != HC_SKIPPED && row->verdict != HC_UNIMPLEMENTED)
+            continue;
+        for (int j = i - 1; j >= 0 && !earlier; j--)
+            earlier = same_reason(row, &rows->row[j]);
+        if (earlier)
+            continue;
+        for (int j = i + 1; j < rows->count; j++)
+            more += same_reason(row, &rows->row[j]);
+        size_t used = (size_t)snprintf(name, sizeof name, "%s", row->name);
+        if (more && used < sizeof name)
+            (void)snprintf(name + used, sizeof name - used, " and %d more", more);
+        if (narrow) {
+            hc_print(out, "%-13s %s\n    ", hc_verdict_names[row->verdict], name);
+            hc_print_wrapped(out, 4, 4, row->note);
+            continue;
+        }
+        hc_print_reason(out, hc_verdict_names[row->verdict], name, row->backend, row->note);
+    }
+}
+
+/* A line for what was left out of each component on each backend, and for refusals that nothing
+   explains. */
+static void print_omissions(FILE *out, const struct hc_omissions *all)
+{
+    const struct hc_alike_calls *set;
+    for (int i = 0; i < all->count; i++) {
+        const struct hc_omission *o = &all->row[i];
+        char counts[96];
+        char cases[160];
+        hc_omission_counts(o, counts, sizeof counts);
+        (void)snprintf(cases, sizeof cases, "%s: %s", o->component, counts);
+        hc_print_reason(out, "left out", cases, o->backend, hc_omission_why(o));
+    }
+    for (int i = 0; (set = hc_omissions_fickle(all, HC_ALIKE_FORMATS, &i)) != NULL;)
+        (void)fprintf(
+            out,
+            "%-13s  %lld calls on %s, in formats in which it accepted %lld others; the first: %s\n",
+            "refused", (long long)set->refused, set->backend, (long long)set->taken, set->why);
+}
+
+void hc_table_summary(const struct hc_table *table, const struct hc_rows *rows,
+                      const struct hc_run_options *options)
+{
+    struct hc_sums all = {0};
+    if (!table->out)
+        return;
+    for (int i = 0; i < rows->count; i++)
+        hc_sums_add(&all, &rows->row[i]);
+    if (table->held_back)
+        (void)fprintf(table->out, "%-13s  %d more results like these; --verbose shows them\n",
+                      "...", table->held_back);
+    if (!table->verbose)
+        print_reasons(table->out, rows, table->narrow);
+    if (!table->narrow)
+        print_omissions(table->out, &rows->omissions);
+    int left_out = hc_omissions_count(&rows->omissions, NULL);
+    (void)fputc('\n', table->out);
+    print_components(table->out, rows, &all, table->narrow);
+    hc_print_outside(table->out, rows, options);
+    (void)fprintf(table->out, "\n%d results in %.1f s:", rows->count, hc_clock() - table->started);
+    for (int v = 0; v < HC_VERDICT_COUNT; v++)
+        if (all.count[v]) {
+            (void)fputc(' ', table->out);
+            hc_colour_print(table->out, hc_colour_of((enum hc_verdict)v), "%d %s", all.count[v],
+                            hc_verdict_names[v]);
+        }
+    if (left_out)
+        (void)fprintf(table->out, "; %d cases left out", left_out);
+    (void)fputc('\n', table->out);
 }

@@ -41,8 +41,17 @@ int hc_table_columns(FILE *out, int otherwise);
 void hc_print_reason(FILE *out, const char *label, const char *what, const char *backend,
                      const char *why);
 
-/* Prints the heading of the table; and an aligned line without its newline. */
-void hc_print_heading(FILE *out);
-void hc_print_row(FILE *out, const struct hc_row *row);
+/* Counts of results by component and backend, for the end of the table. */
+
+struct hc_sums {
+    int count[HC_VERDICT_COUNT];
+    long long checked;
+    double worst;                 /* error / bound */
+    const struct hc_row *nearest; /* the row with that; NULL if every error is 0 */
+    bool bounded;                 /* some comparison allowed an error */
+    double seconds;
+};
+
+void hc_sums_add(struct hc_sums *sums, const struct hc_row *row);
 
 #endif

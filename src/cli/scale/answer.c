@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "cli/lines.h"
 #include "num/bits.h"
 #include "reference_scale.h"
 
@@ -146,13 +147,11 @@ void hc_scale_answer_excerpt(const struct hc_scale_plan *plan, const struct hc_s
         first = n - count;
     if (first < 0)
         first = 0;
-    int at = snprintf(text, HC_SCALE_EXCERPT, "%0*x%s%s", scale_digits(plan),
-                      (unsigned)answer->scale, n ? " " : "", first > 0 ? "..." : "");
+    (void)snprintf(text, HC_SCALE_EXCERPT, "%0*x%s%s", scale_digits(plan), (unsigned)answer->scale,
+                   n ? " " : "", first > 0 ? "..." : "");
     for (int i = first; i < first + count; i++)
-        at += snprintf(text + at, (size_t)(HC_SCALE_EXCERPT - at), "%0*x", digits,
-                       (unsigned)answer->code[i]);
-    (void)snprintf(text + at, (size_t)(HC_SCALE_EXCERPT - at), "%s",
-                   first + count < n ? "..." : "");
+        hc_append(text, HC_SCALE_EXCERPT, "%0*x", digits, (unsigned)answer->code[i]);
+    hc_append(text, HC_SCALE_EXCERPT, "%s", first + count < n ? "..." : "");
 }
 
 /* Reads `digits` hexadecimal digits; -1 if there are none. */

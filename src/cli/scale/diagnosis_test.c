@@ -6,7 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cli/scale/rounding.h"
 #include "cli/scale/testing.h"
 
 /* Judges the answers of `others` to the trace of `asked`. */

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "cli/cast/plan.h"
+#include "cli/lines.h"
 #include "op/text.h"
 #include "op/typed.h"
 
@@ -71,15 +72,13 @@ const char *hc_scale_plan_rule(const struct hc_scale_plan *plan)
 
 void hc_scale_plan_line(const struct hc_scale_plan *plan, char line[HC_SCALE_LINE])
 {
-    int at = snprintf(line, HC_SCALE_LINE, "%s%s --seed %" PRIu64 " --codes %s", beginning,
-                      hc_scale_plan_rule(plan), plan->seed, hc_formats[plan->codes].name);
+    (void)snprintf(line, HC_SCALE_LINE, "%s%s --seed %" PRIu64 " --codes %s", beginning,
+                   hc_scale_plan_rule(plan), plan->seed, hc_formats[plan->codes].name);
     if (plan->has_history)
-        (void)snprintf(line + at, (size_t)(HC_SCALE_LINE - at), " --window %d --margin %d%s",
-                       plan->window, plan->delayed.margin,
-                       plan->delayed.most_recent ? " --most-recent" : "");
+        hc_append(line, HC_SCALE_LINE, " --window %d --margin %d%s", plan->window,
+                  plan->delayed.margin, plan->delayed.most_recent ? " --most-recent" : "");
     else
-        (void)snprintf(line + at, (size_t)(HC_SCALE_LINE - at), " --from %s",
-                       hc_formats[plan->input].name);
+        hc_append(line, HC_SCALE_LINE, " --from %s", hc_formats[plan->input].name);
 }
 
 bool hc_scale_plan_is(const char *line)

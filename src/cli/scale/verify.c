@@ -1,13 +1,39 @@
-/* halfcheck verify scale/RULE. */
-#include <errno.h>
+/* halfcheck gen scale/RULE and verify scale/RULE. */
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "cli/lines.h"
 #include "cli/scale/diagnosis.h"
+#include "cli/scale/trace.h"
 #include "num/bits.h"
 #include "op/wrap.h"
+
+/* halfcheck gen scale/RULE. */
+
+int hc_scale_gen(const char *name, const struct hc_gen *options)
+{
+    struct hc_scale_plan plan;
+    struct hc_scale_trace trace;
+    char line[HC_SCALE_LINE];
+    char text[HC_SCALE_TEXT];
+    int status = hc_scale_plan_for("gen", name, options, &plan);
+    if (status != HC_AS_CLAIMED)
+        return status;
+    if (!hc_scale_trace_make(&plan, &trace))
+        return hc_complain("gen: no memory for the trace");
+    hc_scale_plan_line(&plan, line);
+    puts(line);
+    for (int i = 0; i < trace.lines; i++) {
+        hc_scale_trace_text(&trace, i, text);
+        puts(text);
+    }
+    free(trace.words);
+    return HC_AS_CLAIMED;
+}
+
+/* halfcheck verify scale/RULE. */
 
 enum { LINE = HC_SCALE_TEXT + HC_SCALE_ANSWER + 8, INDENT = 5 };
 
@@ -20,20 +46,13 @@ struct reading {
     struct hc_scale_answers answers;
     struct hc_scale_answer want; /* to the wrong answer */
     double scale_before;
-    long long line;
     char after[HC_SCALE_ECHO]; /* the line that comes after the last one of the trace, or "" */
 };
 
-static int bad_line(const struct reading *r, const char *what, const char *line)
-{
-    char echo[HC_SCALE_ECHO];
-    hc_scale_echo(line, echo);
-    return hc_complain("verify: standard input:%lld: %s: '%s'", r->line, what, echo);
-}
-
 /* Reads the first line of gen, and makes the trace again. */
-static int prepare(struct reading *r, const char *line)
+static int prepare(void *context, const char *line)
 {
+    struct reading *r = context;
     if (hc_scale_plan_read(line, &r->plan) != HC_AS_CLAIMED)
         return HC_WRONG;
     const char *rule = hc_scale_plan_rule(&r->plan);
@@ -57,19 +76,37 @@ static char *behind_echo(const struct reading *r, char *line)
     return strncmp(line, sent, length) == 0 && line[length] == ' ' ? line + length + 1 : NULL;
 }
 
-static int read_answer(struct reading *r, char *line)
+static int take_answer(void *context, char *line);
+
+static const struct hc_dialogue dialogue = {
+    .room = LINE,
+    .blanks = "\r\n",
+    .is_first = hc_scale_plan_is,
+    .take_first = prepare,
+    .take_answer = take_answer,
+    .quote = hc_scale_echo,
+    .has_nul = "this line has a NUL byte",
+    .too_long = "this line is too long",
+    .too_early = "a line comes before the first line of gen, which begins with #",
+    .answer = "answer"};
+
+/* Reads to the end, to a line that cannot be read, or to one after the last of the trace. */
+static int take_answer(void *context, char *line)
 {
+    struct reading *r = context;
     struct hc_scale_answers *a = &r->answers;
+    line[strcspn(line, "\r\n")] = '\0';
     if (a->count == r->trace.lines) {
         hc_scale_echo(line, r->after);
         return HC_CLAIM_FAILED;
     }
     char *answer = behind_echo(r, line);
     if (!answer)
-        return bad_line(r, "this is not gen's line with an answer behind it", line);
+        return hc_dialogue_refuse(&dialogue, "this is not gen's line with an answer behind it",
+                                  line);
     const char *what = hc_scale_answer_read(&r->plan, answer, &a->got[a->count]);
     if (what)
-        return bad_line(r, what, line);
+        return hc_dialogue_refuse(&dialogue, what, line);
     a->count++;
     if (a->wrong >= 0)
         return HC_AS_CLAIMED;
@@ -84,36 +121,6 @@ static int read_answer(struct reading *r, char *line)
     return HC_AS_CLAIMED;
 }
 
-/* Reads to the end, to a line that cannot be read, or to one after the last of the trace. */
-static int read_all(struct reading *r)
-{
-    char line[LINE];
-    bool has_nul;
-    int status = HC_AS_CLAIMED;
-    while (status == HC_AS_CLAIMED && hc_subject_line(line, sizeof line, &has_nul)) {
-        r->line++;
-        if (has_nul)
-            return bad_line(r, "this line has a NUL byte", line);
-        if (strlen(line) == LINE - 1)
-            return bad_line(r, "this line is too long", line);
-        line[strcspn(line, "\r\n")] = '\0';
-        if (!r->trace.words && hc_scale_plan_is(line))
-            status = prepare(r, line);
-        else if (line[0] == '#' || line[0] == '\0')
-            continue;
-        else if (!r->trace.words)
-            status =
-                bad_line(r, "a line comes before the first line of gen, which begins with #", line);
-        else
-            status = read_answer(r, line);
-    }
-    if (status == HC_AS_CLAIMED && ferror(stdin))
-        return hc_complain("verify: standard input: %s", strerror(errno));
-    if (status == HC_AS_CLAIMED && r->answers.count == 0)
-        return hc_complain("verify: standard input has no answer");
-    return status;
-}
-
 static void print_below(const char *text)
 {
     hc_print_wrapped(stdout, printf("%*s", INDENT, ""), INDENT, text);
@@ -125,10 +132,10 @@ static void print_state(const struct reading *r)
     enum { SHOWN = 16, ROOM = 32 * (SHOWN + 2) };
     const double *history = r->oracle.history[!r->oracle.current];
     char text[ROOM];
-    int at = snprintf(text, ROOM, "before it: scale %a, history", r->scale_before);
+    (void)snprintf(text, ROOM, "before it: scale %a, history", r->scale_before);
     for (int i = 0; i < r->plan.window && i < SHOWN; i++)
-        at += snprintf(text + at, (size_t)(ROOM - at), " %a", history[i]);
-    (void)snprintf(text + at, (size_t)(ROOM - at), "%s", r->plan.window > SHOWN ? " ..." : "");
+        hc_append(text, ROOM, " %a", history[i]);
+    hc_append(text, ROOM, "%s", r->plan.window > SHOWN ? " ..." : "");
     print_below(text);
 }
 
@@ -182,7 +189,7 @@ static int fail(const struct reading *r)
     return HC_CLAIM_FAILED;
 }
 
-static int conclude(const struct reading *r)
+static int conclude_scales(const struct reading *r)
 {
     const struct hc_scale_answers *a = &r->answers;
     if (a->wrong >= 0)
@@ -217,9 +224,9 @@ int hc_scale_verify(const char *name, const struct hc_verify *options)
     r.answers.wrong = -1;
     if (hc_scale_plan_for("verify", name, &none, &plan) != HC_AS_CLAIMED)
         return HC_WRONG;
-    int status = read_all(&r);
+    int status = hc_dialogue_read(&dialogue, &r);
     if (status != HC_WRONG)
-        status = conclude(&r);
+        status = conclude_scales(&r);
     else if (r.answers.wrong >= 0)
         (void)fail(&r);
     hc_subject_drain();

@@ -75,7 +75,7 @@ static void step(struct maker *m, bool found)
     m->stayed_at_floor = m->stayed_at_floor || (found && before == floor_of(m) && after >= before);
 }
 
-static void add(struct maker *m, int64_t count, bool found)
+static void add_steps(struct maker *m, int64_t count, bool found)
 {
     for (int64_t i = 0; i < count && !over(m); i++)
         step(m, found);
@@ -111,7 +111,7 @@ static void climb(struct maker *m)
     int log2 = hc_oracle_log2(&m->oracle);
     if (m->oracle.interval == 0)
         return;
-    add(m, m->interval * (log2 < ABOVE ? ABOVE - log2 : 1) + 1, false);
+    add_steps(m, m->interval * (log2 < ABOVE ? ABOVE - log2 : 1) + 1, false);
 }
 
 /* A random number of overflows, but not so many that the rule cannot come back. */
@@ -127,8 +127,8 @@ static int64_t burst(struct maker *m, int64_t most)
 /* Clean steps that end near a growth, and an overflow. */
 static void around_growth(struct maker *m)
 {
-    add(m, (1 + draw(m, 2)) * m->interval + draw(m, 3) - 1, false);
-    add(m, burst(m, 1), true);
+    add_steps(m, (1 + draw(m, 2)) * m->interval + draw(m, 3) - 1, false);
+    add_steps(m, burst(m, 1), true);
 }
 
 static void segment(struct maker *m)
@@ -143,18 +143,18 @@ static void segment(struct maker *m)
         around_growth(m);
         return;
     case 1:
-        add(m, draw(m, m->interval), false);
-        add(m, burst(m, 3), true);
+        add_steps(m, draw(m, m->interval), false);
+        add_steps(m, burst(m, 3), true);
         return;
     case 2:
         for (int i = 0; i < 4; i++) {
-            add(m, 1, false);
-            add(m, burst(m, 1), true);
+            add_steps(m, 1, false);
+            add_steps(m, burst(m, 1), true);
         }
         return;
     default:
-        add(m, draw(m, 5), false);
-        add(m, burst(m, 20), true);
+        add_steps(m, draw(m, 5), false);
+        add_steps(m, burst(m, 20), true);
     }
 }
 
@@ -168,7 +168,7 @@ static void climb_to_the_top(struct maker *m)
     while (hc_oracle_log2(&m->oracle) < m->top && !over(m))
         step(m, false);
     if (rises(m) || !ends[m->oracle.rule].rises)
-        add(m, m->interval + 1, false);
+        add_steps(m, m->interval + 1, false);
 }
 
 /* Overflows down to 0 or to the error, if the rule falls; then a few steps that cannot move the
@@ -182,7 +182,7 @@ static void end(struct maker *m)
         step(m, true);
         log2 = hc_oracle_log2(&m->oracle);
     }
-    add(m, AGAIN, !(log2 == HC_LOG2_ZERO && gives_up(m)));
+    add_steps(m, AGAIN, !(log2 == HC_LOG2_ZERO && gives_up(m)));
 }
 
 static const char *missing(const struct maker *m)
@@ -233,11 +233,11 @@ struct hc_trace_coverage hc_scaler_trace(const struct hc_scaler_plan *plan, unsi
     struct maker m = begin(plan);
     m.sent = sent;
     for (int64_t clean = m.interval - 1; clean <= m.interval + 1; clean++) {
-        add(&m, clean, false);
-        add(&m, 1, true);
+        add_steps(&m, clean, false);
+        add_steps(&m, 1, true);
     }
     climb(&m);
-    add(&m, to_the_floor(&m), true);
+    add_steps(&m, to_the_floor(&m), true);
     while (m.coverage.length < INTERVALS * m.interval + MORE && !over(&m))
         segment(&m);
     climb_to_the_top(&m);

@@ -1,4 +1,4 @@
-#include <errno.h>
+/* halfcheck gen scaler/RULE and verify scaler/RULE. */
 #include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -6,10 +6,39 @@
 #include <string.h>
 
 #include "cli/scaler/diagnosis.h"
+#include "cli/scaler/trace.h"
 #include "cli/subject.h"
 #include "op/memory_stream.h"
 #include "op/text.h"
 #include "op/wrap.h"
+
+static int print_trace(struct hc_scaler_plan plan)
+{
+    char line[HC_PLAN_LINE];
+    char sent_line[HC_STEP_LINE];
+    if (plan.steps == 0)
+        plan.steps = hc_scaler_trace(&plan, NULL).length;
+    unsigned char *sent = malloc((size_t)plan.steps);
+    if (!sent)
+        return hc_complain("gen: no memory for %d steps", plan.steps);
+    int length = hc_scaler_trace(&plan, sent).length;
+    hc_scaler_plan_line(&plan, line);
+    puts(line);
+    for (int i = 0; i < length; i++) {
+        hc_scaler_step_line(sent_line, i + 1, length, (enum hc_gradients)sent[i]);
+        puts(sent_line);
+    }
+    free(sent);
+    return HC_AS_CLAIMED;
+}
+
+int hc_scaler_gen(const char *name, const struct hc_gen *gen)
+{
+    struct hc_scaler_plan plan = {
+        .seed = gen->seed, .steps = gen->steps, .interval = gen->interval, .initial = gen->initial};
+    int status = hc_scaler_plan_for("gen", name, &plan);
+    return status == HC_AS_CLAIMED ? print_trace(plan) : status;
+}
 
 enum { LINE = 256, INDENT = 5, SCALE = 64 };
 
@@ -20,16 +49,9 @@ struct reading {
     struct hc_trace_coverage coverage;
     unsigned char *sent; /* the trace; NULL before the first line */
     struct hc_oracle oracle;
-    long long line;
     int step;                         /* answered so far */
     struct hc_scaler_answers answers; /* when one is wrong */
 };
-
-static int bad_line(const struct reading *r, const char *what, const char *line)
-{
-    return hc_complain("verify: standard input:%lld: %s: '%.*s'", r->line, what,
-                       (int)strcspn(line, "\n"), line);
-}
 
 static const char *scale_text(char text[SCALE], double scale, bool raises)
 {
@@ -109,8 +131,9 @@ static bool is_right(struct reading *r, const struct hc_scaler_answer *a)
 }
 
 /* Reads the first line of gen, and makes the trace again. */
-static int prepare(struct reading *r, const char *line)
+static int prepare(void *context, const char *line)
 {
+    struct reading *r = context;
     if (hc_scaler_plan_read(line, &r->plan) != HC_AS_CLAIMED)
         return HC_WRONG;
     const char *rule = hc_scalers[r->plan.rule].name;
@@ -124,48 +147,27 @@ static int prepare(struct reading *r, const char *line)
     return HC_AS_CLAIMED;
 }
 
-/* Reads one line, which is short enough. */
-static int read_line(struct reading *r, const char *line, bool *right)
+static int take_answer(void *context, char *line);
+
+static const struct hc_dialogue dialogue = {
+    .room = LINE,
+    .blanks = " \t\r\n",
+    .is_first = hc_scaler_plan_is,
+    .take_first = prepare,
+    .take_answer = take_answer,
+    .has_nul = "a line has a NUL byte",
+    .too_long = "a line is longer than 254 characters",
+    .too_early = "a step comes before the first line of gen, which begins with #",
+    .answer = "step"};
+
+/* The first wrong step ends the reading. */
+static int take_answer(void *context, char *line)
 {
     struct hc_scaler_answer a;
-    if (!r->sent && hc_scaler_plan_is(line))
-        return prepare(r, line);
-    if (line[strspn(line, " \t\r\n")] == '\0' || line[0] == '#')
-        return HC_AS_CLAIMED;
-    if (!r->sent)
-        return bad_line(r, "a step comes before the first line of gen, which begins with #", line);
     const char *wrong = hc_scaler_answer_read(line, &a);
     if (wrong)
-        return bad_line(r, wrong, line);
-    *right = is_right(r, &a);
-    return HC_AS_CLAIMED;
-}
-
-/* Reads to the end, or to the first wrong step. */
-static int read_all(struct reading *r, bool *right)
-{
-    char line[LINE];
-    bool has_nul;
-    int status = HC_AS_CLAIMED;
-    *right = true;
-    while (status == HC_AS_CLAIMED && *right && hc_subject_line(line, sizeof line, &has_nul)) {
-        r->line++;
-        status = has_nul ? bad_line(r, "a line has a NUL byte", line)
-                 : strlen(line) == LINE - 1
-                     ? bad_line(r, "a line is longer than 254 characters", line)
-                     : read_line(r, line, right);
-    }
-    if (status != HC_AS_CLAIMED || !*right)
-        return status;
-    if (ferror(stdin))
-        return hc_complain("verify: standard input: %s", strerror(errno));
-    if (r->step == 0)
-        return hc_complain("verify: standard input has no step");
-    if (r->step < r->coverage.length) {
-        *right = false;
-        fail(r, r->step + 1, "no answer came back");
-    }
-    return HC_AS_CLAIMED;
+        return hc_dialogue_refuse(&dialogue, wrong, line);
+    return is_right(context, &a) ? HC_AS_CLAIMED : HC_CLAIM_FAILED;
 }
 
 static const char *log2_text(char text[SCALE], int log2)
@@ -177,7 +179,7 @@ static const char *log2_text(char text[SCALE], int log2)
 }
 
 /* A trace that does not reach all limits of the rule has not tested the rule. */
-static int conclude(const struct reading *r, bool strict)
+static int conclude_steps(const struct reading *r, bool strict)
 {
     const struct hc_trace_coverage *t = &r->coverage;
     char text[2 * LINE], low[SCALE], high[SCALE];
@@ -199,16 +201,17 @@ static int conclude(const struct reading *r, bool strict)
 int hc_scaler_verify(const char *name, const struct hc_verify *verify)
 {
     struct hc_scaler_plan none = {0};
-    bool right;
     int status = hc_scaler_plan_for("verify", name, &none);
     if (status != HC_AS_CLAIMED)
         return status;
     struct reading r = {.name = name};
-    status = read_all(&r, &right);
+    status = hc_dialogue_read(&dialogue, &r);
+    if (status == HC_AS_CLAIMED && r.step < r.coverage.length) {
+        fail(&r, r.step + 1, "no answer came back");
+        status = HC_CLAIM_FAILED;
+    }
     diagnose(&r);
     hc_subject_drain();
     free(r.sent);
-    if (status != HC_AS_CLAIMED)
-        return status;
-    return right ? conclude(&r, verify->strict) : HC_CLAIM_FAILED;
+    return status == HC_AS_CLAIMED ? conclude_steps(&r, verify->strict) : status;
 }

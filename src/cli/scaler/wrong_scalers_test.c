@@ -5,7 +5,27 @@
 
 #include "cli/scaler/trace.h"
 #include "cli/testing.h"
-#include "cli/testing_lines.h"
+
+/* No line is longer than a terminal's. */
+static void expect_narrow(const char *text)
+{
+    for (const char *end; (end = strchr(text, '\n')); text = end + 1)
+        cr_expect(end - text <= 80, "%d columns: %.*s", (int)(end - text), (int)(end - text), text);
+}
+
+/* The text with its lines joined. */
+static const char *unwrapped(const char *text)
+{
+    static char joined[4096];
+    size_t n = 0;
+    while (*text && n + 1 < sizeof joined) {
+        bool breaks = strncmp(text, "\n     ", 6) == 0;
+        joined[n++] = breaks ? ' ' : *text;
+        text += breaks ? 6 : 1;
+    }
+    joined[n] = '\0';
+    return joined;
+}
 
 enum { INTERVAL = 5 };
 

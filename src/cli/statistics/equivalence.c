@@ -24,7 +24,7 @@ void hc_spread(const double *x, int n, double *mean, double *deviation)
     spread(x, (const double *)0, n, mean, deviation);
 }
 
-static enum hc_equivalence judge(double low, double high, double margin)
+static enum hc_equivalence judge_difference(double low, double high, double margin)
 {
     if (low > -margin && high < margin)
         return HC_EQUIVALENT;
@@ -36,7 +36,7 @@ static enum hc_equivalence judge(double low, double high, double margin)
 static const double no_error = 1e-300;
 
 /* Interval, p and verdict from mean, error and freedom. */
-static void conclude(struct hc_difference *d, const struct hc_equivalence_question *q)
+static void conclude_test(struct hc_difference *d, const struct hc_equivalence_question *q)
 {
     double level = q->level > 0 ? q->level : 0.05;
     d->low = d->high = d->p = (double)NAN;
@@ -51,7 +51,7 @@ static void conclude(struct hc_difference *d, const struct hc_equivalence_questi
     d->high = d->mean + reach;
     d->p = fmax(hc_t_below(-(d->mean + q->margin) / d->error, d->freedom),
                 hc_t_below((d->mean - q->margin) / d->error, d->freedom));
-    d->verdict = judge(d->low, d->high, q->margin);
+    d->verdict = judge_difference(d->low, d->high, q->margin);
 }
 
 struct hc_difference hc_paired(const double *a, const double *b, int n,
@@ -61,7 +61,7 @@ struct hc_difference hc_paired(const double *a, const double *b, int n,
     spread(a, b, n, &d.mean, &d.deviation);
     d.deviation = n < 2 ? d.deviation : fmax(d.deviation, q->grain / 2);
     d.error = d.deviation / sqrt(n);
-    conclude(&d, q);
+    conclude_test(&d, q);
     return d;
 }
 
@@ -90,6 +90,6 @@ struct hc_difference hc_welch(const double *a, int count_a, const double *b, int
     d.deviation = hypot(sa, sb) / sqrt(2);
     d.error = most * sqrt(va + vb);
     d.freedom = (va + vb) * (va + vb) / (va * va / (count_a - 1) + vb * vb / (count_b - 1));
-    conclude(&d, q);
+    conclude_test(&d, q);
     return d;
 }

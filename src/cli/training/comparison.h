@@ -34,7 +34,7 @@ struct hc_comparison {
     int seeds_of[HC_MAX_COMPARED]; /* how many seeds each recipe gets */
     int seeds;                     /* the most of these */
     double margin;                 /* of accuracy, in points */
-    bool drift;                    /* measure drift instead (cli/training/drift.h), over `steps` */
+    bool drift; /* measure drift instead (cli/training/drift_record.h), over `steps` */
     int steps;
     bool shares; /* share each drift out among its sources (cli/training/drift_shares.h) */
     int ranks[HC_MAX_DRIFT_RANKS]; /* numbers of ranks that drift is measured with */

@@ -1,11 +1,10 @@
-#include "cli/training/drift.h"
+#include "cli/training/drift_record.h"
 
 #include <assert.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "cli/training/drift_operands.h"
 #include "cli/training/drift_ranks.h"
 #include "cli/training/drift_shares.h"
 #include "cli/report/script.h"
@@ -107,7 +106,7 @@ static void print_units(const struct hc_drift_report *r, FILE *out)
     }
 }
 
-static void print(FILE *out, const void *report)
+static void print_report(FILE *out, const void *report)
 {
     const struct hc_drift_report *r = report;
     for (int part = 0; part < r->parts; part++) {
@@ -142,7 +141,7 @@ static enum hc_status keep_table(const struct hc_drift_report *r)
 {
     char path[1100];
     (void)snprintf(path, sizeof path, "%s/table.txt", r->folder);
-    return hc_output_print(path, print, r);
+    return hc_output_print(path, print_report, r);
 }
 
 /* Mean and deviation over the seeds of the gradient's error and the weights' distance. */
@@ -173,7 +172,7 @@ static void print_spreads(const struct hc_drift_report *r)
 
 enum { LONGEST_LABEL = 48 };
 
-static void draw(const struct hc_drift_report *r)
+static void draw_drift(const struct hc_drift_report *r)
 {
     struct hc_plot_values *values = hc_plot_values();
     int layers = 0;
@@ -207,10 +206,10 @@ static void draw(const struct hc_drift_report *r)
         hc_print_line(stdout, "no pictures: %s", hc_message());
 }
 
-static int conclude(const struct hc_drift_report *r)
+static int conclude_drift(const struct hc_drift_report *r)
 {
     puts("");
-    print(stdout, r);
+    print_report(stdout, r);
     for (int part = 0; part < r->parts && r->seeds > 1; part++) {
         const struct hc_drift_report one = hc_drift_of_ranks(r, part);
         print_spreads(&one);
@@ -222,7 +221,7 @@ static int conclude(const struct hc_drift_report *r)
     hc_print_line(stdout,
                   "record: %s/record.json; table.txt, attribution.csv%s and layers.csv beside it",
                   r->folder, r->shares ? ", shares.csv, pairs.csv" : "");
-    draw(r);
+    draw_drift(r);
     return hc_drift_failures(r) == 0 ? HC_AS_CLAIMED : HC_CLAIM_FAILED;
 }
 
@@ -299,7 +298,7 @@ int hc_drift_command(const struct hc_comparison *c, int steps, const char *folde
         const struct hc_drift_report one = hc_drift_of_seed(&part, i % r.seeds);
         status = measure(&one, i % r.seeds > 0 ? part.shares : NULL);
     }
-    int result = status == HC_OK ? conclude(&r) : hc_complain_message();
+    int result = status == HC_OK ? conclude_drift(&r) : hc_complain_message();
     free(r.drift);
     free(r.shares);
     return result;

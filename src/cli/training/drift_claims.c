@@ -23,7 +23,7 @@ struct claim {
 typedef void taker(const struct hc_drift_report *r, const struct claim *claim, void *context);
 
 /* Passes if error < bound, or if there is no error at all. */
-static enum hc_verdict judge(double error, double bound)
+static enum hc_verdict judge_claim(double error, double bound)
 {
     return error < bound || error == 0 ? HC_PASS : HC_FAIL;
 }
@@ -50,7 +50,7 @@ static void explained(const struct hc_drift_report *r, int recipe, bool free, ta
     (void)hc_text_write(claim.note, sizeof claim.note,
                         "its formats leave %.3g of a drift of %.3g unexplained", claim.error,
                         claim.bound);
-    claim.verdict = judge(claim.error, claim.bound);
+    claim.verdict = judge_claim(claim.error, claim.bound);
     if (!isfinite(claim.bound)) {
         claim.verdict = HC_SKIPPED;
         claim.error = claim.bound = 0;
@@ -87,7 +87,7 @@ static void averaged(const struct hc_drift_report *r, int recipe, taker *take, v
     (void)hc_text_write(claim.recipes, sizeof claim.recipes, "%s", d->recipe->name);
     (void)hc_text_write(claim.note, sizeof claim.note, "sums over %d shards in %s", d->shards,
                         hc_drift_format(d, HC_SOURCE_REDUCTION));
-    claim.verdict = judge(claim.error, claim.bound);
+    claim.verdict = judge_claim(claim.error, claim.bound);
     if (isnan(claim.error)) {
         claim.verdict = HC_SKIPPED;
         claim.error = claim.bound = 0;
@@ -123,7 +123,7 @@ static void no_drift(const struct hc_drift_report *r, int recipe, taker *take, v
                           .unit = "of |g64|",
                           .error = unlike(r, d, &none),
                           .checked = d->finite * weights(r)};
-    claim.verdict = judge(claim.error, 0);
+    claim.verdict = judge_claim(claim.error, 0);
     hc_drift_name(d, name);
     (void)hc_text_write(claim.name, sizeof claim.name, "drift/%s%s-not-from-itself", name,
                         r->of_seed);
@@ -151,7 +151,7 @@ static void same_drift(const struct hc_drift_report *r, int one, int other, take
                           .unit = "of |g64|",
                           .error = unlike(r, a, b),
                           .checked = a->finite * weights(r)};
-    claim.verdict = judge(claim.error, 0);
+    claim.verdict = judge_claim(claim.error, 0);
     hc_drift_name(b, name);
     (void)hc_text_write(claim.name, sizeof claim.name, "drift/%s%s-as-%s", name, r->of_seed,
                         a->recipe->name);
@@ -186,7 +186,7 @@ static void each(const struct hc_drift_report *r, taker *take, void *context)
     }
 }
 
-static void add(const struct hc_drift_report *r, const struct claim *claim, void *record)
+static void add_claim(const struct hc_drift_report *r, const struct claim *claim, void *record)
 {
     char options[HC_TRAINING_REPRO];
     char repro[HC_TRAINING_REPRO + 512];
@@ -209,7 +209,7 @@ static void add(const struct hc_drift_report *r, const struct claim *claim, void
 
 void hc_drift_claims(const struct hc_drift_report *r, json_t *record)
 {
-    each(r, add, record);
+    each(r, add_claim, record);
 }
 
 static void count(const struct hc_drift_report *r, const struct claim *claim, void *failures)

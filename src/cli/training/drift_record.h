@@ -2,6 +2,9 @@
 #ifndef HC_CLI_TRAINING_DRIFT_RECORD_H
 #define HC_CLI_TRAINING_DRIFT_RECORD_H
 
+#include <jansson.h>
+#include <stdio.h>
+
 #include "check/record/record.h"
 #include "cli/training/comparison.h"
 #include "train/drift/drift.h"
@@ -65,5 +68,21 @@ void hc_drift_claims(const struct hc_drift_report *report, json_t *record);
 
 /* How many of the claims failed; prints a line for each. */
 int hc_drift_failures(const struct hc_drift_report *report);
+
+/* compare --drift: what recipes below half do to the operands of their products, in tables, csv
+   files and records. */
+
+/* Whether a recipe of the report quantises. */
+bool hc_drift_has_operands(const struct hc_drift_report *report);
+
+/* A row for each operand of each such recipe of one number of ranks: means over layers, and the
+   layer where most is lost. */
+void hc_drift_print_operands(const struct hc_drift_report *part, FILE *out);
+
+/* Measures the recipes of the comparison over so many steps, with each of its seeds, prints tables
+   of the first seed and what the others change, and leaves
+   record.json, table.txt, layers.csv, attribution.csv and pictures in the folder, with shares
+   shares.csv and pairs.csv too. Returns the exit status. */
+int hc_drift_command(const struct hc_comparison *comparison, int steps, const char *folder);
 
 #endif

@@ -18,7 +18,7 @@ static const struct hc_drift_shares *of_seed(const struct hc_drift_report *r, in
     return &r->shares[recipe + (ptrdiff_t)seed * r->c->recipes][q];
 }
 
-static void add(struct hc_drift_shares *sum, const struct hc_drift_shares *more)
+static void add_shares(struct hc_drift_shares *sum, const struct hc_drift_shares *more)
 {
     sum->all += more->all;
     for (int i = 0; i < sum->players; i++) {
@@ -59,7 +59,7 @@ static struct hc_drift_shares mean_of(const struct hc_drift_report *r, int recip
     for (int seed = 0; seed < r->seeds; seed++)
         if (isfinite(of_seed(r, recipe, q, seed)->all)) {
             whole[n++] = of_seed(r, recipe, q, seed)->all;
-            add(&mean, of_seed(r, recipe, q, seed));
+            add_shares(&mean, of_seed(r, recipe, q, seed));
         }
     divide(&mean, n);
     mean.steps = n;

@@ -26,7 +26,7 @@ enum hc_status hc_make_folder(const char *path)
 }
 
 /* The holder of a lock writes its process number into the file, for this line. */
-static enum hc_status refuse(const char *folder, int lock)
+static enum hc_status refuse_folder(const char *folder, int lock)
 {
     char process[24] = "";
     ssize_t length = pread(lock, process, sizeof process - 1, 0);
@@ -49,7 +49,7 @@ enum hc_status hc_folder_lock(const char *folder, int *lock)
     if (file < 0)
         return hc_fail(HC_IO, "cannot write into %s: %s: %s", folder, path, strerror(errno));
     if (flock(file, LOCK_EX | LOCK_NB) != 0) {
-        status = errno == EWOULDBLOCK ? refuse(folder, file)
+        status = errno == EWOULDBLOCK ? refuse_folder(folder, file)
                                       : hc_fail(HC_IO, "cannot lock %s: %s", path, strerror(errno));
         (void)close(file);
         return status;

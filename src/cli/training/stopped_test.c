@@ -60,18 +60,3 @@ Test(stopped, a_comparison_writes_no_record_and_goes_on, .init = enter_folder)
     cr_expect_neq(run_shell(line_of("compare --recipes fp32,amp --out c --resume"))->status, 2);
     cr_expect_eq(run_shell("test -s c/record.json")->status, 0);
 }
-
-/* Two at a time write the same files: each is whole, and each process ends well. */
-Test(two_processes, write_the_same_record_and_the_same_page, .init = enter_folder)
-{
-    const struct ran *ran = run_shell(
-        "one() { $hc run eps/1e-8-is-zero-in-half --backend exact --json r.json >/dev/null; }; "
-        "for i in 1 2 3; do one & one & wait; done; one && $hc gate --baseline r.json r.json");
-    cr_expect_eq(ran->status, 0, "%s", ran->err);
-    cr_expect_eq(lines_of(ran->err), 0, "%s", ran->err);
-    ran = run_shell("PATH=/nonexistent; one() { $hc report r.json --out page >/dev/null; }; "
-                    "one & p=$!; one & q=$!; wait $p && wait $q");
-    cr_expect_eq(ran->status, 0, "%s", ran->err);
-    cr_expect_eq(
-        run_shell("tail -n 1 page/report.html | grep -q '</html>' && ! ls page/*.part")->status, 0);
-}

@@ -1,16 +1,210 @@
 #include "cli/training/training.h"
 
+#include <assert.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
 
-#include "cli/choose.h"
+#include "cli/backend_options.h"
+#include "cli/lines.h"
 #include "cli/ranks/ranks.h"
 #include "cli/run/outside.h"
-#include "cli/training/agree.h"
+#include "op/digest.h"
 #include "op/text.h"
 #include "settings.h"
+#include "train/run/made_on.h"
 #include "train/update/recipe_fields.h"
+
+/* The options that `train` and `compare` share. */
+
+static const char *const network_names[] = {"darknet16", "darknet-tiny", NULL};
+const struct hc_network *const hc_training_networks[] = {&hc_darknet16, &hc_darknet_tiny, NULL};
+
+/* What is trained, and on which images. */
+static int add_data_options(struct hc_training *t, struct hc_option *options)
+{
+    const struct hc_option rows[] = {
+        {.name = "data",
+         .value = "DIR",
+         .text = &t->data,
+         .help = "the folder of CIFAR-10's binary files: data_batch_1..5.bin, test_batch.bin,\n"
+                 "batches.meta.txt (default: a synthetic set made from --data-seed)"},
+        {.name = "classes",
+         .value = "LIST",
+         .list = &t->classes,
+         .help = "use only these classes, such as airplane,dog (default: all ten)"},
+        {.name = "data-seed",
+         .value = "N",
+         .seed = &t->data_seed,
+         .help = "seed of the synthetic set (default 1)"},
+        {.name = "images",
+         .value = "N",
+         .count = &t->images,
+         .least = 1,
+         .most = 5000,
+         .help = "training images of each class in the synthetic set (default 500); a fifth as\n"
+                 "many are made to test on"},
+        {.name = "hold-out",
+         .value = "N",
+         .count = &t->hold_out,
+         .least = 1,
+         .most = 4999,
+         .help = "do not train on the last N training images of each class, and test on them\n"
+                 "instead of the test images: to choose a schedule, say (default: none)"},
+        {.name = "network",
+         .value = "NET",
+         .choice = &t->network_choice,
+         .choices = network_names,
+         .help = "darknet16 (default): Darknet([1, 2, 2, 2, 2], nf=16); or\n"
+                 "darknet-tiny: [1, 1, 1], nf=4, for a quick look"},
+        {.name = "set",
+         .value = "KEY=VALUE",
+         .words = &t->overrides,
+         .help = "override a field of the recipe, such as loss_scale=65536 or eps=1e-4; may be\n"
+                 "given more than once (halfcheck list recipes --json prints the "
+                 "fields).\n" HC_SETTINGS_HELP},
+    };
+    memcpy(options, rows, sizeof rows);
+    return sizeof rows / sizeof *rows;
+}
+
+/* How it is trained, and where. */
+static int add_run_options(struct hc_training *t, struct hc_option *options)
+{
+    const struct hc_option rows[] = {
+        {.name = "epochs",
+         .value = "N",
+         .count = &t->epochs,
+         .least = 1,
+         .most = 10000,
+         .help = "passes over the training images (default 5)"},
+        {.name = "batch",
+         .value = "N",
+         .count = &t->batch,
+         .least = 1,
+         .most = 4096,
+         .help = "images in a step, over all ranks together (default 64)"},
+        {.name = "lr",
+         .value = "X",
+         .real = &t->max_lr,
+         .least = 1e-12,
+         .most = 1e6,
+         .help = "peak of the one-cycle learning rate (default 0.003)"},
+        {.name = "seed",
+         .value = "N",
+         .seed = &t->seed,
+         .help = "seed of the initial weights, order and augmentation (default 1)"},
+        {.include = hc_backend_options(
+             &t->backends, HC_TAKES_FALLBACK | HC_HAS_ITS_OWN_SET,
+             "the backend that trains (default host; see halfcheck list backends)")},
+        {.name = "threads",
+         .value = "N",
+         .count = &t->threads,
+         .most = 1024,
+         .help = "threads of the backend (default 0: one per core)"},
+        {.name = "checkpoint-every",
+         .value = "N",
+         .count = &t->checkpoint_every,
+         .most = 1e9,
+         .help = "steps between checkpoints (default 0: one at the end of every epoch)"},
+        {.name = "measure-every",
+         .value = "N",
+         .count = &t->measure_every,
+         .most = 1e9,
+         .help = "steps between those whose lost bits are measured (default 0: every step on\n"
+                 "the CPU, every 50th on a device)"},
+        {.name = "resume",
+         .flag = &t->resume,
+         .help = "continue from the checkpoint, to the same bits"},
+    };
+    memcpy(options, rows, sizeof rows);
+    return sizeof rows / sizeof *rows;
+}
+
+void hc_training_options(struct hc_training *t, struct hc_option *options)
+{
+    *t = (struct hc_training){
+        .seed = 1, .data_seed = 1, .images = 500, .max_lr = 3e-3, .epochs = 5, .batch = 64};
+    int n = add_data_options(t, options);
+    n += add_run_options(t, options + n);
+    assert(n == HC_TRAINING_OPTIONS);
+}
+
+enum { TEXT = 2048 };
+
+/* What the ranks of a job compare before they train together (cli/ranks/ranks.h). */
+
+static uint64_t digest_of_images(uint64_t state, const struct hc_images *images)
+{
+    size_t count = (size_t)images->count;
+    state = hc_digest_bytes(state, images->labels, count * sizeof *images->labels);
+    return hc_digest_bytes(state, images->pixels, count * HC_IMAGE_BYTES);
+}
+
+static void describe_recipes(const struct hc_recipe *const *recipes, int n, char text[TEXT])
+{
+    char value[HC_FIELD_TEXT];
+    uint64_t digest = 0;
+    int used = 0;
+    for (int i = 0; i < n; i++) {
+        for (int field = 0; field < hc_recipe_fields(); field++) {
+            hc_recipe_field_text(recipes[i], field, value);
+            digest = hc_digest_bytes(digest, value, strlen(value));
+        }
+        if (used < TEXT - 32)
+            used += snprintf(text + used, (size_t)(TEXT - 32 - used), "%s%s", i ? ", " : "",
+                             recipes[i]->name);
+    }
+    used = used < TEXT - 32 ? used : TEXT - 33;
+    (void)snprintf(text + used, (size_t)(TEXT - used), " [%016llx]", (unsigned long long)digest);
+}
+
+/* The digest comes first, because where the images come from may be a long path. */
+static void describe_data(const struct hc_dataset *set, char text[TEXT])
+{
+    uint64_t digest = digest_of_images(digest_of_images(0, &set->train), &set->test);
+    (void)snprintf(text, TEXT, "%016llx: %s", (unsigned long long)digest, set->origin);
+}
+
+static void describe_backend(const struct hc_backend *backend,
+                             const struct hc_recipe *const *recipes, int n, char text[TEXT])
+{
+    char made[TEXT] = "";
+    char shown[HC_MADE_ON_SHOWN];
+    for (int i = 0; i < n; i++) {
+        char words[TEXT] = "";
+        hc_made_on(backend, NULL, recipes[i], words, sizeof words);
+        if (!strstr(made, words))
+            hc_append(made, sizeof made, "%s", words);
+    }
+    const char *words = made + (made[0] == ' ');
+    hc_made_on_show(words, (int)strlen(words), shown);
+    hc_append(text, TEXT, "%s%s%s%s", text[0] ? ", " : "", backend->name, shown[0] ? ": " : "",
+              shown);
+}
+
+/* All ranks come with whether they can train, and with what decides the bits of a training beside
+   the command line, which they have compared already: every field of the recipes, every image, and
+   how each backend multiplies on this rank's processor. A rank that differs is refused, by name. */
+static enum hc_status training_agree(const struct hc_training *t, enum hc_status mine,
+                                     const struct hc_recipe *const *recipes, int n)
+{
+    char recipe[TEXT] = "";
+    char data[TEXT] = "";
+    char backends[TEXT] = "";
+    if (!hc_ranks_several())
+        return mine;
+    if (mine == HC_OK) {
+        describe_recipes(recipes, n, recipe);
+        describe_data(&t->set, data);
+        describe_backend(t->backend, recipes, n, backends);
+        for (int b = 1; b < t->backend_count; b++)
+            describe_backend(t->several[b], recipes, n, backends);
+    }
+    const struct hc_ranks_fact facts[] = {
+        {"trains with", recipe}, {"has the images", data}, {"computes on", backends}};
+    return hc_ranks_agree("training", mine, facts, 3);
+}
 
 enum { MAX_READ = 64 };
 
@@ -155,10 +349,8 @@ static enum hc_status has_ops(const struct hc_backend *backend,
 {
     char lacking[400] = "";
     for (int op = 0; op < HC_OP_COUNT; op++) {
-        size_t used = strlen(lacking);
         if (!backend->kernel[op] && needs(recipes, n, (enum hc_op)op))
-            (void)snprintf(lacking + used, sizeof lacking - used, "%s%s", used ? ", " : "",
-                           hc_ops[op].name);
+            hc_append(lacking, sizeof lacking, "%s%s", lacking[0] ? ", " : "", hc_ops[op].name);
     }
     return lacking[0]
                ? hc_fail(HC_INVALID, "%s lacks %s, which a training needs; --fallback exact has it",
@@ -197,8 +389,7 @@ void hc_training_backend_names(const struct hc_training *t, const char *between,
 {
     (void)snprintf(text, HC_BACKEND_NAMES, "%s", t->backend->name);
     for (int i = 1; i < t->backend_count; i++) {
-        size_t used = strlen(text);
-        (void)snprintf(text + used, HC_BACKEND_NAMES - used, "%s%s", between, t->several[i]->name);
+        hc_append(text, HC_BACKEND_NAMES, "%s%s", between, t->several[i]->name);
     }
 }
 
@@ -225,7 +416,7 @@ enum hc_status hc_training_open(struct hc_training *t, const struct hc_recipe *c
         status = hc_fail(HC_INVALID, "a batch of %d is more than the %lld training images",
                          t->batch, (long long)t->set.train.count);
     if (!t->alone)
-        status = hc_training_agree(t, status, recipes, n);
+        status = training_agree(t, status, recipes, n);
     if (status == HC_OK)
         print_heading(t, recipes, n);
     return status;

@@ -7,8 +7,8 @@
 #include "check/runner.h"
 #include "cli/backend_options.h"
 #include "train/data/data.h"
-#include "train/update/recipe.h"
 #include "train/run/trainer.h"
+#include "train/update/recipe.h"
 
 enum { HC_MAX_DUMPS = 1000 };
 
@@ -97,5 +97,17 @@ void hc_training_close(struct hc_training *training);
 
 /* Prints which calls ran on the fallback, if there is one. */
 void hc_training_print_fallback(const struct hc_training *training);
+
+/* Training a run. */
+
+/* Trains into run->folder, which it makes, and leaves run.json there. Shows a bar on a terminal,
+   and a line for each epoch. */
+enum hc_status hc_training_run(const struct hc_training *training, struct hc_training_run *run);
+
+/* halfcheck train --lr-find */
+
+/* Looks for a learning rate, and leaves lr_find.csv and its picture in run->folder. Returns the
+   exit status. */
+int hc_lr_find_command(const struct hc_training *training, const struct hc_training_run *run);
 
 #endif

@@ -24,10 +24,6 @@ void hc_training_recall(struct hc_training_run *run);
 void hc_training_add(json_t *record, const struct hc_training *training,
                      const struct hc_training_run *run);
 
-/* Adds the training alone. */
-void hc_training_add_outcome(json_t *record, const struct hc_training *training,
-                             const struct hc_training_run *run);
-
 /* How it was made, in a line: data, classes, network, epochs (or steps of a drift, if there are
    any), batch, rate, and the number of ranks if it decides into how many shards a batch is cut.
    Where the data lies is no part of that. */

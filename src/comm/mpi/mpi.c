@@ -1,11 +1,104 @@
-/* Ranks that are processes of an MPI job. Open MPI 4 is what this is tested with; every call is of
-   MPI 3. */
+/* The comm over MPI: waiting beside other programs and for ranks that may be lost, and the calls.
+   */
 #include <assert.h>
 #include <dlfcn.h>
+#include <mpi.h>
+#include <sched.h>
 #include <stdio.h>
 #include <string.h>
+#include <time.h>
 
-#include "comm/mpi/wait.h"
+#include "comm/plugin.h"
+
+/* Waiting for MPI, with other programs on the same cores, and with ranks that may be lost. */
+
+/* This process's part: what `self` of its comm points to. */
+struct hc_mpi {
+    MPI_Comm world; /* our own copy, whose messages no other library takes for its own */
+    const struct hc_comm_services *services;
+};
+
+/* MPI_Wait would spin. Ranks wait for each other in every step of a training, and where they share
+   cores, or their own threads need them, the one who spins takes the core from the one that it
+   waits for. So we look whether a request is done, more and more seldom. */
+
+enum {
+    LOOKS_AT_ONCE = 2000,  /* then the core is given away between two looks */
+    LOOKS_BETWEEN = 256,   /* from one look for ended ranks to the next */
+    PATIENCE = 3,          /* seconds from a rank's end, for what it sent before */
+    NAP = 50000,           /* nanoseconds */
+    NAP_AFTER_ERROR = 5000 /* milliseconds */
+};
+
+static void nap(long nanoseconds)
+{
+    const struct timespec time = {nanoseconds / 1000000000, nanoseconds % 1000000000};
+    (void)nanosleep(&time, NULL);
+}
+
+/* HC_DEVICE, with a line, for a status of MPI other than MPI_SUCCESS. A library's error is often
+   the end of another rank, which the watch finds out, too, and says by name before it ends this
+   process: it is given the time for that. */
+static enum hc_status mpi_status(const struct hc_mpi *mpi, const char *what, int code)
+{
+    char text[MPI_MAX_ERROR_STRING] = "";
+    int length = 0;
+    if (code == MPI_SUCCESS)
+        return HC_OK;
+    (void)MPI_Error_string(code, text, &length);
+    nap(NAP_AFTER_ERROR * 1000000L);
+    return mpi->services->fail(HC_DEVICE, "%s: %s", what, text);
+}
+
+static bool is_in_vain(const struct hc_mpi *mpi, int count, const MPI_Request *requests,
+                       const int *peers)
+{
+    bool ended = false;
+    for (int i = 0; i < count; i++)
+        ended |= requests[i] != MPI_REQUEST_NULL && mpi->services->has_ended(peers[i]);
+    return ended;
+}
+
+/* The first error among the requests, where MPI says that it is in their statuses. */
+static int error_in(int code, int count, const MPI_Status *statuses)
+{
+    for (int i = 0; i < count && code == MPI_ERR_IN_STATUS; i++)
+        if (statuses[i].MPI_ERROR != MPI_SUCCESS && statuses[i].MPI_ERROR != MPI_ERR_PENDING)
+            return statuses[i].MPI_ERROR;
+    return code;
+}
+
+/* Waits until all requests are done. peers[i] is the rank that request i is for, -1 for all. */
+static enum hc_status mpi_wait(const struct hc_mpi *mpi, const char *what, int count,
+                               MPI_Request *requests, MPI_Status *statuses, const int *peers)
+{
+    int done = 0;
+    double ended = 0;
+    for (long looks = 0; !done; looks++) {
+        int code = error_in(MPI_Testall(count, requests, &done, statuses), count, statuses);
+        int class = MPI_SUCCESS;
+        if (code != MPI_SUCCESS)
+            (void)MPI_Error_class(code, &class);
+        assert(class != MPI_ERR_TRUNCATE); /* the sides disagree on the size */
+        if (code != MPI_SUCCESS)
+            return mpi_status(mpi, what, code);
+        if (!done && looks % LOOKS_BETWEEN == 0 && is_in_vain(mpi, count, requests, peers)) {
+            if (ended == 0)
+                ended = MPI_Wtime();
+            if (MPI_Wtime() - ended > PATIENCE)
+                return mpi->services->fail(HC_DEVICE, "a rank has ended while another waits for "
+                                                      "it");
+        }
+        if (!done && looks < LOOKS_AT_ONCE)
+            (void)sched_yield();
+        else if (!done)
+            nap(NAP);
+    }
+    return HC_OK;
+}
+
+/* Ranks that are processes of an MPI job. Open MPI 4 is what this is tested with; every call is of
+   MPI 3. */
 
 /* MPI counts bytes by int. What is longer goes in pieces of this size; a test has smaller ones. */
 #ifndef HC_MPI_PIECE
@@ -39,9 +132,9 @@ static enum hc_status exchange(const struct hc_mpi *mpi, int to, const void *out
         code = MPI_Irecv(in, in_bytes, MPI_BYTE, from, TAG, mpi->world, &requests[0]);
     if (code == MPI_SUCCESS && to >= 0)
         code = MPI_Isend(out, out_bytes, MPI_BYTE, to, TAG, mpi->world, &requests[1]);
-    enum hc_status status = hc_mpi_status(mpi, "send and receive", code);
+    enum hc_status status = mpi_status(mpi, "send and receive", code);
     if (status == HC_OK)
-        status = hc_mpi_wait(mpi, "send and receive", 2, requests, statuses, peers);
+        status = mpi_wait(mpi, "send and receive", 2, requests, statuses, peers);
     if (status == HC_OK && from >= 0) {
         (void)MPI_Get_count(&statuses[0], MPI_BYTE, &got);
         assert(got == in_bytes); /* the sides disagree on the size */
@@ -75,8 +168,8 @@ static enum hc_status wait_for_all(const struct hc_mpi *mpi, const char *what, i
 {
     MPI_Status ignored;
     const int all = -1;
-    enum hc_status status = hc_mpi_status(mpi, what, code);
-    return status == HC_OK ? hc_mpi_wait(mpi, what, 1, &request, &ignored, &all) : status;
+    enum hc_status status = mpi_status(mpi, what, code);
+    return status == HC_OK ? mpi_wait(mpi, what, 1, &request, &ignored, &all) : status;
 }
 
 /* Round a ring: each passes on what it got last. */
@@ -206,7 +299,7 @@ static enum hc_status open_world(struct hc_comm *comm, const struct hc_comm_serv
         code = MPI_Comm_size(mpi.world, &comm->size);
     comm->kind = &kind;
     comm->self = &mpi;
-    return hc_mpi_status(&mpi, "start", code);
+    return mpi_status(&mpi, "start", code);
 }
 
 static const struct hc_comm_plugin plugin = {HC_COMM_ABI, &kind, open_world};

@@ -16,7 +16,6 @@
 #include <unistd.h>
 
 #include "comm/testing.h"
-#include "comm/testing_averages.h"
 
 static enum hc_status works(struct hc_comm *comm, const char *word)
 {

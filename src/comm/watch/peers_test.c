@@ -9,8 +9,6 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "comm/watch/address.h"
-
 enum { MOST = 12, SILENCE = 6000 };
 
 static struct hc_watch_shared shared[MOST]; /* each guard has its own */

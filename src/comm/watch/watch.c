@@ -11,8 +11,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "comm/watch/address.h"
-#include "comm/watch/guard.h"
+#include "comm/watch/peers.h"
 
 enum { SILENCE = 6, LONGEST_SILENCE = 86400 }; /* seconds */
 enum { WRONG = 2, WAIT_IF_WRONG = 4000 };      /* milliseconds */
@@ -26,7 +25,7 @@ static struct {
     struct hc_watch_entry mine;
 } watch;
 
-static bool tell(unsigned char what, int value)
+static bool tell_guard(unsigned char what, int value)
 {
     const unsigned char bytes[2] = {what, (unsigned char)value};
     return send(watch.control, bytes, sizeof bytes, MSG_NOSIGNAL) == (ssize_t)sizeof bytes;
@@ -36,7 +35,7 @@ static bool tell(unsigned char what, int value)
 static void *tell_that_it_lives(void *unused)
 {
     const struct timespec half_a_second = {0, 500000000L};
-    while (tell(HC_RANK_LIVES, 0))
+    while (tell_guard(HC_RANK_LIVES, 0))
         (void)nanosleep(&half_a_second, NULL);
     _exit(WRONG);
     return unused;
@@ -153,13 +152,13 @@ enum hc_status hc_watch_join(struct hc_comm *comm)
         hc_comm_all_gather(comm, &watch.mine, sizeof watch.mine, watch.shared.table);
     if (status != HC_OK)
         return status;
-    if (tell(HC_RANK_HAS_TABLE, 0))
+    if (tell_guard(HC_RANK_HAS_TABLE, 0))
         joined = hear(HC_GUARD_JOINED, -1);
     /* If one is not linked with all that it should be, the end of another rank may be the end of a
        link alone: then nobody believes in links. */
     status = hc_comm_max(comm, joined == 1 ? 0 : 1, &alone);
     watch.is_trusted = status == HC_OK && alone == 0;
-    (void)tell(HC_RANK_TRUSTS, watch.is_trusted);
+    (void)tell_guard(HC_RANK_TRUSTS, watch.is_trusted);
     return status;
 }
 
@@ -177,7 +176,7 @@ bool hc_watch_end(int exit_status)
 {
     if (!watch.is_on)
         return true;
-    (void)tell(HC_RANK_HAS_DONE, exit_status);
+    (void)tell_guard(HC_RANK_HAS_DONE, exit_status);
     return !watch.is_trusted ||
            hear(HC_GUARD_ALL_DONE, exit_status == WRONG ? WAIT_IF_WRONG : -1) >= 0;
 }
@@ -185,7 +184,7 @@ bool hc_watch_end(int exit_status)
 void hc_watch_can_resume(void)
 {
     if (watch.is_on)
-        (void)tell(HC_RANK_CAN_RESUME, 0);
+        (void)tell_guard(HC_RANK_CAN_RESUME, 0);
 }
 
 bool hc_watch_is_on(void)

@@ -1,6 +1,6 @@
 /* The watch over the ranks of a job: that a rank which is killed or stopped, or whose machine is
    gone, ends the job within ten seconds, with one line that names it, whatever the library of the
-   comm notices. Each rank has a guard (guard.h); the guards tell each other once a second, over
+   comm notices. Each rank has a guard (peers.h); the guards tell each other once a second, over
    TCP, that they live.
 
    The variable HALFCHECK_WATCH says after how many seconds of silence a rank is lost (6), or 0: no

@@ -69,8 +69,8 @@ static enum hc_status check_names(const char *directory)
     return status;
 }
 
-static enum hc_status keep(struct part *part, const struct file *file, int index,
-                           const uint8_t record[RECORD])
+static enum hc_status keep_record(struct part *part, const struct file *file, int index,
+                                  const uint8_t record[RECORD])
 {
     int class = record[0];
     if (class >= HC_CLASSES)
@@ -108,7 +108,7 @@ static enum hc_status read_file(const char *directory, const char *name, int rec
             status = hc_fail(HC_IO, "%s: %s", file.path,
                              ferror(file.stream) ? strerror(errno) : "ends too early");
         else
-            status = keep(part, &file, i, record);
+            status = keep_record(part, &file, i, record);
     }
     close_file(&file);
     return status;

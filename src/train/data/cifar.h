@@ -2,7 +2,7 @@
 #ifndef HC_TRAIN_DATA_CIFAR_H
 #define HC_TRAIN_DATA_CIFAR_H
 
-#include "train/data/images.h"
+#include "train/data/data.h"
 
 /* The official order of the labels. */
 extern const char *const hc_cifar_names[HC_CLASSES];

@@ -1,11 +1,116 @@
 #include "train/data/data.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
+#include "num/rng.h"
 #include "op/typed.h"
 #include "train/data/cifar.h"
-#include "train/data/synthetic.h"
+
+enum hc_status hc_images_open(struct hc_images *images, int64_t count)
+{
+    images->count = count;
+    images->pixels = malloc((size_t)count * HC_IMAGE_BYTES);
+    images->labels = malloc((size_t)count * sizeof *images->labels);
+    if (images->pixels == NULL || images->labels == NULL)
+        return hc_fail(HC_NO_MEMORY, "no memory for %lld images", (long long)count);
+    return HC_OK;
+}
+
+void hc_images_close(struct hc_images *images)
+{
+    free(images->pixels);
+    free(images->labels);
+    *images = (struct hc_images){0};
+}
+
+/* Images that stand in where no data is given: learnable, and the same on every machine. */
+
+enum { STREAM = 0x53594e54 }; /* in the upper half of the stream's number; the image in the lower */
+
+/* Draws of one image, before those of its pixels' noise. */
+enum { PHASE, CONTRAST, BRIGHTNESS, COLOUR, NOISE = COLOUR + HC_IMAGE_CHANNELS };
+
+struct pattern {
+    double phase;
+    double waves; /* along the side */
+    int down;     /* 1: it varies along y, 0: along x */
+    double offset[HC_IMAGE_CHANNELS];
+    double amplitude[HC_IMAGE_CHANNELS];
+};
+
+/* -1..1, of period 1. */
+static double triangle(double x)
+{
+    double t = x - (double)(int)x;
+    return t < 0.5 ? 4 * t - 1 : 3 - 4 * t;
+}
+
+static const double waves[HC_CLASSES / 2] = {2, 3, 4, 5, 6};
+
+static struct pattern draw_pattern(uint64_t seed, uint64_t stream, int kind)
+{
+    struct pattern p = {.phase = hc_random_uniform(seed, stream, PHASE),
+                        .waves = waves[kind / 2],
+                        .down = kind % 2};
+    double contrast = 0.7 + 0.6 * hc_random_uniform(seed, stream, CONTRAST);
+    double brightness = 0.8 * (hc_random_uniform(seed, stream, BRIGHTNESS) - 0.5);
+    for (uint64_t c = 0; c < HC_IMAGE_CHANNELS; c++) {
+        double colour = hc_random_uniform(seed, stream, COLOUR + c);
+        p.offset[c] = brightness;
+        p.amplitude[c] = contrast * (0.4 + 1.2 * colour);
+    }
+    return p;
+}
+
+static uint8_t to_byte(double x)
+{
+    double scaled = 255 * x + 0.5;
+    return (uint8_t)(scaled < 0 ? 0 : scaled > 255 ? 255 : scaled);
+}
+
+static void paint(uint64_t seed, uint64_t stream, const struct pattern *p, const double *mean,
+                  const double *deviation, uint8_t *pixels)
+{
+    uint64_t noise = 0;
+    double clean[HC_IMAGE_SIDE][HC_IMAGE_CHANNELS]; /* without noise, along the side */
+    for (unsigned along = 0; along < HC_IMAGE_SIDE; along++)
+        for (unsigned c = 0; c < HC_IMAGE_CHANNELS; c++)
+            clean[along][c] =
+                p->offset[c] +
+                p->amplitude[c] * triangle(p->phase + p->waves * along / HC_IMAGE_SIDE);
+    for (unsigned i = 0; i < HC_IMAGE_BYTES; i++) {
+        unsigned pixel = i / HC_IMAGE_CHANNELS;
+        unsigned c = i % HC_IMAGE_CHANNELS;
+        unsigned along = p->down ? pixel / HC_IMAGE_SIDE : pixel % HC_IMAGE_SIDE;
+        if (i % 4 == 0)
+            noise = hc_random(seed, stream, NOISE + i / 4);
+        /* The sum of two bytes: a triangular distribution with deviation 1.04 after scaling. */
+        double n = ((double)((noise & 0xff) + (noise >> 8 & 0xff)) - 255) / 100;
+        noise >>= 16;
+        pixels[i] = to_byte(mean[c] + deviation[c] * (clean[along][c] + n));
+    }
+}
+
+/* Fills pixels and labels of images->count images, labels 0..classes-1 in turn. The class's kind
+   (0..9, kind[label]) sets a stripe pattern: its direction (across or down) and its wave number (2
+   to 6 a side). Phase, colour, contrast, brightness and noise are drawn for each image and say
+   nothing of its class; neither does a crop or a flip. Only fp64 additions and products of Philox
+   numbers are used, no libm, so that the bytes are the same everywhere. `first` is the number of
+   the first image in the seed's stream. */
+static void synthetic_fill(uint64_t seed, int64_t first, const double mean[HC_IMAGE_CHANNELS],
+                           const double deviation[HC_IMAGE_CHANNELS], const int *kind, int classes,
+                           struct hc_images *images)
+{
+    for (int64_t i = 0; i < images->count; i++) {
+        uint64_t stream = (uint64_t)STREAM << 32 | (uint64_t)(first + i);
+        int label = (int)(i % classes);
+        struct pattern p = draw_pattern(seed, stream, kind[label]);
+        images->labels[i] = label;
+        paint(seed, stream, &p, mean, deviation, images->pixels + i * HC_IMAGE_BYTES);
+    }
+}
 
 enum { OFFICIAL_RECORDS = 10000, TRAIN_PER_CLASS = 500, TEST_PER_CLASS = 100 };
 
@@ -26,7 +131,7 @@ static enum hc_status unknown(const char *name, size_t length)
 }
 
 /* Fills names and classes of the set, and kind[label], the class's official number. */
-static enum hc_status choose(const char *list, struct hc_dataset *set, int kind[HC_CLASSES])
+static enum hc_status choose_classes(const char *list, struct hc_dataset *set, int kind[HC_CLASSES])
 {
     if (list == NULL)
         list = "airplane,automobile,bird,cat,deer,dog,frog,horse,ship,truck";
@@ -64,9 +169,9 @@ static enum hc_status synthesise(const struct hc_data_options *options, const in
         status = hc_images_open(&set->test, (int64_t)test * set->classes);
     if (status != HC_OK)
         return status;
-    hc_synthetic_fill(options->seed, 0, set->mean, set->deviation, kind, set->classes, &set->train);
-    hc_synthetic_fill(options->seed, set->train.count, set->mean, set->deviation, kind,
-                      set->classes, &set->test);
+    synthetic_fill(options->seed, 0, set->mean, set->deviation, kind, set->classes, &set->train);
+    synthetic_fill(options->seed, set->train.count, set->mean, set->deviation, kind, set->classes,
+                   &set->test);
     (void)snprintf(set->origin, sizeof set->origin,
                    "SYNTHETIC images (seed %llu), not CIFAR-10: no --data was given",
                    (unsigned long long)options->seed);
@@ -121,7 +226,7 @@ enum hc_status hc_dataset_open(const struct hc_data_options *options, struct hc_
     *set = (struct hc_dataset){.synthetic = options->directory == NULL};
     memcpy(set->mean, cifar_mean, sizeof set->mean);
     memcpy(set->deviation, cifar_deviation, sizeof set->deviation);
-    enum hc_status status = choose(options->classes, set, kind);
+    enum hc_status status = choose_classes(options->classes, set, kind);
     if (status != HC_OK)
         return status;
     status = set->synthetic ? synthesise(options, kind, set) : read_official(options, kind, set);

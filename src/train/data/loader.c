@@ -29,7 +29,7 @@ struct hc_loader {
     bool stop;
 };
 
-static void fill(struct hc_loader *loader, int64_t steps, struct hc_batch *out)
+static void fill_batch(struct hc_loader *loader, int64_t steps, struct hc_batch *out)
 {
     struct hc_call call = loader->call;
     int32_t count = (int32_t)steps;
@@ -60,8 +60,8 @@ static void *work(void *argument)
         pthread_mutex_unlock(&loader->lock);
         if (stop)
             return NULL;
-        fill(loader, hc_batch_take_number(&loader->stream.take, loader->start + n),
-             &loader->slot[n % SLOTS]);
+        fill_batch(loader, hc_batch_take_number(&loader->stream.take, loader->start + n),
+                   &loader->slot[n % SLOTS]);
         pthread_mutex_lock(&loader->lock);
         loader->made = n + 1;
         pthread_cond_broadcast(&loader->changed);
@@ -69,7 +69,7 @@ static void *work(void *argument)
     }
 }
 
-static enum hc_status allocate(struct hc_loader *loader)
+static enum hc_status allocate_loader(struct hc_loader *loader)
 {
     const struct hc_images *set = hc_batch_stream_images(&loader->stream);
     size_t images = hc_tensor_bytes(&loader->call.out[HC_AUGMENT_IMAGES]);
@@ -90,7 +90,7 @@ static enum hc_status allocate(struct hc_loader *loader)
     return HC_OK;
 }
 
-static enum hc_status start(struct hc_loader *loader)
+static enum hc_status start_loader(struct hc_loader *loader)
 {
     enum hc_status status = hc_batch_stream_check(&loader->stream, loader->start);
     if (status != HC_OK)
@@ -99,7 +99,7 @@ static enum hc_status start(struct hc_loader *loader)
     loader->call = hc_batch_stream_call(&loader->stream, HC_FP32);
     status = hc_backend_open(loader->exact, &loader->queue, 1);
     if (status == HC_OK)
-        status = allocate(loader);
+        status = allocate_loader(loader);
     if (status != HC_OK)
         return status;
     if (pthread_create(&loader->thread, NULL, work, loader) != 0)
@@ -121,7 +121,7 @@ enum hc_status hc_loader_open(const struct hc_batch_stream *stream, int64_t star
     made->order_epoch = -1;
     pthread_mutex_init(&made->lock, NULL);
     pthread_cond_init(&made->changed, NULL);
-    enum hc_status status = start(made);
+    enum hc_status status = start_loader(made);
     if (status != HC_OK) {
         hc_loader_close(made);
         *loader = NULL;

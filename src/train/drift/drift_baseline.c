@@ -1,8 +1,102 @@
-#include "train/drift/drift_baseline.h"
+#include "train/drift/drift_run.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+
+/* How many elements the parameters of layer l have. */
+static int64_t elements(const struct hc_drift_run *s, int l)
+{
+    const struct hc_layer *layer = &hc_net_plan(s->net)->layer[l];
+    int64_t n = 0;
+    for (int p = 0; p < layer->parameters; p++)
+        n += hc_parameter_count(hc_net_parameters(s->net)[layer->parameter + p]);
+    return n;
+}
+
+static void add_drift_sums(struct hc_drift_sums *t, const struct hc_drift_sums *more)
+{
+    t->difference += more->difference;
+    t->want += more->want;
+    t->got += more->got;
+    t->both += more->both;
+    t->zeros += more->zeros;
+    t->lost += more->lost;
+    t->count += more->count;
+}
+
+static struct hc_drift_sums sums_of(const double *want, const double *got, int64_t n)
+{
+    struct hc_drift_sums t = {.count = (double)n};
+    for (int64_t i = 0; i < n; i++) {
+        double off = got[i] - want[i];
+        t.difference += off * off;
+        t.want += want[i] * want[i];
+        t.got += got[i] * got[i];
+        t.both += got[i] * want[i];
+        t.zeros += got[i] == 0 && want[i] != 0;
+    }
+    return t;
+}
+
+void hc_drift_sum_gradients(hc_drift_layer_sums sums, const struct hc_drift_run *s,
+                            const double *want)
+{
+    int64_t at = 0;
+    for (int l = 0; l < hc_net_plan(s->net)->layers; l++) {
+        int64_t n = elements(s, l);
+        struct hc_drift_sums t = sums_of(want + at, s->g + at, n);
+        add_drift_sums(&sums[l], &t);
+        add_drift_sums(&sums[HC_MAX_LAYERS], &t);
+        at += n;
+    }
+}
+
+void hc_drift_sum_lost(hc_drift_layer_sums sums, const struct hc_drift_run *s, const double *before,
+                       const double *after, const double *now)
+{
+    int64_t at = 0;
+    for (int l = 0; l < hc_net_plan(s->net)->layers; l++) {
+        struct hc_drift_sums t = {0};
+        for (int64_t end = at + elements(s, l); at < end; at++)
+            t.lost += before[at] != after[at] && now[at] == s->before[at];
+        add_drift_sums(&sums[l], &t);
+        add_drift_sums(&sums[HC_MAX_LAYERS], &t);
+    }
+}
+
+struct hc_drift_layer hc_drift_sum_layer(const struct hc_drift_sums *t)
+{
+    return (struct hc_drift_layer){.error = sqrt(t->difference / t->want),
+                                   .cosine = t->both / sqrt(t->want * t->got),
+                                   .underflow = t->zeros / t->count,
+                                   .lost = t->lost / t->count};
+}
+
+bool hc_all_finite(const double *x, int64_t n)
+{
+    for (int64_t i = 0; i < n; i++)
+        if (!isfinite(x[i]))
+            return false;
+    return true;
+}
+
+double hc_length(const double *x, int64_t n)
+{
+    double sum = 0;
+    for (int64_t i = 0; i < n; i++)
+        sum += x[i] * x[i];
+    return sqrt(sum);
+}
+
+/* The sum of squares of x - y. */
+static double hc_squares(const double *x, const double *y, int64_t n)
+{
+    double sum = 0;
+    for (int64_t i = 0; i < n; i++)
+        sum += (x[i] - y[i]) * (x[i] - y[i]);
+    return sum;
+}
 
 struct hc_drift_memo {
     struct hc_drift_memo *next;
@@ -40,7 +134,8 @@ static bool feels_scale(const struct hc_rounding *r)
            r->format[HC_SOURCE_REDUCTION][1] > HC_FP32;
 }
 
-static enum hc_status pass(struct hc_drift_baseline *base, int step, float scale, float *loss)
+static enum hc_status baseline_pass(struct hc_drift_baseline *base, int step, float scale,
+                                    float *loss)
 {
     const struct hc_drift_batches *b = base->batches;
     base->passes += base->run.rounds;
@@ -67,7 +162,7 @@ static enum hc_status run_all(struct hc_drift_baseline *base)
     size_t bytes = (size_t)base->weights * sizeof(double);
     enum hc_status status = hc_drift_run_get(run, HC_STATE_MASTER, base->w);
     for (int step = 0; step < base->options->steps && status == HC_OK; step++) {
-        status = pass(base, step, 1, &loss);
+        status = baseline_pass(base, step, 1, &loss);
         memcpy(base->g + step * base->weights, run->g, bytes);
         base->norm[step] = hc_length(run->g, base->weights);
         base->size[step] = run->sizes ? hc_length(run->sizes, base->weights) / base->norm[step] : 1;
@@ -133,7 +228,7 @@ static enum hc_status forced(struct hc_drift_baseline *base, struct hc_drift_mem
     for (int step = 0; step < base->options->steps && status == HC_OK; step++) {
         status = hc_drift_run_set_weights(run, weights_at(base, step));
         if (status == HC_OK)
-            status = pass(base, step, k->scale[step], &loss);
+            status = baseline_pass(base, step, k->scale[step], &loss);
         bool finite = hc_all_finite(run->g, base->weights);
         const double *want = base->g + step * base->weights;
         k->finite &= finite;
@@ -177,7 +272,7 @@ static enum hc_status first_pass(struct hc_drift_baseline *base, const struct hc
              same_pass(&k->rounding, &base->latest_rounding))
         g = base->latest;
     if (!g)
-        return pass(base, 0, scale, loss);
+        return baseline_pass(base, 0, scale, loss);
     memcpy(run->g, g, (size_t)base->weights * sizeof *g);
     return HC_OK;
 }
@@ -191,8 +286,8 @@ static enum hc_status go_free(struct hc_drift_baseline *base, struct hc_drift_me
     bool rounded = k->rounding.start[0] != HC_FP64;
     enum hc_status status = hc_drift_run_restart(run, &k->rounding, base->w, rounded);
     for (int step = 0; step < base->options->steps && status == HC_OK; step++) {
-        status =
-            step == 0 ? first_pass(base, k, scale[0], &loss) : pass(base, step, scale[step], &loss);
+        status = step == 0 ? first_pass(base, k, scale[0], &loss)
+                           : baseline_pass(base, step, scale[step], &loss);
         bool finite = hc_all_finite(run->g, base->weights);
         k->finite &= finite;
         if (status == HC_OK && (finite || !k->skips))
@@ -228,8 +323,8 @@ static const struct hc_drift_memo *look_up(const struct hc_drift_baseline *base,
 }
 
 /* Makes those runs that are asked for and not known. `fresh`: k has numbers that no memo has. */
-static enum hc_status measure(struct hc_drift_baseline *base, struct hc_drift_memo *k,
-                              const struct hc_native_run *native, bool *fresh)
+static enum hc_status measure_runs(struct hc_drift_baseline *base, struct hc_drift_memo *k,
+                                   const struct hc_native_run *native, bool *fresh)
 {
     const struct hc_drift_memo *same[] = {[HC_RUN_FORCED] = NULL, [HC_RUN_FREE] = NULL};
     enum hc_status status = HC_OK;
@@ -275,7 +370,7 @@ enum hc_status hc_baseline_measure(struct hc_drift_baseline *base,
         k->scale[i] = feels_scale(rounding) ? scales->forced[i] : 1;
         k->scale[steps + i] = feels_scale(rounding) ? scales->free[i] : 1;
     }
-    enum hc_status status = measure(base, k, native, &fresh);
+    enum hc_status status = measure_runs(base, k, native, &fresh);
     *effect = k->effect;
     if (status != HC_OK || !fresh) {
         free(k);

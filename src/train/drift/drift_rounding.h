@@ -6,7 +6,10 @@
 #ifndef HC_TRAIN_DRIFT_DRIFT_ROUNDING_H
 #define HC_TRAIN_DRIFT_DRIFT_ROUNDING_H
 
+#include "backend.h"
+#include "op/call.h"
 #include "train/drift/drift.h"
+#include "train/update/recipe.h"
 #include "train/update/update.h"
 
 /* What its buffers are for. */
@@ -51,12 +54,23 @@ enum hc_status hc_rounder_quantise(struct hc_rounder *rounder, struct hc_net *ne
    nothing. */
 enum hc_status hc_rounded(struct hc_rounder *rounder, enum hc_format format, double *x, int64_t n);
 
-/* Carries the call out with tensors in fp32 in place of those in fp64, and casts its results back.
-   `format` is that of its arithmetic; HC_FP64: the call runs as it is. */
-enum hc_status hc_carried_out(struct hc_rounder *rounder, enum hc_format format,
-                              const struct hc_call *call);
+/* im2col and col2im (op/quant.h) in fp64, in which no backend has them. Tensors lie in host memory.
+   */
 
-/* A buffer of at least so many bytes, kept for the next call; NULL: no memory. */
-void *hc_rounder_buffer(struct hc_rounder *rounder, int which, size_t bytes);
+/* The numbers of codes: a code times its scale, which fp64 holds, and times its second factor. */
+void hc_matrix_decode(const struct hc_call *quantize, double *to);
+
+/* What is quantised, before it is: x or its transpose, and where the call says so 16 neighbours
+   each times the signs and Hadamard's matrix. */
+void hc_matrix_take(const struct hc_call *quantize, double *to);
+
+void hc_matrix_gather(const struct hc_call *im2col);
+void hc_matrix_scatter(const struct hc_call *col2im);
+
+/* Whether a backend's matrix unit takes a recipe's products. */
+
+/* Whether the backend sums products of the recipe's 16-bit numbers otherwise than products in
+   fp32. */
+bool hc_recipe_meets_unit(const struct hc_recipe *recipe, const struct hc_backend *backend);
 
 #endif

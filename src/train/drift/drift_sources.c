@@ -4,7 +4,7 @@
 
 #include "train/parallel/wrapper.h"
 #include "train/update/recipe_fields.h"
-#include "train/update/slot_plan.h"
+#include "train/update/update.h"
 
 const char *const hc_source_names[HC_SOURCE_COUNT] = {
     [HC_SOURCE_WEIGHTS] = "weights",

@@ -52,6 +52,9 @@ struct hc_layer {
                        hc_linear_parameter; -1: none */
     int parameters; /* how many */
     int statistic;  /* of CONV: number of its first statistic; else -1 */
+    enum hc_role role[HC_CONV_PARAMETERS]; /* of each parameter, and how many elements it has */
+    int64_t elements[HC_CONV_PARAMETERS];
+    int64_t macs; /* of one image's forward pass */
 };
 
 #define HC_MAX_LAYERS    64
@@ -102,7 +105,7 @@ struct hc_net_numerics {
     int64_t amax_history;                /* for it; 0: its own */
 };
 
-/* From hc_net_prepare on, batch norm is over the batches of all ranks (norm_sync.h), each of which
+/* From hc_net_prepare on, batch norm is over the batches of all ranks (norm_sync.c), each of which
    trains a net of the same network; then training passes are collective, and wait. Before it. NULL,
    as it is at first: over the net's own batch. */
 void hc_net_share(struct hc_net *net, struct hc_comm *comm);

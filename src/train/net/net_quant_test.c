@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "num/rng.h"
-#include "train/update/model.h"
+#include "train/update/update.h"
 #include "train/update/recipe_fields.h"
 
 enum { BATCH = 4, PIXELS = 32 * 32 * 3, STATE = 4096 };

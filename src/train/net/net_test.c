@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "num/rng.h"
-#include "train/update/model.h"
+#include "train/update/update.h"
 
 Test(net, darknet16_has_the_notebooks_parameters_and_macs)
 {

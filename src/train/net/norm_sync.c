@@ -1,4 +1,4 @@
-#include "train/net/norm_sync.h"
+#include "train/net/net_inner.h"
 
 #include <assert.h>
 #include <stdlib.h>
@@ -36,12 +36,7 @@ static size_t letter_bytes(const struct hc_norm_sync *sync, int64_t channels)
     return bytes_of(sync, PAIR * channels) + sizeof(int32_t);
 }
 
-static size_t largest(size_t a, size_t b)
-{
-    return a > b ? a : b;
-}
-
-static enum hc_status allocate(struct hc_norm_sync *sync, const struct hc_norm_sync_size *size)
+static enum hc_status allocate_sync(struct hc_norm_sync *sync, const struct hc_norm_sync_size *size)
 {
     int64_t ranks = sync->comm->size;
     int64_t pair = PAIR * size->channels;
@@ -55,7 +50,9 @@ static enum hc_status allocate(struct hc_norm_sync *sync, const struct hc_norm_s
     size_t letter = letter_bytes(sync, size->channels);
     sync->letter = malloc(letter);
     sync->letters = malloc(letter * (size_t)ranks);
-    sync->sorted = malloc(largest(bytes_of(sync, pair * ranks), hc_all_reduce_room(&how, pair)));
+    size_t sorted = bytes_of(sync, pair * ranks);
+    size_t room = hc_all_reduce_room(&how, pair);
+    sync->sorted = malloc(sorted > room ? sorted : room);
     sync->sorted_counts = malloc((size_t)ranks * sizeof *sync->sorted_counts);
     if (!sync->letter || !sync->letters || !sync->sorted || !sync->sorted_counts)
         return hc_fail(HC_NO_MEMORY, "no memory for the statistics of %d ranks", sync->comm->size);
@@ -73,7 +70,7 @@ enum hc_status hc_norm_sync_open(struct hc_norm_sync **out, struct hc_device *de
     sync->comm = comm;
     sync->wide = size->format == HC_FP64 ? HC_FP64 : HC_FP32;
     sync->channels = size->channels;
-    enum hc_status status = allocate(sync, size);
+    enum hc_status status = allocate_sync(sync, size);
     if (status == HC_OK)
         *out = sync;
     else

@@ -5,7 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-static struct hc_storage *make(struct hc_device *device, enum hc_format format, int64_t count)
+static struct hc_storage *make_storage_of(struct hc_device *device, enum hc_format format,
+                                          int64_t count)
 {
     struct hc_storage *storage = calloc(1, sizeof *storage);
     if (!storage) {
@@ -19,7 +20,7 @@ static struct hc_storage *make(struct hc_device *device, enum hc_format format, 
 
 struct hc_storage *hc_storage_new(struct hc_device *device, enum hc_format format, int64_t count)
 {
-    struct hc_storage *storage = make(device, format, count);
+    struct hc_storage *storage = make_storage_of(device, format, count);
     if (!storage)
         return NULL;
     storage->data = hc_device_memory(device, (size_t)count * (size_t)hc_formats[format].bytes);
@@ -33,7 +34,7 @@ struct hc_storage *hc_storage_new(struct hc_device *device, enum hc_format forma
 struct hc_storage *hc_storage_view(struct hc_storage *arena, int64_t offset, int64_t count)
 {
     assert(!arena->arena && offset >= 0 && count >= 0 && offset + count <= arena->count);
-    struct hc_storage *storage = make(arena->device, arena->format, count);
+    struct hc_storage *storage = make_storage_of(arena->device, arena->format, count);
     if (!storage)
         return NULL;
     storage->arena = hc_storage_hold(arena);

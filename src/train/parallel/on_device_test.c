@@ -1,5 +1,5 @@
 /* Ranks that are threads, each with a GPU of the stand-ins for CUDA and NCCL. */
-#include "train/parallel/on_device.h"
+#include "train/parallel/reduction.h"
 
 #include <criterion/criterion.h>
 #include <pthread.h>

@@ -1,6 +1,4 @@
-/* The reduction of gradients, on ranks that are threads. */
-#include "train/parallel/reduction.h"
-
+/* Gradients and buckets as text. */
 #include <criterion/criterion.h>
 #include <math.h>
 #include <stdio.h>
@@ -8,9 +6,264 @@
 #include <string.h>
 
 #include "comm/all_reduce.h"
+#include "comm/comm.h"
+#include "num/bits.h"
 #include "num/rng.h"
 #include "train/net/device.h"
+#include "train/parallel/reduction.h"
 #include "train/update/recipe_fields.h"
+
+/* Gradients as text: counts with their format's letter (s: fp32, h: fp16, b: bf16), a bar between
+   layers. */
+static struct hc_gradient gradients[64];
+
+static inline int parse(const char *text)
+{
+    int n = 0;
+    int layer = 0;
+    for (const char *at = text; *at;) {
+        long long count;
+        char letter;
+        int used;
+        if (*at == '|') {
+            layer++;
+            at++;
+        } else if (*at == ' ') {
+            at++;
+        } else {
+            cr_assert_eq(sscanf(at, "%lld%c%n", &count, &letter, &used), 2);
+            enum hc_format f = letter == 's' ? HC_FP32 : letter == 'h' ? HC_FP16 : HC_BF16;
+            gradients[n++] =
+                (struct hc_gradient){.format = f, .held = f, .count = count, .layer = layer};
+            at += used;
+        }
+    }
+    return n;
+}
+
+/* The buckets as text, such as "4 3 | 2 1 0". */
+static inline const char *buckets_of(const char *recipe, const char *text)
+{
+    static char got[512];
+    struct hc_recipe r;
+    char name[HC_RECIPE_NAME];
+    struct hc_buckets buckets;
+    size_t used = 0;
+    int placed = 0;
+    int n = parse(text);
+    cr_assert_eq(hc_recipe_read(&r, name, recipe, strlen(recipe)), HC_OK, "%s", hc_message());
+    struct hc_wrapper wrapper = hc_wrapper_of(&r);
+    cr_assert_eq(hc_buckets_open(&buckets, &wrapper, gradients, n), HC_OK);
+    got[0] = '\0';
+    for (int b = 0; b < buckets.n; b++) {
+        int64_t count = 0;
+        cr_assert_eq(buckets.bucket[b].first, placed);
+        cr_assert_gt(buckets.bucket[b].n, 0);
+        for (int k = 0; k < buckets.bucket[b].n; k++) {
+            int i = buckets.order[placed++];
+            cr_assert_eq(gradients[i].held, buckets.bucket[b].held);
+            count += gradients[i].count;
+            used += (size_t)snprintf(got + used, sizeof got - used, "%s%d",
+                                     k   ? " "
+                                     : b ? " | "
+                                         : "",
+                                     i);
+        }
+        cr_assert_eq(count, buckets.bucket[b].count);
+    }
+    cr_assert_eq(placed, n);
+    hc_buckets_close(&buckets);
+    return got;
+}
+
+Test(buckets, halfchecks_own_are_one_of_each_format_in_the_order_of_the_parameters)
+{
+    cr_expect_str_eq(buckets_of("fp32", "9s 2s 3s"), "0 1 2");
+    cr_expect_str_eq(buckets_of("apex-O2", "9h 2s 2s | 7h 3s | 4b"), "1 2 4 | 5 | 0 3");
+    cr_expect_str_eq(buckets_of("apex-O2+wrapper=apex-ddp-delayed", "9h 2s | 7h 3s"), "1 3 | 0 2");
+}
+
+/* allreduce_hook: a type's bucket is shipped as soon as its elements are message_size or more, and
+   what is left at the end follows by type. */
+Test(buckets, apex_ships_a_bucket_that_has_reached_message_size_in_elements)
+{
+    static const char recipe[] = "apex-O2+wrapper=apex-ddp+bucket=10";
+    cr_expect_str_eq(buckets_of(recipe, "5s 5s 5s 5s"), "3 2 | 1 0");
+    cr_expect_str_eq(buckets_of(recipe, "5s 5s 5s 4s 5s"), "4 3 2 | 1 0");
+    cr_expect_str_eq(buckets_of(recipe, "5s 100s 1s"), "2 1 | 0");
+    cr_expect_str_eq(buckets_of(recipe, "10s 100s 10s"), "2 | 1 | 0");
+    /* Halves and singles fill buckets of their own. */
+    cr_expect_str_eq(buckets_of(recipe, "6h 5s | 6h 5s | 6h 5s"), "5 3 | 4 2 | 1 | 0");
+    cr_expect_str_eq(buckets_of(recipe, "9h 9s"), "1 | 0");
+}
+
+Test(buckets, a_size_of_1_gives_each_its_own_and_one_beyond_all_gives_one_of_each_format)
+{
+    cr_expect_str_eq(buckets_of("fp32+wrapper=apex-ddp+bucket=1", "5s 1s 7s"), "2 | 1 | 0");
+    cr_expect_str_eq(buckets_of("fp32+wrapper=torch-ddp+bucket=1", "5s 1s 7s"), "2 | 1 | 0");
+    cr_expect_str_eq(buckets_of("fp32+wrapper=horovod+bucket=1", "5s 1s 7s"), "2 | 1 | 0");
+    cr_expect_str_eq(buckets_of("apex-O2+wrapper=apex-ddp+bucket=1073741824", "5h 1s 7h"),
+                     "1 | 2 0");
+    cr_expect_str_eq(buckets_of("apex-O2+wrapper=horovod+bucket=1073741824", "5h 1s 7h"),
+                     "1 | 2 0");
+    cr_expect_str_eq(buckets_of("fp32+wrapper=apex-ddp", "9999999s 1s 5s"), "2 1 0");
+    cr_expect_str_eq(buckets_of("fp32+wrapper=apex-ddp", "5s 9999999s 1s"), "2 1 | 0");
+}
+
+/* compute_bucket_assignment_by_size with the limits 1 MiB and 25 MiB, counted in bytes and for each
+   type apart. */
+Test(buckets, torch_fills_a_first_bucket_of_1_MiB_and_others_of_25_MiB)
+{
+    static const char torch[] = "fp16-bn32+wrapper=torch-ddp";
+    cr_expect_str_eq(buckets_of(torch, "262144s 1s"), "1 0");
+    cr_expect_str_eq(buckets_of(torch, "1s 262144s"), "1 | 0");
+    cr_expect_str_eq(buckets_of(torch, "1s 262143s"), "1 0");
+    cr_expect_str_eq(buckets_of(torch, "1s 6553600s 262144s"), "2 | 1 | 0");
+    cr_expect_str_eq(buckets_of(torch, "1s 6553599s 262144s"), "2 | 1 0");
+    cr_expect_str_eq(buckets_of(torch, "1s 262144s 262144s"), "2 | 1 0");
+    /* A half has two bytes, and a first bucket of its own. */
+    cr_expect_str_eq(buckets_of(torch, "1h 524288h 1s 262144s"), "3 | 1 | 2 | 0");
+    cr_expect_str_eq(buckets_of(torch, "1h 262144h"), "1 0");
+    /* One tensor beyond a bucket stays whole. */
+    cr_expect_str_eq(buckets_of(torch, "1s 100000000s 262144s 1s"), "3 2 | 1 | 0");
+}
+
+/* FuseResponses: what does not fit below the threshold begins the next. */
+Test(buckets, horovod_closes_a_bucket_before_what_it_has_no_room_for)
+{
+    static const char recipe[] = "apex-O2+wrapper=horovod+bucket=40";
+    cr_expect_str_eq(buckets_of(recipe, "5s 5s 5s 5s"), "3 2 | 1 0");
+    cr_expect_str_eq(buckets_of(recipe, "5s 6s 5s"), "2 | 1 | 0");
+    cr_expect_str_eq(buckets_of(recipe, "5s 100s 1s"), "2 | 1 | 0");
+    cr_expect_str_eq(buckets_of(recipe, "10h 4s 10h"), "1 | 2 0");
+}
+
+/* A layer's parameters are one flat parameter, norms in fp32 another. */
+Test(buckets, fsdp_has_one_of_each_layer_and_format)
+{
+    cr_expect_str_eq(buckets_of("amp+wrapper=fsdp", "9s 2s | 7s 3s 1s | 4s"), "0 1 | 2 3 4 | 5");
+    cr_expect_str_eq(buckets_of("apex-O2+wrapper=fsdp2", "9h 2s 2s | 7h 3s"), "0 | 1 2 | 4 | 3");
+}
+
+Test(buckets, nothing_and_gradients_of_no_elements_have_their_place)
+{
+    cr_expect_str_eq(buckets_of("fp32", ""), "");
+    cr_expect_str_eq(buckets_of("fp32+wrapper=torch-ddp", ""), "");
+    cr_expect_str_eq(buckets_of("fp32+wrapper=torch-ddp", "0s"), "0");
+    cr_expect_str_eq(buckets_of("fp32+wrapper=apex-ddp+bucket=4", "0s 4s 0s"), "2 1 | 0");
+}
+
+/* What a real PyTorch did (benches/pytorch/ddp_rows.py). */
+
+struct torch_buckets {
+    const char *gradients;
+    int size;
+    const char *buckets;
+};
+
+struct torch_averages {
+    const char *recipe;
+    uint32_t average[24];
+};
+
+#include "train/parallel/torch_rows.inc"
+
+static int by_first(const void *a, const void *b)
+{
+    return atoi(*(const char *const *)b) - atoi(*(const char *const *)a);
+}
+
+/* The buckets, sorted by their first gradients: torch does not say in which order those follow that
+   are not full. */
+static const char *sorted(const char *text)
+{
+    static char got[512];
+    char copy[512];
+    const char *bucket[64];
+    int n = 0;
+    (void)snprintf(copy, sizeof copy, "%s", text);
+    for (char *at = copy; at; n++) {
+        char *bar = strstr(at, " | ");
+        bucket[n] = at;
+        if (bar)
+            *bar = '\0';
+        at = bar ? bar + 3 : NULL;
+    }
+    qsort(bucket, (size_t)n, sizeof *bucket, by_first);
+    size_t used = 0;
+    for (int i = 0; i < n; i++)
+        used += (size_t)snprintf(got + used, sizeof got - used, "%s%s", i ? " | " : "", bucket[i]);
+    return got;
+}
+
+Test(torch, shares_buckets_as_the_real_one)
+{
+    for (size_t i = 0; i < sizeof torch_buckets / sizeof torch_buckets[0]; i++) {
+        const struct torch_buckets *row = &torch_buckets[i];
+        char recipe[64] = "fp16-bn32+wrapper=torch-ddp";
+        size_t used = strlen(recipe);
+        if (row->size)
+            (void)snprintf(recipe + used, sizeof recipe - used, "+bucket=%d", row->size);
+        cr_expect_str_eq(sorted(buckets_of(recipe, row->gradients)), row->buckets, "%s, %d",
+                         row->gradients, row->size);
+    }
+}
+
+Test(torch, divides_for_fsdp_as_the_real_one)
+{
+    struct hc_recipe recipe = *hc_recipe_by_name("fp32");
+    cr_assert_eq(hc_recipe_set(&recipe, "wrapper=fsdp", 12), HC_OK);
+    struct hc_wrapper wrapper = hc_wrapper_of(&recipe);
+    for (int n = 1; n <= (int)(sizeof torch_roots / sizeof torch_roots[0]); n++)
+        cr_expect_eq(hc_wrapper_all_reduce(&wrapper, HC_FP32, n, false).before, torch_roots[n - 1],
+                     "%d ranks", n);
+}
+
+enum { ELEMENTS = sizeof torch_gradients[0] / sizeof torch_gradients[0][0] };
+
+struct shared {
+    struct hc_recipe recipe;
+    double average[2][ELEMENTS];
+};
+
+static enum hc_status average(struct hc_comm *comm, void *context)
+{
+    struct shared *shared = context;
+    struct hc_reduction *reduction;
+    enum hc_format f = shared->recipe.model;
+    double memory[ELEMENTS];
+    struct hc_tensor t = hc_tensor1(f, ELEMENTS, memory);
+    struct hc_gradient gradient = {f, hc_wrapper_held(&shared->recipe, f), ELEMENTS, 0, memory};
+    enum hc_status status = hc_reduction_open(&reduction, &shared->recipe, comm, 2, &gradient, 1);
+    for (int i = 0; i < ELEMENTS; i++)
+        hc_tensor_set(&t, i, (double)hc_fp32_value(torch_gradients[comm->rank][i]));
+    hc_reduction_add(reduction, &gradient);
+    if (status == HC_OK)
+        status = hc_reduction_finish(reduction, &gradient, NULL);
+    for (int i = 0; i < ELEMENTS; i++)
+        shared->average[comm->rank][i] = hc_tensor_get(&t, i);
+    hc_reduction_close(reduction);
+    return status;
+}
+
+/* Infinities, subnormals and what vanishes are among them. */
+Test(torch, averages_two_ranks_to_the_same_bits_as_the_real_one)
+{
+    for (size_t k = 0; k < sizeof torch_averages / sizeof torch_averages[0]; k++) {
+        const struct torch_averages *row = &torch_averages[k];
+        struct shared shared;
+        char name[HC_RECIPE_NAME];
+        cr_assert_eq(hc_recipe_read(&shared.recipe, name, row->recipe, strlen(row->recipe)), HC_OK);
+        cr_assert_eq(hc_comm_threads(2, average, &shared), HC_OK, "%s", hc_message());
+        for (int r = 0; r < 2; r++)
+            for (int i = 0; i < ELEMENTS; i++)
+                cr_expect_eq(hc_fp32_bits((float)shared.average[r][i]), row->average[i],
+                             "%s, element %d: %a, not %a", row->recipe, i, shared.average[r][i],
+                             (double)hc_fp32_value(row->average[i]));
+    }
+}
+
+/* The reduction of gradients, on ranks that are threads. */
 
 /* A small network of three layers: weights and norms, and a tensor of no elements. */
 enum { N = 7, MOST = 48, SHARDS = 32 };

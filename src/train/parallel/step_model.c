@@ -5,38 +5,19 @@
 
 enum { GRADIENTS = 3 * HC_MAX_LAYERS };
 
-/* The channels that a layer gets. */
-static int channels_before(const struct hc_plan *plan, const struct hc_layer *layer)
-{
-    return layer->in == 0 ? plan->network->channels : plan->layer[layer->in - 1].channels;
-}
-
-/* The elements of a layer's parameter. */
-static int64_t count_of(const struct hc_plan *plan, const struct hc_layer *layer, int parameter)
-{
-    int64_t before = channels_before(plan, layer);
-    if (layer->kind == HC_LAYER_LINEAR)
-        return parameter == HC_LINEAR_WEIGHT ? before * layer->channels : layer->channels;
-    return parameter == HC_CONV_FILTER ? before * layer->channels * layer->kernel * layer->kernel
-                                       : layer->channels;
-}
-
 int hc_step_model_gradients(const struct hc_recipe *recipe, const struct hc_plan *plan,
                             struct hc_gradient *gradients, int room, int64_t *macs)
 {
     int n = 0;
     for (int l = 0; l < plan->layers; l++) {
         const struct hc_layer *layer = &plan->layer[l];
-        bool normed = layer->kind == HC_LAYER_CONV;
         if (macs)
-            macs[l] = layer->parameters
-                          ? count_of(plan, layer, 0) * (normed ? layer->side * layer->side : 1)
-                          : 0;
+            macs[l] = layer->macs;
         for (int p = 0; p < layer->parameters && n < room; p++) {
-            enum hc_format format = normed && p != HC_CONV_FILTER ? recipe->norm : recipe->model;
+            enum hc_format format = layer->role[p] == HC_ROLE_NORM ? recipe->norm : recipe->model;
             gradients[n++] = (struct hc_gradient){.format = format,
                                                   .held = hc_wrapper_held(recipe, format),
-                                                  .count = count_of(plan, layer, p),
+                                                  .count = layer->elements[p],
                                                   .layer = l};
         }
     }
@@ -65,8 +46,8 @@ static double ready(const struct hc_buckets *buckets, const struct hc_bucket *bu
 }
 
 /* Adds the bucket's all-reduce, and returns its seconds. */
-static double take(const struct hc_step_model *m, const struct hc_bucket *bucket,
-                   struct hc_step_time *time)
+static double add_bucket(const struct hc_step_model *m, const struct hc_bucket *bucket,
+                         struct hc_step_time *time)
 {
     struct hc_wrapper wrapper = hc_wrapper_of(m->recipe);
     struct hc_all_reduce how =
@@ -83,9 +64,9 @@ static double take(const struct hc_step_model *m, const struct hc_bucket *bucket
 }
 
 /* In the order in which they are ready, which is that of the real ones. */
-static void reduce(const struct hc_step_model *m, const struct hc_buckets *buckets,
-                   const struct hc_gradient *gradients, const double done[HC_MAX_LAYERS],
-                   struct hc_step_time *time)
+static void reduce_time(const struct hc_step_model *m, const struct hc_buckets *buckets,
+                        const struct hc_gradient *gradients, const double done[HC_MAX_LAYERS],
+                        struct hc_step_time *time)
 {
     double at[GRADIENTS]; /* HUGE_VAL: it is reduced */
     double end = 0;
@@ -95,7 +76,7 @@ static void reduce(const struct hc_step_model *m, const struct hc_buckets *bucke
         int first = 0;
         for (int b = 1; b < buckets->n; b++)
             first = at[b] < at[first] ? b : first;
-        end = fmax(end, at[first]) + take(m, &buckets->bucket[first], time);
+        end = fmax(end, at[first]) + add_bucket(m, &buckets->bucket[first], time);
         at[first] = HUGE_VAL;
     }
     time->step = fmax(m->alone, end);
@@ -116,7 +97,7 @@ enum hc_status hc_step_model(const struct hc_step_model *model, struct hc_step_t
     if (status != HC_OK)
         return status;
     pass_backward(model->plan, macs, model->alone, done);
-    reduce(model, &buckets, gradients, done, time);
+    reduce_time(model, &buckets, gradients, done, time);
     hc_buckets_close(&buckets);
     return HC_OK;
 }

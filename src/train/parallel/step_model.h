@@ -11,7 +11,7 @@
 
 #include "comm/model.h"
 #include "train/net/net.h"
-#include "train/parallel/buckets.h"
+#include "train/parallel/reduction.h"
 
 struct hc_step_model {
     const struct hc_recipe *recipe;

@@ -2,7 +2,7 @@
    {..., Hadamard, random bits}: 8, as TransformerEngine's own rounding in software takes
    (common/util/ptx.cuh). Without TransformerEngine's fast accumulation, which it uses forward
    alone, Hopper's units promote a sum every 128 products. */
-#include "train/quant/quant_recipe.h"
+#include "train/quant/quant.h"
 
 #include <stddef.h>
 

@@ -6,7 +6,7 @@
 
 #include "num/rng.h"
 #include "train/run/metrics.h"
-#include "train/update/model.h"
+#include "train/update/update.h"
 
 static atomic_long allocations;
 

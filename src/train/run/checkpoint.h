@@ -46,7 +46,5 @@ uint64_t hc_fnv(uint64_t hash, const void *data, size_t bytes);
 
 /* Of the metadata but "checksum", and of the tensors. */
 enum { HC_CHECKSUM = 17 };
-void hc_checkpoint_sum(char text[HC_CHECKSUM], const struct hc_metadata *metadata,
-                       int metadata_count, const struct hc_named_tensor *tensors, int count);
 
 #endif

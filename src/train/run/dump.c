@@ -10,8 +10,7 @@
 #include <string.h>
 
 #include "op/output.h"
-#include "train/run/state_fields.h"
-#include "train/run/state_tensors.h"
+#include "train/run/state.h"
 #include "train/run/trainer_inner.h"
 #include "train/update/recipe_fields.h"
 
@@ -42,7 +41,8 @@ enum hc_status hc_dump_check(const struct hc_run *run)
     return HC_OK;
 }
 
-static void add(struct hc_run *run, const char *prefix, const char *name, struct hc_tensor t)
+static void dump_tensor(struct hc_run *run, const char *prefix, const char *name,
+                        struct hc_tensor t)
 {
     hc_tensor_list_add(&run->dump, &run->device, prefix, name, &t);
 }
@@ -57,7 +57,7 @@ static void add_state(struct hc_run *run, const char *prefix, struct hc_counters
         return;
     }
     for (int i = 0; i < rows->count; i++)
-        add(run, prefix, rows->row[i].name, rows->row[i].tensor);
+        dump_tensor(run, prefix, rows->row[i].name, rows->row[i].tensor);
     free(rows);
     for (int f = 0; f < HC_COUNTER_FIELDS; f++) {
         struct hc_tensor t = hc_counter_tensor(&hc_counter_fields[f], &counters);
@@ -95,10 +95,10 @@ static enum hc_status trace(void *context, int l, const struct hc_tensor *dy,
     const struct hc_plan *plan = hc_net_plan(run->net);
     char name[HC_STATE_NAME];
     name_output(plan, l, "", name);
-    add(run, "activation_gradients.", name, *dy);
+    dump_tensor(run, "activation_gradients.", name, *dy);
     name_output(plan, l, HC_TORCH_CONV, name);
     if (dconv)
-        add(run, "activation_gradients.", name, *dconv);
+        dump_tensor(run, "activation_gradients.", name, *dconv);
     return run->dump.status;
 }
 
@@ -108,8 +108,8 @@ static void add_gradients(struct hc_run *run, enum hc_state_tensor state)
     for (int p = 0; p < plan->parameters; p++) {
         char name[HC_TORCH_NAME];
         hc_torch_parameter(plan, p, name);
-        add(run, hc_state_prefix(run->options.recipe, state), name,
-            hc_update_tensor(run->update, state, p));
+        dump_tensor(run, hc_state_prefix(run->options.recipe, state), name,
+                    hc_update_tensor(run->update, state, p));
     }
 }
 
@@ -140,27 +140,27 @@ enum hc_status hc_dump_passes(struct hc_run *run)
     const struct hc_plan *plan = hc_net_plan(run->net);
     char name[HC_STATE_NAME];
     hc_net_trace(run->net, NULL, NULL);
-    add(run, "batch.", "images", hc_feed_images(run->train));
-    add(run, "batch.", "labels", hc_feed_labels(run->train));
+    dump_tensor(run, "batch.", "images", hc_feed_images(run->train));
+    dump_tensor(run, "batch.", "labels", hc_feed_labels(run->train));
     for (int l = 0; l < plan->layers; l++) {
         bool last = l == plan->layers - 1;
         name_output(plan, l, "", name);
-        add(run, last ? "" : "activations.", name, hc_net_value(run->net, l + 1));
+        dump_tensor(run, last ? "" : "activations.", name, hc_net_value(run->net, l + 1));
         if (plan->layer[l].kind != HC_LAYER_CONV)
             continue;
         name_output(plan, l, HC_TORCH_CONV, name);
-        add(run, "activations.", name, hc_net_conv_output(run->net, l));
+        dump_tensor(run, "activations.", name, hc_net_conv_output(run->net, l));
         name_output(plan, l, HC_TORCH_NORM ".mean", name);
-        add(run, "saved.", name, hc_net_batch_mean(run->net, l));
+        dump_tensor(run, "saved.", name, hc_net_batch_mean(run->net, l));
         name_output(plan, l, HC_TORCH_NORM ".invstd", name);
-        add(run, "saved.", name, hc_net_batch_invstd(run->net, l));
+        dump_tensor(run, "saved.", name, hc_net_batch_invstd(run->net, l));
     }
-    add(run, "", "loss", scalar(hc_net_loss(run->net)));
+    dump_tensor(run, "", "loss", scalar(hc_net_loss(run->net)));
     add_gradients(run, HC_STATE_GRADIENT);
     return run->dump.status;
 }
 
-static void number(struct hc_run *run, const char *key, double value)
+static void dump_number(struct hc_run *run, const char *key, double value)
 {
     hc_tensor_list_text(&run->dump, key, "%a", value);
 }
@@ -172,12 +172,12 @@ static void add_optimizer(struct hc_run *run, struct hc_rates rates)
     bool adamw = r->decay == HC_DECAY_DECOUPLED || r->decay == HC_DECAY_MODEL;
     struct hc_tensor_list *dump = &run->dump;
     hc_tensor_list_text(dump, "optimizer", "%s", sgd ? "sgd" : adamw ? "adamw" : "adam");
-    number(run, "lr", rates.lr * (r->rate > 0 ? r->rate : 1));
-    number(run, "beta1", rates.beta1);
-    number(run, "beta2", r->beta2);
-    number(run, "eps", r->eps);
-    number(run, "weight_decay", r->weight_decay);
-    number(run, "clip", r->clip);
+    dump_number(run, "lr", rates.lr * (r->rate > 0 ? r->rate : 1));
+    dump_number(run, "beta1", rates.beta1);
+    dump_number(run, "beta2", r->beta2);
+    dump_number(run, "eps", r->eps);
+    dump_number(run, "weight_decay", r->weight_decay);
+    dump_number(run, "clip", r->clip);
     hc_tensor_list_text(dump, "eps_inside", "%d", r->eps_inside);
     hc_tensor_list_text(dump, "nesterov", "%d", r->nesterov);
     hc_tensor_list_text(dump, "decay_norm", "%d", r->decay_norm);
@@ -209,8 +209,8 @@ static void add_metadata(struct hc_run *run, struct hc_rates rates)
     hc_tensor_list_text(dump, "reduction", "%s", o->recipe->sum_loss ? "sum" : "mean");
     hc_tensor_list_text(dump, "scaler", "%s", hc_scalers[o->recipe->scaler.rule].name);
     if (rule.interval > 0) {
-        number(run, "growth", (double)rule.growth);
-        number(run, "backoff", (double)rule.backoff);
+        dump_number(run, "growth", (double)rule.growth);
+        dump_number(run, "backoff", (double)rule.backoff);
         hc_tensor_list_text(dump, "growth_interval", "%d", rule.interval);
     }
     add_optimizer(run, rates);
@@ -223,7 +223,7 @@ enum hc_status hc_dump_after(struct hc_run *run, struct hc_rates rates)
     hc_update_watch(run->update, NULL, NULL);
     enum hc_status status = hc_update_counters(run->update, &after);
     if (status == HC_OK) {
-        add(run, "", "found_inf", scalar(hc_update_found(run->update)));
+        dump_tensor(run, "", "found_inf", scalar(hc_update_found(run->update)));
         add_state(run, "after.", after);
         add_metadata(run, rates);
         (void)snprintf(path, sizeof path, "%s/step-%lld.safetensors", run->options.out,

@@ -20,7 +20,7 @@ struct hc_feed {
 };
 
 /* Memory of the tensor's size, filled from the host. */
-static enum hc_status place(struct hc_feed *feed, struct hc_tensor *t, const void *from)
+static enum hc_status place_tensor(struct hc_feed *feed, struct hc_tensor *t, const void *from)
 {
     struct hc_device *device = feed->device;
     size_t bytes = hc_tensor_bytes(t);
@@ -39,18 +39,18 @@ static enum hc_status place_set(struct hc_feed *feed, const struct hc_tensor *st
     const struct hc_images *images = hc_batch_stream_images(&feed->stream);
     struct hc_call *call = &feed->call;
     int32_t start = (int32_t)feed->next;
-    enum hc_status status = place(feed, &call->in[HC_AUGMENT_PIXELS], images->pixels);
+    enum hc_status status = place_tensor(feed, &call->in[HC_AUGMENT_PIXELS], images->pixels);
     if (status == HC_OK)
-        status = place(feed, &call->in[HC_AUGMENT_LABELS], images->labels);
+        status = place_tensor(feed, &call->in[HC_AUGMENT_LABELS], images->labels);
     if (status == HC_OK && feed->stream.train) {
         feed->order = malloc(hc_tensor_bytes(&call->in[HC_AUGMENT_ORDER]));
-        status = feed->order ? place(feed, &call->in[HC_AUGMENT_ORDER], NULL)
+        status = feed->order ? place_tensor(feed, &call->in[HC_AUGMENT_ORDER], NULL)
                              : hc_fail(HC_NO_MEMORY, "no memory for an epoch's order");
     }
     if (steps->data) {
         call->in[HC_AUGMENT_STEPS] = *steps;
     } else if (status == HC_OK) {
-        status = place(feed, &call->in[HC_AUGMENT_STEPS], &start);
+        status = place_tensor(feed, &call->in[HC_AUGMENT_STEPS], &start);
         call->out[HC_AUGMENT_NEW_STEPS] = call->in[HC_AUGMENT_STEPS];
     }
     return status;
@@ -73,10 +73,10 @@ enum hc_status hc_feed_open(struct hc_feed **feed, struct hc_device *device,
     if (status == HC_OK) {
         made->batches = hc_batch_stream_batches(&made->stream);
         made->call = hc_batch_stream_call(&made->stream, options->format);
-        status = place(made, &made->call.out[HC_AUGMENT_IMAGES], NULL);
+        status = place_tensor(made, &made->call.out[HC_AUGMENT_IMAGES], NULL);
     }
     if (status == HC_OK)
-        status = place(made, &made->call.out[HC_AUGMENT_IMAGE_LABELS], NULL);
+        status = place_tensor(made, &made->call.out[HC_AUGMENT_IMAGE_LABELS], NULL);
     if (status == HC_OK)
         status = device->backend->host_memory
                      ? hc_loader_open(&made->stream, made->taken, &made->loader)

@@ -31,7 +31,7 @@ static struct hc_rates growing(int64_t step, const void *plan)
 }
 
 /* Steps that were queued with those that we wanted may follow the end. */
-static bool look(const struct hc_progress *progress, void *context)
+static bool look_at_loss(const struct hc_progress *progress, void *context)
 {
     struct search *s = context;
     struct hc_progress shown = *progress;
@@ -97,7 +97,7 @@ enum hc_status hc_lr_find(const struct hc_train_options *options, const struct h
     o.resume = false;
     o.checkpoint_every = 0;
     o.measure_every = range->steps;
-    o.progress = look;
+    o.progress = look_at_loss;
     o.context = &search;
     enum hc_status status = hc_train(&o, &result);
     hc_lr_suggest(points, found->points, found);

@@ -22,7 +22,7 @@ struct facts {
 
 /* One word: what is no plain character becomes %20. Of what is longer than messages can show, the
    rest becomes a hash. */
-static void keep(const char *fact, char value[VALUE])
+static void keep_fact(const char *fact, char value[VALUE])
 {
     size_t used = 0;
     const char *at = fact;
@@ -46,7 +46,7 @@ static void hear(const char *name, const char *fact, void *context)
     else if (facts->name && strcmp(name, facts->name) == 0)
         key = facts->products;
     if (key < KEYS && !facts->value[key][0])
-        keep(fact, facts->value[key]);
+        keep_fact(fact, facts->value[key]);
 }
 
 void hc_made_on(const struct hc_backend *backend, struct hc_queue *queue,

@@ -1,10 +1,113 @@
+/* What a step loses: the update that it meant, samples of its tensors, and the shares of what is
+   lost; and the same of what is quantised. */
 #include "train/run/metrics.h"
 
 #include <math.h>
 #include <stdlib.h>
 
-#include "train/update/intent.h"
-#include "train/run/sample.h"
+#include "train/net/device.h"
+#include "train/update/update.h"
+
+/* The update that a step meant for a weight, whatever its arithmetic made of it: what the
+   optimizer's contract (op/optimizer.h) asks for, in fp64, from the state after the step. */
+
+struct hc_intent {
+    const struct hc_recipe *recipe;
+    double lr; /* with its factor */
+    double beta1;
+    double l2;     /* weight decay that is added to the gradient, else 0 */
+    double decay;  /* decoupled: lr * weight decay, else 0 */
+    double first;  /* 1 - beta1^t */
+    double second; /* 1 - beta2^t */
+    double eps;    /* in the arithmetic's format */
+};
+
+/* For weights of that plan, in the optimizer's `taken`-th step. */
+static struct hc_intent intent_make(const struct hc_recipe *recipe, const struct hc_slot_plan *plan,
+                                    int64_t taken, double lr, double beta1)
+{
+    bool decoupled = recipe->decay == HC_DECAY_DECOUPLED;
+    bool l2 = recipe->decay == HC_DECAY_L2;
+    lr *= plan->rate;
+    return (struct hc_intent){.recipe = recipe,
+                              .lr = lr,
+                              .beta1 = beta1,
+                              .l2 = l2 ? plan->decay : 0,
+                              .decay = decoupled ? lr * plan->decay : 0,
+                              .first = 1 - pow(beta1, (double)taken),
+                              .second = 1 - pow(recipe->beta2, (double)taken),
+                              .eps = hc_round(plan->arithmetic, recipe->eps)};
+}
+
+/* Takes w before the step, its unscaled gradient, and m and v after the step (SGD ignores v). The
+   weight was to become w minus the result. */
+static double intent_update(const struct hc_intent *intent, double w, double g, double m, double v)
+{
+    const struct hc_recipe *recipe = intent->recipe;
+    double inside = recipe->rate_inside ? intent->lr : 1;
+    double step = recipe->nesterov ? inside * (g + intent->l2 * w) + intent->beta1 * m : m;
+    if (recipe->optimizer == HC_OPTIMIZER_ADAM) {
+        double second = v / intent->second;
+        double root = recipe->eps_inside ? sqrt(second + intent->eps) : sqrt(second) + intent->eps;
+        step = m / intent->first / root;
+    }
+    return (recipe->rate_inside ? 1 : intent->lr) * step + intent->decay * w;
+}
+
+static int exponent_of(double g)
+{
+    int e;
+    if (g == 0)
+        return HC_EXPONENT_ZERO;
+    if (!isfinite(g))
+        return HC_EXPONENT_LAST;
+    (void)frexp(g, &e);
+    e -= 1;
+    if (e <= HC_EXPONENT_ZERO)
+        return HC_EXPONENT_ZERO + 1;
+    return e < HC_EXPONENT_LAST ? e : HC_EXPONENT_LAST - 1;
+}
+
+/* Counts the scaled gradient g, of a weight or an activation, and g / scale. */
+static void count_gradient(int64_t *scaled, int64_t *unscaled, double g, double scale)
+{
+    scaled[exponent_of(g) - HC_EXPONENT_ZERO]++;
+    unscaled[exponent_of(g / scale) - HC_EXPONENT_ZERO]++;
+}
+
+/* A sample of a tensor in the backend's memory: blocks that are spread evenly, the same at each
+   call.
+ */
+
+enum {
+    HC_SAMPLE_BLOCKS = 8,
+    HC_SAMPLE_BLOCK = 128,
+    HC_SAMPLE = HC_SAMPLE_BLOCKS * HC_SAMPLE_BLOCK
+};
+
+/* Copies *n values, at most HC_SAMPLE; a tensor that has no more is copied whole. */
+static enum hc_status sample_draw(const struct hc_device *device, const struct hc_tensor *t,
+                                  double *values, int *n)
+{
+    int64_t count = hc_tensor_count(t);
+    size_t size = (size_t)hc_formats[t->format].bytes;
+    int blocks = count <= HC_SAMPLE ? 1 : HC_SAMPLE_BLOCKS;
+    int64_t length = count <= HC_SAMPLE ? count : HC_SAMPLE_BLOCK;
+    *n = 0;
+    for (int b = 0; b < blocks; b++) {
+        double bits[HC_SAMPLE]; /* of any format */
+        int64_t start = blocks == 1 ? 0 : (count - length) * b / (blocks - 1);
+        struct hc_tensor block = hc_tensor1(t->format, length, bits);
+        const char *from = (const char *)t->data + (size_t)start * size;
+        enum hc_status status =
+            device->backend->download(device->queue, bits, from, (size_t)length * size);
+        if (status != HC_OK)
+            return status;
+        for (int64_t i = 0; i < length; i++)
+            values[(*n)++] = hc_tensor_get(&block, i);
+    }
+    return HC_OK;
+}
 
 struct sample {
     int parameter; /* the layer's filter or weight; -1: none */
@@ -34,13 +137,13 @@ struct hc_metrics {
 };
 
 /* Keeps a sample of the gradient that comes to layer l's output, until hc_metrics_before. */
-static void see(void *context, int l, const struct hc_tensor *dy)
+static void see_gradient(void *context, int l, const struct hc_tensor *dy)
 {
     struct hc_metrics *metrics = context;
     struct sample *sample = &metrics->samples[l];
     sample->outputs = (double)hc_tensor_count(dy);
     if (metrics->seen == HC_OK)
-        metrics->seen = hc_sample_draw(metrics->device, dy, sample->dy, &sample->dys);
+        metrics->seen = sample_draw(metrics->device, dy, sample->dy, &sample->dys);
 }
 
 enum hc_status hc_metrics_open(struct hc_metrics **out, struct hc_device *device,
@@ -74,7 +177,7 @@ enum hc_status hc_metrics_open(struct hc_metrics **out, struct hc_device *device
 
 void hc_metrics_watch(struct hc_metrics *metrics, bool watching)
 {
-    hc_net_watch(metrics->net, watching ? see : NULL, metrics);
+    hc_net_watch(metrics->net, watching ? see_gradient : NULL, metrics);
 }
 
 void hc_metrics_close(struct hc_metrics *metrics)
@@ -89,11 +192,11 @@ void hc_metrics_close(struct hc_metrics *metrics)
     free(metrics);
 }
 
-static enum hc_status draw(const struct hc_metrics *metrics, enum hc_state_tensor state,
-                           int parameter, double *values, int *n)
+static enum hc_status draw_state(const struct hc_metrics *metrics, enum hc_state_tensor state,
+                                 int parameter, double *values, int *n)
 {
     struct hc_tensor t = hc_update_tensor(metrics->update, state, parameter);
-    return hc_sample_draw(metrics->device, &t, values, n);
+    return sample_draw(metrics->device, &t, values, n);
 }
 
 /* The shares of values that F rounds to zero as they are, and divided by the scale. */
@@ -170,16 +273,17 @@ enum hc_status hc_metrics_before(struct hc_metrics *metrics, struct hc_histogram
         struct hc_shares *shares = &metrics->shares[l];
         if (s->parameter < 0)
             continue;
-        status = draw(metrics, HC_STATE_GRADIENT, s->parameter, s->g, &s->n);
+        status = draw_state(metrics, HC_STATE_GRADIENT, s->parameter, s->g, &s->n);
         if (status == HC_OK)
-            status = draw(metrics, HC_STATE_MODEL, s->parameter, s->w, &s->n);
+            status = draw_state(metrics, HC_STATE_MODEL, s->parameter, s->w, &s->n);
         count_zeros(metrics, s->g, s->n, &shares->underflow, &shares->unscaled);
         count_zeros(metrics, s->dy, s->dys, &shares->activation_underflow,
                     &shares->activation_unscaled);
         for (int i = 0; i < s->n; i++)
-            hc_histogram_add_weight(histogram, s->g[i], metrics->scale);
+            count_gradient(histogram->scaled, histogram->unscaled, s->g[i], metrics->scale);
         for (int i = 0; i < s->dys; i++)
-            hc_histogram_add_activation(histogram, s->dy[i], metrics->scale);
+            count_gradient(histogram->activations_scaled, histogram->activations_unscaled, s->dy[i],
+                           metrics->scale);
     }
     if (status == HC_OK && gone_after(metrics))
         status = sum_squares(metrics);
@@ -197,14 +301,14 @@ static enum hc_status updates_lost(struct hc_metrics *metrics, const struct samp
     enum hc_format model = intent->recipe->model;
     int n;
     int lost = 0;
-    enum hc_status status = draw(metrics, HC_STATE_M, sample->parameter, m, &n);
+    enum hc_status status = draw_state(metrics, HC_STATE_M, sample->parameter, m, &n);
     if (status == HC_OK && intent->recipe->optimizer == HC_OPTIMIZER_ADAM)
-        status = draw(metrics, HC_STATE_V, sample->parameter, v, &n);
+        status = draw_state(metrics, HC_STATE_V, sample->parameter, v, &n);
     if (status == HC_OK && clips)
-        status = draw(metrics, HC_STATE_MASTER_GRADIENT, sample->parameter, clipped, &n);
+        status = draw_state(metrics, HC_STATE_MASTER_GRADIENT, sample->parameter, clipped, &n);
     for (int i = 0; i < sample->n && status == HC_OK; i++) {
         double g = clips ? clipped[i] : sample->g[i] / metrics->scale;
-        double u = hc_intent_update(intent, sample->w[i], g, m[i], v[i]);
+        double u = intent_update(intent, sample->w[i], g, m[i], v[i]);
         lost += isfinite(u) && u != 0 && hc_round(model, sample->w[i] - u) == sample->w[i];
     }
     *share = (double)lost / sample->n;
@@ -253,9 +357,9 @@ enum hc_status hc_metrics_after(struct hc_metrics *metrics, double lr, double be
         if (sample->parameter < 0)
             continue;
         metrics->shares[l].update_lost = (double)NAN;
-        struct hc_intent intent = hc_intent_make(hc_update_recipe(metrics->update),
-                                                 hc_update_plan(metrics->update, sample->parameter),
-                                                 counters.taken, lr, beta1);
+        struct hc_intent intent = intent_make(hc_update_recipe(metrics->update),
+                                              hc_update_plan(metrics->update, sample->parameter),
+                                              counters.taken, lr, beta1);
         if (!skipped)
             status = updates_lost(metrics, sample, &intent, &metrics->shares[l].update_lost);
         add_layer(metrics, l, &weights);
@@ -277,4 +381,91 @@ struct hc_shares hc_metrics_layer(const struct hc_metrics *metrics, int l)
 struct hc_shares hc_metrics_all(const struct hc_metrics *metrics)
 {
     return metrics->all;
+}
+
+enum { ROLES = HC_QUANT_OF_DY + 1 };
+
+struct hc_quant_metrics {
+    struct hc_device *device;
+    struct hc_net *net;
+    struct hc_quant_shares shares[HC_MAX_LAYERS][ROLES]; /* by quantised convolution */
+};
+
+static enum hc_status first_of(const struct hc_device *device, const struct hc_tensor *t,
+                               double *value)
+{
+    double bits = 0; /* of any format */
+    struct hc_tensor one = hc_tensor1(t->format, 1, &bits);
+    enum hc_status status =
+        device->backend->download(device->queue, &bits, t->data, hc_tensor_bytes(&one));
+    *value = hc_tensor_get(&one, 0);
+    return status;
+}
+
+/* A matrix and its codes are sampled at the same places, unless one of them is transposed. */
+static enum hc_status see_codes(void *context, int layer, enum hc_quant_role role,
+                                const struct hc_call *call)
+{
+    struct hc_quant_metrics *metrics = context;
+    struct hc_quant_shares *shares = &metrics->shares[layer][role];
+    const struct hc_tensor *codes = &call->out[HC_QUANTIZE_CODES];
+    double got[HC_SAMPLE] = {0};
+    double was[HC_SAMPLE] = {0};
+    double tensor = 1;
+    double most = hc_format_max(codes->format);
+    int n = 0;
+    if (call->params.quantize.transpose)
+        return HC_OK;
+    enum hc_status status = sample_draw(metrics->device, &call->in[HC_QUANTIZE_X], was, &n);
+    if (status == HC_OK)
+        status = sample_draw(metrics->device, codes, got, &n);
+    if (status == HC_OK)
+        status = first_of(metrics->device, &call->out[HC_QUANTIZE_SCALES], &shares->scale);
+    if (status == HC_OK)
+        status = first_of(metrics->device, &call->out[HC_QUANTIZE_TENSOR], &tensor);
+    shares->scale *= tensor;
+    shares->at_max = shares->flushed = 0;
+    for (int i = 0; i < n; i++) {
+        shares->at_max += fabs(got[i]) == most ? 1.0 / n : 0;
+        shares->flushed += got[i] == 0 && was[i] != 0 ? 1.0 / n : 0;
+    }
+    return status;
+}
+
+enum hc_status hc_quant_metrics_open(struct hc_quant_metrics **out, struct hc_device *device,
+                                     struct hc_net *net)
+{
+    *out = NULL;
+    if (!hc_net_quant(net))
+        return HC_OK;
+    struct hc_quant_metrics *metrics = malloc(sizeof *metrics);
+    if (!metrics)
+        return hc_fail(HC_NO_MEMORY, "no memory for metrics");
+    metrics->device = device;
+    metrics->net = net;
+    for (int l = 0; l < HC_MAX_LAYERS; l++)
+        for (int r = 0; r < ROLES; r++)
+            metrics->shares[l][r] = (struct hc_quant_shares){(double)NAN, (double)NAN, (double)NAN};
+    *out = metrics;
+    return HC_OK;
+}
+
+void hc_quant_metrics_close(struct hc_quant_metrics *metrics)
+{
+    hc_quant_metrics_watch(metrics, false);
+    free(metrics);
+}
+
+void hc_quant_metrics_watch(struct hc_quant_metrics *metrics, bool watching)
+{
+    if (metrics)
+        hc_quant_watch_with(hc_net_quant(metrics->net), watching ? see_codes : NULL, metrics);
+}
+
+struct hc_quant_shares hc_quant_metrics_of(const struct hc_quant_metrics *metrics, int l,
+                                           enum hc_quant_role role)
+{
+    int layer = metrics ? hc_net_quant_of(metrics->net, l) : -1;
+    return layer >= 0 ? metrics->shares[layer][role]
+                      : (struct hc_quant_shares){(double)NAN, (double)NAN, (double)NAN};
 }

@@ -294,3 +294,177 @@ Test(ranks, a_device_whose_gradients_cross_host_memory_trains_to_the_same_bits)
         same("a device", ranks, &want, &got);
     }
 }
+
+/* Runs whose ranks share batch norm. In fp64 they are one rank's run with the whole batch, up to
+   rounding. */
+
+TestSuite(ranks_norm, .init = open_data, .fini = remove_folder, .timeout = 3600);
+
+static struct hc_train_result trained(const char *text, int ranks)
+{
+    struct hc_train_options o = options("fp32");
+    struct hc_train_result result;
+    o.recipe = recipe(text);
+    cr_assert_eq(hc_train_ranks(&o, ranks, &result), HC_OK, "%s on %d ranks: %s", text, ranks,
+                 hc_message());
+    return result;
+}
+
+/* Losses come out in fp32, some 2^-22 of them apart. Batch norm of each rank's own images is
+   another function. */
+Test(ranks_norm, ranks_that_share_it_train_as_one_rank_with_the_whole_batch)
+{
+    struct hc_train_result whole = trained("fp64", 1);
+    for (int ranks = 1; ranks <= 4; ranks *= 2) {
+        struct hc_train_result shared = trained("fp64+norm_sync=true", ranks);
+        cr_expect_eq(shared.steps, whole.steps);
+        cr_expect_float_eq(shared.train_loss, whole.train_loss, 1e-6, "%d ranks: %.17g, not %.17g",
+                           ranks, shared.train_loss, whole.train_loss);
+        cr_expect_float_eq(shared.test_loss, whole.test_loss, 1e-6, "%d ranks: %.17g, not %.17g",
+                           ranks, shared.test_loss, whole.test_loss);
+    }
+    struct hc_train_result apart = trained("fp64", 4);
+    cr_expect(fabs(apart.train_loss - whole.train_loss) > 1e-4, "%.17g", apart.train_loss);
+}
+
+Test(ranks_norm, recipes_with_half_and_loss_scaling_train_too)
+{
+    static const char *const texts[] = {"amp+norm_sync=true", "amp-bf16+norm_sync=true",
+                                        "apex-O2+norm_sync=true", "fp16-bn32+norm_sync=true"};
+    for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++) {
+        struct hc_train_result result = trained(texts[i], 4);
+        cr_expect(isfinite(result.train_loss) && result.train_loss > 0, "%s: %g", texts[i],
+                  result.train_loss);
+    }
+}
+
+Test(ranks_norm, several_shards_of_a_rank_are_refused)
+{
+    struct hc_train_options o = options("fp32");
+    struct hc_train_result result;
+    o.recipe = recipe("fp32+norm_sync=true+shards=8");
+    cr_assert_eq(hc_train_ranks(&o, 2, &result), HC_INVALID);
+    cr_assert_str_eq(hc_message(),
+                     "batch norm that ranks share takes one shard from each of 2 ranks, not 8 "
+                     "shards");
+}
+
+/* Of rank 2 of 4, call `fails_at` fails. */
+enum { RANKS = 4, SICK = 2 };
+
+static _Thread_local bool sick;
+static long calls;
+static long fails_at;
+static struct hc_backend faulty;
+
+static enum hc_status failing(struct hc_queue *queue, const struct hc_call *call)
+{
+    if (sick && ++calls == fails_at)
+        return hc_fail(HC_DEVICE, "the fan is on fire");
+    return hc_backend_by_name("exact")->kernel[call->op](queue, call);
+}
+
+static enum hc_status train_norm_rank(struct hc_comm *comm, void *context)
+{
+    struct hc_train_options o = *(const struct hc_train_options *)context;
+    struct hc_train_result result;
+    o.comm = comm;
+    sick = comm->rank == SICK;
+    return hc_train(&o, &result);
+}
+
+/* The others wait for it in the middle of a pass, wherever it fails: nobody waits for ever. */
+Test(ranks_norm, a_rank_that_fails_within_a_pass_ends_the_others)
+{
+    struct hc_train_options o = options("fp32");
+    o.recipe = recipe("amp+norm_sync=true");
+    o.backend = &faulty;
+    faulty = *hc_backend_by_name("exact");
+    for (int op = 0; op < HC_OP_COUNT; op++)
+        faulty.kernel[op] = faulty.kernel[op] ? failing : NULL;
+    for (long at = 3; at < 200; at += 11) {
+        calls = 0;
+        fails_at = at;
+        cr_assert_eq(hc_comm_threads(RANKS, train_norm_rank, &o), HC_DEVICE, "call %ld", at);
+        cr_assert(strstr(hc_message(), "rank 2: the fan is on fire"), "call %ld: %s", at,
+                  hc_message());
+    }
+}
+
+/* Whole runs under the wrappers of data parallel training. */
+
+TestSuite(wrappers, .init = open_data, .fini = remove_folder);
+
+static bool same_checkpoint(void)
+{
+    return want.size[0] == got.size[0] && memcmp(want.bytes[0], got.bytes[0], want.size[0]) == 0;
+}
+
+Test(wrappers, by_a_tree_train_to_the_same_bits_on_any_number_of_ranks)
+{
+    static const char *const texts[] = {
+        "apex-O2+wrapper=apex-ddp+predivide=4+bucket=500+algorithm=tree+shards=8",
+        "amp+wrapper=torch-ddp+reduce=fp16+bucket=4096+algorithm=tree+shards=8",
+        "amp-bf16+wrapper=fsdp+algorithm=tree+shards=8"};
+    for (size_t t = 0; t < sizeof texts / sizeof *texts; t++) {
+        struct hc_train_options o = of(texts[t]);
+        train(&o, 1, &want);
+        for (int ranks = 2; ranks <= 8; ranks *= 2) {
+            train(&o, ranks, &got);
+            cr_expect(same_checkpoint(), "%s on %d ranks", texts[t], ranks);
+        }
+    }
+}
+
+Test(wrappers, by_a_ring_go_on_to_the_same_bits_on_as_many_ranks)
+{
+    static const char *const texts[] = {"apex-O2+wrapper=apex-ddp+bucket=500",
+                                        "amp-bf16+wrapper=torch-ddp+reduce=bf16"};
+    for (size_t t = 0; t < sizeof texts / sizeof *texts; t++) {
+        struct hc_train_options o = of(texts[t]);
+        int status;
+        train(&o, 4, &want);
+        pid_t child = fork();
+        cr_assert_geq(child, 0);
+        if (child == 0) {
+            o.progress = kill_at_seven;
+            _exit((int)hc_train_ranks(&o, 4, &got.result));
+        }
+        cr_assert_eq(waitpid(child, &status, 0), child);
+        cr_assert(WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL);
+        o.resume = true;
+        train(&o, 4, &got);
+        cr_expect(same_checkpoint(), "%s", texts[t]);
+    }
+}
+
+/* A checkpoint holds the recipe's name; losses differ as soon as weights do. */
+static bool same_loss(void)
+{
+    return want.result.train_loss == got.result.train_loss;
+}
+
+Test(wrappers, have_other_bits_than_ours_where_they_round_elsewhere)
+{
+    static const char *const texts[] = {"apex-O2+wrapper=apex-ddp+predivide=8",
+                                        "apex-O2+wrapper=fsdp", "apex-O2+wrapper=horovod",
+                                        "apex-O2+wrapper=apex-ddp+reduce=fp32+algorithm=tree"};
+    struct hc_train_options o = of("apex-O2");
+    train(&o, 8, &want);
+    for (size_t t = 0; t < sizeof texts / sizeof *texts; t++) {
+        o = of(texts[t]);
+        train(&o, 8, &got);
+        cr_expect_eq(same_loss(), t == 3, "%s: %a and %a", texts[t], want.result.train_loss,
+                     got.result.train_loss);
+    }
+}
+
+/* Gradients that have their place in half on each rank, and none when they are added up. */
+Test(wrappers, skip_the_step_in_which_halves_overflow_when_added)
+{
+    struct hc_train_options o = of("apex-O2+wrapper=apex-ddp");
+    train(&o, 8, &want);
+    o = of("apex-O2+wrapper=apex-ddp+predivide=8");
+    train(&o, 8, &got);
+    cr_expect_gt(want.result.skipped, got.result.skipped);
+}

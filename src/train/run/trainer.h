@@ -18,7 +18,7 @@
 #include "train/data/data.h"
 #include "train/net/net.h"
 #include "train/update/recipe.h"
-#include "train/update/schedule.h"
+#include "train/update/update.h"
 
 /* The files of a run's folder. Each begins with a line of column names; nan where there is no
    number. Losses and rates have 9 digits, which tell fp32 numbers apart; scales 17, which a reader
@@ -28,7 +28,7 @@
      update_lost, activation_underflow, activation_unscaled; then for each layer with weights
      LAYER.underflow, .unscaled, .update_lost, .activation_underflow, .activation_unscaled,
      .gradient_norm (metrics.h defines them); and for each convolution that is quantised
-     LAYER.x_at_max, .x_flushed, .x_scale, and the same of w and dy (quant_metrics.h)
+     LAYER.x_at_max, .x_flushed, .x_scale, and the same of w and dy (also there)
    epochs.csv, a row for each epoch:
      epoch, train_loss, train_accuracy, test_loss, test_accuracy, images_per_second, skipped, scale
    gradients.csv, for each epoch a row for each exponent (floor of log2 |g|) that occurred among the

@@ -8,7 +8,7 @@
 
 #include "num/format.h"
 #include "op/output.h"
-#include "train/run/shared.h"
+#include "train/run/trainer_inner.h"
 
 /* What is found out about a batch. */
 struct result {
@@ -24,32 +24,20 @@ struct evaluation {
     unsigned char *classes; /* [rank * images + image] */
 };
 
-static int64_t all_batches(const struct hc_run *run)
-{
-    struct hc_batch_stream stream = {.set = run->options.data, .batch = run->parallel.images};
-    return hc_batch_stream_batches(&stream);
-}
-
-/* How many of the batches are this rank's. */
-static int64_t own_batches(const struct hc_run *run, int64_t batches)
-{
-    const struct hc_parallel *p = &run->parallel;
-    return (batches - p->rank + p->ranks - 1) / p->ranks;
-}
-
 /* A rank without a batch takes what it never asks for. */
 struct hc_batch_take hc_evaluation_take(const struct hc_run *run)
 {
-    int64_t batches = all_batches(run);
-    int64_t own = own_batches(run, batches);
     const struct hc_parallel *p = &run->parallel;
+    struct hc_batch_stream stream = {.set = run->options.data, .batch = p->images};
+    int64_t batches = hc_batch_stream_batches(&stream);
+    int64_t own = (batches - p->rank + p->ranks - 1) / p->ranks;
     return own > 0 ? (struct hc_batch_take){batches, p->rank, p->ranks, own}
                    : (struct hc_batch_take){0};
 }
 
 /* The class of the largest logit by the rule of the op xent: the first of equal ones, and a NaN is
    nothing. HC_CLASSES if all are NaN. */
-static unsigned char largest(const struct hc_tensor *logits, int64_t row)
+static unsigned char largest_logit(const struct hc_tensor *logits, int64_t row)
 {
     int64_t classes = logits->shape[1];
     int64_t best = HC_CLASSES;
@@ -77,7 +65,7 @@ static enum hc_status read_classes(struct hc_run *run, int64_t b, unsigned char 
     enum hc_status status = device->backend->download(device->queue, logits.data, from, bytes);
     int count = hc_feed_count(run->test, b);
     for (int i = 0; i < count && status == HC_OK; i++)
-        classes[b * run->parallel.images + i] = largest(&logits, i);
+        classes[b * run->parallel.images + i] = largest_logit(&logits, i);
     free(logits.data);
     return status;
 }

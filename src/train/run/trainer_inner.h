@@ -5,16 +5,16 @@
 #include <stdio.h>
 
 #include "train/parallel/parallel.h"
+#include "train/parallel/reduction.h"
 #include "train/run/feed.h"
 #include "train/run/metrics.h"
-#include "train/run/quant_metrics.h"
-#include "train/run/tensor_list.h"
+#include "train/run/state.h"
 #include "train/run/trainer.h"
 
 enum { HC_LOGS = 3, HC_GIVE_UP = 100 };
 
 /* Sums and counts over the run, all of which the checkpoint keeps: hc_run_totals_fields lists them
-   (state_fields.c). */
+   (state.c). */
 struct hc_run_totals {
     int64_t first; /* step of the run: 0, or that of the file it began with */
     int64_t step;  /* done in all, those before the first included */
@@ -40,7 +40,7 @@ struct hc_run_totals {
 struct hc_run {
     struct hc_train_options options; /* with its defaults filled in */
     struct hc_parallel parallel;
-    struct hc_shards *shards; /* NULL: the batch is whole (shared.h) */
+    struct hc_shards *shards; /* NULL: the batch is whole (shared.c) */
     bool keeps;               /* rank 0 writes checkpoints */
     char apart[120];          /* which rank came to other weights, or "" */
     int64_t batches;          /* in an epoch */
@@ -74,8 +74,6 @@ struct hc_run {
 
 double hc_run_now(void); /* seconds */
 
-/* Steps, evaluations and checkpoints until the run is over or told to stop. */
-enum hc_status hc_run_loop(struct hc_run *run);
 bool hc_run_over(const struct hc_run *run);
 
 /* What the step log says of a step. */
@@ -128,9 +126,35 @@ enum hc_status hc_load_read(struct hc_run *run);
 /* Steps that this run did of the present epoch, in which it may have begun. */
 int64_t hc_run_epoch_steps(const struct hc_run *run, int64_t epoch);
 
-/* All state, to out/checkpoint and back (trainer_state.c). hc_state_read must come before the feeds
-   are opened, which begin at its step. */
+/* All state, to out/checkpoint and back (state.c). hc_state_read must come before the feeds are
+   opened, which begin at its step. */
 enum hc_status hc_state_write(struct hc_run *run);
 enum hc_status hc_state_read(struct hc_run *run);
+
+/* A run that several ranks, or several shards, share (shared.c).
+
+   The shards of a step. Opens what averages gradients, where there are shards, and lets ranks agree
+   on infinities. */
+enum hc_status hc_shards_open(struct hc_run *run);
+void hc_shards_close(struct hc_run *run);
+
+/* After each shard's backward pass; `shard` counts this rank's own. */
+enum hc_status hc_shards_add(struct hc_run *run, int shard);
+
+/* Collective. Averages the gradients of all shards into the model's, and the losses into the
+   net's. */
+enum hc_status hc_shards_average(struct hc_run *run);
+
+/* State. All are collective, and nothing where there is one rank. */
+
+/* What rank 0 begins with becomes everybody's: weights and all other state, counts, totals. */
+enum hc_status hc_shared_begin(struct hc_run *run);
+
+/* The running statistics, which are rank 0's. */
+enum hc_status hc_shared_statistics(struct hc_run *run);
+
+/* Whether all ranks have the same weights and state, bit by bit. If not, run->apart says which rank
+   has not, and all ranks know it. */
+enum hc_status hc_shared_compare(struct hc_run *run);
 
 #endif

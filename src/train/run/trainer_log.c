@@ -35,7 +35,7 @@ static enum hc_status flush(const struct hc_run *run, int log)
     return fflush(file) != 0 || ferror(file) ? failed(run, log) : HC_OK;
 }
 
-static enum hc_status begin(const struct hc_run *run, int log)
+static enum hc_status begin_log(const struct hc_run *run, int log)
 {
     FILE *file = run->log[log];
     (void)fputs(columns[log], file);
@@ -81,7 +81,7 @@ static enum hc_status go_on(const struct hc_run *run, int log)
     if (next < rows && log != 2)
         return hc_fail(HC_INVALID, "%s/%s: ends before row %lld, which its checkpoint has done",
                        run->options.out, names[log], (long long)next);
-    return header ? begin(run, log) : HC_OK;
+    return header ? begin_log(run, log) : HC_OK;
 }
 
 static enum hc_status open_new(struct hc_run *run, int log, struct hc_output *output)
@@ -93,7 +93,7 @@ static enum hc_status open_new(struct hc_run *run, int log, struct hc_output *ou
         return status;
     run->log[log] = fdopen(output->file, "w");
     if (run->log[log])
-        return begin(run, log);
+        return begin_log(run, log);
     status = hc_fail(HC_NO_MEMORY, "%s: no memory to write it", path);
     hc_output_discard(output);
     return status;

@@ -8,7 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "train/run/shared.h"
+#include "train/run/trainer_inner.h"
 
 /* Rows of the step log of a device. In host memory each step is read as it ends. */
 enum { ROWS = 256 };
@@ -54,7 +54,7 @@ void hc_steps_close(struct hc_run *run)
     free(run->step_log);
 }
 
-static enum hc_status update(struct hc_run *run, int64_t step)
+static enum hc_status update_step(struct hc_run *run, int64_t step)
 {
     if (hc_update_is_fixed(run->update))
         return hc_update_queue(run->update);
@@ -111,12 +111,12 @@ static struct hc_work work_of(const struct hc_run *run)
 }
 
 /* Also counts what the step gives to the backend. */
-static enum hc_status plain(struct hc_run *run, int64_t step)
+static enum hc_status plain_step(struct hc_run *run, int64_t step)
 {
     struct hc_work before = work_of(run);
     enum hc_status status = passes(run, step);
     if (status == HC_OK)
-        status = update(run, step);
+        status = update_step(run, step);
     struct hc_work after = work_of(run);
     run->work = (struct hc_work){.kernels = after.kernels - before.kernels,
                                  .calls = after.calls - before.calls,
@@ -141,7 +141,7 @@ static enum hc_status observed(struct hc_run *run, int64_t step, bool measures, 
     if (status == HC_OK && dumps)
         status = hc_dump_passes(run);
     if (status == HC_OK)
-        status = update(run, step);
+        status = update_step(run, step);
     if (status == HC_OK && measures)
         status = hc_metrics_after(run->metrics, r.lr, r.beta1);
     return status == HC_OK && dumps ? hc_dump_after(run, r) : status;
@@ -169,7 +169,7 @@ static void capture(struct hc_run *run)
         (void)snprintf(run->captured, sizeof run->captured, "not captured: %s", why);
         return;
     }
-    enum hc_status status = plain(run, 0);
+    enum hc_status status = plain_step(run, 0);
     if (status != HC_OK)
         (void)snprintf(run->captured, sizeof run->captured, "not captured: %s", hc_message());
     enum hc_status ended = backend->captured(queue, &run->graph);
@@ -184,7 +184,7 @@ static void capture(struct hc_run *run)
     run->device.held = run->graph != NULL;
 }
 
-static enum hc_status one(struct hc_run *run, int64_t step, bool measures)
+static enum hc_status one_step(struct hc_run *run, int64_t step, bool measures)
 {
     enum hc_status status = hc_feed_prepare(run->train);
     if (status != HC_OK)
@@ -196,7 +196,7 @@ static enum hc_status one(struct hc_run *run, int64_t step, bool measures)
     else if (run->graph)
         status = run->device.backend->replay(run->device.queue, run->graph);
     else
-        status = plain(run, step);
+        status = plain_step(run, step);
     if (status == HC_OK && !run->tried)
         capture(run);
     return status;
@@ -206,7 +206,7 @@ enum hc_status hc_steps_run(struct hc_run *run, int64_t n, bool measures)
 {
     enum hc_status status = HC_OK;
     for (int64_t i = 0; i < n && status == HC_OK; i++)
-        status = one(run, run->totals.step + i, measures);
+        status = one_step(run, run->totals.step + i, measures);
     if (status == HC_OK)
         status = hc_update_read_step_log(run->update, run->step_log);
     return status == HC_OK ? hc_update_counters(run->update, &run->counters) : status;

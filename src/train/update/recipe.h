@@ -122,7 +122,7 @@ enum hc_status hc_recipe_check(const struct hc_recipe *recipe);
 int hc_recipe_layer_groups(const struct hc_recipe *recipe);
 
 /* Whether a step that overflows still steps, on the gradients that the masters hold
-   (update_stale.c). */
+   (update_step.c). */
 bool hc_recipe_steps_on_overflow(const struct hc_recipe *recipe);
 
 /* How its convolutions are quantised: row 0 of the table, if they are not. */

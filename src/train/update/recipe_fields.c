@@ -1,9 +1,13 @@
-#include "train/parallel/wrapper.h"
-#include "train/update/recipe_fields_inner.h"
+#include "train/update/recipe_fields.h"
 
+#include <ctype.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include "op/typed.h"
+#include "train/parallel/wrapper.h"
 
 static const char *const masters[] = {"none", "from-model", "from-fp32", NULL};
 static const char *const optimizers[] = {"sgd", "adam", NULL};
@@ -77,11 +81,6 @@ _Static_assert(sizeof(enum hc_format) == sizeof(int) && sizeof(enum hc_masters) 
 int hc_recipe_fields(void)
 {
     return FIELDS;
-}
-
-const struct field *hc_recipe_field(int field)
-{
-    return &fields[field];
 }
 
 const char *hc_recipe_field_key(int field)
@@ -158,4 +157,196 @@ void hc_recipe_field_text(const struct hc_recipe *recipe, int field, char text[H
         list_text((const struct hc_per_layer_group *)(const void *)at, text);
     else
         number_text(is_double(f) ? real : (double)single, text);
+}
+
+/* Setting a field of a recipe from text. */
+
+static const char *field_value_name(const struct field *f, int i)
+{
+    if (f->kind == FORMAT)
+        return i < HC_FORMAT_COUNT ? hc_formats[i].name : NULL;
+    if (f->kind == SCALER)
+        return i < HC_SCALER_COUNT ? hc_scalers[i].name : NULL;
+    return f->names[i];
+}
+
+/* Those that hc_recipe_check has anything for. */
+static bool offered(const struct field *f, int i)
+{
+    return f->kind != FORMAT || i == HC_FP64 || i == HC_FP32 || i == HC_BF16 || i == HC_FP16;
+}
+
+static enum hc_status set_name(struct hc_recipe *recipe, const struct field *f, const char *value)
+{
+    char known[320] = "";
+    unsigned char *at = (unsigned char *)recipe + f->at;
+    for (int i = 0; field_value_name(f, i); i++) {
+        size_t used = strlen(known);
+        if (!offered(f, i))
+            continue;
+        if (strcmp(field_value_name(f, i), value) != 0) {
+            (void)snprintf(known + used, sizeof known - used, "%s%s", used ? ", " : "",
+                           field_value_name(f, i));
+            continue;
+        }
+        if (f->kind == TRUTH)
+            *(bool *)at = i != 0;
+        else
+            memcpy(at, &i, sizeof i);
+        return HC_OK;
+    }
+    return hc_fail(HC_INVALID, "%s is one of %s, not '%s'", f->key, known, value);
+}
+
+/* What a number of this kind is, for people. */
+static const char *number_kind(const struct field *f)
+{
+    if (f->kind == WHOLE)
+        return "whole number from 0 to 2^30";
+    if (is_count(f))
+        return is_own(f) ? "whole number from 1 to 2^30, or 'wrapper'"
+                         : "whole number from 1 to 2^30";
+    if (f->kind == SINGLE)
+        return "number from 1.4e-45 to 3.4e38, fp32's range";
+    if (f->kind == FACTOR)
+        return "number above 0, up to fp32's 3.4e38";
+    return is_own(f) ? "number above 0, up to fp32's 3.4e38, or 'wrapper'"
+                     : "number from 0 to fp32's 3.4e38";
+}
+
+static enum hc_status set_number(struct hc_recipe *recipe, const struct field *f, const char *value)
+{
+    unsigned char *at = (unsigned char *)recipe + f->at;
+    if (is_own(f) && strcmp(value, HC_FIELD_OWN) == 0) {
+        memset(at, 0, bytes_of(f));
+        return HC_OK;
+    }
+    char *end;
+    double number = strtod(value, &end);
+    float single = (float)number;
+    bool good = end != value && !*end && isfinite(single) && number >= 0;
+    if (f->kind == SINGLE)
+        good = good && single > 0;
+    if (f->kind == FACTOR || f->kind == OWN_FACTOR)
+        good = good && number > 0;
+    if (is_count(f))
+        good = good && number >= (f->kind != WHOLE) && number <= 0x1p30 && number == floor(number);
+    if (!good)
+        return hc_fail(HC_INVALID, "%s is a %s, not '%s'", f->key, number_kind(f), value);
+    int count = is_count(f) ? (int)number : 0;
+    if (is_double(f))
+        memcpy(at, &number, sizeof number);
+    else if (f->kind == SINGLE)
+        memcpy(at, &single, sizeof single);
+    else
+        memcpy(at, &count, sizeof count);
+    return HC_OK;
+}
+
+/* A number for each layer group; nothing: none. */
+static enum hc_status set_list(struct hc_recipe *recipe, const struct field *f, const char *value)
+{
+    struct hc_per_layer_group list = {0};
+    const char *at = value;
+    bool good = true;
+    while (*value && good) {
+        char *end;
+        double number = strtod(at, &end);
+        good = end != at && list.n < HC_MAX_LAYER_GROUPS && isfinite((float)number) && number >= 0;
+        if (good)
+            list.value[list.n++] = number;
+        if (!*end)
+            break;
+        good = good && (*end == '/' || *end == ',');
+        at = end + 1;
+    }
+    if (!good)
+        return hc_fail(
+            HC_INVALID,
+            "%s is up to %d numbers from 0 to fp32's 3.4e38, such as 0.1/0.3/1, not '%s'", f->key,
+            HC_MAX_LAYER_GROUPS, value);
+    memcpy((unsigned char *)recipe + f->at, &list, sizeof list);
+    return HC_OK;
+}
+
+static enum hc_status set_field(struct hc_recipe *recipe, const struct field *f, const char *value)
+{
+    if (f->kind == LIST)
+        return set_list(recipe, f, value);
+    return is_double(f) || f->kind == SINGLE || is_count(f) ? set_number(recipe, f, value)
+                                                            : set_name(recipe, f, value);
+}
+
+enum hc_status hc_recipe_set(struct hc_recipe *recipe, const char *assignment, size_t length)
+{
+    char known[600] = "";
+    char text[HC_FIELD_TEXT];
+    const char *equals = memchr(assignment, '=', length);
+    size_t key = equals ? (size_t)(equals - assignment) : length;
+    if (!equals || length - key - 1 >= sizeof text)
+        return hc_fail(HC_INVALID, "an override is KEY=VALUE, not '%.*s'", (int)length, assignment);
+    (void)snprintf(text, sizeof text, "%.*s", (int)(length - key - 1), equals + 1);
+    struct hc_nearest nearest = hc_nearest_to(assignment, key);
+    for (int i = 0; i < hc_recipe_fields(); i++) {
+        const struct field *f = &fields[i];
+        size_t used = strlen(known);
+        hc_nearest_try(&nearest, f->key);
+        if (strlen(f->key) == key && memcmp(f->key, assignment, key) == 0)
+            return set_field(recipe, f, text);
+        (void)snprintf(known + used, sizeof known - used, "%s%s", i ? ", " : "", f->key);
+    }
+    const char *hint = hc_nearest_hint(&nearest);
+    return hint[0]
+               ? hc_fail(HC_INVALID, "no field '%.*s'%s", (int)key, assignment, hint)
+               : hc_fail(HC_INVALID, "no field '%.*s'; there are: %s", (int)key, assignment, known);
+}
+
+/* Recipes by name, with overrides behind it. */
+
+/* The end of the word: a plus sign before a letter, so that 1e+4 is one. */
+static size_t word(const char *text, size_t length)
+{
+    size_t n = 0;
+    while (n < length && !(text[n] == '+' && n + 1 < length && isalpha((unsigned char)text[n + 1])))
+        n++;
+    return n;
+}
+
+enum hc_status hc_recipe_read(struct hc_recipe *recipe, char name[HC_RECIPE_NAME], const char *text,
+                              size_t length)
+{
+    char known[1000] = "";
+    int count;
+    const struct hc_recipe *recipes = hc_recipes(&count);
+    const struct hc_recipe *found = NULL;
+    size_t n = word(text, length);
+    struct hc_nearest nearest = hc_nearest_to(text, n);
+    for (int i = 0; i < count; i++) {
+        size_t used = strlen(known);
+        if (strlen(recipes[i].name) == n && memcmp(recipes[i].name, text, n) == 0)
+            found = &recipes[i];
+        (void)snprintf(known + used, sizeof known - used, "%s%s", i > 0 ? ", " : "",
+                       recipes[i].name);
+        hc_nearest_try(&nearest, recipes[i].name);
+    }
+    const char *hint = hc_nearest_hint(&nearest);
+    if (!found)
+        return hint[0]
+                   ? hc_fail(HC_INVALID, "no recipe '%.*s'%s", (int)n, text, hint)
+                   : hc_fail(HC_INVALID, "no recipe '%.*s'; there are: %s", (int)n, text, known);
+    if (length >= HC_RECIPE_NAME)
+        return hc_fail(HC_INVALID, "too many overrides");
+    *recipe = *found;
+    (void)snprintf(name, HC_RECIPE_NAME, "%.*s", (int)length, text);
+    for (char *comma = name; (comma = strchr(comma, ',')) != NULL;)
+        *comma = '/';
+    recipe->name = name;
+    while (n < length) {
+        size_t next = word(text + n + 1, length - n - 1);
+        enum hc_status status = hc_recipe_set(recipe, text + n + 1, next);
+        if (status != HC_OK)
+            return status;
+        n += 1 + next;
+    }
+    return hc_recipe_check(recipe);
 }

@@ -47,7 +47,7 @@ enum hc_on_found {
     HC_FOUND_UNSEEN, /* the rule never looks */
     HC_FOUND_SKIPS,  /* the optimizer does not run */
     HC_FOUND_STEPS /* the gradients are not copied, but the optimizer runs on what the masters hold
-                        (fastai 1.0.61, update_stale.c) */
+                        (fastai 1.0.61, update_step.c) */
 };
 
 enum hc_detector {

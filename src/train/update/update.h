@@ -20,17 +20,84 @@
    A rule that ends the run at its floor asks overflow_verdict before the optimizer runs: at scale 0
    it takes no step, whatever was found. The full table, with fastai's stages, is in update_step.c.
 
-   The state of each parameter is planned once (slot_plan.h). Parameters of one parameter group and
+   The state of each parameter is planned once (hc_slot_plan). Parameters of one parameter group and
    one format lie one behind the other in the backend's memory, and so do their gradients, masters
    and momenta: an op is queued once for all of them, or once for each if the recipe keeps them
    `apart`. */
 #ifndef HC_TRAIN_UPDATE_UPDATE_H
 #define HC_TRAIN_UPDATE_UPDATE_H
 
+#include <stdint.h>
+
+#include "train/net/net.h"
 #include "train/net/parameter.h"
 #include "train/update/recipe.h"
-#include "train/update/schedule.h"
-#include "train/update/slot_plan.h"
+
+/* The one-cycle schedule (Smith, Super-convergence, 2018; fastai's form): a pure function of the
+   step. */
+
+struct hc_rates {
+    double lr;
+    double beta1;
+};
+
+/* The rates of a step, as a pure function; `plan` is whatever it needs. */
+typedef struct hc_rates hc_schedule(int64_t step, const void *plan);
+
+/* The rates of step 0..steps-1. The learning rate rises linearly from max_lr / 25 to max_lr over
+   the first half, beta1 falls linearly from .95 to .85; over the second half both follow half a
+   cosine, the rate to max_lr / 25 / 1e4 and beta1 back to .95. The last step has exactly the end's
+   rates. Computed in fp64; with a cosine in it, within 4 ulp of the real value relative to max_lr.
+   */
+struct hc_rates hc_one_cycle(double max_lr, int64_t steps, int64_t step);
+
+/* What a recipe makes of one parameter.
+
+   A recipe speaks of the whole model: "weights in fp16, masters in fp32, no decay on norms". A step
+   of the optimizer needs the answer for one parameter: which state tensors it has, in which
+   formats, how fast it learns, how much it decays. The answer depends on the parameter's role and
+   on its layer group alone. So it is worked out once, when an update is opened, and every stage of
+   a step reads it from the slot.
+
+   Three of its rules do not show in the recipe's fields:
+   - An fp32 parameter without a master is stepped in fp32, whatever the recipe says of gradients,
+     momenta and arithmetic: torch's optimizers compute in each parameter's own format.
+   - The optimizer's gradient has storage of its own only if something happens to it on the way: a
+     scaler divides it, or it changes its format. A 16-bit gradient that nothing unscales is read
+     as it is, since widening it to fp32 is exact.
+   - Parameters of one parameter group share one learning rate and one decay. A layer group is one
+     parameter group, or two: then norm parameters and biases come behind the weights, because they
+     decay otherwise or because the recipe asks for it (split_bn_bias). */
+
+/* The state tensors of a parameter. */
+enum hc_state_tensor {
+    HC_STATE_MODEL,           /* the parameter's own storage, the model's copy */
+    HC_STATE_GRADIENT,        /* of the scaled loss, in the parameter's format */
+    HC_STATE_MASTER,          /* what the optimizer works on: the model's copy without masters */
+    HC_STATE_MASTER_GRADIENT, /* unscaled; the model's gradient itself where nothing is unscaled */
+    HC_STATE_M,               /* momentum */
+    HC_STATE_V,               /* second moment; count 0 for SGD */
+    HC_STATE_COMPENSATION,    /* Kahan's, of a 16-bit weight; else count 0 */
+    HC_STATE_COUNT
+};
+
+extern const char *const hc_state_tensor_names[HC_STATE_COUNT];
+
+struct hc_slot_plan {
+    bool
+        own[HC_STATE_COUNT]; /* whether the parameter has storage for it that no other tensor has */
+    enum hc_format format[HC_STATE_COUNT]; /* of that storage */
+    enum hc_format arithmetic;             /* of its optimizer */
+    int layer_group;
+    int group;    /* parameter group, counted over all layer groups */
+    double rate;  /* factor of the schedule's learning rate */
+    double decay; /* 0: none */
+};
+
+/* layer_group < hc_recipe_layer_groups(recipe). For HC_ROLE_STATISTIC only format[HC_STATE_MODEL]
+   means something. */
+struct hc_slot_plan hc_slot_plan(const struct hc_recipe *recipe, enum hc_role role,
+                                 int layer_group);
 
 struct hc_update;
 
@@ -136,5 +203,13 @@ struct hc_tensor hc_update_steps(const struct hc_update *update);
 
 int hc_update_parameters(const struct hc_update *update);
 const struct hc_recipe *hc_update_recipe(const struct hc_update *update);
+
+/* A network and its update: the model that a recipe trains. */
+
+/* Opens the update over the network's parameters, which become what the recipe says, and prepares
+   the network for steps that allocate nothing. The caller closes the update, then the network;
+   after a failure *update is NULL or what there is to close. */
+enum hc_status hc_model_open(struct hc_update **update, struct hc_device *device,
+                             struct hc_net *net, const struct hc_recipe *recipe);
 
 #endif

@@ -63,7 +63,7 @@ struct hc_update {
     struct hc_storage *verdict; /* of overflow_verdict; NULL: `found` says it all */
 
     const struct hc_storage *rates; /* of this step: `single` or `schedule` */
-    struct hc_storage *single;      /* tables of one row, hc_update_step's (update_rates.c) */
+    struct hc_storage *single;      /* tables of one row, hc_update_step's (update_step.c) */
     struct hc_storage *schedule;    /* tables of all steps; or NULL */
     double host_lr;                 /* this step's, for HC_TRAIT_DECAY_MODEL_COPY */
 
@@ -88,12 +88,7 @@ static inline int64_t hc_update_padded(int64_t count)
     return (count + HC_UPDATE_ALIGN - 1) / HC_UPDATE_ALIGN * HC_UPDATE_ALIGN;
 }
 
-/* The storage that holds a state tensor of a slot (update_walk.c). Tensors that share memory under
-   this recipe (master and model weight, say) return the same one. NULL: the recipe has no such
-   tensor. */
-struct hc_storage *hc_slot_storage(const struct hc_update_slot *slot, enum hc_state_tensor state);
-
-/* One pass over the slots (update_walk.c). `run` is called for spans of slots, from `first` to
+/* One pass over the slots. `run` is called for spans of slots, from `first` to
    `last`. Slots are in one span if every state tensor that the pass touches continues in memory
    where the one before it ends, so that one op does them all. */
 struct hc_pass {
@@ -111,25 +106,23 @@ enum hc_status hc_update_walk(struct hc_update *update, const struct hc_pass *pa
 struct hc_tensor hc_update_span(const struct hc_update *update, int first, int last,
                                 enum hc_state_tensor state);
 
-/* Learning rates (update_rates.c): the layer groups' tensors; the table of a single step; the stage
+/* Learning rates: the layer groups' tensors; the table of a single step; the stage
    that looks up this step's row. */
 enum hc_status hc_rate_tables_open(struct hc_update *update);
 void hc_rate_tables_close(struct hc_update *update);
-enum hc_status hc_rate_tables_set_single(struct hc_update *update, double lr, double beta1);
-enum hc_status hc_rate_tables_take(struct hc_update *update);
 
-/* Clipping to a norm (update_clip.c): in two passes over the gradients, scaled or unscaled. */
+/* Clipping to a norm: in two passes over the gradients, scaled or unscaled. */
 enum hc_status hc_clipping_open(struct hc_update *update);
 void hc_clipping_close(struct hc_update *update);
 extern const struct hc_pass hc_clipping_sum_scaled;
 extern const struct hc_pass hc_clipping_sum_unscaled;
 extern const struct hc_pass hc_clipping_multiply;
 
-/* fastai's step on stale gradients (update_stale.c). */
+/* fastai's step on stale gradients. */
 enum hc_status hc_stale_open(struct hc_update *update);
 void hc_stale_close(struct hc_update *update);
 extern const struct hc_pass hc_stale_sum;
-enum hc_status hc_stale_detect(struct hc_update *update);
+
 extern const struct hc_pass hc_stale_decay;
 extern const struct hc_pass hc_stale_zero;
 

@@ -1,3 +1,313 @@
+/* The step of an update: its rates, the clipping of gradients, masters that lag behind, and the
+   optimizer's calls in their order. */
+#include <assert.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "train/update/update_inner.h"
+
+/* The learning rates of a step, looked up on the device.
+
+   A table of `rows` steps holds, one layer group after the other, a row of learning rate and
+   momentum for each step, then a row of the factor of decay and 0 for each. The op rates reads the
+   row that the count of steps names, so that a step queues the same calls each time. */
+
+enum {
+    ROW = HC_TABLE_COLUMNS,
+    TABLES = 2 * ROW /* floats of one step and layer group: a row of rates, a row of decay */
+};
+
+enum hc_status hc_rate_tables_open(struct hc_update *update)
+{
+    bool keeps = (update->traits & HC_TRAIT_STEPS_ON_OVERFLOW) != 0;
+    for (int g = 0; g < update->layer_groups; g++) {
+        struct hc_update_layer_group *group = &update->layer_group[g];
+        struct hc_slot_plan plan = hc_slot_plan(&update->recipe, HC_ROLE_WEIGHT, g);
+        group->rate = plan.rate;
+        group->decay = plan.decay;
+        group->hyper = hc_storage_new(update->device, HC_FP32, HC_HYPER_COUNT);
+        if (keeps)
+            group->keep = hc_storage_new(update->device, HC_FP32, HC_HYPER_COUNT);
+        if (!group->hyper || (keeps && !group->keep))
+            return HC_NO_MEMORY;
+    }
+    update->single = hc_storage_new(update->device, HC_FP32, TABLES * update->layer_groups);
+    return update->single ? HC_OK : HC_NO_MEMORY;
+}
+
+void hc_rate_tables_close(struct hc_update *update)
+{
+    for (int g = 0; g < update->layer_groups; g++) {
+        hc_storage_drop(update->layer_group[g].hyper);
+        hc_storage_drop(update->layer_group[g].keep);
+    }
+    hc_storage_drop(update->single);
+    hc_storage_drop(update->schedule);
+}
+
+/* Row `step` of every layer group. */
+static void set_rows(const struct hc_update *update, struct hc_rates rates, float *table,
+                     int64_t rows, int64_t step)
+{
+    for (int g = 0; g < update->layer_groups; g++) {
+        const struct hc_update_layer_group *group = &update->layer_group[g];
+        float *row = table + TABLES * rows * g + ROW * step;
+        float *decay = row + ROW * rows;
+        row[HC_TABLE_LR] = (float)(rates.lr * group->rate);
+        row[HC_TABLE_BETA1] = (float)rates.beta1;
+        decay[0] = (float)(1 - (double)row[HC_TABLE_LR] * group->decay);
+        decay[1] = 0;
+    }
+}
+
+enum hc_status hc_update_schedule(struct hc_update *update, const struct hc_rates *rates,
+                                  int64_t steps)
+{
+    assert(!update->schedule && steps > 0);
+    int64_t count = TABLES * steps * update->layer_groups;
+    float *table = malloc((size_t)count * sizeof *table);
+    if (!table)
+        return hc_fail(HC_NO_MEMORY, "no memory for the rates of %lld steps", (long long)steps);
+    for (int64_t i = 0; i < steps; i++)
+        set_rows(update, rates[i], table, steps, i);
+    update->schedule = hc_storage_new(update->device, HC_FP32, count);
+    enum hc_status status = HC_NO_MEMORY;
+    if (update->schedule)
+        status = hc_storage_write(update->schedule, table);
+    free(table);
+    return status;
+}
+
+static enum hc_status look_up(struct hc_update *update, float *table, int64_t rows,
+                              const struct hc_storage *into)
+{
+    struct hc_call call = {
+        .op = HC_OP_rates,
+        .in = {[HC_RATES_TABLE] = hc_tensor2(HC_FP32, rows, ROW, table),
+               [HC_RATES_COUNTS] = hc_storage_tensor(update->counts)},
+        .out = {[HC_RATES_HYPER] = hc_storage_tensor(into)},
+    };
+    return hc_device_run(update->device, &call);
+}
+
+static enum hc_status rate_tables_take(struct hc_update *update)
+{
+    int64_t rows = update->rates->count / (TABLES * (int64_t)update->layer_groups);
+    enum hc_status status = HC_OK;
+    for (int g = 0; g < update->layer_groups && status == HC_OK; g++) {
+        const struct hc_update_layer_group *group = &update->layer_group[g];
+        float *table = (float *)update->rates->data + TABLES * rows * g;
+        status = look_up(update, table, rows, group->hyper);
+        if (status == HC_OK && group->keep)
+            status = look_up(update, table + ROW * rows, rows, group->keep);
+    }
+    return status;
+}
+
+/* Clipping gradients to a norm, as torch's clip_grad_norm_ does: over all gradients, or over those
+   of each parameter group by itself.
+
+   One pass adds up squares and ends each norm with its factor, min(1, clip / (norm + 1e-6)); a
+   second pass multiplies. The right place for both is behind unscaling. A recipe may have the
+   defect of clipping the scaled gradients instead (clip_scaled), whose norm is the scale times too
+   large. */
+
+enum hc_status hc_clipping_open(struct hc_update *update)
+{
+    update->squares = hc_storage_new(update->device, HC_FP32, 2 * update->layer_groups);
+    update->factors = hc_storage_new(update->device, HC_FP32, 2 * update->layer_groups);
+    return update->squares && update->factors ? HC_OK : HC_NO_MEMORY;
+}
+
+void hc_clipping_close(struct hc_update *update)
+{
+    hc_storage_drop(update->squares);
+    hc_storage_drop(update->factors);
+}
+
+/* The norm that slot k counts to. Slots of one norm follow one another. */
+static int norm_of(const struct hc_update *update, int k)
+{
+    return update->recipe.clip_groups ? update->slots[k].plan.group : 0;
+}
+
+/* fastai 1.0.61 clips no gradients that it has not copied. */
+static enum hc_status make_factor(struct hc_update *update, int norm)
+{
+    unsigned stale = HC_TRAIT_STEPS_ON_OVERFLOW | HC_TRAIT_CLIP_UNSCALED;
+    struct hc_call call = {.op = HC_OP_clip,
+                           .in = {[HC_CLIP_SUM_SQUARES] = hc_storage_element(update->squares, norm),
+                                  [HC_CLIP_OVERFLOWED] = {.format = HC_FP32}},
+                           .out = {[HC_CLIP_FACTOR] = hc_storage_element(update->factors, norm)},
+                           .params.clip = {update->recipe.clip}};
+    if ((update->traits & stale) == stale)
+        call.in[HC_CLIP_OVERFLOWED] = hc_storage_element(update->verdict, HC_VERDICT_OVERFLOWED);
+    return hc_device_run(update->device, &call);
+}
+
+static enum hc_status add_squares(struct hc_update *update, int first, int last,
+                                  enum hc_state_tensor gradient)
+{
+    int norm = norm_of(update, first);
+    bool begins = first == 0 || norm_of(update, first - 1) != norm;
+    bool ends = last + 1 == update->n || norm_of(update, last + 1) != norm;
+    struct hc_tensor sum = hc_storage_element(update->squares, norm);
+    struct hc_call call = {
+        .op = HC_OP_sum_squares,
+        .in = {[HC_REDUCE_X] = hc_update_span(update, first, last, gradient),
+               [HC_SUM_SQUARES_PARTIAL] = begins ? (struct hc_tensor){.format = HC_FP32} : sum},
+        .out = {[HC_REDUCE_OUT] = sum},
+        .params.reduce = {HC_FP32}};
+    enum hc_status status = hc_device_run(update->device, &call);
+    return status == HC_OK && ends ? make_factor(update, norm) : status;
+}
+
+static enum hc_status add_scaled(struct hc_update *update, int first, int last)
+{
+    return add_squares(update, first, last, HC_STATE_GRADIENT);
+}
+
+static enum hc_status add_unscaled(struct hc_update *update, int first, int last)
+{
+    return add_squares(update, first, last, HC_STATE_MASTER_GRADIENT);
+}
+
+/* A factor that is NaN must not stay in the padding between gradients. The next backward pass would
+   not make 0 of it again. The next copy does, as far as it copies several slots at once: those that
+   are neighbours in the model's gradients and in the copies. */
+static enum hc_status multiply_gradients(struct hc_update *update, int first, int last)
+{
+    enum hc_state_tensor gradient =
+        update->recipe.clip_scaled ? HC_STATE_GRADIENT : HC_STATE_MASTER_GRADIENT;
+    bool copied = gradient == HC_STATE_MASTER_GRADIENT &&
+                  update->slots[first].plan.own[HC_STATE_MASTER_GRADIENT];
+    enum hc_status status = HC_OK;
+    for (int k = first; k <= last && status == HC_OK; k = copied ? last + 1 : k + 1) {
+        struct hc_tensor g = hc_update_span(update, k, copied ? last : k, gradient);
+        struct hc_call call = {
+            .op = HC_OP_scale,
+            .in = {[HC_SCALE_X] = g,
+                   [HC_SCALE_S] = hc_storage_element(update->factors, norm_of(update, first))},
+            .out = {[HC_SCALE_OUT] = g}};
+        status = hc_device_run(update->device, &call);
+    }
+    return status;
+}
+
+const struct hc_pass hc_clipping_sum_scaled = {
+    .touches = 1, .touched = {HC_STATE_GRADIENT}, .by_group = true, .run = add_scaled};
+const struct hc_pass hc_clipping_sum_unscaled = {
+    .touches = 1, .touched = {HC_STATE_MASTER_GRADIENT}, .by_group = true, .run = add_unscaled};
+const struct hc_pass hc_clipping_multiply = {
+    .touches = 2,
+    .touched = {HC_STATE_GRADIENT, HC_STATE_MASTER_GRADIENT},
+    .by_group = true,
+    .run = multiply_gradients};
+
+/* fastai 1.0.61's rule: when gradients overflow they are not copied to the masters, but the
+   optimizer steps all the same, on whatever gradients the masters hold.
+
+   What they hold is zeros, because fastai zeroes them after each step; or, before the first copy,
+   nothing at all (then the step waits for the first copy) or uninitialised memory (flat masters).
+   Momentum moves on such a step and weight decay applies, which is why the overflow costs more than
+   a step that is left out.
+
+   The detector is fastai's: the fp32 sum of each of the model's gradients, which is infinite or NaN
+   if an element is. It must speak before the copy, so that this rule detects, asks for the verdict
+   and unscales with the verdict, where the others unscale and detect in one op. Decay is a step of
+   its own before the optimizer's: it multiplies weights and needs no gradient. */
+
+/* What stands for uninitialised memory, byte by byte: as fp32 it is -431602080. */
+enum { GARBAGE = 0xcd };
+
+static enum hc_status fill_with_garbage(struct hc_storage *gradient)
+{
+    size_t bytes = (size_t)gradient->count * sizeof(float);
+    void *garbage = malloc(bytes + 1);
+    if (!garbage)
+        return hc_fail(HC_NO_MEMORY, "no memory for gradients");
+    memset(garbage, GARBAGE, bytes);
+    enum hc_status status = hc_storage_write(gradient, garbage);
+    free(garbage);
+    return status;
+}
+
+enum hc_status hc_stale_open(struct hc_update *update)
+{
+    int64_t longest = 1;
+    int64_t whole = 0;
+    enum hc_status status = HC_OK;
+    for (int i = 0; i < update->n; i++) {
+        int64_t count = update->slots[i].count;
+        whole += hc_update_padded(count);
+        longest = count > longest ? count : longest;
+    }
+    if (!update->recipe.apart && whole > longest)
+        longest = whole;
+    update->sums = hc_storage_new(update->device, HC_FP32, update->n + 1);
+    update->zeros = hc_storage_new(update->device, HC_FP32, longest);
+    update->unread = hc_storage_new(update->device, HC_FP32, 1);
+    if (!update->sums || !update->zeros || !update->unread)
+        return HC_NO_MEMORY;
+    for (int i = 0; update->recipe.flat && i < update->n && status == HC_OK; i++)
+        status = fill_with_garbage(update->slots[i].state[HC_STATE_MASTER_GRADIENT]);
+    return status;
+}
+
+void hc_stale_close(struct hc_update *update)
+{
+    hc_storage_drop(update->sums);
+    hc_storage_drop(update->zeros);
+    hc_storage_drop(update->unread);
+}
+
+static enum hc_status add_up(struct hc_update *update, int first, int last)
+{
+    struct hc_call call = {
+        .op = HC_OP_sum,
+        .in = {[HC_REDUCE_X] = hc_update_span(update, first, last, HC_STATE_GRADIENT)},
+        .out = {[HC_REDUCE_OUT] = hc_storage_element(update->sums, first)},
+        .params.reduce = {HC_FP32}};
+    return hc_device_run(update->device, &call);
+}
+
+/* unscale for the sake of its flag: the sums themselves are not read again. */
+static enum hc_status stale_detect(struct hc_update *update)
+{
+    struct hc_tensor sums = hc_storage_tensor(update->sums);
+    struct hc_call call = {
+        .op = HC_OP_unscale,
+        .in = {[HC_UNSCALE_X] = sums, [HC_UNSCALE_SCALE] = hc_storage_tensor(update->scale)},
+        .out = {[HC_UNSCALE_OUT] = sums,
+                [HC_UNSCALE_NEW_FOUND_INF] = hc_storage_tensor(update->found)}};
+    return hc_device_run(update->device, &call);
+}
+
+static enum hc_status shrink(struct hc_update *update, int first, int last)
+{
+    struct hc_tensor w = hc_update_span(update, first, last, HC_STATE_MASTER);
+    int group = update->slots[first].plan.layer_group;
+    struct hc_call call = {
+        .op = HC_OP_scale,
+        .in = {[HC_SCALE_X] = w,
+               [HC_SCALE_S] = hc_storage_element(update->layer_group[group].keep, 0)},
+        .out = {[HC_SCALE_OUT] = w}};
+    return hc_device_run(update->device, &call);
+}
+
+static enum hc_status zero(struct hc_update *update, int first, int last)
+{
+    struct hc_tensor g = hc_update_span(update, first, last, HC_STATE_MASTER_GRADIENT);
+    struct hc_tensor zeros = hc_tensor1(HC_FP32, hc_tensor_count(&g), update->zeros->data);
+    return hc_device_cast(update->device, zeros, g);
+}
+
+const struct hc_pass hc_stale_sum = {.touches = 1, .touched = {HC_STATE_GRADIENT}, .run = add_up};
+const struct hc_pass hc_stale_decay = {
+    .touches = 1, .touched = {HC_STATE_MASTER}, .by_group = true, .decaying = true, .run = shrink};
+const struct hc_pass hc_stale_zero = {
+    .touches = 1, .touched = {HC_STATE_MASTER_GRADIENT}, .run = zero};
+
 /* One step of an update, as a list of stages.
 
    The order of the stages is what mixed-precision recipes differ in, and what goes wrong in them:
@@ -10,9 +320,6 @@
    whether an infinity was found, which step is left out is decided on the device. That is why a
    step can be captured as a graph. The one exception is the defect HC_DECAY_MODEL, whose factor
    comes from the host. */
-#include "train/update/update_inner.h"
-
-#include <assert.h>
 
 /* out = alpha * x + out */
 static enum hc_status add_to(struct hc_update *update, double alpha, struct hc_tensor x,
@@ -222,12 +529,12 @@ static const struct {
     enum hc_status (*once)(struct hc_update *update);
     const struct hc_pass *each;
 } stages[] = {
-    {HC_TRAIT_NONE, .once = hc_rate_tables_take},                 /* lr, beta1, t of this step */
+    {HC_TRAIT_NONE, .once = rate_tables_take},                    /* lr, beta1, t of this step */
     {HC_TRAIT_DECAY_SCALED_GRADIENT, .each = &decay_scaled_pass}, /* dw += decay * w (a defect) */
     {HC_TRAIT_CLIP_SCALED, .each = &hc_clipping_sum_scaled}, /* f = factor of |dw| (a defect) */
     {HC_TRAIT_CLIP_SCALED, .each = &hc_clipping_multiply},   /* dw *= f */
     {HC_TRAIT_STEPS_ON_OVERFLOW, .each = &hc_stale_sum},     /* s = sum of each dw */
-    {HC_TRAIT_STEPS_ON_OVERFLOW, .once = hc_stale_detect},   /* found = is an s inf or NaN? */
+    {HC_TRAIT_STEPS_ON_OVERFLOW, .once = stale_detect},      /* found = is an s inf or NaN? */
     {HC_TRAIT_STEPS_ON_OVERFLOW | HC_TRAIT_SHARED, .once = agree_on_found}, /* of all ranks */
     {HC_TRAIT_STEPS_ON_OVERFLOW, .once = take_verdict},          /* overflowed? skipped? */
     {HC_TRAIT_NONE, .each = &unscale_pass},                      /* g = dw / scale, found */
@@ -245,7 +552,7 @@ static const struct {
     {HC_TRAIT_NONE, .once = update_scale},                /* scale, counts */
 };
 
-static enum hc_status step(struct hc_update *update)
+static enum hc_status queue_update(struct hc_update *update)
 {
     enum hc_status status = HC_OK;
     for (size_t i = 0; i < sizeof stages / sizeof stages[0] && status == HC_OK; i++)
@@ -257,15 +564,17 @@ static enum hc_status step(struct hc_update *update)
 
 enum hc_status hc_update_step(struct hc_update *update, double lr, double beta1)
 {
+    float table[TABLES * HC_MAX_LAYER_GROUPS];
     update->rates = update->single;
     update->host_lr = lr;
-    enum hc_status status = hc_rate_tables_set_single(update, lr, beta1);
-    return status == HC_OK ? step(update) : status;
+    set_rows(update, (struct hc_rates){lr, beta1}, table, 1, 0);
+    enum hc_status status = hc_storage_write(update->single, table);
+    return status == HC_OK ? queue_update(update) : status;
 }
 
 enum hc_status hc_update_queue(struct hc_update *update)
 {
     assert(update->schedule && !(update->traits & HC_TRAIT_DECAY_MODEL_COPY));
     update->rates = update->schedule;
-    return step(update);
+    return queue_update(update);
 }

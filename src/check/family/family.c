@@ -1,0 +1,25 @@
+#include "check/family/family.h"
+
+#include "op/later.h"
+
+#define HC_OP(name, class, inputs, outputs, title) extern const struct hc_family hc_family_##name;
+#include "op/ops.def"
+#undef HC_OP
+
+static const struct hc_family *of[HC_OP_ROOM] = {
+#define HC_OP(name, class, inputs, outputs, title) [HC_OP_##name] = &hc_family_##name,
+#include "op/ops.def"
+#undef HC_OP
+};
+
+const struct hc_family *hc_family(enum hc_op op)
+{
+    return of[op];
+}
+
+const struct hc_family *hc_family_replace(enum hc_op op, const struct hc_family *family)
+{
+    const struct hc_family *old = of[op];
+    of[op] = family;
+    return old;
+}

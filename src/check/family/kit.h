@@ -1,0 +1,73 @@
+/* What several families share: lists of formats and shapes, and how tensors are laid out. */
+#ifndef HC_CHECK_FAMILY_KIT_H
+#define HC_CHECK_FAMILY_KIT_H
+
+#include "check/family/family.h"
+#include "check/judge/cut.h"
+#include "check/repeats.h"
+
+/* No sets: the op has no generated cases, since cases of its own say more. */
+extern const struct hc_format_set hc_sets_none[];
+extern const struct hc_format_set hc_sets_fp32[];
+
+/* Inputs and outputs of H, accumulated in fp32. */
+extern const struct hc_format_set hc_sets_mixed[];
+
+/* Also fp32 inputs taken as tf32, fp16 accumulated in fp16, and, in gemm alone, fp8. */
+extern const struct hc_format_set hc_sets_multiplied[];
+
+/* Batch norm, and optimizers with fp32 or 16-bit state. */
+extern const struct hc_format_set hc_sets_stateful[];
+
+extern const struct hc_op_shape hc_shapes_vectors[];
+extern const struct hc_op_shape hc_shapes_sums[];
+
+extern const struct hc_variant hc_variants_plain[];
+/* With the scalars that may be absent, and without. */
+extern const struct hc_variant hc_variants_bare[];
+
+extern const struct hc_family_extent hc_extents_vector[];
+
+struct hc_tensor hc_rank4(int64_t n, int64_t h, int64_t w, int64_t c);
+struct hc_tensor hc_rank2(int64_t rows, int64_t columns, bool transposed);
+
+/* The exponents of batch norm's and an optimizer's data: of squares and their roots, in the
+   narrowest format. */
+void hc_exponents_of_squares(const struct hc_draw_site *p, double *low, double *high);
+
+/* Lengths of a family's vectors in size/. */
+#define HC_SIZE_VECTOR                                                                             \
+    {                                                                                              \
+        (1 << 20) + 1027                                                                           \
+    }
+#define HC_SIZE_VECTORS                                                                            \
+    {                                                                                              \
+        (1 << 24) + 1027                                                                           \
+    }
+
+/* Kinds of axes: what stands along it in every tensor of the call. Rows are the rows of a product,
+   the images of a batch, the elements of a vector; columns are its columns, filters, channels.
+   Terms are summed over, or reach into each other, and stay as they are. */
+enum hc_axis_kind { HC_AXIS_TERMS, HC_AXIS_ROWS, HC_AXIS_COLUMNS };
+
+/* How many different ones there are: primes, so that no block of a kernel is a multiple of them. Of
+   a loss so many classes, which labels name, are not repeated. */
+enum { HC_SIZE_ALONE = 4 };
+enum { HC_SMALL_IMAGES = 2, HC_SMALL_FILTERS = 5, HC_SMALL_VECTOR = 1021 };
+
+/* Sets all eight numbers of a shape. */
+void hc_shape_set(int64_t *d, const int64_t to[8]);
+
+int64_t hc_at_most(int64_t n, int64_t extent);
+
+/* Adds an axis to the slot's layout; or its extents, by their kinds. */
+void hc_layout_add(struct hc_layout *l, enum hc_axis_kind kind, int64_t small, int64_t large,
+                   int64_t step, int64_t alone);
+void hc_layout_plain(struct hc_layout *l, const struct hc_tensor *small,
+                     const struct hc_tensor *large, const enum hc_axis_kind *kinds);
+
+/* Images of any kind: rows are images, and columns channels. */
+void hc_layout_images(const struct hc_call *call, int slot, const struct hc_tensor *small,
+                      const struct hc_tensor *large, struct hc_layout *to);
+
+#endif

@@ -1,0 +1,137 @@
+/* Whether people find what they mean. The sentences of asked.txt are asked, and a right case has to
+   come first, or among the first five, often enough. */
+#include "cli/find/rank.h"
+
+#include <criterion/criterion.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* The place of the first right case among the answers, from 1; 0 if none is there. `right` has
+   their names with blanks between. */
+static int place_of_right(const char *sentence, const char *right)
+{
+    static struct hc_asked asked;
+    struct hc_found *found;
+    int count;
+    int place = 0;
+    hc_asked_read(&asked, sentence);
+    cr_assert_eq(hc_find(&asked, sentence, &found, &count), HC_OK);
+    for (int i = 0; i < count && !place; i++) {
+        const char *at = strstr(right, found[i].name);
+        size_t length = strlen(found[i].name);
+        if (at && at[-1] == ' ' && (at[length] == ' ' || at[length] == '\n' || !at[length]))
+            place = i + 1;
+    }
+    if (getenv("HC_FIND_SHOW") && place != 1)
+        (void)fprintf(stderr, "%3d %s\n      %s\n", place, sentence, count ? found[0].name : "-");
+    free(found);
+    return place;
+}
+
+/* Asks every second sentence, from this one on. */
+static void ask(int first, double *at_first, double *among_five)
+{
+    char line[1024];
+    int number = 0;
+    int asked = 0;
+    int firsts = 0;
+    int fives = 0;
+    FILE *file = fopen(HC_SOURCE "/src/cli/find/asked.txt", "r");
+    cr_assert_not_null(file);
+    while (fgets(line, sizeof line, file)) {
+        char *bar = strchr(line, '|');
+        if (line[0] == '#')
+            continue;
+        cr_assert_not_null(bar, "%s", line);
+        if (++number % 2 != first % 2)
+            continue;
+        *bar = '\0';
+        int place = place_of_right(line, bar + 1);
+        asked++;
+        firsts += place == 1;
+        fives += place >= 1 && place <= 5;
+    }
+    (void)fclose(file);
+    cr_assert_geq(asked, 50);
+    *at_first = (double)firsts / asked;
+    *among_five = (double)fives / asked;
+    if (getenv("HC_FIND_SHOW"))
+        (void)fprintf(stderr, "%d sentences: first %.3f, among five %.3f\n", asked, *at_first,
+                      *among_five);
+}
+
+Test(find, a_word_that_nobody_has_is_taken_for_one_that_is_spelt_nearly_so)
+{
+    static struct hc_asked asked;
+    struct hc_found *found;
+    int count;
+    hc_asked_read(&asked, "unscael twice");
+    cr_assert_eq(hc_find(&asked, "unscael twice", &found, &count), HC_OK);
+    cr_assert_str_eq(asked.typed[0], "unscael");
+    cr_assert_str_eq(asked.word[0].typed, "unscale");
+    cr_assert_str_eq(found[0].name, "order/unscale-twice");
+    free(found);
+}
+
+Test(find, words_that_nobody_has_still_find_three)
+{
+    static struct hc_asked asked;
+    struct hc_found *found;
+    int count;
+    hc_asked_read(&asked, "qqqqq zzzzzz");
+    cr_assert_eq(hc_find(&asked, "qqqqq zzzzzz", &found, &count), HC_OK);
+    cr_assert_eq(asked.known[0] + asked.known[1], 0);
+    cr_assert_eq(count, 3);
+    free(found);
+}
+
+Test(find, a_part_of_a_word_that_is_not_its_beginning_is_none)
+{
+    static struct hc_word asked[HC_WORDS_OF_TEXT];
+    static struct hc_word found[HC_WORDS_OF_TEXT];
+    (void)hc_words_of_text("hang", asked);
+    cr_assert_eq(hc_words_of_text("changes", found), 1);
+    cr_assert_eq(hc_word_match(asked, found), 0);
+    (void)hc_words_of_text("changing", asked);
+    cr_assert_gt(hc_word_match(asked, found), 0.9);
+}
+
+Test(find, numbers_are_whole_with_or_without_commas)
+{
+    static struct hc_word words[HC_WORDS_OF_TEXT];
+    static const struct {
+        const char *text;
+        const char *number;
+    } rows[] = {{"above 65,504, half ends", "65504"},
+                {"eps=1e-8 is 0", "1e-8"},
+                {"below 2^-24", "2^-24"},
+                {"0.999,0.9", "0.999"},
+                {"fp16", "fp16"},
+                {"1e-80", "1e-80"}};
+    for (size_t r = 0; r < sizeof rows / sizeof rows[0]; r++) {
+        int n = hc_words_of_text(rows[r].text, words);
+        bool there = false;
+        for (int i = 0; i < n; i++)
+            there = there || strcmp(words[i].typed, rows[r].number) == 0;
+        cr_assert(there, "%s: want %s", rows[r].text, rows[r].number);
+    }
+}
+
+Test(find, sentences_that_the_search_was_tuned_on_find_their_case)
+{
+    double at_first;
+    double among_five;
+    ask(1, &at_first, &among_five);
+    cr_assert_geq(at_first, 0.8);
+    cr_assert_geq(among_five, 0.95);
+}
+
+Test(find, sentences_that_were_kept_apart_find_their_case)
+{
+    double at_first;
+    double among_five;
+    ask(2, &at_first, &among_five);
+    cr_assert_geq(at_first, 0.8);
+    cr_assert_geq(among_five, 0.95);
+}
