@@ -29,10 +29,9 @@ if(BUILD_TESTING AND CRITERION_LIBRARY)
   # fuzz-corpus and .ci/fuzz. .ci/asan --all has them, too. The sanitizers' build of every day spares
   # the tests that it does not run.
   set(words "^src\\.cli\\.((colour|bug|run\\.frame|cast\\.mistakes|scaler\\.wrong_scalers|commands\\.explain)_test$|(calc|catches|manual|picture|report)\\.)")
-  # These compute more of the same: every case of theirs is in tests/run/run.txt, and shares of a
-  # drift in src/cli/training/comparison_run_test.c.
-  set(numbers src.check.generate.border_test src.check.generate.op_cases_test
-      src.cli.statistics.sequential_test src.train.drift.drift_shapley_test)
+  # These compute more of the same: shares of a drift are in src/cli/training/comparison_run_test.c,
+  # too, and the other counts successes.
+  set(numbers src.cli.statistics.sequential_test src.train.drift.drift_shapley_test)
   option(HC_EVERY_TEST "build every test under the sanitizers, as .ci/asan --all does" OFF)
   # The stand-in for NCCL is linked into these, whose symbols no other test may see.
   set(alone src.comm.nccl.nccl_test kernels.cuda.standin.nccl.mistakes_test
