@@ -1,19 +1,19 @@
 # The longest first, by what they take of a processor, so that no core waits for them at the end. The
 # first of them run many programs each, one after the other, and may take ten minutes.
 set(cost 100)
-foreach(test tests.run.selftest docs notebook python src.cli.commands.explain_test
+foreach(test tests.run.selftest docs notebook python tests.words.explain
         cases.constant_test gpu-check ptx-plant torch-scaler src.cli.report.report_texts_test
         cases.idle_test kernels.cuda.shadow.mutants_test tests.run.run
         src.check.selftest.cheat_writes_test cases.free_order_test kernels.pipe.loopback_test
         report-in-a-browser src.check.generate.op_cases_test judge-step-torch planted-python ptx
-        shadow real-scalers cases.partial_test src.cli.scale.mistakes_test
+        shadow real-scalers cases.partial_test
         src.cli.cast.mistakes_test src.check.selftest.cheat_state_test
-        src.train.drift.drift_shares_test mpi-refused src.check.generate.border_test
+        src.train.drift.drift_shapley_test mpi-refused src.check.generate.border_test
         src.cli.training.comparison_run_test cuda-headers mpi-lost src.train.run.resume_test
-        src.cli.scale.verify_test kernels.cuda.standin.standin_test planted-gate torch-gradients
-        nccl-mutants src.cli.scale.differences_test src.cli.judge_step.judge_step_test mpi-train
+        tests.verify.scale kernels.cuda.standin.standin_test planted-gate torch-gradients
+        nccl-mutants tests.verify.differences src.cli.judge_step.judge_step_test mpi-train
         src.train.run.allocation_test mpi-run tests.verify.cast src.cli.limits_test style
-        src.cli.scaler.verify_test src.cli.statistics.sequential_test ptx-audit mpi-killed)
+        tests.verify.scaler src.cli.statistics.sequential_test ptx-audit mpi-killed)
   if(TEST ${test})
     set_tests_properties(${test} PROPERTIES COST ${cost})
   endif()

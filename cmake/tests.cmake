@@ -29,10 +29,9 @@ if(BUILD_TESTING AND CRITERION_LIBRARY)
   # fuzz-corpus and .ci/fuzz. .ci/asan --all has them, too. The sanitizers' build of every day spares
   # the tests that it does not run.
   set(words "^src\\.cli\\.((colour|bug|run\\.frame|cast\\.mistakes|scaler\\.wrong_scalers|commands\\.explain)_test$|(calc|catches|manual|picture|report)\\.)")
-  # These compute more of the same: every case of theirs is in tests/run/run.txt, and shares of a
-  # drift in src/cli/training/comparison_run_test.c.
-  set(numbers src.check.generate.border_test src.check.generate.op_cases_test
-      src.cli.statistics.sequential_test src.train.drift.drift_shares_test)
+  # These compute more of the same: shares of a drift are in src/cli/training/comparison_run_test.c,
+  # too, and the other counts successes.
+  set(numbers src.cli.statistics.sequential_test src.train.drift.drift_shapley_test)
   option(HC_EVERY_TEST "build every test under the sanitizers, as .ci/asan --all does" OFF)
   # The stand-in for NCCL is linked into these, whose symbols no other test may see.
   set(alone src.comm.nccl.nccl_test kernels.cuda.standin.nccl.mistakes_test
@@ -40,15 +39,16 @@ if(BUILD_TESTING AND CRITERION_LIBRARY)
 
   # These take longer than others, and depend on the floors below the commands alone.
   set(long ${all_cases} cases.plays_test kernels.cuda.library.dnn_norm_test
-      kernels.cuda.op.norm_test kernels.cuda.plans.plans_test kernels.host.norm_test kernels.host.onednn.onednn_test
-      kernels.host.quant_test kernels.host.quant_gemm_test src.check.fingerprint.backends_test
+      kernels.cuda.op.norm_test kernels.cuda.plans.plans_test kernels.host.norm_test
+      kernels.host.onednn.onednn_test kernels.host.quant_test kernels.host.quant_gemm_test
+      src.check.fingerprint.backends_test
       src.check.fingerprint.fingerprint_test src.check.fingerprint.use_test
       src.check.generate.bit_cases_test src.check.generate.border_test
-      src.check.generate.op_cases_test src.check.workers_test src.train.drift.drift_quant_test
-      src.train.drift.drift_ranks_test src.train.drift.drift_shares_test src.train.drift.drift_test
+      src.check.generate.op_cases_test src.check.workers_test src.train.drift.drift_rounding_test
+      src.train.drift.drift_shapley_test src.train.drift.drift_test
       src.train.run.allocation_test src.train.run.dump_test src.train.run.load_test
       src.train.run.ranks_faults_test src.train.run.ranks_test src.train.run.resume_test
-      src.train.run.trainer_capture_test src.train.run.trainer_test src.train.run.wrappers_test)
+      src.train.run.trainer_test)
   list(REMOVE_ITEM long kernels.pipe.loopback_test)
 
   add_library(hc_test_main OBJECT cmake/test_main.c)
