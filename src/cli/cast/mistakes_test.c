@@ -11,12 +11,13 @@ static const enum hc_format targets[] = {HC_E4M3, HC_E5M2, HC_E4M3FNUZ, HC_E5M2F
 
 enum { TARGETS = sizeof targets / sizeof targets[0] };
 
-static uint64_t mistakes_that_show(const struct hc_cast_plan *plan, uint32_t input)
+/* But for those that are known to show: most do at the first inputs. */
+static uint64_t mistakes_that_show(const struct hc_cast_plan *plan, uint32_t input, uint64_t known)
 {
     uint32_t want = hc_cast_want(plan, input);
-    uint64_t mask = 0;
+    uint64_t mask = known;
     for (int m = 0; m < hc_cast_mistake_count && hc_cast_is_agreed(plan, input); m++)
-        if (!hc_cast_same(plan, want, hc_cast_mistaken(plan, m, input)))
+        if (!(known >> m & 1) && !hc_cast_same(plan, want, hc_cast_mistaken(plan, m, input)))
             mask |= (uint64_t)1 << m;
     return mask;
 }
@@ -30,7 +31,7 @@ static uint64_t shown_by_inputs(const struct hc_cast_plan *plan)
     for (size_t i = 0; i < count; i++) {
         cr_assert(i == 0 || inputs[i] > inputs[i - 1]);
         cr_assert(hc_cast_is_agreed(plan, inputs[i]));
-        mask |= mistakes_that_show(plan, inputs[i]);
+        mask = mistakes_that_show(plan, inputs[i], mask);
     }
     free(inputs);
     return mask;
@@ -55,7 +56,7 @@ Test(cast_inputs, of_16_bits_show_what_all_65536_show)
                                         .saturate = t % 2 == 1};
             uint64_t anywhere = 0;
             for (uint32_t i = 0; i < 65536; i++)
-                anywhere |= mistakes_that_show(&plan, i);
+                anywhere = mistakes_that_show(&plan, i, anywhere);
             expect_all_shown(&plan, anywhere);
         }
 }
@@ -67,9 +68,9 @@ Test(cast_inputs, of_32_bits_show_what_65535_others_show)
         struct hc_cast_plan plan = {.to = targets[t / 2], .from = HC_FP32, .saturate = t % 2 == 1};
         uint64_t anywhere = 0;
         for (uint64_t i = 0; i < (uint64_t)1 << 32; i += 131071)
-            anywhere |= mistakes_that_show(&plan, (uint32_t)i);
+            anywhere = mistakes_that_show(&plan, (uint32_t)i, anywhere);
         for (uint32_t i = 0; i < 65536; i += 2)
-            anywhere |= mistakes_that_show(&plan, i << 16);
+            anywhere = mistakes_that_show(&plan, i << 16, anywhere);
         expect_all_shown(&plan, anywhere);
     }
 }
