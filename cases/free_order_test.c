@@ -62,6 +62,7 @@ Test(free_order, no_case_fails_on_right_kernels_in_another_order)
 {
     struct hc_omissions omissions = {0};
     subject = other_of_all();
+    subject.concurrent = false; /* each thread has a manner of its own */
     manner = FUSED;
     struct seen seen = run(NULL, HC_QUICK, NULL, &omissions);
     cr_expect_eq(strlen(seen.failed), 0, "%s", seen.failed);
@@ -75,7 +76,7 @@ Test(free_order, no_component_fails_in_any_order)
 {
     static const char *const patterns[] = {"clipping", "batchnorm", "optimizer", "eps", "decay"};
     subject = other_of_all();
-    subject.concurrent = false; /* each thread has a manner of its own */
+    subject.concurrent = false;
     for (manner = IN_FP64; manner < RIGHT_MANNERS; manner++)
         for (size_t p = 0; p < sizeof patterns / sizeof patterns[0]; p++) {
             struct hc_omissions omissions = {0};

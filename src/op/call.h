@@ -66,7 +66,7 @@ union hc_params {
     struct hc_delayed_scale delayed_scale;
     struct hc_gemm_q gemm_q;
     struct hc_stochastic_cast stochastic_cast;
-    unsigned char later[128]; /* of an op of op/later.h, whose header reads a struct of it */
+    unsigned char later[72]; /* of an op of op/later.h, whose header reads a struct of it */
 };
 
 /* `scratch` has as many bytes as the backend's scratch query asked for, aligned to 64; NULL when
