@@ -237,7 +237,7 @@ static struct changes changes_outside(const struct hc_guarded *g, enum hc_prefil
                                       size_t from, size_t to)
 {
     struct changes found = {-1, -1};
-    unsigned char want[HC_GUARD_BYTES];
+    unsigned char want[HC_GUARD_BYTES] = {0};
     for (size_t at = from; at < to; at += sizeof want) {
         size_t n = to - at < sizeof want ? to - at : sizeof want;
         hc_prefill_outside(g, prefill, at, at + n, want);

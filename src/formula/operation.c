@@ -232,7 +232,7 @@ static void operate_real(struct hc_evaluation *e, const struct hc_operation *ope
                          const struct hc_operand *x, struct hc_value *y, int64_t at, int64_t i)
 {
     enum hc_function f = operation->function;
-    struct hc_real *real[HC_MAX_OPERANDS];
+    struct hc_real *real[HC_MAX_OPERANDS] = {NULL};
     struct hc_disc disc[HC_MAX_OPERANDS];
     bool certain = true;
     for (int k = 0; k < hc_functions[f].most; k++) {
@@ -261,8 +261,8 @@ static void operate_format(struct hc_evaluation *e, const struct hc_operation *o
                            const struct hc_tensor *returned)
 {
     enum hc_function f = operation->function;
-    double want[HC_MAX_OPERANDS];
-    double got[HC_MAX_OPERANDS];
+    double want[HC_MAX_OPERANDS] = {0};
+    double got[HC_MAX_OPERANDS] = {0};
     struct hc_disc disc[HC_MAX_OPERANDS];
     bool equal = true;
     for (int k = 0; k < hc_functions[f].most; k++) {

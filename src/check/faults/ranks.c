@@ -329,8 +329,9 @@ static enum hc_status own_rows_times_ranks(const struct hc_fault_site *site,
     static const int slots[] = {HC_BN_BWD_APPLY_MEAN_DGAMMA, HC_BN_BWD_APPLY_MEAN_DBETA};
     struct hc_call bad = *call;
     const struct hc_tensor *x = &call->in[HC_BN_BWD_APPLY_X];
-    double rows = (double)(hc_tensor_count(x) / x->shape[x->rank - 1]);
-    if (hc_check_rank() < 0 || rows == 0)
+    int64_t count = hc_tensor_count(x) / x->shape[x->rank - 1];
+    double rows = (double)count;
+    if (hc_check_rank() < 0 || count == 0)
         return hc_right(site, call);
     for (int s = 0; s < 2; s++) {
         struct hc_tensor *t = &bad.in[slots[s]];

@@ -251,7 +251,7 @@ const struct hc_case_table *hc_op_cases(void)
         return &table;
     for (int op = 0; op < HC_OP_COUNT; op++)
         append_op(&list, (enum hc_op)op);
-    struct hc_case *made = list.full ? NULL : calloc((size_t)list.count, sizeof *made);
+    struct hc_case *made = list.full ? NULL : calloc((size_t)list.count + 1, sizeof *made);
     if (!made) {
         free(list.rows);
         (void)hc_fail(HC_NO_MEMORY, "no memory for the list of cases");

@@ -320,6 +320,6 @@ static int wrong_first(const void *a, const void *b)
 
 void hc_catch_sort(struct hc_catch *rows, int count)
 {
-    if (count)
+    if (rows && count)
         qsort(rows, (size_t)count, sizeof *rows, wrong_first);
 }

@@ -538,6 +538,7 @@ enum hc_status hc_model_open(struct hc_update **update, struct hc_device *device
     enum hc_status status = hc_update_open(update, device, recipe, hc_net_parameters(net), n);
     if (status != HC_OK)
         return status;
+    assert(*update);
     for (int i = 0; i < n; i++)
         tensors[i] = hc_update_tensor(*update, HC_STATE_GRADIENT, i);
     status = hc_net_prepare(net, hc_recipe_numerics(recipe), tensors);
