@@ -15,7 +15,7 @@ static hc_kernel *right;
 static enum hc_status wrong_cast(struct hc_queue *queue, const struct hc_call *call)
 {
     struct hc_fault_site sound = {right, planted, queue};
-    return planted->wrong(&sound, call);
+    return hc_fault_run(&sound, call);
 }
 
 static enum hc_status no_cast(struct hc_queue *queue, const struct hc_call *call)
