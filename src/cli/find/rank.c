@@ -22,6 +22,7 @@
 enum { LEAST_GENERATED = 16, MOST_KINDS = 512, UNKNOWN_SHOWN = 3 };
 
 /* What a match is worth by where it stands. */
+static const double whole_name = 12; /* all that stands behind the last slash */
 static const double in_name = 3;
 static const double in_title = 3;
 static const double in_slug = 2.5;
@@ -111,6 +112,9 @@ static void look_in_case(const struct hc_asked *asked, struct entry *e, const st
     }
     e->found = (struct hc_found){c->name, c->title, c->source, 0};
     e->prior = hc_bug_of(c) ? 1.2 : 1;
+    const char *slash = strrchr(c->name, '/');
+    for (int w = 0; w < asked->words && slash; w++)
+        e->worth[w] = strcmp(slash + 1, asked->word[w].typed) == 0 ? whole_name : 0;
     look(asked, e, c->name, in_name);
     look(asked, e, c->title, in_title);
     look(asked, e, c->source, in_source);
