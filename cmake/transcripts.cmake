@@ -12,7 +12,7 @@ if(BUILD_TESTING AND HC_PYTHON)
     # (tests.cmake).
     if(name MATCHES "^tests\\.(calc\\.|words\\.|verify\\.differences$)")
       set_tests_properties(${name} PROPERTIES LABELS words)
-    elseif(name STREQUAL "tests.run.selftest")
+    elseif(name MATCHES "^tests\\.run\\.(bench|selftest)$")
       set_tests_properties(${name} PROPERTIES LABELS all-cases)
     endif()
   endforeach()
