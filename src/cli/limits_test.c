@@ -46,9 +46,10 @@ static bool begins(const struct ran *ran)
     return ran->status != 127 && !strstr(ran->err, "libgomp");
 }
 
+/* The loader's lines begin with the program's path, and its own with its name. */
 static bool is_in_main(const struct ran *ran)
 {
-    return ran->status == 0 || strstr(ran->err, "halfcheck: ");
+    return ran->status == 0 || strncmp(ran->err, "halfcheck: ", strlen("halfcheck: ")) == 0;
 }
 
 static bool is_whole(const struct ran *ran)
@@ -104,5 +105,5 @@ Test(limits, a_list_of_cases_short_of_memory_ends_with_status_2, .init = enter_f
         cr_expect(ran->status != 2 || lines_of(ran->err) == 1, "%d KiB: %s", kib, ran->err);
         ended += ran->status == 2;
     }
-    cr_expect_gt(ended, STEPS / 4, "memory ended at %d of %d limits", ended, STEPS);
+    cr_expect_gt(ended, STEPS / 2, "memory ended at %d of %d limits", ended, STEPS);
 }
