@@ -69,6 +69,12 @@ Test(free_order, no_case_fails_on_right_kernels_in_another_order)
     cr_expect_gt(seen.verdicts[HC_PASS], 100);
     cr_expect_gt(of_another_order(&omissions), 0);
     hc_omissions_free(&omissions);
+    /* These run in this thread, on backends that others may call meanwhile. */
+    subject.concurrent = true;
+    seen = run("memory/touches-stay-inside", HC_QUICK, NULL, &omissions);
+    cr_expect_eq(strlen(seen.failed), 0, "%s", seen.failed);
+    cr_expect_eq(seen.verdicts[HC_PASS], 1);
+    hc_omissions_free(&omissions);
 }
 
 /* Welford's batch norm, an optimizer of folded coefficients, a clip that divides once. */

@@ -208,8 +208,7 @@ static bool call(struct hc_parser *p, const struct hc_token *name, struct hc_nod
     return hc_parser_reduce(p, node, name->at, operands);
 }
 
-/* The rule for a name, a word of a fixed meaning, or a call. A name, a word of a fixed meaning, or
-   a call. */
+/* The rule for a name, a word of a fixed meaning, or a call. */
 static bool parser_word(struct hc_parser *p)
 {
     struct hc_token token = p->token;

@@ -7,7 +7,7 @@
 #include "check/record/json.h"
 #include "cli/command.h"
 #include "cli/backend_options.h"
-#include "cli/find/rank.h"
+#include "cli/find/find.h"
 
 #include "op/typed.h"
 #include "op/wrap.h"

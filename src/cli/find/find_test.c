@@ -1,6 +1,6 @@
 /* Whether people find what they mean. The sentences of asked.txt are asked, and a right case has to
    come first, or among the first five, often enough. */
-#include "cli/find/rank.h"
+#include "cli/find/find.h"
 
 #include <criterion/criterion.h>
 #include <stdio.h>
@@ -92,8 +92,8 @@ Test(find, words_that_nobody_has_still_find_three)
 
 Test(find, a_part_of_a_word_that_is_not_its_beginning_is_none)
 {
-    static struct hc_word asked[HC_WORDS_OF_TEXT];
-    static struct hc_word found[HC_WORDS_OF_TEXT];
+    static struct hc_find_word asked[HC_WORDS_OF_TEXT];
+    static struct hc_find_word found[HC_WORDS_OF_TEXT];
     (void)hc_words_of_text("hang", asked);
     cr_assert_eq(hc_words_of_text("changes", found), 1);
     cr_assert_eq(hc_word_match(asked, found), 0);
@@ -103,7 +103,7 @@ Test(find, a_part_of_a_word_that_is_not_its_beginning_is_none)
 
 Test(find, numbers_are_whole_with_or_without_commas)
 {
-    static struct hc_word words[HC_WORDS_OF_TEXT];
+    static struct hc_find_word words[HC_WORDS_OF_TEXT];
     static const struct {
         const char *text;
         const char *number;

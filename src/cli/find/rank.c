@@ -6,7 +6,7 @@
    the first. No word has to be there, but a case that has all is worth more than one that has one
    of them often. Of equals, a bug that somebody reported comes before a case that halfcheck made
    up, and that before one of the thousands that are generated. */
-#include "cli/find/rank.h"
+#include "cli/find/find.h"
 
 #include <assert.h>
 #include <math.h>
@@ -48,7 +48,7 @@ struct entries {
 
 void hc_asked_read(struct hc_asked *asked, const char *text)
 {
-    static struct hc_word words[HC_WORDS_OF_TEXT];
+    static struct hc_find_word words[HC_WORDS_OF_TEXT];
     int n = hc_words_of_text(text, words);
     *asked = (struct hc_asked){0};
     for (int take_common = 0; take_common < 2 && asked->words == 0; take_common++)
@@ -60,7 +60,7 @@ void hc_asked_read(struct hc_asked *asked, const char *text)
 /* Adds what the words are worth in a text that stands in such a place. */
 static void look(const struct hc_asked *asked, struct entry *e, const char *text, double place)
 {
-    static struct hc_word words[HC_WORDS_OF_TEXT];
+    static struct hc_find_word words[HC_WORDS_OF_TEXT];
     if (!text)
         return;
     int n = hc_words_of_text(text, words);
@@ -235,7 +235,7 @@ static int best_first(const void *a, const void *b)
 static bool take_for_near(const struct entries *all)
 {
     struct hc_asked *asked = all->asked;
-    static struct hc_word words[HC_WORDS_OF_TEXT];
+    static struct hc_find_word words[HC_WORDS_OF_TEXT];
     bool any = false;
     for (int w = 0; w < asked->words; w++) {
         const char *typed = asked->word[w].typed;

@@ -1,7 +1,7 @@
 /* Words are compared by stems and by groups of synonyms. Both are kept simple: a stem is what is
    left without a usual ending, and a group is a bit, so that a text is read once for each search
    and needs no index. */
-#include "cli/find/words.h"
+#include "cli/find/find.h"
 
 #include <assert.h>
 #include <ctype.h>
@@ -118,7 +118,7 @@ static int read_members(struct member members[MOST_MEMBERS])
     return n;
 }
 
-static void find_meanings(struct hc_word *words, int count)
+static void find_meanings(struct hc_find_word *words, int count)
 {
     static struct member members[MOST_MEMBERS];
     static int n;
@@ -150,13 +150,13 @@ static bool is_common(const char *word)
     return false;
 }
 
-int hc_words_of_text(const char *text, struct hc_word words[HC_WORDS_OF_TEXT])
+int hc_words_of_text(const char *text, struct hc_find_word words[HC_WORDS_OF_TEXT])
 {
     int count = 0;
     while (*text && count < HC_WORDS_OF_TEXT) {
-        struct hc_word *w = &words[count];
+        struct hc_find_word *w = &words[count];
         size_t length = 0;
-        *w = (struct hc_word){.number = is_digit(*text)};
+        *w = (struct hc_find_word){.number = is_digit(*text)};
         if (!is_alnum(*text)) {
             text++;
             continue;
@@ -180,7 +180,7 @@ int hc_words_of_text(const char *text, struct hc_word words[HC_WORDS_OF_TEXT])
     return count;
 }
 
-double hc_word_match(const struct hc_word *asked, const struct hc_word *found)
+double hc_word_match(const struct hc_find_word *asked, const struct hc_find_word *found)
 {
     if (strcmp(asked->typed, found->typed) == 0)
         return 1;
