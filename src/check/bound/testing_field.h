@@ -10,7 +10,8 @@
 #include "num/rng.h"
 #include "num/ulp.h"
 
-static enum hc_format rounded_in = HC_FP32;
+/* Of this thread: cases that run at once use several arithmetics. */
+static _Thread_local enum hc_format rounded_in = HC_FP32;
 
 static inline double f(double x)
 {
