@@ -1,0 +1,41 @@
+/* halfcheck define: what a definition says. */
+#include <stdio.h>
+
+#include "cli/define/define.h"
+#include "define/library.h"
+
+const struct hc_command hc_command_define;
+
+static int run_define(int argc, char **argv)
+{
+    const struct hc_option options[] = {{0}};
+    int count;
+    int status;
+    if (!hc_read_options(&hc_command_define, options, argc, argv, &count, &status))
+        return status;
+    if (count == 0) {
+        for (const struct hc_library_text *row = hc_library; row->name; row++)
+            printf("%s\n", row->name);
+        return HC_AS_CLAIMED;
+    }
+    if (count != 1)
+        return hc_complain("define takes one FILE, or the NAME of a definition of the library");
+    struct hc_definition *definition = hc_define_open(argv[1]);
+    if (!definition)
+        return HC_WRONG;
+    hc_define_print(definition);
+    hc_definition_free(definition);
+    return HC_AS_CLAIMED;
+}
+
+const struct hc_command hc_command_define = {
+    .name = "define",
+    .usage = "[FILE|NAME]",
+    .summary = "what the definition of an op says, and what it lets an implementation do",
+    .text =
+        "A definition is an op as a text of a few lines, with named axes; docs/definitions.md\n"
+        "describes the language. FILE has such a text, and NAME is one of the library's, whose\n"
+        "names are printed if neither is given. `halfcheck judge --define FILE` judges results\n"
+        "by it.",
+    .run = run_define,
+};

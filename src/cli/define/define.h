@@ -1,0 +1,29 @@
+/* Definitions on the command line: where a text comes from, what it says, and what it judges. */
+#ifndef HC_CLI_DEFINE_DEFINE_H
+#define HC_CLI_DEFINE_DEFINE_H
+
+#include "cli/command.h"
+#include "define/definition.h"
+
+/* Reads the definition from a file, or from the library if there is no such file. NULL after a line
+   on stderr that says what is wrong, in a text with its place. */
+struct hc_definition *hc_define_open(const char *source);
+
+/* Prints inputs, options, results, equations and freedoms. */
+void hc_define_print(const struct hc_definition *definition);
+
+/* What `judge --define` is asked: files as in `judge` (cli/judge/question.h). */
+struct hc_define_question {
+    const char *source;
+    struct hc_words in;
+    struct hc_words out;
+    struct hc_words set;
+    const char *tensors; /* a file whose tensors have the definition's names; or NULL */
+    const char *json;    /* or NULL */
+    bool all;
+};
+
+/* Judges and prints. One of enum hc_exit. */
+int hc_define_judge_files(const struct hc_define_question *question);
+
+#endif
