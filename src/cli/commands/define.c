@@ -8,7 +8,23 @@ const struct hc_command hc_command_define;
 
 static int run_define(int argc, char **argv)
 {
-    const struct hc_option options[] = {{0}};
+    struct hc_define_question question = {.source = NULL};
+    const struct hc_option options[] = {
+        {.name = "values",
+         .value = "FILE",
+         .text = &question.values,
+         .help = "write the real values of the results and their radii as JSON; - is standard\n"
+                 "output"},
+        {.name = "tensors",
+         .value = "FILE",
+         .text = &question.tensors,
+         .help = "safetensors of the inputs, by their names, for --values"},
+        {.name = "set",
+         .value = "NAME=VALUE",
+         .words = &question.set,
+         .help = "an option of the definition, for --values"},
+        {0},
+    };
     int count;
     int status;
     if (!hc_read_options(&hc_command_define, options, argc, argv, &count, &status))
@@ -20,6 +36,9 @@ static int run_define(int argc, char **argv)
     }
     if (count != 1)
         return hc_complain("define takes one FILE, or the NAME of a definition of the library");
+    question.source = argv[1];
+    if (question.values)
+        return hc_define_judge_files(&question);
     struct hc_definition *definition = hc_define_open(argv[1]);
     if (!definition)
         return HC_WRONG;

@@ -20,6 +20,7 @@ struct hc_define_question {
     struct hc_words set;
     const char *tensors; /* a file whose tensors have the definition's names; or NULL */
     const char *json;    /* or NULL */
+    const char *values;  /* a file for the real values, in place of a judgement; or NULL */
     bool all;
 };
 
