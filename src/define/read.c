@@ -519,8 +519,23 @@ static bool read_lines(struct hc_reader *r)
     return r->definition->results || hc_reader_missing(r, "'return' with the results");
 }
 
-/* Every input is read, and every equation's tensor is read or returned: otherwise a name is
-   misspelt. */
+/* Whether an input that is not read gives an axis its extent. */
+static bool gives_extent(const struct hc_definition *d, const bool *used, int input)
+{
+    for (int i = 0; i < d->tensor[input].rank; i++) {
+        int axis = d->tensor[input].axis[i];
+        bool elsewhere = false;
+        for (int k = 0; k < d->inputs; k++)
+            for (int j = 0; j < d->tensor[k].rank && used[k]; j++)
+                elsewhere = elsewhere || d->tensor[k].axis[j] == axis;
+        if (!elsewhere)
+            return true;
+    }
+    return false;
+}
+
+/* Every input is read, or gives an axis its extent, and every equation's tensor is read or
+   returned: otherwise a name is misspelt. */
 static bool all_used(struct hc_reader *r)
 {
     struct hc_definition *d = r->definition;
@@ -533,7 +548,7 @@ static bool all_used(struct hc_reader *r)
         long length = t->input ? (long)strlen(t->name) : t->length;
         if (!t->input && !t->value)
             return hc_reader_wrong(r, t->at, length, "no scan goes on from here");
-        if (!used[i] && !t->returned)
+        if (!used[i] && !t->returned && !(t->input && gives_extent(d, used, i)))
             return hc_reader_wrong(r, t->at, length, "%s is not used", t->name);
     }
     return true;

@@ -1,7 +1,9 @@
 /* halfcheck define: what a definition says. */
 #include <stdio.h>
+#include <stdlib.h>
 
 #include "cli/define/define.h"
+#include "define/adjoint.h"
 #include "define/library.h"
 
 const struct hc_command hc_command_define;
@@ -9,7 +11,9 @@ const struct hc_command hc_command_define;
 static int run_define(int argc, char **argv)
 {
     struct hc_define_question question = {.source = NULL};
+    bool grad = false;
     const struct hc_option options[] = {
+        {.name = "grad", .flag = &grad, .help = "print the gradient, which is a definition, too"},
         {.name = "values",
          .value = "FILE",
          .text = &question.values,
@@ -42,9 +46,15 @@ static int run_define(int argc, char **argv)
     struct hc_definition *definition = hc_define_open(argv[1]);
     if (!definition)
         return HC_WRONG;
-    hc_define_print(definition);
+    char *gradient = NULL;
+    enum hc_status made = grad ? hc_adjoint_text(definition, &gradient) : HC_OK;
+    if (gradient)
+        (void)fputs(gradient, stdout);
+    else if (!grad)
+        hc_define_print(definition);
+    free(gradient);
     hc_definition_free(definition);
-    return HC_AS_CLAIMED;
+    return made == HC_OK ? HC_AS_CLAIMED : hc_complain_message();
 }
 
 const struct hc_command hc_command_define = {
