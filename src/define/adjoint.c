@@ -441,13 +441,13 @@ static struct term as_term(struct adjoint *a, const struct gradient *g)
 static const char *fresh_axis(struct adjoint *a, const char *name)
 {
     const char *extent = name;
-    const char *made = text(a, "%s%s", name, "x");
+    const char *made = text(a, "%s_", name);
     char capitals[HC_LONGEST_DEFINED_NAME + 2] = "";
     for (size_t i = 0; extent[i] && i < sizeof capitals - 1; i++)
         capitals[i] = (char)toupper((unsigned char)extent[i]);
     while (hc_definition_axis(a->definition, made) >= 0 ||
            hc_definition_tensor(a->definition, made) >= 0 || mentions(a->axes, made))
-        made = text(a, "%sx", made);
+        made = text(a, "%s_", made);
     char *lines = (char *)text(a, "%saxis %s = %s\n", a->axes, made, capitals);
     a->axes = lines;
     return made;
@@ -870,13 +870,23 @@ static const char *head(struct adjoint *a)
     return text(a, "%s)\n", line);
 }
 
+/* Whether a gradient that is given has the axis. */
+static bool of_result(const struct hc_definition *d, int axis)
+{
+    for (int r = 0; r < d->results; r++)
+        for (int i = 0; i < d->tensor[d->result[r]].rank; i++)
+            if (d->tensor[d->result[r]].axis[i] == axis)
+                return true;
+    return false;
+}
+
 static const char *write(struct adjoint *a)
 {
     const struct hc_definition *d = a->definition;
     const char *forward = "";
     const char *results = "";
     for (int i = 0; i < d->axes; i++)
-        if (d->axis[i].extent)
+        if (d->axis[i].extent && !of_result(d, i))
             forward =
                 text(a, "%saxis %s = %s\n", forward, d->axis[i].name, print(a, d->axis[i].extent));
     for (int i = d->inputs; i < d->tensors; i++)

@@ -18,11 +18,25 @@
 #include "define/reader.h"
 #include "num/sha256.h"
 
-/* Tokens. Between brackets a line may end anywhere. */
+/* Tokens. Between brackets a line may end anywhere, and a line that begins with blanks and an operator
+   or `where` goes on with the one above. */
+
+static bool goes_on(const struct hc_token *newline)
+{
+    static const char *const words[] = {"where", "+", "-", "*", "/", "and", "or", "mod"};
+    const char *line = newline->at + newline->length;
+    struct hc_token first = hc_token_at(line);
+    if (*line != ' ' && *line != '\t')
+        return false;
+    for (size_t i = 0; i < sizeof words / sizeof words[0]; i++)
+        if (hc_token_is(&first, words[i]))
+            return true;
+    return false;
+}
 
 static void skip_lines(struct hc_reader *r)
 {
-    while (r->brackets > 0 && hc_reader_is(r, "\n"))
+    while (hc_reader_is(r, "\n") && (r->brackets > 0 || goes_on(&r->token)))
         r->token = hc_token_at(r->token.at + r->token.length);
 }
 

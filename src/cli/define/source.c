@@ -61,7 +61,11 @@ struct hc_definition *hc_define_open(const char *source)
     if (!definition) {
         char shown[512];
         hc_formula_error_text(&error, shown, sizeof shown);
-        (void)hc_complain("%s: %s", source, shown);
+        (void)fflush(stdout);
+        if (error.length == 0)
+            (void)hc_complain("%s: %s", source, error.what);
+        else
+            (void)fprintf(stderr, "halfcheck: %s: %s\n", source, shown);
     }
     free(text);
     return definition;
