@@ -230,6 +230,8 @@ static bool read_over(struct hc_reader *r, enum hc_reduction reduction, const ch
             return false;
         where = NULL;
         r->bound[axis[i]]--;
+        /* The count over the next axis adds up counts. */
+        reduction = reduction == HC_OVER_COUNT ? HC_OVER_SUM : reduction;
     }
     struct hc_expression *places = NULL;
     for (int i = 0; mean && i < axes; i++) {

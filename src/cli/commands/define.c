@@ -31,11 +31,13 @@ static int run_define(int argc, char **argv)
     struct hc_define_question question = {.source = NULL};
     struct hc_define_drawing drawing = {.format = "bf16"};
     bool grad = false;
+    bool json = false;
     const char *families[HC_FAMILIES + 1] = {NULL};
     for (int i = 0; i < HC_FAMILIES; i++)
         families[i] = hc_family_names[i];
     const struct hc_option options[] = {
         {.name = "grad", .flag = &grad, .help = "print the gradient, which is a definition, too"},
+        {.name = "json", .flag = &json, .help = "print what the definition says as JSON"},
         {.name = "values",
          .value = "FILE",
          .text = &question.values,
@@ -78,8 +80,8 @@ static int run_define(int argc, char **argv)
         return list_library();
     if (count != 1)
         return hc_complain("define takes one FILE, or the NAME of a definition of the library");
-    if ((grad ? 1 : 0) + (question.values ? 1 : 0) + (drawing.path ? 1 : 0) > 1)
-        return hc_complain("define takes one of --grad, --values and --draw");
+    if ((grad ? 1 : 0) + (json ? 1 : 0) + (question.values ? 1 : 0) + (drawing.path ? 1 : 0) > 1)
+        return hc_complain("define takes one of --grad, --json, --values and --draw");
     question.source = argv[1];
     if (question.values)
         return hc_define_judge_files(&question);
@@ -91,7 +93,9 @@ static int run_define(int argc, char **argv)
         status = print_gradient(definition);
     else if (drawing.path && hc_define_draw(definition, &drawing) != HC_OK)
         status = hc_complain_message();
-    else if (!drawing.path)
+    else if (json && hc_define_print_json(definition) != HC_OK)
+        status = hc_complain_message();
+    else if (!drawing.path && !json)
         hc_define_print(definition);
     hc_definition_free(definition);
     return status;

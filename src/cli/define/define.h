@@ -13,6 +13,11 @@ struct hc_definition *hc_define_open(const char *source);
 /* Prints inputs, options, results, equations and freedoms. */
 void hc_define_print(const struct hc_definition *definition);
 
+/* Prints the same as JSON: {"name", "digest", "inputs": [{"name", "axes", "index"}], "options":
+   [{"name", "type", "value"}], "results": [{"name", "axes", "format"}]}; "index" is the axis whose
+   places it holds, "" if it has none, and null for numbers. */
+enum hc_status hc_define_print_json(const struct hc_definition *definition);
+
 /* A file of inputs that is to be drawn. */
 struct hc_define_drawing {
     const char *path; /* of safetensors */
