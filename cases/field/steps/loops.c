@@ -21,8 +21,8 @@ static const struct hc_case cases[] = {
         "Nerogar/OneTrainer issue 1005; NVIDIA/Model-Optimizer PR 738 (MMLU 59 %, with fp32 72 %)",
         .formula = "v = 1e-6; g = 1e-4", .each = "v = 0.999 * v + 0.001 * g * g", .steps = 2000,
         .show = "v, g / sqrt(v)", .curve = "v",
-        .buggy = {.in = "fp32/bf16", .prints = "9.98e-7, 0.100"}, .fault = "adam-variance-in-bf16",
-        .fixed = {.in = "fp32", .prints = "1.44e-7, 0.2637"},
+        .buggy = {.in = "fp32/bf16", .is = "9.98e-7, 0.100"}, .fault = "adam-variance-in-bf16",
+        .fixed = {.in = "fp32", .is = "1.44e-7, 0.2637"},
         .lesson = "Keep v in fp32, or round it at random: a thousandth of it is less than half an "
                   "ulp in bf16."),
     HC_BUG("field/averages/ema-frozen-half", "The average of half or bf16 weights never changes.",
@@ -30,8 +30,8 @@ static const struct hc_case cases[] = {
            "https://github.com/d8ahazard/sd_dreambooth_extension/pull/1417; PaddlePaddle/PaddleMIX "
            "PR 515; konpatp/diffae issue 16; OpenNMT/OpenNMT-py PR 1294; keras-team/keras PR 21238",
            .formula = "ema = 1; w = 0", .each = "ema = 0.9999 * ema + 1e-4 * w", .steps = 2000,
-           .show = "ema", .curve = "ema", .buggy = {.in = "fp16", .prints = "1 exact"},
-           .fault = "running-statistics-in-half", .fixed = {.in = "fp32", .prints = "0.8187"},
+           .show = "ema", .curve = "ema", .buggy = {.in = "fp16", .is = "1 exact"},
+           .fault = "running-statistics-in-half", .fixed = {.in = "fp32", .is = "0.8187"},
            .lesson = "Keep the average in fp32: 0.9999 is 1 in half, and 0.999 is 1 in bf16."),
     HC_BUG("field/averages/ema-lerp-vs-mul",
            "Two ways to write the same average differ in half: one stands still, the other runs "
@@ -42,22 +42,25 @@ static const struct hc_case cases[] = {
            .each = "lerp += 0.001 * (t - lerp); up = 0.999 * up + 0.001 * t\n"
                    "down = 0.999 * down + 0.001 * t",
            .steps = 500, .show = "lerp, up, down", .curve = "up",
-           .buggy = {.in = "fp16", .prints = "1.0117, 1.488, 2 exact"},
-           .fixed = {.in = "fp32", .prints = "1.1968, 1.1968, 1.8032"},
+           .buggy = {.in = "fp16", .is = "1.0117, 1.488, 2 exact"},
+           .fixed = {.in = "fp32", .is = "1.1968, 1.1968, 1.8032"},
            .fault = "running-statistics-in-half",
            .lesson = "Keep averages in fp32. In half (each operation rounded) the second form "
                      "moves only upward, since half(0.999) + half(0.001) is more than 1."),
-    HC_BUG("field/averages/momentum-buffer-half",
-           "A momentum buffer in half is 5 % off for small gradients and 0 for smaller ones.",
-           "tinygrad/tinygrad PR 10387, 'use float32 for sgd momentum', "
-           "https://github.com/tinygrad/tinygrad/pull/10387",
-           .formula = "g = 1e-7; m = 0; h = 2.9e-8; n = 0",
-           .each = "m = 0.9 * m + g; n = 0.9 * n + h", .steps = 200, .show = "m, n",
-           .buggy = {.in = "fp32/fp16", .prints = "9.5e-7, 0"},
-           .fixed = {.in = "fp32", .prints = "1.00e-6, 2.90e-7"}, .fault = "sgd-momentum-in-half",
-           .lesson = "Keep momentum in fp32: half's small numbers lie 6e-8 apart.",
-           .correction = "5 % is fp32 arithmetic on a buffer in half (9.5e-7); with every "
-                         "operation in half it is 11 % (8.9e-7)."),
+    HC_BUG(
+        "field/averages/momentum-buffer-half",
+        "A momentum buffer in half is 28 % too small for small gradients, and 0 for smaller ones.",
+        "tinygrad/tinygrad PR 10387, 'use float32 for sgd momentum', "
+        "https://github.com/tinygrad/tinygrad/pull/10387, which gives no figure",
+        .formula = "g := 1e-7; h := 2.9e-8    # fp32 gradients\n"
+                   "r = 1e-7                  # one that is stored as the buffer is\n"
+                   "m = 0; n = 0; both = 0",
+        .each = "m = 0.9 * m + g; n = 0.9 * n + h; both = 0.9 * both + r", .steps = 200,
+        .show = "m, n, both", .curve = "m",
+        .buggy = {.in = "fp32/fp16", .is = "7.15e-7, 0, 9.54e-7"},
+        .fixed = {.in = "fp32", .is = "1.00e-6, 2.90e-7, 1.00e-6"}, .fault = "sgd-momentum-in-half",
+        .lesson = "Keep momentum in fp32: half's small numbers lie 6e-8 apart. A gradient in half "
+                  "hides it: 1e-7 becomes 1.19e-7, and the sum of two errors is -5 %."),
 
     /* A loss scale that is halved to zero.
 
@@ -76,8 +79,11 @@ static const struct hc_case cases[] = {
            .formula = "scale = 65536; at_1078 = 0",
            .each = "scale = max(scale / 2, least); at_1078 = select(step == 1078, scale, at_1078)",
            .steps = 1091, .show = "at_1078, scale, 1 / scale",
-           .buggy = {.in = "fp64", .with = "least := 0", .prints = "-, 0, inf"},
-           .fixed = {.in = "fp64", .with = "least := 1", .prints = "1, 1, 1"},
+           .buggy = {.in = "fp64",
+                     .with = "least := 0",
+                     .prints = "2.0237e-320, 0, -",
+                     .is = "-, -, inf"},
+           .fixed = {.in = "fp64", .with = "least := 1", .is = "1, 1, 1"},
            .fault = "scaler-floor-ignored",
            .lesson = "Give the scale a floor of 1, and stop after some overflows in a row."),
 
@@ -101,8 +107,8 @@ static const struct hc_case cases[] = {
         "training', https://github.com/workofart/ml-by-hand/pull/85; pytorch/ao PR 1124; "
         "huggingface/blog PR 3386; tianweiy/CausVid issue 19; hp-l33/AiM issue 10",
         .formula = "master = 1", .each = "master = master - 6e-4; w = bf16(master)", .steps = 100,
-        .show = "w", .buggy = {.in = "bf16", .prints = "1 exact"},
-        .fixed = {.in = "fp32", .prints = "0.94"}, .curve = "w", .fault = "masters-in-bf16",
+        .show = "w", .buggy = {.in = "bf16", .is = "1 exact"},
+        .fixed = {.in = "fp32", .is = "0.94"}, .curve = "w", .fault = "masters-in-bf16",
         .lesson =
             "Keep fp32 masters and cast copies of them: near 1 bf16 loses updates up to 2^-9.",
         .also =
