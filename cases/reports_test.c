@@ -106,8 +106,8 @@ Test(reports, a_frozen_row_is_as_it_was_written_down)
         if (!bug || !bug->frozen)
             continue;
         (void)snprintf(want, sizeof want, "%.10s %08x", bug->frozen, (unsigned)hc_bug_sum(bug));
-        cr_expect_str_eq(bug->frozen, want, "%s has changed since: it is not frozen any more",
-                         cases[i]->name);
+        cr_expect_str_eq(bug->frozen, want, "%s has changed since: %s, not %s", cases[i]->name,
+                         want, bug->frozen);
     }
 }
 

@@ -103,6 +103,23 @@ static const struct hc_case cases[] = {
            .fault = "cast-subnormals-cut",
            .lesson =
                "Round subnormal results to nearest, too: only up to 2^-25 is half's 0 right."),
+    HC_BUG("field/cast-direction/rmsnorm-residual-truncated",
+           "The residual stream shrinks with depth: a norm cuts what it adds.",
+           "ROCm/aiter issue 5151, 'rmsnorm2d_fwd_with_add truncates fp32->bf16 on gfx942, biasing "
+           "residual_out and compounding across layers', "
+           "https://github.com/ROCm/aiter/issues/5151; aiter PR 1978",
+           .formula = "x = 1", .steps = 72, .show = "x", .curve = "x",
+           .buggy = {.in = "fp32",
+                     .each = "u := 0.02 * (step * 0.618034 - floor(step * 0.618034))\n"
+                             "x = fp32(bf16_rz(x + u))",
+                     .is = "1.4765625 exact"},
+           .fixed = {.in = "fp32",
+                     .each = "u := 0.02 * (step * 0.618034 - floor(step * 0.618034))\n"
+                             "x = fp32(bf16(x + u))",
+                     .is = "1.703125 exact"},
+           .frozen = "2026-11-27 8bfb2da1", .fault = "cast-upper-bits",
+           .lesson = "Round to nearest: 72 casts that cut lose 36 ulps on the average, those that "
+                     "round lose a few."),
 
     /* Two roundings in a row, through a format in between.
 

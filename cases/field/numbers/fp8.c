@@ -137,6 +137,23 @@ static const struct hc_case cases[] = {
                      .is = "1.5 exact"},
            .lesson = "Divide, or say that you multiply: 1 / s is rounded and carries a number onto "
                      "a tie. Random tests do not show it: aim at midpoints."),
+    HC_BUG(
+        "field/block-scale/mxfp4-kv-exact-scale-encodes",
+        "From 512 tokens on the text is \"the the the\": codes and scale do not belong together.",
+        "kekzl/imp PR 250, 'fix(mxfp4-kv): quantize with the stored scale', "
+        "https://github.com/kekzl/imp/pull/250 (off by up to 2 in a block, and by 1.5 % where "
+        "scales are e4m3)",
+        .formula = "x = [3.1, 1.6, 0.7, -0.4]; exact = max(abs(x)) / 6\n"
+                   "stored = fp32(e8m0_ru(exact))\n"
+                   "y = fp32(e2m1(x / select(own, exact, stored))) * stored",
+        .show = "y",
+        .buggy = {.in = "fp32", .with = "own := 1", .is = "6 exact, 3 exact, 1.5 exact, -1 exact"},
+        .fixed = {.in = "fp32",
+                  .with = "own := 0",
+                  .is = "3 exact, 1.5 exact, 0.5 exact, -0.5 exact"},
+        .frozen = "2026-11-27 1ee89c0e",
+        .lesson = "Make codes with the scale that is stored, after it was rounded.",
+        .fault = "quantize-scale-inverted"),
 
     /* A scale of numbers that are no longer there.
 
@@ -177,6 +194,18 @@ static const struct hc_case cases[] = {
            .fixed = {.in = "fp32", .with = "clip := 1", .is = "10"},
            .lesson = "Where amax histories and scales travel in the tree of gradients, clip what "
                      "is a gradient alone."),
+    HC_BUG("field/delayed-scale/kv-scale-calibrated-on-warmup",
+           "Text degenerates within 30 tokens: the scale is that of a synthetic first batch.",
+           "kekzl/imp PR 89, 'fix(kv-cache): FP8 KV scale poisoned by warmup; high-water-mark "
+           "calibration', https://github.com/kekzl/imp/pull/89",
+           .formula = "x = [6, -3.1, 0.5]; scale = seen / 448\n"
+                      "y = fp32(e4m3(max(min(x / scale, 448), -448))) * scale",
+           .show = "y",
+           .buggy = {.in = "fp32", .with = "seen := 1", .is = "1 exact, -1 exact, 0.5 exact"},
+           .fixed = {.in = "fp32", .with = "seen := 6", .is = "6.00, -3.00, 0.482"},
+           .frozen = "2026-11-27 5b6af664",
+           .lesson =
+               "Keep the largest amax so far: all above the scale of a warm-up is cut to it."),
 
     /* A sum that leaves fp8.
 

@@ -86,6 +86,16 @@ static const struct hc_case cases[] = {
         .buggy = {.in = "fp16", .prints = "-, nan, -", .is = "inf, -, 2 exact"},
         .fixed = {.in = "fp32", .is = "65536, 2.00003, 2.00003"}, .fault = "norm-count-in-half",
         .lesson = "Compute n / (n - 1) in fp32, and cast the quotient."),
+    HC_BUG("field/counts/max-backward-count-half",
+           "The gradient of a maximum is 0: its ties were counted in half.",
+           "tinygrad/tinygrad PR 15036, 'use float32 for max backward counting with low-precision "
+           "dtypes', https://github.com/tinygrad/tinygrad/pull/15036; tinygrad issue 12296",
+           .formula = "b = tree(250, acc(1)); n = tree(280, b); grad = 1 / fp32(n)",
+           .show = "n, grad", .buggy = {.in = "fp32 acc=fp16", .prints = "-, 0", .is = "inf, -"},
+           .fixed = {.in = "fp32 acc=fp32", .is = "70000 exact, 1.4286e-5"},
+           .frozen = "2026-11-27 cca9f026",
+           .lesson = "Count in fp32 or in integers: 70,000 ties are infinitely many in half.",
+           .fault = "sum-blocks-in-fp16"),
 
     /* Pixels in half.
 

@@ -119,6 +119,77 @@ static const struct hc_case cases[] = {
              {"warmup-vanishing-bf16",
               "kyegomez/SingLoRA issue 6, '[BUG] ramp up steps cause vanishing updates in bf16', "
               "https://github.com/kyegomez/SingLoRA/issues/6: a delta under t / T"}}),
+    HC_BUG("field/lost-updates/moe-expert-bias-cast-bf16",
+           "The bias of an expert stands still: its buffer was cast to bf16 with the module.",
+           "NVIDIA/Megatron-LM issue 1482, '[BUG] TopKRouter expert_bias get wrong dtype when "
+           "updated', https://github.com/NVIDIA/Megatron-LM/issues/1482, which shows the format "
+           "and no figure",
+           .formula = "bias = 0.5", .each = "bias += 1e-3", .steps = 100, .show = "bias",
+           .curve = "bias", .buggy = {.in = "bf16", .is = "0.5 exact"},
+           .fixed = {.in = "fp32", .is = "0.600"}, .frozen = "2026-11-27 7c2bf76e",
+           .fault = "masters-in-bf16",
+           .lesson =
+               "Look at a buffer's format after the module was wrapped: from 0.5 on bf16 loses "
+               "updates of 1e-3."),
+
+    /* A state that is carried from token to token.
+
+       Linear attention and state-space layers keep a state h = g h + u, with a g just below 1. In
+       fp32 it forgets slowly, as it was meant to. Rounded to bf16 at each token it stops where u -
+       (1 - g) h is half an ulp of it: the state is full long before it should be, and what comes
+       later is not seen. A factor of u that is rounded before it meets the state is off by the same
+       part at each token, so that the error does not average out.
+
+       The rule of thumb: what lives longer than a token is fp32, and so is all that is added to
+       it. */
+    HC_BUG("field/recurrent-state/gdn-state-written-in-input-dtype",
+           "The output collapses into repetition after some tokens.",
+           "ollama/ollama issue 15865, 'mlxrunner: gated_delta_step kernel writes recurrent state "
+           "in InT (bf16) instead of StT (fp32)', https://github.com/ollama/ollama/issues/15865, "
+           "and PR 15870; NVIDIA/TensorRT-Model-Connect PR 725",
+           .formula = "h = 0", .each = "h = fp32(state(0.999 * h + 0.001))", .steps = 3000,
+           .show = "h", .curve = "h", .buggy = {.in = "fp32 state=bf16", .is = "0.25 exact"},
+           .fixed = {.in = "fp32 state=fp32", .is = "0.9503"}, .frozen = "2026-11-27 30357997",
+           .fault = "running-statistics-in-half",
+           .lesson = "Write the state in the format in which it is summed."),
+    HC_BUG(
+        "field/recurrent-state/gdn-beta-roundtrip-bf16",
+        "The state drifts from the reference, and the longer the context the further.",
+        "sgl-project/sglang issue 38975, 'GDN packed decode and KDA replay decode round "
+        "sigmoid(beta) through bf16; recurrent-state drift accumulates with context length', "
+        "https://github.com/sgl-project/sglang/issues/38975",
+        .formula = "b = 1.307; beta = fp32(cut(1 / (1 + exp(-b)))); h = 0",
+        .each = "h = 0.999 * h + 0.001 * beta", .steps = 3000, .show = "beta, h",
+        .buggy = {.in = "fp32 cut=bf16", .is = "0.78515625 exact, 0.7461"},
+        .fixed = {.in = "fp32 cut=fp32", .is = "0.78701, 0.7479"}, .frozen = "2026-11-27 a526daf6",
+        .lesson = "Keep a gate in fp32 from its sigmoid to its product: the same rounding at each "
+                  "token does not average out."),
+
+    /* A sum that takes itself for a term.
+
+       Gradients of microbatches are added in a buffer, and buffers are added over ranks. A
+       reduction whose input is its output adds the buffer to itself where the group has one rank,
+       at each microbatch: the first gradient is doubled N times. No format is involved, and no
+       number is out of the ordinary.
+
+       The rule of thumb: compare the gradient of one batch in N microbatches with that of the whole
+       batch. */
+    HC_BUG(
+        "field/doubled-buffer/megatron-fsdp-grads-doubled",
+        "Gradients are too large by 2^N after N microbatches.",
+        "NVIDIA/Megatron-LM issue 6660, '[Megatron-FSDP] Gradients doubled every microbatch (2^N "
+        "amplification) when a grad buffer DP group has size 1', "
+        "https://github.com/NVIDIA/Megatron-LM/issues/6660",
+        .formula = "first = 0; buffer = 0", .steps = 4, .show = "first, buffer",
+        .buggy = {.in = "fp32",
+                  .each = "first = select(step == 1, 1, first); buffer += 1\n"
+                          "first += first; buffer += buffer",
+                  .is = "16 exact, 30 exact"},
+        .fixed = {.in = "fp32",
+                  .each = "first = select(step == 1, 1, first); buffer += 1",
+                  .is = "1 exact, 4 exact"},
+        .frozen = "2026-11-27 fa5c04c7",
+        .lesson = "A reduction over one rank changes nothing: test groups of one."),
 
     /* A norm that is not the norm, but an epsilon.
 

@@ -70,6 +70,20 @@ static const struct hc_case cases[] = {
            .fixed = {.in = "fp16", .is = "14.086, 14.078, 1.008"},
            .lesson = "Use half where sampler and trainer must agree: two orders of one sum differ "
                      "by ulps, and half's are 8 times smaller than bf16's."),
+    HC_BUG("field/logits/sampled-logprob-renormalised",
+           "Ratios of importance are biased as soon as the sampler cuts the tail.",
+           "huggingface/trl issue 6789, 'GRPO: vLLM importance-sampling ratio is biased when "
+           "top_p/top_k/min_p truncate sampling', https://github.com/huggingface/trl/issues/6789; "
+           "vllm-project/vllm issue 42259",
+           .formula = "p = [0.5, 0.3, 0.1, 0.06]    # kept of all words: 0.96\n"
+                      "trainer = log(p); sampler = log(p / kept)\n"
+                      "d = trainer[1] - sampler[1]; ratio = exp(d)",
+           .show = "d, ratio",
+           .buggy = {.in = "fp32", .with = "kept := 0.96", .is = "-0.0408, 0.960"},
+           .fixed = {.in = "fp32", .with = "kept := 1", .is = "0, 1 exact"},
+           .frozen = "2026-11-27 4f9971a7",
+           .lesson = "Take both probabilities over the same words: otherwise the logarithm of what "
+                     "was kept is in each ratio."),
 
     /* Masks that add a large negative number.
 
@@ -143,6 +157,26 @@ static const struct hc_case cases[] = {
                   .prints = "0, 0, 0"},
         .lesson =
             "Say what such a row gives: safe_softmax makes it zeros; wider formats do not help."),
+    HC_BUG(
+        "field/masks/mha-fully-masked-row-nan-grad",
+        "One row of padding makes the gradients of the whole batch NaN.",
+        "pytorch/pytorch PR 189045, 'Fix NaN gradients in nn.MultiheadAttention for fully-masked "
+        "rows (#41508)', https://github.com/pytorch/pytorch/pull/189045; ml-explore/mlx PR 2608; "
+        "robertknight/rten PR 1321",
+        .show = "p[0], grad",
+        .buggy = {.in = "fp32",
+                  .formula = "row = list(3, -inf); e = exp(row - max(row)); p = e / sum(e)\n"
+                             "grad = 0.5 + 0 * p[0]    # nothing comes back from that row",
+                  .prints = "nan, nan"},
+        .fixed = {.in = "fp32",
+                  .formula = "row = list(3, -inf)\n"
+                             "e = select(row == -inf, 0, exp(row - max(row)))\n"
+                             "p = e / max(sum(e), 1e-30)\n"
+                             "grad = 0.5 + 0 * p[0]",
+                  .is = "0, 0.5 exact"},
+        .frozen = "2026-11-27 245940e7",
+        .lesson = "A gradient of 0 does not stop a NaN: give such a row zeros before it "
+                  "meets a weight that other rows share."),
 };
 
 HC_CASES(field_sums_attention, cases);

@@ -242,6 +242,45 @@ static const struct hc_case cases[] = {
         .fixed = {.in = "fp32 out=fp32", .is = "78400 exact, 70560 exact, 7840"},
         .lesson =
             "Look for the first operation that gives inf; the one that reports NaN comes later."),
+    HC_BUG("field/activations/fc-int8-dequant-order-half",
+           "Long prompts give garbled text: two scales are multiplied in the wrong order.",
+           "openvinotoolkit/openvino PR 34528, 'Fix FP16 overflow in FC dynamic quantization', "
+           "https://github.com/openvinotoolkit/openvino/pull/34528: 1016 * 127 is infinite where "
+           "0.54 to 2,048 is right",
+           .show = "y",
+           .buggy = {.in = "fp16",
+                     .formula = "n = 1016; weight = 127; input = 2048 / 129032\n"
+                                "y = n * weight * input",
+                     .prints = "inf"},
+           .fixed = {.in = "fp16",
+                     .formula = "n = 1016; weight = 127; input = 2048 / 129032\n"
+                                "y = n * (weight * input)",
+                     .prints = "2048"},
+           .frozen = "2026-11-27 cd6f351b",
+           .lesson = "Multiply the two scales first: their product is small, and the sum of "
+                     "codes is not."),
+    HC_BUG("field/activations/residual-stream-half-overflow",
+           "From layer 35 on the output is noise: the residual stream has left half.",
+           "ROCm/hip-ep PR 168, 'fix(gemm,qmoe,gqa,matmul): unblock gpt-oss-120b end-to-end', "
+           "https://github.com/ROCm/hip-ep/pull/168 (58,820 + 33,760 = 92,580); "
+           "microsoft/onnxruntime issue 26732 (Gemma 3)",
+           .formula = "stream = 58820; branch = 33760; y = stream + branch", .show = "y",
+           .buggy = {.in = "fp16", .prints = "inf"},
+           .fixed = {.in = "fp32", .prints = "92580 exact"}, .frozen = "2026-11-27 89597f6c",
+           .lesson = "Keep the residual stream in fp32 or bf16: it grows with depth.",
+           .fault = "gemm-result-in-half"),
+    HC_BUG(
+        "field/activations/awq-scale-overflows-half-accumulator",
+        "Inference is infinite after AWQ: scales moved from the weights to the activations.",
+        "openvinotoolkit/nncf PR 3586, 'Aanuf/awq fix fp16 overflow', "
+        "https://github.com/openvinotoolkit/nncf/pull/3586: a limit of a quarter of 65504 on the "
+        "scaled output",
+        .formula = "y = fp32(out(sum(32, s * 600)))", .show = "y, y / s",
+        .buggy = {.in = "fp32 out=fp16", .with = "s := 4", .is = "inf, inf"},
+        .fixed = {.in = "fp32 out=fp16", .with = "s := 16376 / 19200", .is = "16376, 19200"},
+        .frozen = "2026-11-27 67e854aa",
+        .lesson = "A scale that helps codes may cost the accumulator its range: bound the "
+                  "scaled output, too."),
 
     /* Exponentials and their logarithms.
 
@@ -278,6 +317,57 @@ static const struct hc_case cases[] = {
            .fault = "loss-log-of-softmax",
            .lesson = "Take log_softmax: the same half gives the loss to 11 bits where no "
                      "exponential is rounded to 0."),
+    HC_BUG(
+        "field/softmax/kl-softmax-bf16-cancels",
+        "The better a draft model is, the noisier its gradient becomes.",
+        "vllm-project/speculators PR 788, 'fix(loss): compute divergence losses in float32 under "
+        "bf16 training', https://github.com/vllm-project/speculators/pull/788 (3.0 % at an "
+        "acceptance of 0.88, 19.4 % at 0.98; the vectors of 32,000 are not in the report)",
+        .formula = "z = list(8, i / 2); odd = list(8, i - 2 * floor(i / 2))\n"
+                   "e = exp(z - 3.5); p = fp32(cut(e / sum(e)))\n"
+                   "e = exp(z + 0.5 * odd - 4); far = p - fp32(cut(e / sum(e)))\n"
+                   "e = exp(z + 0.02 * odd - 3.52); near = p - fp32(cut(e / sum(e)))",
+        .show = "far[7], near[7], near[1]",
+        .buggy = {.in = "fp32 cut=bf16", .is = "-0.0703, -0.00391, -2.44e-4"},
+        .fixed = {.in = "fp32 cut=fp32", .is = "-0.0699, -0.00302, -1.50e-4"},
+        .frozen = "2026-11-27 3f13a86a",
+        .lesson = "Take both softmaxes in fp32: the gradient of a divergence is their difference, "
+                  "and it cancels as training succeeds.",
+        .fault = "loss-gradient-through-half"),
+    HC_BUG("field/softmax/softplus-exp-half-cliff",
+           "Softplus and Mish are 0, or infinite, for large inputs.",
+           "apple/coremltools issue 2687, 'Softplus on Apple Neural Engine has a hard fp16 "
+           "discontinuity at x ~ 10.4 (output drops to 0)', "
+           "https://github.com/apple/coremltools/issues/2687; sbryngelson/ANEForge issue 113",
+           .show = "y",
+           .buggy = {.in = "fp16",
+                     .formula = "x = [10, 11, 11.5, 20]; y = log(1 + exp(x))",
+                     .is = "10 exact, 11 exact, inf, inf"},
+           .fixed = {.in = "fp16",
+                     .formula = "x = [10, 11, 11.5, 20]; y = max(x, 0) + log1p(exp(-abs(x)))",
+                     .is = "10 exact, 11 exact, 11.5 exact, 20 exact"},
+           .frozen = "2026-11-27 4802523f",
+           .lesson = "Write softplus as max(x, 0) + log1p(exp(-|x|)).",
+           .correction = "The engine gives 0 from 10.408 on. Half alone gives infinity, from 11.09 "
+                         "on: the 0 and the lower cliff are the engine's own.",
+           .fault = "loss-plain-exponentials"),
+    HC_BUG("field/softmax/softmax-cast-after-or-inside",
+           "Two spellings of one softmax differ, and the difference grows with depth.",
+           "pytorch/pytorch issue 123911, 'torch.softmax(inp, dtype=float32).to(float16) is not "
+           "equivalent to torch.softmax(inp) for fp16 input', "
+           "https://github.com/pytorch/pytorch/issues/123911 (0.1 to 0.2 after 20 to 30 layers)",
+           .show = "p[0], p[1]",
+           .buggy = {.in = "fp16",
+                     .formula = "x = list(8, 0.7 * i); e = exp(x - max(x)); p = e / sum(e)",
+                     .is = "0.0037651, 0.0075760"},
+           .fixed = {.in = "fp32",
+                     .formula = "x = fp32(fp16(list(8, 0.7 * i)))\n"
+                                "e = exp(x - max(x)); p = fp16(e / sum(e))",
+                     .is = "0.0037670, 0.0075874"},
+           .frozen = "2026-11-27 8784279f",
+           .lesson = "Round a softmax once, where it is stored; say which spelling a model was "
+                     "trained with.",
+           .fault = "loss-in-half"),
 };
 
 HC_CASES(field_sums_overflow, cases);

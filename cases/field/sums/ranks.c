@@ -29,6 +29,26 @@ static const struct hc_case cases[] = {
            .fault = "sum-in-bf16",
            .lesson = "Sum gradients over ranks in fp32, and check each of the sums: 256 on one "
                      "rank and 1 on another show it."),
+    HC_BUG("field/rank-sums/moe-token-counts-bf16",
+           "The bias of a router moves the wrong way: tokens are counted in bf16.",
+           "NVIDIA/Megatron-LM PR 7081, 'fix(MoE): Preserve exact expert token counts for "
+           "expert-bias updates', https://github.com/NVIDIA/Megatron-LM/pull/7081: 64 counts from "
+           "608 to 676, of which it prints the sum alone, and two orders of adding them",
+           .formula = "n = list(64, counts(608 + i + 38 - 60 * floor((i + 38) / 60)))\n"
+                      "eager = fp32(sum(n)); graph = fp32(tree(n))\n"
+                      "step_eager = bf16(select(eager > 40960, -1e-3, 1e-3))\n"
+                      "step_graph = bf16(select(graph > 40960, -1e-3, 1e-3))",
+           .show = "eager, graph, step_eager, step_graph",
+           .buggy = {.in = "fp32 counts=bf16",
+                     .prints = "41216 exact, 40704 exact, -0.0009994507, 0.0009994507"},
+           .fixed = {.in = "fp32 counts=fp32",
+                     .prints = "40840 exact, 40840 exact, -, -",
+                     .is = "-, -, 0.0009994507, 0.0009994507"},
+           .frozen = "2026-11-27 24a5024e",
+           .lesson =
+               "Count in integers: a difference of 120 from the average of 40960 is less than "
+               "bf16's spacing there, 256, so that the order of the sum decides.",
+           .fault = "sum-in-bf16"),
 
     /* An average over ranks in half.
 

@@ -71,6 +71,17 @@ static const struct hc_case cases[] = {
         .formula = "grad = 0", .each = "grad += 1e-3", .steps = 4096, .show = "grad",
         .buggy = {.in = "bf16", .is = "0.5 exact"}, .fixed = {.in = "fp32", .is = "4.096"},
         .curve = "grad", .lesson = "Accumulate micro-batches into an fp32 main_grad."),
+    HC_BUG("field/stagnation/flce-grad-weight-rounded-per-chunk",
+           "The gradient of the head gets worse the smaller the chunks are.",
+           "linkedin/Liger-Kernel PR 1391, 'Add FP32 accumulation option to fused scaled cross "
+           "entropy', https://github.com/linkedin/Liger-Kernel/pull/1391 (1.34 times the error at "
+           "16 chunks, 7.31 at 1024); axolotl PR 1601; allenai/OLMo-core PR 370",
+           .formula = "few = sum(16, acc(0.06)); many = sum(1024, acc(0.06 / 64))",
+           .show = "few, many",
+           .buggy = {.in = "fp32 acc=bf16", .is = "0.953125 exact, 0.25 exact"},
+           .fixed = {.in = "fp32 acc=fp32", .is = "0.960, 0.960"}, .frozen = "2026-11-27 786b2968",
+           .fault = "sum-in-bf16",
+           .lesson = "Sum chunks in fp32: each is rounded into the sum, and there are many."),
     HC_BUG(
         "field/stagnation/cumsum-half",
         "The cumulative sum of numbers between 0 and 1 rises to 2048 and stays there.",

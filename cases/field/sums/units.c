@@ -94,6 +94,35 @@ static const struct hc_case cases[] = {
         .fixed = {.in = "fp32", .with = "k := 8", .is = "0, 0, 0"}, .fault = "rounding-two-bits",
         .lesson =
             "Take as many random bits as are cut off, or 8: k bits are biased by up to 2^-k ulp."),
+    HC_BUG("field/random-bits/nvfp4-sr-zeros-without-cvt-rs",
+           "Training runs on gradients that are all 0 on some GPUs, and products are right.",
+           "NVIDIA/TransformerEngine PR 3281, '[Common] Fix NVFP4 stochastic rounding on "
+           "architectures without cvt.rs', https://github.com/NVIDIA/TransformerEngine/pull/3281: "
+           "assert(0) is compiled out, and the result stays what it was at first",
+           .show = "mean",
+           .buggy = {.in = "fp32",
+                     .formula = "x = 1.3; code = 0 * x; mean = sum(256, code) / 256",
+                     .prints = "0"},
+           .fixed = {.in = "fp32",
+                     .formula = "x = 1.3    # between 1 and 1.5, 8 random bits\n"
+                                "mean = 1 + sum(256, floor((x - 1) / 0.5 + i / 256)) / 512",
+                     .is = "1.298828125 exact"},
+           .frozen = "2026-11-27 3be12114",
+           .lesson = "Ask of a random rounding that its mean is the number itself, and let a "
+                     "missing branch end the program in release builds, too.",
+           .fault = "rounding-two-bits"),
+    HC_BUG("field/random-bits/nvfp4-sr-dither-twice-the-step",
+           "The eager fallback is noisier than the kernel that it stands for.",
+           "axolotl-ai-cloud/axolotl PR 3767, 'feat(nvfp4): native NVFP4-GEMM training refactor as "
+           "plugin', https://github.com/axolotl-ai-cloud/axolotl/pull/3767 (a deviation of 0.61 in "
+           "the place of 0.37, of its own data)",
+           .formula = "e = sum(n: 64, sum(64, (floor(n/64 + d*((i + 0.5)/64 - 0.5) + 0.5) - n/64)"
+                      " * (floor(n/64 + d*((i + 0.5)/64 - 0.5) + 0.5) - n/64)))\n"
+                      "rms = sqrt(e / 4096)",
+           .show = "rms", .buggy = {.in = "fp32", .with = "d := 2", .is = "0.6455"},
+           .fixed = {.in = "fp32", .with = "d := 1", .is = "0.4082"},
+           .frozen = "2026-11-27 9acc14fa",
+           .lesson = "Add a dither as wide as one step: the deviation is then 1 / sqrt(6) of it."),
 };
 
 HC_CASES(field_sums_units, cases);
