@@ -151,6 +151,9 @@ static const struct hc_case cases[] = {
         .fixed = {.in = "fp32",
                   .with = "own := 0",
                   .is = "3 exact, 1.5 exact, 0.5 exact, -0.5 exact"},
+        .no_bound =
+            "The stored scale is up to twice the exact one. A running bound holds for every scale "
+            "in between, with some of which the codes saturate, so that it is infinite.",
         .frozen = "2026-11-27 1ee89c0e",
         .lesson = "Make codes with the scale that is stored, after it was rounded.",
         .fault = "quantize-scale-inverted"),

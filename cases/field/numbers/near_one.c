@@ -137,6 +137,10 @@ static const struct hc_case cases[] = {
        differently with another, and 1 + w in bf16 forgets what was learned: its numbers above 1 lie
        2^-7 apart.
 
+       So right is here the format's rule of the training, and not the real number: a library that
+       computes better than that is the one with the bug. The same holds for a constant that a model
+       was trained with in bf16.
+
        The rule of thumb: do as the training did. If there is a choice, do all of it in fp32 and
        round once. */
     HC_BUG("field/norm-weight/one-plus-weight-bf16",
@@ -158,18 +162,49 @@ static const struct hc_case cases[] = {
         "after the weight.",
         "NVIDIA/TransformerEngine issue 1132, 'RMSNorm precision different from HF "
         "implementation', https://github.com/NVIDIA/TransformerEngine/issues/1132; "
-        "huggingface/transformers PR 29402 and issue 33133 (Llama rounds before the weight, Gemma "
-        "after); InternLM/lmdeploy PR 2842; vllm-project/vllm issue 42325",
+        "InternLM/lmdeploy PR 2842; vllm-project/vllm issue 42325",
+        .rule = "A Llama checkpoint was trained with x / rms rounded to bf16 before the weight. "
+                "One rounding after the weight is nearer to the real number, and not what the "
+                "weights were learned with.",
         .formula = "h = 1.09; w = bf16(1.125); y = bf16(cut(h) * w)\n"
                    "x = list(256, 1 + (37 * i + 0.5) / 256)\n"
                    "u = bf16(list(256, 0.75 + i / 512))\n"
-                   "differ = count(bf16(cut(x) * u) != bf16(x * u))",
-        .show = "cut(h), y, differ / 256",
-        .buggy = {.in = "fp32 cut=bf16", .is = "1.09375, 1.234375 exact, 28%"},
-        .fixed = {.in = "fp32 cut=fp32", .is = "1.09, 1.2265625 exact, 0"},
+                   "differ = count(bf16(cut(x) * u) != bf16(bf16(x) * u))",
+        .show = "y, differ / 256", .buggy = {.in = "fp32 cut=fp32", .is = "1.2265625 exact, 28%"},
+        .fixed = {.in = "fp32 cut=bf16", .is = "1.234375 exact, 0"},
         .fault = "norm-rounds-before-gain",
-        .lesson =
-            "Round where the training rounded: about a quarter of all entries differ by an ulp."),
+        .lesson = "Round where the training rounded: about a quarter of all entries differ by an "
+                  "ulp.",
+        .also = {{"rmsnorm-weight-in-fp32-not-as-spec",
+                  "vllm-project/vllm PR 42379, '[Bugfix] Fix RMSNorm kernels to multiply in "
+                  "weight native dtype', https://github.com/vllm-project/vllm/pull/42379: 2 % of "
+                  "output tokens are those of the reference; PR 49639 (1,208 of 4,096 elements "
+                  "differ); vllm-xpu-kernels PR 536 goes the other way"}}),
+    HC_BUG("field/norm-weight/gemma-rounds-after-weight",
+           "Gemma's RMS norm, written as Llama's is, rounds too early.",
+           "huggingface/transformers PR 29402, 'Gemma bug fixes - Approx GELU, Layernorms, "
+           "Sqrt(hd)', https://github.com/huggingface/transformers/pull/29402, and issue 33133; "
+           "google/gemma_pytorch PR 67",
+           .rule = "Gemma multiplies by 1 + w in fp32 and rounds once, after the weight.",
+           .formula = "h = 1.09; w = bf16(0.125); y = bf16(cut(h) * (1 + fp32(w)))", .show = "y",
+           .buggy = {.in = "fp32 cut=bf16", .is = "1.234375 exact"},
+           .fixed = {.in = "fp32 cut=fp32", .is = "1.2265625 exact"},
+           .lesson = "Two models may need two orders of the same operations: keep both.",
+           .fault = "norm-rounds-before-gain"),
+    HC_BUG(
+        "field/norm-weight/gemma-normalizer-55.5",
+        "Embeddings of Gemma are too small by 0.13 %: they are multiplied by the root of 3072 in "
+        "fp32.",
+        "huggingface/transformers PR 29402, 'Gemma bug fixes - Approx GELU, Layernorms, "
+        "Sqrt(hd)', https://github.com/huggingface/transformers/pull/29402: sqrt(3072) = 55.4256 "
+        "becomes 55.5; PR 37109 (Gemma 3); google/gemma_pytorch PR 67",
+        .rule = "Gemma was trained with the root rounded to bf16: 55.5 is right, and the better "
+                "number is the bug.",
+        .formula = "root = cut(sqrt(3072)); x = 2 * fp32(root)", .show = "root, x",
+        .buggy = {.in = "fp32 cut=fp32", .prints = "55.4256, -", .is = "-, 110.851"},
+        .fixed = {.in = "fp32 cut=bf16", .prints = "55.5 exact, -", .is = "-, 111 exact"},
+        .lesson = "Ask of a constant in which format a model was trained with it.",
+        .fault = "norm-gain-in-bf16"),
 };
 
 HC_CASES(field_numbers_near_one, cases);

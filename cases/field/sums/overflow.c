@@ -364,6 +364,9 @@ static const struct hc_case cases[] = {
                      .formula = "x = fp32(fp16(list(8, 0.7 * i)))\n"
                                 "e = exp(x - max(x)); p = fp16(e / sum(e))",
                      .is = "0.0037670, 0.0075874"},
+           .no_bound =
+               "The real numbers are those of the inputs before they were rounded to half, and "
+               "that rounding moves a probability further than the two spellings are apart.",
            .frozen = "2026-11-27 8784279f",
            .lesson = "Round a softmax once, where it is stored; say which spelling a model was "
                      "trained with.",
