@@ -174,12 +174,19 @@ static bool is_callable(enum hc_function f)
     return hc_functions[f].word != HC_FUNCTION_SIGN;
 }
 
+enum hc_format hc_format_of_word(const char *word)
+{
+    word += hc_token_at(word).module;
+    enum hc_format format = hc_format_by_name(word);
+    for (int i = 0; i < WORDS; i++)
+        if (words[i].kind == HC_WORD_CAST && strcmp(words[i].text, word) == 0)
+            format = words[i].format;
+    return format;
+}
+
 static bool is_cast(const struct hc_program *program, const char *text, struct hc_node *node)
 {
-    enum hc_format format = hc_format_by_name(text);
-    for (int i = 0; i < WORDS; i++)
-        if (words[i].kind == HC_WORD_CAST && strcmp(words[i].text, text) == 0)
-            format = words[i].format;
+    enum hc_format format = hc_format_of_word(text);
     node->function = HC_FN_cast;
     node->format = format;
     if (format != HC_FORMAT_COUNT)

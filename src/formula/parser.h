@@ -77,6 +77,9 @@ struct hc_word {
     struct hc_node node; /* of a function or a cast: what is applied */
 };
 
+/* The format of this name, PyTorch's names included; HC_FORMAT_COUNT: there is none. */
+enum hc_format hc_format_of_word(const char *word);
+
 struct hc_word hc_program_word(const struct hc_program *program, const struct hc_token *token);
 
 /* "; did you mean 'NAME'?" or "": what the token may have meant, a name or else a function.
