@@ -46,8 +46,9 @@ void hc_real_set_text(struct hc_real *x, const char *decimal)
     (void)is_number;
 }
 
-/* A rounded number of so few bits may lie half way between two numbers of a format, which the number
-   itself, of which it is known on which side it lies, does not: x becomes the neighbour there. */
+/* A rounded number of so few bits may lie half way between two numbers of a format, which the
+   number itself, of which it is known on which side it lies, does not: x becomes the neighbour
+   there. */
 static void leave_the_middle(mpfr_t x, int above)
 {
     if (above != 0 && mpfr_regular_p(x) && mpfr_min_prec(x) <= MAX_FORMAT_PRECISION + 1)
@@ -123,10 +124,10 @@ int hc_real_rsqrt(struct hc_real *x, const struct hc_real *a)
 
 /* e^-a, the sum and the quotient are each off by at most 2^-bits of themselves. With t = e^-a, the
    error of t moves 1 / (1 + t) by a factor of at most 1 + 2^-bits t / (1 + t). The three together
-   are below 2^(2-bits), so that all but the last two bits are good; Ziv's loop adds bits until these
-   say how to round. It ends, since e^-a is irrational for every number but 0 and the infinities.
-   Where |a| or t is below 2^(-2 to) the result is nearer to 1/2 or 1 than half of its last bit, and
-   where t is infinite for MPFR the result is below all of MPFR's numbers. */
+   are below 2^(2-bits), so that all but the last two bits are good; Ziv's loop adds bits until
+   these say how to round. It ends, since e^-a is irrational for every number but 0 and the
+   infinities. Where |a| or t is below 2^(-2 to) the result is nearer to 1/2 or 1 than half of its
+   last bit, and where t is infinite for MPFR the result is below all of MPFR's numbers. */
 int hc_real_sigmoid(struct hc_real *x, const struct hc_real *a)
 {
     mpfr_prec_t to = mpfr_get_prec(x->x);

@@ -1,7 +1,8 @@
 /* A formula of calc: statements, and expressions. What is wrong with it is put into words, too.
 
-   The byte 255, which is in no text of UTF-8, and the one behind it stand for a word of the language,
-   so that a fuzzer, which changes bytes, changes words, too. New functions are among them at once. */
+   The byte 255, which is in no text of UTF-8, and the one behind it stand for a word of the
+   language, so that a fuzzer, which changes bytes, changes words, too. New functions are among them
+   at once. */
 #include "formula/program.h"
 
 #include <stdlib.h>

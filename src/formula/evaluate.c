@@ -386,6 +386,9 @@ static bool assign(struct hc_evaluation *e, const struct hc_statement *statement
     } else if (v && !store(e, statement->value, v, &named)) {
         v = NULL;
     }
+    if (v && !statement->constant && name->stored)
+        hc_note_format(e, statement->value, statement->name, name->stored->format,
+                       named.stored->format);
     if (v) {
         forget(e, name);
         *name = named;

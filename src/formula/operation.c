@@ -151,7 +151,7 @@ struct hc_defined hc_define(struct hc_scratch *scratch, const struct hc_operatio
     y.before = hc_real_double(real);
     if (hc_functions[operation->function].kind == HC_FUNCTION_LIBRARY &&
         !is_algebraic[operation->function])
-        y.exact = isnan(y.value) || (isinf(y.value) && ends);
+        y.exact = isnan(y.value) || ends;
     return y;
 }
 
@@ -293,7 +293,7 @@ static void operate_format(struct hc_evaluation *e, const struct hc_operation *o
                                             directed, result.exact);
     y->rad[at] = sum_up(hc_radius_apply(f, disc, result.before), rounding);
     y->want[at] = result.value;
-    hc_note(e, operation, want, &result);
+    hc_note(e, operation, x, i, want, &result);
     if (!e->options.call)
         return;
     if (returned)
@@ -302,6 +302,24 @@ static void operate_format(struct hc_evaluation *e, const struct hc_operation *o
         y->got[at] = equal ? result.value : hc_define(&e->scratch, operation, got).value;
     if (returned && equal)
         compare_results(e, operation, result.value, y->got[at]);
+}
+
+/* Notes a division by 0, or NaN, between constants: they are not rounded, and nothing else happens
+   to them. Their numbers are known here to fp64 only. */
+static void note_constants(struct hc_evaluation *e, const struct hc_operation *operation,
+                           const struct hc_operand *x, const struct hc_real *y, int64_t i)
+{
+    double operand[HC_MAX_OPERANDS] = {0};
+    if (!hc_real_is_inf(y) && !hc_real_is_nan(y))
+        return;
+    for (int k = 0; k < hc_functions[operation->function].most; k++) {
+        const struct hc_real *real = x[k].value->real[x[k].at + i * x[k].stride];
+        operand[k] = hc_real_double(real);
+        if (hc_real_is_inf(real) || hc_real_is_nan(real))
+            return;
+    }
+    double value = hc_real_double(y);
+    hc_note(e, operation, x, i, operand, &(struct hc_defined){value, value, true});
 }
 
 bool hc_operate(struct hc_evaluation *e, const struct hc_operation *operation,
@@ -317,6 +335,8 @@ bool hc_operate(struct hc_evaluation *e, const struct hc_operation *operation,
         if (!y->constant)
             operate_format(e, operation, x, y, at + i, i, calls ? &out : NULL);
         operate_real(e, operation, x, y, at + i, i);
+        if (y->constant)
+            note_constants(e, operation, x, y->real[at + i], i);
         if (!y->constant && is_of_another_kind(y->real[at + i], y->want[at + i]))
             y->rad[at + i] = (double)INFINITY;
     }

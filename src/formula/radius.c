@@ -357,8 +357,8 @@ static double error_function(const struct hc_disc *d, double value)
     return by_slope(slope, d->rad);
 }
 
-/* The slope is s (1 - s) = e^-|x| / (1 + e^-|x|)^2 <= min(1/4, e^-|x|), and all values lie between 0
-   and 1. */
+/* The slope is s (1 - s) = e^-|x| / (1 + e^-|x|)^2 <= min(1/4, e^-|x|), and all values lie between
+   0 and 1. */
 static double logistic(const struct hc_disc *d, double value)
 {
     (void)value;
@@ -366,8 +366,8 @@ static double logistic(const struct hc_disc *d, double value)
     return fmin(by_slope(fmin(0.25, slope), d->rad), 1);
 }
 
-/* |t^k - x^k| for k < 0 is largest where |t| = |x| - ex, since |t|^k is convex and falls: it is |x^k|
-   ((1 - ex / |x|)^k - 1). `size` is |x^k|. */
+/* |t^k - x^k| for k < 0 is largest where |t| = |x| - ex, since |t|^k is convex and falls: it is
+   |x^k| ((1 - ex / |x|)^k - 1). `size` is |x^k|. */
 static double falling(const struct hc_disc *d, double k, double size)
 {
     double ratio = hc_div_up(d->rad, hc_disc_least(d));
@@ -381,8 +381,9 @@ static double reciprocal_root(const struct hc_disc *d, double value)
     return falling(d, -0.5, hc_library_up(fabs(value)));
 }
 
-/* x'^n - x^n for an integer n. It is at most (|x| + ex)^n - |x|^n for n > 0, as the binomial theorem
-   says, which is |x|^n ((1 + ex / |x|)^n - 1), and where x may be 0 not above (|x| + ex)^n. */
+/* x'^n - x^n for an integer n. It is at most (|x| + ex)^n - |x|^n for n > 0, as the binomial
+   theorem says, which is |x|^n ((1 + ex / |x|)^n - 1), and where x may be 0 not above (|x| + ex)^n.
+   */
 static double whole_power(const struct hc_disc *d, double size)
 {
     double n = d[1].mid;
@@ -400,8 +401,8 @@ static double whole_power(const struct hc_disc *d, double size)
 }
 
 /* x'^y' - x^y = x^y (e^D - 1) with D = y' log x' - y log x, for x and x' above 0. As in a product,
-   |D| <= |log x| ey + (|y| + ey) |log x' - log x|. Where y is an integer, or 1/2, without an error, x
-   need not be above 0. */
+   |D| <= |log x| ey + (|y| + ey) |log x' - log x|. Where y is an integer, or 1/2, without an error,
+   x need not be above 0. */
 static double raised(const struct hc_disc *d, double value)
 {
     double size = hc_add_up(hc_library_up(fabs(value)), 0x1p-1074);
@@ -425,8 +426,8 @@ static double radius_same(const struct hc_disc *d, double value)
 }
 
 /* Some operand is an infinity without error, and another has an error. A sum is the same infinity,
-   and x / inf is 0. A product or inf / y is, too, if the other factor keeps its sign. So is inf ^ y,
-   but x ^ inf and (-inf) ^ y depend on more than signs. */
+   and x / inf is 0. A product or inf / y is, too, if the other factor keeps its sign. So is inf ^
+   y, but x ^ inf and (-inf) ^ y depend on more than signs. */
 static double beside_infinity(enum hc_function f, const struct hc_disc *d)
 {
     if (f == HC_FN_power)

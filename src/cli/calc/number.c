@@ -1,7 +1,7 @@
 /* The shortest decimal of a number of a format, or the number itself.
 
-   A number whose own decimal has at most eight digits, as many as the real numbers beside it have at
-   least, is written as it is: e5m2(0.1) is 0.09375, though 0.09 would be read back as it.
+   A number whose own decimal has at most eight digits, as many as the real numbers beside it have
+   at least, is written as it is: e5m2(0.1) is 0.09375, though 0.09 would be read back as it.
 
    A decimal stands for a number of a format if reading it, that is rounding it to nearest in this
    format, gives the number back. For one to seventeen digits in turn, the decimal of so many digits
