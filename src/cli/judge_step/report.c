@@ -52,13 +52,20 @@ static bool outranks(const struct hc_step_verdict *a, const struct hc_step_verdi
     return a->ratio > b->ratio;
 }
 
+enum { WHERE = 20 }; /* columns for a name, of which the end is printed if it is longer */
+
 static void print_line(const struct hc_step_verdict *v, const struct hc_step_verdict *sum)
 {
     char ratio[16] = "";
     if (v->judgement != HC_STEP_NOT_JUDGED)
         (void)snprintf(ratio, sizeof ratio, "%.2g", v->ratio);
-    printf("%-8s %-20s %-23.23s %-9s %-6.6s %8s\n", v->stage, sum->where, v->what, v->format,
-           v->judgement == HC_STEP_NOT_JUDGED ? "-" : words[v->judgement], ratio);
+    const char *where = sum->where;
+    size_t length = strlen(where);
+    bool cut = length > WHERE;
+    where += cut ? length - (WHERE - 3) : 0;
+    hc_print(stdout, "%-8s %s%-*s %-23.23s %-9s %-6.6s %8s\n", v->stage, cut ? "..." : "",
+             cut ? WHERE - 3 : WHERE, where, v->what, v->format,
+             v->judgement == HC_STEP_NOT_JUDGED ? "-" : words[v->judgement], ratio);
 }
 
 static void print_table(const struct hc_step_session *session, bool all)
@@ -98,7 +105,7 @@ static const struct hc_step_verdict *first_wrong(const struct hc_step_session *s
 
 static void say_sentence(const char *format, ...)
 {
-    char text[1024];
+    char text[5000];
     va_list arguments;
     va_start(arguments, format);
     (void)hc_text_format(text, sizeof text, format, arguments);
@@ -121,6 +128,89 @@ static void print_first(const struct hc_step_verdict *v)
     say_sentence("It goes wrong first in the %s stage, at %s: %s.%s%s%s%s", v->stage, v->where,
                  v->what, v->note[0] ? " What is wrong: " : "", v->note, v->note[0] ? "." : "",
                  element);
+}
+
+static const char *const cause_stages[HC_STEP_CAUSE_STAGES] = {
+    [HC_STEP_CAUSE_UNSCALE] = "the gradients that the optimizer got",
+    [HC_STEP_CAUSE_UPDATE] = "the optimizer's update",
+    [HC_STEP_CAUSE_COPIES] = "the model's copies of the masters"};
+
+/* "all 4,608 elements" */
+static void write_elements(char text[120], const struct hc_step_causes *causes)
+{
+    char digits[32];
+    char number[48] = "";
+    (void)snprintf(digits, sizeof digits, "%lld", (long long)causes->elements);
+    size_t n = strlen(digits);
+    for (size_t i = 0, used = 0; i < n; i++) {
+        if (i > 0 && (n - i) % 3 == 0)
+            number[used++] = ',';
+        number[used++] = digits[i];
+        number[used] = 0;
+    }
+    if (causes->parameters < causes->of)
+        (void)snprintf(text, 120, "all %s elements of the %d of %d parameters that are wrong",
+                       number, causes->parameters, causes->of);
+    else
+        (void)snprintf(text, 120, "all %s elements", number);
+}
+
+/* A cause as a clause. */
+static void write_cause(char text[400], const struct hc_step_cause *c)
+{
+    if (c->solved)
+        (void)hc_text_write(text, 400,
+                            "%s (%s = %.10g, or anything from %.7g to %.7g, where the "
+                            "file says %.10g)",
+                            c->text, c->name, c->value, c->low, c->high, c->stated);
+    else
+        (void)snprintf(text, 400, "%s", c->text);
+}
+
+/* What explains one stage, as a sentence or several. */
+static void print_stage(const struct hc_step_causes *causes, const char *stage)
+{
+    char elements[120];
+    char text[400];
+    char all[4000] = "";
+    write_elements(elements, causes);
+    if (!causes->tried) {
+        say_sentence("No cause is looked for in %s: %s.", stage, causes->why);
+    } else if (causes->count == 0) {
+        say_sentence("No cause is named: none of %d single changes that were tried explains %s of "
+                     "%s.",
+                     causes->changes, elements, stage);
+    } else if (causes->count == 1) {
+        write_cause(text, &causes->cause[0]);
+        say_sentence("The cause: %s. Of %d single changes that were tried, this one alone explains "
+                     "%s of %s.",
+                     text, causes->changes, elements, stage);
+    } else {
+        for (int i = 0; i < causes->count; i++) {
+            size_t used = strlen(all);
+            write_cause(text, &causes->cause[i]);
+            (void)snprintf(all + used, sizeof all - used, "%s(%d) %s", i ? "; " : "", i + 1, text);
+        }
+        say_sentence("No single cause: %d changes explain %s of %s, each by itself, and these "
+                     "numbers do not tell them apart: %s.",
+                     causes->count, elements, stage, all);
+    }
+}
+
+static void print_causes(const struct hc_step_session *session)
+{
+    int wrong = 0;
+    for (int i = 0; i < HC_STEP_CAUSE_STAGES; i++)
+        wrong += session->causes[i].wrong;
+    if (wrong > 0)
+        putchar('\n');
+    if (wrong > 1)
+        say_sentence(
+            "More than one thing is wrong, so that no single cause explains the step. Each "
+            "is looked at by itself.");
+    for (int i = 0; i < HC_STEP_CAUSE_STAGES; i++)
+        if (session->causes[i].wrong)
+            print_stage(&session->causes[i], cause_stages[i]);
 }
 
 static void print_sums(const struct hc_step_session *session)
@@ -164,9 +254,13 @@ int hc_step_print(const struct hc_step_session *session, const char *path, bool 
     const char *producer = hc_tensor_file_metadata(&step->file, "producer");
     const struct hc_step_verdict *wrong = first_wrong(session);
     char line[512];
-    (void)snprintf(line, sizeof line, "%s: a step of %s, %lld images, by %s", path,
-                   step->plan.network->name, (long long)step->images,
-                   producer ? producer : "nobody who says so");
+    producer = producer ? producer : "nobody who says so";
+    if (step->plan.network)
+        (void)snprintf(line, sizeof line, "%s: a step of %s, %lld images, by %s", path,
+                       step->plan.network->name, (long long)step->images, producer);
+    else
+        (void)snprintf(line, sizeof line, "%s: an optimizer's step of %d parameter%s, by %s", path,
+                       step->parameters, step->parameters == 1 ? "" : "s", producer);
     hc_text_line(stdout, line);
     (void)puts("\n");
     print_table(session, all);
@@ -174,6 +268,8 @@ int hc_step_print(const struct hc_step_session *session, const char *path, bool 
     putchar('\n');
     if (wrong)
         print_first(wrong);
+    if (wrong)
+        print_causes(session);
     else
         say_sentence("The step is right, as far as it is judged.");
     if (json) {
@@ -184,6 +280,37 @@ int hc_step_print(const struct hc_step_session *session, const char *path, bool 
             return hc_complain_message();
     }
     return wrong ? HC_CLAIM_FAILED : HC_AS_CLAIMED;
+}
+
+/* What explains each stage that is wrong. */
+static json_t *causes_document(const struct hc_step_session *session)
+{
+    static const char *const names[HC_STEP_CAUSE_STAGES] = {"unscale", "update", "copies"};
+    json_t *stages = json_array();
+    for (int i = 0; i < HC_STEP_CAUSE_STAGES; i++) {
+        const struct hc_step_causes *causes = &session->causes[i];
+        json_t *list = json_array();
+        for (int k = 0; k < causes->count; k++) {
+            const struct hc_step_cause *c = &causes->cause[k];
+            json_t *row = json_pack("{ss ss}", "name", c->name, "text", c->text);
+            if (c->solved)
+                (void)json_object_update_new(
+                    row, json_pack("{so so so so}", "value", hc_json_real(c->value), "low",
+                                   hc_json_real(c->low), "high", hc_json_real(c->high), "stated",
+                                   hc_json_real(c->stated)));
+            (void)json_array_append_new(list, row);
+        }
+        if (!causes->wrong) {
+            json_decref(list);
+            continue;
+        }
+        json_t *stage =
+            json_pack("{ss si sI si si so}", "stage", names[i], "tried", causes->changes,
+                      "elements", (json_int_t)causes->elements, "parameters", causes->parameters,
+                      "of", causes->of, "explain", list);
+        (void)json_array_append_new(stages, stage);
+    }
+    return stages;
 }
 
 struct json_t *hc_step_document(const struct hc_step_session *session, const char *path)
@@ -201,8 +328,8 @@ struct json_t *hc_step_document(const struct hc_step_session *session, const cha
             hc_json_real(v->bound), "ulps", hc_json_real(v->ulps), "note", hc_json_text(v->note));
         (void)json_array_append_new(claims, row);
     }
-    return json_pack("{so ss so so}", "file", hc_json_text(path), "verdict",
+    return json_pack("{so ss so so so}", "file", hc_json_text(path), "verdict",
                      wrong ? "WRONG" : "right", "first",
                      wrong ? json_integer((json_int_t)(wrong - session->verdicts)) : json_null(),
-                     "claims", claims);
+                     "causes", causes_document(session), "claims", claims);
 }
