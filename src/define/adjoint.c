@@ -18,7 +18,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MAX_FACTORS = 24, MAX_TERMS = 32, MAX_LOOPS = 12, MAX_TEXTS = 1 << 14 };
+enum { MAX_FACTORS = 24, MAX_TERMS = 32, MAX_LOOPS = 12, MAX_TEXTS = 1 << 17 };
 
 struct term {
     double coefficient;
@@ -445,8 +445,9 @@ static const char *fresh_axis(struct adjoint *a, const char *name)
     char capitals[HC_LONGEST_DEFINED_NAME + 2] = "";
     for (size_t i = 0; extent[i] && i < sizeof capitals - 1; i++)
         capitals[i] = (char)toupper((unsigned char)extent[i]);
-    while (hc_definition_axis(a->definition, made) >= 0 ||
-           hc_definition_tensor(a->definition, made) >= 0 || mentions(a->axes, made))
+    while (!a->failed &&
+           (hc_definition_axis(a->definition, made) >= 0 ||
+            hc_definition_tensor(a->definition, made) >= 0 || mentions(a->axes, made)))
         made = text(a, "%s_", made);
     char *lines = (char *)text(a, "%saxis %s = %s\n", a->axes, made, capitals);
     a->axes = lines;
@@ -546,9 +547,9 @@ static bool binds(const char *in, const char *axis)
 static const char *unused_name(struct adjoint *a, const char *prefix, const char *of)
 {
     const char *name = text(a, "%s%s", prefix, of);
-    while (hc_definition_tensor(a->definition, name) >= 0 ||
-           hc_definition_option(a->definition, name) >= 0 ||
-           hc_definition_axis(a->definition, name) >= 0 || mentions(a->lines, name))
+    while (!a->failed && (hc_definition_tensor(a->definition, name) >= 0 ||
+                          hc_definition_option(a->definition, name) >= 0 ||
+                          hc_definition_axis(a->definition, name) >= 0 || mentions(a->lines, name)))
         name = text(a, "%s_", name);
     return name;
 }
@@ -745,7 +746,11 @@ static void go_over(struct adjoint *a, const struct hc_expression *e, struct way
         times(a, &w.term, print(a, e));
         factors(a, &w.term, body, true);
     } else if (e->reduction == HC_OVER_MAX || e->reduction == HC_OVER_MIN) {
-        if (e != a->equation->value || a->equation->where) {
+        /* The largest over several axes is one number. */
+        const struct hc_expression *root = a->equation->value;
+        while (root != e && root->kind == HC_EXPRESSION_OVER && root->reduction == e->reduction)
+            root = root->operand[0];
+        if (root != e || a->equation->where) {
             (void)failed(a, HC_UNSUPPORTED,
                          "its gradient needs each max and min in an equation of its own");
             return;
@@ -795,9 +800,9 @@ static int reads_of_numbers(const struct hc_definition *d, const struct hc_expre
 static const char *gradient_name(struct adjoint *a, const char *prefix, const char *of)
 {
     const char *name = text(a, "%s%s", prefix, of);
-    while (hc_definition_tensor(a->definition, name) >= 0 ||
-           hc_definition_option(a->definition, name) >= 0 ||
-           hc_definition_axis(a->definition, name) >= 0)
+    while (!a->failed && (hc_definition_tensor(a->definition, name) >= 0 ||
+                          hc_definition_option(a->definition, name) >= 0 ||
+                          hc_definition_axis(a->definition, name) >= 0))
         name = text(a, "%s_", name);
     return name;
 }

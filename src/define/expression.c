@@ -153,10 +153,10 @@ static bool read_element(struct hc_reader *r, int tensor, const char *start,
 static bool read_over(struct hc_reader *r, enum hc_reduction reduction, const char *start,
                       struct hc_expression **e)
 {
-    static const int rooms = HC_MAX_RANK;
-    struct hc_expression *bound[HC_MAX_RANK] = {NULL};
-    enum hc_function below[HC_MAX_RANK] = {HC_FN_less};
-    int axis[HC_MAX_RANK];
+    enum { rooms = 8 };
+    struct hc_expression *bound[rooms] = {NULL};
+    enum hc_function below[rooms] = {HC_FN_less};
+    int axis[rooms];
     int axes = 0;
     do {
         struct hc_token token = r->token;
