@@ -520,10 +520,14 @@ static struct term summed(struct adjoint *a, const struct way *w)
         put(a, outside.numerator, &outside.above,
             text(a, w->conditions ? "sum(%s: %s where %s)" : "sum(%s: %s)", axes,
                  print_product(a, &within), conditions));
-    } else if (w->conditions) {
-        put(a, outside.numerator, &outside.above, text(a, "select(%s, 1, 0)", conditions));
     }
     use_equations(a, &outside);
+    if (w->loops == 0 && w->conditions) {
+        /* All of it, so that nothing is multiplied by 0 that is no number. */
+        const char *chosen = text(a, "select(%s, %s, 0)", conditions, print_product(a, &outside));
+        outside =
+            (struct term){.coefficient = outside.coefficient, .above = 1, .numerator = {chosen}};
+    }
     return outside;
 }
 
@@ -718,8 +722,10 @@ static void go_apply(struct adjoint *a, const struct hc_expression *e, struct wa
         return;
     }
     case HC_FN_select:
-        go_times(a, y, w, 1, text(a, "select(%s, 1, 0)", at));
-        go_times(a, e->operand[2], w, 1, text(a, "select(%s, 0, 1)", at));
+        put(a, w.condition, &w.conditions, at);
+        put(a, other.condition, &other.conditions, text(a, "not (%s)", at));
+        go(a, y, w);
+        go(a, e->operand[2], other);
         return;
     case HC_FN_floor:
         return;
@@ -755,8 +761,10 @@ static void go_over(struct adjoint *a, const struct hc_expression *e, struct way
                          "its gradient needs each max and min in an equation of its own");
             return;
         }
-        times(a, &w.term,
-              text(a, "select(%s == %s, 1, 0)", of, with_axes(a, a->equation->name, a->equation)));
+        if (body->kind != HC_EXPRESSION_OVER || body->reduction != e->reduction)
+            times(a, &w.term,
+                  text(a, "select(%s == %s, 1, 0)", of,
+                       with_axes(a, a->equation->name, a->equation)));
     }
     if (e->operands > 1)
         put(a, w.condition, &w.conditions, print(a, e->operand[1]));
