@@ -158,4 +158,12 @@ enum hc_status hc_calc_draw_probe(const char *path);
    file is replaced whole or not at all. */
 enum hc_status hc_calc_draw(const struct hc_calc_run *run, const char *path);
 
+/* The numbers of a calculation for other programs: a list of FILE.npz, FILE.safetensors and FILE.py.
+   */
+
+/* Whether all of them can be written, and are none of the `others`, which NULL ends; ask before the
+   work. */
+enum hc_status hc_calc_export_probe(const char *list, const char *const *others);
+enum hc_status hc_calc_export(const struct hc_calc_run *run, const char *list);
+
 #endif
