@@ -223,6 +223,8 @@ hc_script(torch-step-files FROM ${HC_ALL} cases/checkpoint python +torch
 hc_script(packages-fp8 COMMAND reports/packages/test ${program} ${venv})
 hc_script(cuda-conversions COMMAND cases/rounding/real/cuda-test ${program} ${CUDA_INCLUDE})
 hc_script(step-in-numpy COMMAND src/train/run/numpy-test ${program})
+hc_script(step-causes FROM src python docs/step-files.md +numpy
+          COMMAND src/cli/judge_step/causes-test ${program})
 foreach(test judge-step-torch torch-gradients)
   string(REPLACE "judge-step-torch" "torch_test" name ${test})
   string(REPLACE "-" "_" name ${name})
