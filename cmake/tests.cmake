@@ -212,6 +212,8 @@ hc_script(cuda-conversions FROM ${HC_ALL} cases/rounding/real
           COMMAND cases/rounding/real/cuda-test ${program} ${CUDA_INCLUDE})
 hc_script(step-in-numpy FROM ${HC_ALL} python +numpy
           COMMAND src/train/run/numpy-test ${program})
+hc_script(step-causes FROM ${HC_ALL} python docs/step-files.md +numpy
+          COMMAND src/cli/judge_step/causes-test ${program})
 foreach(test judge-step-torch torch-gradients)
   string(REPLACE "judge-step-torch" "torch_test" name ${test})
   string(REPLACE "-" "_" name ${name})

@@ -14,9 +14,12 @@
 enum { HC_STEP_MAX_CAUSES = 12 };
 
 struct hc_step_cause {
-    const char *name; /* for programs: "eps" */
-    char text[240];   /* "eps stands under the root" */
-    bool solved;      /* and then: */
+    const char *name;   /* for programs: "eps" */
+    char text[240];     /* "eps stands under the root" */
+    bool solved;        /* and then: */
+    const char *what;   /* what it is, if `text` only says that it is another; or NULL */
+    bool in_file;       /* the file states it; otherwise it is what every contract has */
+    bool in_proportion; /* parameters that have one of their own have that times the same */
     double value;
     double low; /* everything from here */
     double high;

@@ -96,7 +96,7 @@ class Step:
         made = {}
         for name, shape in SIZES[self.size].items():
             w = random.normal(0, 0.1, shape).astype(np.float32)
-            size = 10.0 ** random.uniform(-6, -1, shape)
+            size = np.ldexp(1.0, random.integers(-20, -3, shape))
             g = random.normal(0, 1, shape) * size
             m = random.normal(0, 1, shape) * size * 0.3
             v = (random.uniform(0.2, 2, shape) * size**2) * 0.01
@@ -122,14 +122,14 @@ class Step:
         model = ROUND[weights](w)
         w = w if master else model
         scale = np.float32(SCALE if master else 1)
-        right = g / scale * np.float32(factor)
-        used = right
+        held = ROUND["F32" if master else gradients]
+        factor = np.float32(1 if self.has("not clipped") else factor)
+        used = g / scale * factor
         if self.has("not unscaled"):
-            used = g * np.float32(factor)
+            used = g * factor
         if self.has("unscaled twice"):
-            used = right / scale
-        if self.has("not clipped"):
-            used = g / scale
+            used = used / scale
+        used = held(used)
         shown = used  # what the optimizer got
         if self.has("gradient bf16"):
             used = bf16(used)
@@ -235,7 +235,7 @@ class Step:
         safetensors.write(path, self.tensors(), metadata)
 
     def judge(self):
-        """The document, and what is printed."""
+        """The document that judge-step writes."""
         label = "-".join([self.optimizer, self.mode, self.size, str(self.seed), self.how,
                           "+".join(sorted(self.bugs)), str(self.unscaled)]).replace(" ", "_")
         path = os.path.join(FOLDER, label + ".safetensors")
@@ -246,7 +246,7 @@ class Step:
         if ran.returncode not in (0, 1):
             raise AssertionError(ran.stdout)
         with open(path + ".json", encoding="utf-8") as file:
-            return json.load(file), ran.stdout
+            return json.load(file)
 
 
 # Each mistake: what it is, in which optimizers and formats, and how the program is to name it: its
@@ -290,24 +290,49 @@ USUAL = ("", "weight decay twice, or none", "weight decay in the gradient, or ap
          "weights rounded twice", "clipping left out")
 
 
+NAMED, SEVERAL, NONE, WITHIN, OTHERS, APART, HIDDEN, TOGETHER = range(8)
+# Without decoupled decay each of these multiplies the update, or nearly so, and two of them do, too.
+FACTORS = {"no correction", "no correction m", "no correction v", "lr before", "lr x 10"}
+
+
 def causes(document):
     """The causes of every stage that is wrong."""
     return [stage["explain"] for stage in document["causes"]]
 
 
-def outcome(mistake, document):
-    """right (no claim is wrong), named, several (the mistake among them), none; or FALSE: causes
-    without the mistake."""
+def names(mistake, cause):
     name, words = MISTAKES[mistake][3:]
+    return (name is None or cause["name"] == name) and words in cause["text"]
+
+
+def outcome(mistake, document):
+    """What is said of a file with one mistake: WITHIN its bounds, NAMED, SEVERAL (the mistake is
+    one of them), NONE; or OTHERS: causes, and the mistake is not among them."""
     if document["verdict"] == "right":
-        return "within"
+        return WITHIN
     found = causes(document)
     if len(found) != 1 or not found[0]:
-        return "none"
-    hits = [c for c in found[0] if (name is None or c["name"] == name) and words in c["text"]]
-    if not hits:
-        return "FALSE"
-    return "named" if len(found[0]) == 1 else "several"
+        return NONE
+    if not any(names(mistake, cause) for cause in found[0]):
+        return OTHERS
+    return NAMED if len(found[0]) == 1 else SEVERAL
+
+
+def outcome_of_two(both, document):
+    """NONE: no single cause; APART: one in each of two stages, which is right; HIDDEN: one of the
+    two, and the other alone moves nothing beyond its bound; TOGETHER: both multiply the update, and
+    the product is a factor of it; OTHERS: anything else."""
+    found = causes(document)
+    if len(found) > 1:
+        right = all(any(names(mistake, cause) for mistake in both) or len(stage) > 1
+                    for stage in found for cause in stage)
+        return APART if right else OTHERS
+    if not found or not found[0]:
+        return NONE
+    if set(both) <= FACTORS and [cause["name"] for cause in found[0]] == ["lr"]:
+        return TOGETHER
+    hits = {mistake for mistake in both for cause in found[0] if names(mistake, cause)}
+    return HIDDEN if hits and len(found[0]) == 1 else OTHERS
 
 
 def can_have(mistake, optimizer, mode):
@@ -330,9 +355,15 @@ def pairs():
     for optimizer, mode, size in itertools.product(OPTIMIZERS, MODES, SIZES):
         fit = [m for m in MISTAKES if can_have(m, optimizer, mode)]
         both = [(a, b) for a, b in itertools.combinations(fit, 2)
-                if MISTAKES[a][0] != MISTAKES[b][0]]
-        for k in random.choice(len(both), 6, replace=False):
-            yield both[k], Step(optimizer, mode, size, seed=3, bugs=both[k])
+                if MISTAKES[a][0] != MISTAKES[b][0] and (MISTAKES[a][0], MISTAKES[b][0]) != (9, 12)]
+        drawn = 0
+        for k in random.permutation(len(both)):
+            step = Step(optimizer, mode, size, seed=3, bugs=both[k])
+            alone = [Step(optimizer, mode, size, seed=3, bugs=[bug]) for bug in both[k]]
+            # A mistake may undo the other, or hide it: then there is one.
+            if drawn < 6 and all(step.tensors() != one.tensors() for one in alone):
+                drawn += 1
+                yield both[k], step, alone
 
 
 def right_ones():
@@ -342,3 +373,66 @@ def right_ones():
                 yield Step(optimizer, mode, size, seed=5, how=how, unscaled=unscaled)
 
 
+
+
+def judge_all(rows):
+    """(row, document) of each; the step is the row's second part."""
+    with ThreadPoolExecutor(os.cpu_count()) as pool:
+        rows = list(rows)
+        return list(zip(rows, pool.map(lambda row: row[1].judge(), rows)))
+
+
+def table():
+    """The two tables of the page, and what must not be."""
+    failed, lines = [], []
+    counts = {kind: [0] * 5 for kind in range(1, len(USUAL))}
+    for (mistake, step), document in judge_all(wrong_ones()):
+        found = outcome(mistake, document)
+        counts[MISTAKES[mistake][0]][found] += 1
+        if found in (NONE, OTHERS):
+            failed.append((mistake, step.optimizer, step.mode, step.size, causes(document)))
+    lines += ["| mistake | files | named alone | named among several | no cause | within the bounds |",
+              "|---|---|---|---|---|---|"]
+    for kind, row in list(counts.items()) + [(0, [sum(c) for c in zip(*counts.values())])]:
+        cells = [USUAL[kind] or "all", sum(row), row[NAMED], row[SEVERAL], row[NONE], row[WITHIN]]
+        lines.append("| " + " | ".join(map(str, cells)) + " |")
+    two = [0] * 8
+    for (both, step, alone), document in judge_all(pairs()):
+        found = outcome_of_two(both, document)
+        if found == HIDDEN and not any(one.judge()["verdict"] == "right" for one in alone):
+            found = OTHERS
+        two[found] += 1
+        if found == OTHERS:
+            failed.append((both, step.optimizer, step.mode, step.size, causes(document)))
+    right = judge_all((None, step) for step in right_ones())
+    blamed = [(step.optimizer, step.mode, step.size, step.how) for (_, step), document in right
+              if document["verdict"] != "right" or document["causes"]]
+    failed += blamed
+    lines += ["", "| files | | said of them | |", "|---|---|---|---|",
+              f"| two mistakes at once | {sum(two)} | no single cause | {two[NONE]} |",
+              f"| | | each one's cause, in its own stage | {two[APART]} |",
+              f"| | | one of the two, where the other moves nothing beyond its bound | {two[HIDDEN]} |",
+              f"| | | another factor of the update: both are, without decoupled decay | {two[TOGETHER]} |",
+              f"| right ones | {len(right)} | right, and no cause | {len(right) - len(blamed)} |"]
+    return "\n".join(lines) + "\n", failed
+
+
+def main():
+    text, failed = table()
+    with open(PAGE, encoding="utf-8") as file:
+        page = file.read()
+    before, rest = page.split(MARKS[0])
+    stands, after = rest.split(MARKS[1])
+    if "--write" in sys.argv:
+        with open(PAGE, "w", encoding="utf-8") as file:
+            file.write(before + MARKS[0] + text + MARKS[1] + after)
+    elif stands != text:
+        failed.append("the table of docs/step-files.md is another: causes-test PROGRAM --write")
+    print(text)
+    for row in failed:
+        print("FAIL", row)
+    return bool(failed)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

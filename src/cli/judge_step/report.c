@@ -103,6 +103,15 @@ static const struct hc_step_verdict *first_wrong(const struct hc_step_session *s
     return NULL;
 }
 
+/* Whether any claim was judged. Where none was, the step is not right. */
+static bool judges(const struct hc_step_session *session)
+{
+    for (int i = 0; i < session->count; i++)
+        if (session->verdicts[i].judgement != HC_STEP_NOT_JUDGED)
+            return true;
+    return false;
+}
+
 static void say_sentence(const char *format, ...)
 {
     char text[5000];
@@ -135,8 +144,8 @@ static const char *const cause_stages[HC_STEP_CAUSE_STAGES] = {
     [HC_STEP_CAUSE_UPDATE] = "the optimizer's update",
     [HC_STEP_CAUSE_COPIES] = "the model's copies of the masters"};
 
-/* "all 4,608 elements" */
-static void write_elements(char text[120], const struct hc_step_causes *causes)
+/* "all 4,608 elements of the optimizer's update" */
+static void write_elements(char text[240], const struct hc_step_causes *causes, const char *stage)
 {
     char digits[32];
     char number[48] = "";
@@ -148,52 +157,58 @@ static void write_elements(char text[120], const struct hc_step_causes *causes)
         number[used++] = digits[i];
         number[used] = 0;
     }
+    (void)snprintf(text, 240, "all %s elements of %s", number, stage);
+    size_t used = strlen(text);
     if (causes->parameters < causes->of)
-        (void)snprintf(text, 120, "all %s elements of the %d of %d parameters that are wrong",
-                       number, causes->parameters, causes->of);
-    else
-        (void)snprintf(text, 120, "all %s elements", number);
+        (void)snprintf(text + used, 240 - used,
+                       " in %d of %d parameters, where the others are right", causes->parameters,
+                       causes->of);
 }
 
 /* A cause as a clause. */
 static void write_cause(char text[400], const struct hc_step_cause *c)
 {
-    if (c->solved)
+    const char *says = c->in_file ? "the file says" : "it is to be";
+    const char *all = c->in_proportion ? ", and each parameter's own in proportion" : "";
+    if (c->solved && c->what)
         (void)hc_text_write(text, 400,
-                            "%s (%s = %.10g, or anything from %.7g to %.7g, where the "
-                            "file says %.10g)",
-                            c->text, c->name, c->value, c->low, c->high, c->stated);
+                            "%s is %.10g%s, where %s %.10g (anything from %.7g to %.7g does)",
+                            c->what, c->value, all, says, c->stated, c->low, c->high);
+    else if (c->solved && c->in_file)
+        (void)hc_text_write(text, 400, "%s (as %s = %.10g%s does, where %s %.10g)", c->text,
+                            c->name, c->value, all, says, c->stated);
     else
         (void)snprintf(text, 400, "%s", c->text);
 }
 
-/* What explains one stage, as a sentence or several. */
-static void print_stage(const struct hc_step_causes *causes, const char *stage)
+/* What explains one stage, in a sentence or two. `alone`: no other stage is wrong. */
+static void print_stage(const struct hc_step_causes *causes, const char *stage, bool alone)
 {
-    char elements[120];
+    char elements[240];
     char text[400];
     char all[4000] = "";
-    write_elements(elements, causes);
+    char head[120] = "";
+    write_elements(elements, causes, stage);
+    if (!alone)
+        (void)snprintf(head, sizeof head, "In %s: ", stage);
     if (!causes->tried) {
         say_sentence("No cause is looked for in %s: %s.", stage, causes->why);
     } else if (causes->count == 0) {
-        say_sentence("No cause is named: none of %d single changes that were tried explains %s of "
-                     "%s.",
-                     causes->changes, elements, stage);
+        say_sentence("%sNo cause is named: none of %d single changes that were tried explains %s.",
+                     head, causes->changes, elements);
     } else if (causes->count == 1) {
         write_cause(text, &causes->cause[0]);
-        say_sentence("The cause: %s. Of %d single changes that were tried, this one alone explains "
-                     "%s of %s.",
-                     text, causes->changes, elements, stage);
+        say_sentence("%s%s. Of %d single changes that were tried, this one alone explains %s.",
+                     alone ? "The cause: " : head, text, causes->changes, elements);
     } else {
         for (int i = 0; i < causes->count; i++) {
             size_t used = strlen(all);
             write_cause(text, &causes->cause[i]);
             (void)snprintf(all + used, sizeof all - used, "%s(%d) %s", i ? "; " : "", i + 1, text);
         }
-        say_sentence("No single cause: %d changes explain %s of %s, each by itself, and these "
-                     "numbers do not tell them apart: %s.",
-                     causes->count, elements, stage, all);
+        say_sentence("%sNo single cause is named: each of %d changes by itself explains %s, and "
+                     "these numbers do not tell them apart: %s.",
+                     head, causes->count, elements, all);
     }
 }
 
@@ -205,12 +220,10 @@ static void print_causes(const struct hc_step_session *session)
     if (wrong > 0)
         putchar('\n');
     if (wrong > 1)
-        say_sentence(
-            "More than one thing is wrong, so that no single cause explains the step. Each "
-            "is looked at by itself.");
+        say_sentence("No single cause: more than one stage is wrong. Each by itself:");
     for (int i = 0; i < HC_STEP_CAUSE_STAGES; i++)
         if (session->causes[i].wrong)
-            print_stage(&session->causes[i], cause_stages[i]);
+            print_stage(&session->causes[i], cause_stages[i], wrong == 1);
 }
 
 static void print_sums(const struct hc_step_session *session)
@@ -270,6 +283,8 @@ int hc_step_print(const struct hc_step_session *session, const char *path, bool 
         print_first(wrong);
     if (wrong)
         print_causes(session);
+    else if (!judges(session))
+        say_sentence("Nothing of the step was judged, so nothing says that it is right.");
     else
         say_sentence("The step is right, as far as it is judged.");
     if (json) {
@@ -279,7 +294,7 @@ int hc_step_print(const struct hc_step_session *session, const char *path, bool 
         if (status != HC_OK)
             return hc_complain_message();
     }
-    return wrong ? HC_CLAIM_FAILED : HC_AS_CLAIMED;
+    return wrong || !judges(session) ? HC_CLAIM_FAILED : HC_AS_CLAIMED;
 }
 
 /* What explains each stage that is wrong. */
@@ -329,7 +344,10 @@ struct json_t *hc_step_document(const struct hc_step_session *session, const cha
         (void)json_array_append_new(claims, row);
     }
     return json_pack("{so ss so so so}", "file", hc_json_text(path), "verdict",
-                     wrong ? "WRONG" : "right", "first",
+                     wrong             ? "WRONG"
+                     : judges(session) ? "right"
+                                       : "not judged",
+                     "first",
                      wrong ? json_integer((json_int_t)(wrong - session->verdicts)) : json_null(),
                      "causes", causes_document(session), "claims", claims);
 }

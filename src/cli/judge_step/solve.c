@@ -29,7 +29,8 @@ static const struct unknown unknowns[] = {
      false, true},
     {"weight_decay", "the weight decay", offsetof(struct hc_step_contract, weight_decay), -1000,
      1000, true, true},
-    {"lr", "the learning rate", offsetof(struct hc_step_contract, lr), -1000, 1000, true, true},
+    {"lr", "the learning rate (or another factor of the update)",
+     offsetof(struct hc_step_contract, lr), -1000, 1000, true, true},
     {"gradient", "the factor of the gradients", offsetof(struct hc_step_contract, gradient_factor),
      0, 0x1p40, true, true},
 };
@@ -269,6 +270,14 @@ static void solve_one(const struct hc_step_subject *subject, const struct unknow
     if (!cause)
         return;
     cause->solved = true;
+    cause->what = story ? NULL : u->what;
+    cause->in_file = u->at != offsetof(struct hc_step_contract, gradient_factor) &&
+                     u->at != offsetof(struct hc_step_contract, dampening);
+    for (int p = 0; p < subject->parameters; p++)
+        cause->in_proportion |= (u->at == offsetof(struct hc_step_contract, lr) &&
+                                 subject->states[p].lr != stated.lr) ||
+                                (u->at == offsetof(struct hc_step_contract, weight_decay) &&
+                                 subject->states[p].weight_decay != stated.weight_decay);
     cause->value = value;
     cause->low = interval[0];
     cause->high = interval[1];

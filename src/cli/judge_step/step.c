@@ -45,7 +45,9 @@ static enum hc_status list_named(struct hc_step *step, const char *path)
             if (strncmp(t->name, prefixes[k], length) != 0 || is_named(step, t->name + length))
                 continue;
             if (t->unread)
-                return hc_fail(HC_INVALID, "%s: %s cannot be judged: %s", path, t->name, t->unread);
+                return hc_fail(HC_INVALID,
+                               "%s: %s cannot be judged: %s; a row of its numbers can be", path,
+                               t->name, t->unread);
             step->named[step->parameters++] = (struct hc_step_named){t->name + length, t->tensor};
         }
     if (step->parameters == 0)

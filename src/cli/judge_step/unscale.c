@@ -151,7 +151,7 @@ static bool one_factor(struct hc_step *step, const struct way *way, struct hc_st
     return true;
 }
 
-enum { WAYS = 13 };
+enum { WAYS = 14 };
 
 /* What may have been done instead. */
 static void list_ways(struct hc_step *step, struct way ways[WAYS])
@@ -169,7 +169,9 @@ static void list_ways(struct hc_step *step, struct way ways[WAYS])
     static const char to_fp16[] = "the gradients were rounded to fp16";
     const struct way all[WAYS] = {
         {"not-unscaled", "the gradients were not divided by the scale", 1, none, false, no, false,
-         scales},
+         scales && scaled.value == 1},
+        {"neither", "the gradients were neither divided by the scale nor clipped", 1, none, false,
+         no, false, early},
         {"clipped-early", "the gradients were clipped before they were divided by the scale", scale,
          scaled, true, no, false, early},
         {"clipped-not-unscaled", "the gradients were clipped, but not divided by the scale", 1,

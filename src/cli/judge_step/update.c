@@ -73,7 +73,12 @@ static void judge_optimizer(struct hc_step_session *session, const struct hc_ste
         hc_step_name(step, p, claim.where);
         if (claim.got.data && claim.got.format != claim.expected)
             claim.expected = claim.got.format;
-        (void)hc_step_judge(session, &claim);
+        struct hc_step_verdict *v = hc_step_judge(session, &claim);
+        if (v && !state.g.data && hc_step_parameter(step, p, "gradients.").data)
+            (void)snprintf(v->note, sizeof v->note,
+                           "gradients were clipped, and the file lacks unscaled.%.100s, what the "
+                           "optimizer got",
+                           claim.where);
     }
 }
 
