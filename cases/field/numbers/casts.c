@@ -70,11 +70,10 @@ static const struct hc_case cases[] = {
        all numbers. */
     HC_BUG(
         "field/cast-direction/bf16-cast-truncates",
-        "Weights shrink when they are cast from float to bf16 by dropping the lower 16 bits.",
+        "Weights shrink: a cast to bf16 drops the lower 16 bits of a float.",
         "stillwater-sc/universal PR 1134, 'fix(bfloat16): round float conversion to nearest-even "
         "(RNE) instead of truncating', https://github.com/stillwater-sc/universal/pull/1134; "
-        "tenstorrent/tt-metal PR 19882, https://github.com/tenstorrent/tt-metal/pull/19882; "
-        "tinygrad/tinygrad PR 11848; ROCm/flash-attention issue 78",
+        "tt-metal PR 19882; tinygrad PR 11848; ROCm/flash-attention issue 78",
         .show = "y, mean_ulp",
         .buggy = {.in = "fp32",
                   .formula = "x = [0.2691408770292272, 3.14, 1e-8]; y = bf16_rz(x); many = "
@@ -87,8 +86,7 @@ static const struct hc_case cases[] = {
                   .prints = "0.26953125 exact, -, -, -",
                   .is = "-, 3.140625 exact, 1.00117e-8, 0"},
         .fault = "cast-upper-bits",
-        .lesson = "Round to nearest, ties to even: a cast that cuts is off by half an ulp on the "
-                  "average."),
+        .lesson = "Round to nearest: to cut is to be off by half an ulp on the average."),
     HC_BUG("field/cast-direction/half-cast-truncates-subnormal",
            "A double just above 2^-25 becomes 0 in half, though 2^-24 is nearer.",
            "petamoriken/float16 issue 952, 'conversions to float16 are incorrect for very small "

@@ -188,7 +188,7 @@ static const struct hc_case cases[] = {
         .fixed = {.in = "fp32",
                   .each = "first = select(step == 1, 1, first); buffer += 1",
                   .is = "1 exact, 4 exact"},
-        .frozen = "2026-11-27 fa5c04c7",
+        .frozen = "2026-11-27 fa5c04c7", .fault = "rank-counted-twice",
         .lesson = "A reduction over one rank changes nothing: test groups of one."),
 
     /* A norm that is not the norm, but an epsilon.

@@ -133,7 +133,7 @@ static const struct hc_case cases[] = {
            .lesson = "Compute areas in fp32: half ends at some 255 x 256 pixels."),
     HC_BUG(
         "field/squares/gelu-cube-overflow",
-        "GELU by tanh has finite outputs and NaN gradients in half, for x = 256.",
+        "GELU by tanh has finite outputs and NaN gradients in half at 256.",
         "facebookresearch/fairseq issue 2235, 'gelu_accurate: nan gradient with fp16. add an inner "
         "cast to float32?', https://github.com/facebookresearch/fairseq/issues/2235",
         .formula = "x = [40.34375, 147.75, 147.875, 256]; a = 0.7978845608; cube = x * x * x\n"

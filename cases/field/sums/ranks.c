@@ -33,7 +33,7 @@ static const struct hc_case cases[] = {
            "The bias of a router moves the wrong way: tokens are counted in bf16.",
            "NVIDIA/Megatron-LM PR 7081, 'fix(MoE): Preserve exact expert token counts for "
            "expert-bias updates', https://github.com/NVIDIA/Megatron-LM/pull/7081: 64 counts from "
-           "608 to 676, of which it prints the sum alone, and two orders of adding them",
+           "608 to 676, not printed themselves, and two orders of adding them",
            .formula = "n = list(64, counts(608 + i + 38 - 60 * floor((i + 38) / 60)))\n"
                       "eager = fp32(sum(n)); graph = fp32(tree(n))\n"
                       "step_eager = bf16(select(eager > 40960, -1e-3, 1e-3))\n"

@@ -149,8 +149,9 @@ static void print_frozen(FILE *out, const struct hc_inquiry *inquiry)
     if (c.bugs == 0)
         return;
     (void)fprintf(out,
-                  "Only bugs whose rows were frozen (written down and kept) before any bound of "
-                  "them was known can tell what the bound misses: %d, of which it misses %d",
+                  "Only rows that were frozen can tell what the bound misses: they were written "
+                  "down and kept when nothing was known of them but that their formulas give their "
+                  "figures. There are %d, of which it misses %d",
                   c.bugs, c.missed);
     for (int i = 0, n = 0; i < inquiry->count; i++)
         if (inquiry->row[i].frozen && inquiry->row[i].buggy[BOUND] == HC_ACCEPTED &&
@@ -172,10 +173,10 @@ static void print_figures(FILE *out, const struct hc_inquiry *inquiry)
     }
     (void)fprintf(
         out,
-        "The rows state %d figures. %d of them stand in the reports, and %d were computed "
-        "for the rows: %d bugs show none of their report's own numbers, since it has "
-        "none, or none that a few lines can give.",
-        f.printed + f.computed, f.printed, f.computed, without);
+        "Figures that the rows state: %d of the reports, and %d that were computed for the "
+        "rows. Rows without a figure of their report, which has none, or none that a few "
+        "lines can give: %d.",
+        f.printed, f.computed, without);
 }
 
 static void print_without(FILE *out, const struct hc_inquiry *inquiry)
