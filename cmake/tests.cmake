@@ -212,6 +212,8 @@ hc_script(cuda-conversions FROM ${HC_ALL} cases/rounding/real
           COMMAND cases/rounding/real/cuda-test ${program} ${CUDA_INCLUDE})
 hc_script(step-in-numpy FROM ${HC_ALL} python +numpy
           COMMAND src/train/run/numpy-test ${program})
+hc_script(step-causes FROM ${HC_ALL} python docs/step-files.md +numpy
+          COMMAND src/cli/judge_step/causes-test ${program})
 foreach(test judge-step-torch torch-gradients)
   string(REPLACE "judge-step-torch" "torch_test" name ${test})
   string(REPLACE "-" "_" name ${name})
@@ -227,7 +229,8 @@ hc_script(real-scalers FROM ${scalers}
           COMMAND cases/scaler/real/test ${program} ${CMAKE_BINARY_DIR}/real-scalers)
 set_tests_properties(real-scalers PROPERTIES TIMEOUT 180)
 # The Python package, and its notebook. These tests fetch ml_dtypes, which Debian 12 has not.
-hc_script(python FROM ${HC_ALL} python +numpy +torch +pytest COMMAND python/test ${program} ${venv})
+hc_script(python FROM ${HC_ALL} python definitions +numpy +torch +mpmath +pytest
+          COMMAND python/test ${program} ${venv})
 hc_script(notebook FROM ${HC_ALL} python .ci/notebook .ci/notebook.py +numpy +nbclient +matplotlib
           COMMAND .ci/notebook ${program} ${venv})
 # Faults in what hands verdicts on. The package's tests find those planted in the package, whatever

@@ -7,6 +7,7 @@
 #include "check/run_call.h"
 #include "cli/backend_options.h"
 #include "cli/command.h"
+#include "cli/define/define.h"
 #include "cli/judge/answer.h"
 #include "op/output.h"
 #include "op/text.h"
@@ -19,6 +20,7 @@ struct orders {
     struct hc_backend_options backends;
     const char *json;
     const char *keep;
+    const char *define;
     bool all;
     bool strict;
 };
@@ -244,6 +246,11 @@ static int run_judge(int argc, char **argv)
         {.name = "all",
          .flag = &orders.all,
          .help = "judge every element, also where it takes minutes"},
+        {.name = "define",
+         .value = "FILE",
+         .text = &orders.define,
+         .help =
+             "judge by a definition: a text of an op, or the name of one (docs/definitions.md)"},
         {.name = "strict",
          .flag = &orders.strict,
          .help = "fail where sums are within their bounds, and their errors hardly are roundings"},
@@ -263,6 +270,20 @@ static int run_judge(int argc, char **argv)
     int status;
     if (!hc_read_options(&hc_command_judge, options, argc, argv, &count, &status))
         return status;
+    if (orders.define) {
+        const struct hc_define_question question = {.source = orders.define,
+                                                    .in = words.in,
+                                                    .out = words.out,
+                                                    .set = words.set,
+                                                    .tensors = words.tensors,
+                                                    .json = orders.json,
+                                                    .all = orders.all};
+        if (count || orders.keep || orders.strict || words.accumulator || words.layout >= 0 ||
+            orders.backends.named.count)
+            return hc_complain("judge --define takes --in, --out, --tensors, --set, --all and "
+                               "--json");
+        return hc_define_judge_files(&question);
+    }
     if (count != 1)
         return hc_complain("judge needs exactly one OP, or a FILE that keeps a case; see: "
                            "halfcheck list ops");

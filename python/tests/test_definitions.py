@@ -1,0 +1,96 @@
+"""Definitions: the program's real numbers beside those of an evaluator that shares nothing with it."""
+
+import json
+import pathlib
+import subprocess
+
+import numpy as np
+import pytest
+
+import halfcheck.program
+import halfcheck.safetensors
+
+mpmath = pytest.importorskip("mpmath")
+import definitions_inputs  # noqa: E402
+import definitions_oracle  # noqa: E402
+import definitions_random  # noqa: E402
+
+LIBRARY = pathlib.Path(__file__).parents[2] / "definitions"
+NAMES = sorted(file.stem for file in LIBRARY.glob("*.op"))
+RANDOM_ONES = 300
+AT_ONCE = 25
+
+
+def in_fp32(arrays):
+    return {name: a if a.dtype == np.int32 else a.astype(np.float32) for name, a in arrays.items()}
+
+
+def program_values(source, arrays, folder):
+    """What `halfcheck define --values` says: {result: {"shape", "want", "rest", "radius"}}."""
+    file = folder / "inputs.safetensors"
+    halfcheck.safetensors.write(file, {
+        name: ("I32" if a.dtype == np.int32 else "F32", a.shape, a.tobytes())
+        for name, a in arrays.items()})
+    command = [halfcheck.program.path(), "define", source, "--tensors", file, "--values", "-"]
+    done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+                          check=False)
+    assert done.returncode == 0, done.stderr
+    return json.loads(done.stdout)
+
+
+def differences(definition, arrays, told):
+    """A line for each element whose two real numbers differ by more than the program promises,
+    2^-100 of the number or 2^-40 of the radius."""
+    wrong = []
+    with mpmath.workprec(definitions_oracle.PRECISION):
+        for result, elements in definition.values(arrays).items():
+            columns = (told[result][c] for c in ("want", "rest", "radius"))
+            assert len(elements) == len(told[result]["want"])
+            for (at, want), *number in zip(elements.items(), *columns):
+                high, low, radius = (mpmath.mpf(float(x)) for x in number)
+                got = high + low if mpmath.isfinite(high) else high
+                same = got == want or (mpmath.isnan(got) and mpmath.isnan(want))
+                allowed = abs(want) * mpmath.mpf(2)**-99 + radius * mpmath.mpf(2)**-40
+                if not same and not abs(got - want) <= allowed:
+                    wrong.append(f"{result}{list(at)}: {mpmath.nstr(want, 30)} by the oracle, "
+                                 f"{mpmath.nstr(got, 30)} by the program")
+    return wrong
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_definition_of_the_library_is_the_same_number_twice(name, tmp_path):
+    definition = definitions_oracle.Definition((LIBRARY / f"{name}.op").read_text())
+    assert definition.name == name
+    arrays = in_fp32(definitions_inputs.inputs(definition, 1))
+    told = program_values(LIBRARY / f"{name}.op", arrays, tmp_path)
+    assert differences(definition, arrays, told) == []
+    # Where the radius is infinite nothing is judged, and such inputs would test nothing.
+    radii = [float(r) for result in told.values() for r in result["radius"]]
+    assert sum(np.isfinite(radii)) >= 0.9 * len(radii)
+
+
+@pytest.mark.parametrize("first", range(0, RANDOM_ONES, AT_ONCE))
+def test_a_random_definition_is_the_same_number_twice(first, tmp_path):
+    for seed in range(first, first + AT_ONCE):
+        text, arrays = definitions_random.definition(seed)
+        file = tmp_path / "random.op"
+        file.write_text(text)
+        definition = definitions_oracle.Definition(text)
+        wrong = differences(definition, arrays, program_values(file, arrays, tmp_path))
+        assert wrong == [], f"seed {seed}:\n{text}"
+
+
+def test_a_library_text_says_where_it_comes_from():
+    for name in NAMES:
+        lines = (LIBRARY / f"{name}.op").read_text().splitlines()
+        assert lines[0].startswith("# ") and max(map(len, lines)) <= 100, name
+
+
+def test_another_number_is_seen(tmp_path):
+    text = "op f(x[i])\ny[i] = exp(x[i])\nreturn y\n"
+    (tmp_path / "f.op").write_text(text)
+    arrays = {"x": np.float32([0.5, 1, 2])}
+    told = program_values(tmp_path / "f.op", arrays, tmp_path)
+    assert differences(definitions_oracle.Definition(text), arrays, told) == []
+    told["y"]["rest"][1] += 2.0**-50
+    assert len(differences(definitions_oracle.Definition(text), arrays, told)) == 1

@@ -1,0 +1,48 @@
+/* Definitions on the command line: where a text comes from, what it says, and what it judges. */
+#ifndef HC_CLI_DEFINE_DEFINE_H
+#define HC_CLI_DEFINE_DEFINE_H
+
+#include "cli/command.h"
+#include "define/definition.h"
+#include "op/status.h"
+
+/* Reads the definition from a file, or from the library if there is no such file. NULL after a line
+   on stderr that says what is wrong, in a text with its place. */
+struct hc_definition *hc_define_open(const char *source);
+
+/* Prints inputs, options, results, equations and freedoms. */
+void hc_define_print(const struct hc_definition *definition);
+
+/* Prints the same as JSON: {"name", "digest", "inputs": [{"name", "axes", "index"}], "options":
+   [{"name", "type", "value"}], "results": [{"name", "axes", "format"}]}; "index" is the axis whose
+   places it holds, "" if it has none, and null for numbers. */
+enum hc_status hc_define_print_json(const struct hc_definition *definition);
+
+/* A file of inputs that is to be drawn. */
+struct hc_define_drawing {
+    const char *path; /* of safetensors */
+    const char *format;
+    int family;            /* enum hc_family */
+    struct hc_words sizes; /* AXIS=N */
+    uint64_t seed;
+};
+
+enum hc_status hc_define_draw(const struct hc_definition *definition,
+                              const struct hc_define_drawing *drawing);
+
+/* What `judge --define` is asked: files as in `judge` (cli/judge/question.h). */
+struct hc_define_question {
+    const char *source;
+    struct hc_words in;
+    struct hc_words out;
+    struct hc_words set;
+    const char *tensors; /* a file whose tensors have the definition's names; or NULL */
+    const char *json;    /* or NULL */
+    const char *values;  /* a file for the real values, in place of a judgement; or NULL */
+    bool all;
+};
+
+/* Judges and prints. One of enum hc_exit. */
+int hc_define_judge_files(const struct hc_define_question *question);
+
+#endif

@@ -1,0 +1,317 @@
+/* halfcheck judge --define: the tensors of a definition come from files, and its results are
+   judged. */
+#include <jansson.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "cli/define/define.h"
+#include "define/judge.h"
+#include "op/output.h"
+#include "op/text.h"
+#include "tensor_file/tensor_file.h"
+
+enum { FILES = HC_MAX_WORDS * 2 + 1, LABEL = 10 };
+
+struct judged {
+    struct hc_definition *definition;
+    struct hc_instance instance;
+    struct hc_tensor got[HC_MAX_DEFINED_TENSORS];
+    struct hc_defined_output output[HC_MAX_DEFINED_TENSORS];
+    struct hc_tensor_file file[FILES];
+    int files;
+};
+
+/* The only tensor of a file, or the one of this name. */
+static enum hc_status take(struct judged *j, const char *path, const char *name, const char *slot,
+                           struct hc_tensor *tensor)
+{
+    struct hc_tensor_file *file = &j->file[j->files++];
+    enum hc_status status = hc_tensor_file_read(file, path);
+    if (status != HC_OK)
+        return status;
+    const struct hc_tensor *found = hc_tensor_file_find(file, name ? name : slot);
+    if (!found && !name && file->count == 1 && file->tensors[0].tensor.data)
+        found = &file->tensors[0].tensor;
+    if (!found)
+        return hc_fail(HC_INVALID, "judge: %s has no tensor '%s'", path, name ? name : slot);
+    *tensor = *found;
+    return HC_OK;
+}
+
+/* [NAME=]FILE[:TENSOR] fills a tensor of the definition: the one that is named, or the next. */
+static enum hc_status fill_words(struct judged *j, const struct hc_words *words, bool inputs)
+{
+    const struct hc_definition *d = j->definition;
+    int slots = inputs ? d->inputs : d->results;
+    for (int i = 0; i < words->count; i++) {
+        const char *word = words->word[i];
+        const char *equals = strchr(word, '=');
+        char path[HC_MAX_PATH];
+        int slot = -1;
+        for (int s = 0; s < slots; s++) {
+            int t = inputs ? s : d->result[s];
+            struct hc_tensor *tensor = inputs ? &j->instance.input[t] : &j->got[t];
+            size_t length = strlen(d->tensor[t].name);
+            bool named = equals && (size_t)(equals - word) == length &&
+                         strncmp(word, d->tensor[t].name, length) == 0;
+            if (named || (slot < 0 && !equals && !tensor->data))
+                slot = t;
+        }
+        if (slot < 0)
+            return hc_fail(HC_INVALID, "judge: --%s %s fits no %s of %s", inputs ? "in" : "out",
+                           word, inputs ? "input" : "result", d->name);
+        (void)snprintf(path, sizeof path, "%s", equals ? equals + 1 : word);
+        char *colon = access(path, F_OK) == 0 ? NULL : strrchr(path, ':');
+        if (colon)
+            *colon = '\0';
+        enum hc_status status = take(j, path, colon ? colon + 1 : NULL, d->tensor[slot].name,
+                                     inputs ? &j->instance.input[slot] : &j->got[slot]);
+        if (status != HC_OK)
+            return status;
+    }
+    return HC_OK;
+}
+
+static enum hc_status fill_by_name(struct judged *j, const char *path)
+{
+    const struct hc_definition *d = j->definition;
+    struct hc_tensor_file *file = &j->file[j->files++];
+    enum hc_status status = hc_tensor_file_read(file, path);
+    for (int t = 0; t < d->tensors && status == HC_OK; t++) {
+        struct hc_tensor *tensor = t < d->inputs ? &j->instance.input[t] : &j->got[t];
+        const struct hc_tensor *found = hc_tensor_file_find(file, d->tensor[t].name);
+        if (found && !tensor->data && (t < d->inputs || d->tensor[t].returned))
+            *tensor = *found;
+    }
+    return status;
+}
+
+static enum hc_status set_options(struct judged *j, const struct hc_words *set)
+{
+    for (int i = 0; i < set->count; i++) {
+        char name[HC_LONGEST_DEFINED_NAME + 1] = "";
+        const char *equals = strchr(set->word[i], '=');
+        if (equals && (size_t)(equals - set->word[i]) < sizeof name)
+            (void)snprintf(name, sizeof name, "%.*s", (int)(equals - set->word[i]), set->word[i]);
+        int option = hc_definition_option(j->definition, name);
+        if (option < 0)
+            return hc_fail(HC_INVALID, "judge: --set %s: %s has no such option", set->word[i],
+                           j->definition->name);
+        j->instance.option[option] = equals + 1;
+    }
+    return HC_OK;
+}
+
+/* The tensors' format is that of the first input of numbers, unless a result has a narrower one. */
+static enum hc_format io_format(const struct judged *j)
+{
+    const struct hc_definition *d = j->definition;
+    for (int i = 0; i < d->results; i++)
+        if (j->got[d->result[i]].data && d->tensor[d->result[i]].format == HC_FORMAT_COUNT)
+            return j->got[d->result[i]].format;
+    for (int i = 0; i < d->inputs; i++)
+        if (!d->tensor[i].index)
+            return j->instance.input[i].format;
+    return HC_FP32;
+}
+
+static enum hc_status ask(struct judged *j, const struct hc_define_question *question)
+{
+    const struct hc_definition *d = j->definition;
+    enum hc_status status = fill_words(j, &question->in, true);
+    int results = 0;
+    if (status == HC_OK)
+        status = fill_words(j, &question->out, false);
+    if (status == HC_OK && question->tensors)
+        status = fill_by_name(j, question->tensors);
+    if (status == HC_OK)
+        status = set_options(j, &question->set);
+    if (status != HC_OK)
+        return status;
+    for (int i = 0; i < d->inputs; i++)
+        if (!j->instance.input[i].data)
+            return hc_fail(HC_INVALID, "judge: the input %s of %s is not given", d->tensor[i].name,
+                           d->name);
+    for (int i = 0; i < d->results; i++)
+        results += j->got[d->result[i]].data != NULL;
+    if (results == 0 && !question->values)
+        return hc_fail(HC_INVALID, "judge: no result of %s is given", d->name);
+    j->instance.definition = d;
+    j->instance.freedoms = hc_usual_freedoms;
+    j->instance.io = io_format(j);
+    if (j->instance.io == HC_FP64)
+        j->instance.freedoms.compute = HC_FP64;
+    return hc_instance_bind(&j->instance);
+}
+
+static void print_place(const struct judged *j, int tensor, int64_t index)
+{
+    struct hc_tensor shape = hc_instance_tensor(&j->instance, tensor);
+    int64_t at[HC_MAX_RANK];
+    for (int i = shape.rank - 1; i >= 0; i--) {
+        at[i] = index % shape.shape[i];
+        index /= shape.shape[i];
+    }
+    printf("%s", j->definition->tensor[tensor].name);
+    for (int i = 0; i < shape.rank; i++)
+        printf("%s%lld", i ? ", " : "[", (long long)at[i]);
+    printf("%s\n", shape.rank ? "]" : "");
+}
+
+static void print_output(const struct judged *j, int tensor)
+{
+    const struct hc_defined_output *r = &j->output[tensor];
+    const struct hc_defined_element *e = &r->worst;
+    enum hc_format format = j->got[tensor].format;
+    printf("\n%s, %s: %lld of %lld elements %s wrong\n", j->definition->tensor[tensor].name,
+           hc_formats[format].name, (long long)r->wrong, (long long)r->judged,
+           r->wrong == 1 ? "is" : "are");
+    if (r->judged < r->elements)
+        printf("  (of %lld, at even distances; --all judges every one)\n", (long long)r->elements);
+    if (r->judged == 0)
+        return;
+    printf("  %-*s", LABEL, e->ratio > 1 ? "wrong" : "nearest");
+    print_place(j, tensor, e->index);
+    hc_print(stdout, "  %-*s%.17g\n", LABEL, "real", e->value.want.hi);
+    hc_print(stdout, "  %-*s%.9g\n", LABEL, "got", e->got);
+    hc_print(stdout, "  %-*s%.4g\n  %-*s%.4g\n", LABEL, "error", e->error, LABEL, "bound",
+             e->bound);
+    hc_print(stdout, "  %-*s%.4g, the median %.3g\n", LABEL, "ratio", e->ratio, r->median);
+    if (r->single)
+        printf("  %-*sone result alone is right in %lld\n", LABEL, "settled", (long long)r->single);
+    if (r->unbounded)
+        printf("  %-*s%lld, where right orders may overflow or differ in NaN\n", LABEL,
+               "not judged", (long long)r->unbounded);
+}
+
+static json_t *number(double x)
+{
+    return isnan(x)   ? json_string("nan")
+           : isinf(x) ? json_string(x > 0 ? "inf" : "-inf")
+                      : json_real(x);
+}
+
+/* {"definition", "digest", "verdict", "outputs": [{"name", "format", "elements", "judged", "wrong",
+   "unbounded", "single", "median", "worst": {"index", "real", "got", "error", "bound", "ratio"}}]}.
+ */
+static enum hc_status write_json(const struct judged *j, const char *path, const char *verdict)
+{
+    const struct hc_definition *d = j->definition;
+    json_t *outputs = json_array();
+    for (int i = 0; i < d->results; i++) {
+        int t = d->result[i];
+        const struct hc_defined_output *r = &j->output[t];
+        if (!j->got[t].data)
+            continue;
+        json_t *output = json_pack(
+            "{s:s, s:s, s:I, s:I, s:I, s:I, s:I, s:o}", "name", d->tensor[t].name, "format",
+            hc_formats[j->got[t].format].name, "elements", (json_int_t)r->elements, "judged",
+            (json_int_t)r->judged, "wrong", (json_int_t)r->wrong, "unbounded",
+            (json_int_t)r->unbounded, "single", (json_int_t)r->single, "median", number(r->median));
+        if (r->judged)
+            (void)json_object_set_new(
+                output, "worst",
+                json_pack("{s:I, s:o, s:o, s:o, s:o, s:o}", "index", (json_int_t)r->worst.index,
+                          "real", number(r->worst.value.want.hi), "got", number(r->worst.got),
+                          "error", number(r->worst.error), "bound", number(r->worst.bound), "ratio",
+                          number(r->worst.ratio)));
+        (void)json_array_append_new(outputs, output);
+    }
+    json_t *document = json_pack("{s:s, s:s, s:s, s:o}", "definition", d->name, "digest", d->digest,
+                                 "verdict", verdict, "outputs", outputs);
+    char *text = document ? json_dumps(document, JSON_INDENT(1)) : NULL;
+    enum hc_status status = text ? hc_output_write(path, text, strlen(text))
+                                 : hc_fail(HC_NO_MEMORY, "no memory for %s", path);
+    free(text);
+    json_decref(document);
+    return status;
+}
+
+/* The values themselves, element by element: {NAME: {"shape", "want", "rest", "radius"}}, where the
+   real number is want + rest to 2^-100 of it. */
+static enum hc_status write_values(struct judged *j, const char *path)
+{
+    const struct hc_definition *d = j->definition;
+    struct hc_evaluator *evaluator = hc_evaluator_new(&j->instance);
+    enum hc_status status = evaluator ? HC_OK : HC_NO_MEMORY;
+    json_t *document = json_object();
+    for (int i = 0; i < d->results && status == HC_OK; i++) {
+        struct hc_tensor t = hc_instance_tensor(&j->instance, d->result[i]);
+        json_t *columns[4] = {json_array(), json_array(), json_array(), json_array()};
+        for (int k = 0; k < t.rank; k++)
+            (void)json_array_append_new(columns[0], json_integer(t.shape[k]));
+        for (int64_t e = 0; e < hc_tensor_count(&t) && status == HC_OK; e++) {
+            struct hc_defined_value value = {.rad = 0};
+            status = hc_evaluator_element(evaluator, d->result[i], e, &value);
+            (void)json_array_append_new(columns[1], number(value.want.hi));
+            (void)json_array_append_new(columns[2], number(value.want.lo));
+            (void)json_array_append_new(columns[3], number(value.rad));
+        }
+        (void)json_object_set_new(document, d->tensor[d->result[i]].name,
+                                  json_pack("{s:o, s:o, s:o, s:o}", "shape", columns[0], "want",
+                                            columns[1], "rest", columns[2], "radius", columns[3]));
+    }
+    char *text = status == HC_OK ? json_dumps(document, 0) : NULL;
+    if (text)
+        status = hc_output_write(path, text, strlen(text));
+    free(text);
+    json_decref(document);
+    hc_evaluator_free(evaluator);
+    return status;
+}
+
+static enum hc_status judge(struct judged *j, const struct hc_define_question *question,
+                            const char **verdict)
+{
+    const struct hc_definition *d = j->definition;
+    int64_t judged = 0;
+    int64_t unbounded = 0;
+    int64_t wrong = 0;
+    *verdict = "PASS";
+    if (question->values)
+        return write_values(j, question->values);
+    for (int i = 0; i < d->results; i++) {
+        int t = d->result[i];
+        if (!j->got[t].data)
+            continue;
+        enum hc_status status =
+            hc_define_judge(&j->instance, t, &j->got[t], question->all, &j->output[t]);
+        if (status != HC_OK)
+            return status;
+        judged += j->output[t].judged;
+        unbounded += j->output[t].unbounded;
+        wrong += j->output[t].wrong;
+    }
+    *verdict = wrong ? "FAIL" : unbounded == judged ? "MISTRUSTED" : "PASS";
+    if (question->json && strcmp(question->json, "-") == 0)
+        return write_json(j, question->json, *verdict);
+    printf("%s by definition %s: %s\n", d->name, d->digest, *verdict);
+    for (int i = 0; i < d->results; i++)
+        if (j->got[d->result[i]].data)
+            print_output(j, d->result[i]);
+    return question->json ? write_json(j, question->json, *verdict) : HC_OK;
+}
+
+int hc_define_judge_files(const struct hc_define_question *question)
+{
+    struct judged *j = calloc(1, sizeof *j);
+    const char *verdict = NULL;
+    if (!j)
+        return hc_complain("judge: no memory");
+    j->definition = hc_define_open(question->source);
+    enum hc_status status = j->definition ? ask(j, question) : HC_OK;
+    if (j->definition && status == HC_OK)
+        status = judge(j, question, &verdict);
+    if (status != HC_OK)
+        (void)hc_complain_message();
+    for (int i = 0; i < j->files; i++)
+        hc_tensor_file_close(&j->file[i]);
+    hc_definition_free(j->definition);
+    free(j);
+    return !verdict || status != HC_OK ? HC_WRONG
+           : *verdict == 'P'           ? HC_AS_CLAIMED
+                                       : HC_CLAIM_FAILED;
+}

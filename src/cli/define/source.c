@@ -1,0 +1,157 @@
+/* A definition's text: from a file or from the library; and what it says. */
+#include <errno.h>
+#include <jansson.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli/define/define.h"
+#include "define/freedom.h"
+#include "define/library.h"
+#include "op/text.h"
+#include "op/typed.h"
+
+/* The file's text, which the caller frees; NULL after a line. */
+static char *read_file(const char *path)
+{
+    FILE *file = fopen(path, "rb");
+    char *text = malloc(HC_LONGEST_DEFINITION + 2);
+    size_t length = file && text ? fread(text, 1, HC_LONGEST_DEFINITION + 1, file) : 0;
+    bool failed = !file || !text || ferror(file);
+    int error = errno;
+    if (file)
+        (void)fclose(file);
+    if (!failed)
+        text[length] = '\0';
+    if (!failed && strlen(text) == length)
+        return text;
+    free(text);
+    if (failed)
+        (void)hc_complain("%s: %s", path, strerror(error));
+    else
+        (void)hc_complain("%s: a definition is a text, and this file has a zero byte", path);
+    return NULL;
+}
+
+static void unknown(const char *source)
+{
+    struct hc_nearest nearest = hc_nearest_to(source, strlen(source));
+    for (const struct hc_library_text *row = hc_library; row->name; row++)
+        hc_nearest_try(&nearest, row->name);
+    (void)hc_complain("'%s' is no file and no definition of the library%s", source,
+                      hc_nearest_hint(&nearest));
+}
+
+struct hc_definition *hc_define_open(const char *source)
+{
+    struct hc_formula_error error;
+    const char *known = hc_library_find(source);
+    FILE *there = fopen(source, "rb");
+    char *text = NULL;
+    if (there) {
+        (void)fclose(there);
+        text = read_file(source);
+        if (!text)
+            return NULL;
+        known = text;
+    } else if (!known) {
+        unknown(source);
+        return NULL;
+    }
+    struct hc_definition *definition = hc_definition_read(known, &error);
+    if (!definition) {
+        char shown[512];
+        hc_formula_error_text(&error, shown, sizeof shown);
+        (void)fflush(stdout);
+        if (error.length == 0)
+            (void)hc_complain("%s: %s", source, error.what);
+        else
+            (void)fprintf(stderr, "halfcheck: %s: %s\n", source, shown);
+    }
+    free(text);
+    return definition;
+}
+
+static void print_tensor(const struct hc_definition *d, const struct hc_defined_tensor *t)
+{
+    printf("%s", t->name);
+    for (int i = 0; i < t->rank; i++)
+        printf("%s%s", i ? ", " : "[", d->axis[t->axis[i]].name);
+    printf("%s", t->rank ? "]" : "");
+    if (t->index)
+        printf(": index%s%s", t->index_axis >= 0 ? " " : "",
+               t->index_axis >= 0 ? d->axis[t->index_axis].name : "");
+    if (t->format != HC_FORMAT_COUNT)
+        printf(": %s", hc_formats[t->format].name);
+}
+
+void hc_define_print(const struct hc_definition *definition)
+{
+    const struct hc_definition *d = definition;
+    struct hc_freedom freedom[HC_MAX_FREEDOMS];
+    printf("%s, definition %s\n\n  inputs   ", d->name, d->digest);
+    for (int i = 0; i < d->inputs; i++) {
+        print_tensor(d, &d->tensor[i]);
+        printf("%s", i + 1 < d->inputs ? "  " : "\n");
+    }
+    for (int i = 0; i < d->options; i++)
+        printf("%s%s = %.*s%s", i ? "  " : "  options  ", d->option[i].name,
+               d->option[i].value->length, d->option[i].value->at, i + 1 < d->options ? "" : "\n");
+    printf("  results  ");
+    for (int i = 0; i < d->results; i++) {
+        print_tensor(d, &d->tensor[d->result[i]]);
+        printf("%s", i + 1 < d->results ? "  " : "\n\n");
+    }
+    for (int i = d->inputs; i < d->tensors; i++)
+        printf("  %.*s\n", d->tensor[i].length, d->tensor[i].at);
+    printf("\nA right implementation computes in %s (u = half an ulp of 1) and may\n",
+           hc_formats[hc_usual_freedoms.compute].name);
+    int count = hc_freedoms_of(d, &hc_usual_freedoms, freedom);
+    for (int i = 0; i < count; i++)
+        printf("  %-38s %s\n", freedom[i].what, freedom[i].cost);
+}
+
+static json_t *axes_of(const struct hc_definition *d, const struct hc_defined_tensor *t)
+{
+    json_t *axes = json_array();
+    for (int i = 0; i < t->rank; i++)
+        (void)json_array_append_new(axes, json_string(d->axis[t->axis[i]].name));
+    return axes;
+}
+
+enum hc_status hc_define_print_json(const struct hc_definition *definition)
+{
+    static const char *const types[] = {
+        [HC_OPTION_REAL] = "real", [HC_OPTION_INTEGER] = "integer", [HC_OPTION_TRUTH] = "truth"};
+    const struct hc_definition *d = definition;
+    json_t *inputs = json_array();
+    json_t *options = json_array();
+    json_t *results = json_array();
+    for (int i = 0; i < d->inputs; i++) {
+        const struct hc_defined_tensor *t = &d->tensor[i];
+        json_t *index = !t->index            ? json_null()
+                        : t->index_axis >= 0 ? json_string(d->axis[t->index_axis].name)
+                                             : json_string("");
+        (void)json_array_append_new(inputs, json_pack("{s:s, s:o, s:o}", "name", t->name, "axes",
+                                                      axes_of(d, t), "index", index));
+    }
+    for (int i = 0; i < d->options; i++)
+        (void)json_array_append_new(
+            options, json_pack("{s:s, s:s, s:s%}", "name", d->option[i].name, "type",
+                               types[d->option[i].type], "value", d->option[i].value->at,
+                               (size_t)d->option[i].value->length));
+    for (int i = 0; i < d->results; i++) {
+        const struct hc_defined_tensor *t = &d->tensor[d->result[i]];
+        (void)json_array_append_new(
+            results, json_pack("{s:s, s:o, s:s?}", "name", t->name, "axes", axes_of(d, t), "format",
+                               t->format == HC_FORMAT_COUNT ? NULL : hc_formats[t->format].name));
+    }
+    json_t *document = json_pack("{s:s, s:s, s:o, s:o, s:o}", "name", d->name, "digest", d->digest,
+                                 "inputs", inputs, "options", options, "results", results);
+    char *text = document ? json_dumps(document, JSON_INDENT(1)) : NULL;
+    if (text)
+        printf("%s\n", text);
+    free(text);
+    json_decref(document);
+    return text ? HC_OK : hc_fail(HC_NO_MEMORY, "no memory for what the definition says");
+}

@@ -1,0 +1,212 @@
+/* A definition meets its tensors: shapes, extents and options. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "define/value.h"
+
+const struct hc_freedoms hc_usual_freedoms = {
+    .compute = HC_FP32, .ulps = 2, .shift = 1, .tile = 16};
+
+/* Integers in expressions of extents and options, before any element is looked at. */
+
+static bool integer(const struct hc_instance *instance, const struct hc_expression *e,
+                    int64_t *value);
+
+static bool option_integer(const struct hc_instance *instance, int option, int64_t *value)
+{
+    const char *text = instance->option[option];
+    char *end;
+    if (!text)
+        return integer(instance, instance->definition->option[option].value, value);
+    *value = strtoll(text, &end, 10);
+    return *text && *end == '\0' && llabs(*value) < INT64_C(1) << 50;
+}
+
+/* Below 2^50 in magnitude, so that no product of two overflows without being seen. */
+static bool in_range(double exact)
+{
+    return exact > -0x1p50 && exact < 0x1p50;
+}
+
+static bool integer(const struct hc_instance *instance, const struct hc_expression *e,
+                    int64_t *value)
+{
+    int64_t a = 0;
+    int64_t b = 0;
+    switch (e->kind) {
+    case HC_EXPRESSION_NUMBER:
+        *value = strtoll(e->at, NULL, 10);
+        return true;
+    case HC_EXPRESSION_EXTENT:
+        *value = instance->extent[e->axis];
+        return *value >= 0;
+    case HC_EXPRESSION_OPTION:
+        return option_integer(instance, e->option, value);
+    case HC_EXPRESSION_MOD:
+        if (!integer(instance, e->operand[0], &a) || !integer(instance, e->operand[1], &b) ||
+            b == 0)
+            return false;
+        *value = (a % b + b) % b;
+        return true;
+    case HC_EXPRESSION_APPLY:
+        break;
+    default:
+        return false;
+    }
+    if (e->function == HC_FN_floor) {
+        const struct hc_expression *o = e->operand[0];
+        if (o->kind != HC_EXPRESSION_APPLY || o->function != HC_FN_div)
+            return integer(instance, o, value);
+        if (!integer(instance, o->operand[0], &a) || !integer(instance, o->operand[1], &b) ||
+            b == 0)
+            return false;
+        *value = a / b - (a % b != 0 && (a < 0) != (b < 0));
+        return true;
+    }
+    for (int i = 0; i < e->operands; i++)
+        if (!integer(instance, e->operand[i], i ? &b : &a))
+            return false;
+    switch ((int)e->function) {
+    case HC_FN_add:
+        *value = a + b;
+        return in_range((double)a + (double)b);
+    case HC_FN_sub:
+        *value = a - b;
+        return in_range((double)a - (double)b);
+    case HC_FN_mul:
+        *value = in_range((double)a * (double)b) ? a * b : 0;
+        return in_range((double)a * (double)b);
+    case HC_FN_negate:
+        *value = -a;
+        return true;
+    case HC_FN_abs:
+        *value = llabs(a);
+        return true;
+    case HC_FN_min:
+        *value = a < b ? a : b;
+        return true;
+    case HC_FN_max:
+        *value = a > b ? a : b;
+        return true;
+    default:
+        return false;
+    }
+}
+
+static enum hc_status check_option(const struct hc_instance *instance, int i)
+{
+    const struct hc_defined_option *option = &instance->definition->option[i];
+    const char *text = instance->option[i];
+    int64_t value;
+    bool fits = true;
+    if (!text)
+        return HC_OK;
+    if (option->type == HC_OPTION_TRUTH)
+        fits = strcmp(text, "true") == 0 || strcmp(text, "false") == 0;
+    else if (option->type == HC_OPTION_INTEGER)
+        fits = option_integer(instance, i, &value);
+    else {
+        struct hc_real *x = hc_real_new(0);
+        fits = x && hc_real_read(x, text, NULL);
+        hc_real_free(x);
+    }
+    static const char *const what[] = {[HC_OPTION_REAL] = "a number",
+                                       [HC_OPTION_INTEGER] = "an integer",
+                                       [HC_OPTION_TRUTH] = "true or false"};
+    return fits ? HC_OK
+                : hc_fail(HC_INVALID, "%s: the option %s is %s, and not '%s'",
+                          instance->definition->name, option->name, what[option->type], text);
+}
+
+/* An axis has one extent in all inputs. */
+static enum hc_status take_shape(struct hc_instance *instance, int tensor)
+{
+    const struct hc_definition *d = instance->definition;
+    const struct hc_defined_tensor *t = &d->tensor[tensor];
+    const struct hc_tensor *data = &instance->input[tensor];
+    if (data->rank != t->rank)
+        return hc_fail(HC_INVALID, "%s: %s has %d axes here, and %d in the definition", d->name,
+                       t->name, data->rank, t->rank);
+    bool integers = hc_is_integer(&hc_formats[data->format]);
+    if (t->index && !integers)
+        return hc_fail(HC_INVALID, "%s: %s holds indices, and comes in %s", d->name, t->name,
+                       hc_formats[data->format].name);
+    for (int i = 0; i < t->rank; i++) {
+        int64_t *extent = &instance->extent[t->axis[i]];
+        if (*extent >= 0 && *extent != data->shape[i])
+            return hc_fail(HC_INVALID, "%s: axis %s is %lld long in %s, and %lld before", d->name,
+                           d->axis[t->axis[i]].name, (long long)data->shape[i], t->name,
+                           (long long)*extent);
+        *extent = data->shape[i];
+    }
+    return HC_OK;
+}
+
+/* Every index lies on its axis, or is negative, as the mark of what is ignored. */
+static enum hc_status check_indices(const struct hc_instance *instance, int tensor)
+{
+    const struct hc_definition *d = instance->definition;
+    const struct hc_defined_tensor *t = &d->tensor[tensor];
+    const struct hc_tensor *data = &instance->input[tensor];
+    if (t->index_axis < 0)
+        return HC_OK;
+    int64_t extent = instance->extent[t->index_axis];
+    for (int64_t i = 0; i < hc_tensor_count(data); i++)
+        if (hc_tensor_get(data, i) >= (double)extent)
+            return hc_fail(HC_INVALID, "%s: %s has %.0f, and the axis %s has %lld places", d->name,
+                           t->name, hc_tensor_get(data, i), d->axis[t->index_axis].name,
+                           (long long)extent);
+    return HC_OK;
+}
+
+enum hc_status hc_instance_bind(struct hc_instance *instance)
+{
+    const struct hc_definition *d = instance->definition;
+    for (int i = 0; i < HC_MAX_AXES; i++)
+        instance->extent[i] = -1;
+    for (int i = 0; i < d->options; i++)
+        if (check_option(instance, i) != HC_OK)
+            return HC_INVALID;
+    for (int i = 0; i < d->inputs; i++)
+        if (take_shape(instance, i) != HC_OK)
+            return HC_INVALID;
+    for (int i = 0; i < d->axes; i++) {
+        int64_t extent;
+        if (!d->axis[i].extent)
+            continue;
+        if (!integer(instance, d->axis[i].extent, &extent) || extent < 0 ||
+            extent >= INT64_C(1) << 31)
+            return hc_fail(HC_INVALID, "%s: axis %s has no extent for these inputs", d->name,
+                           d->axis[i].name);
+        instance->extent[i] = extent;
+    }
+    for (int i = 0; i < d->inputs; i++)
+        if (check_indices(instance, i) != HC_OK)
+            return HC_INVALID;
+    for (int i = d->inputs; i < d->tensors; i++) {
+        double count = 1;
+        for (int k = 0; k < d->tensor[i].rank; k++)
+            count *= (double)instance->extent[d->tensor[i].axis[k]];
+        if (count > 0x1p40)
+            return hc_fail(HC_INVALID, "%s: %s has more than 2^40 elements", d->name,
+                           d->tensor[i].name);
+    }
+    return HC_OK;
+}
+
+struct hc_tensor hc_instance_tensor(const struct hc_instance *instance, int tensor)
+{
+    const struct hc_defined_tensor *t = &instance->definition->tensor[tensor];
+    struct hc_tensor shape = {.format = t->format == HC_FORMAT_COUNT ? instance->io : t->format,
+                              .rank = t->rank};
+    for (int i = 0; i < t->rank; i++)
+        shape.shape[i] = instance->extent[t->axis[i]];
+    return shape;
+}
+
+int64_t hc_instance_count(const struct hc_instance *instance, int tensor)
+{
+    struct hc_tensor shape = hc_instance_tensor(instance, tensor);
+    return hc_tensor_count(&shape);
+}

@@ -1,0 +1,51 @@
+/* The state of the reader of definitions, which its two files share: expression.c reads the right
+   sides, and read.c all around them. A rule returns false after filling in the error. */
+#ifndef HC_DEFINE_READER_H
+#define HC_DEFINE_READER_H
+
+#include "define/definition.h"
+#include "formula/parser.h"
+
+struct hc_reader {
+    struct hc_definition *definition;
+    struct hc_formula_error *error;
+    const char *text;
+    struct hc_token token;  /* the next one */
+    const char *end;        /* of the last one */
+    int brackets;           /* that are open: a line's end means nothing in them */
+    int depth;              /* of the recursion */
+    int bound[HC_MAX_AXES]; /* by the left side, and by sums around */
+    int assigned;           /* the tensor whose equation is read; -1: none */
+    int scan;               /* the axis that it scans; -1: none */
+};
+
+void hc_reader_next(struct hc_reader *r);
+bool hc_reader_is(const struct hc_reader *r, const char *text);
+bool hc_reader_take(struct hc_reader *r, const char *text);
+bool hc_reader_ends(const struct hc_reader *r); /* the line, or the text */
+
+#if defined(__GNUC__)
+__attribute__((format(printf, 4, 5)))
+#endif
+bool hc_reader_wrong(struct hc_reader *r, const char *at, long length, const char *format, ...);
+/* At the next token. */
+bool hc_reader_missing(struct hc_reader *r, const char *what);
+bool hc_reader_expect(struct hc_reader *r, const char *sign, const char *what);
+
+/* Reads an expression of this type; a real number may be an integer. */
+bool hc_read_expression(struct hc_reader *r, enum hc_expression_type type,
+                        struct hc_expression **expression);
+
+/* Puts *value, just read, into a rounding to the tensors' format; `at` is where "store" stands. */
+bool hc_expression_store(struct hc_reader *r, const char *at, bool optional,
+                         struct hc_expression **value);
+
+/* Reads the name of an axis that exists. */
+bool hc_read_axis(struct hc_reader *r, int *axis);
+
+/* The name of the next token as text; false if it is none, or too long, or has a meaning already.
+   `what` is what it is to name. */
+bool hc_read_new_name(struct hc_reader *r, const char *what,
+                      char name[HC_LONGEST_DEFINED_NAME + 1]);
+
+#endif

@@ -1,0 +1,627 @@
+/* The walk over a definition's equations, for one element and what it needs. */
+#include "define/value.h"
+
+#include <assert.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "define/enclosure.h"
+
+/* An element of an intermediate tensor that is kept. */
+struct kept {
+    int64_t index;
+    struct hc_enclosure value;
+    struct kept *next; /* with the same hash */
+};
+
+struct table {
+    struct kept **slot;
+    int64_t slots; /* a power of two, or 0 */
+    int64_t count;
+};
+
+struct hc_evaluator {
+    const struct hc_instance *instance;
+    const struct hc_definition *definition;
+    struct hc_arithmetic arithmetic;
+    struct table kept[HC_MAX_DEFINED_TENSORS];
+    int64_t kept_count;
+    int64_t operations;                           /* for the element so far */
+    int64_t place[HC_MAX_AXES];                   /* of the axes that are bound */
+    struct hc_enclosure node[HC_MAX_EXPRESSIONS]; /* results of operations, by id */
+    struct hc_enclosure option[HC_MAX_DEFINED_OPTIONS];
+    bool option_known[HC_MAX_DEFINED_OPTIONS];
+    enum hc_status status;
+};
+
+enum truth { IS_FALSE, IS_TRUE, IS_EITHER, IS_ABSENT };
+
+static const struct hc_enclosure *evaluate(struct hc_evaluator *v, const struct hc_expression *e);
+
+static bool fail(struct hc_evaluator *v, const char *what)
+{
+    if (v->status == HC_OK)
+        v->status = hc_fail(HC_INVALID, "%s: %s", v->definition->name, what);
+    return false;
+}
+
+/* What is kept. */
+
+static struct kept **find(struct table *table, int64_t index)
+{
+    uint64_t hash = (uint64_t)index * UINT64_C(0x9e3779b97f4a7c15);
+    struct kept **at = &table->slot[(hash >> 20) & (uint64_t)(table->slots - 1)];
+    while (*at && (*at)->index != index)
+        at = &(*at)->next;
+    return at;
+}
+
+static bool grow(struct table *table)
+{
+    struct table larger = {.slots = table->slots ? 4 * table->slots : 256, .count = table->count};
+    larger.slot = calloc((size_t)larger.slots, sizeof(struct kept *));
+    if (!larger.slot)
+        return false;
+    for (int64_t i = 0; i < table->slots; i++)
+        for (struct kept *k = table->slot[i], *next; k; k = next) {
+            next = k->next;
+            k->next = NULL;
+            *find(&larger, k->index) = k;
+        }
+    free(table->slot);
+    *table = larger;
+    return true;
+}
+
+static void forget(struct table *table)
+{
+    for (int64_t i = 0; i < table->slots; i++)
+        for (struct kept *k = table->slot[i], *next; k; k = next) {
+            next = k->next;
+            hc_enclosure_free(&k->value);
+            free(k);
+        }
+    free(table->slot);
+    *table = (struct table){0};
+}
+
+/* Integers and truths of integers, which are exact. False: the expression has no value here. */
+
+static bool integer(struct hc_evaluator *v, const struct hc_expression *e, int64_t *value);
+
+/* Reads an index tensor; the place beside it is 0, as every number there. */
+static bool read_index(struct hc_evaluator *v, const struct hc_expression *e, int64_t *value)
+{
+    const struct hc_tensor *t = &v->instance->input[e->tensor];
+    int64_t index = 0;
+    *value = 0;
+    for (int i = 0; i < e->operands; i++) {
+        int64_t at;
+        if (!integer(v, e->operand[i], &at))
+            return false;
+        if (at < 0 || at >= t->shape[i])
+            return true;
+        index = index * t->shape[i] + at;
+    }
+    *value = (int64_t)hc_tensor_get(t, index);
+    return true;
+}
+
+static enum truth is_true(struct hc_evaluator *v, const struct hc_expression *e);
+
+static bool integer(struct hc_evaluator *v, const struct hc_expression *e, int64_t *value)
+{
+    int64_t x[HC_MAX_EXPRESSION_OPERANDS] = {0};
+    double exact;
+    switch (e->kind) {
+    case HC_EXPRESSION_NUMBER:
+        *value = strtoll(e->at, NULL, 10);
+        return true;
+    case HC_EXPRESSION_AXIS:
+        *value = v->place[e->axis];
+        return true;
+    case HC_EXPRESSION_EXTENT:
+        *value = v->instance->extent[e->axis];
+        return true;
+    case HC_EXPRESSION_OPTION: {
+        const char *text = v->instance->option[e->option];
+        if (!text)
+            return integer(v, v->definition->option[e->option].value, value);
+        *value = strtoll(text, NULL, 10);
+        return true;
+    }
+    case HC_EXPRESSION_READ:
+        return read_index(v, e, value);
+    default:
+        break;
+    }
+    if (e->kind == HC_EXPRESSION_APPLY && e->function == HC_FN_select) {
+        enum truth c = is_true(v, e->operand[0]);
+        return c <= IS_TRUE && integer(v, e->operand[c == IS_TRUE ? 1 : 2], value);
+    }
+    bool whole = e->kind == HC_EXPRESSION_APPLY && e->function == HC_FN_floor &&
+                 e->operand[0]->kind == HC_EXPRESSION_APPLY && e->operand[0]->function == HC_FN_div;
+    const struct hc_expression *of = whole ? e->operand[0] : e;
+    for (int i = 0; i < of->operands; i++)
+        if (!integer(v, of->operand[i], &x[i]))
+            return false;
+    if ((whole || e->kind == HC_EXPRESSION_MOD) && x[1] == 0)
+        return fail(v, "an index is divided by 0");
+    if (whole) {
+        *value = x[0] / x[1] - (x[0] % x[1] != 0 && (x[0] < 0) != (x[1] < 0));
+        return true;
+    }
+    if (e->kind == HC_EXPRESSION_MOD) {
+        *value = (x[0] % x[1] + x[1]) % x[1];
+        return true;
+    }
+    switch ((int)e->function) {
+    case HC_FN_add:
+        exact = (double)x[0] + (double)x[1];
+        *value = x[0] + x[1];
+        break;
+    case HC_FN_sub:
+        exact = (double)x[0] - (double)x[1];
+        *value = x[0] - x[1];
+        break;
+    case HC_FN_mul:
+        exact = (double)x[0] * (double)x[1];
+        *value = fabs(exact) < 0x1p60 ? x[0] * x[1] : 0;
+        break;
+    case HC_FN_negate:
+        exact = -(double)x[0];
+        *value = -x[0];
+        break;
+    case HC_FN_abs:
+        exact = fabs((double)x[0]);
+        *value = llabs(x[0]);
+        break;
+    case HC_FN_min:
+    case HC_FN_max:
+        *value = (x[0] < x[1]) == (e->function == HC_FN_min) ? x[0] : x[1];
+        exact = (double)*value;
+        break;
+    default: /* floor of an integer */
+        *value = x[0];
+        exact = (double)x[0];
+    }
+    return fabs(exact) < 0x1p60 || fail(v, "an index is beyond 2^60");
+}
+
+static enum truth truth_of(bool b)
+{
+    return b ? IS_TRUE : IS_FALSE;
+}
+
+static enum truth compare(struct hc_evaluator *v, const struct hc_expression *e)
+{
+    if (e->exact) {
+        int64_t a;
+        int64_t b;
+        if (!integer(v, e->operand[0], &a) || !integer(v, e->operand[1], &b))
+            return IS_ABSENT;
+        switch ((int)e->function) {
+        case HC_FN_less:
+            return truth_of(a < b);
+        case HC_FN_less_equal:
+            return truth_of(a <= b);
+        case HC_FN_greater:
+            return truth_of(a > b);
+        case HC_FN_greater_equal:
+            return truth_of(a >= b);
+        case HC_FN_equal:
+            return truth_of(a == b);
+        default:
+            return truth_of(a != b);
+        }
+    }
+    const struct hc_enclosure *x[2] = {NULL, NULL};
+    for (int i = 0; i < e->operands; i++) {
+        x[i] = evaluate(v, e->operand[i]);
+        if (!x[i] || x[i]->absent)
+            return IS_ABSENT;
+    }
+    switch (hc_enclosure_compare(&v->arithmetic, e->function, x)) {
+    case 0:
+        return IS_FALSE;
+    case 1:
+        return IS_TRUE;
+    default:
+        return IS_EITHER;
+    }
+}
+
+/* any, all and count over an axis: how often the body is true, and how often it may be. */
+static bool count(struct hc_evaluator *v, const struct hc_expression *e, int64_t *sure,
+                  int64_t *maybe, int64_t *of)
+{
+    int64_t outside = v->place[e->axis];
+    *sure = *maybe = *of = 0;
+    for (int64_t i = 0; i < v->instance->extent[e->axis]; i++) {
+        v->place[e->axis] = i;
+        enum truth there = e->operands > 1 ? is_true(v, e->operand[1]) : IS_TRUE;
+        enum truth body =
+            there == IS_FALSE || there == IS_ABSENT ? IS_ABSENT : is_true(v, e->operand[0]);
+        if (v->status != HC_OK)
+            return false;
+        *of += body != IS_ABSENT;
+        *sure += there == IS_TRUE && body == IS_TRUE;
+        *maybe += body == IS_TRUE || body == IS_EITHER;
+        v->operations++;
+    }
+    v->place[e->axis] = outside;
+    return true;
+}
+
+static enum truth is_true(struct hc_evaluator *v, const struct hc_expression *e)
+{
+    enum truth a;
+    enum truth b;
+    int64_t sure;
+    int64_t maybe;
+    int64_t of;
+    switch (e->kind) {
+    case HC_EXPRESSION_NUMBER:
+        return truth_of(*e->at == 't');
+    case HC_EXPRESSION_OPTION: {
+        const char *text = v->instance->option[e->option];
+        return text ? truth_of(*text == 't') : is_true(v, v->definition->option[e->option].value);
+    }
+    case HC_EXPRESSION_NOT:
+        a = is_true(v, e->operand[0]);
+        return a == IS_TRUE ? IS_FALSE : a == IS_FALSE ? IS_TRUE : a;
+    case HC_EXPRESSION_AND:
+    case HC_EXPRESSION_OR:
+        a = is_true(v, e->operand[0]);
+        if (a == truth_of(e->kind == HC_EXPRESSION_OR) || a == IS_ABSENT)
+            return a;
+        b = is_true(v, e->operand[1]);
+        return b == truth_of(e->kind == HC_EXPRESSION_OR) || b == IS_ABSENT ? b
+               : a == IS_EITHER                                             ? a
+                                                                            : b;
+    case HC_EXPRESSION_OVER:
+        if (!count(v, e, &sure, &maybe, &of))
+            return IS_ABSENT;
+        if (e->reduction == HC_OVER_ANY)
+            return sure > 0 ? IS_TRUE : maybe > 0 ? IS_EITHER : IS_FALSE;
+        return sure == of ? IS_TRUE : maybe == of ? IS_EITHER : IS_FALSE;
+    default:
+        return compare(v, e);
+    }
+}
+
+/* Real numbers. */
+
+static const struct hc_enclosure *read_input(struct hc_evaluator *v, const struct hc_expression *e,
+                                             const struct hc_tensor *t)
+{
+    struct hc_enclosure *y = &v->node[e->id];
+    int64_t index = 0;
+    bool inside = true;
+    for (int i = 0; i < e->operands; i++) {
+        int64_t at;
+        if (!integer(v, e->operand[i], &at))
+            return NULL;
+        inside = inside && at >= 0 && at < t->shape[i];
+        index = index * t->shape[i] + at;
+    }
+    hc_enclosure_set(&v->arithmetic, y, inside ? hc_tensor_get(t, index) : 0);
+    return y;
+}
+
+/* The value of tensor's element at the places of its axes, which are bound. A result that is stored
+   is rounded once, and the judge does that. */
+static const struct hc_enclosure *compute(struct hc_evaluator *v, int tensor, bool result)
+{
+    const struct hc_defined_tensor *t = &v->definition->tensor[tensor];
+    bool stored = t->value->kind == HC_EXPRESSION_STORE && t->value->format == HC_FORMAT_COUNT &&
+                  (t->format == HC_FORMAT_COUNT || t->format == v->instance->io);
+    const struct hc_expression *value = result && stored ? t->value->operand[0] : t->value;
+    struct hc_enclosure *y = &v->node[value->id];
+    enum truth there = t->where ? is_true(v, t->where) : IS_TRUE;
+    if (v->status != HC_OK)
+        return NULL;
+    if (there == IS_FALSE || there == IS_ABSENT) {
+        hc_enclosure_set(&v->arithmetic, y, 0);
+        y->absent = true;
+        return y;
+    }
+    const struct hc_enclosure *x = evaluate(v, value);
+    if (!x)
+        return NULL;
+    if (!t->shift && there == IS_TRUE)
+        return x;
+    /* Nobody may ask how exactly a shift was computed: every number cancels. */
+    if (y != x)
+        hc_enclosure_copy(&v->arithmetic, y, x);
+    y->terms = 0;
+    y->standing = t->shift ? HC_IS_SHIFT : y->standing;
+    if (t->shift && isfinite(hc_enclosure_double(y)))
+        y->rad = 0;
+    if (there == IS_EITHER)
+        y->rad = (double)INFINITY;
+    return y;
+}
+
+/* An element of an equation's tensor, kept for the next time. `at` are the places of its axes. */
+static const struct hc_enclosure *kept(struct hc_evaluator *v, int tensor, const int64_t *at)
+{
+    const struct hc_defined_tensor *t = &v->definition->tensor[tensor];
+    struct table *table = &v->kept[tensor];
+    int64_t index = 0;
+    for (int i = 0; i < t->rank; i++)
+        index = index * v->instance->extent[t->axis[i]] + at[i];
+    if (table->slots) {
+        struct kept *found = *find(table, index);
+        if (found)
+            return &found->value;
+    }
+    int64_t outside[HC_MAX_AXES];
+    memcpy(outside, v->place, sizeof outside);
+    for (int i = 0; i < t->rank; i++)
+        v->place[t->axis[i]] = at[i];
+    const struct hc_enclosure *x = compute(v, tensor, false);
+    memcpy(v->place, outside, sizeof outside);
+    if (!x)
+        return NULL;
+    if (v->kept_count == HC_MAX_KEPT) {
+        fail(v, "an element needs more than 4,194,304 others");
+        return NULL;
+    }
+    struct kept *k = calloc(1, sizeof *k);
+    if (!k || (table->count >= table->slots && !grow(table))) {
+        free(k);
+        v->status = hc_fail(HC_NO_MEMORY, "no memory for elements of %s", t->name);
+        return NULL;
+    }
+    k->index = index;
+    hc_enclosure_copy(&v->arithmetic, &k->value, x);
+    *find(table, index) = k;
+    table->count++;
+    v->kept_count++;
+    return &k->value;
+}
+
+/* A scan is computed from its start on, so that no element waits for another. */
+static const struct hc_enclosure *scanned(struct hc_evaluator *v, int tensor, int64_t *at)
+{
+    const struct hc_defined_tensor *t = &v->definition->tensor[tensor];
+    const struct hc_enclosure *x = NULL;
+    int along = 0;
+    while (t->axis[along] != t->scan)
+        along++;
+    int64_t last = at[along];
+    for (int64_t i = 0; i <= last; i++) {
+        at[along] = i;
+        x = kept(v, tensor, at);
+        if (!x)
+            return NULL;
+    }
+    return x;
+}
+
+static const struct hc_enclosure *read(struct hc_evaluator *v, const struct hc_expression *e)
+{
+    const struct hc_defined_tensor *t = &v->definition->tensor[e->tensor];
+    int64_t at[HC_MAX_RANK];
+    bool before = false;
+    bool inside = true;
+    if (t->input)
+        return read_input(v, e, &v->instance->input[e->tensor]);
+    for (int i = 0; i < e->operands; i++) {
+        if (!integer(v, e->operand[i], &at[i]))
+            return NULL;
+        before = before || (t->axis[i] == t->scan && at[i] == -1);
+        inside = inside && at[i] >= 0 && at[i] < v->instance->extent[t->axis[i]];
+    }
+    if (!inside && !(before && t->before)) {
+        hc_enclosure_set(&v->arithmetic, &v->node[e->id], 0);
+        return &v->node[e->id];
+    }
+    if (before) {
+        int64_t outside[HC_MAX_AXES];
+        memcpy(outside, v->place, sizeof outside);
+        for (int i = 0; i < t->rank; i++)
+            v->place[t->axis[i]] = at[i];
+        const struct hc_enclosure *x = evaluate(v, t->before);
+        memcpy(v->place, outside, sizeof outside);
+        return x;
+    }
+    /* Inside of its own equation the element before is there. */
+    return t->scan < 0 ? kept(v, e->tensor, at) : scanned(v, e->tensor, at);
+}
+
+static const struct hc_enclosure *over(struct hc_evaluator *v, const struct hc_expression *e)
+{
+    struct hc_enclosure *y = &v->node[e->id];
+    int64_t outside = v->place[e->axis];
+    struct hc_running running;
+    hc_running_start(&v->arithmetic, &running, e->reduction, y);
+    if (e->reduction == HC_OVER_COUNT) {
+        int64_t sure;
+        int64_t maybe;
+        int64_t of;
+        if (!count(v, e, &sure, &maybe, &of))
+            return NULL;
+        hc_enclosure_set(&v->arithmetic, y, (double)sure);
+        y->rad = (double)(maybe - sure);
+        return y;
+    }
+    for (int64_t i = 0; i < v->instance->extent[e->axis]; i++) {
+        v->place[e->axis] = i;
+        if (++v->operations > HC_MAX_OPERATIONS) {
+            fail(v, "one element takes more than 2^36 operations");
+            return NULL;
+        }
+        enum truth there = e->operands > 1 ? is_true(v, e->operand[1]) : IS_TRUE;
+        if (there == IS_FALSE || (there == IS_ABSENT && v->status == HC_OK))
+            continue;
+        const struct hc_enclosure *x = v->status == HC_OK ? evaluate(v, e->operand[0]) : NULL;
+        if (!x)
+            return NULL;
+        if (!x->absent)
+            hc_running_add(&v->arithmetic, &running, x, there == IS_EITHER);
+    }
+    v->place[e->axis] = outside;
+    hc_running_end(&v->arithmetic, &running);
+    return y;
+}
+
+/* A number of the text, and an option: as the format of the computation has it. */
+static const struct hc_enclosure *option(struct hc_evaluator *v, int i)
+{
+    struct hc_enclosure *y = &v->option[i];
+    const char *text = v->instance->option[i];
+    if (v->option_known[i])
+        return y;
+    if (text) {
+        hc_enclosure_read(&v->arithmetic, y, text);
+    } else {
+        const struct hc_enclosure *x = evaluate(v, v->definition->option[i].value);
+        if (!x)
+            return NULL;
+        hc_enclosure_copy(&v->arithmetic, y, x);
+        hc_enclosure_given(&v->arithmetic, y);
+    }
+    v->option_known[i] = true;
+    return y;
+}
+
+static const struct hc_enclosure *apply(struct hc_evaluator *v, const struct hc_expression *e)
+{
+    const struct hc_enclosure *x[HC_MAX_EXPRESSION_OPERANDS] = {NULL};
+    struct hc_enclosure *y = &v->node[e->id];
+    bool chosen = e->function == HC_FN_select;
+    bool absent = false;
+    if (chosen) {
+        enum truth c = is_true(v, e->operand[0]);
+        if (v->status != HC_OK)
+            return NULL;
+        if (c <= IS_TRUE)
+            return evaluate(v, e->operand[c == IS_TRUE ? 1 : 2]);
+        absent = c == IS_ABSENT;
+    }
+    for (int i = chosen; i < e->operands; i++) {
+        x[i] = evaluate(v, e->operand[i]);
+        if (!x[i])
+            return NULL;
+        absent = absent || x[i]->absent;
+    }
+    if (absent) {
+        hc_enclosure_set(&v->arithmetic, y, 0);
+        y->absent = true;
+        return y;
+    }
+    if (chosen)
+        hc_enclosure_either(&v->arithmetic, y, x[1], x[2]);
+    else
+        hc_enclosure_apply(&v->arithmetic, y, e->function, x);
+    return y;
+}
+
+static const struct hc_enclosure *evaluate(struct hc_evaluator *v, const struct hc_expression *e)
+{
+    struct hc_enclosure *y = &v->node[e->id];
+    const struct hc_enclosure *x;
+    if (e->type == HC_TYPE_INTEGER) {
+        int64_t value;
+        if (!integer(v, e, &value))
+            return NULL;
+        hc_enclosure_set(&v->arithmetic, y, (double)value);
+        return y;
+    }
+    switch (e->kind) {
+    case HC_EXPRESSION_NUMBER:
+        hc_enclosure_number(&v->arithmetic, y, e->at, e->length);
+        return y;
+    case HC_EXPRESSION_OPTION:
+        return option(v, e->option);
+    case HC_EXPRESSION_READ:
+        return read(v, e);
+    case HC_EXPRESSION_OVER:
+        return over(v, e);
+    case HC_EXPRESSION_STORE:
+        x = evaluate(v, e->operand[0]);
+        if (!x)
+            return NULL;
+        hc_enclosure_store(&v->arithmetic, y, x, e->format);
+        return y;
+    default:
+        assert(e->kind == HC_EXPRESSION_APPLY);
+        return apply(v, e);
+    }
+}
+
+struct hc_evaluator *hc_evaluator_new(const struct hc_instance *instance)
+{
+    struct hc_evaluator *v = calloc(1, sizeof *v);
+    if (!v) {
+        (void)hc_fail(HC_NO_MEMORY, "no memory to evaluate a definition");
+        return NULL;
+    }
+    v->instance = instance;
+    v->definition = instance->definition;
+    v->arithmetic = hc_arithmetic_of(&instance->freedoms, instance->io, HC_FIRST_PRECISION);
+    return v;
+}
+
+static void forget_all(struct hc_evaluator *v)
+{
+    for (int i = 0; i < HC_MAX_DEFINED_TENSORS; i++)
+        forget(&v->kept[i]);
+    for (int i = 0; i < v->definition->expressions; i++)
+        hc_enclosure_free(&v->node[i]);
+    for (int i = 0; i < HC_MAX_DEFINED_OPTIONS; i++) {
+        hc_enclosure_free(&v->option[i]);
+        v->option_known[i] = false;
+    }
+    v->kept_count = 0;
+}
+
+void hc_evaluator_free(struct hc_evaluator *evaluator)
+{
+    if (!evaluator)
+        return;
+    forget_all(evaluator);
+    free(evaluator);
+}
+
+enum hc_status hc_evaluator_element(struct hc_evaluator *evaluator, int tensor, int64_t index,
+                                    struct hc_defined_value *value)
+{
+    struct hc_evaluator *v = evaluator;
+    const struct hc_defined_tensor *t = &v->definition->tensor[tensor];
+    int64_t at[HC_MAX_RANK];
+    for (int i = t->rank - 1; i >= 0; i--) {
+        int64_t extent = v->instance->extent[t->axis[i]];
+        at[i] = index % extent;
+        index /= extent;
+    }
+    for (;;) {
+        v->operations = 0;
+        v->status = HC_OK;
+        const struct hc_enclosure *x = t->scan < 0 ? NULL : scanned(v, tensor, at);
+        if (t->scan < 0) {
+            for (int i = 0; i < t->rank; i++)
+                v->place[t->axis[i]] = at[i];
+            x = compute(v, tensor, true);
+        }
+        if (!x)
+            return v->status == HC_OK ? HC_INVALID : v->status;
+        value->want = hc_real_exact(x->real);
+        value->rad = x->rad;
+        value->absent = x->absent;
+        double size = fabs(value->want.hi);
+        bool sharp = x->own <= 0x1p-40 * x->rad || x->own <= 0x1p-100 * size || isinf(x->rad);
+        if (sharp)
+            return HC_OK;
+        if (v->arithmetic.precision >= HC_LAST_PRECISION) {
+            value->rad = (double)INFINITY;
+            return HC_OK;
+        }
+        long precision = 2 * v->arithmetic.precision;
+        forget_all(v);
+        v->arithmetic = hc_arithmetic_of(&v->instance->freedoms, v->instance->io, precision);
+    }
+}

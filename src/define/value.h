@@ -1,0 +1,88 @@
+/* What an element of a definition is in real numbers, and how far a right implementation may be
+   from it.
+
+   Every number that an equation computes is an enclosure (mid, rad): mid is the real number, and a
+   right implementation has a number within rad of it. An operation carries the radii of its
+   operands over (formula/radius.h) and adds what its own rounding costs. What an implementation may
+   do, and what each freedom costs, is in this table and nowhere else; u is the unit roundoff of the
+   format in which it computes, fp32 unless the tensors are fp64.
+
+     sums in any order            (n - 1) u of the sum of the magnitudes, n terms that are there
+     sums in blocks of B          (n/B + log2 B) u of the same, if the owner says so
+     a product, a sum of two      1 u of the result
+     fused multiply-add           nothing: it leaves a rounding out
+     a quotient                   2.5 u, so that it may be a product with a reciprocal
+     a root                       1.5 u, so that 1/sqrt may be one function within 2 ulp
+     exp, log, tanh, erf, ...     2 F u, within F ulp; exp as a power of 2 of a product: 1.25 u |x|
+     a shift                      it may be off by C, which costs C u in each difference with it
+     sums over tiles, rescaled    (2 F + 1) u a tile of T terms but the first, where a shift is met
+     `store`                      half an ulp of the tensors' format; `store?` may be left out
+     numbers of the text          1 u, where the format does not have them
+
+   Where no operand has a radius and the result is a number of the format, sums, differences and
+   products cost nothing; and a sum costs nothing in any order if all its terms are multiples of a
+   power of two and their magnitudes add up to fewer of these than the format counts. Such inputs
+   are settled: bits are demanded.
+
+   Where two right orders may give different infinities or NaN, the radius is infinite. */
+#ifndef HC_DEFINE_VALUE_H
+#define HC_DEFINE_VALUE_H
+
+#include "define/definition.h"
+#include "reference.h"
+
+struct hc_freedoms {
+    enum hc_format compute; /* fp32 or fp64 */
+    double ulps;            /* F */
+    double shift;           /* C */
+    int block;              /* B; 0: sums in any order */
+    int tile;               /* T; 0: none */
+};
+
+extern const struct hc_freedoms hc_usual_freedoms;
+
+/* A definition with the tensors and options of one call. */
+struct hc_instance {
+    const struct hc_definition *definition;
+    struct hc_tensor input[HC_MAX_DEFINED_TENSORS]; /* in the definition's order, with data */
+    const char *option[HC_MAX_DEFINED_OPTIONS];     /* its text; NULL: the default */
+    enum hc_format io;                              /* of the tensors: what `store` rounds to */
+    struct hc_freedoms freedoms;
+    int64_t extent[HC_MAX_AXES]; /* hc_instance_bind fills it in */
+};
+
+/* Checks the inputs and options and finds the extents. HC_INVALID with a line that names what does
+   not fit. */
+enum hc_status hc_instance_bind(struct hc_instance *instance);
+
+/* The shape of a tensor of the definition. */
+int64_t hc_instance_count(const struct hc_instance *instance, int tensor);
+struct hc_tensor hc_instance_tensor(const struct hc_instance *instance, int tensor);
+
+struct hc_defined_value {
+    struct hc_exact want; /* `magnitude` is |hi| */
+    double rad;           /* infinite: nothing is demanded */
+    bool absent;          /* `where` is false: 0 is demanded */
+};
+
+/* Evaluates elements on demand: intermediate ones are kept. Not for two threads at once. */
+struct hc_evaluator;
+
+/* NULL with hc_message() if there is no memory. The instance lives longer. */
+struct hc_evaluator *hc_evaluator_new(const struct hc_instance *instance);
+void hc_evaluator_free(struct hc_evaluator *evaluator);
+
+/* Element `index`, row-major, of a tensor. The precision doubles until the error of `want` is below
+   2^-40 of the radius, or 2^-100 of the value. HC_INVALID if that costs more than the limits below,
+   HC_NO_MEMORY. */
+enum hc_status hc_evaluator_element(struct hc_evaluator *evaluator, int tensor, int64_t index,
+                                    struct hc_defined_value *value);
+
+enum {
+    HC_FIRST_PRECISION = 128,
+    HC_LAST_PRECISION = 4096,
+    HC_MAX_KEPT = 1 << 22 /* elements of intermediates */
+};
+#define HC_MAX_OPERATIONS (INT64_C(1) << 36) /* for one element */
+
+#endif
