@@ -170,7 +170,7 @@ if(TARGET halfcheck-cuda)
   hc_script(cuda-half FROM .ci/half kernels/cuda src/num src/op
             COMMAND .ci/half ${CUDA_NVCC} ${HC_NVCC_FLAGS})
   if(NOT CMAKE_C_FLAGS MATCHES "-fsanitize=|--coverage")
-    hc_script(cuda-headers FROM .ci/cuda-headers kernels src/num src/op src/comm src/backend.h
+    hc_script(cuda-headers FROM .ci/cuda-headers ${HC_KERNELS}
               COMMAND .ci/cuda-headers ${CUDA_NVCC} ${CMAKE_BINARY_DIR})
   endif()
 endif()
@@ -239,7 +239,7 @@ if(HC_PYTHON)
   hc_script(planted-python FROM python .ci/planted.py +numpy +torch +pytest
             COMMAND ${HC_PYTHON} -B ${CMAKE_SOURCE_DIR}/.ci/planted.py python ${venv} ${program})
   file(GLOB tests RELATIVE ${CMAKE_SOURCE_DIR} tests/gate/*.txt)
-  hc_script(planted-gate FROM src/cli src/check src/num .ci/planted.py ${tests}
+  hc_script(planted-gate FROM ${HC_ALL} .ci/planted.py tests/run.py tests/tools ${tests}
             COMMAND ${HC_PYTHON} -B ${CMAKE_SOURCE_DIR}/.ci/planted.py gate ${CMAKE_BINARY_DIR})
   set_tests_properties(planted-python planted-gate PROPERTIES TIMEOUT 600)
 endif()
