@@ -152,6 +152,13 @@ double hc_round(enum hc_format format, double value)
     return hc_decode(format, hc_encode(format, value, 0, HC_NEAREST));
 }
 
+/* ldexp(1, exponent) for an exponent of fp64. */
+static inline double power_of_two(int exponent)
+{
+    return exponent >= -1022 ? hc_fp64_value((uint64_t)(exponent + 1023) << 52)
+                             : ldexp(1, exponent);
+}
+
 double hc_format_max(enum hc_format format)
 {
     const struct hc_format_info *f = info_of(format);
@@ -164,12 +171,12 @@ double hc_format_max(enum hc_format format)
 double hc_format_tiny(enum hc_format format)
 {
     const struct hc_format_info *f = info_of(format);
-    return hc_is_integer(f) ? 1 : ldexp(1, f->emin - f->precision + 1);
+    return hc_is_integer(f) ? 1 : power_of_two(f->emin - f->precision + 1);
 }
 
 double hc_format_unit(enum hc_format format)
 {
-    return ldexp(1, -info_of(format)->precision);
+    return power_of_two(-info_of(format)->precision);
 }
 
 double hc_ulp(enum hc_format format, double value)
@@ -188,7 +195,7 @@ double hc_ulp(enum hc_format format, double value)
         exponent = f->emin;
     if (exponent > f->emax)
         exponent = f->emax;
-    return ldexp(1, exponent - f->precision + 1);
+    return power_of_two(exponent - f->precision + 1);
 }
 
 double hc_half_ulp(enum hc_format format, double value)
