@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "cases/fixture/bug.h"
+#include "cases/fixture/prints.h"
 #include "cases/registry.h"
 #include "cases/reports.h"
 #include "check/selftest/fault.h"
@@ -91,6 +92,47 @@ Test(reports, every_fault_that_a_row_names_exists)
             f++;
         cr_assert_lt(f, hc_fault_count(), "%s: no fault '%s'", cases[i]->name,
                      bug ? bug->fault : "");
+    }
+}
+
+/* A day, and the sum of what was written down on it. */
+Test(reports, a_frozen_row_is_as_it_was_written_down)
+{
+    int n;
+    const struct hc_case *const *cases = hc_all_cases(&n);
+    for (int i = 0; i < n; i++) {
+        const struct hc_bug *bug = hc_bug_of(cases[i]);
+        char want[32];
+        if (!bug || !bug->frozen)
+            continue;
+        (void)snprintf(want, sizeof want, "%.10s %08x", bug->frozen, (unsigned)hc_bug_sum(bug));
+        cr_expect_str_eq(bug->frozen, want, "%s has changed since: %s, not %s", cases[i]->name,
+                         want, bug->frozen);
+    }
+}
+
+/* Two lists of figures of one arm have as many places. */
+static void check_figures(const struct hc_case *what, const struct hc_bug_arm *arm)
+{
+    if (arm->prints)
+        cr_expect_gt(hc_prints_claims(arm->prints), 0, "%s: %s", what->name, arm->prints);
+    if (arm->is)
+        cr_expect_gt(hc_prints_claims(arm->is), 0, "%s: %s", what->name, arm->is);
+    if (arm->prints && arm->is)
+        cr_expect_eq(hc_prints_count(arm->prints), hc_prints_count(arm->is), "%s: %s", what->name,
+                     arm->is);
+}
+
+Test(reports, a_list_of_figures_has_one_and_both_lists_of_an_arm_have_as_many_places)
+{
+    int n;
+    const struct hc_case *const *cases = hc_all_cases(&n);
+    for (int i = 0; i < n; i++) {
+        const struct hc_bug *bug = hc_bug_of(cases[i]);
+        if (!bug)
+            continue;
+        check_figures(cases[i], &bug->buggy);
+        check_figures(cases[i], &bug->fixed);
     }
 }
 

@@ -8,10 +8,9 @@ if(NOT BUILD_TESTING OR NOT TARGET hc_ptx OR NOT HC_PYTHON OR
 endif()
 
 set(audit ${CMAKE_SOURCE_DIR}/kernels/cuda/audit)
-add_custom_target(hc_ptx_audited ALL DEPENDS hc_ptx)
 hc_if_changed(unchanged ptx-audit kernels src/num src/op src/backend.h cmake/ptx.cmake cmake/cuda.cmake)
 add_test(NAME ptx-audit
-         COMMAND ${unchanged} ${audit}/test ${CMAKE_BINARY_DIR}/ptx ${CUDA_NVCC} ${HC_NVCC_FLAGS})
+         COMMAND ${unchanged} ${built} hc_ptx ${audit}/test ${CMAKE_BINARY_DIR}/ptx ${CUDA_NVCC} ${HC_NVCC_FLAGS})
 set_tests_properties(ptx-audit PROPERTIES SKIP_RETURN_CODE 77)
 
 # cuda-half is not built for sm_75, which has no bf16.

@@ -2,7 +2,7 @@
 # configuration, hc_commit.h at each build.
 string(TOUPPER "${CMAKE_BUILD_TYPE}" type)
 get_directory_property(options COMPILE_OPTIONS)
-list(FILTER options EXCLUDE REGEX "^-(W|ffile)")
+list(FILTER options EXCLUDE REGEX "^-(W|ffile|fmacro)")
 list(JOIN options " " HC_FLAGS)
 string(STRIP "-std=c11 ${CMAKE_C_FLAGS} ${CMAKE_C_FLAGS_${type}} ${HC_FLAGS}" HC_FLAGS)
 string(REGEX REPLACE " +" " " HC_FLAGS "${HC_FLAGS}")

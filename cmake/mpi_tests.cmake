@@ -52,7 +52,8 @@ set_tests_properties(mpi-lost PROPERTIES SKIP_RETURN_CODE 77 TIMEOUT 300
 
 # The program itself on several ranks.
 foreach(test run refused train study killed)
-  add_test(NAME mpi-${test} COMMAND ${CMAKE_SOURCE_DIR}/src/cli/ranks/mpi-test ${test}
+  hc_if_changed(unchanged mpi-${test} ${HC_ALL} .ci/mpirun)
+  add_test(NAME mpi-${test} COMMAND ${unchanged} ${CMAKE_SOURCE_DIR}/src/cli/ranks/mpi-test ${test}
                                     $<TARGET_FILE:halfcheck>)
   set_tests_properties(mpi-${test} PROPERTIES SKIP_RETURN_CODE 77 TIMEOUT 300)
 endforeach()

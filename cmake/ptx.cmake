@@ -1,6 +1,6 @@
 # PTX of the device kernels, as nvcc writes it with the flags that the plug-in is built with:
-# build/<preset>/ptx/sm_<arch>/<source>.ptx. The target hc_ptx makes those of sm_80 and sm_90. It is
-# made only for what depends on it.
+# build/<preset>/ptx/sm_<arch>/<source>.ptx. The target hc_ptx makes those of sm_80 and sm_90. Tests
+# that need them have them made (.ci/built), so that where they need not run no PTX is.
 
 # hc_ptx(ARCH FILES): adds the commands that make the PTX of an architecture, such as 80. FILES is
 # the variable that gets the list of the files.
@@ -60,13 +60,15 @@ if(BUILD_TESTING AND TARGET halfcheck-cuda AND HC_PYTHON AND
    NOT CMAKE_C_FLAGS MATCHES "-fsanitize=|--coverage")
   hc_ptx_plugin(cuda-ptx 80)
   hc_ptx_plugin(cuda-ptx-90 90)
-  set_target_properties(cuda-ptx-90 PROPERTIES EXCLUDE_FROM_ALL TRUE)
+  set_target_properties(cuda-ptx cuda-ptx-90 PROPERTIES EXCLUDE_FROM_ALL TRUE)
+  set(built ${CMAKE_SOURCE_DIR}/.ci/built ${CMAKE_BINARY_DIR})
   add_dependencies(cuda-ptx hc_ptx)
   hc_if_changed(unchanged ptx ${HC_ALL} cmake/ptx.cmake .ci/ptx)
-  add_test(NAME ptx COMMAND ${unchanged} ${CMAKE_SOURCE_DIR}/.ci/ptx ${CMAKE_BINARY_DIR})
+  add_test(NAME ptx COMMAND ${unchanged} ${built} cuda-ptx ${CMAKE_SOURCE_DIR}/.ci/ptx
+           ${CMAKE_BINARY_DIR})
   hc_if_changed(unchanged ptx-plant ${HC_CASES} cmake/ptx.cmake)
-  add_test(NAME ptx-plant COMMAND ${unchanged} ${HC_PYTHON} -B ${CMAKE_SOURCE_DIR}/kernels/cuda/ptx/plant.py
-           ${CMAKE_BINARY_DIR} ${CMAKE_C_COMPILER})
+  add_test(NAME ptx-plant COMMAND ${unchanged} ${built} cuda-ptx ${HC_PYTHON} -B
+           ${CMAKE_SOURCE_DIR}/kernels/cuda/ptx/plant.py ${CMAKE_BINARY_DIR} ${CMAKE_C_COMPILER})
   set_tests_properties(ptx ptx-plant PROPERTIES TIMEOUT 600 SKIP_RETURN_CODE 77)
 endif()
 

@@ -45,7 +45,8 @@ set_target_properties(standin_driver PROPERTIES OUTPUT_NAME cuda PREFIX lib SUFF
 add_dependencies(standin standin_driver)
 
 if(TARGET halfcheck-mpi)
-  add_test(NAME mpi-staged COMMAND ${CMAKE_SOURCE_DIR}/.ci/mpi-staged $<TARGET_FILE:halfcheck>
+  hc_if_changed(unchanged mpi-staged ${HC_ALL} .ci/mpi-staged .ci/mpirun)
+  add_test(NAME mpi-staged COMMAND ${unchanged} ${CMAKE_SOURCE_DIR}/.ci/mpi-staged $<TARGET_FILE:halfcheck>
                                    ${here})
   set_tests_properties(mpi-staged PROPERTIES SKIP_RETURN_CODE 77)
 endif()

@@ -37,20 +37,6 @@ if(BUILD_TESTING AND CRITERION_LIBRARY)
   set(alone src.comm.nccl.nccl_test kernels.cuda.standin.nccl.mistakes_test
       src.train.parallel.on_device_test)
 
-  # These take longer than others, and depend on the floors below the commands alone.
-  set(long ${all_cases} cases.plays_test kernels.cuda.library.dnn_norm_test
-      kernels.cuda.op.norm_test kernels.cuda.plans.plans_test kernels.host.norm_test
-      kernels.host.onednn.onednn_test kernels.host.quant_test kernels.host.quant_gemm_test
-      src.check.fingerprint.backends_test
-      src.check.fingerprint.fingerprint_test src.check.fingerprint.use_test
-      src.check.generate.bit_cases_test src.check.generate.border_test
-      src.check.generate.op_cases_test src.check.workers_test src.train.drift.drift_rounding_test
-      src.train.drift.drift_shapley_test src.train.drift.drift_test
-      src.train.run.allocation_test src.train.run.dump_test src.train.run.load_test
-      src.train.run.ranks_faults_test src.train.run.ranks_test src.train.run.resume_test
-      src.train.run.trainer_test)
-  list(REMOVE_ITEM long kernels.pipe.loopback_test)
-
   add_library(hc_test_main OBJECT cmake/test_main.c)
   target_compile_options(hc_test_main PRIVATE -Wno-conversion -Wno-shadow)
   # hc_test_program(NAME): a program of tests, whose objects are still to be named.
@@ -98,11 +84,8 @@ if(BUILD_TESTING AND CRITERION_LIBRARY)
       hc_test_program(${program})
     endif()
     set(unchanged "")
-    if(name IN_LIST long)
-      set(seen ${HC_CASES})
-      if(name MATCHES "^src\\.train")
-        set(seen ${HC_TRAIN})
-      endif()
+    if(name IN_LIST HC_LONG)
+      hc_seen_by(seen ${name})
       hc_if_changed(unchanged ${name} ${test} cmake/test_main.c ${seen})
     endif()
     add_test(NAME ${name} COMMAND ${unchanged} $<TARGET_FILE:${program}> ${test})
@@ -204,11 +187,14 @@ if(CRITERION_LIBRARY)
                          PROPERTIES DISABLED TRUE)
   endif()
 endif()
+set(hidden .ci/hidden tests/run.py tests/tools tests/words/list.txt tests/words/doctor.txt
+    kernels/amx/model_test.c kernels/avx512bf16/whole_test.c kernels/host/native/native_test.c
+    kernels/sim/quant_gemm_test.c src/cli/calc/backend_test.c)
 foreach(set amx avx512fp16 avx512bf16 avx512)
-  hc_script(hidden-${set} COMMAND .ci/hidden ${set} ${CMAKE_BINARY_DIR})
+  hc_script(hidden-${set} FROM ${HC_ALL} ${hidden} COMMAND .ci/hidden ${set} ${CMAKE_BINARY_DIR})
 endforeach()
 include(cmake/mpi_tests.cmake)
-hc_script(gpu-check COMMAND portable/test ${program})
+hc_script(gpu-check FROM ${HC_ALL} portable COMMAND portable/test ${program})
 hc_script(hc COMMAND .ci/hc)
 hc_script(without-cuda COMMAND .ci/without-cuda)
 hc_script(plugins COMMAND .ci/plugins ${CMAKE_BINARY_DIR} ${CMAKE_C_COMPILER})
@@ -220,9 +206,14 @@ set(scalers cases/scaler cases/fixture src/num src/op src/train/update src/check
 hc_script(torch-scaler FROM ${scalers} +torch COMMAND cases/scaler/real/torch-test ${program})
 hc_script(torch-step-files FROM ${HC_ALL} cases/checkpoint python +torch
           COMMAND cases/checkpoint/real/torch-test ${program})
-hc_script(packages-fp8 COMMAND reports/packages/test ${program} ${venv})
-hc_script(cuda-conversions COMMAND cases/rounding/real/cuda-test ${program} ${CUDA_INCLUDE})
-hc_script(step-in-numpy COMMAND src/train/run/numpy-test ${program})
+hc_script(packages-fp8 FROM ${HC_ALL} reports/packages python/venv +numpy +torch
+          COMMAND reports/packages/test ${program} ${venv})
+hc_script(cuda-conversions FROM ${HC_ALL} cases/rounding/real
+          COMMAND cases/rounding/real/cuda-test ${program} ${CUDA_INCLUDE})
+hc_script(step-in-numpy FROM ${HC_ALL} python +numpy
+          COMMAND src/train/run/numpy-test ${program})
+hc_script(step-causes FROM ${HC_ALL} python docs/step-files.md +numpy
+          COMMAND src/cli/judge_step/causes-test ${program})
 foreach(test judge-step-torch torch-gradients)
   string(REPLACE "judge-step-torch" "torch_test" name ${test})
   string(REPLACE "-" "_" name ${name})
@@ -253,6 +244,7 @@ if(HC_PYTHON)
   set_tests_properties(planted-python planted-gate PROPERTIES TIMEOUT 600)
 endif()
 hc_script(tidy-record COMMAND .ci/tidy-test)
+hc_script(green-record COMMAND .ci/if-changed-test)
 find_program(CLANG_FORMAT clang-format)
 if(CLANG_FORMAT)
   hc_script(style COMMAND .ci/style) # 77: another clang-format

@@ -24,8 +24,9 @@ static void correction(mpfr_t t, double beta, double steps)
     mpfr_si_sub(t, 1, t, MPFR_RNDN);
 }
 
+/* The moments alone, or the whole step. */
 static void step(struct state *s, const struct hc_adam *p, const double hyper[HC_HYPER_COUNT],
-                 bool decoupled)
+                 bool decoupled, bool moments)
 {
     double beta2 = p->order == HC_ORDER_APEX ? (double)(float)p->beta2 : p->beta2;
     if (decoupled)
@@ -35,6 +36,8 @@ static void step(struct state *s, const struct hc_adam *p, const double hyper[HC
     mpfr_sqr(s->u, s->g, MPFR_RNDN);
     average(s->m, s->g, hyper[HC_HYPER_BETA1], s->t);
     average(s->v, s->u, beta2, s->t);
+    if (moments)
+        return;
 
     correction(s->t, beta2, hyper[HC_HYPER_STEP]);
     mpfr_div(s->u, s->v, s->t, MPFR_RNDN);
@@ -57,6 +60,7 @@ static void adam(const struct hc_element *e, long precision, struct hc_exact *wa
     double hyper[HC_HYPER_COUNT];
     struct state s;
     bool skipped = hc_is_set(&call->in[HC_ADAM_FOUND_INF]);
+    bool moments = e->out == HC_ADAM_NEW_M || e->out == HC_ADAM_NEW_V;
     mpfr_inits2(precision, s.w, s.g, s.m, s.v, s.c, s.t, s.u, (mpfr_ptr)0);
     hc_load_real(s.w, &call->in[HC_ADAM_W], e->index);
     hc_load_real(s.g, &call->in[HC_ADAM_G], e->index);
@@ -65,8 +69,8 @@ static void adam(const struct hc_element *e, long precision, struct hc_exact *wa
     for (int i = 0; i < HC_HYPER_COUNT; i++)
         hyper[i] = hc_tensor_get(&call->in[HC_ADAM_HYPER], i);
     if (!skipped)
-        step(&s, &call->params.adam, hyper, decoupled);
-    if (call->in[HC_ADAM_COMPENSATION].data) {
+        step(&s, &call->params.adam, hyper, decoupled, moments);
+    if (call->in[HC_ADAM_COMPENSATION].data && !moments) {
         hc_load_real(s.c, &call->in[HC_ADAM_COMPENSATION], e->index);
         if (!skipped)
             hc_compensate(s.w, s.c, call->in[HC_ADAM_W].format);

@@ -9,6 +9,7 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "num/bits.h"
 #include "num/stochastic.h"
 #include "reference.h"
 #include "reference/amax.h"
@@ -103,6 +104,38 @@ static double largest_of_all(const struct hc_call *call)
     return largest(call, (struct range){0, n[0]}, (struct range){0, n[1]});
 }
 
+static bool same_number(double a, double b)
+{
+    return hc_fp64_bits(a) == hc_fp64_bits(b);
+}
+
+/* hc_stated_scale, computed once for elements that ask for it one after the other: those of a
+   block. */
+static struct hc_stated_scale stated_scale(enum hc_scale_rule rule, enum hc_format codes,
+                                           enum hc_format x, double tensor_amax, double amax)
+{
+    static _Thread_local struct {
+        bool known;
+        enum hc_scale_rule rule;
+        enum hc_format codes;
+        enum hc_format x;
+        double tensor_amax;
+        double amax;
+        struct hc_stated_scale scale;
+    } last;
+    if (!last.known || last.rule != rule || last.codes != codes || last.x != x ||
+        !same_number(last.tensor_amax, tensor_amax) || !same_number(last.amax, amax)) {
+        last.known = true;
+        last.rule = rule;
+        last.codes = codes;
+        last.x = x;
+        last.tensor_amax = tensor_amax;
+        last.amax = amax;
+        last.scale = hc_stated_scale(rule, codes, x, tensor_amax, amax);
+    }
+    return last.scale;
+}
+
 /* The scale of the block with this number in each direction. */
 static struct hc_stated_scale scale_of(const struct hc_call *call, int64_t down, int64_t across)
 {
@@ -110,12 +143,12 @@ static struct hc_stated_scale scale_of(const struct hc_call *call, int64_t down,
     const struct hc_tensor *codes = &call->out[HC_QUANTIZE_CODES];
     enum hc_format x = call->in[HC_QUANTIZE_X].format;
     if (p->rule == HC_SCALE_GIVEN)
-        return hc_stated_scale(p->rule, codes->format, x, 0,
-                               hc_tensor_get(&call->in[HC_QUANTIZE_SCALE], 0));
+        return stated_scale(p->rule, codes->format, x, 0,
+                            hc_tensor_get(&call->in[HC_QUANTIZE_SCALE], 0));
     double amax = largest(call, block(codes->shape[0], p->rows, down),
                           block(codes->shape[1], p->columns, across));
     bool levels = hc_scale_rules[p->rule].kind == HC_SCALE_OF_LEVELS;
-    return hc_stated_scale(p->rule, codes->format, x, levels ? largest_of_all(call) : 0, amax);
+    return stated_scale(p->rule, codes->format, x, levels ? largest_of_all(call) : 0, amax);
 }
 
 /* The last code of a positive number that is at most x, of codes from 0 to that of the largest

@@ -46,19 +46,27 @@ void hc_real_set_text(struct hc_real *x, const char *decimal)
     (void)is_number;
 }
 
-bool hc_real_read(struct hc_real *x, const char *decimal, bool *exact)
+/* A rounded number of so few bits may lie half way between two numbers of a format, which the
+   number itself, of which it is known on which side it lies, does not: x becomes the neighbour
+   there. */
+static void leave_the_middle(mpfr_t x, int above)
+{
+    if (above != 0 && mpfr_regular_p(x) && mpfr_min_prec(x) <= MAX_FORMAT_PRECISION + 1)
+        above > 0 ? mpfr_nextbelow(x) : mpfr_nextabove(x);
+}
+
+bool hc_real_read(struct hc_real *x, const char *text, bool *exact)
 {
     char *end;
-    int above = mpfr_strtofr(x->x, decimal, &end, 10, MPFR_RNDN);
-    bool is_number = end != decimal && *end == '\0';
+    const char *digits = text + (text[0] == '-' || text[0] == '+');
+    bool hexadecimal = digits[0] == '0' && (digits[1] == 'x' || digits[1] == 'X');
+    int above = mpfr_strtofr(x->x, text, &end, hexadecimal ? 16 : 10, MPFR_RNDN);
+    bool is_number = end != text && *end == '\0';
     if (!is_number)
         mpfr_set_nan(x->x);
     if (exact)
         *exact = is_number && above == 0;
-    /* A number of so few bits may lie half way between two numbers of a format, which the decimal
-       does not: x becomes the neighbour on the decimal's side. */
-    if (above != 0 && mpfr_regular_p(x->x) && mpfr_min_prec(x->x) <= MAX_FORMAT_PRECISION + 1)
-        above > 0 ? mpfr_nextbelow(x->x) : mpfr_nextabove(x->x);
+    leave_the_middle(x->x, above);
     return is_number;
 }
 
@@ -103,6 +111,48 @@ UNARY(log, log)
 UNARY(log1p, log1p)
 UNARY(tanh, tanh)
 UNARY(erf, erf)
+UNARY(round, rint_roundeven)
+
+int hc_real_rsqrt(struct hc_real *x, const struct hc_real *a)
+{
+    bool negative = mpfr_zero_p(a->x) && mpfr_signbit(a->x);
+    int above = mpfr_rec_sqrt(x->x, a->x, MPFR_RNDN);
+    if (negative)
+        mpfr_set_inf(x->x, -1);
+    return above;
+}
+
+/* e^-a, the sum and the quotient are each off by at most 2^-bits of themselves. With t = e^-a, the
+   error of t moves 1 / (1 + t) by a factor of at most 1 + 2^-bits t / (1 + t). The three together
+   are below 2^(2-bits), so that all but the last two bits are good; Ziv's loop adds bits until
+   these say how to round. It ends, since e^-a is irrational for every number but 0 and the
+   infinities. Where |a| or t is below 2^(-2 to) the result is nearer to 1/2 or 1 than half of its
+   last bit, and where t is infinite for MPFR the result is below all of MPFR's numbers. */
+int hc_real_sigmoid(struct hc_real *x, const struct hc_real *a)
+{
+    mpfr_prec_t to = mpfr_get_prec(x->x);
+    double ends = mpfr_zero_p(a->x) ? 0.5 : mpfr_nan_p(a->x) ? (double)NAN : mpfr_sgn(a->x) > 0;
+    if (!mpfr_regular_p(a->x)) {
+        mpfr_set_d(x->x, ends, MPFR_RNDN);
+        return 0;
+    }
+    bool tiny = mpfr_get_exp(a->x) < -2 * to;
+    bool known = false;
+    for (mpfr_prec_t bits = to + 32; !known; bits += bits / 2) {
+        mpfr_t t;
+        mpfr_init2(t, bits);
+        mpfr_neg(t, a->x, MPFR_RNDN);
+        mpfr_exp(t, t, MPFR_RNDN);
+        known = tiny || !mpfr_regular_p(t) || mpfr_get_exp(t) < -2 * to;
+        mpfr_add_ui(t, t, 1, MPFR_RNDN);
+        mpfr_ui_div(t, 1, t, MPFR_RNDN);
+        known = known || mpfr_can_round(t, bits - 2, MPFR_RNDN, MPFR_RNDZ, to + 1);
+        if (known)
+            mpfr_set(x->x, t, MPFR_RNDN);
+        mpfr_clear(t);
+    }
+    return 1;
+}
 
 #define BINARY(name)                                                                               \
     int hc_real_##name(struct hc_real *x, const struct hc_real *a, const struct hc_real *b)        \
@@ -113,6 +163,13 @@ BINARY(add)
 BINARY(sub)
 BINARY(mul)
 BINARY(div)
+
+int hc_real_power(struct hc_real *x, const struct hc_real *a, const struct hc_real *b)
+{
+    int above = mpfr_pow(x->x, a->x, b->x, MPFR_RNDN);
+    leave_the_middle(x->x, above);
+    return above;
+}
 
 int hc_real_fma(struct hc_real *x, const struct hc_real *a, const struct hc_real *b,
                 const struct hc_real *c)
@@ -133,6 +190,11 @@ bool hc_real_is_nan(const struct hc_real *x)
 bool hc_real_is_inf(const struct hc_real *x)
 {
     return mpfr_inf_p(x->x) != 0;
+}
+
+bool hc_real_is_zero(const struct hc_real *x)
+{
+    return mpfr_zero_p(x->x) != 0;
 }
 
 int hc_real_compare(const struct hc_real *a, const struct hc_real *b)

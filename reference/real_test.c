@@ -8,6 +8,25 @@
 
 enum { WIDE = 2000, CLOSE = 53 };
 
+/* 1 / sqrt(a): of -0 it is -inf. */
+static int reciprocal_root(mpfr_t y, mpfr_srcptr a, mpfr_rnd_t rounding)
+{
+    mpfr_sqrt(y, a, rounding);
+    return mpfr_ui_div(y, 1, y, rounding);
+}
+
+/* 1 / (1 + e^-a) = (1 + tanh(a / 2)) / 2; e^a where that loses its bits, since the next term of the
+   series is e^2a. */
+static int logistic(mpfr_t y, mpfr_srcptr a, mpfr_rnd_t rounding)
+{
+    if (mpfr_cmp_si(a, -650) < 0)
+        return mpfr_exp(y, a, rounding);
+    mpfr_div_2ui(y, a, 1, rounding);
+    mpfr_tanh(y, y, rounding);
+    mpfr_add_ui(y, y, 1, rounding);
+    return mpfr_div_2ui(y, y, 1, rounding);
+}
+
 static const struct {
     const char *name;
     hc_real_unary *real;
@@ -24,6 +43,9 @@ static const struct {
     {"sin", hc_real_sin, mpfr_sin},
     {"erf", hc_real_erf, mpfr_erf},
     {"floor", hc_real_floor, mpfr_rint_floor},
+    {"round", hc_real_round, mpfr_rint_roundeven},
+    {"rsqrt", hc_real_rsqrt, reciprocal_root},
+    {"sigmoid", hc_real_sigmoid, logistic},
 };
 
 /* Splits the true value into the nearest double and the sign of what is left. */
@@ -124,10 +146,11 @@ Test(real, a_text_of_a_user_s_may_be_no_number)
         const char *text;
         bool is_number;
         double value;
-    } rows[] = {{"1e-4", true, 1e-4},    {"-.5", true, -0.5}, {"1e400", true, INFINITY},
-                {"inf", true, INFINITY}, {"nan", true, NAN},  {"", false, NAN},
-                {"1e-4x", false, NAN},   {"abc", false, NAN}, {"1 2", false, NAN},
-                {"0x1p3", false, NAN}};
+    } rows[] = {{"1e-4", true, 1e-4},    {"-.5", true, -0.5},   {"1e400", true, INFINITY},
+                {"inf", true, INFINITY}, {"nan", true, NAN},    {"", false, NAN},
+                {"1e-4x", false, NAN},   {"abc", false, NAN},   {"1 2", false, NAN},
+                {"0x1p3", true, 8},      {"-0x.8", true, -0.5}, {"0X1F", true, 31},
+                {"0x", false, NAN},      {"0x1p", false, NAN},  {"0x1.8q", false, NAN}};
     struct hc_real *x = hc_real_new(7);
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         cr_assert_eq(hc_real_read(x, rows[i].text, NULL), rows[i].is_number, "'%s'", rows[i].text);

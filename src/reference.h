@@ -70,10 +70,11 @@ struct hc_real *hc_real_new_bits(double value, long precision);
 void hc_real_free(struct hc_real *x);
 void hc_real_set(struct hc_real *x, double value);
 void hc_real_set_text(struct hc_real *x, const char *decimal); /* "1e-4" means the decimal itself */
-/* The same for a text of a user's. False if it is no decimal number, inf or nan; x is then NaN.
-   `exact`, which may be NULL, says whether x is the decimal itself. If it is not, rounding x into a
-   format still is rounding the decimal: x is never half way between two of the format's numbers. */
-bool hc_real_read(struct hc_real *x, const char *decimal, bool *exact);
+/* The same for a text of a user's. False if it is no decimal number, no hexadecimal one (0x1.8p-3),
+   inf or nan; x is then NaN. `exact`, which may be NULL, says whether x is the number itself. If it
+   is not, rounding x into a format still is rounding the number: x is never half way between two of
+   the format's numbers, for which it may be up to an ulp from it, and not half of one. */
+bool hc_real_read(struct hc_real *x, const char *text, bool *exact);
 void hc_real_pi(struct hc_real *x);
 
 /* cos and sin are NaN where |a| is beyond fp64's range: MPFR takes as many bits of pi as `a` has
@@ -81,15 +82,22 @@ void hc_real_pi(struct hc_real *x);
 typedef int hc_real_unary(struct hc_real *x, const struct hc_real *a);
 hc_real_unary hc_real_copy, hc_real_neg, hc_real_abs, hc_real_floor, hc_real_sqrt, hc_real_exp;
 hc_real_unary hc_real_log, hc_real_log1p, hc_real_tanh, hc_real_cos, hc_real_sin, hc_real_erf;
+hc_real_unary hc_real_round;   /* the nearest integer, of two the even one */
+hc_real_unary hc_real_rsqrt;   /* 1 / sqrt(a); as in IEEE 754 that of -0 is -inf */
+hc_real_unary hc_real_sigmoid; /* 1 / (1 + e^-a) */
 typedef int hc_real_binary(struct hc_real *x, const struct hc_real *a, const struct hc_real *b);
 hc_real_binary hc_real_add, hc_real_sub, hc_real_mul, hc_real_div;
 /* a b + c, rounded once. */
 int hc_real_fma(struct hc_real *x, const struct hc_real *a, const struct hc_real *b,
                 const struct hc_real *c);
 int hc_real_pow(struct hc_real *x, const struct hc_real *a, long n);
+/* a to the power of b, as C's pow has it. x is never half way between two numbers of a format if
+   the power is not, as after hc_real_read. */
+hc_real_binary hc_real_power;
 
 bool hc_real_is_nan(const struct hc_real *x);
 bool hc_real_is_inf(const struct hc_real *x);
+bool hc_real_is_zero(const struct hc_real *x);
 /* Below, at or above 0 as a is below, equal to or above b. 0 if either is NaN, which is equal to
    nothing: ask hc_real_is_nan first. */
 int hc_real_compare(const struct hc_real *a, const struct hc_real *b);

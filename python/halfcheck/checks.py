@@ -104,8 +104,8 @@ class Report:
     __repr__ = __str__
 
 
-def check(fn, op, formats=None, order=None, level="standard", seed=0, arrays=None, layout="nchw",
-          cases=None):
+def check(fn, op=None, formats=None, order=None, level="standard", seed=0, arrays=None,
+          layout="nchw", cases=None, define=None, **more):
     """Runs the generated cases of an op on a function, and returns a Report; raises Wrong at wrong
     numbers, and what the function raises.
 
@@ -116,8 +116,19 @@ def check(fn, op, formats=None, order=None, level="standard", seed=0, arrays=Non
     gives ("torch-fused", "torch-loop", "apex", "ours"). `level` is quick, standard or exhaustive.
     `arrays` is the library whose arrays fn wants, and by default the one that its module has
     imported. `cases` are patterns of halfcheck's cases, instead of all of the op.
+
+    With `define`, a definition's text, file or name, the function is held to that, and there may be
+    `backward`, `families`, `sizes` and the definition's options (halfcheck.definitions.check).
     """
     __tracebackhide__ = True
+    if define is not None:
+        from . import definitions
+        if op is not None or order is not None or cases is not None:
+            raise TypeError("check wants either op or define")
+        return definitions.check(fn, define, formats, seed=seed, arrays=arrays, **more)
+    if op is None or more:
+        raise TypeError("check wants op or define" if op is None else
+                        f"check has no {next(iter(more))!r} without define")
     job = Job(fn, op, formats, order, level, seed, arrays, layout)
     report = job.run(cases)
     if not report.results:

@@ -68,8 +68,8 @@ class Verdict:
         return "\n\n".join(parts)
 
 
-def judge(op, inputs, output=None, outputs=None, layout="nchw", accumulator=None, keep=None,
-          **params):
+def judge(op=None, inputs=(), output=None, outputs=None, layout="nchw", accumulator=None, keep=None,
+          define=None, **params):
     """Says whether outputs are within the bound that the op's contract allows for these inputs.
 
     inputs and outputs: arrays in the order of the op's slots, or a dict by slot; optional ones may
@@ -77,9 +77,18 @@ def judge(op, inputs, output=None, outputs=None, layout="nchw", accumulator=None
     accumulator: "fp32", "half", or "PRECISION,BLOCK,EXTRA_BITS". keep: a file for the smallest
     sub-problem that is still wrong. params: the op's (stride=1, eps=1e-5); and numbers that are
     inputs of one element or elements of one (lr, beta1 and step of an optimizer).
+
+    With `define` instead of op, a definition's text, file or name, it says whether they are what
+    that says; params are its options.
     """
     if (output is None) == (outputs is None):
         raise TypeError("judge wants either output or outputs")
+    if (op is None) == (define is None):
+        raise TypeError("judge wants either op or define")
+    if define is not None:
+        from . import definitions
+        return definitions.judge(define, inputs, outputs if outputs is not None else output,
+                                 **params)
     name = resolved(op)
     op = name.op
     params = {**name.fixed, **params}

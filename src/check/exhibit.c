@@ -36,7 +36,8 @@ void hc_exhibits_show(struct hc_check *check, const struct hc_exhibits *shown)
     *kept = *shown;
     check->result.exhibits = kept;
     if (shown->count)
-        hc_say(check, "%-*s %15s %15s %15s %8s", NAME, "", "buggy", "fixed", "real", "bound");
+        hc_say(check, "%-*s %15s %15s %15s %8s", NAME, "", "buggy", "fixed",
+               shown->by_rule ? "rule" : "real", "bound");
     for (int i = 0; i < shown->count; i++) {
         const struct hc_exhibit *e = &shown->exhibit[i];
         bool fits = strlen(e->name) <= NAME;

@@ -19,6 +19,7 @@ struct hc_exhibit {
 
 struct hc_exhibits {
     int count;
+    bool by_rule; /* `real` is what the format's rule gives, and right */
     struct hc_exhibit exhibit[HC_MAX_EXHIBITS];
 };
 

@@ -39,6 +39,21 @@ struct map {
     int32_t *memory;
 };
 
+/* hc_repeats_of for all coordinates, times `inner`. A block is hashed once. */
+static void map_axis(const struct hc_axis *axis, uint64_t seed, int64_t inner, int32_t *to)
+{
+    int64_t i = axis->kind == 0 ? axis->large : axis->small;
+    for (int64_t at = 0; at < i; at++)
+        to[at] = (int32_t)(at * inner);
+    while (i < axis->large) {
+        int64_t within = i % axis->step;
+        int64_t from = hc_repeats_of(axis, seed, i) - within;
+        int64_t n = axis->step < axis->large - i + within ? axis->step : axis->large - i + within;
+        for (; within < n; within++, i++)
+            to[i] = (int32_t)((from + within) * inner);
+    }
+}
+
 static bool make_map(const struct hc_repeats *repeats, int slot, struct map *map)
 {
     const struct hc_layout *layout = &repeats->slot[slot];
@@ -55,8 +70,8 @@ static bool make_map(const struct hc_repeats *repeats, int slot, struct map *map
         const struct hc_axis *axis = &layout->axis[a];
         map->extent[a] = axis->large;
         map->offset[a] = to;
-        for (int64_t i = 0; i < axis->large; i++)
-            *to++ = (int32_t)(hc_repeats_of(axis, repeats->seed, i) * inner);
+        map_axis(axis, repeats->seed, inner, to);
+        to += axis->large;
         inner *= axis->small;
     }
     assert(inner <= INT32_MAX);
@@ -89,24 +104,53 @@ static void copy_row(const struct map *map, int64_t row, const struct hc_tensor 
     const int32_t *offset = map->offset[map->count - 1];
     int64_t n = map->extent[map->count - 1];
     int64_t base = row_of(map, row);
-    for (int64_t i = 0; i < n; i++)
-        hc_tensor_set_bits(to, row * n + i, hc_tensor_bits(from, base + offset[i]));
+    switch (hc_formats[to->format].bytes) {
+    case 2:
+        for (int64_t i = 0; i < n; i++)
+            ((uint16_t *)to->data)[row * n + i] = ((const uint16_t *)from->data)[base + offset[i]];
+        break;
+    case 4:
+        for (int64_t i = 0; i < n; i++)
+            ((uint32_t *)to->data)[row * n + i] = ((const uint32_t *)from->data)[base + offset[i]];
+        break;
+    default:
+        for (int64_t i = 0; i < n; i++)
+            hc_tensor_set_bits(to, row * n + i, hc_tensor_bits(from, base + offset[i]));
+    }
 }
 
+static bool same_layout(const struct hc_layout *a, const struct hc_layout *b)
+{
+    bool same = a->count == b->count;
+    for (int i = 0; i < a->count && same; i++) {
+        const struct hc_axis *x = &a->axis[i];
+        const struct hc_axis *y = &b->axis[i];
+        same = x->small == y->small && x->large == y->large && x->step == y->step &&
+               x->alone == y->alone && x->kind == y->kind;
+    }
+    return same;
+}
+
+/* Inputs that are laid out alike have one map. */
 bool hc_repeats_fill(const struct hc_repeats *repeats, const struct hc_call *small,
                      const struct hc_call *large)
 {
-    for (int s = 0; s < hc_ops[large->op].inputs; s++) {
-        struct map map;
+    struct map map = {0};
+    const struct hc_layout *mapped = NULL;
+    bool ok = true;
+    for (int s = 0; s < hc_ops[large->op].inputs && ok; s++) {
         if (!large->in[s].data)
             continue;
-        if (!make_map(repeats, s, &map))
-            return false;
-        for (int64_t row = 0; row < rows_of(&map); row++)
+        if (!mapped || !same_layout(mapped, &repeats->slot[s])) {
+            free(map.memory);
+            ok = make_map(repeats, s, &map);
+            mapped = &repeats->slot[s];
+        }
+        for (int64_t row = 0; ok && row < rows_of(&map); row++)
             copy_row(&map, row, &small->in[s], &large->in[s]);
-        free(map.memory);
     }
-    return true;
+    free(map.memory);
+    return ok;
 }
 
 static const struct hc_layout *layout_of(const struct hc_repeats *repeats,

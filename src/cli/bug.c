@@ -60,9 +60,11 @@ static void print_arm(FILE *out, const struct hc_bug *bug, const char *label,
                       const struct hc_bug_arm *arm)
 {
     char line[2048];
-    (void)snprintf(line, sizeof line, "%s%s%s%s%s", arm->in ? "in " : "", arm->in ? arm->in : "",
-                   arm->in && arm->prints ? "; " : "", arm->prints ? "prints " : "",
-                   arm->prints ? arm->prints : "");
+    (void)snprintf(line, sizeof line, "%s%s%s%s%s%s%s%s", arm->in ? "in " : "",
+                   arm->in ? arm->in : "", arm->in && (arm->prints || arm->is) ? "; " : "",
+                   arm->prints ? "the report prints " : "", arm->prints ? arm->prints : "",
+                   arm->prints && arm->is ? "; " : "", arm->is ? "computed: " : "",
+                   arm->is ? arm->is : "");
     print_piece(out, label, line);
     label = line[0] ? "" : label;
     print_formula(out, label, arm->with);
@@ -98,6 +100,12 @@ void hc_bug_print_arms(FILE *out, const struct hc_bug *bug)
     (void)fputc('\n', out);
     if (bug->not_a_bug)
         print_piece(out, "control", "not a bug: what was reported as one is right");
+    print_piece(out, "rule", bug->rule);
+    print_piece(out, "unbound", bug->no_bound);
+    if (bug->frozen) {
+        (void)snprintf(line, sizeof line, "on %.10s, before its bound was known", bug->frozen);
+        print_piece(out, "frozen", line);
+    }
     if (bug->play)
         print_piece(out, "play",
                     bug->arithmetic_only ? "both arms restate the arithmetic alone"

@@ -33,8 +33,8 @@ Test(bug, what_the_arms_share_is_shown_once)
                      "\n"
                      "  formula w = 1; eps := 1e-4\n"
                      "          1000 times: w -= eps\n"
-                     "  buggy   in fp16 acc=fp32; prints 1 exact, 0\n"
-                     "  fixed   in fp32; prints 0.9000, -\n");
+                     "  buggy   in fp16 acc=fp32; the report prints 1 exact, 0\n"
+                     "  fixed   in fp32; the report prints 0.9000, -\n");
     cr_assert_str_eq(printed(hc_bug_print_lesson, &weight),
                      "\n"
                      "  lesson  Keep masters.\n"
@@ -79,6 +79,27 @@ Test(bug, what_differs_is_shown_beside_its_arm)
                      "              --show 'w, 1 - w'\n"
                      "          halfcheck calc 'w = 2' 'eps := it'\\''s' --each 'w -= eps' \\\n"
                      "              --steps 1000 --in fp16 --show 'w, 1 - w'\n");
+}
+
+Test(bug, figures_of_the_report_stand_apart_from_those_that_were_computed)
+{
+    struct hc_bug bug = weight;
+    bug.buggy.prints = "1 exact, -";
+    bug.buggy.is = "-, 0";
+    bug.fixed.prints = NULL;
+    bug.fixed.is = "0.9000, -";
+    bug.rule = "The format is right.";
+    bug.no_bound = "It is too wide.";
+    bug.frozen = "2026-11-27 0123abcd";
+    cr_assert_str_eq(printed(hc_bug_print_arms, &bug),
+                     "\n"
+                     "  rule    The format is right.\n"
+                     "  unbound It is too wide.\n"
+                     "  frozen  on 2026-11-27, before its bound was known\n"
+                     "  formula w = 1; eps := 1e-4\n"
+                     "          1000 times: w -= eps\n"
+                     "  buggy   in fp16 acc=fp32; the report prints 1 exact, -; computed: -, 0\n"
+                     "  fixed   in fp32; computed: 0.9000, -\n");
 }
 
 static void none(struct hc_check *check, struct hc_exhibits *shown)

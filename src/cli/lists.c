@@ -167,6 +167,16 @@ static void list_reports(json_t *rows)
         put(o, "case", reports[i].shown_by ? reports[i].shown_by->name : NULL);
         put(o, "source", reports[i].source);
         put(o, "left out", reports[i].reason);
+        const struct hc_bug *bug = reports[i].shown_by && hc_report_is_named(&reports[i])
+                                       ? hc_bug_of(reports[i].shown_by)
+                                       : NULL;
+        if (bug) {
+            put_number(o, "figures it prints", hc_bug_figures(bug).printed);
+            put_number(o, "figures computed", hc_bug_figures(bug).computed);
+        } else {
+            put(o, "figures it prints", NULL);
+            put(o, "figures computed", NULL);
+        }
     }
 }
 

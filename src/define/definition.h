@@ -23,7 +23,7 @@ enum {
     HC_MAX_DEFINED_TENSORS = 64, /* tensors: inputs and what equations assign */
     HC_MAX_DEFINED_OPTIONS = 16,
     HC_MAX_EXPRESSIONS = 4096,
-    HC_LONGEST_DEFINED_NAME = 31,
+    HC_LONGEST_DEFINED_NAME = 47,
     HC_DEEPEST_EXPRESSION = 100
 };
 

@@ -230,6 +230,7 @@ void hc_enclosure_either(const struct hc_arithmetic *a, struct hc_enclosure *y,
     double z = hc_enclosure_double(other);
     double apart = x == z ? 0 : hc_up(fabs(x - z) + (fabs(x) + fabs(z)) * 0x1p-50);
     hc_enclosure_copy(a, y, one);
+    y->terms = 0;
     y->rad = hc_add_up(fmax(one->rad, other->rad), isnan(apart) ? (double)INFINITY : apart);
 }
 
@@ -293,6 +294,7 @@ void hc_enclosure_store(const struct hc_arithmetic *a, struct hc_enclosure *y,
         return;
     }
     hc_enclosure_copy(a, y, x);
+    y->terms = 0;
     if (x->absent || isnan(value) || hc_real_is_inf(x->real) || (x->rad == 0 && is_in(to, x)))
         return;
     double size = hc_add_up(fabs(value), hc_add_up(x->rad, x->own));
@@ -336,17 +338,19 @@ static void add_to_sum(const struct hc_arithmetic *a, struct hc_running *r,
     int inexact = hc_real_add(r->y->real, r->y->real, x->real);
     r->owns = hc_add_up(r->owns, own_rounding(a, hc_enclosure_double(r->y), inexact));
     r->owns = hc_add_up(r->owns, x->own);
-    r->rads = hc_add_up(r->rads, x->rad);
+    r->rads = hc_add_up(r->rads, x->terms ? x->rads : x->rad);
+    r->all_terms += x->terms ? x->terms : 1;
     if (isnan(value.hi) || isinf(value.hi)) {
         r->special = r->special || hc_real_is_nan(x->real) || hc_real_is_inf(x->real);
         r->settled = false;
         return;
     }
-    r->magnitude = hc_add_up(r->magnitude, hc_add_up(fabs(value.hi), x->rad));
+    r->magnitude =
+        hc_add_up(r->magnitude, x->terms ? x->magnitude : hc_add_up(fabs(value.hi), x->rad));
     if (x->rad > 0 || x->own > 0 || value.lo != 0)
         r->settled = false;
     else if (r->settled && value.hi != 0) {
-        int grain = grain_of(value.hi);
+        int grain = x->terms ? x->grain : grain_of(value.hi);
         r->grain = grain < r->grain ? grain : r->grain;
     }
 }
@@ -361,6 +365,7 @@ static void add_extreme(const struct hc_arithmetic *a, struct hc_running *r,
     bool taken = r->reduction == HC_OVER_MAX ? order > 0 : order < 0;
     if (hc_real_is_nan(x->real) || (taken && !hc_real_is_nan(y->real)) || r->terms == 1)
         hc_enclosure_copy(a, y, x);
+    y->terms = 0;
     y->rad = r->terms == 1 ? x->rad : rad;
     y->own = r->terms == 1 ? x->own : own;
 }
@@ -405,12 +410,16 @@ static void end_sum(const struct hc_arithmetic *a, struct hc_running *r)
     y->rad = r->rads;
     if (r->special || r->terms == 0)
         return;
+    y->terms = r->all_terms;
+    y->magnitude = r->magnitude;
+    y->rads = r->rads;
+    y->grain = r->grain;
     if (r->settled && r->magnitude <= fmin(ldexp(1, r->grain + precision), a->most))
         return;
-    double k = depth(a, r->terms) * a->unit;
+    double k = depth(a, r->all_terms) * a->unit;
     double share = k < 1 ? hc_div_up(k, 1 - k) : (double)INFINITY;
     if (r->on_shift && a->freedoms.tile > 0) {
-        double tiles = ceil((double)r->terms / a->freedoms.tile);
+        double tiles = ceil((double)r->all_terms / a->freedoms.tile);
         share = hc_add_up(share, (tiles - 1) * (2 * a->freedoms.ulps + 1) * a->unit);
     }
     y->rad = r->magnitude <= a->most ? hc_add_up(y->rad, hc_mul_up(share, r->magnitude))

@@ -10,6 +10,10 @@ struct hc_enclosure {
     double own;           /* how far `real` is from the real number at most: its bits are limited */
     double rad;
     bool absent;
+    int64_t terms;    /* of a sum: that it has, 0 for what is none; */
+    double magnitude; /* these and their radii added up, */
+    double rads;      /* and the radii alone, without what adding costs */
+    int grain;        /* the terms are multiples of 2^grain, if the sum is settled */
     enum hc_standing { HC_NO_SHIFT, HC_IS_SHIFT, HC_ON_SHIFT } standing; /* computed with a shift */
 };
 
@@ -67,8 +71,10 @@ struct hc_running {
     enum hc_reduction reduction;
     struct hc_enclosure *y;
     int64_t terms;
-    double magnitude; /* of the terms, with their radii, added up */
-    double rads;      /* of the terms, added up */
+    int64_t all_terms; /* those of sums that are terms are counted one by one: all may be added up
+                          in one row */
+    double magnitude;  /* of the terms, with their radii, added up */
+    double rads;       /* of the terms, added up */
     double owns;
     bool special;  /* a term is an infinity or a NaN */
     bool on_shift; /* terms are computed with a shift */

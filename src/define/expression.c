@@ -153,10 +153,10 @@ static bool read_element(struct hc_reader *r, int tensor, const char *start,
 static bool read_over(struct hc_reader *r, enum hc_reduction reduction, const char *start,
                       struct hc_expression **e)
 {
-    static const int rooms = HC_MAX_RANK;
-    struct hc_expression *bound[HC_MAX_RANK] = {NULL};
-    enum hc_function below[HC_MAX_RANK] = {HC_FN_less};
-    int axis[HC_MAX_RANK];
+    enum { rooms = 8 };
+    struct hc_expression *bound[rooms] = {NULL};
+    enum hc_function below[rooms] = {HC_FN_less};
+    int axis[rooms];
     int axes = 0;
     do {
         struct hc_token token = r->token;
@@ -166,7 +166,8 @@ static bool read_over(struct hc_reader *r, enum hc_reduction reduction, const ch
             return false;
         if (r->bound[axis[axes]])
             return hc_reader_wrong(r, token.at, token.length,
-                                   "%s has a meaning here already; a sum needs an axis of its own",
+                                   "%s has a meaning here already: the sum needs another axis, or "
+                                   "an equation of its own",
                                    hc_parser_quote(token.at, token.length).text);
         below[axes] = hc_reader_is(r, "<=") ? HC_FN_less_equal : HC_FN_less;
         if ((hc_reader_take(r, "<") || hc_reader_take(r, "<=")) &&
@@ -189,6 +190,13 @@ static bool read_over(struct hc_reader *r, enum hc_reduction reduction, const ch
     r->brackets--;
     if (!hc_reader_expect(r, ")", "')' or an operator"))
         return false;
+    bool mean = reduction == HC_OVER_MEAN && axes > 1;
+    for (int i = 0; mean && i < axes; i++)
+        if (where || bound[i])
+            return hc_reader_wrong(r, start, r->end - start,
+                                   "a mean over several axes has no condition: write a sum over a "
+                                   "count");
+    reduction = mean ? HC_OVER_SUM : reduction;
     /* The last axis is the innermost sum, and has the condition. */
     for (int i = axes - 1; i >= 0; i--) {
         struct hc_expression *range = NULL;
@@ -222,9 +230,21 @@ static bool read_over(struct hc_reader *r, enum hc_reduction reduction, const ch
             return false;
         where = NULL;
         r->bound[axis[i]]--;
+        /* The count over the next axis adds up counts. */
+        reduction = reduction == HC_OVER_COUNT ? HC_OVER_SUM : reduction;
+    }
+    struct hc_expression *places = NULL;
+    for (int i = 0; mean && i < axes; i++) {
+        struct hc_expression extent = {
+            .kind = HC_EXPRESSION_EXTENT, .axis = axis[i], .type = HC_TYPE_INTEGER};
+        struct hc_expression *one = NULL;
+        if (!make(r, extent, start, &one) ||
+            (places && !apply(r, HC_FN_mul, start, places, one, &one)))
+            return false;
+        places = one;
     }
     *e = body;
-    return true;
+    return !mean || apply(r, HC_FN_div, start, body, places, e);
 }
 
 /* Whether what stands after "max(" is an axis of a reduction: "u:" or "u <" or "u, v:". */

@@ -18,11 +18,25 @@
 #include "define/reader.h"
 #include "num/sha256.h"
 
-/* Tokens. Between brackets a line may end anywhere. */
+/* Tokens. Between brackets a line may end anywhere, and a line that begins with blanks and an operator
+   or `where` goes on with the one above. */
+
+static bool goes_on(const struct hc_token *newline)
+{
+    static const char *const words[] = {"where", "+", "-", "*", "/", "and", "or", "mod"};
+    const char *line = newline->at + newline->length;
+    struct hc_token first = hc_token_at(line);
+    if (*line != ' ' && *line != '\t')
+        return false;
+    for (size_t i = 0; i < sizeof words / sizeof words[0]; i++)
+        if (hc_token_is(&first, words[i]))
+            return true;
+    return false;
+}
 
 static void skip_lines(struct hc_reader *r)
 {
-    while (r->brackets > 0 && hc_reader_is(r, "\n"))
+    while (hc_reader_is(r, "\n") && (r->brackets > 0 || goes_on(&r->token)))
         r->token = hc_token_at(r->token.at + r->token.length);
 }
 
@@ -519,8 +533,23 @@ static bool read_lines(struct hc_reader *r)
     return r->definition->results || hc_reader_missing(r, "'return' with the results");
 }
 
-/* Every input is read, and every equation's tensor is read or returned: otherwise a name is
-   misspelt. */
+/* Whether an input that is not read gives an axis its extent. */
+static bool gives_extent(const struct hc_definition *d, const bool *used, int input)
+{
+    for (int i = 0; i < d->tensor[input].rank; i++) {
+        int axis = d->tensor[input].axis[i];
+        bool elsewhere = false;
+        for (int k = 0; k < d->inputs; k++)
+            for (int j = 0; j < d->tensor[k].rank && used[k]; j++)
+                elsewhere = elsewhere || d->tensor[k].axis[j] == axis;
+        if (!elsewhere)
+            return true;
+    }
+    return false;
+}
+
+/* Every input is read, or gives an axis its extent, and every equation's tensor is read or
+   returned: otherwise a name is misspelt. */
 static bool all_used(struct hc_reader *r)
 {
     struct hc_definition *d = r->definition;
@@ -533,7 +562,7 @@ static bool all_used(struct hc_reader *r)
         long length = t->input ? (long)strlen(t->name) : t->length;
         if (!t->input && !t->value)
             return hc_reader_wrong(r, t->at, length, "no scan goes on from here");
-        if (!used[i] && !t->returned)
+        if (!used[i] && !t->returned && !(t->input && gives_extent(d, used, i)))
             return hc_reader_wrong(r, t->at, length, "%s is not used", t->name);
     }
     return true;

@@ -331,6 +331,7 @@ static const struct hc_enclosure *compute(struct hc_evaluator *v, int tensor)
     /* Nobody may ask how exactly a shift was computed: every number cancels. */
     if (y != x)
         hc_enclosure_copy(&v->arithmetic, y, x);
+    y->terms = 0;
     y->standing = t->shift ? HC_IS_SHIFT : y->standing;
     if (t->shift && isfinite(hc_enclosure_double(y)))
         y->rad = 0;

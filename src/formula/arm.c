@@ -4,6 +4,7 @@
 #include <ctype.h>
 #include <string.h>
 
+#include "formula/parser.h"
 #include "op/typed.h"
 
 static bool computes(enum hc_format f)
@@ -14,17 +15,24 @@ static bool computes(enum hc_format f)
 /* The format that the first `length` characters name. */
 static enum hc_format read_format(const char *text, size_t length)
 {
-    char name[16] = "";
+    char name[32] = "";
     if (length >= sizeof name)
         return HC_FORMAT_COUNT;
     memcpy(name, text, length);
-    enum hc_format f = hc_format_by_name(name);
+    enum hc_format f = hc_format_of_word(name);
     return f == HC_I32 || f == HC_U8 ? HC_FORMAT_COUNT : f;
 }
 
-/* Says which format of those that ops compute in may have been meant. */
+/* Says how a format is written that only stores numbers, or else which format of those that ops
+   compute in may have been meant. */
 static enum hc_status no_arithmetic(const char *text, size_t length)
 {
+    enum hc_format stores = read_format(text, length);
+    if (stores != HC_FORMAT_COUNT)
+        return hc_fail(HC_INVALID,
+                       "an arm computes in fp64, fp32, bf16 or fp16, and '%.*s' has no arithmetic: "
+                       "write fp32/%s, or %s(x) in the formula",
+                       (int)length, text, hc_formats[stores].name, hc_formats[stores].name);
     struct hc_nearest nearest = hc_nearest_to(text, length);
     for (int f = 0; f < HC_FORMAT_COUNT; f++)
         if (computes((enum hc_format)f))

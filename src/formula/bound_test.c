@@ -38,13 +38,15 @@ static void expression(char *text, int depth, bool term)
 {
     static const char *const infix[] = {" + ", " - ", " * ", " / ", " + ", " - ", " * "};
     static const char *const of_one[] = {
-        "sqrt(", "sqrt(abs(", "exp(",     "log(",     "log1p(", "tanh(",      "cos(",
-        "sin(",  "erf(",      "abs(",     "floor(",   "-(",     "fp16(",      "bf16(",
-        "fp32(", "fp16_rz(",  "bf16_ru(", "fp32_rd(", "tf32(",  "fp32(e4m3(", "fp16(e5m2_rd("};
+        "sqrt(",      "sqrt(abs(", "exp(",     "log(",     "log1p(", "tanh(",      "cos(",
+        "sin(",       "erf(",      "abs(",     "floor(",   "-(",     "fp16(",      "bf16(",
+        "fp32(",      "fp16_rz(",  "bf16_ru(", "fp32_rd(", "tf32(",  "fp32(e4m3(", "fp16(e5m2_rd(",
+        "rsqrt(abs(", "sigmoid(",  "round(",   "not (",    "2^(",    "3^-("};
     static const char *const of_more[] = {
         "min(",     "max(",     "fma(",     "select(a < ",        "select(",  "sum(3, ",
         "tree(5, ", "prod(2, ", "(x[1] < ", "0.5 * distinct(4, ", "count(4, "};
-    static const int operands[] = {2, 2, 3, 3, 3, 1, 1, 1, 1, 1, 1};
+    static const int operands[] = {2, 2, 3, 3, 3, 1, 1, 1, 1, 1, 1, 1, 1, 4, 2, 1};
+    enum { ONE = sizeof of_one / sizeof *of_one, MORE = sizeof of_more / sizeof *of_more };
     if (depth == 0 || draw(8) == 0) {
         leaf(text, term);
         return;
@@ -57,13 +59,13 @@ static void expression(char *text, int depth, bool term)
         expression(text, depth - 1, term);
         append(text, ")");
     } else if (kind < 8) {
-        const char *name = of_one[draw(21)];
+        const char *name = of_one[draw(ONE)];
         append(text, name);
         expression(text, depth - 1, term);
         append(text, strchr(name, '(') == strrchr(name, '(') ? ")" : "))");
     } else {
-        int f = draw(11);
-        bool inner = (f >= 5 && f <= 7) || f >= 9;
+        int f = draw(MORE);
+        bool inner = (f >= 5 && f <= 7) || (f >= 9 && f <= 12);
         if (inner && term) {
             leaf(text, term);
             return;
@@ -73,7 +75,8 @@ static void expression(char *text, int depth, bool term)
             append(text, k ? ", " : "");
             expression(text, depth - 1, term || inner);
         }
-        append(text, ")");
+        for (const char *open = of_more[f]; (open = strchr(open, '(')) != NULL; open++)
+            append(text, ")");
     }
 }
 
@@ -332,6 +335,9 @@ static const char *const formulas[] = {
     "w = fma(1e-3, 1e-3, -1e-6) * 1e-3 + abs(-1e-7)",
     "w = [inf, nan, -inf, 1e-30, 6e-8, 70000] + 1e-9",
     "w = log(1e-3) - min(0.1, 1/10) + 2^0.5 + (1/3)^5 + pi",
+    "x = [0.3, 1.7, -2.2]; w = softmax(x) * mean(x) + sigmoid(x) - rsqrt(x * x + 0x1p-5)",
+    "x = [0.3, 1.7, 2.2]; w = x**3 + x**-2 - x**0.5 + x**0.1 - 0.9**x + round(10 * x)",
+    "x = 0.1 + 0.2; w = 1 if x <= 0.3 and not x == 0 else 2 if 0 < x < 1 or x else 3",
 };
 
 static const struct hc_value *evaluate(struct hc_program *program, const struct hc_block *block,

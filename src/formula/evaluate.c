@@ -36,14 +36,18 @@ static struct hc_value *read_number(struct hc_evaluation *e, const struct hc_nod
     char *text = v ? malloc((size_t)node->length + 1) : NULL;
     if (!text)
         return hc_lack(e, hc_fail(HC_NO_MEMORY, "no memory for a number"));
-    memcpy(text, node->at, (size_t)node->length);
-    text[node->length] = '\0';
+    size_t length = 0;
+    for (int i = 0; i < node->length; i++)
+        if (node->at[i] != '_')
+            text[length++] = node->at[i];
+    text[length] = '\0';
     bool exact = false;
     if (strcmp(text, "pi") == 0)
         hc_real_pi(v->real[0]);
     else
         (void)hc_real_read(v->real[0], text, &exact);
-    v->real_rad[0] = hc_real_rounding(e, v->real[0], exact);
+    /* It may be an ulp away, and not half of one (hc_real_read). */
+    v->real_rad[0] = 2 * hc_real_rounding(e, v->real[0], exact);
     free(text);
     return v;
 }
@@ -74,59 +78,6 @@ bool hc_integer_of(struct hc_evaluation *e, const struct hc_node *node, const st
         return hc_wrong(e, node, "this has to be an integer from %lld to %lld, and it is %.17g",
                         (long long)least, (long long)most, nearest);
     *integer = (int64_t)nearest;
-    return true;
-}
-
-/* a^n for an integer n. If the real number is a (1 + d), |d| <= r = rad / (|a| - rad), then a^n is
-   off by a factor of (1 + d)^n, which differs from 1 by at most (1 + r)^|n| - 1. */
-static void integer_power(struct hc_evaluation *e, struct hc_real *y, double *y_rad,
-                          const struct hc_real *a, double rad, long n)
-{
-    bool exact = hc_real_pow(y, a, n) == 0;
-    double size = fabs(hc_real_double(y));
-    double base = fabs(hc_real_double(a)) * (1 - 0x1p-50);
-    double most = (fabs(hc_real_double(a)) + rad) * (1 + 0x1p-50);
-    double growth = n < 0 ? (double)INFINITY : 2 * pow(most, (double)n);
-    if (rad < base)
-        growth = size * expm1(fabs((double)n) * log1p(rad / (base - rad)));
-    growth = rad > 0 && n != 0 ? growth * (1 + 0x1p-40) + DBL_MIN : 0;
-    growth = isnan(growth) ? (double)INFINITY : growth;
-    *y_rad = up(growth + hc_real_rounding(e, y, exact));
-}
-
-/* exp(b log a), where each operation carries the radius along. */
-static bool real_power(struct hc_evaluation *e, const struct hc_node *node, struct hc_value *y,
-                       int64_t i, const struct hc_operand *a_and_b)
-{
-    struct hc_operation operation = {node, HC_FN_log, HC_FP64, HC_NEAREST, false, false};
-    struct hc_operand x[2] = {a_and_b[0], a_and_b[1]};
-    for (int k = 0; k < 2; k++)
-        x[k].at += i * x[k].stride;
-    bool done = hc_operate(e, &operation, x, y, i, 1);
-    operation.function = HC_FN_mul;
-    x[0] = (struct hc_operand){y, i, 0};
-    done = done && hc_operate(e, &operation, x, y, i, 1);
-    operation.function = HC_FN_exp;
-    return done && hc_operate(e, &operation, x, y, i, 1);
-}
-
-/* y = a ^ b, element by element. */
-static bool power(struct hc_evaluation *e, const struct hc_node *node, const struct hc_operand *x,
-                  struct hc_value *y)
-{
-    for (int k = 0; k < 2; k++)
-        if (!x[k].value->constant)
-            return hc_wrong(e, node->operand[k], "^ is for two constants; write x * x for values");
-    for (int64_t i = 0; i < y->n; i++) {
-        int64_t j = i * x[0].stride;
-        int64_t k = i * x[1].stride;
-        double n = hc_real_double(x[1].value->real[k]);
-        if (x[1].value->real_rad[k] == 0 && n == nearbyint(n) && fabs(n) < 0x1p53)
-            integer_power(e, y->real[i], &y->real_rad[i], x[0].value->real[j],
-                          x[0].value->real_rad[j], (long)n);
-        else if (!real_power(e, node, y, i, x))
-            return false;
-    }
     return true;
 }
 
@@ -243,14 +194,29 @@ static bool common_length(struct hc_evaluation *e, const struct hc_node *node,
     return true;
 }
 
+/* Whether these are integers that fp64 has, and are known to be. */
+static bool is_whole(const struct hc_value *v)
+{
+    bool whole = v->constant;
+    for (int64_t i = 0; whole && i < v->n; i++) {
+        double x = hc_real_double(v->real[i]);
+        whole = v->real_rad[i] == 0 && x == nearbyint(x) && fabs(x) <= 0x1p53;
+    }
+    return whole;
+}
+
 /* Brings the operands of a function to the format in which it works. The condition of select stays
-   as it is; but among constants alone a truth makes the others what truths are. */
+   as it is; but among constants alone a truth makes the others what truths are. A whole exponent of
+   a value stays what it is, too: bf16 has no 1001. */
 static bool bring_together(struct hc_evaluation *e, const struct hc_node *node, struct hc_value **x)
 {
     enum hc_function f = node->function;
     const struct hc_node *const *of = (const struct hc_node *const *)node->operand;
     int condition = f == HC_FN_select ? 1 : 0;
-    bool needs_format = f == HC_FN_sqrt || hc_functions[f].kind == HC_FUNCTION_LIBRARY;
+    bool needs_format =
+        f == HC_FN_sqrt || (hc_functions[f].kind == HC_FUNCTION_LIBRARY && f != HC_FN_power);
+    if (f == HC_FN_power && !x[0]->constant && is_whole(x[1]))
+        return (x[1] = hc_meet(e, of[1], x[1], HC_FORMAT_COUNT)) != NULL;
     if (needs_format && x[0]->constant && !e->constants)
         x[0] = hc_meet(e, of[0], x[0], e->arm.arithmetic);
     if (!x[0] || !hc_unite(e, node, of + condition, x + condition, node->operands - condition))
@@ -286,9 +252,7 @@ static struct hc_value *compute(struct hc_evaluation *e, const struct hc_node *n
     struct hc_operand operand[HC_MAX_OPERANDS];
     for (int k = 0; k < node->operands; k++)
         operand[k] = (struct hc_operand){x[k], 0, x[k]->list ? 1 : 0};
-    bool done =
-        f == HC_FN_power ? power(e, node, operand, y) : hc_operate(e, &operation, operand, y, 0, n);
-    return done ? y : NULL;
+    return hc_operate(e, &operation, operand, y, 0, n) ? y : NULL;
 }
 
 static struct hc_value *walk_cast(struct hc_evaluation *e, const struct hc_node *node)
@@ -311,8 +275,8 @@ static struct hc_value *walk_apply(struct hc_evaluation *e, const struct hc_node
 {
     struct hc_value *x[HC_MAX_OPERANDS] = {NULL};
     enum hc_function f = node->function;
-    bool of_list = hc_functions[f].kind == HC_FUNCTION_LIST ||
-                   ((f == HC_FN_min || f == HC_FN_max) && node->operands == 1);
+    bool of_list =
+        hc_functions[f].kind == HC_FUNCTION_LIST || (hc_function_chooses(f) && node->operands == 1);
     if (of_list)
         return hc_of_list(e, node);
     if (f == HC_FN_cast)
@@ -422,6 +386,9 @@ static bool assign(struct hc_evaluation *e, const struct hc_statement *statement
     } else if (v && !store(e, statement->value, v, &named)) {
         v = NULL;
     }
+    if (v && !statement->constant && name->stored)
+        hc_note_format(e, statement->value, statement->name, name->stored->format,
+                       named.stored->format);
     if (v) {
         forget(e, name);
         *name = named;

@@ -159,6 +159,73 @@ Test(evaluate, lists_meet_element_by_element)
     finish(&t);
 }
 
+Test(evaluate, conditions_are_pythons)
+{
+    struct trial t = begin("fp32", "x = 3; y = [-1, 0, 2]; n = nan; z = 0");
+    cr_assert_eq(want_of(&t, "1 if x > 2 else 5"), 1);
+    cr_assert_eq(want_of(&t, "1 if x > 4 else 5 if x > 2 else 7"), 5);
+    cr_assert_eq(want_of(&t, "(1 if z else 2) + 10"), 12);
+    cr_assert_eq(want_of(&t, "1 < x < 4"), 1);
+    cr_assert_eq(want_of(&t, "1 < x < 3"), 0);
+    cr_assert_eq(want_of(&t, "1 < x <= 3 < 4 < 4"), 0);
+    cr_assert_eq(want_of(&t, "4 > x >= 3 > z == 0"), 1);
+    cr_assert_eq(want_of(&t, "x and z or x"), 1);
+    cr_assert_eq(want_of(&t, "x and (z or not x)"), 0);
+    cr_assert_eq(want_of(&t, "not x == 3"), 0);
+    cr_assert_eq(want_of(&t, "n and not z"), 1);
+    cr_assert_eq(want_of(&t, "not n"), 0);
+    const struct hc_value *v = value_of(&t, "y if y > 0 else 0");
+    cr_assert(v->n == 3 && v->want[0] == 0 && v->want[1] == 0 && v->want[2] == 2);
+    finish(&t);
+}
+
+/* Exact where the format has the exact result, and otherwise as the operations one by one. */
+Test(evaluate, means_and_softmax_are_the_operations_that_they_are_made_of)
+{
+    static const char *const arms[] = {"fp16", "bf16", "fp32", "fp64"};
+    for (int a = 0; a < 4; a++) {
+        struct trial t =
+            begin(arms[a], "x = [1, -2.5, 3.3, 7.7]; e = exp(x - max(x)); w = e / sum(e)");
+        cr_assert_eq(want_of(&t, "mean([1, 2, 6])"), 3);
+        cr_assert_eq(want_of(&t, "mean(5, i)"), 2);
+        cr_assert_eq(want_of(&t, "mean(x)"), want_of(&t, "sum(x) / 4"));
+        double want[4];
+        for (int i = 0; i < 4; i++)
+            want[i] = value_of(&t, "w")->want[i];
+        const struct hc_value *got = value_of(&t, "softmax(x)");
+        cr_assert_eq(got->n, 4);
+        for (int i = 0; i < 4; i++)
+            cr_assert_eq(got->want[i], want[i], "%s, %d", arms[a], i);
+        cr_assert_eq(want_of(&t, "softmax(4, 7)"), 0.25);
+        finish(&t);
+    }
+    /* In fp16 4096 + 1 is 4096, and the number of 70000 terms is infinite. */
+    cr_assert_eq(want_in("fp16", "mean(4096, 1)"), 0.5);
+    cr_assert_eq(want_in("fp16", "mean(70000, 0)"), 0);
+}
+
+Test(evaluate, the_largest_of_many_is_one_of_them)
+{
+    struct trial t = begin("fp16", "x = 3; y = [1, 9]");
+    cr_assert_eq(want_of(&t, "max(x, 1, 7, 2)"), 7);
+    cr_assert_eq(want_of(&t, "min(x, 1, 7, -2, 5)"), -2);
+    cr_assert(isnan(want_of(&t, "maximum(x, 1, nan, 2)")));
+    const struct hc_value *v = value_of(&t, "max(y, x, 2)");
+    cr_assert(v->n == 2 && v->want[0] == 3 && v->want[1] == 9);
+    finish(&t);
+}
+
+Test(evaluate, round_takes_the_even_one_of_two)
+{
+    struct trial t = begin("fp16", "x = [0.5, 1.5, 2.5, -0.5, -1.5, 2.75, 1000.25]");
+    static const double want[] = {0, 2, 2, -0.0, -2, 3, 1000};
+    const struct hc_value *v = value_of(&t, "round(x)");
+    for (int i = 0; i < 7; i++)
+        cr_assert(v->want[i] == want[i] && signbit(v->want[i]) == signbit(want[i]), "%d", i);
+    cr_assert_eq(v->rad[0], 0);
+    finish(&t);
+}
+
 /* Errors stand where the reader looks. */
 Test(evaluate, an_error_has_a_place_and_a_sentence)
 {
@@ -318,20 +385,51 @@ static double random_number(enum hc_format format)
     return hc_decode(format, random_bits() >> (64 - hc_formats[format].bytes * 8));
 }
 
+/* 1 / sqrt(a): of -0 it is -inf. */
+static int reciprocal_root(mpfr_t y, mpfr_srcptr a, mpfr_rnd_t rounding)
+{
+    mpfr_sqrt(y, a, rounding);
+    return mpfr_ui_div(y, 1, y, rounding);
+}
+
+/* 1 / (1 + e^-a) = (1 + tanh(a / 2)) / 2. Where that would lose its bits, e^a is near enough: the
+   next term of the series is e^2a. */
+static int logistic(mpfr_t y, mpfr_srcptr a, mpfr_rnd_t rounding)
+{
+    if (mpfr_cmp_si(a, -1300) < 0)
+        return mpfr_exp(y, a, rounding);
+    mpfr_div_2ui(y, a, 1, rounding);
+    mpfr_tanh(y, y, rounding);
+    mpfr_add_ui(y, y, 1, rounding);
+    return mpfr_div_2ui(y, y, 1, rounding);
+}
+
 static const struct {
     enum hc_function f;
     int (*one)(mpfr_t, mpfr_srcptr, mpfr_rnd_t);
     int (*two)(mpfr_t, mpfr_srcptr, mpfr_srcptr, mpfr_rnd_t);
     long bits;
 } rows[] = {
-    {HC_FN_add, NULL, mpfr_add, BITS},    {HC_FN_sub, NULL, mpfr_sub, BITS},
-    {HC_FN_mul, NULL, mpfr_mul, BITS},    {HC_FN_div, NULL, mpfr_div, 1000},
-    {HC_FN_sqrt, mpfr_sqrt, NULL, 1000},  {HC_FN_fma, NULL, NULL, BITS},
-    {HC_FN_exp, mpfr_exp, NULL, 400},     {HC_FN_log, mpfr_log, NULL, 400},
-    {HC_FN_log1p, mpfr_log1p, NULL, 400}, {HC_FN_tanh, mpfr_tanh, NULL, 400},
-    {HC_FN_cos, mpfr_cos, NULL, 400},     {HC_FN_sin, mpfr_sin, NULL, 400},
-    {HC_FN_erf, mpfr_erf, NULL, 400},     {HC_FN_negate, mpfr_neg, NULL, 400},
-    {HC_FN_abs, mpfr_abs, NULL, 400},     {HC_FN_floor, mpfr_rint_floor, NULL, 400},
+    {HC_FN_add, NULL, mpfr_add, BITS},
+    {HC_FN_sub, NULL, mpfr_sub, BITS},
+    {HC_FN_mul, NULL, mpfr_mul, BITS},
+    {HC_FN_div, NULL, mpfr_div, 1000},
+    {HC_FN_sqrt, mpfr_sqrt, NULL, 1000},
+    {HC_FN_fma, NULL, NULL, BITS},
+    {HC_FN_exp, mpfr_exp, NULL, 400},
+    {HC_FN_log, mpfr_log, NULL, 400},
+    {HC_FN_log1p, mpfr_log1p, NULL, 400},
+    {HC_FN_tanh, mpfr_tanh, NULL, 400},
+    {HC_FN_cos, mpfr_cos, NULL, 400},
+    {HC_FN_sin, mpfr_sin, NULL, 400},
+    {HC_FN_erf, mpfr_erf, NULL, 400},
+    {HC_FN_negate, mpfr_neg, NULL, 400},
+    {HC_FN_abs, mpfr_abs, NULL, 400},
+    {HC_FN_floor, mpfr_rint_floor, NULL, 400},
+    {HC_FN_round, mpfr_rint_roundeven, NULL, 400},
+    {HC_FN_rsqrt, reciprocal_root, NULL, 1000},
+    {HC_FN_sigmoid, logistic, NULL, 4000},
+    {HC_FN_power, NULL, mpfr_pow, 1000},
     {HC_FN_cast, mpfr_set, NULL, 400},
 };
 
@@ -402,6 +500,41 @@ Test(define, casts_between_all_formats_are_mpfr_s_in_all_directions)
                     double x[3] = {random_number((enum hc_format)from), 0, 0};
                     check(row, &operation, x);
                 }
+}
+
+/* All of fp16 and bf16: 256 bits are on the same side of every middle as four times as many. */
+Test(define, sigmoid_and_rsqrt_are_right_for_all_numbers_of_16_bits)
+{
+    static const enum hc_function functions[] = {HC_FN_sigmoid, HC_FN_rsqrt};
+    open_scratch();
+    for (size_t row = 0; row < sizeof rows / sizeof *rows; row++)
+        for (int f = 0; f < 2; f++)
+            for (uint32_t bits = 0; rows[row].f == functions[f] && bits < 65536; bits += 3) {
+                enum hc_format format = bits % 2 ? HC_FP16 : HC_BF16;
+                struct hc_operation o = {NULL, functions[f], format, HC_NEAREST, false, false};
+                check(row, &o, (double[3]){hc_decode(format, bits), 0, 0});
+            }
+}
+
+/* 3^40 by integers is 12157665459056928801 = 0xa8b8b452291fe821. */
+Test(define, a_power_is_rounded_once)
+{
+    cr_assert_eq(want_in("fp64", "fp64(3)**40"), (double)0xa8b8b452291fe821);
+    cr_assert_eq(want_in("fp32", "fp32(3)**40"), (double)(float)0xa8b8b452291fe821);
+    cr_assert_eq(want_in("fp16", "fp16(3)^-1"), 0x1.554p-2);
+    cr_assert_eq(want_in("bf16", "bf16(1)**1001"), 1);
+    cr_assert_eq(want_in("bf16", "bf16(-1)**1001"), -1); /* bf16 has 1000 and 1004 */
+    cr_assert_eq(want_in("fp16", "pow(fp16(2), 0.5)"), want_in("fp16", "sqrt(fp16(2))"));
+    /* (1 + 2^-10)^2 = 1 + 2^-9 + 2^-20 is above a tie of fp16 by 2^-20; squared twice it would be
+       rounded twice. */
+    struct trial t = begin("fp16", "x = 1 + 2^-10; k = 3");
+    cr_assert_eq(want_of(&t, "x**4"), 1 + 0x1p-8);
+    cr_assert_eq(want_of(&t, "2**k"), 8);
+    cr_assert_eq(want_of(&t, "0.5**k * k**2"), 1.125);
+    cr_assert(isnan(want_of(&t, "(-x)**0.5")));
+    cr_assert_eq(value_of(&t, "x**4")->format, HC_FP16);
+    cr_assert_eq(value_of(&t, "fp32(k)**x")->format, HC_FP32);
+    finish(&t);
 }
 
 /* 2^127 + 2^-149 has 277 bits; 2^127 + ulp/2 + 2^-149 is no tie. */

@@ -164,9 +164,13 @@ struct hc_value *hc_scale_value(struct hc_evaluation *e, const struct hc_node *n
 /* A new temporary value; NULL after hc_lack. */
 struct hc_value *hc_new_value(struct hc_evaluation *e, bool list, int64_t n);
 
-/* event.c: notes what happened in one element of an operation, or to a constant. */
-void hc_note(struct hc_evaluation *e, const struct hc_operation *operation, const double *x,
+/* event.c: notes what happened in one element of an operation on element i of the operands, which
+   are x in the format; or to a constant; or to a name that gets a value of another format. */
+void hc_note(struct hc_evaluation *e, const struct hc_operation *operation,
+             const struct hc_operand *operands, int64_t i, const double *x,
              const struct hc_defined *result);
+void hc_note_format(struct hc_evaluation *e, const struct hc_node *node, int name,
+                    enum hc_format before, enum hc_format format);
 void hc_note_constant(struct hc_evaluation *e, const struct hc_operation *cast,
                       const struct hc_real *x, double result);
 

@@ -58,19 +58,57 @@ static bool in_list(const struct hc_event *event)
                                hc_functions[node->function].kind == HC_FUNCTION_LIST);
 }
 
-static const char *name_of_list(const struct hc_event *event)
+/* What the operands and results of these operations are called, which no formula names. */
+static const struct list_words {
+    enum hc_function of;
+    enum hc_function function;
+    const char *operand[2];
+    const char *result;
+} list_words[] = {
+    {HC_FN_tree, HC_FN_add, {"a partial sum", "a partial sum"}, "a partial sum"},
+    {HC_FN_prod, HC_FN_mul, {"the product", "a term"}, "the product"},
+    {HC_FN_mean, HC_FN_div, {"the sum", "the number of terms"}, "the mean"},
+    {HC_FN_mean, HC_FN_cast, {"", ""}, "the number of terms"},
+    {HC_FN_softmax, HC_FN_sub, {"a term", "the largest"}, "a term less the largest"},
+    {HC_FN_softmax, HC_FN_exp, {"", ""}, "an exponential"},
+    {HC_FN_softmax, HC_FN_add, {"the sum", "an exponential"}, "the sum"},
+    {HC_FN_softmax, HC_FN_div, {"an exponential", "the sum"}, "an exponential over the sum"},
+    {HC_FUNCTION_COUNT, HC_FUNCTION_COUNT, {"the sum", "a term"}, "the sum"},
+};
+
+static const struct list_words *words_of(const struct hc_event *event)
 {
-    return event->node->function == HC_FN_tree   ? "a partial sum"
-           : event->node->function == HC_FN_prod ? "the product"
-                                                 : "the sum";
+    const struct list_words *words = list_words;
+    while (words->of != HC_FUNCTION_COUNT &&
+           (words->of != event->node->function || words->function != event->function))
+        words++;
+    return words;
+}
+
+/* What is cast, where that is no part of the formula: the number of terms of a mean, or a number
+   times its scale. NULL otherwise. */
+static const char *hidden(const struct hc_event *event)
+{
+    const struct hc_node *node = event->node;
+    bool literal = event->kind == HC_EVENT_LITERAL_INF || event->kind == HC_EVENT_LITERAL_ONE;
+    if (event->function != HC_FN_cast ||
+        (node->kind != HC_NODE_APPLY && node->kind != HC_NODE_OVER))
+        return NULL;
+    if (hc_functions[node->function].kind == HC_FUNCTION_SCALE && event->format == node->format)
+        return "a scaled number";
+    return literal && event->implied && node->function == HC_FN_mean ? words_of(event)->result
+                                                                     : NULL;
 }
 
 /* What the operation computes, or what is cast: "x * x = 66049". */
 static void write_result(const struct hc_event *event, int most, char text[TEXT_ROOM])
 {
     const struct hc_node *node = event->node;
-    if (in_list(event)) {
-        (void)snprintf(text, TEXT_ROOM, "%s = %.6g", name_of_list(event), event->exact);
+    const char *name = hidden(event);
+    if (!name && in_list(event))
+        name = words_of(event)->result;
+    if (name) {
+        (void)snprintf(text, TEXT_ROOM, "%s = %.6g", name, event->exact);
         return;
     }
     if (event->function == HC_FN_cast && !event->implied)
@@ -84,17 +122,16 @@ static void write_result(const struct hc_event *event, int most, char text[TEXT_
     }
 }
 
-/* Operand k of an addition. */
+/* Operand k of an addition. The terms of sum(n, f) are called what f is. */
 static void write_operand(const struct hc_event *event, int k, int most, bool value,
                           char text[TEXT_ROOM])
 {
     const struct hc_node *node = event->node;
-    bool sum = in_list(event) && (k == 0 || node->function == HC_FN_tree);
-    if (sum)
-        (void)snprintf(text, TEXT_ROOM, value ? "%s = %.6g" : "%s (%.6g)", name_of_list(event),
-                       event->operand[k]);
-    else if (in_list(event) && node->kind != HC_NODE_OVER)
-        (void)snprintf(text, TEXT_ROOM, "a term = %.6g", event->operand[k]);
+    bool term = node->kind == HC_NODE_OVER && k == 1 && node->function != HC_FN_tree &&
+                node->function != HC_FN_softmax;
+    if (in_list(event) && !term)
+        (void)snprintf(text, TEXT_ROOM, value ? "%s = %.6g" : "%s (%.6g)",
+                       words_of(event)->operand[k], event->operand[k]);
     else if (value)
         write_value(node->operand[k], event->operand[k], most, text);
     else
@@ -183,6 +220,17 @@ static int replaced(const struct hc_event *event, int most, char *text, size_t s
     return snprintf(text, size, "%s saturates to %.6g in %s", what, event->result, name);
 }
 
+/* Whether two texts differ in blanks alone. */
+static bool same_text(const char *a, const char *b)
+{
+    for (;; a++, b++) {
+        a += strspn(a, " ");
+        b += strspn(b, " ");
+        if (*a != *b || *a == '\0')
+            return *a == *b;
+    }
+}
+
 /* "0 / 0 is NaN: g / sqrt(v)". */
 static int undefined(const struct hc_event *event, int most, char *text, size_t size)
 {
@@ -198,9 +246,41 @@ static int undefined(const struct hc_event *event, int most, char *text, size_t 
     else
         (void)snprintf(shown, sizeof shown, "%.6g %s %.6g", x[0], name, x[1]);
     const char *result = isnan(event->result) ? "NaN" : event->result < 0 ? "-inf" : "infinite";
-    if (strcmp(shown, source) == 0)
+    bool divides = event->kind == HC_EVENT_DIVIDED_BY_0 && event->function == HC_FN_div;
+    if (divides && same_text(shown, source))
+        return snprintf(text, size, "%s is a division by 0", shown);
+    if (divides)
+        return snprintf(text, size, "%s is a division by 0: %s = %s", source, shown,
+                        event->result < 0 ? "-inf" : "inf");
+    if (same_text(shown, source))
         return snprintf(text, size, "%s is %s", shown, result);
     return snprintf(text, size, "%s is %s: %s", shown, result, source);
+}
+
+/* "ms - m * m = -64: 7 of 8 bits cancel, and m * m was 103 off". What cancels is right in
+   both operands; what is left of them is where they were rounded. */
+static int cancelled(const struct hc_event *event, int most, char *text, size_t size)
+{
+    char what[TEXT_ROOM];
+    char culprit[TEXT_ROOM];
+    char bits[TEXT_ROOM];
+    int precision = hc_formats[event->format].precision;
+    int k = event->off[1] > event->off[0] ? 1 : 0;
+    write_result(event, most, what);
+    write_operand(event, k, most, false, culprit);
+    (void)snprintf(bits, sizeof bits, event->bits < precision ? "%d of %d" : "all %d", event->bits,
+                   precision);
+    return snprintf(text, size, "%s: %s bits cancel, and %s was %.3g off", what, bits, culprit,
+                    event->off[k]);
+}
+
+/* "w was fp16 and becomes fp32: w * fp32(x)". */
+static int reformatted(const struct hc_event *event, int most, char *text, size_t size)
+{
+    char source[SOURCE_ROOM];
+    write_source(event->node, most, source);
+    return snprintf(text, size, "%s was %s and becomes %s: %s", event->name,
+                    hc_formats[event->before].name, hc_formats[event->format].name, source);
 }
 
 typedef int sentence(const struct hc_event *event, int most, char *text, size_t size);
@@ -211,6 +291,7 @@ static sentence *const sentences[HC_EVENT_KIND_COUNT] = {
     [HC_EVENT_VANISHED] = vanished,      [HC_EVENT_OVERFLOWED] = overflowed,
     [HC_EVENT_NAN] = undefined,          [HC_EVENT_DIVIDED_BY_0] = undefined,
     [HC_EVENT_SATURATED] = replaced,     [HC_EVENT_SIGN_LOST] = replaced,
+    [HC_EVENT_CANCELLED] = cancelled,    [HC_EVENT_REFORMATTED] = reformatted,
 };
 
 void hc_event_text(const struct hc_event *event, char *buffer, size_t size)
@@ -227,7 +308,8 @@ void hc_event_text(const struct hc_event *event, char *buffer, size_t size)
 static bool is_pole(enum hc_function f, const double *x)
 {
     return (f == HC_FN_div && x[1] == 0) || (f == HC_FN_log && x[0] == 0) ||
-           (f == HC_FN_log1p && x[0] == -1);
+           (f == HC_FN_log1p && x[0] == -1) || (f == HC_FN_rsqrt && x[0] == 0) ||
+           (f == HC_FN_power && x[0] == 0);
 }
 
 /* Whether a sum or a difference is one of its operands, and the other one is not 0. */
@@ -267,7 +349,8 @@ static enum hc_event_kind kind_of(const struct hc_operation *operation, const do
         return f == HC_FN_cast ? HC_EVENT_OVERFLOWED : HC_EVENT_NAN;
     if (isinf(y->value) && finite)
         return is_pole(f, x) ? HC_EVENT_DIVIDED_BY_0 : HC_EVENT_OVERFLOWED;
-    if (y->value == 0 && !y->exact && (rounds || f == HC_FN_exp))
+    bool may_vanish = rounds || f == HC_FN_exp || f == HC_FN_sigmoid || f == HC_FN_power;
+    if (y->value == 0 && !y->exact && may_vanish)
         return HC_EVENT_VANISHED;
     if (f == HC_FN_cast)
         return kind_of_cast(operation->format, x[0], y->value);
@@ -308,10 +391,57 @@ static struct hc_event *first_time(struct hc_evaluation *e, const struct hc_oper
     return event;
 }
 
-void hc_note(struct hc_evaluation *e, const struct hc_operation *operation, const double *x,
+/* How far operand k is from its real number, and up to which distance that is not known. */
+static double distance(struct hc_evaluation *e, const struct hc_operand *x, int64_t i, double want,
+                       double *unknown)
+{
+    int64_t j = x->at + i * x->stride;
+    hc_real_set(e->scratch.operand[0], want);
+    (void)hc_real_sub(e->scratch.result, e->scratch.operand[0], x->value->real[j]);
+    *unknown += x->value->real_rad[j];
+    return hc_real_double(e->scratch.result);
+}
+
+/* How many bits of a sum or a difference cancelled; 0 if this is nothing to tell: fewer than half
+   of the format's bits, or at least half of the result's bits are right. They are as far as the
+   errors that the operands bring along lie below it. A result whose operands have no error has
+   none. */
+static int bits_cancelled(struct hc_evaluation *e, const struct hc_operation *operation,
+                          const struct hc_operand *operands, int64_t i, const double *x,
+                          const struct hc_defined *y, double off[2])
+{
+    int precision = hc_formats[operation->format].precision;
+    double most = fmax(fabs(x[0]), fabs(x[1]));
+    double size = fabs(y->value);
+    double unknown = 0;
+    if ((operation->function != HC_FN_add && operation->function != HC_FN_sub) || x[0] == 0 ||
+        x[1] == 0 || !isfinite(most) || !isfinite(size) || operands->value->constant ||
+        most * hc_format_unit(operation->format) > 0x1p1000)
+        return 0;
+    int bits = size == 0 ? precision : ilogb(most) - ilogb(size);
+    if (2 * bits < precision)
+        return 0;
+    for (int k = 0; k < 2; k++)
+        off[k] = distance(e, &operands[k], i, x[k], &unknown);
+    double error = fabs(operation->function == HC_FN_sub ? off[0] - off[1] : off[0] + off[1]);
+    if (!(error > 4 * unknown) || error < ldexp(size, -precision / 2))
+        return 0;
+    off[0] = fabs(off[0]);
+    off[1] = fabs(off[1]);
+    return bits < precision ? bits : precision;
+}
+
+void hc_note(struct hc_evaluation *e, const struct hc_operation *operation,
+             const struct hc_operand *operands, int64_t i, const double *x,
              const struct hc_defined *result)
 {
     enum hc_event_kind kind = kind_of(operation, x, result);
+    double off[2] = {0, 0};
+    int bits = 0;
+    if (kind == HC_EVENT_KIND_COUNT)
+        bits = bits_cancelled(e, operation, operands, i, x, result, off);
+    if (bits > 0)
+        kind = HC_EVENT_CANCELLED;
     struct hc_event *event = kind == HC_EVENT_KIND_COUNT ? NULL : first_time(e, operation, kind);
     if (!event)
         return;
@@ -320,6 +450,23 @@ void hc_note(struct hc_evaluation *e, const struct hc_operation *operation, cons
         event->operand[k] = x[k];
     event->exact = result->before;
     event->result = result->value;
+    event->bits = bits;
+    event->off[0] = off[0];
+    event->off[1] = off[1];
+}
+
+void hc_note_format(struct hc_evaluation *e, const struct hc_node *node, int name,
+                    enum hc_format before, enum hc_format format)
+{
+    struct hc_operation cast = {node, HC_FN_cast, format, HC_NEAREST, true, false};
+    struct hc_event *event =
+        before == format || before == HC_FORMAT_COUNT || format == HC_FORMAT_COUNT
+            ? NULL
+            : first_time(e, &cast, HC_EVENT_REFORMATTED);
+    if (!event)
+        return;
+    event->name = hc_program_name(e->program, name);
+    event->before = before;
 }
 
 void hc_note_constant(struct hc_evaluation *e, const struct hc_operation *cast,

@@ -10,12 +10,14 @@ enum hc_event_kind {
     HC_EVENT_LITERAL_ONE,  /* a constant that is not 1 is 1 in the format */
     HC_EVENT_LITERAL_INF,  /* a finite constant is infinite in the format, or an infinite one NaN */
     HC_EVENT_ABSORBED,     /* x + y or x - y is x, and y is not 0 */
+    HC_EVENT_CANCELLED,    /* x - y is so small that most of what is left is error of x or y */
     HC_EVENT_VANISHED,     /* a result that is not 0 was rounded to 0 */
     HC_EVENT_OVERFLOWED,   /* a finite result was rounded to infinity (to NaN in e4m3) */
     HC_EVENT_NAN,          /* NaN out of operands that were none */
     HC_EVENT_DIVIDED_BY_0, /* infinity out of a division by 0, or of a logarithm of 0 */
     HC_EVENT_SATURATED,    /* what is too large became the format's largest number */
     HC_EVENT_SIGN_LOST,    /* a negative number became a positive one of a format without a sign */
+    HC_EVENT_REFORMATTED,  /* a name has another format than it had: `node` is its new value */
     HC_EVENT_KIND_COUNT
 };
 
@@ -33,6 +35,10 @@ struct hc_event {
     double operand[3]; /* of the first time, as the format has them */
     double exact;      /* of the first time: what was rounded, to nearest in fp64 */
     double result;
+    int bits;              /* that cancelled */
+    double off[2];         /* of what cancelled: how far the operands were from the real numbers */
+    const char *name;      /* that has another format, */
+    enum hc_format before; /* and which one it had */
 };
 
 /* The events so far, in the order of their first times. */

@@ -124,10 +124,66 @@ Test(event, a_result_may_be_no_number)
                  "sqrt(-1) is NaN: sqrt(x)\nlog(-1) is NaN: log(x)");
     assert_tells("fp16", "x = inf; y = fma(x, 0, 1)", "fma(inf, 0, 1) is NaN: fma(x, 0, 1)");
     assert_tells("fp16", "x = 0; y = 1 / x; z = -1 / x",
-                 "1 / 0 is infinite: 1 / x\n-1 / 0 is -inf: -1 / x");
+                 "1 / x is a division by 0: 1 / 0 = inf\n-1 / x is a division by 0: -1 / 0 = -inf");
+    assert_tells("fp16", "x = 1/0; y = 0 / 0; z = inf - inf; a = 1/inf; b = nan * 2",
+                 "1 / 0 is a division by 0\n0 / 0 is NaN");
+    assert_tells("fp16", "x = 0; y = x**-1; z = rsqrt(-x); a = (-1)**0.5 * x",
+                 "0 ^ -1 is infinite: x**-1\nrsqrt(-0) is -inf: rsqrt(-x)\n-1 ^ 0.5 is NaN: "
+                 "(-1)**0.5");
+    assert_tells("fp16", "x = -20; y = sigmoid(x); z = 2**(x*2)",
+                 "sigmoid(x) = 2.06115e-09 is 0 in fp16: everything up to 2^-25 is\n"
+                 "2**(x*2) = 9.09495e-13 is 0 in fp16: everything up to 2^-25 is");
     assert_tells("fp16", "x = 0; y = log(x)", "log(0) is -inf: log(x)");
-    assert_tells("fp16", "x = inf; y = x + 1; z = x * 2; a = exp(x); b = 1 / x; c = tanh(x)", "");
+    assert_tells("fp16",
+                 "x = inf; y = x + 1; z = x * 2; a = exp(x); b = 1 / x; c = tanh(x); "
+                 "d = exp(-x); e = sigmoid(-x)",
+                 "");
     assert_tells("fp16", "x = [1, 0, nan]; y = min(x); z = select(x > 0, x, 1); t = isnan(x)", "");
+}
+
+/* By integers. From 8192 on bf16's numbers are 64 apart, from 16384 on 128. The squares are 9984,
+   10176 and 10432; 20160 is a tie that goes to 20224, 30656 one that goes to 30720, and a third is
+   10240. 303 is 304, a third of it 101.5, and its square 10302.25 is 10304, 103 from 101^2 = 10201.
+   In fp16 numbers are 8 and 16 apart: 10000, 10200 and 10400 come to 20192 and 30592, a third of
+   which is 10200, 1.67 from 10201.67; and 101^2 is 10200. */
+Test(event, bits_may_cancel)
+{
+    assert_tells("bf16", "x = [100, 101, 102]; m = mean(x); ms = mean(x*x); v = ms - m*m",
+                 "ms - m*m = -64: 7 of 8 bits cancel, and m*m was 103 off");
+    assert_tells("fp16", "x = [100, 101, 102]; m = mean(x); ms = mean(x*x); v = ms - m*m",
+                 "ms - m*m = 0: all 11 bits cancel, and ms was 1.67 off");
+    /* Exact operands, a small loss, one that is right to more than half of its bits, and one that
+       is not known to be one. */
+    assert_tells("bf16", "a = 256; b = 255; c = a - b; d = 1.01 - b; e = b - 1.01", "");
+    assert_tells("fp16", "a = 1/3; b = 0.3; c = a - b", "");
+    assert_tells("fp16", "a = 1/3; b = 0.3330078125; c = a - b",
+                 "a - b = 0.000244141: 10 of 11 bits cancel, and a was 8.14e-05 off");
+    assert_tells("fp16", "a = 1/3; b = -0.3330078125; c = b + a",
+                 "b + a = 0.000244141: 10 of 11 bits cancel, and a was 8.14e-05 off");
+    assert_tells("fp16", "s = sum([1/3, 1000, -1000])",
+                 "the sum = 0.5: 10 of 11 bits cancel, and the sum (1000.5) was 0.167 off");
+    assert_tells("fp64", "x = sqrt(2); y = x * x - 2",
+                 "x * x - 2 = 4.44089e-16: 52 of 53 bits cancel, and x * x was 4.44e-16 off");
+}
+
+Test(event, a_name_may_change_its_format)
+{
+    assert_tells("fp16", "w = 1; w = w * fp32(3); w = w + 1; w = bf16(w)",
+                 "w was fp16 and becomes fp32: w * fp32(3)\nw was fp32 and becomes bf16: bf16(w)");
+    assert_tells("fp32/fp16", "w = 1; w = w * 3; c := 1; c := 2; x = [1, 2]; x = 3", "");
+}
+
+Test(event, what_happens_inside_of_functions_of_lists_has_words)
+{
+    assert_tells("fp16", "m = mean(70000, 0)",
+                 "the number of terms = 70000 is infinite in fp16, which ends at 65504");
+    assert_tells("fp16", "s = softmax([0, -30])",
+                 "an exponential = 9.35762e-14 is 0 in fp16: everything up to 2^-25 "
+                 "is");
+    assert_tells("fp16", "s = softmax([-60000, 60000])",
+                 "a term less the largest = -120000 is infinite in fp16, which ends at 65504");
+    assert_tells("fp32", "s = quantize(mx-floor, e4m3, [957, 1])",
+                 "a scaled number = 478.5 saturates to 448 in e4m3");
 }
 
 Test(event, counts_how_often_and_when)

@@ -171,13 +171,56 @@ static struct hc_value *repeat(struct hc_evaluation *e, const struct hc_value *v
     return y;
 }
 
+/* The sum in order, divided by the number of terms in its format. */
+static struct hc_value *mean(struct hc_evaluation *e, const struct hc_node *node,
+                             const struct hc_value *v, int64_t n)
+{
+    struct hc_operation operation = operation_of(node, HC_FN_div, v);
+    struct hc_value *y = in_order(e, node, HC_FN_add, v, n);
+    struct hc_value *count = y ? hc_integer(e, n) : NULL;
+    if (count && !y->constant)
+        count = hc_meet(e, node, count, v->format);
+    if (!count)
+        return NULL;
+    struct hc_operand x[2] = {{y, 0, 0}, {count, 0, 0}};
+    return hc_operate(e, &operation, x, y, 0, 1) ? y : NULL;
+}
+
+/* exp(v - max(v)) / sum(exp(v - max(v))), each operation rounded, as torch's definition has it. */
+static struct hc_value *softmax(struct hc_evaluation *e, const struct hc_node *node,
+                                struct hc_value *v, int64_t n)
+{
+    struct hc_operation operation = operation_of(node, HC_FN_sub, v);
+    const struct hc_value *largest = in_order(e, node, HC_FN_max, v, n);
+    struct hc_value *y = largest ? hc_new_value(e, true, n) : NULL;
+    if (!y)
+        return NULL;
+    hc_value_like(y, v);
+    struct hc_operand x[2] = {elements(v, 0, 1), {largest, 0, 0}};
+    if (!hc_operate(e, &operation, x, y, 0, n))
+        return NULL;
+    operation.function = HC_FN_exp;
+    x[0] = elements(y, 0, 1);
+    struct hc_value *power = hc_new_value(e, true, n);
+    if (!power)
+        return NULL;
+    hc_value_like(power, v);
+    if (!hc_operate(e, &operation, x, power, 0, n))
+        return NULL;
+    const struct hc_value *sum = in_order(e, node, HC_FN_add, power, n);
+    operation.function = HC_FN_div;
+    x[0] = elements(power, 0, 1);
+    x[1] = (struct hc_operand){sum, 0, 0};
+    return sum && hc_operate(e, &operation, x, y, 0, n) ? y : NULL;
+}
+
 /* What the function of `node` makes of the n elements of v, or of n times the scalar v,
    which is what the node `of` comes to. */
 static struct hc_value *fold(struct hc_evaluation *e, const struct hc_node *node,
                              const struct hc_node *of, struct hc_value *v, int64_t n)
 {
     enum hc_function f = node->function;
-    bool chooses = f == HC_FN_min || f == HC_FN_max;
+    bool chooses = hc_function_chooses(f);
     bool counts = f == HC_FN_distinct || f == HC_FN_count;
     if (f == HC_FN_list)
         return v->list ? v : repeat(e, v, n);
@@ -193,6 +236,10 @@ static struct hc_value *fold(struct hc_evaluation *e, const struct hc_node *node
         return hc_no_arithmetic(e, of, v->format);
     if (f == HC_FN_tree)
         return pairwise(e, node, v, n);
+    if (f == HC_FN_mean)
+        return mean(e, node, v, n);
+    if (f == HC_FN_softmax)
+        return softmax(e, node, v, n);
     return in_order(e, node, f == HC_FN_sum ? HC_FN_add : f == HC_FN_prod ? HC_FN_mul : f, v, n);
 }
 
@@ -252,7 +299,7 @@ static bool folds_list(const struct hc_node *node)
 {
     enum hc_function f = node->function;
     return hc_functions[f].kind == HC_FUNCTION_LIST || hc_functions[f].kind == HC_FUNCTION_SCALE ||
-           ((f == HC_FN_min || f == HC_FN_max) && node->operands == 1);
+           (hc_function_chooses(f) && node->operands == 1);
 }
 
 /* Whether a term can be computed for all i at once: the only lists in it are those that x[...]

@@ -14,6 +14,11 @@
      products are multiples of 2^-298 below 2^256: with the carry of the sum these are 555 bits.
      fp64: 2^-2148 to 2^2048. A sum of fp32 numbers has up to 278 bits, so that 256 would not do.
    - mul: exact in 106 bits.
+   - rsqrt: 256 bits. 1 / sqrt(a) is m only if a m^2 is 1. The integers behind a m^2 and 1 differ by
+     one at least otherwise, so that these differ by 2^-(3p+2) relatively, and 1 / sqrt(a) and m by
+     2^-(3p+4), which is far above 2^-256.
+   - power: 256 bits, in MPFR's correct rounding, whose result is exact or on the same side of every
+     m as the power itself (hc_real_power).
    - div, sqrt: 256 bits. Let m be where a rounding of format numbers with p bits changes its
      result: m has at most p + 1 bits. If a / b is not m, the integers behind a and m b differ by
      one at least, so that a / b and m differ by 2^-(2p+1) relatively; for a root a and m^2 do, by
@@ -22,7 +27,9 @@
      away from where the rounding changes (Lefèvre and Muller 2001, "Worst cases for correct
      rounding of the elementary functions in double precision", for fp64). Where the function is
      flat (exp of a tiny number) the 256 bits may be the number nearby, which is what rounding to
-     nearest gives. They never claim to be exact.
+     nearest gives. They never claim to be exact. Of erf, tanh and sigmoid nobody has listed the
+     worst cases. As if their bits were drawn, one of 2^64 arguments is 2^-(53+64+k) away with
+     probability 2^-k; 256 bits leave k = 139.
    - all others: exact, since the result is 0, 1, an operand, or its negative or integer part. */
 
 static hc_real_unary *const of_one[HC_FUNCTION_COUNT] = {
@@ -30,14 +37,16 @@ static hc_real_unary *const of_one[HC_FUNCTION_COUNT] = {
     [HC_FN_log1p] = hc_real_log1p, [HC_FN_tanh] = hc_real_tanh,   [HC_FN_cos] = hc_real_cos,
     [HC_FN_sin] = hc_real_sin,     [HC_FN_erf] = hc_real_erf,     [HC_FN_negate] = hc_real_neg,
     [HC_FN_abs] = hc_real_abs,     [HC_FN_floor] = hc_real_floor, [HC_FN_cast] = hc_real_copy,
+    [HC_FN_round] = hc_real_round, [HC_FN_rsqrt] = hc_real_rsqrt, [HC_FN_sigmoid] = hc_real_sigmoid,
 };
 
 static hc_real_binary *const of_two[HC_FUNCTION_COUNT] = {
-    [HC_FN_add] = hc_real_add,
-    [HC_FN_sub] = hc_real_sub,
-    [HC_FN_mul] = hc_real_mul,
-    [HC_FN_div] = hc_real_div,
+    [HC_FN_add] = hc_real_add, [HC_FN_sub] = hc_real_sub,     [HC_FN_mul] = hc_real_mul,
+    [HC_FN_div] = hc_real_div, [HC_FN_power] = hc_real_power,
 };
+
+/* Library functions whose result may be a number of the format, and is known to be one. */
+static const bool is_algebraic[HC_FUNCTION_COUNT] = {[HC_FN_rsqrt] = true, [HC_FN_power] = true};
 
 /* What is true of x and y that are no NaN: bit 0: x < y, bit 1: x = y, bit 2: x > y. */
 static const int holds_if[HC_FUNCTION_COUNT] = {
@@ -45,8 +54,14 @@ static const int holds_if[HC_FUNCTION_COUNT] = {
     [HC_FN_greater_equal] = 6, [HC_FN_equal] = 2,      [HC_FN_not_equal] = 5,
 };
 
+/* A NaN is not 0, and so it is true. */
 static bool truth(enum hc_function f, struct hc_real *const *x)
 {
+    bool first = !hc_real_is_zero(x[0]);
+    if (f == HC_FN_not)
+        return !first;
+    if (f == HC_FN_and || f == HC_FN_or)
+        return f == HC_FN_and ? first && !hc_real_is_zero(x[1]) : first || !hc_real_is_zero(x[1]);
     bool nan = hc_real_is_nan(x[0]);
     bool inf = hc_real_is_inf(x[0]);
     if (f == HC_FN_isnan)
@@ -61,14 +76,11 @@ static bool truth(enum hc_function f, struct hc_real *const *x)
     return (holds_if[f] & (order < 0 ? 1 : order == 0 ? 2 : 4)) != 0;
 }
 
-/* As in torch, min and max are NaN if an operand is; a NaN is not 0, and so it is true. 0 is the
-   number that equals its negative, which goes to y: fp64 has no number for all others. */
-static int choose_operand(enum hc_function f, struct hc_real *y, struct hc_real *const *x)
+/* As in torch, min and max are NaN if an operand is. */
+static int choose_operand(enum hc_function f, struct hc_real *const *x)
 {
-    if (f == HC_FN_select) {
-        (void)hc_real_neg(y, x[0]);
-        return !hc_real_is_nan(x[0]) && hc_real_compare(y, x[0]) == 0 ? 2 : 1;
-    }
+    if (f == HC_FN_select)
+        return hc_real_is_zero(x[0]) ? 2 : 1;
     if (hc_real_is_nan(x[0]) || hc_real_is_nan(x[1]))
         return hc_real_is_nan(x[0]) ? 0 : 1;
     int order = hc_real_compare(x[1], x[0]);
@@ -88,7 +100,7 @@ static int apply(enum hc_function f, struct hc_real *y, struct hc_real *const *x
         hc_real_set(y, truth(f, x) ? 1 : 0);
         return 0;
     }
-    return hc_real_copy(y, x[choose_operand(f, y, x)]);
+    return hc_real_copy(y, x[choose_operand(f, x)]);
 }
 
 static double encoded(const struct hc_operation *o, double hi, double lo)
@@ -137,8 +149,9 @@ struct hc_defined hc_define(struct hc_scratch *scratch, const struct hc_operatio
     (void)apply(operation->function, real, scratch->operand);
     y.value = hc_round_real(real, operation, &y.exact);
     y.before = hc_real_double(real);
-    if (hc_functions[operation->function].kind == HC_FUNCTION_LIBRARY)
-        y.exact = isnan(y.value) || (isinf(y.value) && ends);
+    if (hc_functions[operation->function].kind == HC_FUNCTION_LIBRARY &&
+        !is_algebraic[operation->function])
+        y.exact = isnan(y.value) || ends;
     return y;
 }
 
@@ -243,7 +256,9 @@ static void operate_real(struct hc_evaluation *e, const struct hc_operation *ope
     }
     bool exact = apply(f, y->real[at], real) == 0;
     double rad = certain ? 0 : hc_radius_apply(f, disc, hc_real_double(y->real[at]));
-    y->real_rad[at] = sum_up(rad, hc_real_rounding(e, y->real[at], exact));
+    double rounding = hc_real_rounding(e, y->real[at], exact);
+    /* A power may be an ulp away, and not half of one (hc_real_power). */
+    y->real_rad[at] = sum_up(rad, f == HC_FN_power ? 2 * rounding : rounding);
 }
 
 /* The rules of radii take the real result to be a number where the computed one is, and the same
@@ -278,7 +293,7 @@ static void operate_format(struct hc_evaluation *e, const struct hc_operation *o
                                             directed, result.exact);
     y->rad[at] = sum_up(hc_radius_apply(f, disc, result.before), rounding);
     y->want[at] = result.value;
-    hc_note(e, operation, want, &result);
+    hc_note(e, operation, x, i, want, &result);
     if (!e->options.call)
         return;
     if (returned)
@@ -287,6 +302,24 @@ static void operate_format(struct hc_evaluation *e, const struct hc_operation *o
         y->got[at] = equal ? result.value : hc_define(&e->scratch, operation, got).value;
     if (returned && equal)
         compare_results(e, operation, result.value, y->got[at]);
+}
+
+/* Notes a division by 0, or NaN, between constants: they are not rounded, and nothing else happens
+   to them. Their numbers are known here to fp64 only. */
+static void note_constants(struct hc_evaluation *e, const struct hc_operation *operation,
+                           const struct hc_operand *x, const struct hc_real *y, int64_t i)
+{
+    double operand[HC_MAX_OPERANDS] = {0};
+    if (!hc_real_is_inf(y) && !hc_real_is_nan(y))
+        return;
+    for (int k = 0; k < hc_functions[operation->function].most; k++) {
+        const struct hc_real *real = x[k].value->real[x[k].at + i * x[k].stride];
+        operand[k] = hc_real_double(real);
+        if (hc_real_is_inf(real) || hc_real_is_nan(real))
+            return;
+    }
+    double value = hc_real_double(y);
+    hc_note(e, operation, x, i, operand, &(struct hc_defined){value, value, true});
 }
 
 bool hc_operate(struct hc_evaluation *e, const struct hc_operation *operation,
@@ -302,6 +335,8 @@ bool hc_operate(struct hc_evaluation *e, const struct hc_operation *operation,
         if (!y->constant)
             operate_format(e, operation, x, y, at + i, i, calls ? &out : NULL);
         operate_real(e, operation, x, y, at + i, i);
+        if (y->constant)
+            note_constants(e, operation, x, y->real[at + i], i);
         if (!y->constant && is_of_another_kind(y->real[at + i], y->want[at + i]))
             y->rad[at + i] = (double)INFINITY;
     }

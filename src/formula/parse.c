@@ -113,9 +113,10 @@ static bool parser_fits_rule(struct hc_parser *p, const struct hc_token *name,
 /* The grammar of formulas, by recursive descent:
 
      statements  = { statement ( ";" | newline ) }
-     statement   = NAME ( "=" | ":=" | "+=" | "-=" | "*=" | "/=" ) expression
+     statement   = NAME ( "=" | ":=" | "+=" | "-=" | "*=" | "/=" | "**=" ) expression
      expression  = operand { infix expression }        by the levels of `infixes`
-     operand     = "-" expression | item { "[" expression "]" }
+                   [ "if" expression "else" expression ]
+     operand     = ( "-" | "not" ) expression | item { "[" expression "]" }
      item        = NUMBER | NAME | "(" expression ")" | "[" expression { "," expression } "]"
                  | FUNCTION "(" [ NAME ":" ] expression { "," expression } ")"
                  | FUNCTION "(" RULE "," FORMAT "," expression { "," expression } ")"
@@ -123,7 +124,7 @@ static bool parser_fits_rule(struct hc_parser *p, const struct hc_token *name,
    The depth of recursion and the depth of the tree are both limited, since ((((1)))) has no depth
    as a tree, and 1+1+1+1 needs no recursion to read. */
 
-enum { LARGEST_EXPONENT = 5000 };
+enum { LARGEST_EXPONENT = 5000, LARGEST_BINARY_EXPONENT = 16384 };
 
 /* The rule for expressions whose operators, outside of brackets, bind at least as tightly as
    `level`. */
@@ -185,6 +186,20 @@ static bool terms(struct hc_parser *p, const struct hc_token *open, struct hc_no
     return read;
 }
 
+/* Reads the operands of min or max, and makes one of the first two as long as there are more. */
+static bool choices(struct hc_parser *p, const struct hc_token *open, const struct hc_token *name,
+                    const struct hc_node *node, int *operands)
+{
+    do {
+        if (*operands == 2 && !hc_parser_reduce(p, *node, name->at, 2))
+            return false;
+        *operands = *operands == 0 ? 1 : 2;
+        if (!parser_expression(p, 0))
+            return false;
+    } while (hc_parser_take(p, ","));
+    return closing(p, open, ")");
+}
+
 static bool call(struct hc_parser *p, const struct hc_token *name, struct hc_node node)
 {
     const struct hc_function_info *info = &hc_functions[node.function];
@@ -193,7 +208,9 @@ static bool call(struct hc_parser *p, const struct hc_token *name, struct hc_nod
     hc_parser_next(p);
     if (info->kind == HC_FUNCTION_SCALE && !parser_rule(p, &node))
         return false;
+    bool chooses = hc_function_chooses(node.function);
     bool read = hc_parser_is(p, ")")             ? closing(p, &open, ")")
+                : chooses                        ? choices(p, &open, name, &node, &operands)
                 : info->kind == HC_FUNCTION_LIST ? terms(p, &open, &node, &operands)
                                                  : expressions(p, &open, ")", &operands);
     if (!read)
@@ -203,8 +220,10 @@ static bool call(struct hc_parser *p, const struct hc_token *name, struct hc_nod
     if (operands < info->least || operands > info->most)
         return hc_parser_wrong(p, name->at, p->end - name->at, "%s takes %d%s operand%s, not %d",
                                hc_parser_quote(name->at, name->length).text, info->least,
-                               info->least < info->most ? " or 2" : "", info->most > 1 ? "s" : "",
-                               operands);
+                               chooses                    ? " or more"
+                               : info->least < info->most ? " or 2"
+                                                          : "",
+                               info->most > 1 ? "s" : "", operands);
     return hc_parser_reduce(p, node, name->at, operands);
 }
 
@@ -215,6 +234,8 @@ static bool parser_word(struct hc_parser *p)
     int name = hc_parser_find_name(p, &token, true);
     struct hc_word meaning = hc_program_word(p->program, &token);
     char hint[128];
+    if (meaning.kind == HC_WORD_GRAMMAR)
+        return hc_parser_unexpected(p, "an expression");
     hc_parser_next(p);
     if (hc_parser_is(p, "(") && meaning.kind >= HC_WORD_FUNCTION)
         return call(p, &token, meaning.node);
@@ -237,7 +258,7 @@ static bool parser_word(struct hc_parser *p)
     if (meaning.kind != HC_WORD_FREE) {
         struct hc_node node = {.kind = meaning.kind == HC_WORD_STEP ? HC_NODE_STEP : HC_NODE_NUMBER,
                                .constant = true};
-        return hc_parser_reduce(p, node, token.at, 0);
+        return hc_parser_reduce(p, node, token.at + token.module, 0);
     }
     hc_program_hint(p->program, &token, hc_parser_is(p, "("), hint, sizeof hint);
     return hc_parser_wrong(p, token.at, token.length, "there is no %s%s%s",
@@ -248,16 +269,19 @@ static bool parser_word(struct hc_parser *p)
 static bool parse_number(struct hc_parser *p)
 {
     struct hc_token token = p->token;
+    bool hexadecimal = token.length > 1 && (token.at[1] == 'x' || token.at[1] == 'X');
+    int most = hexadecimal ? LARGEST_BINARY_EXPONENT : LARGEST_EXPONENT;
     int e = 0;
     int exponent = 0;
-    while (e < token.length && token.at[e] != 'e' && token.at[e] != 'E')
+    while (e < token.length && !strchr(hexadecimal ? "pP" : "eE", token.at[e]))
         e++;
-    for (e++; e < token.length && exponent <= LARGEST_EXPONENT; e++)
+    for (e++; e < token.length && exponent <= most; e++)
         if (token.at[e] >= '0' && token.at[e] <= '9')
             exponent = 10 * exponent + token.at[e] - '0';
-    if (exponent > LARGEST_EXPONENT)
+    if (exponent > most)
         return hc_parser_wrong(p, token.at, token.length,
-                               "a decimal exponent is at most %d in magnitude", LARGEST_EXPONENT);
+                               "a %s exponent is at most %d in magnitude",
+                               hexadecimal ? "binary" : "decimal", most);
     hc_parser_next(p);
     return hc_parser_reduce(p, (struct hc_node){.kind = HC_NODE_NUMBER, .constant = true}, token.at,
                             0);
@@ -279,38 +303,49 @@ static bool item(struct hc_parser *p)
            hc_parser_reduce(p, (struct hc_node){.kind = HC_NODE_LIST}, open.at, elements);
 }
 
-/* How tightly operators bind. Comparisons do not chain, and ^ takes its right side first. A minus
-   sign before an operand binds less tightly than ^ alone: -2^2 is -4. */
-enum { COMPARES = 1, ADDS, MULTIPLIES, RAISES };
+/* How tightly operators bind, as in Python; ^ is **, and takes its right side first. A minus sign
+   before an operand binds less tightly than ** alone: -2**2 is -4. */
+enum { CHOOSES, JOINS, MEETS, DENIES, COMPARES, ADDS, MULTIPLIES, RAISES };
 
 static const struct infix {
+    const char *sign;
     enum hc_function function;
     int level;
 } infixes[] = {
-    {HC_FN_less, COMPARES},    {HC_FN_less_equal, COMPARES},
-    {HC_FN_greater, COMPARES}, {HC_FN_greater_equal, COMPARES},
-    {HC_FN_equal, COMPARES},   {HC_FN_not_equal, COMPARES},
-    {HC_FN_add, ADDS},         {HC_FN_sub, ADDS},
-    {HC_FN_mul, MULTIPLIES},   {HC_FN_div, MULTIPLIES},
-    {HC_FN_power, RAISES},
+    {"or", HC_FN_or, JOINS},        {"and", HC_FN_and, MEETS},
+    {"<", HC_FN_less, COMPARES},    {"<=", HC_FN_less_equal, COMPARES},
+    {">", HC_FN_greater, COMPARES}, {">=", HC_FN_greater_equal, COMPARES},
+    {"==", HC_FN_equal, COMPARES},  {"!=", HC_FN_not_equal, COMPARES},
+    {"+", HC_FN_add, ADDS},         {"-", HC_FN_sub, ADDS},
+    {"*", HC_FN_mul, MULTIPLIES},   {"/", HC_FN_div, MULTIPLIES},
+    {"^", HC_FN_power, RAISES},     {"**", HC_FN_power, RAISES},
 };
 enum { INFIXES = sizeof infixes / sizeof infixes[0] };
 
 static const struct infix *infix_of(const struct hc_token *token)
 {
-    for (int i = 0; token->kind == HC_TOKEN_SIGN && i < INFIXES; i++)
-        if (hc_token_is(token, hc_functions[infixes[i].function].spelling))
+    for (int i = 0; i < INFIXES; i++)
+        if (hc_token_is(token, infixes[i].sign))
             return &infixes[i];
     return NULL;
+}
+
+/* A node of what is there, the last `operands` nodes. */
+static bool apply(struct hc_parser *p, enum hc_function function, const char *start, int operands)
+{
+    return hc_parser_reduce(p, (struct hc_node){.kind = HC_NODE_APPLY, .function = function}, start,
+                            operands);
 }
 
 static bool operand(struct hc_parser *p)
 {
     const char *start = p->token.at;
+    if (hc_parser_is_word(p, "not")) {
+        hc_parser_next(p);
+        return parser_expression(p, DENIES) && apply(p, HC_FN_not, start, 1);
+    }
     if (hc_parser_take(p, "-"))
-        return parser_expression(p, RAISES) &&
-               hc_parser_reduce(
-                   p, (struct hc_node){.kind = HC_NODE_APPLY, .function = HC_FN_negate}, start, 1);
+        return parser_expression(p, RAISES) && apply(p, HC_FN_negate, start, 1);
     if (!item(p))
         return false;
     for (struct hc_token open = p->token; hc_parser_take(p, "["); open = p->token) {
@@ -323,6 +358,33 @@ static bool operand(struct hc_parser *p)
     return true;
 }
 
+/* What follows on a < b: the rest of a < b < c, which is (a < b) and (b < c). */
+static bool chained(struct hc_parser *p, const struct infix *infix, const char *start)
+{
+    const struct hc_node *last = hc_parser_top(p);
+    if (last->function == HC_FN_and)
+        last = last->operand[1];
+    struct hc_node *shared = last->operand[1];
+    hc_parser_next(p);
+    return hc_parser_push(p, shared) && parser_expression(p, COMPARES + 1) &&
+           apply(p, infix->function, shared->at, 2) && apply(p, HC_FN_and, start, 2);
+}
+
+/* What follows on the first operand of `a if c else b`, which is select(c, a, b). */
+static bool conditional(struct hc_parser *p, const char *start)
+{
+    hc_parser_next(p);
+    if (!parser_expression(p, JOINS))
+        return false;
+    if (!hc_parser_is_word(p, "else"))
+        return hc_parser_unexpected(p, "'else'");
+    hc_parser_next(p);
+    struct hc_node *value = p->stack[p->count - 2];
+    p->stack[p->count - 2] = p->stack[p->count - 1];
+    p->stack[p->count - 1] = value;
+    return parser_expression(p, CHOOSES) && apply(p, HC_FN_select, start, 3);
+}
+
 static bool parser_expression(struct hc_parser *p, int level)
 {
     const char *start = p->token.at;
@@ -333,21 +395,20 @@ static bool parser_expression(struct hc_parser *p, int level)
     if (!operand(p))
         return false;
     while ((infix = infix_of(&p->token)) && infix->level >= level) {
-        bool raises = infix->level == RAISES;
-        if (infix->level == COMPARES && compared++)
-            return hc_parser_wrong(p, p->token.at, p->token.length,
-                                   "comparisons do not chain: write (a < b) * (b < c)");
-        static const char rule[] = "^ stands between constants (write x*x for a value's square)";
-        if (raises && !hc_parser_constant(p, rule))
-            return false;
+        bool chains = infix->level == COMPARES && compared;
+        compared = infix->level == COMPARES;
+        if (chains) {
+            if (!chained(p, infix, start))
+                return false;
+            continue;
+        }
         hc_parser_next(p);
-        if (!parser_expression(p, infix->level + !raises) ||
-            (raises && !hc_parser_constant(p, rule)))
-            return false;
-        if (!hc_parser_reduce(
-                p, (struct hc_node){.kind = HC_NODE_APPLY, .function = infix->function}, start, 2))
+        if (!parser_expression(p, infix->level + (infix->level != RAISES)) ||
+            !apply(p, infix->function, start, 2))
             return false;
     }
+    if (level == CHOOSES && hc_parser_is_word(p, "if") && !conditional(p, start))
+        return false;
     p->depth--;
     return true;
 }
@@ -359,8 +420,8 @@ static const struct assignment {
     const char *sign;
     enum hc_function update; /* of the name and the expression; HC_FUNCTION_COUNT: none */
 } assignments[] = {
-    {"=", HC_FUNCTION_COUNT}, {":=", HC_FUNCTION_COUNT}, {"+=", HC_FN_add},
-    {"-=", HC_FN_sub},        {"*=", HC_FN_mul},         {"/=", HC_FN_div},
+    {"=", HC_FUNCTION_COUNT}, {":=", HC_FUNCTION_COUNT}, {"+=", HC_FN_add},    {"-=", HC_FN_sub},
+    {"*=", HC_FN_mul},        {"/=", HC_FN_div},         {"**=", HC_FN_power},
 };
 enum { ASSIGNMENTS = sizeof assignments / sizeof assignments[0] };
 

@@ -16,35 +16,78 @@ static const char word_characters[] =
 
 static const char digits[] = "0123456789";
 
+static const char hexadecimals[] = "0123456789ABCDEFabcdef";
+
+/* Where others keep their functions: what stands before a word there is left out here. */
+static const char *const modules[] = {
+    "torch.nn.functional.",
+    "jax.numpy.",
+    "jax.nn.",
+    "numpy.",
+    "torch.",
+    "math.",
+    "jnp.",
+    "np.",
+    "F.",
+};
+
 /* Signs, the long ones first. Those that mean nothing are here, too, so that a message quotes them
    whole. */
 static const char *const signs[] = {
-    "**", "//", "&&", "||", ":=", "+=", "-=", "*=", "/=", "<=", ">=", "==", "!=", "+",  "-",
-    "*",  "/",  "^",  "<",  ">",  "=",  "(",  ")",  "[",  "]",  ",",  ":",  ";",  "\n",
+    "**=", "**", "//", "&&", "||", ":=", "+=", "-=", "*=", "/=", "<=", ">=", "==", "!=", "+",
+    "-",   "*",  "/",  "^",  "<",  ">",  "=",  "(",  ")",  "[",  "]",  ",",  ":",  ";",  "\n",
 };
 
+/* The length of digits, between which a single '_' may stand. */
+static size_t digits_length(const char *text, const char *of)
+{
+    size_t n = strspn(text, of);
+    while (n > 0 && text[n] == '_' && text[n + 1] && strchr(of, text[n + 1]))
+        n += 1 + strspn(text + n + 1, of);
+    return n;
+}
+
 /* The length of the number at `text`; *sound says whether it is one. Letters, digits and points
-   that follow it directly belong to it and make it malformed. */
+   that follow it directly belong to it and make it malformed. A hexadecimal number is a significand
+   with an exponent of 2. */
 static size_t number_length(const char *text, bool *sound)
 {
-    size_t n = strspn(text, digits);
-    if (text[n] == '.')
-        n += 1 + strspn(text + n + 1, digits);
-    if (text[n] == 'e' || text[n] == 'E') {
+    bool hexadecimal = text[0] == '0' && (text[1] == 'x' || text[1] == 'X');
+    const char *of = hexadecimal ? hexadecimals : digits;
+    size_t start = hexadecimal ? 2 : 0;
+    size_t n = start + digits_length(text + start, of);
+    size_t whole = n - start;
+    size_t fraction = 0;
+    if (text[n] == '.') {
+        fraction = digits_length(text + n + 1, of);
+        n += 1 + fraction;
+    }
+    if (text[n] && strchr(hexadecimal ? "pP" : "eE", text[n])) {
         size_t sign = text[n + 1] == '+' || text[n + 1] == '-';
-        size_t exponent = strspn(text + n + 1 + sign, digits);
+        size_t exponent = digits_length(text + n + 1 + sign, digits);
         n += exponent ? 1 + sign + exponent : 0;
     }
     size_t more = 0;
     while (text[n + more] == '.' || (text[n + more] && strchr(word_characters, text[n + more])))
         more++;
-    *sound = more == 0;
+    *sound = more == 0 && whole + fraction > 0;
     return n + more;
 }
 
 static struct hc_token token(enum hc_token_kind kind, const char *at, size_t length)
 {
     return (struct hc_token){.kind = kind, .at = at, .length = (int)length};
+}
+
+/* The length of the module's name and the point behind it, if a word follows. */
+static size_t module_length(const char *text)
+{
+    for (size_t i = 0; i < sizeof modules / sizeof *modules; i++) {
+        size_t length = strlen(modules[i]);
+        if (strncmp(text, modules[i], length) == 0 && text[length] && strchr(letters, text[length]))
+            return length;
+    }
+    return 0;
 }
 
 struct hc_token hc_token_at(const char *text)
@@ -54,8 +97,13 @@ struct hc_token hc_token_at(const char *text)
         text += strcspn(text, "\n");
     if (*text == '\0')
         return token(HC_TOKEN_END, text, 0);
-    if (strchr(letters, *text))
-        return token(HC_TOKEN_NAME, text, strspn(text, word_characters));
+    if (strchr(letters, *text)) {
+        size_t module = module_length(text);
+        struct hc_token name =
+            token(HC_TOKEN_NAME, text, module + strspn(text + module, word_characters));
+        name.module = (int)module;
+        return name;
+    }
     const char *digit = text + (*text == '.');
     if (*digit && strchr(digits, *digit)) {
         bool sound;
@@ -79,32 +127,66 @@ bool hc_token_is(const struct hc_token *token, const char *text)
 
 /* The words of a program: those of a fixed meaning, and the names that it assigns. */
 
-/* Words of a fixed meaning that are no functions, and PyTorch's names of formats. */
+/* Words of a fixed meaning that are no function's spelling: those of the grammar, numbers, and the
+   names that Python, numpy and PyTorch have for functions and formats. */
 static const struct {
     const char *text;
     enum hc_word_kind kind;
+    enum hc_function function;
     enum hc_format format;
 } words[] = {
-    {"inf", HC_WORD_NUMBER, HC_FORMAT_COUNT}, {"nan", HC_WORD_NUMBER, HC_FORMAT_COUNT},
-    {"pi", HC_WORD_NUMBER, HC_FORMAT_COUNT},  {"step", HC_WORD_STEP, HC_FORMAT_COUNT},
-    {"double", HC_WORD_CAST, HC_FP64},        {"float64", HC_WORD_CAST, HC_FP64},
-    {"float", HC_WORD_CAST, HC_FP32},         {"float32", HC_WORD_CAST, HC_FP32},
-    {"half", HC_WORD_CAST, HC_FP16},          {"float16", HC_WORD_CAST, HC_FP16},
-    {"bfloat16", HC_WORD_CAST, HC_BF16},      {"e4m3fn", HC_WORD_CAST, HC_E4M3},
+    {"if", HC_WORD_GRAMMAR, HC_FUNCTION_COUNT, HC_FORMAT_COUNT},
+    {"else", HC_WORD_GRAMMAR, HC_FUNCTION_COUNT, HC_FORMAT_COUNT},
+    {"and", HC_WORD_GRAMMAR, HC_FUNCTION_COUNT, HC_FORMAT_COUNT},
+    {"or", HC_WORD_GRAMMAR, HC_FUNCTION_COUNT, HC_FORMAT_COUNT},
+    {"not", HC_WORD_GRAMMAR, HC_FUNCTION_COUNT, HC_FORMAT_COUNT},
+    {"inf", HC_WORD_NUMBER, HC_FUNCTION_COUNT, HC_FORMAT_COUNT},
+    {"nan", HC_WORD_NUMBER, HC_FUNCTION_COUNT, HC_FORMAT_COUNT},
+    {"pi", HC_WORD_NUMBER, HC_FUNCTION_COUNT, HC_FORMAT_COUNT},
+    {"step", HC_WORD_STEP, HC_FUNCTION_COUNT, HC_FORMAT_COUNT},
+    {"pow", HC_WORD_FUNCTION, HC_FN_power, HC_FORMAT_COUNT},
+    {"power", HC_WORD_FUNCTION, HC_FN_power, HC_FORMAT_COUNT},
+    {"where", HC_WORD_FUNCTION, HC_FN_select, HC_FORMAT_COUNT},
+    {"maximum", HC_WORD_FUNCTION, HC_FN_max, HC_FORMAT_COUNT},
+    {"minimum", HC_WORD_FUNCTION, HC_FN_min, HC_FORMAT_COUNT},
+    {"amax", HC_WORD_FUNCTION, HC_FN_max, HC_FORMAT_COUNT},
+    {"amin", HC_WORD_FUNCTION, HC_FN_min, HC_FORMAT_COUNT},
+    {"fabs", HC_WORD_FUNCTION, HC_FN_abs, HC_FORMAT_COUNT},
+    {"absolute", HC_WORD_FUNCTION, HC_FN_abs, HC_FORMAT_COUNT},
+    {"rint", HC_WORD_FUNCTION, HC_FN_round, HC_FORMAT_COUNT},
+    {"double", HC_WORD_CAST, HC_FN_cast, HC_FP64},
+    {"float64", HC_WORD_CAST, HC_FN_cast, HC_FP64},
+    {"float", HC_WORD_CAST, HC_FN_cast, HC_FP32},
+    {"float32", HC_WORD_CAST, HC_FN_cast, HC_FP32},
+    {"half", HC_WORD_CAST, HC_FN_cast, HC_FP16},
+    {"float16", HC_WORD_CAST, HC_FN_cast, HC_FP16},
+    {"bfloat16", HC_WORD_CAST, HC_FN_cast, HC_BF16},
+    {"e4m3fn", HC_WORD_CAST, HC_FN_cast, HC_E4M3},
+    {"float8_e4m3fn", HC_WORD_CAST, HC_FN_cast, HC_E4M3},
+    {"float8_e5m2", HC_WORD_CAST, HC_FN_cast, HC_E5M2},
+    {"float8_e4m3fnuz", HC_WORD_CAST, HC_FN_cast, HC_E4M3FNUZ},
+    {"float8_e5m2fnuz", HC_WORD_CAST, HC_FN_cast, HC_E5M2FNUZ},
 };
 enum { WORDS = sizeof words / sizeof words[0] };
 
 static bool is_callable(enum hc_function f)
 {
-    return strchr("+-*/<>=!^", *hc_functions[f].spelling) == NULL && f != HC_FN_cast;
+    return hc_functions[f].word != HC_FUNCTION_SIGN;
+}
+
+enum hc_format hc_format_of_word(const char *word)
+{
+    word += hc_token_at(word).module;
+    enum hc_format format = hc_format_by_name(word);
+    for (int i = 0; i < WORDS; i++)
+        if (words[i].kind == HC_WORD_CAST && strcmp(words[i].text, word) == 0)
+            format = words[i].format;
+    return format;
 }
 
 static bool is_cast(const struct hc_program *program, const char *text, struct hc_node *node)
 {
-    enum hc_format format = hc_format_by_name(text);
-    for (int i = 0; i < WORDS; i++)
-        if (words[i].kind == HC_WORD_CAST && strcmp(words[i].text, text) == 0)
-            format = words[i].format;
+    enum hc_format format = hc_format_of_word(text);
     node->function = HC_FN_cast;
     node->format = format;
     if (format != HC_FORMAT_COUNT)
@@ -144,12 +226,15 @@ struct hc_word hc_program_word(const struct hc_program *program, const struct hc
     struct hc_word word = {.kind = HC_WORD_FREE,
                            .node = {.kind = HC_NODE_APPLY, .format = HC_FORMAT_COUNT}};
     char text[HC_LONGEST_NAME_IN_FORMULA + 1];
-    if (token->length > HC_LONGEST_NAME_IN_FORMULA)
+    int length = token->length - token->module;
+    if (length > HC_LONGEST_NAME_IN_FORMULA)
         return word;
-    (void)snprintf(text, sizeof text, "%.*s", token->length, token->at);
+    (void)snprintf(text, sizeof text, "%.*s", length, token->at + token->module);
     for (int i = 0; i < WORDS; i++)
-        if (words[i].kind != HC_WORD_CAST && strcmp(words[i].text, text) == 0)
+        if (words[i].kind != HC_WORD_CAST && strcmp(words[i].text, text) == 0) {
             word.kind = words[i].kind;
+            word.node.function = words[i].function;
+        }
     for (int f = 0; f < HC_FUNCTION_COUNT; f++)
         if (is_callable((enum hc_function)f) && strcmp(hc_functions[f].spelling, text) == 0) {
             word.kind = HC_WORD_FUNCTION;
@@ -157,18 +242,22 @@ struct hc_word hc_program_word(const struct hc_program *program, const struct hc
         }
     if (word.kind == HC_WORD_FREE && is_directed_cast(program, text, &word.node))
         word.kind = HC_WORD_CAST;
+    bool ours = word.kind == HC_WORD_GRAMMAR || word.kind == HC_WORD_STEP;
+    if (token->module && ours)
+        word.kind = HC_WORD_FREE; /* np.step is not ours */
     return word;
 }
 
 void hc_program_hint(const struct hc_program *program, const struct hc_token *token, bool function,
                      char *hint, size_t size)
 {
-    struct hc_nearest nearest = hc_nearest_to(token->at, (size_t)token->length);
+    struct hc_nearest nearest =
+        hc_nearest_to(token->at + token->module, (size_t)(token->length - token->module));
     for (int i = 0; !function && i < program->names; i++)
         if (program->name[i].kind != HC_NAME_UNUSED)
             hc_nearest_try(&nearest, program->name[i].text);
     for (int i = 0; i < WORDS; i++)
-        if ((words[i].kind == HC_WORD_CAST) == function)
+        if (words[i].kind != HC_WORD_GRAMMAR && (words[i].kind >= HC_WORD_FUNCTION) == function)
             hc_nearest_try(&nearest, words[i].text);
     for (int i = 0; function && i < program->casts; i++)
         hc_nearest_try(&nearest, program->cast[i]);
@@ -216,21 +305,26 @@ bool hc_parser_add_name(struct hc_parser *p, const struct hc_token *token,
                         const struct hc_token *place, enum hc_name_kind kind, int *name)
 {
     struct hc_program *program = p->program;
+    if (token->module)
+        return hc_parser_wrong(p, place->at, place->length, "%s can be no name",
+                               hc_parser_quote(token->at, token->length).text);
     if (token->length > HC_LONGEST_NAME_IN_FORMULA)
         return hc_parser_wrong(p, place->at, place->length, "a name has at most %d characters",
                                HC_LONGEST_NAME_IN_FORMULA);
     struct hc_word meaning = hc_program_word(program, token);
     enum hc_word_kind word = meaning.kind;
-    /* `scale` is what everybody calls his scale. A function of that kind is known by its "(". */
-    bool is_scale =
-        word == HC_WORD_FUNCTION && hc_functions[meaning.node.function].kind == HC_FUNCTION_SCALE;
-    if (word != HC_WORD_FREE && !is_scale)
+    /* `scale` is what everybody calls his scale. Such a function is known by its "(". */
+    const struct hc_function_info *info = &hc_functions[meaning.node.function];
+    bool shared = word == HC_WORD_FUNCTION &&
+                  (info->word == HC_FUNCTION_SHARED || !hc_token_is(token, info->spelling));
+    if (word != HC_WORD_FREE && !shared)
         return hc_parser_wrong(p, place->at, place->length, "%s is %s and can be no name",
                                hc_parser_quote(token->at, token->length).text,
-                               word == HC_WORD_FUNCTION ? "a function"
-                               : word == HC_WORD_CAST   ? "a format"
-                               : word == HC_WORD_STEP   ? "the number of the step"
-                                                        : "a number");
+                               word == HC_WORD_FUNCTION  ? "a function"
+                               : word == HC_WORD_CAST    ? "a format"
+                               : word == HC_WORD_STEP    ? "the number of the step"
+                               : word == HC_WORD_GRAMMAR ? "a word of the language"
+                                                         : "a number");
     for (*name = 0; *name < program->names; ++*name)
         if (kind == HC_NAME_INDEX && program->name[*name].kind == HC_NAME_UNUSED &&
             hc_token_is(token, program->name[*name].text))
@@ -255,6 +349,11 @@ void hc_parser_next(struct hc_parser *p)
 bool hc_parser_is(const struct hc_parser *p, const char *sign)
 {
     return p->token.kind == HC_TOKEN_SIGN && hc_token_is(&p->token, sign);
+}
+
+bool hc_parser_is_word(const struct hc_parser *p, const char *word)
+{
+    return p->token.kind == HC_TOKEN_NAME && hc_token_is(&p->token, word);
 }
 
 bool hc_parser_take(struct hc_parser *p, const char *sign)
@@ -302,13 +401,12 @@ bool hc_parser_unexpected(struct hc_parser *p, const char *missing)
     } hints[] = {
         {"=", "'=' assigns; '==' compares"},
         {":=", "':=' stands behind the name of a constant, at the start of a statement"},
-        {"**", "'**' is no sign here: write ^ between constants, x*x between values"},
         {"//", "'//' is no sign here: write floor(a / b)"},
         {"&&", "'&&' is no sign here: truths are 0 or 1, write a * b"},
         {"||", "'||' is no sign here: truths are 0 or 1, write max(a, b)"},
         {"%", "'%' is no sign here: write a - b*floor(a / b)"},
         {"!", "'!' is no sign here: write a == 0"},
-        {".", "'.' is no sign here: write half(x), not x.half(), and sqrt(x), not torch.sqrt(x)"},
+        {".", "'.' is no sign here: write half(x), not x.half()"},
     };
     const struct hc_token *t = &p->token;
     for (size_t i = 0; i < sizeof hints / sizeof hints[0]; i++)
@@ -343,11 +441,8 @@ static bool keeps_constants(const struct hc_node *node)
            (hc_functions[node->function].kind != HC_FUNCTION_LIST || node->function == HC_FN_list);
 }
 
-bool hc_parser_reduce(struct hc_parser *p, struct hc_node node, const char *start, int operands)
+bool hc_parser_push(struct hc_parser *p, struct hc_node *node)
 {
-    struct hc_node *made = hc_program_allocate(p->program, sizeof *made);
-    if (operands)
-        node.operand = hc_program_allocate(p->program, (size_t)operands * sizeof made);
     if (p->count == p->room) {
         int room = 2 * p->room + 64;
         struct hc_node **stack = realloc(p->stack, (size_t)room * sizeof *stack);
@@ -356,6 +451,15 @@ bool hc_parser_reduce(struct hc_parser *p, struct hc_node node, const char *star
         p->stack = stack;
         p->room = room;
     }
+    p->stack[p->count++] = node;
+    return true;
+}
+
+bool hc_parser_reduce(struct hc_parser *p, struct hc_node node, const char *start, int operands)
+{
+    struct hc_node *made = hc_program_allocate(p->program, sizeof *made);
+    if (operands)
+        node.operand = hc_program_allocate(p->program, (size_t)operands * sizeof made);
     if (!made || (operands && !node.operand))
         return false;
     p->count -= operands;
@@ -373,8 +477,7 @@ bool hc_parser_reduce(struct hc_parser *p, struct hc_node node, const char *star
     if (++node.depth > HC_DEEPEST_FORMULA)
         return hc_parser_too_deep(p, start, node.length);
     *made = node;
-    p->stack[p->count++] = made;
-    return true;
+    return hc_parser_push(p, made);
 }
 
 const struct hc_node *hc_parser_top(const struct hc_parser *p)

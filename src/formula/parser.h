@@ -14,8 +14,8 @@
 
 enum hc_token_kind {
     HC_TOKEN_END,
-    HC_TOKEN_NUMBER,    /* 12, 0.5, .5, 5., 1e-8 */
-    HC_TOKEN_NAME,      /* a letter or '_', then letters, digits and '_' */
+    HC_TOKEN_NUMBER,    /* 12, 0.5, .5, 5., 1e-8, 1_000, 0x1.8p-3 */
+    HC_TOKEN_NAME,      /* a letter or '_', then letters, digits and '_'; torch.sqrt is one, too */
     HC_TOKEN_SIGN,      /* an operator, a bracket, a separator; a newline is one */
     HC_TOKEN_MALFORMED, /* begins like a number and is none: 1e, 2x, 1.2.3 */
     HC_TOKEN_STRAY      /* a character, of one byte or more, that has no meaning */
@@ -25,6 +25,7 @@ struct hc_token {
     enum hc_token_kind kind;
     const char *at;
     int length; /* 0 at the end */
+    int module; /* of it: those of "torch." before a word */
 };
 
 /* The token at `text` or behind the blanks and the comment that stand there. */
@@ -64,7 +65,8 @@ void *hc_program_allocate(struct hc_program *program, size_t size);
 /* What a word means before any program has assigned it. */
 enum hc_word_kind {
     HC_WORD_FREE,
-    HC_WORD_NUMBER, /* inf, nan, pi */
+    HC_WORD_GRAMMAR, /* if, else, and, or, not */
+    HC_WORD_NUMBER,  /* inf, nan, pi */
     HC_WORD_STEP,
     HC_WORD_FUNCTION,
     HC_WORD_CAST
@@ -74,6 +76,9 @@ struct hc_word {
     enum hc_word_kind kind;
     struct hc_node node; /* of a function or a cast: what is applied */
 };
+
+/* The format of this name, PyTorch's names included; HC_FORMAT_COUNT: there is none. */
+enum hc_format hc_format_of_word(const char *word);
 
 struct hc_word hc_program_word(const struct hc_program *program, const struct hc_token *token);
 
@@ -123,11 +128,17 @@ struct hc_quoted hc_parser_quote(const char *at, int length);
 /* The next token cannot stand where it stands; `missing` should. Returns false. */
 bool hc_parser_unexpected(struct hc_parser *p, const char *missing);
 
+/* Whether the next token is this word of the grammar. */
+bool hc_parser_is_word(const struct hc_parser *p, const char *word);
+
 bool hc_parser_too_deep(struct hc_parser *p, const char *at, long length);
 
 /* Makes a node of the last `operands` ones. Its text is from `start` to the end of the last token.
    A node without operands comes with `constant` filled in. */
 bool hc_parser_reduce(struct hc_parser *p, struct hc_node node, const char *start, int operands);
+
+/* Makes a node that is in the tree already the last one once more: b in a < b < c. */
+bool hc_parser_push(struct hc_parser *p, struct hc_node *node);
 
 const struct hc_node *hc_parser_top(const struct hc_parser *p);
 

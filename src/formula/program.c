@@ -11,8 +11,8 @@
 #include "op/text.h"
 
 const struct hc_function_info hc_functions[HC_FUNCTION_COUNT] = {
-#define HC_FUNCTION(name, spelling, kind, least, most)                                             \
-    {#name, spelling, HC_FUNCTION_##kind, least, most},
+#define HC_FUNCTION(name, spelling, kind, word, least, most)                                       \
+    {#name, spelling, HC_FUNCTION_##kind, HC_FUNCTION_##word, least, most},
 #include "formula/functions.def"
 #undef HC_FUNCTION
 };
@@ -54,6 +54,20 @@ void hc_program_free(struct hc_program *program)
     if (program)
         free_until(program, NULL);
     free(program);
+}
+
+void hc_formula_plain(char *text)
+{
+    static const char *const signs[] = {"\u2212", "\u2013", "\u2010", "\u2011"};
+    char *to = text;
+    while (*text) {
+        size_t length = 0;
+        for (size_t i = 0; i < sizeof signs / sizeof *signs && !length; i++)
+            length = strncmp(text, signs[i], strlen(signs[i])) == 0 ? strlen(signs[i]) : 0;
+        *to++ = length ? '-' : *text;
+        text += length ? length : 1;
+    }
+    *to = '\0';
 }
 
 const struct hc_block *hc_program_parse(struct hc_program *program, const char *text,

@@ -15,17 +15,22 @@
 /* The functions of a formula: functions.def as data. */
 
 enum hc_function_kind {
-    HC_FUNCTION_OP,       /* an op of the op table, rounded once */
-    HC_FUNCTION_LIBRARY,  /* rounded once, but no op: every backend has the definition's value */
-    HC_FUNCTION_EXACT,    /* needs no rounding */
-    HC_FUNCTION_TRUTH,    /* 0 or 1 */
-    HC_FUNCTION_CONSTANT, /* between constants alone */
-    HC_FUNCTION_LIST,     /* takes a list, or a number of terms and a term */
-    HC_FUNCTION_SCALE     /* takes a scale rule and a format of codes, and then numbers */
+    HC_FUNCTION_OP,      /* an op of the op table, rounded once */
+    HC_FUNCTION_LIBRARY, /* rounded once, but no op: every backend has the definition's value */
+    HC_FUNCTION_EXACT,   /* needs no rounding */
+    HC_FUNCTION_TRUTH,   /* 0 or 1 */
+    HC_FUNCTION_LIST,    /* takes a list, or a number of terms and a term */
+    HC_FUNCTION_SCALE    /* takes a scale rule and a format of codes, and then numbers */
+};
+
+enum hc_function_word {
+    HC_FUNCTION_OWN,    /* its spelling can be no name */
+    HC_FUNCTION_SHARED, /* it can: a formula may call its mean `mean`; "(" tells them apart */
+    HC_FUNCTION_SIGN    /* the grammar has it: an operator, a cast */
 };
 
 enum hc_function {
-#define HC_FUNCTION(name, spelling, kind, least, most) HC_FN_##name,
+#define HC_FUNCTION(name, spelling, kind, word, least, most) HC_FN_##name,
 #include "formula/functions.def"
 #undef HC_FUNCTION
     HC_FUNCTION_COUNT
@@ -35,11 +40,18 @@ struct hc_function_info {
     const char *name;
     const char *spelling;
     enum hc_function_kind kind;
+    enum hc_function_word word;
     int least; /* operands */
     int most;
 };
 
 extern const struct hc_function_info hc_functions[HC_FUNCTION_COUNT];
+
+/* Whether it may have any number of operands: max(a, b, c) is max(max(a, b), c). */
+static inline bool hc_function_chooses(enum hc_function f)
+{
+    return f == HC_FN_min || f == HC_FN_max;
+}
 
 /* Limits of a program; a text beyond one of them is refused with a line. */
 enum {
@@ -50,7 +62,7 @@ enum {
 };
 
 enum hc_node_kind {
-    HC_NODE_NUMBER, /* a decimal number, inf, nan or pi: `text` */
+    HC_NODE_NUMBER, /* a decimal or hexadecimal number, inf, nan or pi: `text` */
     HC_NODE_STEP,   /* the number of the step */
     HC_NODE_NAME,   /* a value, a constant or an index: `name` */
     HC_NODE_LIST,   /* [a, b, c]: `operand` */
@@ -111,6 +123,10 @@ void hc_program_free(struct hc_program *program);
 /* Adds the name of a cast that arms give a format to (struct hc_arm); adding it again changes
    nothing. False if the word has a meaning already, or if there are too many. */
 bool hc_program_add_cast(struct hc_program *program, const char *name);
+
+/* Makes plain minus signs of the minus signs and dashes that pages and editors put in their place:
+   U+2212, the en dash, and the two hyphens of Unicode. The text gets shorter. */
+void hc_formula_plain(char *text);
 
 /* Parses statements; or, with `expressions`, expressions between commas or semicolons. The block
    lives as long as the program. NULL with *error filled in if the text is no formula; the program

@@ -53,12 +53,24 @@ static inline bool hc_disc_is_unknown(const struct hc_disc *d)
 
 static const double unknown = (double)INFINITY;
 
-/* x and x' lie in [mid - r, mid + r], and floor does not decrease. */
+/* x and x' lie in [mid - r, mid + r], and neither floor nor rint decreases. */
+static double jump(const struct hc_disc *d, double (*whole)(double))
+{
+    double r = hc_add_up(hc_add_up(d->rad, fabs(d->mid) * 0x1p-51), 0x1p-1074);
+    return whole(hc_up(d->mid + r)) - whole(nextafter(d->mid - r, -unknown));
+}
+
 static double radius_floor(const struct hc_disc *d, double value)
 {
     (void)value;
-    double r = hc_add_up(hc_add_up(d->rad, fabs(d->mid) * 0x1p-51), 0x1p-1074);
-    return floor(hc_up(d->mid + r)) - floor(nextafter(d->mid - r, -unknown));
+    return jump(d, floor);
+}
+
+/* fp64 rounds to nearest here, and so does rint, with ties to even. */
+static double radius_round(const struct hc_disc *d, double value)
+{
+    (void)value;
+    return jump(d, rint);
 }
 
 /* Let x' <= y', so that min(x', y') = x'. min(x, y) - x' <= x - x' <= ex. And x' - min(x, y) is
@@ -69,11 +81,17 @@ static double radius_larger(const struct hc_disc *d)
     return fmax(d[0].rad, d[1].rad);
 }
 
+/* Whether the number is 0 where the real one is, and only there. */
+static bool is_decided(const struct hc_disc *d)
+{
+    return d->rad == 0 || (!hc_disc_is_unknown(d) && hc_disc_distance(d) > 0);
+}
+
 /* If c' is 0 only where c is, both take the same branch. Otherwise one may take a and the other b':
    |a - b'| <= |a - b| + eb, and the other way round. */
 static double radius_select(const struct hc_disc *d)
 {
-    if (d[0].rad == 0 || (!hc_disc_is_unknown(&d[0]) && hc_disc_distance(&d[0]) > 0))
+    if (is_decided(&d[0]))
         return d[d[0].mid != 0 ? 1 : 2].rad;
     if (isinf(d[1].mid) && d[1].mid == d[2].mid)
         return fmax(d[1].rad, d[2].rad);
@@ -88,6 +106,8 @@ static double radius_select(const struct hc_disc *d)
    of a disc about which anything is known. */
 static double radius_truth(enum hc_function f, const struct hc_disc *d)
 {
+    if (f == HC_FN_not || f == HC_FN_and || f == HC_FN_or)
+        return is_decided(&d[0]) && (f == HC_FN_not || is_decided(&d[1])) ? 0 : 1;
     if (hc_functions[f].most == 1)
         return hc_disc_is_unknown(d) ? 1 : 0;
     for (int i = 0; i < 2; i++)
@@ -185,7 +205,7 @@ double hc_radius_list(enum hc_function f, const struct hc_disc *element, long n)
         return distinct(element, n);
     if (f == HC_FN_count)
         return radius_count(element, n);
-    assert(f == HC_FN_min || f == HC_FN_max);
+    assert(hc_function_chooses(f));
     return radius_largest(element, n);
 }
 
@@ -337,6 +357,68 @@ static double error_function(const struct hc_disc *d, double value)
     return by_slope(slope, d->rad);
 }
 
+/* The slope is s (1 - s) = e^-|x| / (1 + e^-|x|)^2 <= min(1/4, e^-|x|), and all values lie between
+   0 and 1. */
+static double logistic(const struct hc_disc *d, double value)
+{
+    (void)value;
+    double slope = hc_up(hc_library_up(exp(-smallest(d))));
+    return fmin(by_slope(fmin(0.25, slope), d->rad), 1);
+}
+
+/* |t^k - x^k| for k < 0 is largest where |t| = |x| - ex, since |t|^k is convex and falls: it is
+   |x^k| ((1 - ex / |x|)^k - 1). `size` is |x^k|. */
+static double falling(const struct hc_disc *d, double k, double size)
+{
+    double ratio = hc_div_up(d->rad, hc_disc_least(d));
+    if (!(ratio < 1))
+        return unknown;
+    return hc_mul_up(size, hc_library_up(expm1(hc_library_up(k * log1p(-ratio)))));
+}
+
+static double reciprocal_root(const struct hc_disc *d, double value)
+{
+    return falling(d, -0.5, hc_library_up(fabs(value)));
+}
+
+/* x'^n - x^n for an integer n. It is at most (|x| + ex)^n - |x|^n for n > 0, as the binomial
+   theorem says, which is |x|^n ((1 + ex / |x|)^n - 1), and where x may be 0 not above (|x| + ex)^n.
+   */
+static double whole_power(const struct hc_disc *d, double size)
+{
+    double n = d[1].mid;
+    double most = hc_disc_most(&d[1]);
+    if (n == 0)
+        return 0;
+    if (n < 0)
+        return falling(d, -most, size);
+    double whole = hc_library_up(pow(hc_add_up(hc_disc_most(d), d->rad), most));
+    whole = hc_add_up(whole, 0x1p-1074);
+    double ratio = hc_div_up(d->rad, hc_disc_least(d));
+    double growth =
+        hc_library_up(expm1(hc_library_up(hc_mul_up(most, hc_library_up(log1p(ratio))))));
+    return fmin(whole, hc_mul_up(size, growth));
+}
+
+/* x'^y' - x^y = x^y (e^D - 1) with D = y' log x' - y log x, for x and x' above 0. As in a product,
+   |D| <= |log x| ey + (|y| + ey) |log x' - log x|. Where y is an integer, or 1/2, without an error,
+   x need not be above 0. */
+static double raised(const struct hc_disc *d, double value)
+{
+    double size = hc_add_up(hc_library_up(fabs(value)), 0x1p-1074);
+    if (d[1].rad == 0 && d[1].mid == nearbyint(d[1].mid))
+        return whole_power(d, size);
+    if (d[1].rad == 0 && d[1].mid == 0.5)
+        return root(d, value);
+    if (!(d->mid > 0) || !(hc_disc_distance(d) > 0))
+        return unknown;
+    double apart = log_above(hc_disc_least(d), d->rad);
+    double most = fmax(fabs(log(hc_disc_most(d))), fabs(log(hc_disc_least(d))));
+    double exponent = hc_add_up(hc_mul_up(hc_library_up(most), d[1].rad),
+                                hc_mul_up(hc_add_up(hc_disc_most(&d[1]), d[1].rad), apart));
+    return hc_mul_up(size, hc_library_up(expm1(exponent)));
+}
+
 static double radius_same(const struct hc_disc *d, double value)
 {
     (void)value;
@@ -344,9 +426,12 @@ static double radius_same(const struct hc_disc *d, double value)
 }
 
 /* Some operand is an infinity without error, and another has an error. A sum is the same infinity,
-   and x / inf is 0. A product or inf / y is, too, if the other factor keeps its sign. */
+   and x / inf is 0. A product or inf / y is, too, if the other factor keeps its sign. So is inf ^
+   y, but x ^ inf and (-inf) ^ y depend on more than signs. */
 static double beside_infinity(enum hc_function f, const struct hc_disc *d)
 {
+    if (f == HC_FN_power)
+        return d[0].mid > 0 && isinf(d[0].mid) && hc_disc_distance(&d[1]) > 0 ? 0 : unknown;
     bool factors = f == HC_FN_mul || f == HC_FN_fma;
     if ((factors || f == HC_FN_div) && isinf(d[0].mid))
         return hc_disc_distance(&d[1]) > 0 ? 0 : unknown;
@@ -372,9 +457,13 @@ static rule *const rules[HC_FUNCTION_COUNT] = {
     [HC_FN_tanh] = hyperbolic_tangent,
     [HC_FN_cos] = wave,
     [HC_FN_erf] = error_function,
+    [HC_FN_rsqrt] = reciprocal_root,
+    [HC_FN_sigmoid] = logistic,
+    [HC_FN_power] = raised,
     [HC_FN_negate] = radius_same,
     [HC_FN_abs] = radius_same,
     [HC_FN_floor] = radius_floor,
+    [HC_FN_round] = radius_round,
 };
 
 double hc_radius_apply(enum hc_function f, const struct hc_disc *operand, double value)
@@ -396,11 +485,11 @@ double hc_radius_apply(enum hc_function f, const struct hc_disc *operand, double
         return radius_select(operand);
     if (hc_functions[f].kind == HC_FUNCTION_TRUTH)
         return radius_truth(f, operand);
-    if (f == HC_FN_min || f == HC_FN_max)
+    if (hc_function_chooses(f))
         return radius_larger(operand);
     assert(rules[f]);
-    if (nan)
-        return 0;
+    if (nan) /* nan ^ 0 is 1, and so is 1 ^ nan */
+        return f == HC_FN_power && !isnan(value) ? unknown : 0;
     if (lost)
         return unknown;
     if (infinite)

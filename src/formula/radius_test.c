@@ -43,6 +43,12 @@ static int of_two(enum hc_function f, mpfr_t y, mpfr_t x[3])
         return mpfr_mul(y, x[0], x[1], MPFR_RNDN);
     case HC_FN_div:
         return mpfr_div(y, x[0], x[1], MPFR_RNDN);
+    case HC_FN_power:
+        return mpfr_pow(y, x[0], x[1], MPFR_RNDN);
+    case HC_FN_and:
+        return mpfr_set_si(y, !mpfr_zero_p(x[0]) && !mpfr_zero_p(x[1]), MPFR_RNDN);
+    case HC_FN_or:
+        return mpfr_set_si(y, !mpfr_zero_p(x[0]) || !mpfr_zero_p(x[1]), MPFR_RNDN);
     case HC_FN_min:
         return mpfr_min(y, x[0], x[1], MPFR_RNDN);
     case HC_FN_max:
@@ -70,6 +76,24 @@ static int is_finite(mpfr_t y, mpfr_srcptr x, mpfr_rnd_t rounding)
     return mpfr_set_si(y, mpfr_number_p(x) != 0, rounding);
 }
 
+static int is_not(mpfr_t y, mpfr_srcptr x, mpfr_rnd_t rounding)
+{
+    return mpfr_set_si(y, mpfr_zero_p(x) != 0, rounding);
+}
+
+/* 1 / (1 + e^-x) = (1 + tanh(x / 2)) / 2, with as many more bits as 1 and tanh may lose. */
+static int logistic(mpfr_t y, mpfr_srcptr x, mpfr_rnd_t rounding)
+{
+    mpfr_t t;
+    mpfr_init2(t, 4 * BITS);
+    mpfr_div_2ui(t, x, 1, rounding);
+    mpfr_tanh(t, t, rounding);
+    mpfr_add_ui(t, t, 1, rounding);
+    int above = mpfr_div_2ui(y, t, 1, rounding);
+    mpfr_clear(t);
+    return above;
+}
+
 typedef int of_one(mpfr_t y, mpfr_srcptr x, mpfr_rnd_t rounding);
 
 /* `reached` is the part of the bound that is reached at least in every small disc, or, if `once`,
@@ -92,12 +116,16 @@ static const struct {
     {HC_FN_log1p, mpfr_log1p, -1, 0.99, false},
     {HC_FN_tanh, mpfr_tanh, -INFINITY, 0.6, false},
     {HC_FN_erf, mpfr_erf, -INFINITY, 0.99, false},
+    {HC_FN_rsqrt, mpfr_rec_sqrt, 0, 0.99, false},
+    {HC_FN_sigmoid, logistic, -INFINITY, 0.6, false},
+    {HC_FN_power, NULL, 0, 0.49, true},
     {HC_FN_sin, mpfr_sin, -INFINITY, 0.99, true},
     {HC_FN_cos, mpfr_cos, -INFINITY, 0.99, true},
     {HC_FN_negate, mpfr_neg, -INFINITY, 0.99, false},
     {HC_FN_abs, mpfr_abs, -INFINITY, 0.99, false},
     {HC_FN_cast, mpfr_set, -INFINITY, 0.99, false},
     {HC_FN_floor, mpfr_rint_floor, -INFINITY, 0.49, true},
+    {HC_FN_round, mpfr_rint_roundeven, -INFINITY, 0.49, true},
     {HC_FN_isfinite, is_finite, -INFINITY, 0, true},
     {HC_FN_min, NULL, -INFINITY, 0.99, true},
     {HC_FN_max, NULL, -INFINITY, 0.99, true},
@@ -108,6 +136,9 @@ static const struct {
     {HC_FN_greater_equal, NULL, -INFINITY, 0.99, true},
     {HC_FN_equal, NULL, -INFINITY, 0.99, true},
     {HC_FN_not_equal, NULL, -INFINITY, 0.99, true},
+    {HC_FN_and, NULL, -INFINITY, 0.99, true},
+    {HC_FN_or, NULL, -INFINITY, 0.99, true},
+    {HC_FN_not, is_not, -INFINITY, 0.99, true},
 };
 
 /* Mostly near 1, sometimes anywhere, sometimes a small integer. Radii from 2^-120 of mid to 2^4 of
@@ -198,6 +229,8 @@ Test(radius, holds_at_every_point_of_random_discs_and_is_reached)
             if (rows[row].f >= HC_FN_less && i % 2)
                 d[1].mid =
                     d[0].mid + (d[0].rad + d[1].rad) * (hc_draw_uniform() < 0.5 ? 1.01 : 0.99);
+            if (rows[row].f == HC_FN_or)
+                d[1] = (struct hc_disc){0, 0};
             if (d[0].mid <= rows[row].from)
                 d[0].mid = -d[0].mid;
             double error = largest_error(row, d, &value);
@@ -212,6 +245,50 @@ Test(radius, holds_at_every_point_of_random_discs_and_is_reached)
                       d[1].mid, d[1].rad, error, bound);
         }
         cr_assert(best >= rows[row].reached, "%s: %g of the bound", name, best);
+    }
+}
+
+/* x^n for whole n, of which x may be below 0, or 0. */
+static double error_of_power(const struct hc_disc *d, long n, double *value)
+{
+    static const double parts[] = {-1, -0.7, 0.3, 1};
+    mpfr_t x, y, mid;
+    double most = 0;
+    mpfr_inits2(BITS, x, y, mid, (mpfr_ptr)0);
+    mpfr_set_d(x, d->mid, MPFR_RNDN);
+    mpfr_pow_si(mid, x, n, MPFR_RNDN);
+    *value = mpfr_get_d(mid, MPFR_RNDN);
+    for (int i = 0; i < 4; i++) {
+        mpfr_set_d(x, d->rad, MPFR_RNDN);
+        mpfr_mul_d(x, x, parts[i], MPFR_RNDN);
+        mpfr_add_d(x, x, d->mid, MPFR_RNDZ);
+        mpfr_pow_si(y, x, n, MPFR_RNDN);
+        if (mpfr_equal_p(y, mid))
+            continue;
+        mpfr_sub(y, y, mid, MPFR_RNDN);
+        double error = fabs(mpfr_get_d(y, MPFR_RNDZ));
+        most = fmax(most, isnan(error) ? INFINITY : error);
+    }
+    mpfr_clears(x, y, mid, (mpfr_ptr)0);
+    return most;
+}
+
+Test(radius, of_whole_powers_holds_on_both_sides_of_0_and_is_reached)
+{
+    for (int i = 0; i < 20000; i++) {
+        double value;
+        bool small = i % 3 == 0;
+        struct hc_disc d[2] = {draw(small, i), {hc_draw_between(-9, 40), 0}};
+        if (i % 11 == 0)
+            d[0].mid = 0;
+        double error = error_of_power(d, (long)d[1].mid, &value);
+        double bound = hc_radius_apply(HC_FN_power, d, value);
+        cr_assert(error <= bound, "{%a, %a} ^ %g: error %g, bound %g", d[0].mid, d[0].rad, d[1].mid,
+                  error, bound);
+        if (small && d[0].mid != 0 && d[0].rad > 0 && d[1].mid != 0 && bound > 0x1p-100 &&
+            isfinite(bound))
+            cr_assert(error >= 0.99 * bound, "{%a, %a} ^ %g: error %g, bound %g", d[0].mid,
+                      d[0].rad, d[1].mid, error, bound);
     }
 }
 
@@ -291,6 +368,21 @@ Test(radius_corners, infinities_and_nan_are_what_they_are_or_nothing_is_known)
         {HC_FN_log, {{0, any}}, -inf, inf},
         {HC_FN_log, {{1, 1}}, 0, inf},
         {HC_FN_sqrt, {{-1, 0.5}}, NAN, inf},
+        {HC_FN_rsqrt, {{0, any}}, inf, inf},
+        {HC_FN_rsqrt, {{1, 1}}, 1, inf},
+        {HC_FN_sigmoid, {{1, inf}}, 0.7, inf},
+        {HC_FN_sigmoid, {{0, 100}}, 0.5, 1},
+        {HC_FN_power, {{inf, 0}, {2, 1}}, inf, 0},
+        {HC_FN_power, {{-inf, 0}, {2, 1}}, inf, inf},
+        {HC_FN_power, {{2, 1}, {inf, 0}}, inf, inf},
+        {HC_FN_power, {{-1, 0.5}, {2, any}}, 1, inf},
+        {HC_FN_power, {{0, 1}, {-1, 0}}, inf, inf},
+        {HC_FN_power, {{5, 1}, {0, 0}}, 1, 0},
+        {HC_FN_power, {{NAN, 0}, {0, any}}, 1, inf},
+        {HC_FN_power, {{NAN, 0}, {1, any}}, NAN, 0},
+        {HC_FN_and, {{1, 0.5}, {0, 0}}, 0, 0},
+        {HC_FN_or, {{1, 1}, {2, 0}}, 1, 1},
+        {HC_FN_not, {{1, inf}}, 0, 1},
         {HC_FN_exp, {{800, 0.5}}, inf, inf},
         {HC_FN_cos, {{1, inf}}, 0.5, inf},
         {HC_FN_cos, {{1, 100}}, 0.5, 2},

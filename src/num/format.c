@@ -52,19 +52,45 @@ enum hc_format hc_format_by_name(const char *name)
     return (enum hc_format)f;
 }
 
-/* The definition is compiled once for each of the formats that nearly every number has, since the
-   compiler then knows the layout. It is the same text for all formats. */
+/* The definition is compiled once for each format, since the compiler then knows the layout. It is
+   the same text for all of them. */
 static inline uint64_t encode(enum hc_format format, double hi, double lo,
                               enum hc_direction direction, int saturate)
 {
     assert((unsigned)direction < HC_DIRECTION_COUNT);
     switch (format) {
+    case HC_FP64:
+        return hc_encode_as(&hc_formats[HC_FP64], hi, lo, direction, saturate);
     case HC_FP32:
         return hc_encode_as(&hc_formats[HC_FP32], hi, lo, direction, saturate);
+    case HC_TF32:
+        return hc_encode_as(&hc_formats[HC_TF32], hi, lo, direction, saturate);
     case HC_BF16:
         return hc_encode_as(&hc_formats[HC_BF16], hi, lo, direction, saturate);
     case HC_FP16:
         return hc_encode_as(&hc_formats[HC_FP16], hi, lo, direction, saturate);
+    case HC_E4M3:
+        return hc_encode_as(&hc_formats[HC_E4M3], hi, lo, direction, saturate);
+    case HC_E5M2:
+        return hc_encode_as(&hc_formats[HC_E5M2], hi, lo, direction, saturate);
+    case HC_E4M3FNUZ:
+        return hc_encode_as(&hc_formats[HC_E4M3FNUZ], hi, lo, direction, saturate);
+    case HC_E5M2FNUZ:
+        return hc_encode_as(&hc_formats[HC_E5M2FNUZ], hi, lo, direction, saturate);
+    case HC_E2M3:
+        return hc_encode_as(&hc_formats[HC_E2M3], hi, lo, direction, saturate);
+    case HC_E3M2:
+        return hc_encode_as(&hc_formats[HC_E3M2], hi, lo, direction, saturate);
+    case HC_E2M1:
+        return hc_encode_as(&hc_formats[HC_E2M1], hi, lo, direction, saturate);
+    case HC_E8M0:
+        return hc_encode_as(&hc_formats[HC_E8M0], hi, lo, direction, saturate);
+    case HC_UE4M3:
+        return hc_encode_as(&hc_formats[HC_UE4M3], hi, lo, direction, saturate);
+    case HC_I32:
+        return hc_encode_as(&hc_formats[HC_I32], hi, lo, direction, saturate);
+    case HC_U8:
+        return hc_encode_as(&hc_formats[HC_U8], hi, lo, direction, saturate);
     default:
         return hc_encode_as(info_of(format), hi, lo, direction, saturate);
     }
@@ -84,8 +110,12 @@ uint64_t hc_encode_saturated(enum hc_format format, double hi, double lo,
 double hc_decode(enum hc_format format, uint64_t bits)
 {
     switch (format) {
+    case HC_FP64:
+        return hc_decode_as(&hc_formats[HC_FP64], bits);
     case HC_FP32:
         return hc_decode_as(&hc_formats[HC_FP32], bits);
+    case HC_TF32:
+        return hc_decode_as(&hc_formats[HC_TF32], bits);
     case HC_BF16:
         return hc_decode_as(&hc_formats[HC_BF16], bits);
     case HC_FP16:
@@ -94,10 +124,24 @@ double hc_decode(enum hc_format format, uint64_t bits)
         return hc_decode_as(&hc_formats[HC_E4M3], bits);
     case HC_E5M2:
         return hc_decode_as(&hc_formats[HC_E5M2], bits);
+    case HC_E4M3FNUZ:
+        return hc_decode_as(&hc_formats[HC_E4M3FNUZ], bits);
+    case HC_E5M2FNUZ:
+        return hc_decode_as(&hc_formats[HC_E5M2FNUZ], bits);
+    case HC_E2M3:
+        return hc_decode_as(&hc_formats[HC_E2M3], bits);
+    case HC_E3M2:
+        return hc_decode_as(&hc_formats[HC_E3M2], bits);
     case HC_E2M1:
         return hc_decode_as(&hc_formats[HC_E2M1], bits);
     case HC_E8M0:
         return hc_decode_as(&hc_formats[HC_E8M0], bits);
+    case HC_UE4M3:
+        return hc_decode_as(&hc_formats[HC_UE4M3], bits);
+    case HC_I32:
+        return hc_decode_as(&hc_formats[HC_I32], bits);
+    case HC_U8:
+        return hc_decode_as(&hc_formats[HC_U8], bits);
     default:
         return hc_decode_as(info_of(format), bits);
     }

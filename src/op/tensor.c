@@ -1,7 +1,5 @@
 #include "op/tensor.h"
 
-#include <string.h>
-
 #include "num/bits.h"
 
 struct hc_tensor hc_tensor1(enum hc_format format, int64_t n, void *data)
@@ -36,25 +34,35 @@ uint64_t hc_tensor_bits(const struct hc_tensor *t, int64_t i)
 
 void hc_tensor_set_bits(const struct hc_tensor *t, int64_t i, uint64_t bits)
 {
-    size_t bytes = (size_t)hc_formats[t->format].bytes;
-    memcpy((unsigned char *)t->data + (size_t)i * bytes, &bits, bytes);
+    switch (hc_formats[t->format].bytes) {
+    case 1:
+        ((uint8_t *)t->data)[i] = (uint8_t)bits;
+        break;
+    case 2:
+        ((uint16_t *)t->data)[i] = (uint16_t)bits;
+        break;
+    case 4:
+        ((uint32_t *)t->data)[i] = (uint32_t)bits;
+        break;
+    default:
+        ((uint64_t *)t->data)[i] = bits;
+    }
 }
 
 double hc_tensor_get(const struct hc_tensor *t, int64_t i)
 {
-    uint64_t bits = hc_tensor_bits(t, i);
     switch (t->format) {
     case HC_FP64:
-        return hc_fp64_value(bits);
+        return hc_fp64_value(((const uint64_t *)t->data)[i]);
     case HC_FP32:
     case HC_TF32:
-        return (double)hc_fp32_value((uint32_t)bits);
+        return (double)hc_fp32_value(((const uint32_t *)t->data)[i]);
     case HC_FP16:
-        return (double)hc_fp16_value((uint16_t)bits);
+        return (double)hc_fp16_value(((const uint16_t *)t->data)[i]);
     case HC_BF16:
-        return (double)hc_bf16_value((uint16_t)bits);
+        return (double)hc_bf16_value(((const uint16_t *)t->data)[i]);
     default:
-        return hc_decode(t->format, bits);
+        return hc_decode(t->format, hc_tensor_bits(t, i));
     }
 }
 

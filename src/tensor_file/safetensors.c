@@ -41,6 +41,14 @@ static const struct hc_stored_type types[] = {
     {"BOOL", HC_U8, HC_STORED_BOOL, 1},
 };
 
+bool hc_safetensors_has(enum hc_format format)
+{
+    for (size_t i = 0; i < sizeof types / sizeof *types; i++)
+        if (types[i].format == format && types[i].stored == HC_STORED_AS_IS)
+            return true;
+    return false;
+}
+
 static const struct hc_stored_type *type_of(const char *name)
 {
     for (size_t i = 0; i < sizeof types / sizeof *types; i++)

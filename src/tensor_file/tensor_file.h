@@ -1,11 +1,13 @@
-/* Tensors in files: numpy's .npy and safetensors. Others write what halfcheck judges, and open what
-   it writes.
+/* Tensors in files: numpy's .npy and .npz, and safetensors. Others write what halfcheck judges, and
+   open what it writes.
 
    A reader believes nothing: every size is checked against the file's before it is used, and a file
    that is cut, hostile or of an unknown type is refused in one line. Names come from the file, and
    may be any bytes: whoever prints one uses op/text.h. */
 #ifndef HC_TENSOR_FILE_TENSOR_FILE_H
 #define HC_TENSOR_FILE_TENSOR_FILE_H
+
+#include <stdbool.h>
 
 #include "op/layout.h"
 #include "op/status.h"
@@ -51,5 +53,16 @@ const char *hc_tensor_file_metadata(const struct hc_tensor_file *file, const cha
 enum hc_status hc_safetensors_write(const char *path, const struct hc_named_tensor *tensors,
                                     int count, const struct hc_metadata *metadata,
                                     int metadata_count);
+
+/* Whether safetensors have a name for the format. */
+bool hc_safetensors_has(enum hc_format format);
+
+/* Replaces the file in one step by an .npz of these tensors, whose names are different: what
+   numpy.load gives by name. The same bytes for the same tensors. HC_IO, HC_NO_MEMORY, or HC_INVALID
+   for a tensor of a format that it does not have, a name of more than 500 bytes, or 4 GiB. */
+enum hc_status hc_npz_write(const char *path, const struct hc_named_tensor *tensors, int count);
+
+/* Whether numpy's files have a name for the format: fp64, fp32, fp16, i32 and u8. */
+bool hc_npz_has(enum hc_format format);
 
 #endif

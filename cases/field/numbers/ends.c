@@ -11,18 +11,18 @@ static const struct hc_case cases[] = {
 
        The rule of thumb: overflow begins half an ulp above the largest number. A cast that makes
        all above 65504 infinite, or keeps 65536, is wrong; rounding/fp32-to-fp16 finds both. */
-    HC_BUG("field/range-end/overflow-threshold-65520",
-           "A half tensor of 65505 is 65504, but one of 65570 is inf.",
-           "pytorch/pytorch issue 104154, 'Numbers bigger than the range should be inf while the "
-           "implementation just keeps the original.', "
-           "https://github.com/pytorch/pytorch/issues/104154; tinygrad/tinygrad issue 17087, where "
-           "a half keeps 65536, is a bug",
-           .formula = "x = h([65505, 65519, 65520, 65570])", .show = "x",
-           .buggy = {.in = "fp32 h=fp16", .prints = "65504 exact, 65504 exact, inf, inf"},
-           .fixed = {.in = "fp32 h=fp32",
-                     .prints = "65505 exact, 65519 exact, 65520 exact, 65570 exact"},
-           .not_a_bug = true, .fault = "cast-overflow-65536",
-           .lesson = "Overflow begins at 65520, half an ulp above 65504."),
+    HC_BUG(
+        "field/range-end/overflow-threshold-65520",
+        "A half tensor of 65505 is 65504, but one of 65570 is inf.",
+        "pytorch/pytorch issue 104154, 'Numbers bigger than the range should be inf while the "
+        "implementation just keeps the original.', "
+        "https://github.com/pytorch/pytorch/issues/104154; tinygrad/tinygrad issue 17087, where "
+        "a half keeps 65536, is a bug",
+        .formula = "x = h([65505, 65519, 65520, 65570])", .show = "x",
+        .buggy = {.in = "fp32 h=fp16", .is = "65504 exact, 65504 exact, inf, inf"},
+        .fixed = {.in = "fp32 h=fp32", .is = "65505 exact, 65519 exact, 65520 exact, 65570 exact"},
+        .not_a_bug = true, .fault = "cast-overflow-65536",
+        .lesson = "Overflow begins at 65520, half an ulp above 65504."),
 
     /* Numbers that differ are equal after rounding, and a choice between them is somebody else's.
 
@@ -37,9 +37,8 @@ static const struct hc_case cases[] = {
            "vllm-project/vllm-xpu-kernels PR 473, 'test: avoid broken XPU torch.topk in topk "
            "reference impls', https://github.com/vllm-project/vllm-xpu-kernels/pull/473",
            .formula = "x = cut([4, 4.004, 4.008, 4.012]); first = count(x == max(x))",
-           .show = "distinct(x), first",
-           .buggy = {.in = "fp32 cut=bf16", .prints = "1 exact, 4 exact"},
-           .fixed = {.in = "fp32 cut=fp32", .prints = "4 exact, 1 exact"}, .fault = "right-in-bf16",
+           .show = "distinct(x), first", .buggy = {.in = "fp32 cut=bf16", .is = "1 exact, 4 exact"},
+           .fixed = {.in = "fp32 cut=fp32", .is = "4 exact, 1 exact"}, .fault = "right-in-bf16",
            .lesson = "Near 4 bf16 tells numbers apart by 1/32: rank scores in fp32."),
 };
 

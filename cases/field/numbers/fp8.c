@@ -29,16 +29,19 @@ static const struct hc_case cases[] = {
            .formula = "x = 256; y = select(x >= last, 448, fp32(e4m3(x)))\n"
                       "z = select(x / 2 >= last / 2, 240, fp32(e4m3fnuz(x / 2)))",
            .show = "y, z",
-           .buggy = {.in = "fp32", .with = "last := 256", .prints = "448 exact, 240 exact"},
-           .fixed = {.in = "fp32", .with = "last := inf", .prints = "256 exact, 128 exact"},
+           .buggy = {.in = "fp32",
+                     .with = "last := 256",
+                     .prints = "448 exact, -",
+                     .is = "-, 240 exact"},
+           .fixed = {.in = "fp32", .with = "last := inf", .is = "256 exact, 128 exact"},
            .lesson =
                "In e4m3 the largest exponent has seven numbers, and only the eighth code is NaN."),
     HC_BUG("field/fp8-codes/gguf-ue4m3-from-248", "NVFP4 scales from 248 on are 448.",
            "found by halfcheck in gguf 0.19.0, fp32_to_ue4m3 (reports/packages/cast_gguf.py): "
            "7,340,093 inputs; no report of it was found",
            .formula = "x = 250; y = select(x >= last, 448, fp32(ue4m3(x)))", .show = "y",
-           .buggy = {.in = "fp32", .with = "last := 248", .prints = "448 exact"},
-           .fixed = {.in = "fp32", .with = "last := inf", .prints = "256 exact"},
+           .buggy = {.in = "fp32", .with = "last := 248", .is = "448 exact"},
+           .fixed = {.in = "fp32", .with = "last := inf", .is = "256 exact"},
            .lesson =
                "A carry out of the fraction goes into the exponent; it is no overflow below 464."),
     HC_BUG("field/fp8-codes/e8m0-code-0-is-no-zero", "Blocks with the smallest scale are 0.",
@@ -46,8 +49,8 @@ static const struct hc_case cases[] = {
            "https://github.com/uxlfoundation/oneDNN/pull/4218; triton-lang/triton PR 11624; "
            "NVIDIA/TransformerEngine PR 3262",
            .formula = "scale = fp32(e8m0(2^-127)); x = 448 * select(scale < least, 0, scale)",
-           .show = "x", .buggy = {.in = "fp32", .with = "least := 2^-126", .prints = "0"},
-           .fixed = {.in = "fp32", .with = "least := 0", .prints = "2.633e-36"},
+           .show = "x", .buggy = {.in = "fp32", .with = "least := 2^-126", .is = "0"},
+           .fixed = {.in = "fp32", .with = "least := 0", .is = "2.633e-36"},
            .fault = "cast-e8m0-zero-by-shift",
            .lesson = "Byte 0 is 2^-127, which is subnormal in fp32: a shift into the exponent "
                      "field makes 0 of it."),
@@ -57,8 +60,8 @@ static const struct hc_case cases[] = {
            "https://github.com/jundot/omlx/pull/2159: scales are stored as bytes, and were taken "
            "for numbers",
            .formula = "x = 2^-12 * scale / 2^-12; times = x / 2^-12", .show = "times",
-           .buggy = {.in = "fp32", .with = "scale := 115", .prints = "471040 exact"},
-           .fixed = {.in = "fp32", .with = "scale := 2^(115 - 127)", .prints = "1 exact"},
+           .buggy = {.in = "fp32", .with = "scale := 115", .is = "471040 exact"},
+           .fixed = {.in = "fp32", .with = "scale := 2^(115 - 127)", .is = "1 exact"},
            .lesson = "A scale's format is part of the checkpoint: 115 stands for 2^-12. Compare "
                      "the mean magnitude of what was loaded."),
     HC_BUG("field/fp8-codes/mlx-e8m0-code-wraps",
@@ -67,8 +70,8 @@ static const struct hc_case cases[] = {
            "1.3e-36; gguf 0.19.0 does the same in MXFP4 below 2^-126; no report of it was found",
            .formula = "code := 127 - floor(-log(2^-138 / 448) / log(2))\n"
                       "scale = 2^(max(code, least) - 256 * floor(max(code, least) / 256) - 127)",
-           .show = "scale", .buggy = {.in = "fp32", .with = "least := -1000", .prints = "1.298e33"},
-           .fixed = {.in = "fp32", .with = "least := 0", .prints = "5.877e-39"},
+           .show = "scale", .buggy = {.in = "fp32", .with = "least := -1000", .is = "1.298e33"},
+           .fixed = {.in = "fp32", .with = "least := 0", .is = "5.877e-39"},
            .fault = "cast-e8m0-exponent-field",
            .lesson = "Limit the exponent to -127 before it becomes a byte: -19 as a byte is 237. "
                      "See halfcheck calc 'scale(mx-rp, e4m3, 2^-138)'."),
@@ -90,8 +93,8 @@ static const struct hc_case cases[] = {
            "huggingface/kernels-community PR 680; NVIDIA/Model-Optimizer PR 381",
            .formula = "row = [0, 0]; scale = max(max(abs(row)), least) / 448\n"
                       "x = fp32(e4m3(row / scale)) * scale",
-           .show = "x", .buggy = {.in = "fp32", .with = "least := 0", .prints = "nan, nan"},
-           .fixed = {.in = "fp32", .with = "least := 1e-12", .prints = "0, 0"},
+           .show = "x", .buggy = {.in = "fp32", .with = "least := 0", .is = "nan, nan"},
+           .fixed = {.in = "fp32", .with = "least := 1e-12", .is = "0, 0"},
            .lesson = "Give the amax a floor, such as 1e-12, before it is divided by."),
     HC_BUG("field/block-scale/fp8-reciprocal-scale-overflow",
            "A block of tiny numbers becomes infinite: its scale is 448 / amax.",
@@ -101,8 +104,8 @@ static const struct hc_case cases[] = {
            .formula = "amax = 1e-37; scale = 448 / max(amax, least)\n"
                       "scaled = amax * scale; zero = 0 * scale",
            .show = "scale, scaled, zero",
-           .buggy = {.in = "fp32", .with = "least := 0", .prints = "inf, inf, nan"},
-           .fixed = {.in = "fp32", .with = "least := 1.32e-36", .prints = "3.394e38, 33.9, 0"},
+           .buggy = {.in = "fp32", .with = "least := 0", .is = "inf, inf, nan"},
+           .fixed = {.in = "fp32", .with = "least := 1.32e-36", .is = "3.394e38, 33.9, 0"},
            .lesson = "448 / amax is infinite below 1.3166e-36, and then zeros are NaN: give the "
                      "amax a floor, or the scale a ceiling."),
     HC_BUG(
@@ -114,8 +117,8 @@ static const struct hc_case cases[] = {
         .formula = "s = fp32(ue4m3(min(5376 / 6 / tensor, 448)))\n"
                    "x = fp32(e2m1(min(5376 / tensor / s, 6))) * s * tensor",
         .show = "s, x",
-        .buggy = {.in = "fp32", .with = "tensor := 1", .prints = "448 exact, 2688 exact"},
-        .fixed = {.in = "fp32", .with = "tensor := 5376 / 2688", .prints = "448 exact, 5376 exact"},
+        .buggy = {.in = "fp32", .with = "tensor := 1", .is = "448 exact, 2688 exact"},
+        .fixed = {.in = "fp32", .with = "tensor := 5376 / 2688", .is = "448 exact, 5376 exact"},
         .lesson = "Divide by amax / 2688 of the whole tensor first, so that 448 is the scale of "
                   "the block with the largest number."),
     HC_BUG("field/block-scale/nvfp4-reciprocal-for-division",
@@ -127,13 +130,33 @@ static const struct hc_case cases[] = {
            .buggy = {.in = "fp32",
                      .formula = "v = 0.02392577938735485; s = fp32(ue4m3(0.013671875))\n"
                                 "x = fp32(e2m1(v * (1 / s)))",
-                     .prints = "2 exact"},
+                     .is = "2 exact"},
            .fixed = {.in = "fp32",
                      .formula = "v = 0.02392577938735485; s = fp32(ue4m3(0.013671875))\n"
                                 "x = fp32(e2m1(v / s))",
-                     .prints = "1.5 exact"},
+                     .is = "1.5 exact"},
            .lesson = "Divide, or say that you multiply: 1 / s is rounded and carries a number onto "
                      "a tie. Random tests do not show it: aim at midpoints."),
+    HC_BUG(
+        "field/block-scale/mxfp4-kv-exact-scale-encodes",
+        "From 512 tokens on the text is \"the the the\": codes and scale do not belong together.",
+        "kekzl/imp PR 250, 'fix(mxfp4-kv): quantize with the stored scale', "
+        "https://github.com/kekzl/imp/pull/250 (off by up to 2 in a block, and by 1.5 % where "
+        "scales are e4m3)",
+        .formula = "x = [3.1, 1.6, 0.7, -0.4]; exact = max(abs(x)) / 6\n"
+                   "stored = fp32(e8m0_ru(exact))\n"
+                   "y = fp32(e2m1(x / select(own, exact, stored))) * stored",
+        .show = "y",
+        .buggy = {.in = "fp32", .with = "own := 1", .is = "6 exact, 3 exact, 1.5 exact, -1 exact"},
+        .fixed = {.in = "fp32",
+                  .with = "own := 0",
+                  .is = "3 exact, 1.5 exact, 0.5 exact, -0.5 exact"},
+        .no_bound =
+            "The stored scale is up to twice the exact one. A running bound holds for every scale "
+            "in between, with some of which the codes saturate, so that it is infinite.",
+        .frozen = "2026-11-27 1ee89c0e",
+        .lesson = "Make codes with the scale that is stored, after it was rounded.",
+        .fault = "quantize-scale-inverted"),
 
     /* A scale of numbers that are no longer there.
 
@@ -158,10 +181,10 @@ static const struct hc_case cases[] = {
         .show = "decoded",
         .buggy = {.in = "fp32",
                   .with = "seen = [0.02, -0.013, 0.0024, 0.0001, -0.007]",
-                  .prints = "0.02, -0.02, 0.02, 0.02, -0.02"},
+                  .is = "0.02, -0.02, 0.02, 0.02, -0.02"},
         .fixed = {.in = "fp32",
                   .with = "seen = [20.48, -13.3, 2.5, 0.02, -0.3]",
-                  .prints = "20.48, -13.17, 2.56, 0.02, -0.297"},
+                  .is = "20.48, -13.17, 2.56, 0.02, -0.297"},
         .lesson = "A copy into a scaled tensor updates its largest element, on which the next "
                   "scale depends."),
     HC_BUG("field/delayed-scale/fp8-meta-clipped-as-gradient",
@@ -170,10 +193,22 @@ static const struct hc_case cases[] = {
            "https://github.com/AI-Hypercomputer/maxtext/pull/672",
            .formula = "amax = 10; scale = amax / 448 * clip\n"
                       "x = fp32(e4m3_sat(amax / scale)) * scale",
-           .show = "x", .buggy = {.in = "fp32", .with = "clip := 1/4", .prints = "2.5"},
-           .fixed = {.in = "fp32", .with = "clip := 1", .prints = "10"},
+           .show = "x", .buggy = {.in = "fp32", .with = "clip := 1/4", .is = "2.5"},
+           .fixed = {.in = "fp32", .with = "clip := 1", .is = "10"},
            .lesson = "Where amax histories and scales travel in the tree of gradients, clip what "
                      "is a gradient alone."),
+    HC_BUG("field/delayed-scale/kv-scale-calibrated-on-warmup",
+           "Text degenerates within 30 tokens: the scale is that of a synthetic first batch.",
+           "kekzl/imp PR 89, 'fix(kv-cache): FP8 KV scale poisoned by warmup; high-water-mark "
+           "calibration', https://github.com/kekzl/imp/pull/89",
+           .formula = "x = [6, -3.1, 0.5]; scale = seen / 448\n"
+                      "y = fp32(e4m3(max(min(x / scale, 448), -448))) * scale",
+           .show = "y",
+           .buggy = {.in = "fp32", .with = "seen := 1", .is = "1 exact, -1 exact, 0.5 exact"},
+           .fixed = {.in = "fp32", .with = "seen := 6", .is = "6.00, -3.00, 0.482"},
+           .frozen = "2026-11-27 5b6af664",
+           .lesson =
+               "Keep the largest amax so far: all above the scale of a warm-up is cut to it."),
 
     /* A sum that leaves fp8.
 
@@ -197,8 +232,11 @@ static const struct hc_case cases[] = {
                "x = list(38, (9 + i - 8 * floor((i + 1) / 8)) * 2^(1 + floor((i + 1) / 8)))\n"
                "nans = 2 * sum(38, count(j: 38, isnan(e4m3(min(x[i] + x[j], e4)))))",
            .show = "sum_e4m3, sum_e5m2, nans",
-           .buggy = {.in = "fp32", .with = "e4 := inf; e5 := inf", .prints = "nan, inf, 436 exact"},
-           .fixed = {.in = "fp32", .with = "e4 := 448; e5 := 57344", .prints = "448, 57344, 0"},
+           .buggy = {.in = "fp32",
+                     .with = "e4 := inf; e5 := inf",
+                     .prints = "nan, -, -",
+                     .is = "-, inf, 436 exact"},
+           .fixed = {.in = "fp32", .with = "e4 := 448; e5 := 57344", .is = "448, 57344, 0"},
            .lesson = "Clamp to the format's largest number before the cast to fp8."),
     HC_BUG("field/saturation/e4m3fn-overflow-nan-or-448",
            "What is NaN in one stack is 448 in another.",
@@ -210,10 +248,12 @@ static const struct hc_case cases[] = {
            .show = "tie, beyond, below, at",
            .buggy = {.in = "fp32",
                      .with = "e4 := inf; e5 := inf",
-                     .prints = "448 exact, nan, 57344 exact, inf"},
+                     .prints = "448 exact, nan, -, -",
+                     .is = "-, -, 57344 exact, inf"},
            .fixed = {.in = "fp32",
                      .with = "e4 := 448; e5 := 57344",
-                     .prints = "448 exact, 448 exact, 57344 exact, 57344 exact"},
+                     .prints = "448 exact, 448 exact, -, -",
+                     .is = "-, -, 57344 exact, 57344 exact"},
            .lesson = "OFP8 allows both: say which one a conversion does, and clamp where the other "
                      "side saturates."),
     HC_BUG("field/saturation/fp8-dynamic-scale-output-overflow",
@@ -222,7 +262,7 @@ static const struct hc_case cases[] = {
            "instead of overflowing', https://github.com/uxlfoundation/oneDNN/pull/5626",
            .formula = "amax = 972; y = fp32(e4m3(min(amax / 2, e4)))", .show = "y",
            .buggy = {.in = "fp32", .with = "e4 := inf", .prints = "nan"},
-           .fixed = {.in = "fp32", .with = "e4 := 448", .prints = "448 exact"},
+           .fixed = {.in = "fp32", .with = "e4 := 448", .is = "448 exact"},
            .lesson = "Saturate after scaling: a scale that is a power of two below amax / 448, 2 "
                      "here, leaves up to 512."),
 };

@@ -270,8 +270,8 @@ static const struct hc_case cases[] = {
            "openxla/xla issue 41605, 'XLA GPU incorrectly elides intermediate narrowing casts "
            "(bf16/fp16)', https://github.com/openxla/xla/issues/41605; jax-ml/jax issue 6283; "
            "openxla/xla PR 10687; pytorch/pytorch issues 176565 and 183761",
-           .play = pair_removed, .buggy = {.prints = "0, 0, 0, 0"},
-           .fixed = {.prints = "6.5e-3, -, -, 0"}, .fault = "cast-pair-removed",
+           .play = pair_removed, .buggy = {.is = "0, 0, 0, 0"}, .fixed = {.is = "6.5e-3, -, -, 0"},
+           .fault = "cast-pair-removed",
            .lesson = "Round with an operation that the compiler must keep, lax.reduce_precision "
                      "say, and test that a number changes."),
     HC_BUG("field/excess-precision/two-sum-residue-elided",
@@ -279,17 +279,16 @@ static const struct hc_case cases[] = {
            "summation compensates nothing.",
            "jax-ml/jax issue 23007, 'Finite precision error calculations always 0 under JIT with "
            "bfloat16', https://github.com/jax-ml/jax/issues/23007; jax-ml/ml_dtypes issue 167",
-           .play = residue_is_0, .buggy = {.prints = "0, 0, 0, 1 exact"},
-           .fixed = {.prints = "0, 0.000999451, 0.0019989, 1.10"},
-           .fault = "compensation-not-carried",
+           .play = residue_is_0, .buggy = {.is = "0, 0, 0, 1 exact"},
+           .fixed = {.is = "0, 0.000999451, 0.0019989, 1.10"}, .fault = "compensation-not-carried",
            .lesson =
                "A residue is made of roundings: each of its four operations must round to bf16."),
     HC_BUG("field/excess-precision/remat-excess-precision",
            "With rematerialisation the gradient belongs to another forward pass than the loss.",
            "jax-ml/jax PR 22244, 'make remat reduce precision of saved values to avoid xla excess "
            "precision', https://github.com/jax-ml/jax/pull/22244; jax-ml/jax issue 8702",
-           .play = saved_and_used, .buggy = {.prints = "-, -, 2e-3"},
-           .fixed = {.prints = "-, -, 0"}, .fault = "cast-pair-removed",
+           .play = saved_and_used, .buggy = {.is = "-, -, 2e-3"}, .fixed = {.is = "-, -, 0"},
+           .fault = "cast-pair-removed",
            .lesson = "What is saved for the backward pass and what the forward pass goes on with "
                      "must be the same rounded number."),
 };

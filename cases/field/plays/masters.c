@@ -250,15 +250,15 @@ static const struct hc_case cases[] = {
            "small updates are lost as if there were no fp32 copy.",
            "facebookresearch/fairseq PR 404, 'Improve memory efficiency of FP16 optimization', "
            "https://github.com/facebookresearch/fairseq/pull/404; NVIDIA/apex PR 139",
-           .play = discarded, .buggy = {.prints = "1 exact, 1 exact, 0"},
-           .fixed = {.prints = "1.1, 1.1, 0.1"}, .fault = "masters-in-half",
+           .play = discarded, .buggy = {.is = "1 exact, 1 exact, 0"},
+           .fixed = {.is = "1.1, 1.1, 0.1"}, .fault = "masters-in-half",
            .lesson = "Keep the fp32 weight from step to step; fp32 arithmetic on a stored half "
                      "weight loses what half loses."),
     HC_BUG("field/lost-masters/master-weights-flag-ignored-bf16",
            "FusedAdam with master_weights=True on bf16 parameters: the weights do not move.",
            "NVIDIA/apex PR 1731, 'Use master weights for bfloat16 FusedAdam when "
            "master_weights=True', https://github.com/NVIDIA/apex/pull/1731",
-           .play = ignored, .buggy = {.prints = "1 exact, 1 exact, 0"}, .fault = "masters-in-bf16",
+           .play = ignored, .buggy = {.is = "1 exact, 1 exact, 0"}, .fault = "masters-in-bf16",
            .lesson = "Look at the optimizer's state: with masters there is an fp32 tensor for each "
                      "16-bit weight."),
     HC_BUG("field/lost-masters/dtype-drift-buffer",
@@ -267,7 +267,7 @@ static const struct hc_case cases[] = {
            "decoderesearch/SAELens PR 728, 'feat: add jumprelu_ste_to_input, and keep the JumpReLU "
            "threshold in float32', https://github.com/decoderesearch/SAELens/pull/728; "
            "okoge-kaz/llm-recipes PR 6; InternLM/InternLM PR 237",
-           .play = cast_along, .buggy = {.prints = "1.1016, 1.1016, 0.0016"},
+           .play = cast_along, .buggy = {.is = "1.1016, 1.1016, 0.0016"},
            .fault = "masters-in-bf16",
            .correction = "The thread says that the bf16 threshold moved by +0.0016 in 200 steps; "
                          "that is the rounding of 1.1 to 1.1015625, and no step moves it.",
@@ -287,7 +287,7 @@ static const struct hc_case cases[] = {
         "namisan/mt-dnn PR 40, 'Moving model.cuda before the optimizer construction', "
         "https://github.com/namisan/mt-dnn/pull/40; pytorch/pytorch issues 7844 and 69214; "
         "PyTorchLightning/pytorch-lightning PR 554",
-        .play = cast_late, .buggy = {.prints = "-, 1 exact"}, .fault = "model-copy-kept",
+        .play = cast_late, .buggy = {.is = "-, 1 exact"}, .fault = "model-copy-kept",
         .correction =
             "The PR quotes PyTorch's documentation, and the sentence is wrong: Module.cuda() and "
             "half() give the same Parameter new data, so that the optimizer goes on stepping the "

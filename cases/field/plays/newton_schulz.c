@@ -153,7 +153,7 @@ static const struct hc_case cases[] = {
            "deepspeedai/DeepSpeed PR 8533, 'Normalize Gram Newton-Schulz inputs before casting to "
            "fp16', https://github.com/deepspeedai/DeepSpeed/pull/8533; openvpi/DiffSinger PR 301, "
            "'perf(optim): implement Gram Newton-Schulz for Muon'",
-           .play = orthogonal, .buggy = {.prints = "-, 0"}, .fixed = {.prints = "0, -"},
+           .play = orthogonal, .buggy = {.prints = "-, 0"}, .fixed = {.is = "0, -"},
            .fault = "scale-through-half",
            .lesson =
                "Normalise in fp32, then cast: what is divided by its norm fits into any format."),

@@ -421,8 +421,8 @@ static const struct hc_case cases[] = {
            "the loss scale keeps growing, and every step is taken.",
            "facebookresearch/habitat-lab PR 2229, 'Bug Fix: sanitise non-finite gradients in "
            "PPO.before_step (#2226)', https://github.com/facebookresearch/habitat-lab/pull/2229",
-           .play = scale_grows, .buggy = {.prints = "262144 exact, 0, 11, -"},
-           .fixed = {.prints = "16384 exact, 3, 8, 0.99192"}, .fault = "skip-counts-t",
+           .play = scale_grows, .buggy = {.is = "262144 exact, 0, 11, -"},
+           .fixed = {.is = "16384 exact, 3, 8, 0.99192"}, .fault = "skip-counts-t",
            .lesson = "Look for infinities before anything cleans the gradients; a scaler that sees "
                      "none doubles its scale.",
            .correction = "The request says that zeros in the place of NaN make the batch a no-op "
@@ -433,8 +433,8 @@ static const struct hc_case cases[] = {
            "mlnomadpy/flaxchat issue 6, 'Harden train-step numerics: FP32 gradient accumulation "
            "and atomic nonfinite-step skipping', https://github.com/mlnomadpy/flaxchat/issues/6; "
            "marin-community/levanter PR 973",
-           .play = state_advances, .buggy = {.prints = "4, -, -, -"},
-           .fixed = {.prints = "3, 2.65e-4, 2.83e-8, 0.99697"}, .fault = "skip-moves-momentum",
+           .play = state_advances, .buggy = {.is = "4, -, -, -"},
+           .fixed = {.is = "3, 2.65e-4, 2.83e-8, 0.99697"}, .fault = "skip-moves-momentum",
            .lesson = "A zero gradient is a step: skip the whole update, state and decay included."),
     HC_BUG("field/scale-floor/min-loss-scale-reached",
            "FloatingPointError: Minimum loss scale reached (0.0001), after a log of loss_scale "
@@ -442,8 +442,8 @@ static const struct hc_case cases[] = {
            "facebookresearch/fairseq issue 1529, 'FloatingPointError: Minimum loss scale reached "
            "(0.0001).', https://github.com/facebookresearch/fairseq/issues/1529; its issues 515, "
            "512, 282, 1215, 1895, 2384, 4555; ymcui/Chinese-LLaMA-Alpaca issue 534",
-           .play = sinks, .buggy = {.prints = "0.000122, 0, 64"}, .fixed = {.prints = "1, 1, 0"},
-           .fault = "scaler-floor-ignored",
+           .play = sinks, .buggy = {.prints = "0.0001, -, -", .is = "0.000122, 0, 64"},
+           .fixed = {.is = "1, 1, 0"}, .fault = "scaler-floor-ignored",
            .lesson = "A scale of 1 that still overflows is a divergence: stop and find the number "
                      "that was infinite before it was scaled."),
     HC_BUG("field/scaled-log/lost-loss-scale-in-log",
@@ -480,7 +480,7 @@ static const struct hc_case cases[] = {
            "fastai/fastai_old @c8285fbc dev_nb/004b_mixed_precision.ipynb: loss_scale:float=512., "
            "never checked for overflow; fastai/fastai PR 1608, 'Add Dynamic Loss Scaling to "
            "MixedPrecision Callback', https://github.com/fastai/fastai/pull/1608",
-           .play = unchecked, .buggy = {.prints = "-, nan, nan"}, .fault = "sgd-ignores-found",
+           .play = unchecked, .buggy = {.is = "-, nan, nan"}, .fault = "sgd-ignores-found",
            .lesson = "Check every gradient for infinities and skip the step; then a scale that is "
                      "too large costs a few steps."),
 };

@@ -319,8 +319,8 @@ static const struct hc_case cases[] = {
            "ml-explore/mlx PR 4353, 'Round mxfp8 block scales up to avoid saturation', "
            "https://github.com/ml-explore/mlx/pull/4353: 243 of 512 blocks lose more than 1/16; "
            "Pushkinist/rMLX issue 463; ROCm/aiter issue 3212",
-           .play = saturates, .buggy = {.prints = "448 exact, -"},
-           .fixed = {.prints = "640 exact, 0"}, .fault = "quantize-rp-as-floor",
+           .play = saturates, .buggy = {.is = "448 exact, -"}, .fixed = {.is = "640 exact, 0"},
+           .fault = "quantize-rp-as-floor",
            .lesson =
                "Round amax / 448 up to a power of two: to nearest it may be too small by a factor "
                "of the root of 2. See halfcheck calc 'fake_quantize(mx-nearest, e4m3, 633)'.",
@@ -333,7 +333,7 @@ static const struct hc_case cases[] = {
            "microsoft/microxcaling issue 4, '957 is quantized as 896', "
            "https://github.com/microsoft/microxcaling/issues/4; ROCm/aiter issue 3212; OCP MX 1.0, "
            "section 6.3",
-           .play = clips, .buggy = {.prints = "896 exact"}, .fixed = {.prints = "960 exact"},
+           .play = clips, .buggy = {.prints = "896 exact"}, .fixed = {.is = "960 exact"},
            .fault = "quantize-rp-as-floor",
            .lesson = "OCP's rule cuts what lies above 7/8 of the next power of two; round amax / "
                      "448 up in its place."),
@@ -341,8 +341,8 @@ static const struct hc_case cases[] = {
            "MXFP4 activations of a mixture of experts are severely wrong.",
            "vllm-project/vllm PR 43557, 'Fix the E8M0 scale computation in the MXFP4 (W4A4) MOE "
            "CUTLASS kernel', https://github.com/vllm-project/vllm/pull/43557",
-           .play = divides_first, .buggy = {.prints = "1.5 exact, 3 exact, 1.5 exact"},
-           .fixed = {.prints = "3 exact, 6 exact, 2 exact"}, .fault = "quantize-ties-away",
+           .play = divides_first, .buggy = {.is = "1.5 exact, 3 exact, 1.5 exact"},
+           .fixed = {.is = "3 exact, 6 exact, 2 exact"}, .fault = "quantize-ties-away",
            .lesson = "Take the exponent of the amax first, and subtract the format's then: "
                      "floor(log2(a / 6)) is one less than floor(log2 a) - 2 for most a."),
     HC_BUG("field/block-scale/e8m0-code-0-not-divided-by",
@@ -350,8 +350,8 @@ static const struct hc_case cases[] = {
            "pytorch/ao PR 4725, 'Refine MXFP8 CUDA quantization semantics', "
            "https://github.com/pytorch/ao/pull/4725, which names NVIDIA/TransformerEngine issue "
            "2408; the numbers are of the rules of torchao 0.18.0",
-           .play = loses_small_blocks, .buggy = {.prints = "3.76e-37, 0"},
-           .fixed = {.prints = "7.52e-37, 7.52e-37"}, .fault = "dequantize-least-as-zero",
+           .play = loses_small_blocks, .buggy = {.is = "3.76e-37, 0"},
+           .fixed = {.is = "7.52e-37, 7.52e-37"}, .fault = "dequantize-least-as-zero",
            .lesson = "Divide by the scale that is stored. The smallest is 2^-127, and its "
                      "reciprocal is a number of fp32, too."),
     HC_BUG("field/block-scale/mxfp8-requantized-on-load",
@@ -359,7 +359,7 @@ static const struct hc_case cases[] = {
            "NVIDIA/Megatron-LM PR 6666, 'Re-derive quantized params from FP32 main params on "
            "checkpoint load', https://github.com/NVIDIA/Megatron-LM/pull/6666: 52 of 1024 scales "
            "change, each by one step; the values do not",
-           .play = forgets_scales, .fixed = {.prints = "0"}, .fault = "quantize-rp-as-floor",
+           .play = forgets_scales, .fixed = {.is = "0"}, .fault = "quantize-rp-as-floor",
            .lesson = "Make codes from the masters, or store codes and scales: quantising what was "
                      "decoded finds a smaller largest number."),
     HC_BUG("field/delayed-scale/amax-roll-idle-module",
@@ -367,15 +367,15 @@ static const struct hc_case cases[] = {
            "NVIDIA/TransformerEngine PR 825, 'Avoid amax roll for non-run modules', "
            "https://github.com/NVIDIA/TransformerEngine/pull/825, which mends issue 814; it gives "
            "no numbers",
-           .play = rolls, .buggy = {.prints = "448 exact, 1 exact"},
-           .fixed = {.prints = "112 exact, 4 exact"}, .fault = "delayed-rolls-idle",
+           .play = rolls, .buggy = {.is = "448 exact, 1 exact"},
+           .fixed = {.is = "112 exact, 4 exact"}, .fault = "delayed-rolls-idle",
            .lesson = "Roll a history only in steps that have an amax."),
     HC_BUG("field/delayed-scale/fp8-stale-amax",
            "A tensor that grows tenfold in a step is cut to what it was.",
            "NVIDIA/TransformerEngine issue 1169, '[Question] fp8 amax_history setup', "
            "https://github.com/NVIDIA/TransformerEngine/issues/1169: it asks how long a history "
            "should be and gives no numbers; the clipping follows from the rule",
-           .play = is_late, .buggy = {.prints = "1 exact"}, .fixed = {.prints = "10"},
+           .play = is_late, .buggy = {.is = "1 exact"}, .fixed = {.is = "10"},
            .fault = "quantize-scale-inverted",
            .lesson = "Scale by the tensor's own amax where it may jump, or leave a margin; no "
                      "length of the history helps against a first jump."),
@@ -385,7 +385,7 @@ static const struct hc_case cases[] = {
            "data_parallel_group as fp8_group', https://github.com/NVIDIA/Megatron-LM/pull/442; "
            "AMD-AGI/Primus PR 669. They give no numbers; that codes are gathered and decoded by "
            "one scale is the mechanism of sequence parallelism",
-           .play = is_not_shared, .buggy = {.prints = "448"}, .fixed = {.prints = "4.5 exact"},
+           .play = is_not_shared, .buggy = {.is = "448"}, .fixed = {.is = "4.5 exact"},
            .fault = "quantize-scale-inverted",
            .lesson = "Reduce amaxes over all ranks that exchange codes, not over those that share "
                      "gradients alone."),
@@ -394,8 +394,8 @@ static const struct hc_case cases[] = {
         "After one infinite gradient the next ones vanish: the scale has become its reciprocal.",
         "found by halfcheck in Azure/MS-AMP @9746ea8, msamp/common/tensor/meta.py, whose rule was "
         "run; no report of it was found",
-        .play = inverts, .buggy = {.prints = "0.0078125 exact, 0"},
-        .fixed = {.prints = "128 exact, 0.00977"}, .fault = "delayed-infinite-counts",
+        .play = inverts, .buggy = {.is = "0.0078125 exact, 0"},
+        .fixed = {.is = "128 exact, 0.00977"}, .fault = "delayed-infinite-counts",
         .lesson =
             "floor(log2(M / inf)) is -inf, whose sign chose the reciprocal: keep the scale where "
             "the amax is no number. See halfcheck calc 'scale(ms-amp, e4m3, [3.5, inf])'."),
@@ -405,7 +405,7 @@ static const struct hc_case cases[] = {
         "NVIDIA/TransformerEngine PR 786, 'Handle the scaling factor when amax is too tiny that "
         "leads to an infinite scale', https://github.com/NVIDIA/TransformerEngine/pull/786; flax "
         "0.12.8, linen/fp8_ops.py, has no such limit, of which no report was found",
-        .play = divides_by_0, .buggy = {.prints = "nan, -"}, .fixed = {.prints = "0, 1e-37"},
+        .play = divides_by_0, .buggy = {.is = "nan, -"}, .fixed = {.is = "0, 1e-37"},
         .fault = "quantize-scale-inverted",
         .lesson = "Limit the multiplier to the largest number of fp32: 448 / 1e-37 is infinite, "
                   "and 0 times that is NaN.",
@@ -417,7 +417,7 @@ static const struct hc_case cases[] = {
            "found by halfcheck in NVIDIA/TransformerEngine @d0067d0: common/recipe/"
            "recipe_common.cuh, which was read, and tests/pytorch/references/"
            "quantize_scale_calc.py, which was run; no report of it was found",
-           .play = expects_nan, .buggy = {.prints = "nan"}, .fixed = {.prints = "1 exact"},
+           .play = expects_nan, .buggy = {.is = "nan"}, .fixed = {.is = "1 exact"},
            .fault = "quantize-ties-away",
            .lesson = "Put 0, infinity and NaN to a reference before it judges a kernel: 448 / inf "
                      "is a multiplier of 0 here, and 0 times its reciprocal is NaN."),

@@ -242,8 +242,8 @@ static const struct hc_case cases[] = {
            "https://github.com/pytorch/ao/pull/4915; deepspeedai/DeepSpeed PR 8496, 'Keep ZenFlow "
            "Adam step counters in float32' (2048 in fp16), and PR 4588; vllm-project/speculators "
            "PR 411",
-           .play = stands, .buggy = {.prints = "256 exact, 1.67, -"},
-           .fixed = {.prints = "1000 exact, 1.00, -"}, .fault = "t-stands-at-256",
+           .play = stands, .buggy = {.prints = "256 exact, -, -", .is = "-, 1.67, -"},
+           .fixed = {.is = "1000 exact, 1.00, -"}, .fault = "t-stands-at-256",
            .correction = "The thread's 'permanently 2.1 times too large' is the limit: after 1000 "
                          "steps the denominator is 1.67 times too large.",
            .lesson = "Count steps in integers or in fp32, whatever the default format is."),

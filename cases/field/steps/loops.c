@@ -21,8 +21,8 @@ static const struct hc_case cases[] = {
         "Nerogar/OneTrainer issue 1005; NVIDIA/Model-Optimizer PR 738 (MMLU 59 %, with fp32 72 %)",
         .formula = "v = 1e-6; g = 1e-4", .each = "v = 0.999 * v + 0.001 * g * g", .steps = 2000,
         .show = "v, g / sqrt(v)", .curve = "v",
-        .buggy = {.in = "fp32/bf16", .prints = "9.98e-7, 0.100"}, .fault = "adam-variance-in-bf16",
-        .fixed = {.in = "fp32", .prints = "1.44e-7, 0.2637"},
+        .buggy = {.in = "fp32/bf16", .is = "9.98e-7, 0.100"}, .fault = "adam-variance-in-bf16",
+        .fixed = {.in = "fp32", .is = "1.44e-7, 0.2637"},
         .lesson = "Keep v in fp32, or round it at random: a thousandth of it is less than half an "
                   "ulp in bf16."),
     HC_BUG("field/averages/ema-frozen-half", "The average of half or bf16 weights never changes.",
@@ -30,8 +30,8 @@ static const struct hc_case cases[] = {
            "https://github.com/d8ahazard/sd_dreambooth_extension/pull/1417; PaddlePaddle/PaddleMIX "
            "PR 515; konpatp/diffae issue 16; OpenNMT/OpenNMT-py PR 1294; keras-team/keras PR 21238",
            .formula = "ema = 1; w = 0", .each = "ema = 0.9999 * ema + 1e-4 * w", .steps = 2000,
-           .show = "ema", .curve = "ema", .buggy = {.in = "fp16", .prints = "1 exact"},
-           .fault = "running-statistics-in-half", .fixed = {.in = "fp32", .prints = "0.8187"},
+           .show = "ema", .curve = "ema", .buggy = {.in = "fp16", .is = "1 exact"},
+           .fault = "running-statistics-in-half", .fixed = {.in = "fp32", .is = "0.8187"},
            .lesson = "Keep the average in fp32: 0.9999 is 1 in half, and 0.999 is 1 in bf16."),
     HC_BUG("field/averages/ema-lerp-vs-mul",
            "Two ways to write the same average differ in half: one stands still, the other runs "
@@ -42,22 +42,25 @@ static const struct hc_case cases[] = {
            .each = "lerp += 0.001 * (t - lerp); up = 0.999 * up + 0.001 * t\n"
                    "down = 0.999 * down + 0.001 * t",
            .steps = 500, .show = "lerp, up, down", .curve = "up",
-           .buggy = {.in = "fp16", .prints = "1.0117, 1.488, 2 exact"},
-           .fixed = {.in = "fp32", .prints = "1.1968, 1.1968, 1.8032"},
+           .buggy = {.in = "fp16", .is = "1.0117, 1.488, 2 exact"},
+           .fixed = {.in = "fp32", .is = "1.1968, 1.1968, 1.8032"},
            .fault = "running-statistics-in-half",
            .lesson = "Keep averages in fp32. In half (each operation rounded) the second form "
                      "moves only upward, since half(0.999) + half(0.001) is more than 1."),
-    HC_BUG("field/averages/momentum-buffer-half",
-           "A momentum buffer in half is 5 % off for small gradients and 0 for smaller ones.",
-           "tinygrad/tinygrad PR 10387, 'use float32 for sgd momentum', "
-           "https://github.com/tinygrad/tinygrad/pull/10387",
-           .formula = "g = 1e-7; m = 0; h = 2.9e-8; n = 0",
-           .each = "m = 0.9 * m + g; n = 0.9 * n + h", .steps = 200, .show = "m, n",
-           .buggy = {.in = "fp32/fp16", .prints = "9.5e-7, 0"},
-           .fixed = {.in = "fp32", .prints = "1.00e-6, 2.90e-7"}, .fault = "sgd-momentum-in-half",
-           .lesson = "Keep momentum in fp32: half's small numbers lie 6e-8 apart.",
-           .correction = "5 % is fp32 arithmetic on a buffer in half (9.5e-7); with every "
-                         "operation in half it is 11 % (8.9e-7)."),
+    HC_BUG(
+        "field/averages/momentum-buffer-half",
+        "A momentum buffer in half is 28 % too small for small gradients, and 0 for smaller ones.",
+        "tinygrad/tinygrad PR 10387, 'use float32 for sgd momentum', "
+        "https://github.com/tinygrad/tinygrad/pull/10387, which gives no figure",
+        .formula = "g := 1e-7; h := 2.9e-8    # fp32 gradients\n"
+                   "r = 1e-7                  # one that is stored as the buffer is\n"
+                   "m = 0; n = 0; both = 0",
+        .each = "m = 0.9 * m + g; n = 0.9 * n + h; both = 0.9 * both + r", .steps = 200,
+        .show = "m, n, both", .curve = "m",
+        .buggy = {.in = "fp32/fp16", .is = "7.15e-7, 0, 9.54e-7"},
+        .fixed = {.in = "fp32", .is = "1.00e-6, 2.90e-7, 1.00e-6"}, .fault = "sgd-momentum-in-half",
+        .lesson = "Keep momentum in fp32: half's small numbers lie 6e-8 apart. A gradient in half "
+                  "hides it: 1e-7 becomes 1.19e-7, and the sum of two errors is -5 %."),
 
     /* A loss scale that is halved to zero.
 
@@ -76,8 +79,11 @@ static const struct hc_case cases[] = {
            .formula = "scale = 65536; at_1078 = 0",
            .each = "scale = max(scale / 2, least); at_1078 = select(step == 1078, scale, at_1078)",
            .steps = 1091, .show = "at_1078, scale, 1 / scale",
-           .buggy = {.in = "fp64", .with = "least := 0", .prints = "-, 0, inf"},
-           .fixed = {.in = "fp64", .with = "least := 1", .prints = "1, 1, 1"},
+           .buggy = {.in = "fp64",
+                     .with = "least := 0",
+                     .prints = "2.0237e-320, 0, -",
+                     .is = "-, -, inf"},
+           .fixed = {.in = "fp64", .with = "least := 1", .is = "1, 1, 1"},
            .fault = "scaler-floor-ignored",
            .lesson = "Give the scale a floor of 1, and stop after some overflows in a row."),
 
@@ -101,8 +107,8 @@ static const struct hc_case cases[] = {
         "training', https://github.com/workofart/ml-by-hand/pull/85; pytorch/ao PR 1124; "
         "huggingface/blog PR 3386; tianweiy/CausVid issue 19; hp-l33/AiM issue 10",
         .formula = "master = 1", .each = "master = master - 6e-4; w = bf16(master)", .steps = 100,
-        .show = "w", .buggy = {.in = "bf16", .prints = "1 exact"},
-        .fixed = {.in = "fp32", .prints = "0.94"}, .curve = "w", .fault = "masters-in-bf16",
+        .show = "w", .buggy = {.in = "bf16", .is = "1 exact"},
+        .fixed = {.in = "fp32", .is = "0.94"}, .curve = "w", .fault = "masters-in-bf16",
         .lesson =
             "Keep fp32 masters and cast copies of them: near 1 bf16 loses updates up to 2^-9.",
         .also =
@@ -113,6 +119,77 @@ static const struct hc_case cases[] = {
              {"warmup-vanishing-bf16",
               "kyegomez/SingLoRA issue 6, '[BUG] ramp up steps cause vanishing updates in bf16', "
               "https://github.com/kyegomez/SingLoRA/issues/6: a delta under t / T"}}),
+    HC_BUG("field/lost-updates/moe-expert-bias-cast-bf16",
+           "The bias of an expert stands still: its buffer was cast to bf16 with the module.",
+           "NVIDIA/Megatron-LM issue 1482, '[BUG] TopKRouter expert_bias get wrong dtype when "
+           "updated', https://github.com/NVIDIA/Megatron-LM/issues/1482, which shows the format "
+           "and no figure",
+           .formula = "bias = 0.5", .each = "bias += 1e-3", .steps = 100, .show = "bias",
+           .curve = "bias", .buggy = {.in = "bf16", .is = "0.5 exact"},
+           .fixed = {.in = "fp32", .is = "0.600"}, .frozen = "2026-11-27 7c2bf76e",
+           .fault = "masters-in-bf16",
+           .lesson =
+               "Look at a buffer's format after the module was wrapped: from 0.5 on bf16 loses "
+               "updates of 1e-3."),
+
+    /* A state that is carried from token to token.
+
+       Linear attention and state-space layers keep a state h = g h + u, with a g just below 1. In
+       fp32 it forgets slowly, as it was meant to. Rounded to bf16 at each token it stops where u -
+       (1 - g) h is half an ulp of it: the state is full long before it should be, and what comes
+       later is not seen. A factor of u that is rounded before it meets the state is off by the same
+       part at each token, so that the error does not average out.
+
+       The rule of thumb: what lives longer than a token is fp32, and so is all that is added to
+       it. */
+    HC_BUG("field/recurrent-state/gdn-state-written-in-input-dtype",
+           "The output collapses into repetition after some tokens.",
+           "ollama/ollama issue 15865, 'mlxrunner: gated_delta_step kernel writes recurrent state "
+           "in InT (bf16) instead of StT (fp32)', https://github.com/ollama/ollama/issues/15865, "
+           "and PR 15870; NVIDIA/TensorRT-Model-Connect PR 725",
+           .formula = "h = 0", .each = "h = fp32(state(0.999 * h + 0.001))", .steps = 3000,
+           .show = "h", .curve = "h", .buggy = {.in = "fp32 state=bf16", .is = "0.25 exact"},
+           .fixed = {.in = "fp32 state=fp32", .is = "0.9503"}, .frozen = "2026-11-27 30357997",
+           .fault = "running-statistics-in-half",
+           .lesson = "Write the state in the format in which it is summed."),
+    HC_BUG(
+        "field/recurrent-state/gdn-beta-roundtrip-bf16",
+        "The state drifts from the reference, and the longer the context the further.",
+        "sgl-project/sglang issue 38975, 'GDN packed decode and KDA replay decode round "
+        "sigmoid(beta) through bf16; recurrent-state drift accumulates with context length', "
+        "https://github.com/sgl-project/sglang/issues/38975",
+        .formula = "b = 1.307; beta = fp32(cut(1 / (1 + exp(-b)))); h = 0",
+        .each = "h = 0.999 * h + 0.001 * beta", .steps = 3000, .show = "beta, h",
+        .buggy = {.in = "fp32 cut=bf16", .is = "0.78515625 exact, 0.7461"},
+        .fixed = {.in = "fp32 cut=fp32", .is = "0.78701, 0.7479"}, .frozen = "2026-11-27 a526daf6",
+        .lesson = "Keep a gate in fp32 from its sigmoid to its product: the same rounding at each "
+                  "token does not average out."),
+
+    /* A sum that takes itself for a term.
+
+       Gradients of microbatches are added in a buffer, and buffers are added over ranks. A
+       reduction whose input is its output adds the buffer to itself where the group has one rank,
+       at each microbatch: the first gradient is doubled N times. No format is involved, and no
+       number is out of the ordinary.
+
+       The rule of thumb: compare the gradient of one batch in N microbatches with that of the whole
+       batch. */
+    HC_BUG(
+        "field/doubled-buffer/megatron-fsdp-grads-doubled",
+        "Gradients are too large by 2^N after N microbatches.",
+        "NVIDIA/Megatron-LM issue 6660, '[Megatron-FSDP] Gradients doubled every microbatch (2^N "
+        "amplification) when a grad buffer DP group has size 1', "
+        "https://github.com/NVIDIA/Megatron-LM/issues/6660",
+        .formula = "first = 0; buffer = 0", .steps = 4, .show = "first, buffer",
+        .buggy = {.in = "fp32",
+                  .each = "first = select(step == 1, 1, first); buffer += 1\n"
+                          "first += first; buffer += buffer",
+                  .is = "16 exact, 30 exact"},
+        .fixed = {.in = "fp32",
+                  .each = "first = select(step == 1, 1, first); buffer += 1",
+                  .is = "1 exact, 4 exact"},
+        .frozen = "2026-11-27 fa5c04c7", .fault = "rank-counted-twice",
+        .lesson = "A reduction over one rank changes nothing: test groups of one."),
 
     /* A norm that is not the norm, but an epsilon.
 

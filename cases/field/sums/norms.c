@@ -19,8 +19,8 @@ static const struct hc_case cases[] = {
         "https://github.com/pytorch/pytorch/issues/46849; facebookresearch/habitat-lab PR 2229, "
         "https://github.com/facebookresearch/habitat-lab/pull/2229",
         .formula = "g = 1e20; norm = sqrt(sum(100, g * g)); c = min(1, 1 / (norm + 1e-6))",
-        .show = "norm, c, c * g", .buggy = {.in = "fp32", .prints = "inf, 0, 0"},
-        .fixed = {.in = "fp64", .prints = "1e21, 1e-21, 0.1000"}, .fault = "norm-squares-in-half",
+        .show = "norm, c, c * g", .buggy = {.in = "fp32", .prints = "inf, -, 0", .is = "-, 0, -"},
+        .fixed = {.in = "fp64", .is = "1e21, 1e-21, 0.1000"}, .fault = "norm-squares-in-half",
         .lesson = "Look whether the norm is finite before gradients are multiplied by max / norm."),
 
     /* A trust ratio between weights and scaled gradients.
@@ -39,8 +39,8 @@ static const struct hc_case cases[] = {
                       "w_norm = sqrt(sum(w * w)); g_norm = sqrt(sum(g * g));"
                       "rate = 0.02 * w_norm / (g_norm + 1e-4 * w_norm)",
            .show = "w_norm, g_norm, rate",
-           .buggy = {.in = "fp32", .with = "S := 65536", .prints = "1.000, 65.54, 3.052e-4"},
-           .fixed = {.in = "fp32", .with = "S := 1", .prints = "1.000, 0.001000, 18.18"},
+           .buggy = {.in = "fp32", .with = "S := 65536", .is = "1.000, 65.54, 3.052e-4"},
+           .fixed = {.in = "fp32", .with = "S := 1", .is = "1.000, 0.001000, 18.18"},
            .fault = "restated-not-unscaled",
            .lesson = "Unscale before a norm of gradients meets a norm of weights.",
            .correction = "The ratio is too small by S = 65536 only where nothing decays; with the "

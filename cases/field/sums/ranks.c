@@ -20,11 +20,35 @@ static const struct hc_case cases[] = {
            "(stable on 96 GPUs, unstable on 384)",
            .formula = "tp = 256 + acc(1); few = sum(96, acc(1)); many = sum(384, acc(1))",
            .show = "tp, few, many",
-           .buggy = {.in = "fp32 acc=bf16", .prints = "256 exact, 96 exact, 256 exact"},
-           .fixed = {.in = "fp32 acc=fp32", .prints = "257 exact, 96 exact, 384 exact"},
+           .buggy = {.in = "fp32 acc=bf16",
+                     .prints = "256 exact, -, -",
+                     .is = "-, 96 exact, 256 exact"},
+           .fixed = {.in = "fp32 acc=fp32",
+                     .prints = "257 exact, -, -",
+                     .is = "-, 96 exact, 384 exact"},
            .fault = "sum-in-bf16",
            .lesson = "Sum gradients over ranks in fp32, and check each of the sums: 256 on one "
                      "rank and 1 on another show it."),
+    HC_BUG("field/rank-sums/moe-token-counts-bf16",
+           "The bias of a router moves the wrong way: tokens are counted in bf16.",
+           "NVIDIA/Megatron-LM PR 7081, 'fix(MoE): Preserve exact expert token counts for "
+           "expert-bias updates', https://github.com/NVIDIA/Megatron-LM/pull/7081: 64 counts from "
+           "608 to 676, not printed themselves, and two orders of adding them",
+           .formula = "n = list(64, counts(608 + i + 38 - 60 * floor((i + 38) / 60)))\n"
+                      "eager = fp32(sum(n)); graph = fp32(tree(n))\n"
+                      "step_eager = bf16(select(eager > 40960, -1e-3, 1e-3))\n"
+                      "step_graph = bf16(select(graph > 40960, -1e-3, 1e-3))",
+           .show = "eager, graph, step_eager, step_graph",
+           .buggy = {.in = "fp32 counts=bf16",
+                     .prints = "41216 exact, 40704 exact, -0.0009994507, 0.0009994507"},
+           .fixed = {.in = "fp32 counts=fp32",
+                     .prints = "40840 exact, 40840 exact, -, -",
+                     .is = "-, -, 0.0009994507, 0.0009994507"},
+           .frozen = "2026-11-27 24a5024e",
+           .lesson =
+               "Count in integers: a difference of 120 from the average of 40960 is less than "
+               "bf16's spacing there, 256, so that the order of the sum decides.",
+           .fault = "sum-in-bf16"),
 
     /* An average over ranks in half.
 
@@ -43,10 +67,10 @@ static const struct hc_case cases[] = {
            .formula = "part = 100 / before; in_pairs = tree(1024, part) / after\n"
                       "in_order = sum(1024, part) / after",
            .show = "in_pairs, in_order",
-           .buggy = {.in = "fp16", .with = "before := 1; after := 1024", .prints = "inf, inf"},
+           .buggy = {.in = "fp16", .with = "before := 1; after := 1024", .is = "inf, inf"},
            .fixed = {.in = "fp16",
                      .with = "before := 32; after := 32",
-                     .prints = "100 exact, 107.125 exact"},
+                     .is = "100 exact, 107.125 exact"},
            .fault = "sum-blocks-in-fp16",
            .lesson = "Divide by the root of the number of ranks before the sum, and again after.",
            .correction =
@@ -60,10 +84,10 @@ static const struct hc_case cases[] = {
         .formula = "part = 1e-5 / before; in_pairs = tree(1024, part) / after\n"
                    "in_order = sum(1024, part) / after",
         .show = "part, in_pairs, in_order",
-        .buggy = {.in = "fp16", .with = "before := 1024; after := 1", .prints = "0, 0, 0"},
+        .buggy = {.in = "fp16", .with = "before := 1024; after := 1", .is = "0, 0, 0"},
         .fixed = {.in = "fp16",
                   .with = "before := 32; after := 32",
-                  .prints = "2.98e-7, 9.54e-6, 8.40e-6"},
+                  .is = "2.98e-7, 9.54e-6, 8.40e-6"},
         .lesson = "Divide by the root of the number of ranks before the sum, and again after.",
         .correction =
             "1e-5 does not arrive whole: a half sum in pairs gives 9.54e-6, one in order 8.40e-6."),

@@ -46,8 +46,9 @@ static const struct hc_case cases[] = {
         "MIOpen issue 2160; huggingface/candle PR 3717",
         .formula = "s = sum(16065, acc(0.618034 * i - floor(0.618034 * i)))\n"
                    "mean = fp16(s / 16065)",
-        .show = "s, mean", .buggy = {.in = "fp16 acc=fp16", .prints = "2048 exact, 0.127441"},
-        .fixed = {.in = "fp16 acc=fp32", .prints = "8030.6, 0.500"},
+        .show = "s, mean",
+        .buggy = {.in = "fp16 acc=fp16", .prints = "-, 0.127441", .is = "2048 exact, -"},
+        .fixed = {.in = "fp16 acc=fp32", .is = "8030.6, 0.500"},
         .lesson =
             "Sum a pooling window in fp32: in half the mean of n such numbers is at most 2048 / n.",
         .fault = "pool-in-bf16"),
@@ -58,8 +59,8 @@ static const struct hc_case cases[] = {
            "tenstorrent/tt-metal PR 53386",
            .formula = "g = sum(12500, acc(0.01)); short = sum(1000, other(0.01))",
            .show = "g, short",
-           .buggy = {.in = "fp32 acc=fp16 other=bf16", .prints = "32 exact, 4 exact"},
-           .fixed = {.in = "fp32 acc=fp32 other=fp32", .prints = "125, 10"},
+           .buggy = {.in = "fp32 acc=fp16 other=bf16", .prints = "32 exact, -", .is = "-, 4 exact"},
+           .fixed = {.in = "fp32 acc=fp32 other=fp32", .is = "125, 10"},
            .lesson = "Add the gradients of one row in fp32: how often a word occurs has no limit."),
     HC_BUG(
         "field/stagnation/grad-accum-bf16",
@@ -68,8 +69,19 @@ static const struct hc_case cases[] = {
         "training in ZeRO2/ZeRO3', https://github.com/deepspeedai/DeepSpeed/issues/2768; "
         "NVIDIA/Megatron-LM issues 372 and 502; linkedin/Liger-Kernel PR 830",
         .formula = "grad = 0", .each = "grad += 1e-3", .steps = 4096, .show = "grad",
-        .buggy = {.in = "bf16", .prints = "0.5 exact"}, .fixed = {.in = "fp32", .prints = "4.096"},
+        .buggy = {.in = "bf16", .is = "0.5 exact"}, .fixed = {.in = "fp32", .is = "4.096"},
         .curve = "grad", .lesson = "Accumulate micro-batches into an fp32 main_grad."),
+    HC_BUG("field/stagnation/flce-grad-weight-rounded-per-chunk",
+           "The gradient of the head gets worse the smaller the chunks are.",
+           "linkedin/Liger-Kernel PR 1391, 'Add FP32 accumulation option to fused scaled cross "
+           "entropy', https://github.com/linkedin/Liger-Kernel/pull/1391 (1.34 times the error at "
+           "16 chunks, 7.31 at 1024); axolotl PR 1601; allenai/OLMo-core PR 370",
+           .formula = "few = sum(16, acc(0.06)); many = sum(1024, acc(0.06 / 64))",
+           .show = "few, many",
+           .buggy = {.in = "fp32 acc=bf16", .is = "0.953125 exact, 0.25 exact"},
+           .fixed = {.in = "fp32 acc=fp32", .is = "0.960, 0.960"}, .frozen = "2026-11-27 786b2968",
+           .fault = "sum-in-bf16",
+           .lesson = "Sum chunks in fp32: each is rounded into the sum, and there are many."),
     HC_BUG(
         "field/stagnation/cumsum-half",
         "The cumulative sum of numbers between 0 and 1 rises to 2048 and stays there.",
@@ -77,8 +89,8 @@ static const struct hc_case cases[] = {
         "https://github.com/pytorch/pytorch/issues/180150; numpy/numpy issue 24443, 'BUG: Cumsum "
         "for float16 gives the wrong result', https://github.com/numpy/numpy/issues/24443",
         .formula = "c = 0", .each = "x := step * 0.618034 - floor(step * 0.618034); c += x",
-        .steps = 8192, .show = "c", .buggy = {.in = "fp16", .prints = "2048 exact"},
-        .fixed = {.in = "fp32", .prints = "4096"}, .curve = "c",
+        .steps = 8192, .show = "c", .buggy = {.in = "fp16", .is = "2048 exact"},
+        .fixed = {.in = "fp32", .is = "4096"}, .curve = "c",
         .lesson = "Keep a running sum in fp32, and round what is written, not what is carried."),
     HC_BUG("field/stagnation/conv-wgrad-bf16-batches",
            "bf16 convolutions fail 236 tests of weight gradients, and only with batches above 1.",
@@ -88,8 +100,8 @@ static const struct hc_case cases[] = {
                       "n64 = sum(64, dw(0.1)) / 64\n"
                       "n256 = sum(256, dw(0.1)) / 256; n512 = sum(512, dw(0.1)) / 512",
            .show = "n16, n64, n256, n512",
-           .buggy = {.in = "fp32 dw=bf16", .prints = "0.101, 0.096, 0.115, 0.0625"},
-           .fixed = {.in = "fp32 dw=fp32", .prints = "0.100, 0.100, 0.100, 0.100"},
+           .buggy = {.in = "fp32 dw=bf16", .is = "0.101, 0.096, 0.115, 0.0625"},
+           .fixed = {.in = "fp32 dw=fp32", .is = "0.100, 0.100, 0.100, 0.100"},
            .lesson = "Test gradients with a large batch: each image is rounded into dw, and the "
                      "error grows with their number.",
            .fault = "conv2d-filter-blocks-in-fp16"),
@@ -114,8 +126,8 @@ static const struct hc_case cases[] = {
            .formula = "x = list(1024, select(i == 0, 32, 1)); s = sum(acc(x) * acc(x))\n"
                       "rms = sqrt(fp32(s) / 1024)",
            .show = "s, rms, x[1] / rms",
-           .buggy = {.in = "fp32 acc=bf16", .prints = "1024 exact, 1 exact, 1 exact"},
-           .fixed = {.in = "fp32 acc=fp32", .prints = "2047 exact, 1.4139, 0.7073"},
+           .buggy = {.in = "fp32 acc=bf16", .is = "1024 exact, 1 exact, 1 exact"},
+           .fixed = {.in = "fp32 acc=fp32", .is = "2047 exact, 1.4139, 0.7073"},
            .fault = "norm-in-bf16",
            .lesson = "Take the mean of squares in fp32: beside an outlier of 32 (summed first) "
                      "1023 ones are nothing in bf16."),
@@ -126,8 +138,8 @@ static const struct hc_case cases[] = {
            .formula = "norm = list(8, select(i == 0, 16, 1)); s = sum(acc(norm) * acc(norm))\n"
                       "largest = fp32(acc(1e19)) * fp32(acc(1e19))",
            .show = "s, sqrt(fp32(s)), largest",
-           .buggy = {.in = "fp32 acc=bf16", .prints = "256 exact, 16 exact, 1.0e38"},
-           .fixed = {.in = "fp32 acc=fp32", .prints = "263 exact, 16.217, 1.00e38"},
+           .buggy = {.in = "fp32 acc=bf16", .is = "256 exact, 16 exact, 1.0e38"},
+           .fixed = {.in = "fp32 acc=fp32", .is = "263 exact, 16.217, 1.00e38"},
            .fault = "norm-in-bf16",
            .lesson = "Cast each rank's norm to fp32 before it is squared and summed.",
            .correction = "The report names overflow and underflow as the cause of its NaN. bf16 "
@@ -157,9 +169,8 @@ static const struct hc_case cases[] = {
                       "inverse = 1 / sqrt(one_pass + 1e-5)\n"
                       "two_passes = sum((x - mean) * (x - mean)) / 64",
            .show = "mean, one_pass, inverse, two_passes",
-           .buggy = {.in = "bf16", .prints = "5, -0.625, nan, 0.008"},
-           .fixed = {.in = "fp32", .prints = "5.000, 0.0100, 10.0, 0.0100"},
-           .fault = "norm-one-pass",
+           .buggy = {.in = "bf16", .is = "5, -0.625, nan, 0.008"},
+           .fixed = {.in = "fp32", .is = "5.000, 0.0100, 10.0, 0.0100"}, .fault = "norm-one-pass",
            .lesson = "Take the variance in two passes and in fp32; the sums here are in order."),
 };
 

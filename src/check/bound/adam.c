@@ -73,13 +73,12 @@ static void moments(struct step *s)
     s->v = moment(f, s->beta2, s->v, square(f, s));
 }
 
-/* What is taken off the weight. */
+/* What is taken off the weight, given the new moments. */
 static struct hc_ball update_ours(struct step *s)
 {
     enum hc_format f = s->f;
     if (s->decoupled && !s->kahan)
         s->w = hc_ball_mul(f, s->w, hc_ball_into(f, keep(s)));
-    moments(s);
     struct hc_ball eps = hc_ball_stored(f, s->p->eps);
     struct hc_ball by = s->p->eps_inside ? s->second : hc_ball_sqrt(HC_FP64, s->second);
     by = hc_ball_into(f, by);
@@ -96,15 +95,17 @@ static struct hc_ball update_ours(struct step *s)
 }
 
 /* PyTorch computes within a compound operation in fp32 (or fp64), and rounds its end into f. */
-static struct hc_ball update_torch(struct step *s)
+static enum hc_format compound(enum hc_format f)
+{
+    return f == HC_FP64 ? HC_FP64 : HC_FP32;
+}
+
+static void moments_torch(struct step *s)
 {
     enum hc_format f = s->f;
-    enum hc_format c = f == HC_FP64 ? HC_FP64 : HC_FP32;
-    struct hc_ball wd = hc_ball_stored(c, s->p->weight_decay);
-    if (s->decoupled)
-        s->w = hc_ball_mul(f, s->w, hc_ball_into(c, keep(s)));
-    else if (s->p->weight_decay != 0)
-        s->g = fused(f, wd, s->w, s->g);
+    enum hc_format c = compound(f);
+    if (!s->decoupled && s->p->weight_decay != 0)
+        s->g = fused(f, hc_ball_stored(c, s->p->weight_decay), s->w, s->g);
     struct hc_ball share = hc_ball_into(c, hc_ball_one_minus(hc_ball_exact(s->beta1)));
     struct hc_ball way = hc_ball_sub(c, s->g, s->m);
     s->m = share.mid < 0.5 ? fused(f, share, way, s->m)
@@ -113,6 +114,14 @@ static struct hc_ball update_torch(struct step *s)
         hc_ball_mul(c, hc_ball_into(c, hc_ball_one_minus(hc_ball_exact(s->beta2))), s->g);
     struct hc_ball beta2 = hc_ball_stored(c, s->beta2);
     s->v = fused(f, left, s->g, hc_ball_mul(f, beta2, s->v));
+}
+
+static struct hc_ball update_torch(struct step *s)
+{
+    enum hc_format f = s->f;
+    enum hc_format c = compound(f);
+    if (s->decoupled)
+        s->w = hc_ball_mul(f, s->w, hc_ball_into(c, keep(s)));
     struct hc_ball by = hc_ball_into(c, hc_ball_sqrt(HC_FP64, s->second));
     struct hc_ball d =
         hc_ball_add(f, hc_ball_div(f, hc_ball_sqrt(f, s->v), by), hc_ball_stored(c, s->p->eps));
@@ -123,7 +132,6 @@ static struct hc_ball update_torch(struct step *s)
 static struct hc_ball update_apex(struct step *s)
 {
     enum hc_format f = s->f;
-    moments(s);
     struct hc_ball d = hc_ball_sqrt(f, hc_ball_div(f, s->v, hc_ball_into(f, s->second)));
     d = hc_ball_add(f, d, hc_ball_stored(f, s->p->eps));
     struct hc_ball u = hc_ball_div(f, hc_ball_div(f, s->m, hc_ball_into(f, s->first)), d);
@@ -145,9 +153,6 @@ static struct step step_of(const struct hc_element *e)
                      .lr = hc_tensor_get(hyper, HC_HYPER_LR),
                      .beta1 = hc_tensor_get(hyper, HC_HYPER_BETA1),
                      .beta2 = p->order == HC_ORDER_APEX ? (double)(float)p->beta2 : p->beta2};
-    double t = hc_tensor_get(hyper, HC_HYPER_STEP);
-    s.first = hc_ball_one_minus(power(s.beta1, t));
-    s.second = hc_ball_one_minus(power(s.beta2, t));
     s.w = hc_ball_element(&call->in[HC_ADAM_W], e->index);
     s.g = hc_ball_element(&call->in[HC_ADAM_G], e->index);
     s.m = hc_ball_element(&call->in[HC_ADAM_M], e->index);
@@ -155,23 +160,35 @@ static struct step step_of(const struct hc_element *e)
     return s;
 }
 
+/* What an update divides the moments by, which the moments themselves do not need. */
+static void correct(struct step *s, const struct hc_call *call)
+{
+    double t = hc_tensor_get(&call->in[HC_ADAM_HYPER], HC_HYPER_STEP);
+    s->first = hc_ball_one_minus(power(s->beta1, t));
+    s->second = hc_ball_one_minus(power(s->beta2, t));
+}
+
 double hc_bound_adam(const struct hc_element *e, const struct hc_accumulator *accumulator,
                      const struct hc_exact *want)
 {
     const struct hc_call *call = e->call;
-    static struct hc_ball (*const updates[])(struct step *
-                                             s) = {[HC_ORDER_OURS] = update_ours,
-                                                   [HC_ORDER_TORCH_FUSED] = update_torch,
-                                                   [HC_ORDER_TORCH_LOOP] = update_torch,
-                                                   [HC_ORDER_APEX] = update_apex};
+    static const struct {
+        void (*moments)(struct step *s);
+        struct hc_ball (*update)(struct step *s);
+    } orders[] = {[HC_ORDER_OURS] = {moments, update_ours},
+                  [HC_ORDER_TORCH_FUSED] = {moments_torch, update_torch},
+                  [HC_ORDER_TORCH_LOOP] = {moments_torch, update_torch},
+                  [HC_ORDER_APEX] = {moments, update_apex}};
     (void)accumulator;
     (void)want;
     if (hc_bound_skipped(call))
         return 0;
     struct step s = step_of(e);
-    struct hc_ball u = updates[s.p->order](&s);
+    orders[s.p->order].moments(&s);
     if (e->out == HC_ADAM_NEW_M || e->out == HC_ADAM_NEW_V)
         return e->out == HC_ADAM_NEW_M ? s.m.rad : s.v.rad;
+    correct(&s, call);
+    struct hc_ball u = orders[s.p->order].update(&s);
     if (!s.kahan)
         return hc_ball_sub(s.f, s.w, u).rad;
     struct hc_ball c = hc_ball_element(&call->in[HC_ADAM_COMPENSATION], e->index);
@@ -240,6 +257,7 @@ double hc_bound_any_adam(const struct hc_element *e, const struct hc_accumulator
     any_moments(&s);
     if (e->out == HC_ADAM_NEW_M || e->out == HC_ADAM_NEW_V)
         return e->out == HC_ADAM_NEW_M ? s.m.rad : s.v.rad;
+    correct(&s, e->call);
     struct hc_ball u = any_update(&s);
     if (!s.kahan)
         return hc_any_weight(s.f, s.w, decay, u).rad;

@@ -130,11 +130,11 @@ void hc_calc_real_text(const struct hc_calc_run *run, const struct hc_calc_row *
 
 /* What became of the shown numbers of an arm, in sentences. */
 
-enum { HC_CALC_MAX_SENTENCES = 3, HC_CALC_SENTENCE = 1024 };
+enum { HC_CALC_MAX_SENTENCES = 4, HC_CALC_SENTENCE = 1024 };
 
 /* The sentences about one arm, without its name and without full stops; returns how many. First
    comes what became 0, infinite or NaN, then where a number parts from the real one or stands
-   still, and why. */
+   still, and why, and last which name has changed its format. */
 int hc_calc_sentences(const struct hc_calc_run *run, int arm,
                       char sentence[HC_CALC_MAX_SENTENCES][HC_CALC_SENTENCE]);
 
@@ -157,5 +157,13 @@ enum hc_status hc_calc_draw_probe(const char *path);
 /* Draws the samples: a frame for each shown number, a curve for each arm and the real number. The
    file is replaced whole or not at all. */
 enum hc_status hc_calc_draw(const struct hc_calc_run *run, const char *path);
+
+/* The numbers of a calculation for other programs: a list of FILE.npz, FILE.safetensors and FILE.py.
+   */
+
+/* Whether all of them can be written, and are none of the `others`, which NULL ends; ask before the
+   work. */
+enum hc_status hc_calc_export_probe(const char *list, const char *const *others);
+enum hc_status hc_calc_export(const struct hc_calc_run *run, const char *list);
 
 #endif

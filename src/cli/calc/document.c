@@ -13,7 +13,9 @@ static const char *const kinds[HC_EVENT_KIND_COUNT] = {[HC_EVENT_LITERAL_ZERO] =
                                                        [HC_EVENT_NAN] = "nan",
                                                        [HC_EVENT_DIVIDED_BY_0] = "divided_by_0",
                                                        [HC_EVENT_SATURATED] = "saturated",
-                                                       [HC_EVENT_SIGN_LOST] = "sign_lost"};
+                                                       [HC_EVENT_SIGN_LOST] = "sign_lost",
+                                                       [HC_EVENT_CANCELLED] = "cancelled",
+                                                       [HC_EVENT_REFORMATTED] = "reformatted"};
 
 static void set_text(json_t *object, const char *key, const char *text)
 {

@@ -66,6 +66,17 @@ char *hc_calc_formula(const struct hc_calc_typed *typed, char *const *words, int
     return text;
 }
 
+/* A copy with plain minus signs, which the program may copy again; NULL after a line. */
+static char *plain_copy(const char *text)
+{
+    char *copy = strdup(text);
+    if (copy)
+        hc_formula_plain(copy);
+    else
+        (void)hc_complain("calc: no memory");
+    return copy;
+}
+
 /* One statement or expression of a text: it ends before `;`, a newline or a comment. */
 struct segment {
     size_t length;
@@ -116,9 +127,11 @@ static bool parse(struct hc_calc *calc, const char *text, bool expressions,
                   const struct hc_block **block)
 {
     struct hc_formula_error error;
-    *block = hc_program_parse(calc->program, text, expressions, &error);
-    if (!*block)
+    char *plain = plain_copy(text);
+    *block = plain ? hc_program_parse(calc->program, plain, expressions, &error) : NULL;
+    if (plain && !*block)
         (void)hc_calc_refuse(&error);
+    free(plain);
     return *block;
 }
 

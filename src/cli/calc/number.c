@@ -1,4 +1,7 @@
-/* The shortest decimal of a number of a format.
+/* The shortest decimal of a number of a format, or the number itself.
+
+   A number whose own decimal has at most eight digits, as many as the real numbers beside it have
+   at least, is written as it is: e5m2(0.1) is 0.09375, though 0.09 would be read back as it.
 
    A decimal stands for a number of a format if reading it, that is rounding it to nearest in this
    format, gives the number back. For one to seventeen digits in turn, the decimal of so many digits
@@ -69,6 +72,17 @@ static bool unusual(char text[HC_NUMBER_TEXT], double value)
     return true;
 }
 
+/* Writes the number itself if that has at most HC_LEAST_REAL_DIGITS digits. Then 40 more are zeros,
+   and those of no other number of fp64 are: 53 bits and so few digits differ sooner. */
+static bool in_full(char scientific[HC_NUMBER_TEXT], double value)
+{
+    char more[2 * HC_NUMBER_TEXT];
+    (void)snprintf(scientific, HC_NUMBER_TEXT, "%.*e", HC_LEAST_REAL_DIGITS - 1, value);
+    (void)snprintf(more, sizeof more, "%.*e", HC_LEAST_REAL_DIGITS - 1 + 40, value);
+    size_t shown = strcspn(scientific, "e");
+    return strncmp(more, scientific, shown) == 0 && more[shown + strspn(more + shown, "0")] == 'e';
+}
+
 void hc_number_text(char text[HC_NUMBER_TEXT], enum hc_format format, double value, int digits)
 {
     char scientific[HC_NUMBER_TEXT];
@@ -78,6 +92,10 @@ void hc_number_text(char text[HC_NUMBER_TEXT], enum hc_format format, double val
         return;
     if (!digits && value == trunc(value) && fabs(value) < 1e9) {
         (void)snprintf(text, HC_NUMBER_TEXT, "%.0f", value);
+        return;
+    }
+    if (!digits && in_full(scientific, value)) {
+        tidy(text, scientific, LARGEST_PLAIN);
         return;
     }
     if (format == HC_FORMAT_COUNT)

@@ -10,9 +10,10 @@
 
 enum { HC_NUMBER_TEXT = 48, HC_LEAST_REAL_DIGITS = 8, HC_MAX_DIGITS = 20 };
 
-/* The fewest significant digits that are read back as this number of the format, or `digits` of
-   them if that is not 0. HC_FORMAT_COUNT stands for a number without a format, such as a count.
-   Whole numbers below 10^9 are written out. */
+/* The number itself if its decimal has at most HC_LEAST_REAL_DIGITS significant digits, otherwise
+   the fewest that are read back as this number of the format; or `digits` of them if that is not 0.
+   HC_FORMAT_COUNT stands for a number without a format, such as a count. Whole numbers below 10^9
+   are written out. */
 void hc_number_text(char text[HC_NUMBER_TEXT], enum hc_format format, double value, int digits);
 
 /* A real number to so many significant digits; zeros at the end are left out. */

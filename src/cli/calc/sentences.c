@@ -16,7 +16,7 @@
 #include "op/text.h"
 #include "op/wrap.h"
 
-enum { TEXT = 200 };
+enum { TEXT = 200, LONG_TEXT = 400 };
 
 /* "at step 3, ", or nothing where that goes without saying: without a loop, and of a constant. */
 static void when(const struct hc_event *event, char text[TEXT])
@@ -36,7 +36,8 @@ static bool is_infinite_or_nan(const struct hc_event *event)
 /* Whether an event is reported for itself, and not as the cause of something. */
 static bool is_reported(const struct hc_calc_run *run, const struct hc_event *event)
 {
-    return event->kind != HC_EVENT_ABSORBED || !run->calc->loop;
+    bool cause = event->kind == HC_EVENT_ABSORBED || event->kind == HC_EVENT_CANCELLED;
+    return event->kind != HC_EVENT_REFORMATTED && (!cause || !run->calc->loop);
 }
 
 /* Two events: the first that made a 0 or changed a constant much, and the first that made an
@@ -90,9 +91,10 @@ static bool concerns(const struct hc_calc *calc, const struct hc_node *shown, co
     return false;
 }
 
-/* The event that explains why a number stands still: the last one to begin of those that still
-   happen in the end, where the number is assigned. */
-static const struct hc_event *cause_of(const struct hc_calc_run *run, int item, int arm)
+/* The event that explains why a number stands still, or is off: the last one of this kind to begin
+   of those that still happen in the end, where the number is assigned. */
+static const struct hc_event *cause_of(const struct hc_calc_run *run, int item, int arm,
+                                       enum hc_event_kind kind)
 {
     const struct hc_event *event;
     const struct hc_event *cause = NULL;
@@ -100,7 +102,7 @@ static const struct hc_event *cause_of(const struct hc_calc_run *run, int item, 
     const struct hc_node *shown = calc->shown->statement[run->item[item].expression].value;
     int count = hc_evaluation_events(run->arm[arm], &event);
     for (int i = 0; i < count; i++)
-        if (event[i].kind == HC_EVENT_ABSORBED && event[i].last >= run->last.step &&
+        if (event[i].kind == kind && event[i].last >= run->last.step &&
             concerns(calc, shown, event[i].node->at))
             cause = &event[i];
     return cause;
@@ -112,14 +114,16 @@ static const struct hc_event *cause_of(const struct hc_calc_run *run, int item, 
 static void describe_cause(const struct hc_calc_run *run, int item, int arm, bool births,
                            const char *name, char text[TEXT])
 {
-    const struct hc_event *cause = cause_of(run, item, arm);
+    const struct hc_event *cause = cause_of(run, item, arm, HC_EVENT_ABSORBED);
     const struct hc_arm *a = &run->calc->arm[arm];
     const struct hc_calc_cell *cell = &run->last.cell[item][arm];
     char half[HC_NUMBER_TEXT];
     text[0] = '\0';
+    if (!cause)
+        cause = cause_of(run, item, arm, HC_EVENT_CANCELLED);
     if (cause) {
         hc_event_text(cause, text, TEXT);
-    } else if (births) {
+    } else if (births || cell->want == 0) {
         return;
     } else if (a->storage != a->arithmetic && cell->format == a->storage) {
         hc_distance_text(half, hc_ulp(cell->format, cell->want) / 2);
@@ -143,7 +147,7 @@ static void describe_stall(const struct hc_calc_run *run, int item, int arm, boo
     bool plain = isfinite(cell->want) && cell->want != 0;
     hc_calc_name(run, item, HC_CALC_NAME - 1, name);
     hc_number_text(number, cell->format, cell->want, 0);
-    if (plain)
+    if (isfinite(cell->want))
         describe_cause(run, item, arm, births, name, text);
     if (!always)
         (void)snprintf(from, sizeof from, " from step %" PRId64 " on", step);
@@ -151,6 +155,71 @@ static void describe_stall(const struct hc_calc_run *run, int item, int arm, boo
                    always ? (plain ? "never moves from" : "is always")
                           : (plain ? "stands at" : "is"),
                    number, from, text[0] ? ": " : "", text);
+}
+
+/* A number that stands still and is the nearest all the same, since the real number has not moved
+   half an ulp away yet. */
+static void describe_wait(const struct hc_calc_run *run, int item, int arm, bool births,
+                          char *sentence)
+{
+    char moved[HC_NUMBER_TEXT];
+    const struct hc_calc_row *changed = &run->trajectory[item * HC_CALC_ARMS + arm].changed;
+    const struct hc_exact *then = &changed->real[item].value;
+    const struct hc_exact *now = &run->last.real[item].value;
+    describe_stall(run, item, arm, births, sentence);
+    hc_distance_text(moved, fabs((now->hi - then->hi) + (now->lo - then->lo)));
+    size_t used = strlen(sentence);
+    (void)snprintf(sentence + used, HC_CALC_SENTENCE - used,
+                   "; it is still the nearest, since the real number has moved by %s only", moved);
+}
+
+/* Whether that is so. A real number that comes nearer is one that converges. */
+static bool waits(const struct hc_calc_run *run, int item, int arm)
+{
+    const struct hc_calc_row *changed = &run->trajectory[item * HC_CALC_ARMS + arm].changed;
+    const struct hc_calc_cell *cell = &run->last.cell[item][arm];
+    const struct hc_exact *then = &changed->real[item].value;
+    const struct hc_exact *now = &run->last.real[item].value;
+    double before = fabs((cell->want - then->hi) - then->lo);
+    double after = fabs((cell->want - now->hi) - now->lo);
+    return run->calc->loop && isfinite(cell->want) && run->last.step - changed->step > 1 &&
+           after > before && hc_calc_nearest(cell, &run->last.real[item]);
+}
+
+/* "; 20 times, first at step 1, ms - m*m = -64: 7 of 8 bits cancel, and ms was 26 off": what still
+   goes wrong in the end with a number that is four ulps off or more. */
+static void describe_losses(const struct hc_calc_run *run, int item, int arm, double ulps,
+                            char text[LONG_TEXT])
+{
+    char what[TEXT];
+    const struct hc_event *cause = NULL;
+    text[0] = '\0';
+    if (run->calc->loop && ulps >= 4)
+        cause = cause_of(run, item, arm, HC_EVENT_CANCELLED);
+    if (run->calc->loop && ulps >= 4 && !cause)
+        cause = cause_of(run, item, arm, HC_EVENT_ABSORBED);
+    if (!cause)
+        return;
+    hc_event_text(cause, what, TEXT);
+    (void)snprintf(text, LONG_TEXT, "; %" PRId64 " times, first at step %" PRId64 ", %s",
+                   cause->times, cause->first, what);
+}
+
+/* What has another format than it had. */
+static bool describe_format(const struct hc_calc_run *run, int arm, char *sentence)
+{
+    const struct hc_event *event;
+    int count = hc_evaluation_events(run->arm[arm], &event);
+    for (int i = 0; i < count; i++)
+        if (event[i].kind == HC_EVENT_REFORMATTED) {
+            char step[TEXT];
+            char text[TEXT];
+            when(&event[i], step);
+            hc_event_text(&event[i], text, TEXT);
+            (void)snprintf(sentence, HC_CALC_SENTENCE, "%s%s", step, text);
+            return true;
+        }
+    return false;
 }
 
 /* How far a number is from the real one, beside its running bound. */
@@ -162,6 +231,7 @@ static void describe_distance(const struct hc_calc_run *run, int item, int arm, 
     char number[HC_NUMBER_TEXT];
     char ulps[HC_NUMBER_TEXT + 8] = "";
     char parts[TEXT] = "";
+    char losses[LONG_TEXT] = "";
     const struct hc_calc_cell *cell = &run->last.cell[item][arm];
     const struct hc_calc_real *real = &run->last.real[item];
     int64_t step = run->trajectory[item * HC_CALC_ARMS + arm].parts;
@@ -171,15 +241,18 @@ static void describe_distance(const struct hc_calc_run *run, int item, int arm, 
     hc_distance_text(distance, off);
     hc_distance_text(bound, cell->rad);
     if (cell->format != HC_FORMAT_COUNT) {
-        hc_distance_text(number, off / hc_ulp(cell->format, real->value.hi));
+        double off_in_ulps = off / hc_ulp(cell->format, real->value.hi);
+        hc_distance_text(number, off_in_ulps);
+        describe_losses(run, item, arm, off_in_ulps, losses);
         (void)snprintf(ulps, sizeof ulps, " (%s ulp)", number);
     }
     if (run->calc->loop)
         (void)snprintf(parts, sizeof parts,
                        " parts from the real number at step %" PRId64 "; in the end it", step);
-    (void)snprintf(sentence, HC_CALC_SENTENCE, "%s%s is %s%s off%s%s", name, parts, distance, ulps,
+    (void)snprintf(sentence, HC_CALC_SENTENCE, "%s%s is %s%s off%s%s%s", name, parts, distance,
+                   ulps,
                    finite ? ", within its running bound of " : "; its running bound is infinite",
-                   finite ? bound : "");
+                   finite ? bound : "", losses);
 }
 
 /* A format without infinity and NaN has a number in their place. */
@@ -217,20 +290,21 @@ int hc_calc_sentences(const struct hc_calc_run *run, int arm,
 {
     int count = describe_births(run, arm, sentence[0]);
     bool births = count > 0;
-    for (int i = 0; i < run->items && count < HC_CALC_MAX_SENTENCES; i++) {
+    for (int i = 0; i < run->items && count < HC_CALC_MAX_SENTENCES - 1; i++) {
         const struct hc_calc_trajectory *trajectory = &run->trajectory[i * HC_CALC_ARMS + arm];
         double off = run->last.cell[i][arm].want - run->last.real[i].value.hi;
         if (hc_calc_stalls(run, i, arm))
             describe_stall(run, i, arm, births, sentence[count++]);
+        else if (trajectory->parts < 0 && waits(run, i, arm))
+            describe_wait(run, i, arm, births, sentence[count++]);
         else if (trajectory->parts >= 0 && isfinite(off))
             describe_distance(run, i, arm, sentence[count++]);
         else if (trajectory->parts >= 0 && isfinite(run->last.cell[i][arm].want))
             describe_number(run, i, arm, sentence[count++]);
     }
-    if (count > 0)
-        return count;
-    describe_nearest(run, sentence[0]);
-    return 1;
+    if (count == 0)
+        describe_nearest(run, sentence[count++]);
+    return describe_format(run, arm, sentence[count]) ? count + 1 : count;
 }
 
 enum { SUBJECT = HC_CALC_ARMS * (HC_LONGEST_ARM + 3) };

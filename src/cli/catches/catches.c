@@ -135,9 +135,48 @@ static void print_wrong(FILE *out, const struct hc_inquiry *inquiry)
     for (int i = 0; i < count; i++)
         (void)fprintf(out, "%s %s", i ? "," : ":", inquiry->row[i].name);
     (void)fputs(". A case whose buggy arm lies within the bound, or whose fixed arm does not, "
-                "fails, so that there is none by construction. The line of halfcheck says how "
-                "these bugs were chosen, and the other lines what other rules make of them.",
+                "fails, unless its row says that no bound tells the arms apart, and why. So the "
+                "line of halfcheck says how these bugs were chosen, and the other lines what other "
+                "rules make of them.",
                 out);
+}
+
+/* Rows that were chosen without knowing what the bound makes of them. */
+static void print_frozen(FILE *out, const struct hc_inquiry *inquiry)
+{
+    enum { BOUND = HC_CATCH_RULES - 1 };
+    struct hc_catch_counts c = hc_catch_count_frozen(inquiry->row, inquiry->count, BOUND);
+    if (c.bugs == 0)
+        return;
+    (void)fprintf(out,
+                  "Only rows that were frozen can tell what the bound misses: they were written "
+                  "down and kept when nothing was known of them but that their formulas give their "
+                  "figures. There are %d, of which it misses %d",
+                  c.bugs, c.missed);
+    for (int i = 0, n = 0; i < inquiry->count; i++)
+        if (inquiry->row[i].frozen && inquiry->row[i].buggy[BOUND] == HC_ACCEPTED &&
+            !inquiry->row[i].control)
+            (void)fprintf(out, "%s %s", n++ ? "," : ":", inquiry->row[i].name);
+    (void)fputs(". Each stays in the table, whatever came of it, and a sum over its text sees a "
+                "later change.",
+                out);
+}
+
+static void print_figures(FILE *out, const struct hc_inquiry *inquiry)
+{
+    struct hc_bug_figures f = {0};
+    int without = 0;
+    for (int i = 0; i < inquiry->count; i++) {
+        f.printed += inquiry->row[i].figures.printed;
+        f.computed += inquiry->row[i].figures.computed;
+        without += inquiry->row[i].figures.printed == 0;
+    }
+    (void)fprintf(
+        out,
+        "Figures that the rows state: %d of the reports, and %d that were computed for the "
+        "rows. Rows without a figure of their report, which has none, or none that a few "
+        "lines can give: %d.",
+        f.printed, f.computed, without);
 }
 
 static void print_without(FILE *out, const struct hc_inquiry *inquiry)
@@ -209,8 +248,8 @@ static void print_plays(FILE *out, const struct hc_inquiry *inquiry)
 bool hc_inquiry_own(FILE *out, const struct hc_inquiry *inquiry, int item)
 {
     static void (*const items[])(FILE *, const struct hc_inquiry *) = {
-        print_wrong,    print_without,    print_reports, print_elsewhere,
-        print_left_out, print_operations, print_plays};
+        print_wrong,     print_frozen,   print_figures,    print_without, print_reports,
+        print_elsewhere, print_left_out, print_operations, print_plays};
     if (item >= (int)(sizeof items / sizeof items[0]))
         return false;
     items[item](out, inquiry);
@@ -256,6 +295,9 @@ enum hc_status hc_catch_judge(const char *name, const struct hc_bug *bug,
     *row = (struct hc_catch){.name = name,
                              .control = control,
                              .play = bug && bug->play,
+                             .frozen = bug && bug->frozen,
+                             .no_bound = bug && bug->no_bound,
+                             .figures = bug ? hc_bug_figures(bug) : (struct hc_bug_figures){0},
                              .has_half = has_half,
                              .buggy_is_half = has_half,
                              .shown = shown->count};
@@ -285,22 +327,35 @@ const char *hc_catch_word(const struct hc_catch *row, int rule)
     return accepted ? "both" : "alarm";
 }
 
+static void add_row(struct hc_catch_counts *c, const struct hc_catch *row, int rule)
+{
+    bool refuses_buggy = row->buggy[rule] == HC_REFUSED;
+    bool refuses_fixed = row->fixed[rule] == HC_REFUSED;
+    if (row->buggy[rule] == HC_NOT_APPLIED) {
+        c->not_applied++;
+        return;
+    }
+    c->right += row->control ? 2 : 1;
+    c->alarms += refuses_fixed + (row->control && refuses_buggy);
+    c->bugs += !row->control;
+    c->missed += !row->control && !refuses_buggy;
+    c->apart += !row->control && refuses_buggy && !refuses_fixed;
+}
+
 struct hc_catch_counts hc_catch_count(const struct hc_catch *rows, int count, int rule)
 {
     struct hc_catch_counts c = {0};
-    for (int i = 0; i < count; i++) {
-        bool refuses_buggy = rows[i].buggy[rule] == HC_REFUSED;
-        bool refuses_fixed = rows[i].fixed[rule] == HC_REFUSED;
-        if (rows[i].buggy[rule] == HC_NOT_APPLIED) {
-            c.not_applied++;
-            continue;
-        }
-        c.right += rows[i].control ? 2 : 1;
-        c.alarms += refuses_fixed + (rows[i].control && refuses_buggy);
-        c.bugs += !rows[i].control;
-        c.missed += !rows[i].control && !refuses_buggy;
-        c.apart += !rows[i].control && refuses_buggy && !refuses_fixed;
-    }
+    for (int i = 0; i < count; i++)
+        add_row(&c, &rows[i], rule);
+    return c;
+}
+
+struct hc_catch_counts hc_catch_count_frozen(const struct hc_catch *rows, int count, int rule)
+{
+    struct hc_catch_counts c = {0};
+    for (int i = 0; i < count; i++)
+        if (rows[i].frozen)
+            add_row(&c, &rows[i], rule);
     return c;
 }
 

@@ -10,6 +10,9 @@ struct hc_catch {
     const char *name; /* of the case; belongs to the caller */
     bool control;     /* a negative control: both arms are right */
     bool play;        /* the real number and the bound are the play's own */
+    bool frozen;      /* it was written down before its bound was known */
+    bool no_bound;    /* the row says that no bound tells its arms apart */
+    struct hc_bug_figures figures;
     bool has_half;
     bool half_is_nan;   /* in a value that is shown, */
     bool buggy_is_half; /* the buggy arm shows what the half implementation does */
@@ -38,6 +41,9 @@ struct hc_catch_counts {
 };
 
 struct hc_catch_counts hc_catch_count(const struct hc_catch *rows, int count, int rule);
+
+/* The same of those rows alone that were frozen before their bound was known. */
+struct hc_catch_counts hc_catch_count_frozen(const struct hc_catch *rows, int count, int rule);
 
 /* Sorts by name, those that halfcheck's own rule misses, or gets wrong, first. */
 void hc_catch_sort(struct hc_catch *rows, int count);

@@ -85,3 +85,23 @@ Test(catches, what_halfcheck_misses_comes_first)
         cr_expect_eq(hc_catch_is_wrong(&rows[i]), i < 2);
     }
 }
+
+Test(catches, frozen_rows_are_counted_apart)
+{
+    const struct hc_bug frozen = {.frozen = "2026-11-27 0123abcd",
+                                  .no_bound = "It is too wide.",
+                                  .play = (hc_play *)1,
+                                  .buggy = {.prints = "1, -", .is = "-, 2"}};
+    struct hc_catch rows[] = {judged("a", NULL, 2), judged("b", &frozen, 1),
+                              judged("c", &frozen, 2), judged("d", NULL, 1)};
+    struct hc_catch_counts all = hc_catch_count(rows, 4, BOUND);
+    struct hc_catch_counts some = hc_catch_count_frozen(rows, 4, BOUND);
+    cr_expect_eq(all.bugs, 4);
+    cr_expect_eq(all.missed, 2);
+    cr_expect_eq(some.bugs, 2);
+    cr_expect_eq(some.missed, 1);
+    cr_expect_eq(some.right, 2);
+    cr_expect(rows[1].frozen && rows[1].no_bound && !rows[0].frozen && !rows[0].no_bound);
+    cr_expect_eq(rows[1].figures.printed, 1);
+    cr_expect_eq(rows[1].figures.computed, 1);
+}

@@ -20,6 +20,17 @@ static void print_summary(FILE *out, const struct hc_inquiry *inquiry)
     }
 }
 
+/* A last line of those that were frozen before the bound was known. */
+static void print_summary_frozen(FILE *out, const struct hc_inquiry *inquiry)
+{
+    struct hc_catch_counts c =
+        hc_catch_count_frozen(inquiry->row, inquiry->count, HC_CATCH_RULES - 1);
+    if (c.right)
+        (void)fprintf(out, "%-6s %-*s %3d of %3d %3d of %3d %7d\n", "", WHAT,
+                      "  of rows frozen before it was known", c.missed, c.bugs, c.alarms, c.right,
+                      c.apart);
+}
+
 static void print_own(FILE *out, const struct hc_inquiry *inquiry)
 {
     (void)fputs("\nwhat halfcheck itself misses\n", out);
@@ -77,6 +88,7 @@ void hc_inquiry_print(FILE *out, const struct hc_inquiry *inquiry)
         (void)fprintf(out, " and %d negative control%s", controls, controls == 1 ? "" : "s");
     (void)fprintf(out, " on %s, each as a buggy and a fixed arm\n\n", inquiry->backend);
     print_summary(out, inquiry);
+    print_summary_frozen(out, inquiry);
     (void)fputc('\n', out);
     hc_print_wrapped(out, 0, 0,
                      "misses: buggy arms that the rule accepts. alarms: arms that are right, and "
@@ -130,6 +142,10 @@ static json_t *row_document(const struct hc_catch *row)
     set_text(o, "case", row->name);
     (void)json_object_set_new(o, "negative_control", json_boolean(row->control));
     (void)json_object_set_new(o, "play", json_boolean(row->play));
+    (void)json_object_set_new(o, "frozen", json_boolean(row->frozen));
+    (void)json_object_set_new(o, "no_bound", json_boolean(row->no_bound));
+    set_count(o, "figures_printed", row->figures.printed);
+    set_count(o, "figures_computed", row->figures.computed);
     set_count(o, "shown", row->shown);
     for (int r = 0; r < HC_CATCH_RULES; r++) {
         json_t *verdict = json_object();
@@ -203,6 +219,14 @@ static void print_page_summary(FILE *out, const struct hc_inquiry *inquiry)
         (void)fprintf(out, "| %s | %d of %d | %d of %d | %d | %d |\n", hc_rules[r].what, c.missed,
                       c.bugs, c.alarms, c.right, c.apart, c.not_applied);
     }
+    struct hc_catch_counts frozen =
+        hc_catch_count_frozen(inquiry->row, inquiry->count, HC_CATCH_RULES - 1);
+    if (frozen.right)
+        (void)fprintf(out,
+                      "| halfcheck's bound, on rows frozen before it was known | %d of %d | %d of "
+                      "%d | %d | %d |\n",
+                      frozen.missed, frozen.bugs, frozen.alarms, frozen.right, frozen.apart,
+                      frozen.not_applied);
     char text[1024];
     (void)snprintf(
         text, sizeof text,
@@ -257,7 +281,9 @@ static void print_rules(FILE *out)
         "torch and numpy.",
         "The rules are computed in fp64.",
         "In a negative control (a report that is no bug) both arms are right: to refuse either is "
-        "a false alarm."};
+        "a false alarm.",
+        "Where the format's rule is right (a model that was trained with it) the rule's number "
+        "stands in the place of the real one."};
     (void)fputc('\n', out);
     for (size_t i = 0; i < sizeof choices / sizeof choices[0]; i++)
         print_text(out, "- ", 2, choices[i]);

@@ -17,6 +17,7 @@ struct outputs {
     FILE *out;
     const char *json;
     const char *plot;
+    const char *export;
 };
 
 static int probe(struct hc_calc *calc, struct outputs *outputs)
@@ -31,6 +32,10 @@ static int probe(struct hc_calc *calc, struct outputs *outputs)
     if (outputs->json && hc_output_probe(outputs->json) != HC_OK)
         return hc_complain_message();
     if (outputs->plot && hc_calc_draw_probe(outputs->plot) != HC_OK)
+        return hc_complain_message();
+    const char *const others[] = {outputs->json ? outputs->json : outputs->plot,
+                                  outputs->json ? outputs->plot : NULL, NULL};
+    if (outputs->export && hc_calc_export_probe(outputs->export, others) != HC_OK)
         return hc_complain_message();
     return HC_AS_CLAIMED;
 }
@@ -50,6 +55,8 @@ static enum hc_status write_files(const struct hc_calc_run *run, const struct ou
         status = hc_calc_draw(run, outputs->plot);
     if (status == HC_OK && outputs->json)
         status = write_json(run, outputs->json);
+    if (status == HC_OK && outputs->export)
+        status = hc_calc_export(run, outputs->export);
     return status == HC_OK ? hc_json_status() : status;
 }
 
@@ -150,6 +157,11 @@ static int add_output_options(struct hc_calc_typed *typed, struct outputs *outpu
          .text = &outputs->json,
          .help = "write all that is printed, with bits; with -, it goes to standard output and\n"
                  "the table to standard error"},
+        {.name = "export",
+         .value = "FILE,...",
+         .list = &outputs->export,
+         .help = "write the numbers as tensors, FILE.npz or FILE.safetensors, or as the cases of\n"
+                 "a test of pytest, FILE.py"},
         {.name = "file",
          .value = "FILE",
          .text = &typed->file,
@@ -187,20 +199,22 @@ const struct hc_command hc_command_calc = {
     .name = "calc",
     .usage = "FORMULA [--each FORMULA] [--steps N] [--in ARM,...] [options]",
     .summary = "a few numbers through a loop, in several formats beside the real ones",
-    .text =
-        "Evaluates formulas with every operation rounded to a format, and as real numbers:\n\n"
-        "  halfcheck calc 'bf16(1/3)' '1 + 1e-4'\n"
-        "  halfcheck calc 'w = 1' --each 'w -= 1e-4' --steps 1000\n"
-        "  halfcheck calc 'v = 1e-6; g = 1e-4' --each 'v = 0.999*v + 0.001*g*g' \\\n"
-        "      --steps 2000 --in bf16,fp32/bf16,fp32\n"
-        "  halfcheck calc 'fake_quantize(mx-floor, e4m3, [957, 1])' --in fp32\n\n"
-        "A literal takes the format of what it meets. fp32/bf16 computes in fp32 and rounds\n"
-        "to bf16 what is assigned, as op math does on devices. Several FORMULAs are lines of\n"
-        "one; - reads it from standard input. docs/formulas.md describes the language.\n\n"
-        "Numbers are printed with as many digits as tell them from their neighbours, the real\n"
-        "ones with eight or more. Sentences below the table say where a number parts from the\n"
-        "real one, that is where it is no longer the nearest of its format; where it stands\n"
-        "still; why; and how far it is off in the end, beside a bound that is carried along.\n\n"
-        "Ctrl-C ends a long loop with the table up to there, and status 2.",
+    .text = "Evaluates formulas with every operation rounded to a format, and as real numbers:\n\n"
+            "  halfcheck calc 'bf16(1/3)' '1 + 1e-4'\n"
+            "  halfcheck calc 'w = 1' --each 'w -= 1e-4' --steps 1000\n"
+            "  halfcheck calc 'v = 1e-6; g = 1e-4' --each 'v = 0.999*v + 0.001*g*g' \\\n"
+            "      --steps 2000 --in bf16,fp32/bf16,fp32\n"
+            "  halfcheck calc 'fake_quantize(mx-floor, e4m3, [957, 1])' --in fp32\n"
+            "  halfcheck calc 'x = [100, 101, 102]' 'mean(x**2) - mean(x)**2' 'np.rsqrt(x)'\n\n"
+            "A literal takes the format of what it meets. fp32/bf16 computes in fp32 and rounds\n"
+            "to bf16 what is assigned, as op math does on devices. Several FORMULAs are lines of\n"
+            "one; - reads it from standard input. Python's words are known: x**2, a if c else b,\n"
+            "torch.softmax(x), 1_000. docs/formulas.md describes the language.\n\n"
+            "Numbers are printed with as many digits as tell them from their neighbours, the real\n"
+            "ones with eight or more. Sentences below the table say where a number parts from the\n"
+            "real one, that is where it is no longer the nearest of its format; where it stands\n"
+            "still; why: a lost update, cancellation, saturation, a division by 0; and how far it\n"
+            "is off in the end, beside a bound that is carried along.\n\n"
+            "Ctrl-C ends a long loop with the table up to there, and status 2.",
     .run = run_calc,
 };

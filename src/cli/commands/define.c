@@ -1,15 +1,43 @@
 /* halfcheck define: what a definition says. */
 #include <stdio.h>
+#include <stdlib.h>
 
 #include "cli/define/define.h"
+#include "define/adjoint.h"
+#include "define/draw.h"
 #include "define/library.h"
 
 const struct hc_command hc_command_define;
 
+static int list_library(void)
+{
+    for (const struct hc_library_text *row = hc_library; row->name; row++)
+        printf("%s\n", row->name);
+    return HC_AS_CLAIMED;
+}
+
+static int print_gradient(const struct hc_definition *definition)
+{
+    char *text;
+    if (hc_adjoint_text(definition, &text) != HC_OK)
+        return hc_complain_message();
+    (void)fputs(text, stdout);
+    free(text);
+    return HC_AS_CLAIMED;
+}
+
 static int run_define(int argc, char **argv)
 {
     struct hc_define_question question = {.source = NULL};
+    struct hc_define_drawing drawing = {.format = "bf16"};
+    bool grad = false;
+    bool json = false;
+    const char *families[HC_FAMILIES + 1] = {NULL};
+    for (int i = 0; i < HC_FAMILIES; i++)
+        families[i] = hc_family_names[i];
     const struct hc_option options[] = {
+        {.name = "grad", .flag = &grad, .help = "print the gradient, which is a definition, too"},
+        {.name = "json", .flag = &json, .help = "print what the definition says as JSON"},
         {.name = "values",
          .value = "FILE",
          .text = &question.values,
@@ -23,28 +51,54 @@ static int run_define(int argc, char **argv)
          .value = "NAME=VALUE",
          .words = &question.set,
          .help = "an option of the definition, for --values"},
+        {.name = "draw",
+         .value = "FILE",
+         .text = &drawing.path,
+         .help = "write inputs for the definition as safetensors"},
+        {.name = "format",
+         .value = "FORMAT",
+         .text = &drawing.format,
+         .help = "of these inputs (bf16)"},
+        {.name = "family",
+         .value = "FAMILY",
+         .choice = &drawing.family,
+         .choices = families,
+         .help = "of these inputs: normal (default), lognormal, boundaries, subnormals, specials,\n"
+                 "cancelling, stagnating, constant, one-hot, whole or offset"},
+        {.name = "size",
+         .value = "AXIS=N",
+         .words = &drawing.sizes,
+         .help = "how long an axis of these inputs is"},
+        {.name = "seed", .value = "N", .seed = &drawing.seed, .help = "of these inputs (0)"},
         {0},
     };
     int count;
     int status;
     if (!hc_read_options(&hc_command_define, options, argc, argv, &count, &status))
         return status;
-    if (count == 0) {
-        for (const struct hc_library_text *row = hc_library; row->name; row++)
-            printf("%s\n", row->name);
-        return HC_AS_CLAIMED;
-    }
+    if (count == 0)
+        return list_library();
     if (count != 1)
         return hc_complain("define takes one FILE, or the NAME of a definition of the library");
+    if ((grad ? 1 : 0) + (json ? 1 : 0) + (question.values ? 1 : 0) + (drawing.path ? 1 : 0) > 1)
+        return hc_complain("define takes one of --grad, --json, --values and --draw");
     question.source = argv[1];
     if (question.values)
         return hc_define_judge_files(&question);
     struct hc_definition *definition = hc_define_open(argv[1]);
     if (!definition)
         return HC_WRONG;
-    hc_define_print(definition);
+    status = HC_AS_CLAIMED;
+    if (grad)
+        status = print_gradient(definition);
+    else if (drawing.path && hc_define_draw(definition, &drawing) != HC_OK)
+        status = hc_complain_message();
+    else if (json && hc_define_print_json(definition) != HC_OK)
+        status = hc_complain_message();
+    else if (!drawing.path && !json)
+        hc_define_print(definition);
     hc_definition_free(definition);
-    return HC_AS_CLAIMED;
+    return status;
 }
 
 const struct hc_command hc_command_define = {

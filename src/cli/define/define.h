@@ -4,6 +4,7 @@
 
 #include "cli/command.h"
 #include "define/definition.h"
+#include "op/status.h"
 
 /* Reads the definition from a file, or from the library if there is no such file. NULL after a line
    on stderr that says what is wrong, in a text with its place. */
@@ -11,6 +12,23 @@ struct hc_definition *hc_define_open(const char *source);
 
 /* Prints inputs, options, results, equations and freedoms. */
 void hc_define_print(const struct hc_definition *definition);
+
+/* Prints the same as JSON: {"name", "digest", "inputs": [{"name", "axes", "index"}], "options":
+   [{"name", "type", "value"}], "results": [{"name", "axes", "format"}]}; "index" is the axis whose
+   places it holds, "" if it has none, and null for numbers. */
+enum hc_status hc_define_print_json(const struct hc_definition *definition);
+
+/* A file of inputs that is to be drawn. */
+struct hc_define_drawing {
+    const char *path; /* of safetensors */
+    const char *format;
+    int family;            /* enum hc_family */
+    struct hc_words sizes; /* AXIS=N */
+    uint64_t seed;
+};
+
+enum hc_status hc_define_draw(const struct hc_definition *definition,
+                              const struct hc_define_drawing *drawing);
 
 /* What `judge --define` is asked: files as in `judge` (cli/judge/question.h). */
 struct hc_define_question {

@@ -1,5 +1,6 @@
 /* A definition's text: from a file or from the library; and what it says. */
 #include <errno.h>
+#include <jansson.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -61,7 +62,11 @@ struct hc_definition *hc_define_open(const char *source)
     if (!definition) {
         char shown[512];
         hc_formula_error_text(&error, shown, sizeof shown);
-        (void)hc_complain("%s: %s", source, shown);
+        (void)fflush(stdout);
+        if (error.length == 0)
+            (void)hc_complain("%s: %s", source, error.what);
+        else
+            (void)fprintf(stderr, "halfcheck: %s: %s\n", source, shown);
     }
     free(text);
     return definition;
@@ -104,4 +109,49 @@ void hc_define_print(const struct hc_definition *definition)
     int count = hc_freedoms_of(d, &hc_usual_freedoms, freedom);
     for (int i = 0; i < count; i++)
         printf("  %-38s %s\n", freedom[i].what, freedom[i].cost);
+}
+
+static json_t *axes_of(const struct hc_definition *d, const struct hc_defined_tensor *t)
+{
+    json_t *axes = json_array();
+    for (int i = 0; i < t->rank; i++)
+        (void)json_array_append_new(axes, json_string(d->axis[t->axis[i]].name));
+    return axes;
+}
+
+enum hc_status hc_define_print_json(const struct hc_definition *definition)
+{
+    static const char *const types[] = {
+        [HC_OPTION_REAL] = "real", [HC_OPTION_INTEGER] = "integer", [HC_OPTION_TRUTH] = "truth"};
+    const struct hc_definition *d = definition;
+    json_t *inputs = json_array();
+    json_t *options = json_array();
+    json_t *results = json_array();
+    for (int i = 0; i < d->inputs; i++) {
+        const struct hc_defined_tensor *t = &d->tensor[i];
+        json_t *index = !t->index            ? json_null()
+                        : t->index_axis >= 0 ? json_string(d->axis[t->index_axis].name)
+                                             : json_string("");
+        (void)json_array_append_new(inputs, json_pack("{s:s, s:o, s:o}", "name", t->name, "axes",
+                                                      axes_of(d, t), "index", index));
+    }
+    for (int i = 0; i < d->options; i++)
+        (void)json_array_append_new(
+            options, json_pack("{s:s, s:s, s:s%}", "name", d->option[i].name, "type",
+                               types[d->option[i].type], "value", d->option[i].value->at,
+                               (size_t)d->option[i].value->length));
+    for (int i = 0; i < d->results; i++) {
+        const struct hc_defined_tensor *t = &d->tensor[d->result[i]];
+        (void)json_array_append_new(
+            results, json_pack("{s:s, s:o, s:s?}", "name", t->name, "axes", axes_of(d, t), "format",
+                               t->format == HC_FORMAT_COUNT ? NULL : hc_formats[t->format].name));
+    }
+    json_t *document = json_pack("{s:s, s:s, s:o, s:o, s:o}", "name", d->name, "digest", d->digest,
+                                 "inputs", inputs, "options", options, "results", results);
+    char *text = document ? json_dumps(document, JSON_INDENT(1)) : NULL;
+    if (text)
+        printf("%s\n", text);
+    free(text);
+    json_decref(document);
+    return text ? HC_OK : hc_fail(HC_NO_MEMORY, "no memory for what the definition says");
 }

@@ -88,12 +88,15 @@ static void look_in_arm(const struct hc_asked *asked, struct entry *e, const str
     look(asked, e, arm->formula, in_formula);
     look(asked, e, arm->each, in_formula);
     look(asked, e, arm->prints, in_formula);
+    look(asked, e, arm->is, in_formula);
 }
 
 static void look_in_bug(const struct hc_asked *asked, struct entry *e, const struct hc_bug *bug)
 {
     look(asked, e, bug->lesson, in_lesson);
     look(asked, e, bug->correction, in_lesson);
+    look(asked, e, bug->rule, in_lesson);
+    look(asked, e, bug->no_bound, in_lesson);
     look(asked, e, bug->formula, in_formula);
     look(asked, e, bug->each, in_formula);
     look(asked, e, bug->show, in_formula);

@@ -7,12 +7,13 @@
 #include <stdbool.h>
 
 #include "check/bound/bound.h"
+#include "cli/judge_step/cause.h"
 #include "cli/judge_step/step.h"
 
 struct hc_step_claim {
     const char *stage; /* "forward" */
     const char *what;  /* "convolution" */
-    char where[HC_TORCH_NAME];
+    char where[HC_STEP_NAME];
 
     /* Inputs as the file holds them, and the shapes of all outputs. */
     struct hc_call call;
@@ -35,7 +36,7 @@ enum hc_step_judgement { HC_STEP_RIGHT, HC_STEP_WRONG, HC_STEP_NOT_JUDGED };
 struct hc_step_verdict {
     const char *stage;
     const char *what;
-    char where[HC_TORCH_NAME];
+    char where[HC_STEP_NAME];
     enum hc_step_judgement judgement;
     char format[24]; /* in which it was computed, as far as that can be told: "bf16", "bf16>fp32" */
     int64_t elements; /* of the tensor, */
@@ -61,6 +62,7 @@ struct hc_step_session {
     struct hc_step_verdict *verdicts;
     int count;
     int capacity;
+    struct hc_step_causes causes[HC_STEP_CAUSE_STAGES]; /* of hc_step_explain */
     void (*progress)(const struct hc_step_verdict *now);
 };
 

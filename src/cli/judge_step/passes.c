@@ -246,13 +246,13 @@ static void forward_loss(struct hc_step_session *session)
 static void judge_copies(struct hc_step_session *session)
 {
     struct hc_step *step = session->step;
-    for (int p = 0; p < step->plan.parameters && step->status == HC_OK; p++) {
+    for (int p = 0; p < step->parameters && step->status == HC_OK; p++) {
         struct hc_step_claim claim = {.stage = "before", .what = "copy of the master"};
         struct hc_tensor master = hc_step_parameter(step, p, "masters.");
         claim.got = hc_step_parameter(step, p, "weights.");
         if (!master.data || !claim.got.data)
             continue;
-        hc_torch_parameter(&step->plan, p, claim.where);
+        hc_step_name(step, p, claim.where);
         claim.call = (struct hc_call){
             .op = HC_OP_cast, .in = {[HC_X] = master}, .out = {[HC_OUT] = claim.got}};
         claim.expected = claim.got.format;
@@ -271,7 +271,7 @@ void hc_step_judge_forward(struct hc_step_session *session)
     judge_copies(session);
     for (int l = 0; l < step->plan.layers && step->status == HC_OK; l++)
         layers[step->plan.layer[l].kind](session, l);
-    if (step->status == HC_OK)
+    if (step->status == HC_OK && step->plan.network)
         forward_loss(session);
 }
 
@@ -513,7 +513,8 @@ void hc_step_judge_backward(struct hc_step_session *session)
                                             [HC_LAYER_POOL] = backward_pool,
                                             [HC_LAYER_LINEAR] = backward_linear};
     struct hc_step *step = session->step;
-    backward_loss(session);
+    if (step->plan.network)
+        backward_loss(session);
     for (int l = step->plan.layers - 1; l >= 0 && step->status == HC_OK; l--)
         layers[step->plan.layer[l].kind](session, l);
 }

@@ -14,9 +14,15 @@ void hc_step_judge_backward(struct hc_step_session *session);
 /* Unscaling, clipping, and whether an overflow was seen. */
 void hc_step_judge_unscale(struct hc_step_session *session);
 
+/* Whether the step was to be left out: a gradient is infinite or NaN, and there is a scaler. */
+bool hc_step_left_out(struct hc_step_session *session);
+
 /* The optimizer: moments and weights; the model's copies; and the scale of the next step. */
 void hc_step_judge_update(struct hc_step_session *session);
 void hc_step_judge_scale(struct hc_step_session *session);
+
+/* Behind all of these: why those of the last three that are wrong are wrong. */
+void hc_step_explain(struct hc_step_session *session);
 
 /* A claim about the layer whose output is value v. */
 struct hc_step_claim hc_step_claim(const struct hc_step_session *session, const char *stage,

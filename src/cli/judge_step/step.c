@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "op/text.h"
+
 static enum hc_status refuse_step(struct hc_step *step, enum hc_status status)
 {
     if (step->status == HC_OK) {
@@ -12,6 +14,48 @@ static enum hc_status refuse_step(struct hc_step *step, enum hc_status status)
         (void)snprintf(step->message, sizeof step->message, "%s", hc_message());
     }
     return status;
+}
+
+/* Whether this is PREFIX NAME. */
+static bool is_called(const char *whole, const char *prefix, const char *name)
+{
+    size_t length = strlen(prefix);
+    return strncmp(whole, prefix, length) == 0 && strcmp(whole + length, name) == 0;
+}
+
+static bool is_named(const struct hc_step *step, const char *name)
+{
+    for (int p = 0; p < step->parameters; p++)
+        if (strcmp(step->named[p].name, name) == 0)
+            return true;
+    return false;
+}
+
+/* The parameters of a network that is not known: all that the file has weights or masters of. */
+static enum hc_status list_named(struct hc_step *step, const char *path)
+{
+    static const char *const prefixes[] = {"weights.", "masters."};
+    step->named = calloc((size_t)step->file.count + 1, sizeof *step->named);
+    if (!step->named)
+        return hc_fail(HC_NO_MEMORY, "no memory for a step file");
+    for (size_t k = 0; k < sizeof prefixes / sizeof prefixes[0]; k++)
+        for (int i = 0; i < step->file.count; i++) {
+            const struct hc_named_tensor *t = &step->file.tensors[i];
+            size_t length = strlen(prefixes[k]);
+            if (strncmp(t->name, prefixes[k], length) != 0 || is_named(step, t->name + length))
+                continue;
+            if (t->unread)
+                return hc_fail(HC_INVALID,
+                               "%s: %s cannot be judged: %s; a row of its numbers can be", path,
+                               t->name, t->unread);
+            step->named[step->parameters++] = (struct hc_step_named){t->name + length, t->tensor};
+        }
+    if (step->parameters == 0)
+        return hc_fail(HC_INVALID,
+                       "%s: it has no network that is known (darknet16, darknet-tiny), and no "
+                       "weights.NAME or masters.NAME, whose step by the optimizer could be judged",
+                       path);
+    return HC_OK;
 }
 
 static const struct hc_network *network_of(const struct hc_step *step)
@@ -59,22 +103,38 @@ enum hc_status hc_step_open(struct hc_step *step, const char *path)
             path, quant);
     const struct hc_network *network = network_of(step);
     double classes = hc_step_number(step, "classes", 0);
-    if (!network)
-        return hc_fail(HC_INVALID, "%s: its network is neither darknet16 nor darknet-tiny", path);
-    if (!(classes >= 1 && classes <= MAX_CLASSES) || floor(classes) != classes)
-        return hc_fail(HC_INVALID, "%s: its metadata do not say how many classes there are", path);
-    hc_plan_make(network, (int)classes, &step->plan);
     step->converted = calloc((size_t)step->file.count + 1, sizeof *step->converted);
     if (!step->converted)
         return hc_fail(HC_NO_MEMORY, "no memory for a step file");
-    return check_labels(step);
+    if (!network)
+        status = list_named(step, path);
+    else if (!(classes >= 1 && classes <= MAX_CLASSES) || floor(classes) != classes)
+        return hc_fail(HC_INVALID, "%s: its metadata do not say how many classes there are", path);
+    if (network) {
+        hc_plan_make(network, (int)classes, &step->plan);
+        step->parameters = step->plan.parameters;
+    }
+    if (status != HC_OK)
+        return status;
+    step->gradients = calloc((size_t)step->parameters, sizeof *step->gradients);
+    step->zeros = calloc((size_t)step->parameters, sizeof *step->zeros);
+    if (!step->gradients || !step->zeros)
+        return hc_fail(HC_NO_MEMORY, "no memory for a step file");
+    return network ? check_labels(step) : HC_OK;
 }
 
 void hc_step_close(struct hc_step *step)
 {
     for (int i = 0; step->converted && i < step->file.count; i++)
         free(step->converted[i].data);
+    for (int p = 0; step->gradients && step->zeros && p < step->parameters; p++) {
+        free(step->gradients[p].data);
+        free(step->zeros[p].data);
+    }
+    free(step->gradients);
+    free(step->zeros);
     free(step->converted);
+    free(step->named);
     hc_tensor_file_close(&step->file);
 }
 
@@ -121,18 +181,16 @@ static struct hc_tensor convert(struct hc_step *step, int i, struct hc_tensor li
 struct hc_tensor hc_step_tensor(struct hc_step *step, const char *prefix, const char *name,
                                 struct hc_tensor like)
 {
-    char whole[2 * HC_TORCH_NAME + 32];
-    (void)snprintf(whole, sizeof whole, "%s%s", prefix, name);
     for (int i = 0; i < step->file.count; i++) {
         const struct hc_tensor *t = &step->file.tensors[i].tensor;
-        if (strcmp(step->file.tensors[i].name, whole) != 0)
+        if (!is_called(step->file.tensors[i].name, prefix, name))
             continue;
         if (is_float(t->format) && t->data && fits(t, &like))
             return convert(step, i, like);
         (void)refuse_step(step, hc_fail(HC_INVALID,
                                         "%s does not have the shape of the %s's, or is not "
                                         "fp64, fp32, bf16 or fp16",
-                                        whole, step->plan.network->name));
+                                        step->file.tensors[i].name, step->plan.network->name));
     }
     like.data = NULL;
     return like;
@@ -236,14 +294,71 @@ struct hc_tensor hc_step_convolved(struct hc_step *step, int l, const char *pref
     return hc_step_tensor(step, prefix, name, hc_step_shape(step, l + 1));
 }
 
-struct hc_tensor hc_step_parameter(struct hc_step *step, int p, const char *prefix)
+/* A tensor of a parameter that the file names, as a row of numbers: an optimizer asks for no more
+   than which of them belong together. */
+static struct hc_tensor named_tensor(struct hc_step *step, int p, const char *prefix)
 {
-    char name[HC_TORCH_NAME];
+    const struct hc_step_named *named = &step->named[p];
+    struct hc_tensor row = hc_tensor1(HC_FP32, hc_tensor_count(&named->shape), NULL);
+    for (int i = 0; i < step->file.count; i++) {
+        const struct hc_named_tensor *t = &step->file.tensors[i];
+        if (!is_called(t->name, prefix, named->name))
+            continue;
+        bool same = t->tensor.rank == named->shape.rank;
+        for (int d = 0; same && d < t->tensor.rank; d++)
+            same = t->tensor.shape[d] == named->shape.shape[d];
+        row.format = t->tensor.format;
+        if (same && is_float(row.format) && t->tensor.data)
+            row.data = t->tensor.data;
+        else
+            (void)refuse_step(step, hc_fail(HC_INVALID,
+                                            "%s does not have the shape of the parameter, or is "
+                                            "not fp64, fp32, bf16 or fp16",
+                                            t->name));
+    }
+    return row;
+}
+
+/* The layer of a parameter. */
+static const struct hc_layer *layer_of(const struct hc_step *step, int p)
+{
     int l = 0;
     while (step->plan.layer[l].parameter < 0 ||
            p >= step->plan.layer[l].parameter + step->plan.layer[l].parameters)
         l++;
-    const struct hc_layer *layer = &step->plan.layer[l];
+    return &step->plan.layer[l];
+}
+
+void hc_step_name(const struct hc_step *step, int p, char name[HC_STEP_NAME])
+{
+    if (step->plan.network)
+        hc_torch_parameter(&step->plan, p, name);
+    else
+        hc_text_plain(name, HC_STEP_NAME, step->named[p].name);
+}
+
+bool hc_step_is_norm_or_bias(const struct hc_step *step, int p)
+{
+    if (!step->plan.network)
+        return step->named[p].shape.rank <= 1;
+    return p != layer_of(step, p)->parameter;
+}
+
+double hc_step_number_of(struct hc_step *step, int p, const char *key, double otherwise)
+{
+    char name[HC_STEP_NAME];
+    char whole[HC_STEP_NAME + 32];
+    hc_step_name(step, p, name);
+    (void)snprintf(whole, sizeof whole, "%s.%s", key, name);
+    return hc_step_number(step, whole, hc_step_number(step, key, otherwise));
+}
+
+struct hc_tensor hc_step_parameter(struct hc_step *step, int p, const char *prefix)
+{
+    char name[HC_TORCH_NAME];
+    if (!step->plan.network)
+        return named_tensor(step, p, prefix);
+    const struct hc_layer *layer = layer_of(step, p);
     struct hc_tensor in = hc_step_shape(step, layer->in);
     struct hc_tensor like = hc_tensor1(HC_FP32, layer->channels, NULL);
     if (p == layer->parameter && layer->kind == HC_LAYER_CONV)
@@ -253,6 +368,42 @@ struct hc_tensor hc_step_parameter(struct hc_step *step, int p, const char *pref
         like = hc_tensor2(HC_FP32, layer->channels, in.shape[3], NULL);
     hc_torch_parameter(&step->plan, p, name);
     return hc_step_tensor(step, prefix, name, like);
+}
+
+struct hc_tensor hc_step_gradient(struct hc_step *step, int p)
+{
+    struct hc_tensor g = hc_step_parameter(step, p, "unscaled.");
+    struct hc_tensor scaled = hc_step_parameter(step, p, "gradients.");
+    struct hc_tensor *made = &step->gradients[p];
+    double scale = hc_step_scalar(step, "scale", 1);
+    if (g.data || !scaled.data || hc_step_number(step, "clip", 0) > 0)
+        return g;
+    if (scale == 1)
+        return scaled;
+    if (!made->data) {
+        *made = scaled;
+        made->format = scaled.format == HC_FP64 ? HC_FP64 : HC_FP32;
+        made->data = malloc(hc_tensor_bytes(made) + 1);
+        if (!made->data)
+            (void)refuse_step(step, hc_fail(HC_NO_MEMORY, "no memory for a gradient"));
+        for (int64_t i = 0; made->data && i < hc_tensor_count(made); i++)
+            hc_tensor_set(made, i, hc_tensor_get(&scaled, i) / scale);
+    }
+    return *made;
+}
+
+struct hc_tensor hc_step_zeros(struct hc_step *step, int p)
+{
+    struct hc_tensor master = hc_step_parameter(step, p, "masters.");
+    struct hc_tensor like = master.data ? master : hc_step_parameter(step, p, "weights.");
+    struct hc_tensor *zeros = &step->zeros[p];
+    if (zeros->data)
+        return *zeros;
+    *zeros = like;
+    zeros->data = calloc(hc_tensor_bytes(&like) + 1, 1);
+    if (!zeros->data)
+        (void)refuse_step(step, hc_fail(HC_NO_MEMORY, "no memory for zeros"));
+    return *zeros;
 }
 
 struct hc_tensor hc_step_statistic(struct hc_step *step, int s, const char *prefix)

@@ -10,11 +10,24 @@
 #include "train/net/torch_names.h"
 #include "train/update/recipe.h"
 
+enum { HC_STEP_NAME = 160 }; /* a parameter's name, as far as it is printed */
+
+/* A parameter of a network that halfcheck does not know. */
+struct hc_step_named {
+    const char *name;       /* the file's */
+    struct hc_tensor shape; /* without data */
+};
+
 struct hc_step {
     struct hc_tensor_file file;
-    struct hc_plan plan;
+    struct hc_plan plan;         /* plan.network is NULL if the file's network is not known: then
+                                    the optimizer's step alone can be judged */
+    int parameters;              /* how many the network has, or the file names */
+    struct hc_step_named *named; /* they, if the network is not known */
     int64_t images;              /* of the batch */
     struct hc_tensor *converted; /* by number of the file's tensor; its own memory, if any */
+    struct hc_tensor *gradients; /* by parameter: hc_step_gradient, where it had to be made; */
+    struct hc_tensor *zeros;     /* and hc_step_zeros */
     enum hc_status status; /* of the first tensor that cannot be used; hc_message() says why */
     char message[256];
 };
@@ -55,6 +68,21 @@ struct hc_tensor hc_step_activation(struct hc_step *step, int v);
 struct hc_tensor hc_step_activation_gradient(struct hc_step *step, int v);
 struct hc_tensor hc_step_convolved(struct hc_step *step, int l, const char *prefix);
 struct hc_tensor hc_step_parameter(struct hc_step *step, int p, const char *prefix);
+
+/* What a parameter is called, and whether weight decay may pass it over: it belongs to batch norm
+   or is a bias. Without a network that is a parameter of one dimension, or none. */
+void hc_step_name(const struct hc_step *step, int p, char name[HC_STEP_NAME]);
+bool hc_step_is_norm_or_bias(const struct hc_step *step, int p);
+
+/* What the metadata say of this parameter, KEY.NAME, or else of all, KEY. */
+double hc_step_number_of(struct hc_step *step, int p, const char *key, double otherwise);
+
+/* The gradient that the optimizer got: "unscaled.", or where the file lacks it and nothing was
+   clipped, "gradients." divided by the scale. Without data if neither can be had. */
+struct hc_tensor hc_step_gradient(struct hc_step *step, int p);
+
+/* Zeros of the shape and format of what the optimizer steps: state that has not begun. */
+struct hc_tensor hc_step_zeros(struct hc_step *step, int p);
 struct hc_tensor hc_step_statistic(struct hc_step *step, int s, const char *prefix);
 
 #endif

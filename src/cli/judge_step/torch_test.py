@@ -92,7 +92,8 @@ class Step:
 
 
 def verdict(step):
-    """The status, and the claims that are wrong."""
+    """The status, and the claims that are wrong, the first of them with the causes that are named,
+    if there are any, in its note."""
     step.run()
     out = PATH + ".json"
     status = subprocess.run([PROGRAM, "judge-step", PATH, "--json", out], check=False,
@@ -100,9 +101,14 @@ def verdict(step):
     if status.returncode == 2:
         raise AssertionError(status.stdout)
     with open(out, encoding="utf-8") as file:
-        claims = json.load(file)["claims"]
+        document = json.load(file)
+    claims = document["claims"]
     assert len(claims) >= 168 and not [c for c in claims if c["verdict"] == "not judged"], status.stdout
-    return status.returncode, [c for c in claims if c["verdict"] == "WRONG"]
+    wrong = [c for c in claims if c["verdict"] == "WRONG"]
+    for stage in document["causes"]:
+        if len(stage["explain"]) == 1:
+            wrong[0]["note"] += stage["explain"][0]["text"]
+    return status.returncode, wrong
 
 
 FAILED = []
@@ -284,7 +290,8 @@ wrong("clipped before unscaling", ClippedFirst(), "unscale", "0.0.weight",
 wrong("not clipped", NotClipped(), "unscale", "0.0.weight", "unscaled, clipped",
       "were not clipped")
 wrong("eps inside", EpsInside(), "update", "0.0.weight", "weight", "eps stands under the root")
-wrong("decay coupled", DecayCoupled(), "update", "0.0.weight", "first moment", "decay is coupled")
+wrong("decay coupled", DecayCoupled(), "update", "0.0.weight", "first moment",
+      "added to the gradient")
 wrong("a gradient twice", GradientTwice(), "backward", "4.inner.1", "gradient of the filter",
       "2 times what it should be")
 wrong("biased running variance", BiasedVariance(), "forward", "0", "running variance", "biased")

@@ -36,7 +36,7 @@ Test(comparison_run, a_folder_of_any_name_has_its_pictures)
 Test(comparison_run, a_recipe_that_ends_in_nan_is_told_so_everywhere)
 {
     cr_assert_eq(run("",
-                     "compare --recipes fp32,fp16-pure,apex-O3 --network darknet-tiny --images 400"
+                     "compare --recipes fp32,fp16-pure,apex-O3 --network darknet-tiny --images 32"
                      " --batch 16 --classes dog,ship --epochs 1"),
                  1, "%s", content("stderr"));
     const char *said = content("stdout");
@@ -116,8 +116,9 @@ Test(comparison_run, drift_of_a_batch_in_one_piece_asks_for_no_shards)
 /* Shares of a file sum to the square of all, to the digits that it has. */
 Test(comparison_run, shares_of_a_drift_are_printed_recorded_and_refused_without_one)
 {
-    cr_assert_eq(run("", "compare --drift --shares --seeds 2 --steps 1 --recipes fp32 " SMALL), 0,
-                 "%s", content("stderr"));
+    cr_assert_eq(run("", "compare --drift --shares --seeds 2 --steps 1 --recipes fp32 --images 4"
+                         " --batch 4 --network darknet-tiny --classes dog,ship --epochs 1"),
+                 0, "%s", content("stderr"));
     cr_expect_eq(
         shell("grep -q '^fp32: shares of the squared error, in %, mean over 2 seeds$' stdout"), 0,
         "%s", content("stdout"));

@@ -191,7 +191,23 @@ static void add_optimizer(struct hc_run *run, struct hc_rates rates)
     }
 }
 
-static void add_metadata(struct hc_run *run, struct hc_rates rates)
+/* Where layer groups have rates and decays of their own, each parameter's, by its name. */
+static void add_groups(struct hc_run *run, struct hc_rates rates)
+{
+    const struct hc_plan *plan = hc_net_plan(run->net);
+    for (int p = 0; p < plan->parameters; p++) {
+        const struct hc_slot_plan *slot = hc_update_plan(run->update, p);
+        char name[HC_TORCH_NAME];
+        char key[HC_TORCH_NAME + 16];
+        hc_torch_parameter(plan, p, name);
+        (void)snprintf(key, sizeof key, "lr.%s", name);
+        dump_number(run, key, rates.lr * slot->rate);
+        (void)snprintf(key, sizeof key, "weight_decay.%s", name);
+        dump_number(run, key, slot->decay);
+    }
+}
+
+static void add_metadata(struct hc_run *run, struct hc_rates rates, const struct hc_rates *before)
 {
     const struct hc_train_options *o = &run->options;
     const struct hc_scaler_update rule = hc_scaler_params(&o->recipe->scaler);
@@ -214,9 +230,14 @@ static void add_metadata(struct hc_run *run, struct hc_rates rates)
         hc_tensor_list_text(dump, "growth_interval", "%d", rule.interval);
     }
     add_optimizer(run, rates);
+    if (before)
+        dump_number(run, "lr_before", before->lr * (o->recipe->rate > 0 ? o->recipe->rate : 1));
+    if (hc_recipe_layer_groups(o->recipe) > 1)
+        add_groups(run, rates);
 }
 
-enum hc_status hc_dump_after(struct hc_run *run, struct hc_rates rates)
+enum hc_status hc_dump_after(struct hc_run *run, struct hc_rates rates,
+                             const struct hc_rates *before)
 {
     char path[HC_MAX_PATH];
     struct hc_counters after;
@@ -225,7 +246,7 @@ enum hc_status hc_dump_after(struct hc_run *run, struct hc_rates rates)
     if (status == HC_OK) {
         dump_tensor(run, "", "found_inf", scalar(hc_update_found(run->update)));
         add_state(run, "after.", after);
-        add_metadata(run, rates);
+        add_metadata(run, rates, before);
         (void)snprintf(path, sizeof path, "%s/step-%lld.safetensors", run->options.out,
                        (long long)run->counters.steps);
         status = hc_tensor_list_write(&run->dump, path);

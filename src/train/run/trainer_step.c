@@ -129,6 +129,7 @@ static enum hc_status plain_step(struct hc_run *run, int64_t step)
 static enum hc_status observed(struct hc_run *run, int64_t step, bool measures, bool dumps)
 {
     struct hc_rates r = rates(run, step);
+    struct hc_rates last = rates(run, step > 0 ? step - 1 : step);
     enum hc_status status = dumps ? hc_dump_before(run) : HC_OK;
     hc_metrics_watch(run->metrics, measures);
     hc_quant_metrics_watch(run->quant, measures);
@@ -144,7 +145,7 @@ static enum hc_status observed(struct hc_run *run, int64_t step, bool measures, 
         status = update_step(run, step);
     if (status == HC_OK && measures)
         status = hc_metrics_after(run->metrics, r.lr, r.beta1);
-    return status == HC_OK && dumps ? hc_dump_after(run, r) : status;
+    return status == HC_OK && dumps ? hc_dump_after(run, r, step > 0 ? &last : NULL) : status;
 }
 
 /* Captures a step, once in a call and after a first step, which has made the backend's plans and

@@ -1,0 +1,281 @@
+"""check and judge by a definition: an op that is a text of a few lines (docs/definitions.md)."""
+
+import contextlib
+import functools
+import inspect
+import json
+import os
+import subprocess
+import tempfile
+
+import numpy as np
+
+from . import arrays as _arrays
+from . import program as _program
+from . import safetensors
+from .formats import dtype_of, format_named, name_of
+from .program import Error
+from .verdicts import _TYPES
+
+FAMILIES = ("normal", "whole", "lognormal", "boundaries", "subnormals", "specials", "cancelling",
+            "stagnating", "constant", "one-hot", "offset")
+
+# How long the axes of a definition are, in turn: borders of vectors and tiles, ones, and lengths
+# that no block divides.
+_SIZES = ((5, 32, 17, 8), (1, 1, 1, 1), (3, 64, 33, 4), (2, 129, 127, 3))
+
+_FORMATS = ("fp32", "bf16", "fp16")
+_NAMES = {kind: name for name, kind in _TYPES.items()}
+
+
+class Definition:
+    """A definition by its text, its file or its name in the library."""
+
+    def __init__(self, source, folder):
+        self.folder = folder
+        self.source = source
+        if "\n" in source:
+            self.source = os.path.join(folder, "definition.op")
+            with open(self.source, "w", encoding="utf-8") as file:
+                file.write(source)
+        said = json.loads(_said("define", self.source, "--json"))
+        self.name, self.digest = said["name"], said["digest"]
+        self.inputs, self.options, self.results = said["inputs"], said["options"], said["results"]
+
+    @functools.cached_property
+    def gradient(self):
+        """The definition of the gradient."""
+        return Definition(_said("define", self.source, "--grad"), self.folder)
+
+    def axes(self):
+        """The axes of the inputs, in their order."""
+        return list(dict.fromkeys(axis for row in self.inputs for axis in row["axes"]))
+
+    def draw(self, fmt, family, sizes, seed):
+        """Inputs by name, as numpy arrays."""
+        path = os.path.join(self.folder, "inputs.safetensors")
+        words = [f"{axis}={size}" for axis, size in sizes.items()]
+        _said("define", self.source, "--draw", path, "--format", fmt, "--family", family, "--seed",
+              str(seed), *(word for size in words for word in ("--size", size)))
+        tensors, _ = safetensors.read(path)
+        return {name: np.frombuffer(data, dtype_of(_NAMES[kind])).reshape(shape).copy()
+                for name, (kind, shape, data) in tensors.items()}
+
+
+class DefinedVerdict:
+    """What halfcheck says of results, held to a definition: ok, verdict (PASS, FAIL, MISTRUSTED),
+    outputs by name, and text for people."""
+
+    def __init__(self, said, text):
+        self.verdict, self.definition, self.digest = (said[key] for key in
+                                                      ("verdict", "definition", "digest"))
+        self.outputs = {row["name"]: row for row in said["outputs"]}
+        self.ok = self.verdict == "PASS"
+        self.text = text
+
+    def __bool__(self):
+        return self.ok
+
+    def __str__(self):
+        return self.text
+
+    __repr__ = __str__
+
+
+class Report:
+    """What a check by a definition has found: a row (format, family, sizes, verdict) for each call.
+    str() of it is for people."""
+
+    def __init__(self, name, definition):
+        self.name, self.definition, self.digest = name, definition.name, definition.digest
+        self.rows = []
+        self.left_out = {}
+
+    @property
+    def failed(self):
+        """The rows that are wrong."""
+        return [row for row in self.rows if row[3].verdict == "FAIL"]
+
+    @property
+    def ok(self):
+        """Whether something was judged, and nothing was wrong."""
+        return any(row[3].ok for row in self.rows) and not self.failed
+
+    def __str__(self):
+        judged = [row for row in self.rows if row[3].verdict != "MISTRUSTED"]
+        good = len(judged) - len(self.failed)
+        lines = [f"{self.name} as {self.definition}: {good} of {len(judged)} calls pass"]
+        for fmt in dict.fromkeys(row[0] for row in self.rows):
+            rows = [row for row in judged if row[0] == fmt]
+            wrong = sum(row[3].verdict == "FAIL" for row in rows)
+            lines.append(f"  {fmt:5} {len(rows) - wrong:4} pass" +
+                         (f"  {wrong:4} fail" if wrong else ""))
+        lines += [f"  left out, {count} calls: {why}" for why, count in self.left_out.items()]
+        return "\n".join(lines)
+
+    __repr__ = __str__
+
+
+def judge(define, inputs, outputs, **options):
+    """Says whether results are within the bound of a definition: its text, file or name. inputs and
+    outputs are arrays in its order, or a dict by name; only results that are given are judged."""
+    with tempfile.TemporaryDirectory(prefix="halfcheck-") as folder:
+        definition = Definition(define, folder)
+        return _judged(definition, _by_name(definition.inputs, inputs, "input"),
+                       _by_name(definition.results, outputs, "result"), options)
+
+
+def check(fn, define, formats=None, backward=False, families=None, sizes=None, seed=0, arrays=None,
+          **options):
+    """Runs a function on drawn inputs of a definition, and returns a Report; raises halfcheck.Wrong
+    at wrong numbers, and what the function raises.
+
+    fn gets the inputs in the definition's order, or by name where its parameters are named so; and
+    options that are named as its parameters. With `backward` the gradients that torch's autograd
+    gives for it are judged by the definition's gradient. sizes: a list of dicts, {"d": 768}.
+    """
+    __tracebackhide__ = True
+    from .checks import Wrong
+
+    with tempfile.TemporaryDirectory(prefix="halfcheck-") as folder:
+        definition = Definition(define, folder)
+        call = _Call(fn, definition, options, "torch" if backward else arrays)
+        report = Report(getattr(fn, "__name__", "the function"), definition)
+        axes = definition.axes()
+        for fmt in map(format_named, [formats] if isinstance(formats, str) else
+                       formats or _FORMATS):
+            for family in families or FAMILIES:
+                for given in sizes or [dict(zip(axes, _cycle(row))) for row in _SIZES]:
+                    _one(report, call, fmt, family, given, seed, backward)
+        if report.failed:
+            raise Wrong(_first_wrong(report), report)
+        if not report.ok:
+            raise Error(f"{report}\n  nothing was judged")
+        return report
+
+
+def _cycle(row):
+    while True:
+        yield from row
+
+
+def _one(report, call, fmt, family, sizes, seed, backward):
+    """Draws inputs, calls the function and judges what it gives."""
+    definition = call.definition
+    inputs = definition.draw(fmt, family, sizes, seed)
+    try:
+        if backward:
+            definition, inputs, outputs = call.backward(inputs, seed)
+        else:
+            outputs = call(inputs)
+    except _arrays.Unsupported as error:
+        report.left_out[str(error)] = report.left_out.get(str(error), 0) + 1
+        return
+    report.rows.append((fmt, family, sizes, _judged(definition, inputs, outputs, call.options)))
+
+
+class _Call:
+    """A function, and how it is called."""
+
+    def __init__(self, fn, definition, options, kind):
+        self.fn, self.definition, self.options = fn, definition, options
+        self.kind = kind or _arrays.kind_of([fn])
+        self.make, _ = _arrays.maker(self.kind)
+        names = [row["name"] for row in definition.inputs]
+        known = {}
+        with contextlib.suppress(TypeError, ValueError):
+            known = inspect.signature(fn).parameters
+        self.named = all(name in known and known[name].kind != inspect.Parameter.POSITIONAL_ONLY
+                         for name in names)
+        self.keywords = {name: value for name, value in options.items() if name in known}
+
+    def _call(self, tensors):
+        given = self.fn(**tensors, **self.keywords) if self.named else \
+            self.fn(*tensors.values(), **self.keywords)
+        if isinstance(given, dict):
+            return given
+        given = given if isinstance(given, (tuple, list)) else [given]
+        return dict(zip((row["name"] for row in self.definition.results), given))
+
+    def __call__(self, inputs):
+        got = self._call({name: self.make(array) for name, array in inputs.items()})
+        return {name: _arrays.to_numpy(value) for name, value in got.items() if value is not None}
+
+    def backward(self, inputs, seed):
+        """The gradient's definition, its inputs, and the gradients that autograd gives."""
+        import torch
+
+        indices = {row["name"] for row in self.definition.inputs if row["index"] is not None}
+        tensors = {name: self.make(array) for name, array in inputs.items()}
+        numbers = [name for name in tensors if name not in indices]
+        for name in numbers:
+            tensors[name].requires_grad_(True)
+        results = self._call(tensors)
+        rng = np.random.default_rng(seed)
+        given = {name: torch.from_numpy(rng.standard_normal(tuple(value.shape))).to(value.dtype)
+                 for name, value in results.items()}
+        grads = torch.autograd.grad(list(results.values()), [tensors[name] for name in numbers],
+                                    list(given.values()), allow_unused=True)
+        gradient = self.definition.gradient
+        all_inputs = {**inputs,
+                      **{"d" + name: _arrays.to_numpy(value) for name, value in given.items()}}
+        wanted = {row["name"] for row in gradient.inputs}
+        names = [row["name"] for row in gradient.results]
+        return gradient, {name: array for name, array in all_inputs.items() if name in wanted}, {
+            name: _arrays.to_numpy(value) for name, value in zip(names, grads)
+            if value is not None}
+
+
+def _by_name(rows, given, what):
+    names = [row["name"] for row in rows]
+    if not isinstance(given, dict):
+        given = list(given) if isinstance(given, (list, tuple)) else [given]
+        if len(given) > len(names):
+            raise TypeError(f"there are {len(names)} {what}s ({', '.join(names)}), not {len(given)}")
+        given = dict(zip(names, given))
+    strange = [name for name in given if name not in names]
+    if strange:
+        raise TypeError(f"there is no {what} {strange[0]!r}; there is {', '.join(names)}")
+    return {name: _arrays.to_numpy(value, np.float32) for name, value in given.items()
+            if value is not None}
+
+
+def _tensor(name, array):
+    if array.dtype in (np.int64, np.bool_):
+        array = array.astype(np.int32)
+    if name_of(array.dtype) not in _TYPES:
+        raise TypeError(f"{name} is {array.dtype}; halfcheck has {', '.join(_TYPES)}")
+    return _TYPES[name_of(array.dtype)], array.shape, np.ascontiguousarray(array).tobytes()
+
+
+def _judged(definition, inputs, outputs, options):
+    path = os.path.join(definition.folder, "tensors.safetensors")
+    said = os.path.join(definition.folder, "said.json")
+    safetensors.write(path, {name: _tensor(name, array)
+                             for name, array in {**inputs, **outputs}.items()})
+    known = {row["name"] for row in definition.options}
+    words = [f"{name}={_text(value)}" for name, value in options.items() if name in known]
+    text = _said("judge", "--define", definition.source, "--tensors", path, "--json", said,
+                 *(word for option in words for word in ("--set", option)))
+    with open(said, encoding="utf-8") as file:
+        return DefinedVerdict(json.load(file), text)
+
+
+def _text(value):
+    return str(value).lower() if isinstance(value, bool) else repr(value)
+
+
+def _said(*words):
+    """What the program prints; ValueError with its line where it refuses."""
+    ended = subprocess.run([_program.path(), *words], stdin=subprocess.DEVNULL, text=True,
+                           stdout=subprocess.PIPE, stderr=subprocess.PIPE, check=False)
+    if ended.returncode not in (0, 1):
+        line = ended.stderr.strip() or "halfcheck failed without a word"
+        raise ValueError(line.removeprefix("halfcheck: "))
+    return ended.stdout.rstrip("\n")
+
+
+def _first_wrong(report):
+    fmt, family, sizes, verdict = report.failed[0]
+    sized = ", ".join(f"{axis} = {size}" for axis, size in sizes.items())
+    return f"{report}\n\nfirst wrong: {fmt}, {family} inputs, {sized}\n\n{verdict.text}"

@@ -1,0 +1,86 @@
+/* Why a step is wrong: the single changes of its contract that explain every number of a stage.
+
+   Each usual mistake is tried alone, on all elements of all parameters: the moments and the weights
+   have to lie within the bounds of the contract that has this one change. A number, such as eps, is
+   solved for: what is left of all that it may be, after every element has cut off what does not
+   make it, is an interval. One change that explains everything is the cause; where several do, the
+   numbers do not tell them apart, and all are named; where none does, none is. Where nothing
+   explains all parameters, the same is asked of those that are wrong, if others are right. */
+#ifndef HC_CLI_JUDGE_STEP_CAUSE_H
+#define HC_CLI_JUDGE_STEP_CAUSE_H
+
+#include "cli/judge_step/contract.h"
+
+enum { HC_STEP_MAX_CAUSES = 12 };
+
+struct hc_step_cause {
+    const char *name;   /* for programs: "eps" */
+    char text[240];     /* "eps stands under the root" */
+    bool solved;        /* and then: */
+    const char *what;   /* what it is, if `text` only says that it is another; or NULL */
+    bool in_file;       /* the file states it; otherwise it is what every contract has */
+    bool in_proportion; /* parameters that have one of their own have that times the same */
+    double value;
+    double low; /* everything from here */
+    double high;
+    double stated; /* what the file says */
+};
+
+/* Stages that are explained. */
+enum hc_step_cause_stage {
+    HC_STEP_CAUSE_UNSCALE, /* the gradients that the optimizer got */
+    HC_STEP_CAUSE_UPDATE,  /* its state and the weights */
+    HC_STEP_CAUSE_COPIES,  /* the model's copies of the masters */
+    HC_STEP_CAUSE_STAGES
+};
+
+/* What explains one stage. */
+struct hc_step_causes {
+    bool wrong; /* claims of the stage are */
+    bool tried; /* changes have been; otherwise `why` says why not */
+    const char *why;
+    int changes;      /* how many were */
+    int64_t elements; /* of the parameters that are explained: weights, each with its state */
+    int parameters;   /* how many these are, */
+    int of;           /* and of how many */
+    int count;
+    struct hc_step_cause cause[HC_STEP_MAX_CAUSES];
+};
+
+/* All parameters of a step. */
+struct hc_step_subject {
+    struct hc_step *step;
+    struct hc_step_contract stated;
+    struct hc_step_state *states;
+    bool *passed_over; /* parameters that are not to be explained */
+    int parameters;
+    double clip_factor; /* by which clipping multiplied; 1: not known, or not at all */
+    bool unpromised;    /* there are elements about which the stated contract promises nothing */
+};
+
+/* Whether the stated contract promises nothing about this element: a number on the way to it may
+   leave the format's range. No change has to explain it. */
+bool hc_step_promises_nothing(const struct hc_step_subject *subject, int p, int out, int64_t i);
+
+/* Whether the contract explains every element of every parameter that is not passed over. Those that the stated contract promises nothing
+   about count as explained. */
+bool hc_step_explains(const struct hc_step_subject *subject, const struct hc_step_contract *c);
+
+/* Adds to the causes those numbers of the contract that explain every element with another value
+   than the stated one. */
+void hc_step_solve(const struct hc_step_subject *subject, struct hc_step_causes *causes);
+
+/* Adds a cause; without a text, NULL, there is no room. */
+struct hc_step_cause *hc_step_add_cause(struct hc_step_causes *causes, const char *name,
+                                        const char *text);
+
+/* What explains the optimizer's numbers, the model's copies of the masters, and the gradients that
+   the optimizer got; each is asked only where claims of it are wrong. */
+void hc_step_explain_update(struct hc_step *step, struct hc_step_causes *causes);
+void hc_step_explain_copies(struct hc_step *step, struct hc_step_causes *causes);
+void hc_step_explain_unscaling(struct hc_step *step, struct hc_step_causes *causes);
+
+/* The factor by which the gradients were to be clipped; 1 if they were not. */
+double hc_step_clip_factor(struct hc_step *step);
+
+#endif

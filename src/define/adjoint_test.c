@@ -1,0 +1,177 @@
+/* The derived gradient of every definition of the library against central differences: h is 2^-40,
+   and values are right to 2^-100, so that a difference is right to some 2^-60. */
+#include "define/adjoint.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "define/library.h"
+#include "define/testing.h"
+
+enum { VALUES = 4096 };
+
+/* All elements of all results, one behind the other. */
+static int64_t all_values(const struct hc_instance *in, struct hc_exact value[VALUES])
+{
+    struct hc_evaluator *evaluator = hc_evaluator_new(in);
+    int64_t count = 0;
+    for (int r = 0; r < in->definition->results; r++)
+        for (int64_t i = 0; i < hc_instance_count(in, in->definition->result[r]); i++) {
+            cr_assert_lt(count, VALUES);
+            value[count++] = value_at(evaluator, in->definition->result[r], i).want;
+        }
+    hc_evaluator_free(evaluator);
+    return count;
+}
+
+/* The gradients dy of the results, in the same order. An input that the gradient's text has lost
+   since nothing depends on it is 0. */
+static void given_gradients(const struct hc_instance *in, const struct hc_instance *gradient,
+                            double dy[VALUES])
+{
+    const struct hc_definition *d = in->definition;
+    int64_t count = 0;
+    for (int r = 0; r < d->results; r++) {
+        char name[HC_LONGEST_DEFINED_NAME + 2];
+        (void)snprintf(name, sizeof name, "d%s", d->tensor[d->result[r]].name);
+        int given = hc_definition_tensor(gradient->definition, name);
+        for (int64_t i = 0; i < hc_instance_count(in, d->result[r]); i++)
+            dy[count++] = given < 0 ? 0 : hc_tensor_get(&gradient->input[given], i);
+    }
+}
+
+/* Where a root or a logarithm is no number, all inputs become positive. */
+static void keep_in_domain(struct hc_instance *in)
+{
+    static struct hc_exact value[VALUES];
+    int64_t count = all_values(in, value);
+    bool outside = false;
+    for (int64_t i = 0; i < count; i++)
+        outside = outside || isnan(value[i].hi);
+    for (int i = 0; outside && i < in->definition->inputs; i++)
+        for (int64_t e = 0; e < hc_tensor_count(&in->input[i]); e++)
+            if (!in->definition->tensor[i].index)
+                hc_tensor_set(&in->input[i], e, fabs(hc_tensor_get(&in->input[i], e)));
+}
+
+static double by_differences(const struct hc_instance *in, double *x, const double *dy)
+{
+    static struct hc_exact above[VALUES];
+    static struct hc_exact below[VALUES];
+    const double h = 0x1p-40;
+    double kept = *x;
+    double slope = 0;
+    *x = kept + h;
+    int64_t count = all_values(in, above);
+    *x = kept - h;
+    (void)all_values(in, below);
+    *x = kept;
+    for (int64_t i = 0; i < count; i++)
+        slope += dy[i] * (((above[i].hi - below[i].hi) + (above[i].lo - below[i].lo)) / (2 * h));
+    return slope;
+}
+
+/* Gives the gradient's inputs the numbers that the definition has under the same names. */
+static void share_inputs(const struct hc_instance *in, struct hc_instance *gradient)
+{
+    for (int i = 0; i < gradient->definition->inputs; i++) {
+        int same = hc_definition_tensor(in->definition, gradient->definition->tensor[i].name);
+        if (same >= 0 && same < in->definition->inputs)
+            memcpy(gradient->input[i].data, in->input[same].data,
+                   hc_tensor_bytes(&gradient->input[i]));
+    }
+}
+
+static void check_gradient(const char *name, const char *text)
+{
+    static double dy[VALUES];
+    struct hc_definition *d = defined(text);
+    char *gradient_text = NULL;
+    if (hc_adjoint_text(d, &gradient_text) != HC_OK) {
+        cr_expect(strstr(hc_message(), "the gradient of a scan"), "%s: %s", name, hc_message());
+        hc_definition_free(d);
+        return;
+    }
+    struct hc_definition *g = defined(gradient_text);
+    struct hc_instance in = drawn_instance(d, HC_FP64, NULL);
+    struct hc_instance gradient = drawn_instance(g, HC_FP64, &in);
+    keep_in_domain(&in);
+    share_inputs(&in, &gradient);
+    given_gradients(&in, &gradient, dy);
+    struct hc_evaluator *evaluator = hc_evaluator_new(&gradient);
+    int result = 0;
+    for (int i = 0; i < d->inputs; i++) {
+        if (d->tensor[i].index)
+            continue;
+        int tensor = g->result[result++];
+        for (int64_t e = 0; e < hc_tensor_count(&in.input[i]); e++) {
+            double want = by_differences(&in, (double *)in.input[i].data + e, dy);
+            double got = value_at(evaluator, tensor, e).want.hi;
+            /* A row in which everything is masked has no result. */
+            cr_expect(isnan(want) || fabs(got - want) <= 1e-9 * (fabs(want) + 1),
+                      "%s, %s[%d]: want %.12g, got %.12g", name, g->tensor[tensor].name, (int)e,
+                      want, got);
+        }
+    }
+    hc_evaluator_free(evaluator);
+    free_inputs(&in);
+    free_inputs(&gradient);
+    hc_definition_free(d);
+    hc_definition_free(g);
+    free(gradient_text);
+}
+
+Test(adjoint, the_gradient_of_every_definition_is_that_of_central_differences)
+{
+    for (const struct hc_library_text *row = hc_library; row->name; row++)
+        check_gradient(row->name, row->text);
+}
+
+/* Each has something of its own: places that a read names otherwise, affine indices, gathers,
+   conditions, the same tensor twice, axes that have to make way. */
+Test(adjoint, gradients_follow_indices_conditions_and_sums)
+{
+    static const char *const texts[] = {
+        "op gram(x[t, d])\ng[t] = sum(d: x[t,d] * x[T-1-t,d])\nreturn g",
+        "op conv(x[n, l], w[k])\naxis i = L - K + 1\n"
+        "y[n,i] = sum(k: x[n, i + k] * w[k])\nreturn y",
+        "op padded(x[l], w[k])\naxis i = L\ny[i] = sum(k: x[2*i + k - 1] * w[k])\nreturn y",
+        "op gather(x[v, d], at[t]: index v)\ny[t,d] = x[at[t], d]\nreturn y",
+        "op causal(x[t])\naxis u = T\ny[t] = sum(u: x[u] * x[t] where u <= t)\nreturn y",
+        "op outer(a[i], b[j])\ny[i,j] = a[i] * b[j] / (1 + a[i]^2)\nreturn y",
+        "op cubed(x[n])\ny = sum(n: x[n]^3) / prod(n: x[n])\nreturn y",
+        "op functions(x[n])\ny[n] = tanh(x[n]) * erf(x[n]) + sin(x[n]) / cos(x[n]) - "
+        "log1p(exp(-x[n])) + sqrt(1 + x[n]*x[n]) * log(2 + x[n]^2)\nreturn y",
+        "op rectified(x[n])\ny[n] = max(x[n], 0) + abs(x[n]) + select(x[n] > 0, x[n]^2, 3*x[n])\n"
+        "return y",
+        "op largest(x[n, c])\nm[n] = max(c: x[n,c])\ny[n] = m[n] * m[n]\nreturn y, m",
+        "op rotate(x[t, d], a[t, d])\n"
+        "y[t,d] = x[t,d] * cos(a[t,d]) + x[t, (d + D - 1) mod D] * sin(a[t,d])\nreturn y",
+        "op nested(x[t, d], w[d])\naxis j = D\nq[t] = sum(d: x[t,d] * w[d])\n"
+        "y[t,d] = x[t,d] / sum(j: x[0,j]^2) + q[t]\nreturn y",
+    };
+    for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++)
+        check_gradient("a text", texts[i]);
+}
+
+static void check_text(const char *text, const char *want)
+{
+    struct hc_definition *d = defined(text);
+    char *got = NULL;
+    cr_assert_eq(hc_adjoint_text(d, &got), HC_OK);
+    cr_expect_str_eq(got, want, "want\n%s\ngot\n%s", want, got);
+    free(got);
+    hc_definition_free(d);
+}
+
+Test(adjoint, softmax_comes_out_as_in_a_paper)
+{
+    check_text(hc_library_find("softmax"), "op softmax_grad(x[n,c], dy[n,c])\n"
+                                           "m[n]    = shift max(c: x[n,c])\n"
+                                           "e[n, c] = exp(x[n,c] - m[n])\n"
+                                           "l[n]    = sum(c: e[n,c])\n"
+                                           "y[n, c] = e[n,c] / l[n]\n"
+                                           "sum_l[n] = sum(c: dy[n,c] * y[n,c])\n"
+                                           "dx[n,c] = (dy[n,c] - sum_l[n]) * y[n,c]\n"
+                                           "return dx\n");
+}
