@@ -15,6 +15,7 @@ aten = torch.ops.aten
 WIDE = {"layer_norm_backward": ("mu", "rstd"), "rms_norm_backward": ("rstd",),
         "attention_backward": ("lse",), "attention_merge": ("la", "lb"), "rotary_table": ("inv",),
         "rotary_halves": ("co", "si"), "rotary_pairs": ("co", "si"), "batch_norm": ("rm", "rv"),
+        "batch_norm_inference": ("rm", "rv"), "batch_norm_centred": ("rm", "rv"),
         "linear_fp8": ("sx", "sw"), "linear_fp8_blocks": ("sx", "sw"), "ssm_scan": ("a", "skip"),
         "moe_combine": ("weight",), "dpo_loss": ("pw", "pl", "rw", "rl"),
         "cross_entropy_backward": ("dloss",), "newton_schulz": ("g",)}
@@ -230,8 +231,13 @@ def dpo(pw, pl, rw, rl):
     return kept(-F.logsigmoid(0.1 * ((pw - rw) - (pl - rl))).mean())
 
 
-def router_softmax(z):
-    top, at = torch.topk(torch.softmax(z.float(), -1), 2)
+def router_softmax(z, stable=False):
+    """Mixtral's; of equal logits topk takes any, and a stable sort the first one."""
+    p = torch.softmax(z.float(), -1)
+    top, at = torch.topk(p, 2)
+    if stable:
+        at = torch.sort(p, dim=-1, stable=True, descending=True).indices[:, :2]
+        top = p.gather(1, at)
     return torch.zeros(z.shape).scatter(1, at, top / top.sum(-1, keepdim=True))
 
 
@@ -356,11 +362,20 @@ def fp8_blocks(x, w, sx, sw):
 
 
 def quantize_rows(x):
-    import ml_dtypes
+    import ml_dtypes  # as numpy's types
     scale = x.float().abs().amax(-1, keepdim=True).clamp(min=1e-12) / 448
     codes = (x.float() / scale).numpy().astype(ml_dtypes.float8_e4m3fn)
     return torch.tensor(codes.astype("float32")), scale[:, 0]
 
+
+
+def plain_gelu(x):
+    return x * 0.5 * (1 + torch.erf(x * math.sqrt(0.5)))
+
+
+def gelu_backward(dy, x):
+    phi = torch.exp(x * x * -0.5) * (1 / math.sqrt(2 * math.pi))
+    return dy * (0.5 * (1 + torch.erf(x * math.sqrt(0.5))) + x * phi)
 
 
 def op(label, function):
@@ -401,29 +416,34 @@ IMPLEMENTATIONS = {
     "instance_norm": op("nn.functional.instance_norm", lambda x, w, b:
                         F.instance_norm(x, weight=w, bias=b)),
     "batch_norm": [(".nn.functional.batch_norm", batch_norm), *own(own_batch_norm)],
+    "batch_norm_centred": own(lambda x, w, b, rm, rv:
+                                        (x - rm) * torch.rsqrt(rv + 1e-5) * w + b),
     "batch_norm_inference": op("nn.functional.batch_norm", lambda x, w, b, rm, rv:
                                F.batch_norm(x, rm, rv, w, b)),
-    "gelu": op("nn.functional.gelu", F.gelu),
+    "gelu": op("nn.functional.gelu", F.gelu) + own(plain_gelu, "in fp32, with torch.erf"),
     "gelu_tanh": op("nn.functional.gelu", lambda x: F.gelu(x, approximate="tanh")),
     "gelu_quick": own(lambda x: x * torch.sigmoid(1.702 * x)),
-    "gelu_backward": op("gelu_backward", lambda dy, x: aten.gelu_backward(dy, x)),
+    "gelu_backward": op("gelu_backward", lambda dy, x: aten.gelu_backward(dy, x)) + own(
+        gelu_backward, "in fp32, with torch.erf"),
     "silu": op("nn.functional.silu", F.silu),
     "silu_backward": op("silu_backward", lambda dy, x: aten.silu_backward(dy, x)),
     "sigmoid": op("sigmoid", torch.sigmoid),
     "relu2": op("relu and square", lambda x: torch.relu(x).square()),
     "softplus": op("nn.functional.softplus", F.softplus),
-    "elu": op("nn.functional.elu", F.elu),
+    "elu": op("nn.functional.elu", F.elu) + own(
+        lambda x: torch.where(x > 0, x, torch.expm1(x)), "in fp32, with expm1"),
     "softcap": own(lambda x: 30 * torch.tanh(x / 30)),
     "swiglu": own(lambda gate, up: F.silu(gate) * up),
     "swiglu_stored": [(".nn.functional.silu and *", lambda gate, up: F.silu(gate) * up),
                       *own(lambda gate, up: F.silu(gate) * up)],
-    "geglu": own(lambda gate, up: F.gelu(gate) * up),
+    "geglu": own(lambda gate, up: F.gelu(gate) * up, "in fp32, .nn.functional.gelu") + own(
+        lambda gate, up: plain_gelu(gate) * up, "in fp32, with torch.erf"),
     "rotary_halves": own(lambda x, co, si: x * co + rotate_half(x) * si),
     "rotary_pairs": own(rotary_pairs),
     "rotary_table": [("in fp32", lambda pos, inv: tuple(
         f(pos.float()[:, None] * inv) for f in (torch.cos, torch.sin)))],
     "rotary_table_bf16": [("in bf16", lambda pos, inv: tuple(
-        f((pos.to(torch.bfloat16)[:, None] * inv.to(torch.bfloat16)).float()).to(inv.dtype)
+        f((pos.bfloat16().float()[:, None] * inv.float()).bfloat16().float()).to(inv.dtype)
         for f in (torch.cos, torch.sin)))],
     "attention": [("in fp32, tiles of 8", online), ("in fp32", lambda q, k, v: (
         lambda y, lse: (y.to(q.dtype), lse))(*weigh(scores(q, k), v, q.dtype)))],
@@ -457,7 +477,9 @@ IMPLEMENTATIONS = {
     "linear_cross_entropy_stored": [("linear, and the loss of fp32", lambda x, w, target:
                                      F.cross_entropy(F.linear(x, w).float(), target))],
     "bce_with_logits": op("nn.functional.bce_with_logits", lambda x, target:
-                          F.binary_cross_entropy_with_logits(x, target, reduction="none")),
+                          F.binary_cross_entropy_with_logits(x, target, reduction="none")) + own(
+                              lambda x, target: torch.relu(x) - x * target
+                              + torch.log1p(torch.exp(-x.abs())), "in fp32, with log1p"),
     "kl_div": op("nn.functional.kl_div", lambda x, target:
                  F.kl_div(x, target, reduction="batchmean")),
     "huber": op("nn.functional.huber_loss", F.huber_loss),
@@ -473,7 +495,8 @@ IMPLEMENTATIONS = {
     "dropout": own(lambda x, keep: x * (1 / (1 - 0.1)) * keep),
     "l2_normalize": op("nn.functional.normalize", lambda x: F.normalize(x, dim=-1)),
     "weight_norm": op("_weight_norm", lambda v, g: torch._weight_norm(v, g[:, None], 0)),
-    "router_softmax": [(".softmax, .topk", router_softmax)],
+    "router_softmax": [(".softmax, .topk", router_softmax),
+                       (".softmax, .sort(stable=True)", lambda z: router_softmax(z, True))],
     "router_sigmoid": [(".sigmoid, .topk", router_sigmoid)],
     "router_balance_loss": own(balance),
     "moe_combine": [("in fp32", lambda x, weight, row: (

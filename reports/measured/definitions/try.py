@@ -5,29 +5,20 @@ the worst error / bound of any element of any result, the median, and how many e
 
 It needs numpy, ml_dtypes and torch; python/venv makes an environment that has them."""
 
-import json
 import os
-import pathlib
-import subprocess
 import sys
-import tempfile
 import warnings
 
-HERE = pathlib.Path(__file__).resolve().parent
-TOP = HERE.parents[2]
-sys.path[:0] = [str(TOP / "python"), str(TOP / "python" / "tests")]
+from judging import FORMATS, Tally, definition_of, judged, names, text_of
 
-import ml_dtypes  # noqa: E402
-import numpy as np  # noqa: E402
-import torch  # noqa: E402
+import ml_dtypes
+import numpy as np
+import torch
 
-import definitions_inputs  # noqa: E402
-import definitions_oracle  # noqa: E402
-import halfcheck.safetensors  # noqa: E402
-from implementations import IMPLEMENTATIONS, WIDE  # noqa: E402
+import definitions_inputs
+from implementations import IMPLEMENTATIONS, WIDE
 
-FORMATS = {"fp32": ("F32", np.float32, torch.float32), "fp16": ("F16", np.float16, torch.float16),
-           "bf16": ("BF16", ml_dtypes.bfloat16, torch.bfloat16)}
+TORCH = {"fp32": torch.float32, "fp16": torch.float16, "bf16": torch.bfloat16}
 LARGER = {"t": 24, "u": 24, "d": 64, "e": 32, "n": 16, "c": 96, "i": 160, "o": 12, "j": 4, "k": 48,
           "l": 40, "r": 24, "v": 40, "b": 3, "m": 7}
 EXTENTS = {
@@ -56,7 +47,7 @@ def drawn(definition, name, form, seed):
     arrays = definitions_inputs.inputs(definition, seed, size)
     formats = {t: "i32" if definition.is_index(t) else "fp32" if t in WIDE.get(name, ()) else form
                for t in arrays}
-    given = {t: torch.tensor(a, dtype=torch.int64 if formats[t] == "i32" else FORMATS[formats[t]][2])
+    given = {t: torch.tensor(a, dtype=torch.int64 if formats[t] == "i32" else TORCH[formats[t]])
              for t, a in arrays.items()}
     if name.startswith("linear_fp8"):  # numbers of e4m3 in a wider format
         for t in ("x", "w"):
@@ -72,30 +63,16 @@ def drawn(definition, name, form, seed):
 
 
 def stored(tensor):
-    """A tensor of torch for a file: its type there, its shape, its bytes."""
+    """A tensor of torch as an array of the format's type."""
     if tensor.dtype in (torch.int64, torch.int32):
-        return "I32", tuple(tensor.shape), tensor.numpy().astype(np.int32).tobytes()
-    kind, dtype = next((k, d) for k, d, t in FORMATS.values() if t == tensor.dtype)
-    return kind, tuple(tensor.shape), tensor.detach().float().numpy().astype(dtype).tobytes()
-
-
-def judged(program, name, tensors):
-    with tempfile.TemporaryDirectory() as folder:
-        file = os.path.join(folder, "tensors.safetensors")
-        halfcheck.safetensors.write(file, {t: stored(x) for t, x in tensors.items()})
-        command = [program, "judge", "--define", TOP / "definitions" / f"{name}.op", "--tensors", file,
-                   "--all", "--json", "-"]
-        done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
-                              check=False)
-    if done.returncode == 2:
-        raise SystemExit(f"{name}: {done.stderr}")
-    return json.loads(done.stdout)["outputs"]
+        return tensor.numpy().astype(np.int32)
+    form = next(name for name, dtype in TORCH.items() if dtype == tensor.dtype)
+    return tensor.detach().float().numpy().astype(FORMATS[form][1])
 
 
 def row(program, name, label, function, form):
     """The worst and the median ratio over all results and seeds; None where torch has no such call."""
-    definition = definitions_oracle.Definition((TOP / "definitions" / f"{name}.op").read_text())
-    worst, where, medians, wrong, count = -1, "", [], 0, 0
+    definition, tally = definition_of(name), Tally()
     for seed in range(SEEDS):
         given = drawn(definition, name, form, seed)
         try:
@@ -105,28 +82,24 @@ def row(program, name, label, function, form):
                 return None
             raise
         results = results if isinstance(results, tuple) else (results,)
-        outputs = judged(program, name, {**given, **dict(zip(definition.results, results))})
-        for output in outputs:
-            medians.append(float(output["median"]))
-            wrong += output["wrong"]
-            count += output["judged"]
-            if "worst" in output and float(output["worst"]["ratio"]) > worst:
-                worst, where = float(output["worst"]["ratio"]), output["name"]
-    return [name, label, form, f"{worst:.3g}", where, f"{max(medians):.2g}", f"{wrong}/{count}"]
+        tensors = {**given, **dict(zip(definition.results, results))}
+        tally.add(judged(program, text_of(name), {t: stored(x) for t, x in tensors.items()}))
+    return [name, label, form, f"{tally.worst:.3g}", tally.where, f"{tally.median:.2g}",
+            f"{tally.wrong}/{tally.judged}"]
 
 
 def main():
-    program, names = os.path.abspath(sys.argv[1]), sys.argv[2:]
+    program, chosen = os.path.abspath(sys.argv[1]), sys.argv[2:]
     warnings.simplefilter("ignore")
     torch.manual_seed(0)
     torch.set_num_threads(1)
-    missing = {f.stem for f in (TOP / "definitions").glob("*.op")} - set(IMPLEMENTATIONS)
-    if missing and not names:
+    missing = set(names()) - set(IMPLEMENTATIONS)
+    if missing:
         raise SystemExit(f"no implementation of {', '.join(sorted(missing))}")
     print(f"torch {torch.__version__}, numpy {np.__version__}; worst: of error / bound")
     line = "{:<28}{:<38}{:<7}{:>8}  {:<6}{:>7}  {:>10}"
     print(line.format("definition", "implementation", "format", "worst", "of", "median", "wrong"))
-    for name in names or sorted(IMPLEMENTATIONS):
+    for name in chosen or sorted(IMPLEMENTATIONS):
         for label, function in IMPLEMENTATIONS[name]:
             for form in FORMATS:
                 found = row(program, name, label, function, form)
