@@ -25,7 +25,7 @@ set(HC_KERNELS src/num src/op src/unit src/tensor_file src/comm src/backend.h sr
     src/reference_scale.h reference kernels ${HC_BUILD})
 set(HC_TRAIN ${HC_KERNELS} src/train)
 set(HC_CASES ${HC_TRAIN} src/formula src/check src/case.h cases)
-set(HC_ALL ${HC_CASES} src/cli src/bench.h benches ${page})
+set(HC_ALL ${HC_CASES} src/define definitions src/cli src/bench.h benches ${page})
 function(hc_if_changed out name)
   set(prefix "")
   if(CMAKE_C_FLAGS MATCHES "-fsanitize=")

@@ -1,15 +1,16 @@
 /* The adjoint, equation by equation from the last to the first.
 
    An equation y[...] = E reads x[i...] at some place. There the loss changes by dy times the
-   derivative of E by what is read, for every place of the axes that are bound: those of y, and those
-   of sums around. So the gradient dx at a place is the sum over all of these axes where the indices
-   i... are that place. Where an index is one of the axes, the axis takes the name of x's own, and is
-   not summed over; otherwise a condition says that they are equal.
+   derivative of E by what is read, for every place of the axes that are bound: those of y, and
+   those of sums around. So the gradient dx at a place is the sum over all of these axes where the
+   indices i... are that place. Where an index is one of the axes, the axis takes the name of x's
+   own, and is not summed over; otherwise a condition says that they are equal.
 
    A gradient is a sum of terms, and a term a product of factors over a product of others. Factors
    are texts. What all terms have in common is drawn out of their sum, what does not depend on an
    axis is drawn out of a sum over it, and a quotient that an equation of the definition has already
-   gets its name: so softmax's gradient comes out as y[n,c] * (dy[n,c] - sum(c: dy[n,c] * y[n,c])). */
+   gets its name: so softmax's gradient comes out as y[n,c] * (dy[n,c] - sum(c: dy[n,c] * y[n,c])).
+ */
 #include "define/adjoint.h"
 
 #include <ctype.h>
@@ -734,6 +735,26 @@ static void go_apply(struct adjoint *a, const struct hc_expression *e, struct wa
     }
 }
 
+/* The number that a max or a min is: the equation's tensor, if it is its right side. The largest
+   over several axes is one number, whose innermost part is `e`. */
+static const char *extreme(struct adjoint *a, const struct hc_expression *e, const struct way *w)
+{
+    const struct hc_expression *whole = a->equation->value;
+    while (whole != e && whole->kind == HC_EXPRESSION_OVER && whole->reduction == e->reduction)
+        whole = whole->operand[0];
+    if (whole == e && !a->equation->where)
+        return with_axes(a, a->equation->name, a->equation);
+    const char *of = print(a, e);
+    const char *places = "";
+    for (int i = 0; i < w->loops; i++)
+        if (mentions(of, w->loop[i]) && !binds(of, w->loop[i]))
+            places = text(a, "%s%s%s", places, *places ? "," : "", w->loop[i]);
+    const char *name = unused_name(a, hc_reduction_names[e->reduction], a->equation->name);
+    const char *element = *places ? text(a, "%s[%s]", name, places) : name;
+    a->lines = text(a, "%s%s = %s\n", a->lines, element, of);
+    return element;
+}
+
 static void go_over(struct adjoint *a, const struct hc_expression *e, struct way w)
 {
     const char *axis = a->definition->axis[e->axis].name;
@@ -752,19 +773,8 @@ static void go_over(struct adjoint *a, const struct hc_expression *e, struct way
         times(a, &w.term, print(a, e));
         factors(a, &w.term, body, true);
     } else if (e->reduction == HC_OVER_MAX || e->reduction == HC_OVER_MIN) {
-        /* The largest over several axes is one number. */
-        const struct hc_expression *root = a->equation->value;
-        while (root != e && root->kind == HC_EXPRESSION_OVER && root->reduction == e->reduction)
-            root = root->operand[0];
-        if (root != e || a->equation->where) {
-            (void)failed(a, HC_UNSUPPORTED,
-                         "its gradient needs each max and min in an equation of its own");
-            return;
-        }
         if (body->kind != HC_EXPRESSION_OVER || body->reduction != e->reduction)
-            times(a, &w.term,
-                  text(a, "select(%s == %s, 1, 0)", of,
-                       with_axes(a, a->equation->name, a->equation)));
+            times(a, &w.term, text(a, "select(%s == %s, 1, 0)", of, extreme(a, e, &w)));
     }
     if (e->operands > 1)
         put(a, w.condition, &w.conditions, print(a, e->operand[1]));
@@ -937,7 +947,8 @@ static char *without_unused(char *whole)
         char *from = whole + error.at;
         while (from > whole && from[-1] != '\n')
             from--;
-        char *to = strchr(whole + error.at, '\n');
+        /* An equation may take several lines. */
+        char *to = strchr(whole + error.at + (from == whole ? 0 : error.length - 1), '\n');
         if (!to)
             return whole;
         if (from == whole) {

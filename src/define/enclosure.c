@@ -153,8 +153,8 @@ static int compute(struct hc_enclosure *y, enum hc_function f, const struct hc_e
 }
 
 /* Roundings of the result, in u. The functions of a library are within F ulp, of at most 2 u each.
-   A quotient may be a product with a rounded reciprocal: 1 u for each of the two and half of one for
-   a reciprocal that is not the nearest. */
+   A quotient may be a product with a rounded reciprocal: 1 u for each of the two and half of one
+   for a reciprocal that is not the nearest. */
 static double units(const struct hc_arithmetic *a, enum hc_function f)
 {
     switch ((int)f) {
@@ -306,11 +306,12 @@ void hc_enclosure_store(const struct hc_arithmetic *a, struct hc_enclosure *y,
 }
 
 /* Sums. The term k of a sum in any order takes part in at most n - 1 roundings, so that the error
-   is at most ((1 + u)^(n-1) - 1) of the sum of the magnitudes that the implementation has; and k u /
-   (1 - k u) is above (1 + u)^k - 1. In blocks of B it is in n/B of its own and log2 B of the tree.
+   is at most ((1 + u)^(n-1) - 1) of the sum of the magnitudes that the implementation has; and k u
+   / (1 - k u) is above (1 + u)^k - 1. In blocks of B it is in n/B of its own and log2 B of the
+   tree.
 
-   If all terms are multiples of one power of two and their magnitudes add up to at most 2^p of it, p
-   being the format's precision, every partial sum in every order is a number of the format. */
+   If all terms are multiples of one power of two and their magnitudes add up to at most 2^p of it,
+   p being the format's precision, every partial sum in every order is a number of the format. */
 
 void hc_running_start(const struct hc_arithmetic *a, struct hc_running *r,
                       enum hc_reduction reduction, struct hc_enclosure *y)

@@ -9,7 +9,8 @@
      power     = item [ ( "^" | "**" ) NUMBER ]
      item      = NUMBER | AXIS | EXTENT | OPTION | TENSOR [ "[" sum { "," sum } "]" ]
                | "(" truth ")" | FUNCTION "(" truth { "," truth } ")"
-               | REDUCTION "(" AXIS [ ( "<" | "<=" ) sum ] { "," AXIS } ":" truth [ "where" truth ] ")"
+               | REDUCTION "(" range { "," range } ":" truth [ "where" truth ] ")"
+     range     = AXIS [ ( "<" | "<=" ) sum ]
 
    An expression has a type as soon as it is read, and integers are told from real numbers: what is
    an index is computed exactly. */

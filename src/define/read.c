@@ -18,8 +18,8 @@
 #include "define/reader.h"
 #include "num/sha256.h"
 
-/* Tokens. Between brackets a line may end anywhere, and a line that begins with blanks and an operator
-   or `where` goes on with the one above. */
+/* Tokens. Between brackets a line may end anywhere, and a line that begins with blanks and an
+   operator or `where` goes on with the one above. */
 
 static bool goes_on(const struct hc_token *newline)
 {
@@ -327,7 +327,8 @@ static bool read_head(struct hc_reader *r)
 
 /* Equations. */
 
-/* The left side's axes: those that exist, each once; or -1 in the place of a scan's axis, *start. */
+/* The left side's axes: those that exist, each once; or -1 in the place of a scan's axis, *start.
+ */
 static bool read_left(struct hc_reader *r, struct hc_defined_tensor *t, int *start)
 {
     *start = -1;

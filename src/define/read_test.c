@@ -1,4 +1,5 @@
-/* What the reader of definitions takes, and how it refuses the rest: one sentence, and the place. */
+/* What the reader of definitions takes, and how it refuses the rest: one sentence, and the place.
+ */
 #include <stdio.h>
 #include <string.h>
 

@@ -310,11 +310,15 @@ static const struct hc_enclosure *read_input(struct hc_evaluator *v, const struc
     return y;
 }
 
-/* The value of tensor's element at the places of its axes, which are bound. */
-static const struct hc_enclosure *compute(struct hc_evaluator *v, int tensor)
+/* The value of tensor's element at the places of its axes, which are bound. A result that is stored
+   is rounded once, and the judge does that. */
+static const struct hc_enclosure *compute(struct hc_evaluator *v, int tensor, bool result)
 {
     const struct hc_defined_tensor *t = &v->definition->tensor[tensor];
-    struct hc_enclosure *y = &v->node[t->value->id];
+    bool stored = t->value->kind == HC_EXPRESSION_STORE && t->value->format == HC_FORMAT_COUNT &&
+                  (t->format == HC_FORMAT_COUNT || t->format == v->instance->io);
+    const struct hc_expression *value = result && stored ? t->value->operand[0] : t->value;
+    struct hc_enclosure *y = &v->node[value->id];
     enum truth there = t->where ? is_true(v, t->where) : IS_TRUE;
     if (v->status != HC_OK)
         return NULL;
@@ -323,7 +327,7 @@ static const struct hc_enclosure *compute(struct hc_evaluator *v, int tensor)
         y->absent = true;
         return y;
     }
-    const struct hc_enclosure *x = evaluate(v, t->value);
+    const struct hc_enclosure *x = evaluate(v, value);
     if (!x)
         return NULL;
     if (!t->shift && there == IS_TRUE)
@@ -357,7 +361,7 @@ static const struct hc_enclosure *kept(struct hc_evaluator *v, int tensor, const
     memcpy(outside, v->place, sizeof outside);
     for (int i = 0; i < t->rank; i++)
         v->place[t->axis[i]] = at[i];
-    const struct hc_enclosure *x = compute(v, tensor);
+    const struct hc_enclosure *x = compute(v, tensor, false);
     memcpy(v->place, outside, sizeof outside);
     if (!x)
         return NULL;
@@ -601,7 +605,7 @@ enum hc_status hc_evaluator_element(struct hc_evaluator *evaluator, int tensor, 
         if (t->scan < 0) {
             for (int i = 0; i < t->rank; i++)
                 v->place[t->axis[i]] = at[i];
-            x = compute(v, tensor);
+            x = compute(v, tensor, true);
         }
         if (!x)
             return v->status == HC_OK ? HC_INVALID : v->status;
