@@ -19,7 +19,7 @@ import definitions_oracle
 import definitions_orders
 import definitions_random
 
-SEEDS = (1, 2)
+SEEDS = (1,)
 
 
 def in_format(arrays, form):
@@ -44,7 +44,7 @@ def tried(program, text, definition, draws, form, tally):
 
 def library(program, chosen):
     line = "{:<28}{:<7}{:>9}  {:<34}{:>8}{:>8}  {}"
-    print(f"error / bound over {len(definitions_orders.WAYS)} orders and {len(SEEDS)} draws each")
+    print(f"error / bound over {len(definitions_orders.WAYS)} orders, inputs of seed {SEEDS[0]}")
     print(line.format("definition", "format", "worst", "of", "median", "judged", "beyond"))
     beyond = 0
     for name in chosen or names():
