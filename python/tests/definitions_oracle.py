@@ -1,6 +1,6 @@
 """A second opinion on definitions: reads their language and computes their real numbers by mpmath.
 
-It is written from docs/definitions.md, and shares nothing with src/define. `Definition(text)` is a
+It shares no code with src/define: docs/definitions.md says what both do. `Definition(text)` is a
 tree of tuples; `Definition.values(inputs, options)` has every element of every result, at PRECISION
 bits. There are no radii here: only what the text means in real numbers."""
 

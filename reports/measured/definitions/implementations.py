@@ -18,7 +18,7 @@ WIDE = {"layer_norm_backward": ("mu", "rstd"), "rms_norm_backward": ("rstd",),
         "batch_norm_inference": ("rm", "rv"), "batch_norm_centred": ("rm", "rv"),
         "linear_fp8": ("sx", "sw"), "linear_fp8_blocks": ("sx", "sw"), "ssm_scan": ("a", "skip"),
         "moe_combine": ("weight",), "dpo_loss": ("pw", "pl", "rw", "rl"),
-        "cross_entropy_backward": ("dloss",), "newton_schulz": ("g",)}
+        "cross_entropy_backward": ("dloss",)}
 
 
 def in_fp32(function):
@@ -280,13 +280,6 @@ def schulz_step(x):
     return 3.4445 * x + (-4.7750 * p + 2.0315 * p @ p) @ x
 
 
-def schulz(g):
-    x = g / (g.norm() + 1e-7)
-    for _ in range(5):
-        x = schulz_step(x)
-    return x
-
-
 def muon(p, g, buf, u):
     buf2 = buf.lerp(g, 0.05)
     return p * (1 - 0.02 * 0.1) - 0.02 * max(1, p.shape[0] / p.shape[1])**0.5 * u, \
@@ -513,8 +506,7 @@ IMPLEMENTATIONS = {
     "cumsum": op("cumsum", lambda x: torch.cumsum(x, -1)),
     "ssm_scan": own(ssm),
     "gated_scan": own(gated),
-    "newton_schulz": own(schulz),
-    "newton_schulz_step": own(schulz_step),
+    "newton_schulz": own(schulz_step),
     "muon": own(muon),
     "sgd": [(".optim.SGD", optimizer(torch.optim.SGD, {"buf": "momentum_buffer"}, lr=0.1,
                                      momentum=0.9, weight_decay=5e-4)), *own(own_sgd)],

@@ -30,7 +30,7 @@ EXTENTS = {
     "conv2d": {"n": 2, "c": 8, "h": 9, "w": 7, "k": 5, "r": 3, "s": 3},
     "max_pool2d": {"n": 2, "c": 5, "h": 9, "w": 8}, "avg_pool2d": {"n": 2, "c": 5, "h": 9, "w": 8},
     "interpolate_nearest": {"n": 2, "c": 5, "h": 5, "w": 4}, "interpolate_linear": {"c": 8},
-    "newton_schulz": {"r": 6, "c": 10}, "newton_schulz_step": {"r": 8, "c": 16},
+    "newton_schulz": {"r": 8, "c": 16},
     "router_softmax": {"e": 16}, "router_sigmoid": {"e": 16}, "router_balance_loss": {"e": 8},
     "group_norm": {"n": 3, "c": 8}, "instance_norm": {"n": 3, "c": 8}, "moe_combine": {"d": 32},
     "batch_norm": {"n": 64, "c": 12}, "ssm_scan": {"t": 32, "c": 8, "s": 8},
