@@ -72,9 +72,9 @@ static bool is_in(enum hc_format format, const struct hc_enclosure *x)
     return x->own == 0 && value.lo == 0 && hc_round(format, value.hi) == value.hi;
 }
 
-/* What `units` roundings of a result of this size cost. The last one is at most half an ulp, u times
-   the power of two below, and those before it are u of the result each; or half of the least number
-   where it is subnormal. Beyond the largest number there may be an infinity. */
+/* What `units` roundings of a result of this size cost. The last one is at most half an ulp, u
+   times the power of two below, and those before it are u of the result each; or half of the least
+   number where it is subnormal. Beyond the largest number there may be an infinity. */
 static double rounding(const struct hc_arithmetic *a, double value, double rad, double units)
 {
     double size = hc_add_up(fabs(value), rad);
