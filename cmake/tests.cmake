@@ -245,6 +245,7 @@ if(HC_PYTHON)
 endif()
 hc_script(tidy-record COMMAND .ci/tidy-test)
 hc_script(green-record COMMAND .ci/if-changed-test)
+hc_script(reuse COMMAND .ci/reuse-test)
 find_program(CLANG_FORMAT clang-format)
 if(CLANG_FORMAT)
   hc_script(style COMMAND .ci/style) # 77: another clang-format

@@ -9,7 +9,6 @@
 #ifndef HC_KERNELS_EXACT_TILE_H
 #define HC_KERNELS_EXACT_TILE_H
 
-#include "num/clones.h"
 #include "op/call.h"
 
 /* The address sanitizer would look at every factor, which takes three times as long as the sums.
@@ -24,7 +23,7 @@ static inline void hc_tile_reads(const void *from, size_t bytes)
         (void)*bad; /* where the sanitizer reports */
 }
 #else
-#define HC_TILE_LOOP HC_CLONES
+#define HC_TILE_LOOP
 static inline void hc_tile_reads(const void *from, size_t bytes)
 {
     (void)from;

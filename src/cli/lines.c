@@ -24,7 +24,9 @@ struct hc_counted hc_noun(long long count, const char *noun)
     char last = length > 0 ? noun[length - 1] : '\0';
     char before = length > 1 ? noun[length - 2] : '\0';
     bool turns = last == 'y' && !strchr("aeiou", before); /* family, not way */
-    bool hisses = strchr("sxz", last) || (last == 'h' && strchr("cs", before));
+    char third = length > 2 ? noun[length - 3] : '\0';
+    bool hisses = strchr("sxz", last) || (last == 'h' && before == 's') ||
+                  (last == 'h' && before == 'c' && strchr("nt", third)); /* batch, not epoch */
     if (count == 1 || length == 0)
         (void)snprintf(counted.text, sizeof counted.text, "%s", noun);
     else

@@ -54,6 +54,12 @@ enum hc_format hc_format_by_name(const char *name)
 
 /* The definition is compiled once for each format, since the compiler then knows the layout. It is
    the same text for all of them. */
+#ifdef __GNUC__
+#define HC_EACH_FORMAT __attribute__((flatten))
+#else
+#define HC_EACH_FORMAT
+#endif
+
 static inline uint64_t encode(enum hc_format format, double hi, double lo,
                               enum hc_direction direction, int saturate)
 {
@@ -96,18 +102,19 @@ static inline uint64_t encode(enum hc_format format, double hi, double lo,
     }
 }
 
-uint64_t hc_encode(enum hc_format format, double hi, double lo, enum hc_direction direction)
+HC_EACH_FORMAT uint64_t hc_encode(enum hc_format format, double hi, double lo,
+                                  enum hc_direction direction)
 {
     return encode(format, hi, lo, direction, 0);
 }
 
-uint64_t hc_encode_saturated(enum hc_format format, double hi, double lo,
-                             enum hc_direction direction)
+HC_EACH_FORMAT uint64_t hc_encode_saturated(enum hc_format format, double hi, double lo,
+                                            enum hc_direction direction)
 {
     return encode(format, hi, lo, direction, 1);
 }
 
-double hc_decode(enum hc_format format, uint64_t bits)
+HC_EACH_FORMAT double hc_decode(enum hc_format format, uint64_t bits)
 {
     switch (format) {
     case HC_FP64:

@@ -113,8 +113,8 @@ static struct way right_way(struct hc_step *step)
                         .format = HC_FORMAT_COUNT};
 }
 
-/* Whether one factor of clipping makes all optimizer's gradients out of the model's in this way; the
-   first that it does not make stays in *v. */
+/* Whether one factor of clipping makes all optimizer's gradients out of the model's in this way;
+   the first that it does not make stays in *v. */
 static bool one_factor(struct hc_step *step, const struct way *way, struct hc_step_verdict *v)
 {
     double interval[2] = {way->factor.value * (1 - way->factor.slack),
@@ -153,8 +153,8 @@ static bool one_factor(struct hc_step *step, const struct way *way, struct hc_st
 
 enum { WAYS = 13 };
 
-/* What may have been done instead. Gradients that are divided by the scale once more after they were
-   clipped are those that are clipped before: the two are one row. */
+/* What may have been done instead. Gradients that are divided by the scale once more after they
+   were clipped are those that are clipped before: the two are one row. */
 static void list_ways(struct hc_step *step, struct way ways[WAYS])
 {
     struct way right = right_way(step);

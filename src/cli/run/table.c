@@ -50,7 +50,8 @@ void hc_table_quiet(struct hc_table *table)
     table->drawn = 0;
 }
 
-/* Into a file, a line by itself from time to time. Its numbers are of the run, and not of a case. */
+/* Into a file, a line by itself from time to time. Its numbers are of the run, and not of a case.
+ */
 static void print_progress(struct hc_table *table, const char *name, const char *backend)
 {
     double now = hc_clock();
