@@ -47,6 +47,10 @@ def rates(random, shape):
     return -positive(random, shape)
 
 
+def small(random, shape):
+    return random.normal(size=shape) / 5
+
+
 def logits(random, shape):
     return random.normal(size=shape) * 4
 
@@ -66,7 +70,8 @@ DRAWS = {
     "cross_entropy_weighted": {"z": logits, "w": positive},
     "dpo_loss": {"pw": logits, "pl": logits, "rw": logits, "rl": logits},
     "dropout": {"keep": below(2)}, "embedding_backward": {"id": below(16)},
-    "gated_scan": {"a": unit}, "kl_div": {"x": logarithms, "target": probabilities},
+    "gated_scan": {"a": unit}, "info_nce": {"a": small, "b": small},
+    "kl_div": {"x": logarithms, "target": probabilities},
     "layer_norm": {"w": one}, "layer_norm_backward": {"rstd": positive},
     "linear_int4": {"q": below(256), "scale": positive, "zero": lambda r, s: r.integers(0, 16, s)},
     "linear_int8": {"q": below(128, -127), "scale": positive},
@@ -77,7 +82,7 @@ DRAWS = {
     "logsumexp": {"x": logits}, "rms_norm_backward": {"rstd": positive},
     "rotary_table": {"pos": below(4096), "inv": unit},
     "rotary_table_bf16": {"pos": below(4096), "inv": unit},
-    "newton_schulz": {"x": lambda r, s: r.normal(size=s) / 5},
+    "newton_schulz": {"x": small},
     "softmax": {"x": logits}, "softmax_backward": {"y": probabilities},
     "softplus": {"x": lambda r, s: r.normal(size=s) * 15},
     "ssm_scan": {"a": rates, "dt": unit}, "weight_norm": {"g": positive},
