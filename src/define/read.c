@@ -387,6 +387,7 @@ static bool join_start(struct hc_reader *r, struct hc_defined_tensor *t,
         return hc_reader_wrong(r, t->at, r->token.at - t->at,
                                "%s starts with other axes than it goes on with", t->name);
     t->before = start->before;
+    t->at = start->at; /* its text begins there */
     return true;
 }
 
