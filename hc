@@ -10,8 +10,8 @@ top=$(CDPATH='' cd -- "$(dirname -- "$(readlink -f -- "$0")")" && pwd)
 to_build='gcc libc6-dev cmake ninja-build pkg-config libmpfr-dev libgmp-dev libjansson-dev libdnnl-dev
 gnuplot-nox'
 to_test='libcriterion-dev g++ clang-format clang-tidy mandoc zsh python3-venv python3-pytest python3-numpy
-python3-yaml python3-mpmath python3-torch python3-matplotlib python3-nbclient python3-ipykernel libopenmpi-dev
-openmpi-bin'
+python3-yaml python3-mpmath python3-torch python3-matplotlib python3-nbclient python3-ipykernel
+libopenmpi-dev openmpi-bin'
 # Not every system has these. Tests that need them are skipped without.
 to_look=chromium-headless-shell
 

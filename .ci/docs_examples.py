@@ -105,8 +105,9 @@ def run(page, program, write):
         os.mkdir(os.path.join(folder, 'build'))
         os.symlink(os.path.dirname(program), os.path.join(folder, 'build', 'release'))
         # As on a machine without a GPU, whatever this one is.
-        environment = dict(os.environ, LC_ALL='C', OMP_WAIT_POLICY='passive',
-                           HALFCHECK_CUDA_PLUGIN='none', HALFCHECK_PROGRAM=program,
+        environment = dict(os.environ, LC_ALL='C', HALFCHECK_PROGRESS='0',
+                           OMP_WAIT_POLICY='passive', HALFCHECK_CUDA_PLUGIN='none',
+                           HALFCHECK_PROGRAM=program,
                            PATH=os.path.dirname(program) + ':' + os.environ['PATH'])
         # mpirun starts ranks as any user, and as many as a page likes.
         environment.update(OMPI_ALLOW_RUN_AS_ROOT='1', OMPI_ALLOW_RUN_AS_ROOT_CONFIRM='1',

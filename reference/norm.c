@@ -2,6 +2,7 @@
    takes them as they are. */
 #include <math.h>
 
+#include "reference/channel.h"
 #include "reference/split.h"
 
 /* Elements of a channel. */
@@ -85,6 +86,11 @@ static void leak(mpfr_t z, const struct hc_call *call)
         mpfr_mul_d(z, z, hc_bn_number(&call->params.bn, call->params.bn.slope), MPFR_RNDN);
 }
 
+static void moments_of_batch(mpfr_t mean, mpfr_t variance, const struct hc_call *call, int64_t c)
+{
+    moments(mean, variance, &call->in[HC_BN_X], c);
+}
+
 static void train(const struct hc_element *e, long precision, bool leaky, struct hc_exact *want)
 {
     const struct hc_call *call = e->call;
@@ -94,7 +100,7 @@ static void train(const struct hc_element *e, long precision, bool leaky, struct
     mpfr_t mean;
     mpfr_t variance;
     mpfr_inits2(precision, mean, variance, (mpfr_ptr)0);
-    moments(mean, variance, x, c);
+    hc_channel(mean, variance, call, c, moments_of_batch);
     if (e->out == HC_BN_Y || e->out == HC_BN_SAVED_INVSTD)
         invert(variance, hc_bn_number(&call->params.bn, call->params.bn.eps));
     if (e->out == HC_BN_Y)

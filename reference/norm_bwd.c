@@ -1,6 +1,7 @@
 /* Batch norm, gradients, from the saved statistics. */
 #include <stdbool.h>
 
+#include "reference/channel.h"
 #include "reference/split.h"
 
 /* The operands of a gradient. With y, dz is rounded as the contract says. */
@@ -54,8 +55,10 @@ static void normalized(mpfr_t x, const struct tensors *t, int64_t i, int64_t c)
     mpfr_clear(s);
 }
 
-static void sums(mpfr_t dgamma, mpfr_t dbeta, const struct tensors *t, int64_t c)
+static void sums(mpfr_t dgamma, mpfr_t dbeta, const struct hc_call *call, int64_t c)
 {
+    const struct tensors tensors = tensors_of(call);
+    const struct tensors *t = &tensors;
     mpfr_t dz;
     mpfr_t x;
     mpfr_inits2(mpfr_get_prec(dgamma), dz, x, (mpfr_ptr)0);
@@ -98,7 +101,7 @@ static void gradient(const struct hc_element *e, long precision, struct hc_exact
     mpfr_t dgamma;
     mpfr_t dbeta;
     mpfr_inits2(precision, dgamma, dbeta, (mpfr_ptr)0);
-    sums(dgamma, dbeta, &t, c);
+    hc_channel(dgamma, dbeta, e->call, c, sums);
     if (e->out == s->dx)
         input_gradient(dgamma, dbeta, hc_tensor_count(t.x) / t.channels, &t, e->index);
     hc_split(e->out == s->dgamma ? dgamma : dbeta, want);

@@ -3,6 +3,7 @@
 #include <mpfr.h>
 
 #include "reference/amax.h"
+#include "reference/channel.h"
 #include "reference/unit/rules.h"
 #include "op/later.h"
 
@@ -16,14 +17,26 @@ hc_reference *const hc_references[HC_OP_ROOM] = {
 #undef HC_OP
 };
 
+static _Thread_local const struct hc_call *promised;
+static _Thread_local uint64_t promises;
+
 void hc_reference_begin(const struct hc_call *call)
 {
+    promised = call;
+    promises++;
     hc_amax_begin(call);
+}
+
+uint64_t hc_reference_promise(const struct hc_call *call)
+{
+    return promised == call ? promises : 0;
 }
 
 void hc_reference_end(void)
 {
+    promised = NULL;
     hc_amax_begin(NULL);
+    hc_channel_end();
     mpfr_free_cache();
     hc_definition_end();
 }

@@ -1,21 +1,25 @@
 # Small frames with the same axes. Given: frames, with the arrays frame_name, frame_trouble (a
-# warning, or nothing), frame_x_low and frame_x_high; series, with the array series_name;
-# behind_name, what lies behind in grey, or nothing; x_text, y_text; x_low, x_high, y_low, y_high;
-# log_y (the base, 0: linear); most_columns; frame_style (0: lines, 1: lines with dots, 2: steps); ticks, with the
-# arrays tick_at and tick_text; own_x and half_windows (0 or 1). Reads points: frame, series (0: behind, 9: a cross), x, y; an empty line
-# ends a curve. Writes picture.
+# warning below the name, or nothing), frame_x_low and frame_x_high; series, with the array
+# series_name; behind_name, what lies behind in grey, or nothing; x_text, y_text; x_low, x_high,
+# y_low, y_high; log_y (the base, 0: linear); most_columns; frame_style (0: lines, 1: lines with
+# dots, 2: steps); ticks, with the arrays tick_at and tick_text; own_x and half_windows (0 or 1).
+# Reads points: frame, series (0: behind, 9: a cross), x, y; an empty line ends a curve. Frames
+# beyond those given are not drawn. Writes picture.
 width = 500
 columns = frames < most_columns ? frames : most_columns
 rows = (frames + columns - 1) / columns
 left = 58.0
 gap = own_x ? 16.0 : 12.0
 wide = (width - left - 18 - gap * (columns - 1)) / columns
-title_high = 17.0
+troubles = 0
+do for [f = 1 : frames] { troubles = troubles + (strlen(frame_trouble[f]) > 0) }
+# A warning stands below the name, where no curve is.
+title_high = troubles ? 31.0 : 17.0
 high = (columns == 1 ? 220.0 : rows == 1 || (columns == 2 && rows == 2) ? 140.0 : 74.0) + title_high
-below = own_x ? 32.0 : 6.0
+below = own_x ? 32.0 : 24.0
 in_key = series + (strlen(behind_name) > 0)
 key_high = 10.0 + 18 * in_key
-foot = own_x ? 20.0 : 40.0
+foot = own_x ? 20.0 : 24.0
 height = key_high + rows * (high + below) + foot
 @open_page
 set output drawing . "picture"
@@ -24,6 +28,7 @@ set datafile separator tab
 set multiplot
 unset key
 set tics font ",11" scale 0.5
+set xtics offset 0, 0.5
 set xlabel ""
 set ylabel ""
 
@@ -63,10 +68,10 @@ do for [f = 1 : frames] {
     set xrange [xa - 0.02 * (xb - xa) : xb + 0.02 * (xb - xa)]
     x_step = step(xb - xa, columns == 3 ? 2.5 : 5)
     set xtics x_step < 1 ? 1 : x_step
-    if (own_x || f + columns > frames) { set format x "%g" } else { set format x "" }
+    set format x "%g"
     if (ticks) {
         set xtics ()
-        set for [t = 1 : ticks] xtics add ((f + columns > frames ? tick_text[t] : "") tick_at[t])
+        set for [t = 1 : ticks] xtics add (tick_text[t] tick_at[t])
     }
     @y_ticks
     if (at_column == 0) { set format y "%g" } else { set format y "" }
@@ -76,8 +81,8 @@ do for [f = 1 : frames] {
         set label 90 x_text at screen 0.5, screen 10 / height center noenhanced textcolor rgb ink
         set label 91 y_text at screen 11.0 / width, screen 0.5 rotate by 90 center noenhanced textcolor rgb ink
     }
-    set label 1 frame_name[f] at graph 0, graph 1 offset 0, 0.45 left noenhanced font ",12" textcolor rgb ink
-    set label 2 frame_trouble[f] at graph 0.5, graph 0.5 center noenhanced font ",12" textcolor rgb bad
+    set label 1 frame_name[f] at graph 0, graph 1 offset 0, (troubles ? 1.5 : 0.45) left noenhanced font ",12" textcolor rgb ink
+    set label 2 frame_trouble[f] at graph 0, graph 1 offset 0, 0.4 left noenhanced font ",11" textcolor rgb bad
     if (half_windows) {
         if (xa < -24 && xb >= -24) { set object 1 rectangle from xa, graph 0 to (xb < -24 ? xb : -24), graph 1 behind fillcolor rgb warm fillstyle solid noborder }
         if (xa < -14 && xb > -24) { set object 2 rectangle from (xa > -24 ? xa : -24), graph 0 to (xb < -14 ? xb : -14), graph 1 behind fillcolor rgb mild fillstyle solid noborder }

@@ -1,18 +1,24 @@
 # How much of its bound each family of cases takes: a row for each family, a mark for each backend.
-# Given: families with the array family_tic, more_letters that a label may have than most, series with the array series_name; nans: 1 where a
-# ratio is not a number; axis_text; low and over, the ends of the
-# axis; limit: 1 where numbers beyond 1 are broken claims. Reads points: row, series, worst, median:
-# a line from the median to the worst. Writes picture.
+# Given: families with the array family_tic, more_letters that a label may have than most; others, a
+# row in words that stands for what has no row, or nothing; series with the array series_name; nans:
+# 1 where a ratio is not a number; axis_text; low and over, the ends of the axis; limit: 1 where
+# numbers beyond 1 are broken claims. Reads points: row, series, worst, median: a line from the
+# median to the worst. Rows and series beyond those given are not drawn. Writes picture.
 letter = 6.5
 more = letter * more_letters
 width = 500 + more
 row = 17.0
-# The key is one row where it fits. All its columns are as wide as the widest.
+# The key has as many columns as fit. All of them are as wide as the widest.
 letters = 0
 do for [s = 1 : series] { letters = strlen(series_name[s]) > letters ? strlen(series_name[s]) : letters }
-one_row = series * (letters + 9) < 50
-head = 14.0 + 18 * (one_row ? 1 : series)
-height = head + 56 + row * families
+in_key = 50 / (letters + 9)
+in_key = in_key < 1 ? 1 : in_key > series ? series : in_key
+head = 14.0 + 18 * ((series + in_key - 1) / in_key)
+rows = families + (strlen(others) > 0)
+height = head + 56 + row * rows
+# Seven backends and more are told apart by colour and shape together.
+colour(s) = palette[2 + (s - 1) % 6]
+shape(s) = shapes[2 + (s - 1 + (s - 1) / 6) % 6]
 @open_page
 set output drawing . "picture"
 @begin_style
@@ -26,7 +32,7 @@ set lmargin at screen (205.0 + more) / width
 set rmargin at screen 1 - 24.0 / width
 set logscale x
 set xrange [low * 0.7 : over * (nans ? 16 : 2)]
-set yrange [families + 0.6 : 0.4]
+set yrange [rows + 0.6 : 0.4]
 set xtics ((low < 1e-3 ? "0" : sprintf("\342\211\244 %g", low)) low) noenhanced
 nearest(x) = int(floor(x + 0.5))
 set for [e = nearest(log10(low)) + 1 : nearest(log10(over)) - 1] xtics add (sprintf("%g", 10.0 ** e) 10.0 ** e)
@@ -35,8 +41,11 @@ if (nans) { set xtics add ("NaN" nan_at) }
 set label 1 axis_text at graph 0.5, screen 14.0 / height center noenhanced textcolor rgb ink
 set ytics () scale 0 noenhanced font ",12"
 set for [i = 1 : families] ytics add (family_tic[i] i)
+if (rows > families) {
+    set label 2 others at graph 0.02, first rows left noenhanced font ",12" textcolor rgb faint
+}
 set grid noytics xtics
-set key at screen 0.5, screen 1 - 4 / height center top horizontal maxcols (one_row ? series : 1) Left reverse font ",12"
+set key at screen 0.5, screen 1 - 4 / height center top horizontal maxcols in_key Left reverse font ",12"
 if (limit) {
     set object 1 rectangle from 1, graph 0 to graph 1, graph 1 behind fillcolor rgb warm \
         fillstyle solid noborder
@@ -45,7 +54,7 @@ if (limit) {
 lane(s) = (s - (series + 1) / 2.0) * 0.66 / (series > 1 ? series : 2)
 set bars 0
 plot for [s = 1 : series] "points" \
-    using ($2 == s ? place(strcol(3), strcol(3) eq "nan" ? 0 : $3) : NaN):($1 + lane(s)): \
+    using ($2 == s && $1 <= families ? place(strcol(3), strcol(3) eq "nan" ? 0 : $3) : NaN):($1 + lane(s)): \
     (place(strcol(strcol(3) eq "nan" ? 3 : 4), strcol(4) eq "nan" ? 0 : $4)):(place(strcol(3), strcol(3) eq "nan" ? 0 : $3)) \
-    with xerrorbars pointtype shapes[nth(s + 1)] pointsize 0.45 linecolor rgb palette[nth(s + 1)] \
+    with xerrorbars pointtype shape(s) pointsize 0.45 linecolor rgb colour(s) \
     title series_name[s]

@@ -15,10 +15,15 @@ two = strlen(title_text) > 76
 titled = two ? title_text[1:cut] . "\n" . title_text[cut + 1:strlen(title_text)] : title_text
 set title titled noenhanced offset 0, (marks ? 1 : 0)
 set tmargin (marks ? 4 : 3) + two
-set bmargin 5 + (n - 1) / 3
+# The key below has up to three columns, all as wide as the widest.
+letters = 0
+do for [s = 1 : n] { letters = strlen(name[s]) > letters ? strlen(name[s]) : letters }
+in_key = 66 / (letters + 8)
+in_key = in_key < 1 ? 1 : in_key > 3 ? 3 : in_key
+set bmargin 4.4 + 1.15 * ((n + in_key - 1) / in_key)
 set xlabel x_text noenhanced
 set ylabel y_text noenhanced
-set key at screen 0.5, screen 0.02 bottom center horizontal Left reverse samplen 3 width 2 maxcols 3
+set key at screen 0.5, screen 0.02 bottom center horizontal Left reverse samplen 3 width 2 maxcols in_key
 set format "%g"
 if (log_x) {
     stats "points" using ($1 > 0 ? $1 : NaN) name "X" nooutput

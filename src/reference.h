@@ -48,8 +48,13 @@ uint32_t hc_unit_by_definition(const struct hc_unit *unit, const uint32_t *a, co
 
 /* Says that nobody changes the call, or what its inputs hold, until hc_reference_end or the next
    hc_reference_begin. This thread may then look once for what many of its elements have in common:
-   an amax of quantize. */
+   an amax of quantize, the sums over a channel. */
 void hc_reference_begin(const struct hc_call *call);
+
+/* The number of this thread's promise that this call stays as it is, by which those who keep what
+   they have computed of it know that it is still right; 0 if there is none. No number is given
+   twice in a thread. */
+uint64_t hc_reference_promise(const struct hc_call *call);
 
 /* Frees what MPFR caches, and what hc_unit_by_definition keeps, for this thread, and ends what
    hc_reference_begin began. */

@@ -142,7 +142,8 @@ def surroundings(program, folder):
     os.mkdir(folder + '/bin')
     os.symlink(program, folder + '/bin/halfcheck')
     path = f'{folder}/bin:{TOP}/tests/tools:{os.environ["PATH"]}'
-    environment.update(LC_ALL='C', TERM='dumb', OMP_WAIT_POLICY='passive', PATH=path, SOURCE=TOP,
+    environment.update(LC_ALL='C', TERM='dumb', HALFCHECK_PROGRESS='0',
+                       OMP_WAIT_POLICY='passive', PATH=path, SOURCE=TOP,
                        BUILD=os.path.dirname(program), HALFCHECK_CUDA_PLUGIN='none',
                        HOME=folder + '/work', PYTHONDONTWRITEBYTECODE='1')
     return environment

@@ -1,5 +1,5 @@
-"""A step of AdamW on 1,000 weights, written as a step file, with nothing but Python. It has a mistake:
-the optimizer takes an eps of 1e-6."""
+"""A step of AdamW on 1,000 weights, written as a step file, with nothing but Python. It has a
+mistake: the optimizer takes an eps of 1e-6."""
 import array
 import random
 import struct

@@ -13,7 +13,7 @@ EXTENTS = {
     "rotary_halves": {"d": 8}, "linear_int4": {"i": 8, "p": 4, "g": 2}, "embedding": {"n": 6},
     "linear_fp8_blocks": {"i": 8, "p": 2, "o": 8, "b": 2}, "conv2d": {"h": 5, "r": 3},
     "router_softmax": {"e": 6}, "router_sigmoid": {"e": 6}, "router_balance_loss": {"e": 3},
-    "moe_combine": {"r": 8}, "newton_schulz": {"r": 3, "c": 4}, "embedding_backward": {"n": 20},
+    "moe_combine": {"r": 8}, "newton_schulz": {"r": 4, "c": 5}, "embedding_backward": {"n": 20},
     "conv1d_causal": {"t": 9}, "rotary_table": {"t": 6}, "max_pool2d": {"h": 5},
 }
 
@@ -60,7 +60,8 @@ DRAWS = {
     "adafactor": {"vr": positive, "vc": positive},
     "attention_backward": {"lse": lambda r, s: 3 + r.normal(size=s)},
     "attention_alibi": {"slope": unit}, "batch_norm": {"w": one, "rv": positive},
-    "batch_norm_inference": {"rv": positive}, "bce_with_logits": {"x": logits, "target": unit},
+    "batch_norm_inference": {"rv": positive}, "batch_norm_centred": {"rv": positive},
+    "bce_with_logits": {"x": logits, "target": unit},
     "cross_entropy": {"z": logits}, "cross_entropy_rows": {"z": logits},
     "cross_entropy_weighted": {"z": logits, "w": positive},
     "dpo_loss": {"pw": logits, "pl": logits, "rw": logits, "rl": logits},
@@ -76,6 +77,7 @@ DRAWS = {
     "logsumexp": {"x": logits}, "rms_norm_backward": {"rstd": positive},
     "rotary_table": {"pos": below(4096), "inv": unit},
     "rotary_table_bf16": {"pos": below(4096), "inv": unit},
+    "newton_schulz": {"x": lambda r, s: r.normal(size=s) / 5},
     "softmax": {"x": logits}, "softmax_backward": {"y": probabilities},
     "softplus": {"x": lambda r, s: r.normal(size=s) * 15},
     "ssm_scan": {"a": rates, "dt": unit}, "weight_norm": {"g": positive},

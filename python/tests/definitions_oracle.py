@@ -1,6 +1,6 @@
 """A second opinion on definitions: reads their language and computes their real numbers by mpmath.
 
-It is written from docs/definitions.md, and shares nothing with src/define. `Definition(text)` is a
+It shares no code with src/define: docs/definitions.md says what both do. `Definition(text)` is a
 tree of tuples; `Definition.values(inputs, options)` has every element of every result, at PRECISION
 bits. There are no radii here: only what the text means in real numbers."""
 
@@ -47,7 +47,7 @@ class Reader:
         self.at = 0
         self.axes, self.tensors, self.options = {}, {}, {}
         self.inputs, self.equations, self.starts, self.results = [], {}, {}, []
-        self.scans, self.index_axes = {}, {}
+        self.scans, self.index_axes, self.shifts, self.formats = {}, {}, set(), {}
 
     def word(self, ahead=0):
         return self.token[min(self.at + ahead, len(self.token) - 1)][1]
@@ -119,13 +119,12 @@ class Reader:
             self.axes[name] = self.truth()
             return
         if self.take("return"):
-            self.results.append(self.next())
             while True:
+                self.results.append(self.next())
                 if self.take(":"):
-                    self.next()
+                    self.formats[self.results[-1]] = self.next()
                 if not self.take(","):
                     return
-                self.results.append(self.next())
         if self.take("scan"):
             scan = self.next()
             self.want(":")
@@ -142,10 +141,13 @@ class Reader:
         if scan:
             self.tensors[name] = (axes, False)
             self.scans[name] = axes.index(scan)
-        if not self.take("shift") and self.word() == "store" and self.word(1) != "(":
+        if self.word() == "shift":
+            self.shifts.add(name)
+        store = not self.take("shift") and self.word() == "store" and self.word(1) != "("
+        if store:
             self.next()
             self.take("?")
-        value = self.truth()
+        value = ("store", self.truth()) if store else self.truth()
         where = self.truth() if self.take("where") else None
         self.tensors[name] = (axes, False)
         self.equations[name] = (axes, value, where)
@@ -183,7 +185,10 @@ class Reader:
             return ("minus", self.sign())
         value = self.item()
         if self.take("^") or self.take("**"):
-            return ("power", value, int(self.next()))
+            power = value
+            for _ in range(int(self.next()) - 1):
+                power = ("*", power, value)
+            return power
         return value
 
     def item(self):
@@ -238,7 +243,7 @@ class Reader:
             operands.append(self.truth())
         self.want(")")
         if word == "store":
-            return operands[0]
+            return ("store", operands[0])
         return ("cast", word, operands[0]) if word in FORMATS else ("apply", word, operands)
 
     def ranges(self):
@@ -323,6 +328,8 @@ class Definition:
 
 
 class Evaluation:
+    """One definition with its inputs."""
+
     def __init__(self, read, inputs, options):
         self.d, self.inputs, self.kept = read, inputs, {}
         self.options = {name: options.get(name) for name in read.options}
@@ -397,15 +404,12 @@ class Evaluation:
             return not x[0]
         if kind in COMPARE:
             return bool(COMPARE[kind](*(x if integers else map(real, x))))
+        if kind == "store":  # a rounding that is owed: the real number has none
+            return real(x[0])
         if kind == "minus":
             return -x[0]
         if kind == "cast":
             return rounded(real(x[1]), x[0])
-        if kind == "power":
-            y = x[0]
-            for _ in range(x[1] - 1):
-                y = y * x[0] if isinstance(y, int) else product(y, x[0])
-            return y
         if kind == "mod":
             return x[0] % x[1]
         if kind in ("max", "min", "abs", "floor"):

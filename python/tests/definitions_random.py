@@ -78,10 +78,12 @@ class Writer:
         axis = self.one(*free)
         word = self.one("sum", "sum", "sum", "mean", "prod", "max", "min", "count")
         ranges = axis
-        if self.chance(0.25):
+        # Two axes at once, which is one sum; a mean over them has no condition.
+        two = len(free) > 1 and self.chance(0.2)
+        if self.chance(0.25) and not (two and word == "mean"):
             ranges += f" {self.one('<', '<=')} {self.integer(bound, 1)}"
         inside = (*bound, axis)
-        if len(free) > 1 and self.chance(0.2) and word not in ("mean", "count"):
+        if two:
             other = self.one(*(a for a in free if a != axis))
             ranges, inside = f"{ranges}, {other}", (*inside, other)
         body = self.truth(inside, 1) if word == "count" else self.real(inside, depth - 1)

@@ -1,23 +1,27 @@
 """Definitions: the program's real numbers beside those of an evaluator that shares nothing with it."""
 
 import json
+import os
 import pathlib
 import subprocess
 
 import numpy as np
 import pytest
 
+import halfcheck
 import halfcheck.program
 import halfcheck.safetensors
+from halfcheck.formats import dtype_of
 
 mpmath = pytest.importorskip("mpmath")
 import definitions_inputs  # noqa: E402
 import definitions_oracle  # noqa: E402
+import definitions_orders  # noqa: E402
 import definitions_random  # noqa: E402
 
 LIBRARY = pathlib.Path(__file__).parents[2] / "definitions"
 NAMES = sorted(file.stem for file in LIBRARY.glob("*.op"))
-RANDOM_ONES = 300
+RANDOM_ONES = int(os.environ.get("HALFCHECK_RANDOM_DEFINITIONS", "300"))
 AT_ONCE = 25
 
 
@@ -67,6 +71,27 @@ def test_a_definition_of_the_library_is_the_same_number_twice(name, tmp_path):
     # Where the radius is infinite nothing is judged, and such inputs would test nothing.
     radii = [float(r) for result in told.values() for r in result["radius"]]
     assert sum(np.isfinite(radii)) >= 0.9 * len(radii)
+
+
+@pytest.mark.parametrize("number, name", enumerate(NAMES))
+def test_a_right_order_is_within_its_bound(number, name):
+    """One order and one format each; reports/measured/definitions/orders.py tries them all."""
+    definition = definitions_oracle.Definition((LIBRARY / f"{name}.op").read_text())
+    form = ("bf16", "fp32", "fp16")[number % 3]
+    ways = list(definitions_orders.WAYS)
+    arrays = {n: a if a.dtype == np.int32 else a.astype(dtype_of(form))
+              for n, a in definitions_inputs.inputs(definition, number).items()}
+    results = definitions_orders.implementation(definition, in_fp32(arrays),
+                                                ways[number % len(ways)], form)
+    formats = definitions_orders.result_formats(definition)
+    outputs = {n: a.astype(dtype_of(f or form)) for (n, a), f in zip(results.items(), formats)}
+    verdict = halfcheck.judge(define=name, inputs=arrays, outputs=outputs)
+    assert verdict.ok, f"{form}\n{verdict}"
+    # A result that is far off is seen.
+    first = outputs[definition.results[0]].reshape(-1)
+    first[0] = first.dtype.type(1.25 * float(first[0]) + 1)
+    verdict = halfcheck.judge(define=name, inputs=arrays, outputs=outputs)
+    assert not verdict.ok
 
 
 @pytest.mark.parametrize("first", range(0, RANDOM_ONES, AT_ONCE))

@@ -86,7 +86,9 @@ static void compare_bits(struct hc_claim *claim, int out, const char *what)
     char name[80];
     struct hc_comparisons all = {.what = name, .checked = hc_tensor_count(got)};
     (void)snprintf(name, sizeof name, "%s: all elements against exact", what);
-    for (int64_t i = 0; i < all.checked; i++)
+    size_t bytes = hc_tensor_bytes(got);
+    bool equal = bytes == 0 || memcmp(want->data, got->data, bytes) == 0;
+    for (int64_t i = 0; i < all.checked && !equal; i++)
         if (!hc_same_bits(got->format, hc_tensor_bits(want, i), hc_tensor_bits(got, i)))
             hc_comparisons_wrong(&all, "%s[%" PRId64 "]: exact gives %.9g, got %.9g", what, i,
                                  hc_tensor_get(want, i), hc_tensor_get(got, i));

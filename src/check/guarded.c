@@ -343,16 +343,45 @@ static uint64_t filled(const struct hc_tensor *t, enum hc_prefill prefill)
     return bits;
 }
 
+HC_CLONES static bool holds16(const uint16_t *data, int64_t n, uint16_t bits)
+{
+    int found = 0;
+#pragma omp simd reduction(| : found)
+    for (int64_t i = 0; i < n; i++)
+        found |= data[i] == bits;
+    return found;
+}
+
+HC_CLONES static bool holds32(const uint32_t *data, int64_t n, uint32_t bits)
+{
+    int found = 0;
+#pragma omp simd reduction(| : found)
+    for (int64_t i = 0; i < n; i++)
+        found |= data[i] == bits;
+    return found;
+}
+
+/* Whether one of n elements has those bits. */
+static bool holds(const struct hc_tensor *t, int64_t n, uint64_t bits)
+{
+    if (hc_formats[t->format].bytes == 2)
+        return holds16(t->data, n, (uint16_t)bits);
+    if (hc_formats[t->format].bytes == 4)
+        return holds32(t->data, n, (uint32_t)bits);
+    for (int64_t i = 0; i < n; i++)
+        if (hc_tensor_bits(t, i) == bits)
+            return true;
+    return false;
+}
+
 bool hc_breach_suspected(const struct hc_guarded *g)
 {
     for (int o = 0; o < hc_ops[g->call.op].outputs; o++) {
         if (g->output[o] < 0)
             continue;
         struct hc_tensor t = output_in(g, g->image, o);
-        uint64_t filling = filled(&t, HC_PREFILL_FIRST);
-        for (int64_t i = 0; i < elements_of(g, o); i++)
-            if (hc_tensor_bits(&t, i) == filling)
-                return true;
+        if (holds(&t, elements_of(g, o), filled(&t, HC_PREFILL_FIRST)))
+            return true;
     }
     return false;
 }

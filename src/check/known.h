@@ -42,6 +42,12 @@ bool hc_known_read(const struct hc_known_call *call, int out, int64_t index,
 void hc_known_keep(struct hc_known *known, struct hc_known_call *call, int out, int64_t n,
                    const int64_t *index, const struct hc_expected *expected);
 
+/* Whether this case has drawn the call's inputs before, for another backend, which are then in
+   their tensors; the case and the run's seed must be all that they follow from. If it has not, draw
+   them, and keep them. */
+bool hc_known_inputs(struct hc_check *check, const struct hc_call *call);
+void hc_known_keep_inputs(struct hc_check *check, const struct hc_call *call);
+
 /* What is right for n elements of output `out`, whose indices ascend: as it is known, or computed
    by all threads (expected.c). */
 void hc_expect(const struct hc_claim *claim, int out, int64_t n, const int64_t *index,

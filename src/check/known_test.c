@@ -216,3 +216,31 @@ Test(known, results_are_the_same_and_a_wrong_kernel_is_found_as_before)
     cr_assert_eq(faulty.verdict, HC_FAIL);
     hc_known_free(shared);
 }
+
+/* Inputs are found by the case, the seed and their size, and they are copies. */
+Test(known, inputs_that_were_drawn_are_those_of_their_case_and_seed)
+{
+    static const struct hc_case one = {.name = "one"};
+    static const struct hc_case two = {.name = "two"};
+    struct hc_check check = {.what = &one, .seed = 3, .known = hc_known_new()};
+    struct hc_call call = claim_of_axpy().call;
+    cr_assert(!hc_known_inputs(&check, &call));
+    x[63] = 5;
+    y[0] = 7;
+    hc_known_keep_inputs(&check, &call);
+    x[63] = y[0] = 0;
+    cr_assert(hc_known_inputs(&check, &call));
+    cr_assert(x[63] == 5 && y[0] == 7);
+    check.seed = 4;
+    cr_assert(!hc_known_inputs(&check, &call), "another seed");
+    check.seed = 3;
+    check.what = &two;
+    cr_assert(!hc_known_inputs(&check, &call), "another case");
+    check.what = &one;
+    call.in[HC_X].shape[0] = 32;
+    cr_assert(!hc_known_inputs(&check, &call), "another size");
+    hc_known_free(check.known);
+    check.known = NULL;
+    hc_known_keep_inputs(&check, &call);
+    cr_assert(!hc_known_inputs(&check, &call), "nothing is kept");
+}

@@ -78,6 +78,54 @@ static bool make_map(const struct hc_repeats *repeats, int slot, struct map *map
     return true;
 }
 
+static bool same_layout(const struct hc_layout *a, const struct hc_layout *b)
+{
+    bool same = a->count == b->count;
+    for (int i = 0; i < a->count && same; i++) {
+        const struct hc_axis *x = &a->axis[i];
+        const struct hc_axis *y = &b->axis[i];
+        same = x->small == y->small && x->large == y->large && x->step == y->step &&
+               x->alone == y->alone && x->kind == y->kind;
+    }
+    return same;
+}
+
+struct hc_repeats_map {
+    struct map map; /* without memory: there is none yet */
+    struct hc_layout layout;
+};
+
+bool hc_repeats_keep(struct hc_repeats *repeats)
+{
+    repeats->kept = calloc(1, sizeof *repeats->kept);
+    return repeats->kept;
+}
+
+void hc_repeats_end(struct hc_repeats *repeats)
+{
+    if (repeats->kept)
+        free(repeats->kept->map.memory);
+    free(repeats->kept);
+    repeats->kept = NULL;
+}
+
+/* The slot's map: the one that is kept, or *own, whose memory the caller frees. NULL without
+   memory. */
+static const struct map *map_of(const struct hc_repeats *repeats, int slot, struct map *own)
+{
+    struct hc_repeats_map *kept = repeats->kept;
+    *own = (struct map){0};
+    if (!kept)
+        return make_map(repeats, slot, own) ? own : NULL;
+    if (!kept->map.memory || !same_layout(&kept->layout, &repeats->slot[slot])) {
+        free(kept->map.memory);
+        kept->layout = repeats->slot[slot];
+        if (!make_map(repeats, slot, &kept->map))
+            return NULL;
+    }
+    return &kept->map;
+}
+
 /* Run `row` of the innermost axis: where it begins in the small tensor. */
 static int64_t row_of(const struct map *map, int64_t row)
 {
@@ -119,37 +167,20 @@ static void copy_row(const struct map *map, int64_t row, const struct hc_tensor 
     }
 }
 
-static bool same_layout(const struct hc_layout *a, const struct hc_layout *b)
-{
-    bool same = a->count == b->count;
-    for (int i = 0; i < a->count && same; i++) {
-        const struct hc_axis *x = &a->axis[i];
-        const struct hc_axis *y = &b->axis[i];
-        same = x->small == y->small && x->large == y->large && x->step == y->step &&
-               x->alone == y->alone && x->kind == y->kind;
-    }
-    return same;
-}
-
-/* Inputs that are laid out alike have one map. */
 bool hc_repeats_fill(const struct hc_repeats *repeats, const struct hc_call *small,
                      const struct hc_call *large)
 {
-    struct map map = {0};
-    const struct hc_layout *mapped = NULL;
     bool ok = true;
     for (int s = 0; s < hc_ops[large->op].inputs && ok; s++) {
+        struct map own;
+        const struct map *map = large->in[s].data ? map_of(repeats, s, &own) : NULL;
         if (!large->in[s].data)
             continue;
-        if (!mapped || !same_layout(mapped, &repeats->slot[s])) {
-            free(map.memory);
-            ok = make_map(repeats, s, &map);
-            mapped = &repeats->slot[s];
-        }
-        for (int64_t row = 0; ok && row < rows_of(&map); row++)
-            copy_row(&map, row, &small->in[s], &large->in[s]);
+        ok = map != NULL;
+        for (int64_t row = 0; ok && row < rows_of(map); row++)
+            copy_row(map, row, &small->in[s], &large->in[s]);
+        free(own.memory);
     }
-    free(map.memory);
     return ok;
 }
 
@@ -201,17 +232,18 @@ void hc_claim_repeats(struct hc_claim *claim, int out, const char *what,
     bool *known = hc_check_memory(claim->check, (size_t)kinds * sizeof *known);
     char name[96];
     struct hc_comparisons all = {.what = name, .checked = hc_tensor_count(t)};
-    struct map map;
+    struct map own;
+    const struct map *map = map_of(claim->repeats, hc_ops[claim->call.op].inputs + out, &own);
     (void)snprintf(name, sizeof name, "%s: all elements against the reference", what);
-    if (!make_map(claim->repeats, hc_ops[claim->call.op].inputs + out, &map)) {
+    if (!map) {
         (void)hc_fail(HC_NO_MEMORY, "%s: no memory to compare it", what);
         hc_check_failed(claim->check);
         return;
     }
-    int64_t n = map.extent[map.count - 1];
-    const int32_t *offset = map.offset[map.count - 1];
-    for (int64_t row = 0; row < rows_of(&map); row++) {
-        int64_t base = row_of(&map, row);
+    int64_t n = map->extent[map->count - 1];
+    const int32_t *offset = map->offset[map->count - 1];
+    for (int64_t row = 0; row < rows_of(map); row++) {
+        int64_t base = row_of(map, row);
         for (int64_t i = 0; i < n; i++) {
             int64_t kind = base + offset[i];
             uint64_t got = hc_tensor_bits(t, row * n + i);
@@ -227,7 +259,7 @@ void hc_claim_repeats(struct hc_claim *claim, int out, const char *what,
                                  right[kind].bits ? 0 : right[kind].bound);
         }
     }
-    free(map.memory);
+    free(own.memory);
     claim->check->result.looked_at += all.checked - kinds;
     hc_claim_comparisons(claim->check, &all);
 }

@@ -34,10 +34,18 @@ struct hc_layout {
     struct hc_axis axis[HC_AXES];
 };
 
+struct hc_repeats_map;
+
 struct hc_repeats {
     struct hc_layout slot[HC_MAX_IN + HC_MAX_OUT];
     uint64_t seed;
+    struct hc_repeats_map *kept; /* of hc_repeats_keep, or NULL */
 };
+
+/* Keeps the map of a slot until one that is laid out otherwise is asked for: most slots of a call
+   are laid out alike. False if there is no memory. End it with hc_repeats_end. */
+bool hc_repeats_keep(struct hc_repeats *repeats);
+void hc_repeats_end(struct hc_repeats *repeats);
 
 /* The coordinate in the small tensor of coordinate `at` in the large one. The first `small` are
    themselves. */

@@ -2,8 +2,10 @@
    next units, runs them, and puts what came out into their slots: those of one case on several
    backends, so that references are computed once (check/known.h), but near the end one unit, so
    that all workers have something to do. The caller's thread reports the slots in the order of the
-   units, so that the output does not depend on the workers; a unit's memory is kept until then, so
-   workers wait when they are too many units ahead. A single worker is the caller's thread itself.
+   units, so that the output does not depend on the workers. A unit's memory is kept until then only
+   if its result shows something that lies there; but workers wait when they are very many units
+   ahead of a long one. The caller's thread is not woken for each unit, which would take as long as
+   many of them: it looks every now and then. A single worker is the caller's thread itself.
 
    A single worker's kernels have all cores. Several share them, so that not every worker wakes as
    many threads as there are cores; but each has two at least, because a kernel that is right on one
@@ -17,6 +19,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "check/case_run.h"
 #include "check/check_inner.h"
@@ -32,7 +35,10 @@ enum hc_status hc_run_units(const struct hc_run_options *options, const struct h
                             int count);
 
 /* Units that workers may be ahead: MIN_AHEAD, or so many a worker. */
-enum { MIN_AHEAD = 64, AHEAD = 8, MIN_THREADS = 2 };
+enum { MIN_AHEAD = 4096, AHEAD = 8, MIN_THREADS = 2 };
+
+/* How long the caller's thread sleeps, in nanoseconds, if what it waits for is not there. */
+enum { LOOK_AFTER = 20 * 1000 * 1000, SECOND = 1000 * 1000 * 1000 };
 
 /* The units of one case that are taken together, at most; and how many for each worker are taken
    one by one at the end. */
@@ -49,6 +55,8 @@ struct team {
     struct hc_check **slots; /* by unit: NULL until it has run */
     int next;                /* the unit to take next */
     int reported;            /* so many units */
+    int waiting;             /* so many workers, for the reports */
+    int put;                 /* so many units have run */
     bool stop;
     enum hc_status status; /* why a worker could not work */
     char why[512];
@@ -76,8 +84,12 @@ static int length_of_next(const struct team *team)
 static int take(struct team *team, int *count)
 {
     (void)pthread_mutex_lock(&team->lock);
-    while (!team->stop && team->next < team->count && team->next - team->reported >= team->ahead)
+    while (!team->stop && team->next < team->count && team->next - team->reported >= team->ahead) {
+        team->waiting++;
+        (void)pthread_cond_broadcast(&team->changed);
         (void)pthread_cond_wait(&team->changed, &team->lock);
+        team->waiting--;
+    }
     int unit = team->stop || team->next == team->count ? -1 : team->next;
     *count = unit < 0 ? 0 : length_of_next(team);
     team->next += *count;
@@ -102,7 +114,8 @@ static void put(struct team *team, int unit, struct hc_check *check)
         team->status = HC_NO_MEMORY;
         (void)snprintf(team->why, sizeof team->why, "no memory for a result");
     }
-    (void)pthread_cond_broadcast(&team->changed);
+    if (++team->put == team->count || team->stop)
+        (void)pthread_cond_broadcast(&team->changed);
     (void)pthread_mutex_unlock(&team->lock);
 }
 
@@ -117,10 +130,23 @@ static void *work(void *argument)
             struct hc_check *check = malloc(sizeof *check);
             if (check)
                 hc_case_run_do(w->team->options, &w->team->units[unit], &w->queues, check);
+            if (check && !check->result.pictures && !check->result.exhibits)
+                hc_check_end(check);
             put(w->team, unit, check);
         }
     hc_reference_end();
     return NULL;
+}
+
+/* Waits until something has changed, or it is time to look. */
+static void sleep_a_little(struct team *team)
+{
+    struct timespec until;
+    (void)timespec_get(&until, TIME_UTC);
+    until.tv_nsec += LOOK_AFTER;
+    until.tv_sec += until.tv_nsec / SECOND;
+    until.tv_nsec %= SECOND;
+    (void)pthread_cond_timedwait(&team->changed, &team->lock, &until);
 }
 
 /* What came out of the unit, or NULL when the team has stopped before it. */
@@ -128,11 +154,12 @@ static struct hc_check *wait_for(struct team *team, int unit)
 {
     (void)pthread_mutex_lock(&team->lock);
     while (!team->slots[unit] && !team->stop)
-        (void)pthread_cond_wait(&team->changed, &team->lock);
+        sleep_a_little(team);
     struct hc_check *check = team->slots[unit];
     team->slots[unit] = NULL;
     team->reported = unit + 1;
-    (void)pthread_cond_broadcast(&team->changed);
+    if (team->waiting > 0)
+        (void)pthread_cond_broadcast(&team->changed);
     (void)pthread_mutex_unlock(&team->lock);
     return check;
 }

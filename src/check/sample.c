@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "check/family/family.h"
+#include "num/bits.h"
 #include "num/rng.h"
 
 /* The cost of a term, in multiplications, decides only how many elements are looked at. */
@@ -21,10 +22,15 @@ int64_t hc_sample_size(const struct hc_claim *claim, int64_t count)
     return n < count ? n : count;
 }
 
+/* 2^emin, which is normal in fp64. */
+static double least_normal(enum hc_format format)
+{
+    return hc_fp64_value((uint64_t)(hc_formats[format].emin + 1023) << 52);
+}
+
 static bool special(enum hc_format format, double x)
 {
-    return !isfinite(x) || (x == 0 && signbit(x)) ||
-           (x != 0 && fabs(x) < ldexp(1, hc_formats[format].emin));
+    return !isfinite(x) || (x == 0 && signbit(x)) || (x != 0 && fabs(x) < least_normal(format));
 }
 
 bool hc_sample_special(const struct hc_claim *claim, int out, int64_t i)

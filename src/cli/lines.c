@@ -1,6 +1,9 @@
 #include "cli/lines.h"
 
 #include <stdarg.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "op/text.h"
@@ -12,6 +15,44 @@ void hc_append(char *text, size_t bytes, const char *format, ...)
     va_start(arguments, format);
     (void)hc_text_format(text + used, bytes - used, format, arguments);
     va_end(arguments);
+}
+
+struct hc_counted hc_noun(long long count, const char *noun)
+{
+    struct hc_counted counted;
+    size_t length = strlen(noun);
+    char last = length > 0 ? noun[length - 1] : '\0';
+    char before = length > 1 ? noun[length - 2] : '\0';
+    bool turns = last == 'y' && !strchr("aeiou", before); /* family, not way */
+    char third = length > 2 ? noun[length - 3] : '\0';
+    bool hisses = strchr("sxz", last) || (last == 'h' && before == 's') ||
+                  (last == 'h' && before == 'c' && strchr("nt", third)); /* batch, not epoch */
+    if (count == 1 || length == 0)
+        (void)snprintf(counted.text, sizeof counted.text, "%s", noun);
+    else
+        (void)snprintf(counted.text, sizeof counted.text, "%.*s%s", (int)(length - turns), noun,
+                       turns    ? "ies"
+                       : hisses ? "es"
+                                : "s");
+    return counted;
+}
+
+struct hc_counted hc_count(long long count, const char *noun)
+{
+    struct hc_counted counted;
+    (void)hc_text_write(counted.text, sizeof counted.text, "%lld %s", count,
+                        hc_noun(count, noun).text);
+    return counted;
+}
+
+const char *hc_shortest(char text[HC_SHORTEST], double number)
+{
+    for (int digits = 1; digits <= 17; digits++) {
+        (void)hc_text_write(text, HC_SHORTEST, "%.*g", digits, number);
+        if (strtod(text, NULL) == number)
+            break;
+    }
+    return text;
 }
 
 void hc_lines_add(struct hc_lines *lines, const char *format, ...)

@@ -11,6 +11,20 @@ __attribute__((format(printf, 3, 4)))
 #endif
 void hc_append(char *text, size_t bytes, const char *format, ...);
 
+/* How many there are of what a noun says, as people say it: "1 result", "2 results", "0 families".
+   The noun stands for one, with what stands before it, as in "more result". */
+struct hc_counted {
+    char text[64];
+};
+struct hc_counted hc_count(long long count, const char *noun);
+
+/* The noun alone, as it stands behind such a number. */
+struct hc_counted hc_noun(long long count, const char *noun);
+
+/* Writes the shortest decimal that is read back as this number: "0.003", "448", "1.5e-45". */
+enum { HC_SHORTEST = 32 };
+const char *hc_shortest(char text[HC_SHORTEST], double number);
+
 /* A text that grows, before it is wrapped. Begin with zeros. */
 enum { HC_LINES_TEXT = 4096 };
 struct hc_lines {

@@ -72,15 +72,18 @@ static bool is_in(enum hc_format format, const struct hc_enclosure *x)
     return x->own == 0 && value.lo == 0 && hc_round(format, value.hi) == value.hi;
 }
 
-/* What `units` roundings of a result of this size cost: each at most u of it, or half of the least
-   number where it is subnormal. Beyond the largest number there may be an infinity. */
+/* What `units` roundings of a result of this size cost. The last one is at most half an ulp, u times
+   the power of two below, and those before it are u of the result each; or half of the least number
+   where it is subnormal. Beyond the largest number there may be an infinity. */
 static double rounding(const struct hc_arithmetic *a, double value, double rad, double units)
 {
     double size = hc_add_up(fabs(value), rad);
     if (!(size <= a->most))
         return (double)INFINITY;
-    double least = size < a->tiny / a->unit ? a->tiny : 0;
-    return hc_mul_up(units, hc_add_up(hc_mul_up(a->unit, size), least));
+    double least = size < a->tiny / a->unit ? hc_mul_up(units, a->tiny) : 0;
+    double half = size > 0 ? ldexp(a->unit, ilogb(size)) : 0;
+    double before = units > 1 ? hc_mul_up(units - 1, hc_mul_up(a->unit, size)) : 0;
+    return hc_add_up(least, hc_add_up(half, before));
 }
 
 void hc_enclosure_given(const struct hc_arithmetic *a, struct hc_enclosure *y)
@@ -234,15 +237,12 @@ void hc_enclosure_either(const struct hc_arithmetic *a, struct hc_enclosure *y,
     y->rad = hc_add_up(fmax(one->rad, other->rad), isnan(apart) ? (double)INFINITY : apart);
 }
 
-int hc_enclosure_compare(const struct hc_arithmetic *a, enum hc_function f,
-                         const struct hc_enclosure *const *x)
+bool hc_enclosure_compare(enum hc_function f, const struct hc_enclosure *const *x, bool *sure)
 {
     struct hc_disc disc[2] = {{0, 0}};
-    (void)a;
     for (int i = 0; i < hc_functions[f].least; i++)
         disc[i] = (struct hc_disc){hc_enclosure_double(x[i]), hc_add_up(x[i]->rad, x[i]->own)};
-    if (hc_radius_apply(f, disc, 0) != 0)
-        return -1;
+    *sure = hc_radius_apply(f, disc, 0) == 0;
     if (hc_functions[f].least == 1)
         return f == HC_FN_isnan   ? hc_real_is_nan(x[0]->real)
                : f == HC_FN_isinf ? hc_real_is_inf(x[0]->real)
@@ -336,6 +336,9 @@ static void add_to_sum(const struct hc_arithmetic *a, struct hc_running *r,
                        const struct hc_enclosure *x)
 {
     struct hc_exact value = hc_real_exact(x->real);
+    /* To add 0 rounds nothing. */
+    if (value.hi == 0 && x->rad == 0 && x->own == 0 && x->terms == 0)
+        return;
     int inexact = hc_real_add(r->y->real, r->y->real, x->real);
     r->owns = hc_add_up(r->owns, own_rounding(a, hc_enclosure_double(r->y), inexact));
     r->owns = hc_add_up(r->owns, x->own);
@@ -409,7 +412,7 @@ static void end_sum(const struct hc_arithmetic *a, struct hc_running *r)
     int precision = hc_formats[a->freedoms.compute].precision;
     y->own = r->owns;
     y->rad = r->rads;
-    if (r->special || r->terms == 0)
+    if (r->special || r->all_terms == 0)
         return;
     y->terms = r->all_terms;
     y->magnitude = r->magnitude;

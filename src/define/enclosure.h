@@ -56,9 +56,8 @@ bool hc_enclosure_knows(enum hc_function f);
 void hc_enclosure_either(const struct hc_arithmetic *a, struct hc_enclosure *y,
                          const struct hc_enclosure *one, const struct hc_enclosure *other);
 
-/* A comparison: 0, 1, or -1 where it may come out either way. */
-int hc_enclosure_compare(const struct hc_arithmetic *a, enum hc_function f,
-                         const struct hc_enclosure *const *x);
+/* A comparison of the real numbers; *sure: roundings cannot turn it around. */
+bool hc_enclosure_compare(enum hc_function f, const struct hc_enclosure *const *x, bool *sure);
 
 /* x rounded. To HC_FORMAT_COUNT it is a rounding that is owed: the real number stays, and the
    radius grows by half an ulp of the tensors' format. To a format it is a function with steps: the

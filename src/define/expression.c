@@ -115,8 +115,8 @@ static bool read_element(struct hc_reader *r, int tensor, const char *start,
     r->brackets += t->rank > 0;
     for (int i = 0; i < t->rank; i++) {
         if (i && !hc_reader_take(r, ","))
-            return hc_reader_wrong(r, start, r->end - start, "%s has %d axes, and here are %d",
-                                   t->name, t->rank, i);
+            return hc_reader_wrong(r, start, r->end - start, "%s has %d axes, and not %d", t->name,
+                                   t->rank, i);
         if (!read_sum(r, &node.operand[i]) || !typed(r, node.operand[i], HC_TYPE_INTEGER))
             return false;
         node.operands++;

@@ -126,8 +126,8 @@ static enum hc_status take_shape(struct hc_instance *instance, int tensor)
     const struct hc_defined_tensor *t = &d->tensor[tensor];
     const struct hc_tensor *data = &instance->input[tensor];
     if (data->rank != t->rank)
-        return hc_fail(HC_INVALID, "%s: %s has %d axes here, and %d in the definition", d->name,
-                       t->name, data->rank, t->rank);
+        return hc_fail(HC_INVALID, "%s: %s has %d %s here, and %d in the definition", d->name,
+                       t->name, data->rank, data->rank == 1 ? "axis" : "axes", t->rank);
     bool integers = hc_is_integer(&hc_formats[data->format]);
     if (t->index && !integers)
         return hc_fail(HC_INVALID, "%s: %s holds indices, and comes in %s", d->name, t->name,

@@ -18,8 +18,8 @@ static double end(enum hc_format format, const struct hc_defined_value *value, d
     return hc_round(format, far + sign * more);
 }
 
-void hc_define_judge_element(enum hc_format format, struct hc_defined_element *element,
-                             bool *single)
+void hc_define_judge_element(enum hc_format format, enum hc_format compute,
+                             struct hc_defined_element *element, bool *single)
 {
     const struct hc_defined_value *value = &element->value;
     double want = value->want.hi;
@@ -39,6 +39,16 @@ void hc_define_judge_element(enum hc_format format, struct hc_defined_element *e
     if (size > 0 && isfinite(size))
         half = fmax(half, ldexp(hc_format_unit(format), ilogb(size)));
     element->bound = hc_add_up(value->rad, half);
+    if (format == compute && isfinite(want)) {
+        /* What was computed is the result: the last operation's rounding is in the radius. One who
+           computes in wide arithmetic rounds once. */
+        double nearest = hc_decode(format, hc_encode(format, want, value->want.lo, HC_NEAREST));
+        double once = hc_up(fabs(nearest - want - value->want.lo));
+        double away = fabs(got - want - value->want.lo);
+        right = got == nearest || away <= value->rad;
+        *single = *single || value->rad <= once;
+        element->bound = fmax(value->rad, once);
+    }
     element->error = right && !isfinite(want) ? 0 : fabs(got - want - value->want.lo);
     if (isnan(element->error))
         element->error = (double)INFINITY;
@@ -81,7 +91,7 @@ static void judge_share(const struct hc_instance *instance, int tensor, const st
         if (share->status != HC_OK)
             continue;
         element.got = hc_tensor_get(got, element.index);
-        hc_define_judge_element(got->format, &element, &single);
+        hc_define_judge_element(got->format, instance->freedoms.compute, &element, &single);
         ratio[i] = element.ratio;
         share->output.wrong += element.ratio > 1;
         share->output.unbounded += isinf(element.bound);

@@ -11,7 +11,8 @@ struct hc_defined_element {
     struct hc_defined_value value;
     double got;
     double error; /* |got - want| */
-    double bound; /* the radius, and half an ulp of the result's format */
+    double bound; /* the radius, and half an ulp of the result's format if that is narrower than the
+                     one in which is computed */
     double ratio; /* error / bound; above 1 if and only if the element is wrong */
 };
 
@@ -34,8 +35,8 @@ enum hc_status hc_define_judge(const struct hc_instance *instance, int tensor,
                                const struct hc_tensor *got, bool all,
                                struct hc_defined_output *output);
 
-/* One element: fills in error, bound and ratio. */
-void hc_define_judge_element(enum hc_format format, struct hc_defined_element *element,
-                             bool *single);
+/* One element of a result in `format`, computed in `compute`: fills in error, bound and ratio. */
+void hc_define_judge_element(enum hc_format format, enum hc_format compute,
+                             struct hc_defined_element *element, bool *single);
 
 #endif

@@ -86,7 +86,7 @@ Test(read, names_are_told_where_they_are_wrong)
 
 Test(read, places_and_types_are_told_where_they_are_wrong)
 {
-    refuse("op f(x[n, c])\ny[n] = |x[n|]\nreturn y", "x has 2 axes, and here are 1");
+    refuse("op f(x[n, c])\ny[n] = |x[n|]\nreturn y", "x has 2 axes, and not 1");
     refuse("op f(x[n])\ny[n] = x[n|,| n]\nreturn y", "x has 1 axis, and here are more");
     refuse("op f(x[n])\ny[n] = x[|n * 0.5|]\nreturn y",
            "'n * 0.5' is a real number, and should be an integer");

@@ -35,7 +35,18 @@ struct hc_evaluator {
     enum hc_status status;
 };
 
-enum truth { IS_FALSE, IS_TRUE, IS_EITHER, IS_ABSENT };
+/* In real numbers it is false or true; and an implementation's roundings may turn it around. */
+enum truth { IS_FALSE, IS_TRUE, MAYBE_FALSE, MAYBE_TRUE, IS_ABSENT };
+
+static bool really(enum truth t)
+{
+    return t == IS_TRUE || t == MAYBE_TRUE;
+}
+
+static bool is_unsure(enum truth t)
+{
+    return t == MAYBE_FALSE || t == MAYBE_TRUE;
+}
 
 static const struct hc_enclosure *evaluate(struct hc_evaluator *v, const struct hc_expression *e);
 
@@ -222,22 +233,24 @@ static enum truth compare(struct hc_evaluator *v, const struct hc_expression *e)
         if (!x[i] || x[i]->absent)
             return IS_ABSENT;
     }
-    switch (hc_enclosure_compare(&v->arithmetic, e->function, x)) {
-    case 0:
-        return IS_FALSE;
-    case 1:
-        return IS_TRUE;
-    default:
-        return IS_EITHER;
-    }
+    bool sure;
+    bool real = hc_enclosure_compare(e->function, x, &sure);
+    return sure ? truth_of(real) : real ? MAYBE_TRUE : MAYBE_FALSE;
 }
 
-/* any, all and count over an axis: how often the body is true, and how often it may be. */
-static bool count(struct hc_evaluator *v, const struct hc_expression *e, int64_t *sure,
-                  int64_t *maybe, int64_t *of)
+/* any, all and count over an axis: of how many places the body is true, and of how many it surely
+   is, and may be. */
+struct counted {
+    int64_t places;
+    int64_t real;
+    int64_t sure;
+    int64_t maybe;
+};
+
+static bool count(struct hc_evaluator *v, const struct hc_expression *e, struct counted *c)
 {
     int64_t outside = v->place[e->axis];
-    *sure = *maybe = *of = 0;
+    *c = (struct counted){0};
     for (int64_t i = 0; i < v->instance->extent[e->axis]; i++) {
         v->place[e->axis] = i;
         enum truth there = e->operands > 1 ? is_true(v, e->operand[1]) : IS_TRUE;
@@ -245,22 +258,26 @@ static bool count(struct hc_evaluator *v, const struct hc_expression *e, int64_t
             there == IS_FALSE || there == IS_ABSENT ? IS_ABSENT : is_true(v, e->operand[0]);
         if (v->status != HC_OK)
             return false;
-        *of += body != IS_ABSENT;
-        *sure += there == IS_TRUE && body == IS_TRUE;
-        *maybe += body == IS_TRUE || body == IS_EITHER;
+        c->places += body != IS_ABSENT;
+        c->real += really(there) && really(body);
+        c->sure += there == IS_TRUE && body == IS_TRUE;
+        c->maybe += body == IS_TRUE || is_unsure(body);
         v->operations++;
     }
     v->place[e->axis] = outside;
     return true;
 }
 
+static enum truth maybe(bool sure, bool real)
+{
+    return sure ? truth_of(real) : real ? MAYBE_TRUE : MAYBE_FALSE;
+}
+
 static enum truth is_true(struct hc_evaluator *v, const struct hc_expression *e)
 {
     enum truth a;
     enum truth b;
-    int64_t sure;
-    int64_t maybe;
-    int64_t of;
+    struct counted c;
     switch (e->kind) {
     case HC_EXPRESSION_NUMBER:
         return truth_of(*e->at == 't');
@@ -270,22 +287,25 @@ static enum truth is_true(struct hc_evaluator *v, const struct hc_expression *e)
     }
     case HC_EXPRESSION_NOT:
         a = is_true(v, e->operand[0]);
-        return a == IS_TRUE ? IS_FALSE : a == IS_FALSE ? IS_TRUE : a;
+        return a == IS_ABSENT ? a : maybe(!is_unsure(a), !really(a));
     case HC_EXPRESSION_AND:
-    case HC_EXPRESSION_OR:
+    case HC_EXPRESSION_OR: {
+        bool decides = e->kind == HC_EXPRESSION_OR;
         a = is_true(v, e->operand[0]);
-        if (a == truth_of(e->kind == HC_EXPRESSION_OR) || a == IS_ABSENT)
+        if (a == truth_of(decides) || a == IS_ABSENT)
             return a;
         b = is_true(v, e->operand[1]);
-        return b == truth_of(e->kind == HC_EXPRESSION_OR) || b == IS_ABSENT ? b
-               : a == IS_EITHER                                             ? a
-                                                                            : b;
+        if (b == truth_of(decides) || b == IS_ABSENT)
+            return b;
+        return maybe(!is_unsure(a) && !is_unsure(b),
+                     decides ? really(a) || really(b) : really(a) && really(b));
+    }
     case HC_EXPRESSION_OVER:
-        if (!count(v, e, &sure, &maybe, &of))
+        if (!count(v, e, &c))
             return IS_ABSENT;
         if (e->reduction == HC_OVER_ANY)
-            return sure > 0 ? IS_TRUE : maybe > 0 ? IS_EITHER : IS_FALSE;
-        return sure == of ? IS_TRUE : maybe == of ? IS_EITHER : IS_FALSE;
+            return maybe(c.sure > 0 || c.maybe == 0, c.real > 0);
+        return maybe(c.sure == c.places || c.maybe < c.places, c.real == c.places);
     default:
         return compare(v, e);
     }
@@ -322,9 +342,10 @@ static const struct hc_enclosure *compute(struct hc_evaluator *v, int tensor, bo
     enum truth there = t->where ? is_true(v, t->where) : IS_TRUE;
     if (v->status != HC_OK)
         return NULL;
-    if (there == IS_FALSE || there == IS_ABSENT) {
+    if (!really(there)) {
         hc_enclosure_set(&v->arithmetic, y, 0);
         y->absent = true;
+        y->rad = is_unsure(there) ? (double)INFINITY : 0;
         return y;
     }
     const struct hc_enclosure *x = evaluate(v, value);
@@ -339,7 +360,7 @@ static const struct hc_enclosure *compute(struct hc_evaluator *v, int tensor, bo
     y->standing = t->shift ? HC_IS_SHIFT : y->standing;
     if (t->shift && isfinite(hc_enclosure_double(y)))
         y->rad = 0;
-    if (there == IS_EITHER)
+    if (is_unsure(there))
         y->rad = (double)INFINITY;
     return y;
 }
@@ -439,13 +460,11 @@ static const struct hc_enclosure *over(struct hc_evaluator *v, const struct hc_e
     struct hc_running running;
     hc_running_start(&v->arithmetic, &running, e->reduction, y);
     if (e->reduction == HC_OVER_COUNT) {
-        int64_t sure;
-        int64_t maybe;
-        int64_t of;
-        if (!count(v, e, &sure, &maybe, &of))
+        struct counted c;
+        if (!count(v, e, &c))
             return NULL;
-        hc_enclosure_set(&v->arithmetic, y, (double)sure);
-        y->rad = (double)(maybe - sure);
+        hc_enclosure_set(&v->arithmetic, y, (double)c.real);
+        y->rad = fmax((double)(c.maybe - c.real), (double)(c.real - c.sure));
         return y;
     }
     for (int64_t i = 0; i < v->instance->extent[e->axis]; i++) {
@@ -460,8 +479,10 @@ static const struct hc_enclosure *over(struct hc_evaluator *v, const struct hc_e
         const struct hc_enclosure *x = v->status == HC_OK ? evaluate(v, e->operand[0]) : NULL;
         if (!x)
             return NULL;
-        if (!x->absent)
-            hc_running_add(&v->arithmetic, &running, x, there == IS_EITHER);
+        if (!x->absent && really(there))
+            hc_running_add(&v->arithmetic, &running, x, is_unsure(there));
+        else if (is_unsure(there) || isinf(x->rad))
+            running.rads = (double)INFINITY;
     }
     v->place[e->axis] = outside;
     hc_running_end(&v->arithmetic, &running);
@@ -494,8 +515,9 @@ static const struct hc_enclosure *apply(struct hc_evaluator *v, const struct hc_
     struct hc_enclosure *y = &v->node[e->id];
     bool chosen = e->function == HC_FN_select;
     bool absent = false;
+    enum truth c = IS_TRUE;
     if (chosen) {
-        enum truth c = is_true(v, e->operand[0]);
+        c = is_true(v, e->operand[0]);
         if (v->status != HC_OK)
             return NULL;
         if (c <= IS_TRUE)
@@ -514,7 +536,7 @@ static const struct hc_enclosure *apply(struct hc_evaluator *v, const struct hc_
         return y;
     }
     if (chosen)
-        hc_enclosure_either(&v->arithmetic, y, x[1], x[2]);
+        hc_enclosure_either(&v->arithmetic, y, x[really(c) ? 1 : 2], x[really(c) ? 2 : 1]);
     else
         hc_enclosure_apply(&v->arithmetic, y, e->function, x);
     return y;

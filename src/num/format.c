@@ -54,6 +54,12 @@ enum hc_format hc_format_by_name(const char *name)
 
 /* The definition is compiled once for each format, since the compiler then knows the layout. It is
    the same text for all of them. */
+#ifdef __GNUC__
+#define HC_EACH_FORMAT __attribute__((flatten))
+#else
+#define HC_EACH_FORMAT
+#endif
+
 static inline uint64_t encode(enum hc_format format, double hi, double lo,
                               enum hc_direction direction, int saturate)
 {
@@ -96,18 +102,19 @@ static inline uint64_t encode(enum hc_format format, double hi, double lo,
     }
 }
 
-uint64_t hc_encode(enum hc_format format, double hi, double lo, enum hc_direction direction)
+HC_EACH_FORMAT uint64_t hc_encode(enum hc_format format, double hi, double lo,
+                                  enum hc_direction direction)
 {
     return encode(format, hi, lo, direction, 0);
 }
 
-uint64_t hc_encode_saturated(enum hc_format format, double hi, double lo,
-                             enum hc_direction direction)
+HC_EACH_FORMAT uint64_t hc_encode_saturated(enum hc_format format, double hi, double lo,
+                                            enum hc_direction direction)
 {
     return encode(format, hi, lo, direction, 1);
 }
 
-double hc_decode(enum hc_format format, uint64_t bits)
+HC_EACH_FORMAT double hc_decode(enum hc_format format, uint64_t bits)
 {
     switch (format) {
     case HC_FP64:
@@ -152,6 +159,13 @@ double hc_round(enum hc_format format, double value)
     return hc_decode(format, hc_encode(format, value, 0, HC_NEAREST));
 }
 
+/* ldexp(1, exponent) for an exponent of fp64. */
+static inline double power_of_two(int exponent)
+{
+    return exponent >= -1022 ? hc_fp64_value((uint64_t)(exponent + 1023) << 52)
+                             : ldexp(1, exponent);
+}
+
 double hc_format_max(enum hc_format format)
 {
     const struct hc_format_info *f = info_of(format);
@@ -164,12 +178,12 @@ double hc_format_max(enum hc_format format)
 double hc_format_tiny(enum hc_format format)
 {
     const struct hc_format_info *f = info_of(format);
-    return hc_is_integer(f) ? 1 : ldexp(1, f->emin - f->precision + 1);
+    return hc_is_integer(f) ? 1 : power_of_two(f->emin - f->precision + 1);
 }
 
 double hc_format_unit(enum hc_format format)
 {
-    return ldexp(1, -info_of(format)->precision);
+    return power_of_two(-info_of(format)->precision);
 }
 
 double hc_ulp(enum hc_format format, double value)
@@ -188,7 +202,7 @@ double hc_ulp(enum hc_format format, double value)
         exponent = f->emin;
     if (exponent > f->emax)
         exponent = f->emax;
-    return ldexp(1, exponent - f->precision + 1);
+    return power_of_two(exponent - f->precision + 1);
 }
 
 double hc_half_ulp(enum hc_format format, double value)

@@ -2,6 +2,15 @@
 
 #include <math.h>
 
+#include "num/clones.h"
+
+HC_FLAT_CLONES void hc_random_row(uint64_t seed, uint64_t stream, uint64_t first, int n,
+                                  uint64_t *to)
+{
+    for (int i = 0; i < n; i++)
+        to[i] = hc_random(seed, stream, first + (uint64_t)i);
+}
+
 double hc_random_normal(uint64_t seed, uint64_t stream, uint64_t index)
 {
     uint32_t key[2] = {(uint32_t)seed, (uint32_t)(seed >> 32)};

@@ -45,6 +45,9 @@ HC_INLINE double hc_random_uniform(uint64_t seed, uint64_t stream, uint64_t inde
     return (double)(hc_random(seed, stream, index) >> 11) * 1.1102230246251565e-16;
 }
 
+/* hc_random of elements first .. first + n - 1. */
+void hc_random_row(uint64_t seed, uint64_t stream, uint64_t first, int n, uint64_t *to);
+
 /* A standard normal number by Box and Muller's method. Its last bits depend on the host's libm. */
 double hc_random_normal(uint64_t seed, uint64_t stream, uint64_t index);
 

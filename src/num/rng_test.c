@@ -98,6 +98,20 @@ Test(stochastic, what_is_no_number_stays)
     }
 }
 
+Test(rng, a_row_of_random_numbers_has_those_of_its_elements)
+{
+    uint64_t row[37];
+    static const uint64_t first[] = {0, 5, UINT32_MAX - 10};
+    for (int k = 0; k < 3; k++)
+        for (int n = 0; n <= 37; n++) {
+            row[n < 37 ? n : 0] = 77;
+            hc_random_row(9, 4, first[k], n, row);
+            for (int i = 0; i < n; i++)
+                cr_assert_eq(row[i], hc_random(9, 4, first[k] + (uint64_t)i));
+            cr_assert(n == 37 || row[n] == 77);
+        }
+}
+
 /* Each element once: the four words of each lane, 16 elements apart. */
 Test(stochastic, every_element_has_a_word_of_its_own)
 {

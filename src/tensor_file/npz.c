@@ -1,11 +1,11 @@
-/* Writing numpy's .npz: a zip file whose members are .npy files, NAME.npy each, as numpy.savez writes
-   it, without compression. numpy.load opens it, and so does everything that opens zip files.
+/* Writing numpy's .npz: a zip file whose members are .npy files, NAME.npy each, as numpy.savez
+   writes it, without compression. numpy.load opens it, and so does everything that opens zip files.
 
    The zip format is that of PKWARE's APPNOTE 6.3, sections 4.3.7, 4.3.12 and 4.3.16: before each
-   member a local header, behind all of them the central directory with the same facts and where each
-   begins, and the end record. Numbers are little-endian; those here have two or four bytes, so that
-   a file ends before 4 GiB and has fewer than 65536 members. Names are UTF-8, which bit 11 says. The
-   date is 1980-01-01, so that the same tensors give the same bytes. */
+   member a local header, behind all of them the central directory with the same facts and where
+   each begins, and the end record. Numbers are little-endian; those here have two or four bytes, so
+   that a file ends before 4 GiB and has fewer than 65536 members. Names are UTF-8, which bit 11
+   says. The date is 1980-01-01, so that the same tensors give the same bytes. */
 #include <stdlib.h>
 #include <string.h>
 

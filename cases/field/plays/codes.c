@@ -255,7 +255,7 @@ static const struct hc_case cases[] = {
            "triton-lang/triton PR 11897, '[BACKEND] Support fp8 <=> fp64 casts by going through "
            "fp32', https://github.com/triton-lang/triton/pull/11897",
            .play = drops_the_carry, .buggy = {.prints = "64 exact, -"},
-           .fixed = {.is = "128 exact, 0"}, .fault = "cast-e4m3-carry-lost",
+           .fixed = {.prints = "128 exact, -", .is = "-, 0"}, .fault = "cast-e4m3-carry-lost",
            .lesson = "Round the code as one integer, so that the carry runs from the fraction into "
                      "the exponent; and judge an emulator before it judges others."),
     HC_BUG("field/fp8-codes/ue8m0-pack-mantissa-leaks",

@@ -44,8 +44,8 @@ class dump_step:  # pylint: disable=invalid-name
             raise ValueError(f"masters has {strangers[0]!r}, which is no parameter of the model")
         self.groups = {id(p): group for group in optimizer.param_groups for p in group["params"]}
         if not self._stepped_parameters():
-            raise ValueError("the optimizer steps no parameter of the model: where it steps masters, "
-                             "pass masters={name: master}")
+            raise ValueError("the optimizer steps no parameter of the model: where it steps "
+                             "masters, pass masters={name: master}")
         self.kind = _OPTIMIZERS[type(optimizer).__name__]
         self.tensors, self.hooks, self.stepped = {}, [], False
         self.wrapped, self.inner, self.added = False, None, set()

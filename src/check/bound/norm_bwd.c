@@ -5,6 +5,7 @@
 #include <math.h>
 
 #include "check/bound/rules.h"
+#include "reference.h"
 
 /* The inputs, by the names that all gradients share. */
 struct inputs {
@@ -67,8 +68,8 @@ static struct hc_ball normalized(const struct inputs *in, int64_t i, int64_t c)
 }
 
 /* dgamma and dbeta of channel c. */
-static void sums_of(const struct inputs *in, int64_t c, struct hc_ball *dgamma,
-                    struct hc_ball *dbeta)
+static void add_sums(const struct inputs *in, int64_t c, struct hc_ball *dgamma,
+                     struct hc_ball *dbeta)
 {
     struct hc_ball_sum terms_of_dgamma = {0};
     struct hc_ball_sum terms_of_dbeta = {0};
@@ -80,6 +81,28 @@ static void sums_of(const struct inputs *in, int64_t c, struct hc_ball *dgamma,
     /* dgamma = invstd * sum dz (x - mean) has as many roundings. */
     *dgamma = hc_ball_total(in->work, &terms_of_dgamma);
     *dbeta = hc_ball_total(in->work, &terms_of_dbeta);
+}
+
+/* The same; found, if they were added up before in this thread and nobody has changed the call. */
+static void sums_of(const struct hc_call *call, const struct inputs *in, int64_t c,
+                    struct hc_ball *dgamma, struct hc_ball *dbeta)
+{
+    enum { CHANNELS = 64 };
+    static _Thread_local struct {
+        uint64_t promise;
+        int64_t channel;
+        struct hc_ball dgamma;
+        struct hc_ball dbeta;
+    } kept[CHANNELS];
+    uint64_t promise = in->strayed ? 0 : hc_reference_promise(call);
+    int at = (int)(c % CHANNELS);
+    if (!promise || kept[at].promise != promise || kept[at].channel != c) {
+        add_sums(in, c, &kept[at].dgamma, &kept[at].dbeta);
+        kept[at].promise = promise;
+        kept[at].channel = c;
+    }
+    *dgamma = kept[at].dgamma;
+    *dbeta = kept[at].dbeta;
 }
 
 double hc_bound_bn_bwd(const struct hc_element *e, const struct hc_accumulator *accumulator,
@@ -110,7 +133,7 @@ double hc_bound_bn_bwd_strayed(const struct hc_element *e, const struct hc_stray
     in.strayed = strayed;
     struct hc_ball dgamma;
     struct hc_ball dbeta;
-    sums_of(&in, e->index % in.channels, &dgamma, &dbeta);
+    sums_of(e->call, &in, e->index % in.channels, &dgamma, &dbeta);
     if (e->out != s->dx)
         return e->out == s->dgamma ? dgamma.rad : dbeta.rad;
     struct hc_ball n = hc_ball_exact((double)in.per_channel);
@@ -165,7 +188,7 @@ double hc_bound_any_bn_bwd(const struct hc_element *e, const struct hc_accumulat
     struct inputs in = inputs_of(e->call);
     struct hc_ball dgamma;
     struct hc_ball dbeta;
-    sums_of(&in, e->index % in.channels, &dgamma, &dbeta);
+    sums_of(e->call, &in, e->index % in.channels, &dgamma, &dbeta);
     if (e->out != s->dx)
         return e->out == s->dgamma ? dgamma.rad : dbeta.rad;
     struct hc_ball n = hc_ball_exact((double)in.per_channel);

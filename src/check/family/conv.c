@@ -5,6 +5,7 @@
 #include "check/family/kit.h"
 #include "check/generate/draw.h"
 #include "check/generate/integers.h"
+#include "num/clones.h"
 
 static const struct hc_op_shape convolutions[] = {
     {"2x7x5x6-k10r3", HC_QUICK, true, false, {2, 7, 5, 6, 10, 3, 1, 1}},
@@ -252,6 +253,23 @@ static struct trio trio_of(const struct hc_call *call)
     return (struct trio){&call->in[HC_CONV_X], &call->in[HC_CONV_W], &call->out[HC_CONV_Y]};
 }
 
+/* want[i] += by * x[i] */
+HC_CLONES static void add_multiple(double *want, const int32_t *x, int32_t by, int64_t n)
+{
+#pragma omp simd
+    for (int64_t i = 0; i < n; i++)
+        want[i] += (double)(by * x[i]);
+}
+
+HC_CLONES static int64_t dot(const int32_t *x, const int32_t *y, int64_t n)
+{
+    int64_t sum = 0;
+#pragma omp simd reduction(+ : sum)
+    for (int64_t i = 0; i < n; i++)
+        sum += x[i] * y[i];
+    return sum;
+}
+
 static void add_products(struct hc_integers *z, const struct trio *t, const struct joint *j)
 {
     int64_t channels = t->x->shape[3];
@@ -266,15 +284,12 @@ static void add_products(struct hc_integers *z, const struct trio *t, const stru
     const int32_t *w = weights ? NULL : second + j->w;
     double *want = z->want[HC_CONV_RESULT];
     for (int64_t k = 0; k < filters; k++) {
-        int64_t sum = 0;
-        for (int64_t c = 0; c < channels && data; c++)
-            want[j->x + c] += y[k] * w[k * filter + c];
-        for (int64_t c = 0; c < channels && weights; c++)
-            want[j->w + k * filter + c] += x[c] * y[k];
-        for (int64_t c = 0; c < channels && !data && !weights; c++)
-            sum += x[c] * w[k * filter + c];
-        if (!data && !weights)
-            want[j->y + k] += (double)sum;
+        if (data)
+            add_multiple(want + j->x, w + k * filter, y[k], channels);
+        else if (weights)
+            add_multiple(want + j->w + k * filter, x, y[k], channels);
+        else
+            want[j->y + k] += (double)dot(x, w + k * filter, channels);
     }
 }
 

@@ -12,6 +12,7 @@
 #include "check/generate/distribution.h"
 #include "check/generate/op_space.h"
 #include "check/check_inner.h"
+#include "check/known.h"
 #include "op/descriptor.h"
 
 /* In place: each output that updates an input lies in its memory (HC_OWN_PLACE), or the first
@@ -119,7 +120,10 @@ static void run(struct hc_check *check)
     const struct row *row = hc_check_case(check)->data;
     struct hc_call call = call_of(row);
     allocate(check, &call, row);
-    hc_draw_inputs(&call, row->distribution, hc_case_seed(check));
+    if (!hc_known_inputs(check, &call)) {
+        hc_draw_inputs(&call, row->distribution, hc_case_seed(check));
+        hc_known_keep_inputs(check, &call);
+    }
     if (is_lost(check, row, &call))
         return;
     if (!hc_distribution_reached(&call, row->distribution))

@@ -114,7 +114,8 @@ static void run(struct hc_check *check)
     allocate(check, &large, true);
     hc_draw_inputs(&small, HC_DRAW_NORMAL, repeats.seed);
     hold_labels(&small);
-    if (!hc_repeats_fill(&repeats, &small, &large)) {
+    if (!hc_repeats_keep(&repeats) || !hc_repeats_fill(&repeats, &small, &large)) {
+        hc_repeats_end(&repeats);
         (void)hc_fail(HC_NO_MEMORY, "%s: no memory for its inputs", hc_ops[op].name);
         hc_check_failed(check);
         return;
@@ -122,6 +123,7 @@ static void run(struct hc_check *check)
     /* The terms of a product are independent of each other, those of a mean over repeated rows
        not. */
     hc_claim_repeated(check, &large, &repeats, f->multiplies ? HC_INPUTS_RANDOM : HC_INPUTS_ANY);
+    hc_repeats_end(&repeats);
 }
 
 enum { MAX_ROWS = 256 };

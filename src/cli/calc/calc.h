@@ -158,8 +158,8 @@ enum hc_status hc_calc_draw_probe(const char *path);
    file is replaced whole or not at all. */
 enum hc_status hc_calc_draw(const struct hc_calc_run *run, const char *path);
 
-/* The numbers of a calculation for other programs: a list of FILE.npz, FILE.safetensors and FILE.py.
-   */
+/* The numbers of a calculation for other programs: a list of FILE.npz, FILE.safetensors and
+   FILE.py. */
 
 /* Whether all of them can be written, and are none of the `others`, which NULL ends; ask before the
    work. */

@@ -2,8 +2,8 @@
    cases of a test in Python.
 
    A tensor has the numbers of one shown expression in one arm, in its format: ARM/NAME. With a loop
-   its first axis is that of the table's rows, and the tensor `step` has their steps; the elements of
-   a list are an axis behind it. real/NAME is the real number to fp64, bound/ARM/NAME the running
+   its first axis is that of the table's rows, and the tensor `step` has their steps; the elements
+   of a list are an axis behind it. real/NAME is the real number to fp64, bound/ARM/NAME the running
    bound. A file that has no name for a format has its numbers in fp32, which has all of them. */
 #include <limits.h>
 #include <math.h>
@@ -175,8 +175,8 @@ static enum hc_status export_safetensors(const struct hc_calc_run *run, const ch
     return export_tensors(run, path, hc_safetensors_has, write_safetensors);
 }
 
-/* A parametrisation of pytest. An expression has no quotes and no backslash, since these mean nothing
-   in a formula; a comment may have anything, and goes into comments. */
+/* A parametrisation of pytest. An expression has no quotes and no backslash, since these mean
+   nothing in a formula; a comment may have anything, and goes into comments. */
 
 static void print_comment(FILE *out, const char *label, const char *text)
 {

@@ -151,7 +151,8 @@ static void print_frozen(FILE *out, const struct hc_inquiry *inquiry)
     (void)fprintf(out,
                   "Only rows that were frozen can tell what the bound misses: they were written "
                   "down and kept when nothing was known of them but that their formulas give their "
-                  "figures. There are %d, of which it misses %d",
+                  "figures. Whoever wrote them knew how a bound is made. "
+                  "There are %d, of which it misses %d",
                   c.bugs, c.missed);
     for (int i = 0, n = 0; i < inquiry->count; i++)
         if (inquiry->row[i].frozen && inquiry->row[i].buggy[BOUND] == HC_ACCEPTED &&

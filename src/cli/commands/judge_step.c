@@ -13,8 +13,8 @@ const struct hc_command hc_command_judge_step;
 static void judge_all(struct hc_step_session *session)
 {
     static void (*const stages[])(struct hc_step_session * session) = {
-        hc_step_judge_forward, hc_step_judge_backward, hc_step_judge_unscale, hc_step_judge_update,
-        hc_step_judge_scale,   hc_step_explain};
+        hc_step_judge_forward, hc_step_judge_backward, hc_step_judge_unscale,
+        hc_step_judge_update,  hc_step_judge_scale,    hc_step_explain};
     for (size_t i = 0; i < sizeof stages / sizeof stages[0] && session->step->status == HC_OK; i++)
         stages[i](session);
 }

@@ -5,6 +5,7 @@
 #include "cases/registry.h"
 #include "cases/reports.h"
 #include "check/record/json.h"
+#include "cli/colour.h"
 #include "cli/command.h"
 #include "cli/lists.h"
 #include "cli/backend_options.h"
@@ -14,27 +15,140 @@
 
 const struct hc_command hc_command_list;
 
-static void print_value(const json_t *value)
+/* A value in a column. Real numbers are in hex for programs (--json), and in decimal here: the
+   shortest that is read back, or for a terminal five digits. */
+static const char *text_of(const json_t *value, bool short_, char number[HC_SHORTEST])
 {
+    const char *text = json_string_value(value);
+    char *end = NULL;
     if (json_is_integer(value))
-        printf("%lld", (long long)json_integer_value(value));
-    else
-        (void)fputs(json_is_string(value) ? json_string_value(value) : "-", stdout);
+        (void)snprintf(number, HC_SHORTEST, "%lld", (long long)json_integer_value(value));
+    else if (!text)
+        return "-";
+    else if (strncmp(text, "0x", 2) != 0 || !strchr(text, 'p'))
+        return text;
+    else {
+        double real = strtod(text, &end);
+        if (*end)
+            return text;
+        if (short_)
+            (void)snprintf(number, HC_SHORTEST, "%.5g", real);
+        else
+            (void)hc_shortest(number, real);
+    }
+    return number;
+}
+
+/* The first array or object ends the columns. */
+static bool is_column(const json_t *value)
+{
+    return !json_is_object(value) && !json_is_array(value);
 }
 
 static void print_text(const json_t *rows)
 {
+    char number[HC_SHORTEST];
     for (size_t i = 0; i < json_array_size(rows); i++) {
         json_t *o = json_array_get(rows, i);
         for (void *at = json_object_iter(o); at; at = json_object_iter_next(o, at)) {
             const json_t *value = json_object_iter_value(at);
-            if (json_is_object(value) || json_is_array(value))
+            if (!is_column(value))
                 break;
             if (at != json_object_iter(o))
                 (void)putchar('\t');
-            print_value(value);
+            (void)fputs(text_of(value, false, number), stdout);
         }
         (void)putchar('\n');
+    }
+}
+
+/* For people at a terminal: a table of the short columns, with a heading, as many as it is wide;
+   the others below, each on lines of its own behind its name. No name is cut. */
+enum { MOST_COLUMNS = 24, LONGEST_SHORT = 24, LONGEST_KEY = 16, BESIDE = 2, BELOW = 4 };
+
+struct column {
+    const char *key;
+    int width;   /* of the longest */
+    bool number; /* of all rows */
+    bool beside; /* in the table */
+};
+
+static int find_columns(const json_t *rows, struct column *column)
+{
+    const char *key;
+    json_t *value;
+    char number[HC_SHORTEST];
+    int count = 0;
+    json_object_foreach(json_array_get(rows, 0), key, value)
+    {
+        if (!is_column(value) || count == MOST_COLUMNS)
+            break;
+        column[count++] = (struct column){.key = key, .width = (int)strlen(key), .number = true};
+    }
+    for (size_t i = 0; i < json_array_size(rows); i++)
+        for (int c = 0; c < count; c++) {
+            value = json_object_get(json_array_get(rows, i), column[c].key);
+            int width = (int)strlen(text_of(value, true, number));
+            column[c].width = width > column[c].width ? width : column[c].width;
+            column[c].number &= !json_is_string(value) || *json_string_value(value) == '0';
+        }
+    return count;
+}
+
+/* Marks the columns that stand beside each other, and returns the width of the others' names. */
+static int lay_out(struct column *column, int count)
+{
+    int columns = hc_terminal_columns(stdout, HC_COLUMNS);
+    int room = (columns < HC_COLUMNS ? columns : HC_COLUMNS) - 1;
+    int label = 0;
+    for (int c = 0; c < count; c++) {
+        int length = (int)strlen(column[c].key);
+        column[c].beside = c == 0 || (column[c].width <= LONGEST_SHORT && column[c].width <= room);
+        if (column[c].beside)
+            room -= column[c].width + BESIDE;
+        else if (length > label && length <= LONGEST_KEY)
+            label = length;
+    }
+    return label;
+}
+
+/* Prints the columns that stand beside each other; without a row, what they are called. */
+static void print_beside(const struct column *column, int count, const json_t *row)
+{
+    char number[HC_SHORTEST];
+    int blanks = 0;
+    for (int c = 0; c < count; c++) {
+        if (!column[c].beside)
+            continue;
+        const char *text =
+            row ? text_of(json_object_get(row, column[c].key), true, number) : column[c].key;
+        int rest = column[c].width - (int)strlen(text);
+        printf("%*s", blanks + (column[c].number ? rest : 0), "");
+        if (row)
+            (void)fputs(text, stdout);
+        else
+            (void)hc_colour_word(stdout, HC_COLOUR_STRONG, 0, text);
+        blanks = BESIDE + (column[c].number ? 0 : rest);
+    }
+    (void)putchar('\n');
+}
+
+static void print_table(const json_t *rows)
+{
+    struct column column[MOST_COLUMNS];
+    char number[HC_SHORTEST];
+    int count = find_columns(rows, column);
+    int label = lay_out(column, count);
+    print_beside(column, count, NULL);
+    for (size_t i = 0; i < json_array_size(rows); i++) {
+        const json_t *row = json_array_get(rows, i);
+        print_beside(column, count, row);
+        for (int c = 0; c < count; c++) {
+            const char *text = text_of(json_object_get(row, column[c].key), true, number);
+            if (!column[c].beside && strcmp(text, "-") != 0)
+                hc_print_wrapped(stdout, printf("%*s%-*s  ", BELOW, "", label, column[c].key),
+                                 BELOW + label + BESIDE, text);
+        }
     }
 }
 
@@ -63,7 +177,9 @@ static int print_list(const struct hc_list *list, bool json)
     list->add(rows);
     enum hc_status status = json ? hc_json_print(stdout, rows) : hc_json_status();
     if (status == HC_OK && !json)
-        (list->wrapped ? print_wrapped : print_text)(rows);
+        (list->wrapped                        ? print_wrapped
+         : hc_terminal_columns(stdout, 0) > 0 ? print_table
+                                              : print_text)(rows);
     json_decref(rows);
     return status == HC_OK ? HC_AS_CLAIMED : hc_complain_message();
 }
@@ -114,7 +230,9 @@ const struct hc_command hc_command_list = {
     .text =
         "Without SUBJECT it says what there is: the components and their cases, the backends, and\n"
         "what to type next. With one it prints one row a line: the name first, columns separated\n"
-        "by tabs, '-' for an empty column. The columns are:\n\n"
+        "by tabs, '-' for an empty column. A terminal gets a table with a heading instead, whose\n"
+        "long columns stand below each row. Real numbers are in decimal, the shortest that is\n"
+        "read back as the number, and with --json in hex. The columns are:\n\n"
         "  components\n"
         "            name, number of cases, what they claim\n"
         "  cases     name, level, once or on each backend, claim, source\n"

@@ -87,7 +87,11 @@ static int add_output_options(struct hc_run_settings *set, struct hc_option *opt
         {.name = "strict",
          .flag = &set->strict,
          .help = "count UNIMPLEMENTED and MISTRUSTED as failures"},
-        {.name = "verbose", .flag = &set->verbose, .help = "also print what passed"},
+        {.name = "verbose",
+         .flag = &set->verbose,
+         .help = "also print what passed, what was left out of each component and why, the\n"
+                 "largest call of each op, and seconds and names beside the counts; these\n"
+                 "lines are longer than 80 columns where nobody's terminal forbids it"},
         {.name = "fault",
          .value = "FAULT",
          .text = &set->fault,
@@ -182,12 +186,14 @@ const struct hc_command hc_command_run = {
             "and the last line is PASS, FAIL or ERROR, with the reason. Each result that does not "
             "pass is printed as it\n"
             "comes, with its error, the bound that its contract allows, and the command that\n"
-            "reproduces it. Counts by component and backend follow.\n\n"
+            "reproduces it. Counts by component and backend follow. Meanwhile a line on\n"
+            "standard error says how far it is, every ten seconds where that is no terminal; the\n"
+            "variable HALFCHECK_PROGRESS has another number of seconds, and 0 for none.\n\n"
             "A backend that cannot run here (for want of a GPU, say) is left out, with one line\n"
             "that says why. If --backend names it, its results are SKIPPED. cuda-emulated runs\n"
             "the GPU's kernels on the CPU, slowly, and only if it is named.\n\n"
             "A partial backend has only some of the ops. Cases that need another op are left out\n"
-            "there, and counted by component in the table and in the record; calls that its\n"
+            "there, and counted in a line and by component in the record; calls that its\n"
             "kernels refused are counted apart. --require PATTERN says what must not be left\n"
             "out. A kernel that refuses a call and takes another that differs in nothing but the\n"
             "numbers in its tensors fails; with --strict, so does one that refuses calls in\n"

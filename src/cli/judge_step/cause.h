@@ -62,8 +62,8 @@ struct hc_step_subject {
    leave the format's range. No change has to explain it. */
 bool hc_step_promises_nothing(const struct hc_step_subject *subject, int p, int out, int64_t i);
 
-/* Whether the contract explains every element of every parameter that is not passed over. Those that the stated contract promises nothing
-   about count as explained. */
+/* Whether the contract explains every element of every parameter that is not passed over. Elements
+   that the stated contract promises nothing about count as explained. */
 bool hc_step_explains(const struct hc_step_subject *subject, const struct hc_step_contract *c);
 
 /* Adds to the causes those numbers of the contract that explain every element with another value

@@ -1,6 +1,6 @@
-"""Steps of optimizers with one planted mistake each, under `halfcheck judge-step`: whether it names
-that mistake, and nothing else. Run by causes-test; with --write it puts the table that it finds into
-docs/step-files.md, and without it compares.
+"""Steps of optimizers with one planted mistake each, under `halfcheck judge-step`: whether it
+names that mistake, and nothing else. Run by causes-test; with --write it puts the table that it
+finds into docs/step-files.md, and without it compares.
 
 The steps are made here, in numpy, from the formulas in the optimizers' papers. Nothing of
 halfcheck's arithmetic is used. A right step is computed in three ways: in fp32 operation by
@@ -355,7 +355,8 @@ def pairs():
     for optimizer, mode, size in itertools.product(OPTIMIZERS, MODES, SIZES):
         fit = [m for m in MISTAKES if can_have(m, optimizer, mode)]
         both = [(a, b) for a, b in itertools.combinations(fit, 2)
-                if MISTAKES[a][0] != MISTAKES[b][0] and (MISTAKES[a][0], MISTAKES[b][0]) != (9, 12)]
+                if (MISTAKES[a][0], MISTAKES[b][0]) != (9, 12)
+                and MISTAKES[a][0] != MISTAKES[b][0]]
         drawn = 0
         for k in random.permutation(len(both)):
             step = Step(optimizer, mode, size, seed=3, bugs=both[k])
@@ -391,8 +392,8 @@ def table():
         counts[MISTAKES[mistake][0]][found] += 1
         if found in (NONE, OTHERS):
             failed.append((mistake, step.optimizer, step.mode, step.size, causes(document)))
-    lines += ["| mistake | files | named alone | named among several | no cause | within the bounds |",
-              "|---|---|---|---|---|---|"]
+    lines += ["| mistake | files | named alone | named among several | no cause | "
+              "within the bounds |", "|---|---|---|---|---|---|"]
     for kind, row in list(counts.items()) + [(0, [sum(c) for c in zip(*counts.values())])]:
         cells = [USUAL[kind] or "all", sum(row), row[NAMED], row[SEVERAL], row[NONE], row[WITHIN]]
         lines.append("| " + " | ".join(map(str, cells)) + " |")
@@ -411,8 +412,10 @@ def table():
     lines += ["", "| files | | said of them | |", "|---|---|---|---|",
               f"| two mistakes at once | {sum(two)} | no single cause | {two[NONE]} |",
               f"| | | each one's cause, in its own stage | {two[APART]} |",
-              f"| | | one of the two, where the other moves nothing beyond its bound | {two[HIDDEN]} |",
-              f"| | | another factor of the update: both are, without decoupled decay | {two[TOGETHER]} |",
+              "| | | one of the two, where the other moves nothing beyond its bound | "
+              f"{two[HIDDEN]} |",
+              "| | | another factor of the update: both are, without decoupled decay | "
+              f"{two[TOGETHER]} |",
               f"| right ones | {len(right)} | right, and no cause | {len(right) - len(blamed)} |"]
     return "\n".join(lines) + "\n", failed
 

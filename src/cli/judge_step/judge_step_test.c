@@ -90,6 +90,30 @@ Test(judge_step, own_steps_are_right_with_sgd)
     expect_right("apex-O2 --set optimizer=sgd --set decay=l2");
 }
 
+Test(judge_step, own_steps_are_right_with_rates_and_decays_of_layer_groups)
+{
+    expect_right("amp --set group_rates=0.1,0.5,1 --set group_decays=0,0.1,0.01");
+}
+
+static void forget_network(struct hc_tensor_file *file)
+{
+    for (int i = 0; i < file->metadata_count; i++)
+        if (strcmp(file->metadata[i].key, "network") == 0)
+            file->metadata[i] = (struct hc_metadata){"network", "resnet50"};
+}
+
+Test(judge_step, of_a_network_that_is_not_known_the_optimizers_step_is_judged)
+{
+    enter_folder();
+    take_step("amp");
+    edit_file(forget_network);
+    const struct ran *ran = run_shell("$hc judge-step run/step-1.safetensors");
+    cr_expect_eq(ran->status, 0, "%s%s", ran->out, ran->err);
+    cr_expect_not_null(strstr(ran->out, "an optimizer's step of 32 parameters"), "%s", ran->out);
+    cr_expect_not_null(strstr(ran->out, "163 claims are right, 0 wrong, 0 not judged"), "%s",
+                       ran->out);
+}
+
 Test(judge_step, a_step_that_overflows_is_left_out)
 {
     expect_right("amp --set loss_scale=16777216");
@@ -134,6 +158,20 @@ static void spoil_logits(struct hc_tensor_file *file)
     hc_tensor_set(logits, 7, hc_tensor_get(logits, 7) * 1.01 + 0x1p-6);
 }
 
+/* The next master is one step further on its way, and the model's copy with it: one parameter's
+   rate was twice the others'. */
+static void step_twice_as_far(struct hc_tensor_file *file)
+{
+    const struct hc_tensor *before = tensor(file, "masters.3.0.weight");
+    struct hc_tensor *after = tensor(file, "after.masters.3.0.weight");
+    struct hc_tensor *copy = tensor(file, "after.weights.3.0.weight");
+    for (int64_t i = 0; i < hc_tensor_count(after); i++) {
+        double w = hc_tensor_get(before, i);
+        hc_tensor_set(after, i, w + 2 * (hc_tensor_get(after, i) - w));
+        hc_tensor_set(copy, i, hc_tensor_get(after, i));
+    }
+}
+
 Test(judge_step, it_says_where_a_step_goes_wrong_first)
 {
     static const struct {
@@ -147,6 +185,8 @@ Test(judge_step, it_says_where_a_step_goes_wrong_first)
         {forget_scale, "unscale stage, at 0.0.weight", "were not divided by the scale"},
         {grow_scale, "scale stage", "the rule torch says otherwise"},
         {spoil_logits, "forward stage, at 9: linear", "element 7"},
+        {step_twice_as_far, "update stage, at 3.0.weight: master",
+         "in 1 of 32 parameters, where the others are right"},
     };
     enter_folder();
     take_step("amp");

@@ -274,7 +274,59 @@ def example():
           ran.stdout, ran.stdout)
 
 
+def without_network(name, model, optimizer, gradients=None, masters=None, note="", **options):
+    """Three steps of any model, of which the last is judged; with a note, that is its one cause."""
+    torch.manual_seed(2)
+    x, labels = torch.randn(16, 40), torch.randint(5, (16,))
+    for _ in range(3):
+        optimizer.zero_grad()
+        model.zero_grad()
+        with dump_step(PATH, model, optimizer, masters=masters, **options):
+            half = next(model.parameters()).dtype
+            nn.functional.cross_entropy(model(x.to(half)).float(), labels).backward()
+            if gradients:
+                gradients()
+            optimizer.step()
+            for parameter, master in (masters or {}).items():
+                dict(model.named_parameters())[parameter].data.copy_(master)
+    ran = subprocess.run([PROGRAM, "judge-step", PATH], check=False, stdout=subprocess.PIPE,
+                         stderr=subprocess.STDOUT, text=True)
+    text = " ".join(ran.stdout.split())
+    held = f"The cause: {note}" in text if note else " 0 wrong, 0 not judged" in text
+    check(f"without a network: {name}", held and ran.returncode == bool(note), ran.stdout)
+
+
+def mlp():
+    torch.manual_seed(1)
+    return nn.Sequential(nn.Linear(40, 30), nn.LayerNorm(30), nn.GELU(), nn.Linear(30, 5))
+
+
+def any_models():
+    model = mlp()
+    matrices = [p for p in model.parameters() if p.dim() > 1]
+    others = [p for p in model.parameters() if p.dim() <= 1]
+    groups = [{"params": matrices}, {"params": others, "weight_decay": 0.0, "lr": 1e-2}]
+    without_network("groups and clipping", model, torch.optim.AdamW(groups, 1e-3, weight_decay=0.1),
+                    lambda: nn.utils.clip_grad_norm_(model.parameters(), 0.1), clip=0.1)
+    without_network("an eps that the file does not state", model := mlp(),
+                    torch.optim.Adam(model.parameters(), eps=1e-5), eps=1e-8,
+                    note="eps is 1e-05, where the file says 1e-08")
+    model = mlp()
+    without_network("no clipping", model, torch.optim.SGD(model.parameters(), 0.1, momentum=0.9),
+                    clip=0.1, note="the gradients were not clipped")
+    half = mlp().bfloat16()
+    masters = {name: p.detach().float() for name, p in half.named_parameters()}
+
+    def copy():
+        for name, p in half.named_parameters():
+            masters[name].grad = p.grad.float()
+
+    without_network("masters", half, torch.optim.SGD(list(masters.values()), 0.1, momentum=0.9),
+                    copy, masters)
+
+
 example()
+any_models()
 right("fp32", Single())
 right("fp64", Double())
 # torch 1.13 on the CPU adds up the products of a linear layer's gradients in bf16.

@@ -113,8 +113,8 @@ static struct way right_way(struct hc_step *step)
                         .format = HC_FORMAT_COUNT};
 }
 
-/* Whether one factor of clipping makes all optimizer's gradients out of the model's in this way; the
-   first that it does not make stays in *v. */
+/* Whether one factor of clipping makes all optimizer's gradients out of the model's in this way;
+   the first that it does not make stays in *v. */
 static bool one_factor(struct hc_step *step, const struct way *way, struct hc_step_verdict *v)
 {
     double interval[2] = {way->factor.value * (1 - way->factor.slack),
@@ -151,9 +151,10 @@ static bool one_factor(struct hc_step *step, const struct way *way, struct hc_st
     return true;
 }
 
-enum { WAYS = 14 };
+enum { WAYS = 13 };
 
-/* What may have been done instead. */
+/* What may have been done instead. Gradients that are divided by the scale once more after they
+   were clipped are those that are clipped before: the two are one row. */
 static void list_ways(struct hc_step *step, struct way ways[WAYS])
 {
     struct way right = right_way(step);
@@ -179,8 +180,6 @@ static void list_ways(struct hc_step *step, struct way ways[WAYS])
         {"not-clipped", "the gradients were not clipped", scale, none, false, no, false, clips},
         {"unscaled-twice", "the gradients were divided by the scale twice", scale * scale,
          clipping(step, scale * scale, max_norm), false, no, false, scales},
-        {"unscaled-again", "the gradients were clipped, and then divided by the scale once more",
-         scale * scale, right.factor, false, no, false, scales && clips},
         {"scaled-again", "the gradients were multiplied by the scale", 1 / scale,
          clipping(step, 1 / scale, max_norm), false, no, false, scales},
         {"gradient-bf16", to_bf16, scale, right.factor, false, HC_BF16, false, true},

@@ -93,6 +93,7 @@ static void make_headroom(struct hc_drawing *d)
     if (hc_families_draw(&f, d, &axis, "no result has made a comparison")) {
         struct counts c = count(&f);
         answer_headroom(&f, &c, d->answer);
+        hc_families_say_others(&f, d->answer);
     }
     hc_families_free(&f);
 }
@@ -190,6 +191,7 @@ static void make_answers(struct hc_drawing *d)
         }
     if (hc_families_draw(&f, d, &axis, "no result says whose its error is")) {
         answer_answers(d, &f, d->answer);
+        hc_families_say_others(&f, d->answer);
     }
     hc_families_free(&f);
 }
@@ -291,6 +293,7 @@ static void make_baseline(struct hc_drawing *d)
         hc_drawing_why_not(d, "all %d common results have the baseline's errors", c.common);
     if (hc_families_draw(&f, d, &axis, "")) {
         answer_baseline(&c, d->answer);
+        hc_families_say_others(&f, d->answer);
     }
     hc_families_free(&f);
 }

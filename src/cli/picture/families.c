@@ -4,9 +4,14 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cli/lines.h"
 #include "op/text.h"
 
 enum { LONGEST_LABEL = 26, LONGEST_SERIES = 48, LONGEST_GROUP = 12 };
+
+/* Rows of a chart: as many as stand beside each other on a screen, more where they are beyond the
+   limit, and a few more rather than a row for these. */
+enum { MOST_ROWS = 20, MOST_BEYOND = 60, FEW_ROWS = 3 };
 
 int hc_family_length(const char *name)
 {
@@ -174,45 +179,112 @@ static const char *label_of(char text[512], const char *name, int longest)
     return text;
 }
 
+static int rows_shown(const struct hc_families *f, const struct hc_families_axis *axis)
+{
+    int all = f->family.count;
+    int shown = 0;
+    while (shown < all && axis->limit && !(hc_families_worst(f, shown) <= 1))
+        shown++;
+    shown = shown > MOST_BEYOND ? MOST_BEYOND : shown < MOST_ROWS ? MOST_ROWS : shown;
+    return f->as_added || all <= shown + FEW_ROWS ? all : shown;
+}
+
+/* "at or below 0.98", and what it is of. */
+static void others_text(const struct hc_families *f, char *text, size_t size)
+{
+    char number[32];
+    double most = hc_families_worst(f, f->shown);
+    (void)snprintf(text, size, "%s %s%s", hc_count(f->family.count - f->shown, "other").text,
+                   most == 0     ? "at "
+                   : isnan(most) ? "with "
+                                 : "at or below ",
+                   hc_drawing_number(number, most));
+}
+
+void hc_families_say_others(const struct hc_families *f, FILE *out)
+{
+    char text[96];
+    if (f->shown == f->family.count)
+        return;
+    others_text(f, text, sizeof text);
+    hc_drawing_say(out, " %s %s no row.", text, f->family.count - f->shown == 1 ? "has" : "have");
+}
+
+/* The place of each series in the key, from 0, those with a mark first. Returns how many these are.
+ */
+static int number_series(const struct hc_families *f, int *place)
+{
+    int marked = 0;
+    int rest;
+    for (int s = 0; s < f->series.count; s++) {
+        bool mark = false;
+        for (int i = 0; i < f->shown && !mark; i++)
+            mark = hc_families_cell(f, i, s)->count > 0;
+        place[s] = mark ? marked++ : -1;
+    }
+    rest = marked;
+    for (int s = 0; s < f->series.count; s++)
+        place[s] = place[s] < 0 ? rest++ : place[s];
+    return marked;
+}
+
+static void put_names(const struct hc_families *f, struct hc_drawing *d, const int *place,
+                      int marked)
+{
+    char label[512];
+    char others[96] = "";
+    int longest = f->longest > 0 ? f->longest : LONGEST_LABEL;
+    if (f->shown < f->family.count)
+        others_text(f, others, sizeof others);
+    hc_plot_integer(d->values, "more_letters", 0, longest - LONGEST_LABEL);
+    hc_plot_text(d->values, "others", 0, others, 80);
+    hc_plot_integer(d->values, "families", 0, f->shown);
+    hc_plot_array(d->values, "family_tic", f->shown);
+    for (int i = 0; i < f->shown; i++)
+        hc_plot_tic(d->values, "family_tic", i + 1,
+                    label_of(label, hc_families_name(f, i), longest), longest);
+    hc_plot_integer(d->values, "series", 0, marked);
+    hc_plot_array(d->values, "series_name", marked);
+    for (int s = 0; s < f->series.count; s++)
+        if (place[s] < marked)
+            hc_plot_text(d->values, "series_name", place[s] + 1, f->series.text[s], LONGEST_SERIES);
+}
+
 bool hc_families_draw(struct hc_families *f, struct hc_drawing *d,
                       const struct hc_families_axis *axis, const char *none)
 {
     bool nans = false;
-    char label[512];
-    int longest = f->longest > 0 ? f->longest : LONGEST_LABEL;
+    int *place = calloc((size_t)f->series.count + 1, sizeof *place);
+    f->no_memory |= !place;
     sort(f);
     if (!d->why_not[0] && (f->no_memory || f->count == 0))
         hc_drawing_why_not(d, "%s", f->no_memory ? "there is no memory" : none);
-    if (d->why_not[0])
+    if (d->why_not[0]) {
+        free(place);
         return false;
+    }
+    f->shown = rows_shown(f, axis);
+    put_names(f, d, place, number_series(f, place));
     hc_plot_integer(d->values, "limit", 0, axis->limit);
     hc_plot_text(d->values, "axis_text", 0, axis->text, 80);
-    hc_plot_integer(d->values, "more_letters", 0, longest - LONGEST_LABEL);
     hc_plot_real(d->values, "low", 0, axis->low);
     hc_plot_real(d->values, "over", 0, axis->over);
     (void)fputs("row\tseries\tworst\tmedian\tresults\tfamily\tseries name\n", d->data);
-    hc_plot_integer(d->values, "families", 0, f->family.count);
-    hc_plot_array(d->values, "family_tic", f->family.count);
-    hc_plot_integer(d->values, "series", 0, f->series.count);
-    hc_plot_array(d->values, "series_name", f->series.count);
-    for (int s = 0; s < f->series.count; s++)
-        hc_plot_text(d->values, "series_name", s + 1, f->series.text[s], LONGEST_SERIES);
     for (int i = 0; i < f->family.count; i++) {
-        hc_plot_tic(d->values, "family_tic", i + 1,
-                    label_of(label, hc_families_name(f, i), longest), longest);
         for (int s = 0; s < f->series.count; s++) {
             const struct hc_family_cell *cell = hc_families_cell(f, i, s);
             if (cell->count == 0)
                 continue;
             nans |= isnan(cell->worst);
-            hc_print(d->data, "%d\t%d\t%.6g\t%.6g\t%d\t", i + 1, s + 1, cell->worst, cell->median,
-                     cell->count);
+            hc_print(d->data, "%d\t%d\t%.6g\t%.6g\t%d\t", i + 1, place[s] + 1, cell->worst,
+                     cell->median, cell->count);
             hc_drawing_names(d->data, hc_families_name(f, i), f->series.text[s]);
             d->points++;
         }
     }
     hc_plot_integer(d->values, "nans", 0, nans);
-    d->shown = f->family.count;
+    d->shown = f->shown;
+    free(place);
     return true;
 }
 

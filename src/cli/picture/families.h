@@ -35,6 +35,7 @@ struct hc_families {
     bool as_added;               /* the order is that in which they were added */
     int longest;                 /* label of a row, in letters; 0: as most pictures have it */
     int *order;                  /* hc_families_draw: families by their worst value */
+    int shown;                   /* of these, how many have a row */
     struct hc_family_cell *cell; /* [family * series.count + series] */
 };
 
@@ -55,12 +56,17 @@ struct hc_families_axis {
     const char *text;
 };
 
-/* Draws a chart: a row for each family, NaN first, then the largest value, then by name. Gives the
-   script the names as family_tic and series_name, with their numbers, and `nans`; writes the cells
-   as rows: row, series, worst, median, results, family, name of the series. Returns false if there
-   are no values, with `none` as the reason unless there is one, or no memory. */
+/* Draws a chart: a row for each family, NaN first, then the largest value, then by name; but no
+   more than a page has room for: how many others there are, and their largest value, is a row of
+   its own, and their cells are in the data. Only series with a mark are in the key. Gives the
+   script the names as family_tic and series_name, with their numbers, `others` and `nans`; writes
+   the cells as rows: row, series, worst, median, results, family, name of the series. Returns false
+   if there are no values, with `none` as the reason unless there is one, or no memory. */
 bool hc_families_draw(struct hc_families *families, struct hc_drawing *drawing,
                       const struct hc_families_axis *axis, const char *none);
+
+/* "N others are at or below x.", after a blank, if not all families have a row. */
+void hc_families_say_others(const struct hc_families *families, FILE *out);
 
 /* The family that stands at place `i` of the order, and its worst value in all series. */
 const char *hc_families_name(const struct hc_families *families, int i);

@@ -5,7 +5,7 @@
 
 #include "op/text.h"
 
-enum { LONGEST_NAME = 17, LONGEST_KEY = 38, LONGEST_AXIS = 70, CROSS = 9 };
+enum { LONGEST_NAME = 17, LONGEST_TROUBLE = 24, LONGEST_KEY = 38, LONGEST_AXIS = 70, CROSS = 9 };
 
 void hc_frames_begin(struct hc_frames *f, struct hc_drawing *d, const struct hc_frames_axes *axes)
 {
@@ -74,7 +74,7 @@ bool hc_frames_next(struct hc_frames *f, const char *name, const char *trouble)
     (void)snprintf(f->name, sizeof f->name, "%s", name);
     hc_plot_text(f->d->values, "frame_name", f->frames, name,
                  f->axes.wide ? 3 * LONGEST_NAME / 2 : LONGEST_NAME);
-    hc_plot_text(f->d->values, "frame_trouble", f->frames, trouble, LONGEST_NAME);
+    hc_plot_text(f->d->values, "frame_trouble", f->frames, trouble, LONGEST_TROUBLE);
     return true;
 }
 
@@ -159,8 +159,8 @@ void hc_frames_end(struct hc_frames *f)
     widen(&f->x_low, &f->x_high, false);
     widen(&f->y_low, &f->y_high, f->axes.log_y);
     struct hc_plot_values *v = f->d->values;
-    f->d->shown = f->frames;
-    hc_plot_integer(v, "frames", 0, f->frames);
+    f->d->shown = f->axes.most && f->frames > f->axes.most ? f->axes.most : f->frames;
+    hc_plot_integer(v, "frames", 0, f->d->shown);
     hc_plot_integer(v, "series", 0, f->series);
     hc_plot_integer(v, "log_y", 0, f->axes.log_y);
     hc_plot_integer(v, "frame_style", 0, f->axes.style);

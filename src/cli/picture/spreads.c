@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "check/record/spread.h"
+#include "cli/lines.h"
 #include "cli/picture/families.h"
 #include "cli/picture/frames.h"
 #include "cli/report/template.h"
@@ -14,7 +15,11 @@
 struct group {
     char name[128];
     struct hc_spread spread[HC_MAX_FRAME_SERIES];
+    double weight; /* the larger, the earlier its frame stands */
 };
+
+/* Frames that a page has room for. Those of the largest errors are drawn. */
+enum { MOST_FRAMES = 18 };
 
 struct spreads {
     struct group *all;
@@ -31,6 +36,7 @@ struct kind {
     void (*name)(char name[128], const char *what); /* of a case's frame */
     const char *member;                             /* of a result's spread */
     void (*put)(struct hc_frames *f, int series, const struct hc_spread *spread);
+    double (*weight)(const struct hc_spread *spread); /* how large its errors are */
     void (*answer)(const struct spreads *g, FILE *out);
 };
 
@@ -86,6 +92,22 @@ static void collect(struct spreads *g, const struct hc_drawing *d, const struct 
         }
 }
 
+static int by_weight(const void *a, const void *b)
+{
+    const struct group *x = a;
+    const struct group *y = b;
+    int order = (x->weight < y->weight) - (x->weight > y->weight);
+    return order ? order : strcmp(x->name, y->name);
+}
+
+static void sort(struct spreads *g, const struct kind *kind)
+{
+    for (int i = 0; i < g->count; i++)
+        for (int s = 0; s < g->series; s++)
+            g->all[i].weight = fmax(g->all[i].weight, kind->weight(&g->all[i].spread[s]));
+    qsort(g->all, (size_t)g->count, sizeof *g->all, by_weight);
+}
+
 static void make_spreads(struct hc_drawing *d, const struct hc_frames_axes *axes,
                          const struct kind *kind)
 {
@@ -96,6 +118,7 @@ static void make_spreads(struct hc_drawing *d, const struct hc_frames_axes *axes
         hc_drawing_why_not(d, g.no_memory ? "there is no memory"
                                           : "no result says how its errors are spread");
     else {
+        sort(&g, kind);
         hc_frames_begin(&f, d, axes);
         for (int s = 0; s < g.series; s++)
             hc_frames_series(&f, g.series_name[s]);
@@ -105,7 +128,13 @@ static void make_spreads(struct hc_drawing *d, const struct hc_frames_axes *axes
         hc_frames_end(&f);
         kind->answer(&g, d->answer);
         if (g.left_out > 0)
-            hc_drawing_say(d->answer, " %d results of other backends are not shown.", g.left_out);
+            hc_drawing_say(d->answer, " %s of other backends %s not shown.",
+                           hc_count(g.left_out, "result").text, g.left_out == 1 ? "is" : "are");
+        if (g.count > MOST_FRAMES)
+            hc_drawing_say(d->answer,
+                           " The %d of the largest errors have a frame; the data have the other "
+                           "%d.",
+                           MOST_FRAMES, g.count - MOST_FRAMES);
     }
     free(g.all);
 }
@@ -145,6 +174,16 @@ static const char *bin_name(char text[32], int bin)
         return "more than 2^21";
     (void)snprintf(text, 32, "%.0f", ldexp(1, bin - 2));
     return text;
+}
+
+/* The last bin that has any, and which part of all lies beyond half an ulp. */
+static double weigh_ulps(const struct hc_spread *s)
+{
+    int64_t total = total_of(s);
+    int last = HC_ULP_BINS - 1;
+    while (last > 0 && s->ulps[last] == 0)
+        last--;
+    return total > 0 ? last + (double)(total - s->ulps[0] - s->ulps[1]) / (double)(2 * total) : 0;
 }
 
 static void answer_ulps(const struct spreads *g, FILE *out)
@@ -190,8 +229,9 @@ static void make_ulps(struct hc_drawing *d)
                                                .y_least = 1e-3,
                                                .y_most = 100,
                                                .style = HC_FRAME_STEPS,
+                                               .most = MOST_FRAMES,
                                                .ticks = ticks};
-    make_spreads(d, &axes, &(struct kind){by_family, "ulps", put_ulps, answer_ulps});
+    make_spreads(d, &axes, &(struct kind){by_family, "ulps", put_ulps, weigh_ulps, answer_ulps});
 }
 
 const struct hc_picture_kind hc_picture_ulps = {
@@ -233,6 +273,14 @@ static void put_inputs(struct hc_frames *f, int series, const struct hc_spread *
         last = ulps;
     }
     hc_frames_break(f);
+}
+
+static double weigh_inputs(const struct hc_spread *s)
+{
+    double most = 0;
+    for (int b = 0; b < HC_INPUT_BINS; b++)
+        most = s->input[b].seen ? fmax(most, s->input[b].ulps) : most;
+    return most;
 }
 
 static void answer_inputs(const struct spreads *g, FILE *out)
@@ -283,9 +331,11 @@ static void make_inputs(struct hc_drawing *d)
                                                .y_least = LEAST_ULPS,
                                                .y_most = 2,
                                                .style = HC_FRAME_LINES,
+                                               .most = MOST_FRAMES,
                                                .ticks = ticks,
                                                .near_ticks = near_ticks};
-    make_spreads(d, &axes, &(struct kind){by_formats, "inputs", put_inputs, answer_inputs});
+    make_spreads(d, &axes,
+                 &(struct kind){by_formats, "inputs", put_inputs, weigh_inputs, answer_inputs});
 }
 
 const struct hc_picture_kind hc_picture_inputs = {

@@ -3,6 +3,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "cli/lines.h"
 #include "cli/picture/families.h"
 #include "cli/picture/runs.h"
 #include "op/text.h"
@@ -91,59 +92,82 @@ static bool draw(struct hc_drawing *d, struct hc_picture_runs *runs,
     return d->points > 0;
 }
 
-/* The last accuracy of a run; NaN if it ended in NaN or is not known. */
-static double last_accuracy(const struct hc_picture_run *run)
+/* The recipes of one outcome of the test, and the first names among them. */
+struct outcome {
+    int count;
+    char names[200];
+};
+
+static void add_recipe(struct outcome *outcome, const struct hc_row *row)
 {
-    struct hc_csv csv;
-    double accuracy = (double)NAN;
-    if (!hc_picture_run_read(run, "epochs.csv", &csv))
-        return accuracy;
-    int last = csv.rows - 1;
-    if (last >= 0 && isfinite(hc_csv_at(&csv, last, hc_csv_column(&csv, "train_loss"))))
-        accuracy = 100 * hc_csv_at(&csv, last, hc_csv_column(&csv, "test_accuracy"));
-    hc_csv_free(&csv);
-    return accuracy;
+    enum { NAMED = 4 };
+    const char *name = row->name + strlen("compare/");
+    const char *end = strstr(name, "-as-");
+    if (outcome->count < NAMED)
+        hc_append(outcome->names, sizeof outcome->names, "%s%.*s", outcome->count ? ", " : "",
+                  end ? (int)(end - name) : 60, name);
+    else if (outcome->count == NAMED)
+        hc_append(outcome->names, sizeof outcome->names, ", ...");
+    outcome->count++;
+}
+
+static void say_outcome(FILE *out, const struct outcome *outcome, const char *is, const char *are)
+{
+    if (outcome->count)
+        hc_drawing_say(out, " %s %s (%s).", hc_count(outcome->count, "recipe").text,
+                       outcome->count == 1 ? is : are, outcome->names);
+}
+
+/* What the test of pairs says, which training has put into the record: the best and the worst of
+   many runs differ by chance, too. */
+static void answer_test(const struct hc_drawing *d)
+{
+    struct outcome equivalent = {0};
+    struct outcome different = {0};
+    struct outcome undecided = {0};
+    double margin = (double)NAN;
+    for (int r = 0; r < d->count; r++)
+        for (int i = 0; i < d->records[r].record.count; i++) {
+            const struct hc_row *row = &d->records[r].record.rows[i];
+            if (strncmp(row->name, "compare/", 8) != 0)
+                continue;
+            enum hc_verdict verdict = hc_row_verdict(row);
+            margin = row->bound;
+            add_recipe(verdict == HC_PASS   ? &equivalent
+                       : verdict == HC_FAIL ? &different
+                                            : &undecided,
+                       row);
+        }
+    if (isnan(margin))
+        return;
+    char number[32];
+    hc_drawing_say(d->answer, " By the test of pairs with equal seeds and a margin of %s %s:",
+                   hc_drawing_number(number, margin), hc_noun(margin == 1 ? 1 : 2, "point").text);
+    say_outcome(d->answer, &equivalent, "is as good as the base", "are as good as the base");
+    say_outcome(d->answer, &different, "is not, or loses runs to NaN",
+                "are not, or lose runs to NaN");
+    say_outcome(d->answer, &undecided, "is undecided: more seeds could decide",
+                "are undecided: more seeds could decide");
 }
 
 static void answer_accuracy(const struct hc_drawing *d, const struct hc_picture_runs *runs)
 {
     int learned = 0;
     int nans = 0;
-    const struct hc_picture_run *best = NULL;
-    const struct hc_picture_run *worst = NULL;
-    double most = 0;
-    double least = 0;
     for (int i = 0; i < runs->count; i++) {
-        const struct hc_picture_run *run = &runs->run[i];
-        double accuracy = last_accuracy(run);
-        learned += run->row->verdict == HC_PASS;
-        nans += run->nan;
-        if (isnan(accuracy) || run->nan)
-            continue;
-        if (!best || accuracy > most) {
-            best = run;
-            most = accuracy;
-        }
-        if (!worst || accuracy < least) {
-            worst = run;
-            least = accuracy;
-        }
+        learned += runs->run[i].row->verdict == HC_PASS;
+        nans += runs->run[i].nan;
     }
     FILE *out = d->answer;
     if (runs->count == 1)
         hc_drawing_say(out, "%s", learned ? "The run learned" : "The run did not learn");
     else
-        hc_drawing_say(out, "%d of %d runs of %d recipe%s learned", learned, runs->count,
-                       runs->recipes, runs->recipes == 1 ? "" : "s");
+        hc_drawing_say(out, "%d of %s of %s learned", learned, hc_count(runs->count, "run").text,
+                       hc_count(runs->recipes, "recipe").text);
     if (nans)
         hc_drawing_say(out, "; %d ended in NaN", nans);
     hc_drawing_say(out, ".");
-    if (best && best != worst)
-        hc_drawing_say(out,
-                       " In the end the best is %s seed %llu (%.2f %%) and the worst %s seed %llu"
-                       " (%.2f %%).",
-                       best->recipe, (unsigned long long)best->row->seed, most, worst->recipe,
-                       (unsigned long long)worst->row->seed, least);
+    answer_test(d);
 }
 
 static void make_accuracy(struct hc_drawing *d)
@@ -151,7 +175,7 @@ static void make_accuracy(struct hc_drawing *d)
     static const struct hc_frames_axes axes = {.x = "epoch",
                                                .y = "accuracy on the test images, %",
                                                .y_least = (double)NAN,
-                                               .y_most = 100,
+                                               .y_most = (double)NAN,
                                                .style = HC_FRAME_DOTTED_LINES};
     struct hc_picture_runs runs;
     if (draw(d, &runs, &axes, put_accuracy))
@@ -309,9 +333,9 @@ static void put_scales(struct hc_frames *f, const struct hc_picture_runs *runs, 
 static void answer_scale(const struct moved *sum, const struct hc_picture_runs *runs, FILE *out)
 {
     hc_drawing_say(out,
-                   "%d of %d recipe%s %s or skip%s steps (the first seed of each is shown); "
+                   "%d of %s %s or skip%s steps (the first seed of each is shown); "
                    "together these runs skip %.0f step%s.",
-                   sum->moving, runs->recipes, runs->recipes == 1 ? "" : "s",
+                   sum->moving, hc_count(runs->recipes, "recipe").text,
                    sum->moving == 1 ? "moves its scale" : "move their scale",
                    sum->moving == 1 ? "s" : "", sum->skipped, sum->skipped == 1 ? "" : "s");
     if (sum->moving > 1 && sum->most > 0)
@@ -419,8 +443,10 @@ static void make_losses(struct hc_drawing *d)
             add_run(&f, d, &runs, &runs.run[i]);
         if (f.count == 0)
             hc_picture_runs_why_not(&runs, d, "run.json");
-        if (hc_families_draw(&f, d, &axis, ""))
+        if (hc_families_draw(&f, d, &axis, "")) {
             answer_losses(&f, d->answer);
+            hc_families_say_others(&f, d->answer);
+        }
     }
     hc_families_free(&f);
     hc_picture_runs_free(&runs);

@@ -146,6 +146,7 @@ static void add_bug(json_t *cases, const struct entry *entry, int count,
     const struct hc_bug *bug = bug_of(name);
     json_t *one = hc_page_add(cases);
     hc_page_text(one, "title", what ? what->title : name);
+    hc_page_text(one, "right", bug && bug->rule ? "rule" : "real"); /* what "real" of a row is */
     add_sources(one, name, what);
     add_results(one, entry, count);
     add_exhibits(one, entry->row);

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "check/record/parts.h"
+#include "cli/lines.h"
 #include "cli/report/sections.h"
 #include "op/memory_stream.h"
 #include "op/text.h"
@@ -71,8 +72,8 @@ static void put_omissions(FILE *out, const char *backend, json_t *components)
             cases += json_integer_value(n);
         }
     }
-    (void)fprintf(out, "%s: %s cases%s%s\n", backend, hc_page_count(cases, number),
-                  *why ? ", the first because: " : "", why);
+    (void)fprintf(out, "%s: %s %s%s%s\n", backend, hc_page_count(cases, number),
+                  hc_noun(cases, "case").text, *why ? ", the first because: " : "", why);
 }
 
 /* The names of the backends with this reason, from the first one on; "" if it was told before. */
@@ -137,7 +138,7 @@ static void put_fact(FILE *out, enum fact fact, const struct hc_record_part *par
     if (fact == MACHINE)
         put_members(out, part->environment, machine);
     if (fact == MACHINE && json_is_integer(cores))
-        (void)fprintf(out, ", %lld cores", (long long)json_integer_value(cores));
+        (void)fprintf(out, ", %s", hc_count(json_integer_value(cores), "core").text);
     if (fact == BACKENDS)
         put_words(out, json_object_get(part->run, "backends"), ", ", false);
     if (fact == LEFT_OUT)
@@ -212,7 +213,7 @@ static void put_training(FILE *out, const json_t *training)
                   (long long)json_integer_value(json_object_get(training, "epochs")),
                   (long long)json_integer_value(json_object_get(training, "batch")));
     if (ranks > 1)
-        (void)fprintf(out, "%lld ranks, ", ranks);
+        (void)fprintf(out, "%s, ", hc_count(ranks, "rank").text);
     hc_print(out, "highest learning rate %g",
              json_number_value(json_object_get(training, "max_lr")));
 }
@@ -287,8 +288,9 @@ static void add_run(json_t *runs, const char *record, const struct hc_record_par
 
 /* How many cases of each component were left out, kind by kind, and the first reason. Green is only
    what has run. */
-static void add_left_out(json_t *left_out, const struct hc_record_part *part)
+static long long add_left_out(json_t *left_out, const struct hc_record_part *part)
 {
+    long long all = 0;
     static const char *const kinds[] = {"absent", "refused", "order", "unasked"};
     const char *backend;
     const char *component;
@@ -303,12 +305,15 @@ static void add_left_out(json_t *left_out, const struct hc_record_part *part)
             json_t *row = hc_page_add(left_out);
             hc_page_text(row, "backend", backend);
             hc_page_text(row, "component", component);
-            for (size_t i = 0; i < sizeof kinds / sizeof kinds[0]; i++)
-                hc_page_number(row, kinds[i],
-                               json_integer_value(json_object_get(counts, kinds[i])));
+            for (size_t i = 0; i < sizeof kinds / sizeof kinds[0]; i++) {
+                long long count = json_integer_value(json_object_get(counts, kinds[i]));
+                hc_page_number(row, kinds[i], count);
+                all += count;
+            }
             hc_page_text(row, "why", text_of(counts, "why"));
         }
     }
+    return all;
 }
 
 static void add_parts(json_t *data, const struct hc_page *page)
@@ -316,6 +321,7 @@ static void add_parts(json_t *data, const struct hc_page *page)
     json_t *warnings = hc_page_list(data, "warnings");
     json_t *runs = hc_page_list(data, "runs");
     json_t *left_out = hc_page_list(data, "left_out");
+    long long all = 0; /* cases that were left out */
     for (int r = 0; r < page->count; r++)
         for (int p = 0; p < page->records[r].record.part_count; p++) {
             const char *record = page->records[r].name;
@@ -325,8 +331,9 @@ static void add_parts(json_t *data, const struct hc_page *page)
             if (part->fault)
                 hc_page_text(add_part(warnings, record, part->name), "fault", part->fault);
             add_run(runs, record, part);
-            add_left_out(left_out, part);
+            all += add_left_out(left_out, part);
         }
+    hc_page_number(data, "left_out_count", all);
 }
 
 /* A row for each member of the environments, with a value of each record: a text, a number or
@@ -345,8 +352,11 @@ static void add_environment(json_t *data, const struct hc_page *page)
         for (int r = 0; r < page->count; r++) {
             json_t *one = hc_page_add(values);
             const json_t *member = json_object_get(page->records[r].record.environment, key);
-            char *text =
-                !member || json_is_string(member) ? NULL : json_dumps(member, JSON_ENCODE_ANY);
+            char number[HC_SHORTEST];
+            char *text = !member || json_is_string(member) ? NULL
+                         : json_is_real(member)
+                             ? strdup(hc_shortest(number, json_real_value(member)))
+                             : json_dumps(member, JSON_ENCODE_ANY);
             hc_page_text(one, "record", page->records[r].name);
             if (!member || json_is_null(member))
                 hc_page_text(one, "value", "none");

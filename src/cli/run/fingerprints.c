@@ -33,7 +33,7 @@ static void print_fingerprint_of_run(const struct hc_run_command *s,
     (void)snprintf(line, sizeof line, "fingerprint of %s %s: %s", backend->name,
                    hc_formats[format].name, text);
     if (!s->settings.tap)
-        hc_print_narrow(s->out, hc_table_columns(s->out, 110), 0, 2, line);
+        hc_print_wrapped(s->out, 0, 2, line);
 }
 
 static void take_fingerprint(struct hc_run_command *s, const struct hc_backend *backend,
@@ -55,7 +55,7 @@ static void take_fingerprint(struct hc_run_command *s, const struct hc_backend *
     print_fingerprint_of_run(s, backend, format, text);
     (void)hc_fingerprint_use(backend, &f, line);
     if (line[0] && !s->settings.tap)
-        hc_print_narrow(s->out, hc_table_columns(s->out, 110), fprintf(s->out, "  "), 4, line);
+        hc_print_wrapped(s->out, fprintf(s->out, "  "), 4, line);
 }
 
 enum hc_status hc_run_fingerprints(struct hc_run_command *s)

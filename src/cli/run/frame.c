@@ -5,12 +5,10 @@
 
 #include "cli/colour.h"
 #include "cli/command.h"
-#include "cli/run/table.h"
 #include "cli/lines.h"
+#include "cli/run/table.h"
 #include "op/text.h"
 #include "op/wrap.h"
-
-enum { FIRST = 110 /* columns of the first line, at most */ };
 
 /* More than 16 terms lose that are cut to fp32's bits: 17 2^-23. */
 static const double COARSE = 0x1p-16;
@@ -34,12 +32,12 @@ static void describe_run(const struct hc_run_command *s, struct hc_lines *t)
     hc_lines_add(t, "%s on", o->pattern_count ? "" : "everything");
     for (int b = 0; b < o->backend_count; b++)
         hc_lines_add(t, "%s %s", b ? "," : "", o->backends[b]->name);
-    hc_lines_add(t, ": up to %d result%s, level %s, seed %llu", s->length,
-                 s->length == 1 ? "" : "s", hc_level_names[o->level], (unsigned long long)o->seed);
+    hc_lines_add(t, ": up to %s, level %s, seed %llu", hc_count(s->length, "result").text,
+                 hc_level_names[o->level], (unsigned long long)o->seed);
     if (o->shard)
         hc_lines_add(t, ", shard %d of %d", o->shard->index, o->shard->of);
     if (o->share)
-        hc_lines_add(t, ", on %d ranks", o->share->of);
+        hc_lines_add(t, ", on %s", hc_count(o->share->of, "rank").text);
 }
 
 /* What an accumulator may lose in one step over a block, as a part of the sum (check/bound/sum.c):
@@ -62,12 +60,12 @@ static void add_coarse(const struct hc_run_command *s)
             hc_lines_add(&t, "%s declares that it sums products in %d bits, of which fp32 has %d",
                          o->backends[b]->name, a->precision, hc_formats[HC_FP32].precision);
         else if (a->block > 1 && step_of(a) > COARSE)
-            hc_lines_add(&t, "%s declares blocks of %d terms, each of which may lose %.2g of a sum",
-                         o->backends[b]->name, a->block, step_of(a));
+            hc_lines_add(&t, "%s declares blocks of %s, each of which may lose %.2g of a sum",
+                         o->backends[b]->name, hc_count(a->block, "term").text, step_of(a));
         else
             continue;
         hc_lines_add(&t, ": its bounds are wider");
-        hc_print_narrow(s->out, hc_table_columns(s->out, FIRST), 0, 2, t.text);
+        hc_print_wrapped(s->out, 0, 2, t.text);
     }
 }
 
@@ -79,7 +77,7 @@ void hc_run_begins(const struct hc_run_command *s)
         hc_tap_begin(stdout, t.text);
         return;
     }
-    hc_print_narrow(s->out, hc_table_columns(s->out, FIRST), 0, 2, t.text);
+    hc_print_wrapped(s->out, 0, 2, t.text);
     add_coarse(s);
     (void)fflush(s->out);
 }
@@ -134,7 +132,7 @@ static void count_others(const struct hc_rows *rows, struct hc_lines *t)
     }
     int left_out = hc_omissions_count(&rows->omissions, NULL);
     if (left_out)
-        hc_lines_add(t, "; %d cases left out", left_out);
+        hc_lines_add(t, "; %s left out", hc_count(left_out, "case").text);
 }
 
 static void give_reason(const struct hc_run_command *s, int status, bool kept, struct hc_lines *t)
@@ -146,31 +144,41 @@ static void give_reason(const struct hc_run_command *s, int status, bool kept, s
     if (status == HC_AS_CLAIMED && rows->count == 0)
         hc_lines_add(t, "nothing belongs to this shard");
     else if (status == HC_AS_CLAIMED && s->options.bits_only)
-        hc_lines_add(t, "%d results have bits, which gate compares; nothing was claimed",
-                     rows->count);
+        hc_lines_add(t, "%s %s bits, which gate compares; nothing was claimed",
+                     hc_count(rows->count, "result").text, rows->count == 1 ? "has" : "have");
     else if (status == HC_AS_CLAIMED) {
-        hc_lines_add(t, "%d of %d results are as claimed", hc_rows_count(rows, HC_PASS),
-                     rows->count);
+        hc_lines_add(t, "%d of %s %s as claimed", hc_rows_count(rows, HC_PASS),
+                     hc_count(rows->count, "result").text,
+                     hc_rows_count(rows, HC_PASS) == 1 ? "is" : "are");
         count_others(rows, t);
     } else if (!kept)
         hc_lines_add(t, "the results could not be written");
     else if (status == HC_CLAIM_FAILED && bad)
-        hc_lines_add(t, "%d of %d results are not as claimed", bad, rows->count);
+        hc_lines_add(t, "%d of %s %s not as claimed", bad, hc_count(rows->count, "result").text,
+                     bad == 1 ? "is" : "are");
     else if (status == HC_CLAIM_FAILED)
         hc_lines_add(t, "a kernel refused what it takes elsewhere");
     else if (hc_run_command_cut(s))
         hc_lines_add(t, "stopped before the end");
     else if (bad)
-        hc_lines_add(t, "%d of %d results ended with an error", bad, rows->count);
+        hc_lines_add(t, "%d of %s ended with an error", bad, hc_count(rows->count, "result").text);
     else
         hc_lines_add(t, "nothing was checked");
 }
 
+/* Whether an op sums products of matrices, which is most of a training's arithmetic. */
+static bool multiplies(int op)
+{
+    return hc_ops[op].class_ == HC_CLASS_GEMM || hc_ops[op].class_ == HC_CLASS_CONV;
+}
+
 /* The largest call of each op that was judged on any backend: of what is larger the run says
-   nothing. A run of some cases has those cases' names. */
+   nothing. Unless more is asked for, it is the one of most products and the one of most elements.
+   A run of some cases has those cases' names. */
 static void print_largest(const struct hc_run_command *s)
 {
     const struct hc_largest *of[HC_OP_ROOM] = {NULL};
+    const struct hc_largest *most[2] = {NULL, NULL};
     struct hc_lines t = {.used = 0};
     for (int i = 0; i < s->rows.count; i++) {
         const struct hc_row *row = &s->rows.row[i];
@@ -181,11 +189,20 @@ static void print_largest(const struct hc_run_command *s)
                 (!of[op] || row->largest.work > of[op]->work))
                 of[op] = &row->largest;
     }
-    for (int op = 0; op < HC_OP_COUNT; op++)
-        if (of[op])
+    for (int op = 0; op < HC_OP_COUNT; op++) {
+        const struct hc_largest **one = &most[multiplies(op) ? 0 : 1];
+        if (of[op] && s->settings.verbose)
             hc_lines_add(&t, "%s %s", t.used ? "," : "judged up to:", of[op]->call);
+        if (of[op] && (!*one || of[op]->work > (*one)->work))
+            *one = of[op];
+    }
+    for (int i = 0; i < 2 && !s->settings.verbose; i++)
+        if (most[i])
+            hc_lines_add(&t, "%s %s", t.used ? "," : "judged up to:", most[i]->call);
+    if (t.used && !s->settings.verbose)
+        hc_lines_add(&t, "; --verbose has all ops");
     if (t.used && s->options.pattern_count == 0)
-        hc_print_narrow(s->out, hc_table_columns(s->out, FIRST), 0, 2, t.text);
+        hc_print_wrapped(s->out, 0, 2, t.text);
 }
 
 void hc_run_ends(const struct hc_run_command *s, int status, bool kept)

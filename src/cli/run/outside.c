@@ -44,7 +44,7 @@ static void print_verdicts(FILE *out, const struct hc_rows *rows, const char *ba
     int all = 0;
     for (int v = 0; v < HC_VERDICT_COUNT; v++)
         all += rows_of(rows, backend, (enum hc_verdict)v);
-    hc_lines_add(&t, "%d of %d results", rows_of(rows, backend, HC_PASS), all);
+    hc_lines_add(&t, "%d of %s", rows_of(rows, backend, HC_PASS), hc_count(all, "result").text);
     for (int v = HC_FAIL; v < HC_VERDICT_COUNT; v++) {
         int count = rows_of(rows, backend, (enum hc_verdict)v);
         if (count)
@@ -152,9 +152,9 @@ void hc_print_fallback(FILE *out, const struct hc_backend *backend)
     for (int op = 0; op < HC_OP_COUNT; op++)
         own += counts.on_subject[op];
     /* The whole name is NAME+OTHER. */
-    hc_lines_add(&t, "%.*s: %lld calls ran on its own; on %s:",
-                 (int)(strlen(backend->name) - strlen(counts.other) - 1), backend->name, own,
-                 counts.other);
+    hc_lines_add(&t, "%.*s: %s ran on its own; on %s:",
+                 (int)(strlen(backend->name) - strlen(counts.other) - 1), backend->name,
+                 hc_count(own, "call").text, counts.other);
     for (int op = 0; op < HC_OP_COUNT; op++)
         if (counts.on_other[op]) {
             hc_lines_add(&t, "%s %s %lld", any ? "," : "", hc_ops[op].name,

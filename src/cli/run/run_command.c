@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <jansson.h>
+#include <math.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
@@ -88,8 +89,8 @@ const char *hc_run_command_cut(const struct hc_run_command *s)
     int number = hc_stop_signal() ? hc_stop_signal() : s->signal;
     if (!number || s->started >= s->length)
         return NULL;
-    (void)snprintf(text, sizeof text, "stopped by signal %d after %d of %d results", number,
-                   s->started, s->length);
+    (void)snprintf(text, sizeof text, "stopped by signal %d after %d of %s", number, s->started,
+                   hc_count(s->length, "result").text);
     return text;
 }
 
@@ -220,6 +221,8 @@ enum hc_status hc_run_command_prepare(struct hc_run_command *s)
     s->length = hc_run_length(&s->options);
     hc_run_share_out(s);
     s->table = hc_table_new(set->tap ? NULL : s->out, set->verbose, hc_run_length(&s->options));
+    if (!hc_ranks_speaks())
+        s->table.every = (double)INFINITY;
     s->table.narrow = s->options.backend_count == 1 && hc_all_outside(&s->options);
     return status;
 }
@@ -237,7 +240,7 @@ static void print_left_out(FILE *out, const struct hc_backend *const *backends, 
         if (other && strcmp(other, why) == 0)
             hc_append(names, sizeof names, "%s%s", names[0] ? ", " : "", backends[b]->name);
     }
-    hc_print_reason(out, hc_verdict_names[HC_SKIPPED], "all", names, why);
+    hc_print_reason(out, hc_verdict_names[HC_SKIPPED], names, why);
 }
 
 /* An object with their names and the reasons. Also prints a line for each reason, unless `out`
@@ -325,9 +328,9 @@ static void say_no_record(const struct hc_run_command *s)
                        : s->settings.fault   ? "a run with a planted fault"
                                              : "a run of some cases";
     char line[160];
-    (void)snprintf(line, sizeof line, "no record: %s does not replace %s; --json FILE writes one",
-                   what, hc_default_record);
-    hc_print_narrow(s->out, hc_table_columns(s->out, 110), 0, 2, line);
+    (void)snprintf(line, sizeof line, "no record: %s leaves %s alone (see --json)", what,
+                   hc_default_record);
+    hc_print_wrapped(s->out, 0, 2, line);
 }
 
 enum hc_status hc_run_command_write(struct hc_run_command *s)
@@ -388,13 +391,13 @@ int hc_run_command_status(const struct hc_run_command *s)
     if (hc_run_command_cut(s))
         return HC_WRONG;
     if (bad)
-        return hc_complain("%d of %d cases ended with an error", bad, rows->count);
+        return hc_complain("%d of %s ended with an error", bad, hc_count(rows->count, "case").text);
     int first = 0;
     const struct hc_alike_calls *fickle =
         hc_omissions_fickle(&rows->omissions, HC_ALIKE_FORMATS, &first);
     if (s->settings.strict && fickle) {
-        (void)hc_complain("%s refused %lld calls in formats that it accepts elsewhere: %s",
-                          fickle->backend, (long long)fickle->refused, fickle->why);
+        (void)hc_complain("%s refused %s in formats that it accepts elsewhere: %s", fickle->backend,
+                          hc_count(fickle->refused, "call").text, fickle->why);
         return HC_CLAIM_FAILED;
     }
     /* A shard may be empty, or hold nothing for a backend; merge sees whether all of them do. */

@@ -252,7 +252,7 @@ void hc_run_share_out(struct hc_run_command *s)
 static void describe_plan(const struct hc_run_command *s, struct hc_lines *t)
 {
     const struct hc_run_options *o = &s->options;
-    hc_lines_add(t, "%d results on", s->length);
+    hc_lines_add(t, "%s on", hc_count(s->length, "result").text);
     for (int b = 0; b < o->backend_count; b++)
         hc_lines_add(t, "%s %s", b ? "," : "", o->backends[b]->name);
     hc_lines_add(t, " (plan %016llx)", (unsigned long long)s->share.plan);

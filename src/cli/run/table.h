@@ -8,9 +8,10 @@
 
 struct hc_table {
     FILE *out;     /* NULL: print only the progress line */
-    bool verbose;  /* print what passed, too, and all that did not */
-    bool narrow;   /* 80 columns: all backends came from outside (outside.h) */
+    bool verbose;  /* print what passed, too, all that did not, and in lines as wide as it takes */
+    bool narrow;   /* all backends came from outside, and are told of by themselves (outside.h) */
     bool progress; /* a line on stderr that is drawn over */
+    double every;  /* otherwise a line after so many seconds; infinite: none */
     int length;    /* how many results there will be */
     int done;
     int shown;      /* rows printed so far */
@@ -22,6 +23,10 @@ struct hc_table {
 };
 
 struct hc_table hc_table_new(FILE *out, bool verbose, int length);
+
+/* The seconds between two lines of progress on a stderr that is no terminal, unless the variable
+   HALFCHECK_PROGRESS has another number; 0 there means none. */
+enum { HC_PROGRESS_SECONDS = 10 };
 
 /* To be called before a case runs, and with its result. */
 void hc_table_starting(struct hc_table *table, const char *name, const char *backend);
@@ -37,9 +42,8 @@ void hc_table_summary(const struct hc_table *table, const struct hc_rows *rows,
 /* How wide a text may be: `otherwise` at most, and as wide as the terminal now, if it is one. */
 int hc_table_columns(FILE *out, int otherwise);
 
-/* Prints why something did not run: "SKIPPED", what, on which backend, why. */
-void hc_print_reason(FILE *out, const char *label, const char *what, const char *backend,
-                     const char *why);
+/* Prints why something did not run: "SKIPPED", what, why. */
+void hc_print_reason(FILE *out, const char *label, const char *what, const char *why);
 
 /* Counts of results by component and backend, for the end of the table. */
 

@@ -119,6 +119,7 @@ static bool any_pipe(const struct hc_training *t)
 
 void hc_training_repro(const struct hc_training *t, char *text, size_t bytes)
 {
+    char rate[HC_SHORTEST];
     char data[1024];
     char word[1000];
     char classes[512] = "";
@@ -133,9 +134,9 @@ void hc_training_repro(const struct hc_training *t, char *text, size_t bytes)
                        (unsigned long long)t->data_seed, t->images);
     spell_backends(t, backend, sizeof backend);
     (void)snprintf(
-        text, bytes, "%s%s%s --epochs %d --batch %d --lr %.17g --backend %s%s%s%s%s%s --network %s",
-        data, t->classes ? " --classes " : "", classes, t->epochs, t->batch, t->max_lr, backend,
-        t->backends.fallback ? " --fallback " : "",
+        text, bytes, "%s%s%s --epochs %d --batch %d --lr %s --backend %s%s%s%s%s%s --network %s",
+        data, t->classes ? " --classes " : "", classes, t->epochs, t->batch,
+        hc_shortest(rate, t->max_lr), backend, t->backends.fallback ? " --fallback " : "",
         t->backends.fallback ? t->backends.fallback : "", any_pipe(t) ? hc_pipe_options() : "",
         hc_settings_options(), hc_plugins_options(), t->network->name);
 }

@@ -73,22 +73,21 @@ static uint8_t to_byte(double x)
 static void paint(uint64_t seed, uint64_t stream, const struct pattern *p, const double *mean,
                   const double *deviation, uint8_t *pixels)
 {
-    uint64_t noise = 0;
+    uint64_t noise[HC_IMAGE_BYTES / 4];
     double clean[HC_IMAGE_SIDE][HC_IMAGE_CHANNELS]; /* without noise, along the side */
     for (unsigned along = 0; along < HC_IMAGE_SIDE; along++)
         for (unsigned c = 0; c < HC_IMAGE_CHANNELS; c++)
             clean[along][c] =
                 p->offset[c] +
                 p->amplitude[c] * triangle(p->phase + p->waves * along / HC_IMAGE_SIDE);
+    hc_random_row(seed, stream, NOISE, HC_IMAGE_BYTES / 4, noise);
     for (unsigned i = 0; i < HC_IMAGE_BYTES; i++) {
         unsigned pixel = i / HC_IMAGE_CHANNELS;
         unsigned c = i % HC_IMAGE_CHANNELS;
         unsigned along = p->down ? pixel / HC_IMAGE_SIDE : pixel % HC_IMAGE_SIDE;
-        if (i % 4 == 0)
-            noise = hc_random(seed, stream, NOISE + i / 4);
+        uint64_t bits = noise[i / 4] >> i % 4 * 16;
         /* The sum of two bytes: a triangular distribution with deviation 1.04 after scaling. */
-        double n = ((double)((noise & 0xff) + (noise >> 8 & 0xff)) - 255) / 100;
-        noise >>= 16;
+        double n = ((double)((bits & 0xff) + (bits >> 8 & 0xff)) - 255) / 100;
         pixels[i] = to_byte(mean[c] + deviation[c] * (clean[along][c] + n));
     }
 }

@@ -205,6 +205,27 @@ Test(dump, the_optimizer_got_the_clipped_gradients)
 }
 
 /* The definition of the first convolution in NCHW and KCRS, and of the bias' gradient. */
+static double number(const struct hc_tensor_file *file, const char *key)
+{
+    const char *text = hc_tensor_file_metadata(file, key);
+    cr_assert_not_null(text, "no %s", key);
+    return strtod(text, NULL);
+}
+
+Test(dump, masters_and_the_rates_of_layer_groups_are_in_the_file)
+{
+    struct hc_tensor_file file;
+    train("apex-O2+group_rates=0.25/1+group_decays=0/0.5", 1, steps, 3);
+    open_dump(&file, 4);
+    cr_expect_neq(differing(&file, "after.masters.", &file, "masters."), 0);
+    cr_expect_eq(number(&file, "lr.0.0.weight"), number(&file, "lr") / 4);
+    cr_expect_eq(number(&file, "lr.5.weight"), number(&file, "lr"));
+    cr_expect_eq(number(&file, "weight_decay.0.0.weight"), 0);
+    cr_expect_eq(number(&file, "weight_decay.5.weight"), 0.5);
+    cr_expect_neq(number(&file, "lr_before"), number(&file, "lr"));
+    hc_tensor_file_close(&file);
+}
+
 Test(dump, images_filters_and_activations_have_pytorchs_layout)
 {
     struct hc_tensor_file file;

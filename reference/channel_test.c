@@ -1,0 +1,106 @@
+/* The sums over a channel that are added up once are those that are added up each time. */
+#include "reference/testing.h"
+
+enum { ROWS = 5, MOST_CHANNELS = 100 };
+
+static struct hc_tensor matrix(int slot, int64_t channels)
+{
+    return hc_tensor2(HC_FP32, ROWS, channels, memory[slot]);
+}
+
+static struct hc_call training(int64_t channels)
+{
+    struct hc_call call = {.op = HC_OP_bn_train, .params.bn = {.eps = 1e-5, .momentum = 0.1}};
+    call.in[HC_BN_X] = matrix(0, channels);
+    for (int i = 1; i < hc_ops[call.op].inputs; i++)
+        call.in[i] = vector(i, channels);
+    for (int o = 0; o < hc_ops[call.op].outputs; o++)
+        call.out[o] = vector(HC_MAX_IN + o, channels);
+    call.out[HC_BN_Y] = matrix(HC_MAX_IN, channels);
+    return call;
+}
+
+static struct hc_call gradients(int64_t channels)
+{
+    struct hc_call call = {.op = HC_OP_bn_leaky_bwd, .params.bn = {.slope = 0.125}};
+    for (int i = 0; i < hc_ops[call.op].inputs; i++)
+        call.in[i] = vector(i, channels);
+    call.in[HC_BN_LEAKY_BWD_X] = matrix(HC_BN_LEAKY_BWD_X, channels);
+    call.in[HC_BN_LEAKY_BWD_Y] = matrix(HC_BN_LEAKY_BWD_Y, channels);
+    call.in[HC_BN_LEAKY_BWD_DY] = matrix(HC_BN_LEAKY_BWD_DY, channels);
+    for (int o = 0; o < hc_ops[call.op].outputs; o++)
+        call.out[o] = vector(HC_MAX_IN + o, channels);
+    call.out[HC_BN_BWD_DX] = matrix(HC_MAX_IN + HC_BN_BWD_DX, channels);
+    return call;
+}
+
+static void fill(int by)
+{
+    for (int slot = 0; slot < HC_MAX_IN; slot++)
+        for (int i = 0; i < ROWS * MOST_CHANNELS; i++)
+            memory[slot][i] = (float)((i * by + slot * 29) % 101 - 40 * (slot == 0)) / 16;
+}
+
+static int value_all(const struct hc_call *call, struct hc_exact *to)
+{
+    int n = 0;
+    for (int out = 0; out < hc_ops[call->op].outputs; out++)
+        for (int64_t i = 0; i < hc_tensor_count(&call->out[out]); i++)
+            to[n++] = reference(call, out, i);
+    return n;
+}
+
+static void expect_the_same(const struct hc_call *call, const char *what)
+{
+    static struct hc_exact want[8 * ROWS * MOST_CHANNELS];
+    static struct hc_exact got[8 * ROWS * MOST_CHANNELS];
+    int n = value_all(call, want);
+    hc_reference_begin(call);
+    (void)value_all(call, got);
+    for (int i = 0; i < n; i++)
+        cr_assert(want[i].hi == got[i].hi && want[i].lo == got[i].lo, "%s: value %d", what, i);
+    fill(53);
+    hc_reference_begin(call);
+    (void)value_all(call, got);
+    hc_reference_end();
+    (void)value_all(call, want);
+    for (int i = 0; i < n; i++)
+        cr_assert(want[i].hi == got[i].hi && want[i].lo == got[i].lo, "%s: new value %d", what, i);
+}
+
+/* With 100 channels, some of which have one place. */
+Test(channel, sums_that_are_added_up_once_are_those_that_are_added_up_each_time)
+{
+    static const int64_t channels[] = {1, 3, MOST_CHANNELS};
+    for (int k = 0; k < 3; k++) {
+        struct hc_call train = training(channels[k]);
+        struct hc_call backward = gradients(channels[k]);
+        fill(37);
+        expect_the_same(&train, "bn_train");
+        fill(37);
+        expect_the_same(&backward, "bn_leaky_bwd");
+    }
+}
+
+/* Of twice as many bits, too, and of the other op's sums. */
+Test(channel, neither_another_precision_nor_another_call_takes_them)
+{
+    struct hc_call call = gradients(3);
+    struct hc_call other = call;
+    struct hc_exact twice;
+    struct hc_exact outside;
+    float dy[ROWS * 3];
+    fill(37);
+    hc_references[call.op](&(struct hc_element){&call, HC_BN_BWD_DX, 4}, 1000, &outside);
+    hc_reference_begin(&call);
+    (void)reference(&call, HC_BN_BWD_DX, 4);
+    hc_references[call.op](&(struct hc_element){&call, HC_BN_BWD_DX, 4}, 1000, &twice);
+    cr_assert(twice.hi == outside.hi && twice.lo == outside.lo);
+    for (int i = 0; i < ROWS * 3; i++)
+        dy[i] = (float)(i + 1);
+    other.in[HC_BN_LEAKY_BWD_DY].data = dy;
+    double got = value(&other, HC_BN_BWD_DBETA, 1);
+    hc_reference_end();
+    cr_assert_eq(got, value(&other, HC_BN_BWD_DBETA, 1));
+    cr_assert_neq(got, value(&call, HC_BN_BWD_DBETA, 1));
+}
