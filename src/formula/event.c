@@ -262,12 +262,13 @@ static int undefined(const struct hc_event *event, int most, char *text, size_t 
 static int cancelled(const struct hc_event *event, int most, char *text, size_t size)
 {
     char what[TEXT_ROOM];
-    char culprit[TEXT_ROOM];
+    char source[TEXT_ROOM];
     char bits[TEXT_ROOM];
     int precision = hc_formats[event->format].precision;
     int k = event->off[1] > event->off[0] ? 1 : 0;
     write_result(event, most, what);
-    write_operand(event, k, most, false, culprit);
+    write_operand(event, k, most, false, source);
+    const char *culprit = in_list(event) ? words_of(event)->operand[k] : source;
     (void)snprintf(bits, sizeof bits, event->bits < precision ? "%d of %d" : "all %d", event->bits,
                    precision);
     return snprintf(text, size, "%s: %s bits cancel, and %s was %.3g off", what, bits, culprit,
