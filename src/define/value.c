@@ -24,7 +24,10 @@ struct table {
 struct hc_evaluator {
     const struct hc_instance *instance;
     const struct hc_definition *definition;
-    struct hc_arithmetic arithmetic;
+    struct hc_arithmetic arithmetic; /* of the equation that is computed: one of these two */
+    struct hc_arithmetic wide;
+    struct hc_arithmetic narrow;
+    struct hc_enclosure stored; /* the suspect's element, rounded once more */
     struct table kept[HC_MAX_DEFINED_TENSORS];
     int64_t kept_count;
     int64_t operations;                           /* for the element so far */
@@ -332,7 +335,7 @@ static const struct hc_enclosure *read_input(struct hc_evaluator *v, const struc
 
 /* The value of tensor's element at the places of its axes, which are bound. A result that is stored
    is rounded once, and the judge does that. */
-static const struct hc_enclosure *compute(struct hc_evaluator *v, int tensor, bool result)
+static const struct hc_enclosure *compute_as_told(struct hc_evaluator *v, int tensor, bool result)
 {
     const struct hc_defined_tensor *t = &v->definition->tensor[tensor];
     bool stored = t->value->kind == HC_EXPRESSION_STORE && t->value->format == HC_FORMAT_COUNT &&
@@ -363,6 +366,21 @@ static const struct hc_enclosure *compute(struct hc_evaluator *v, int tensor, bo
     if (is_unsure(there))
         y->rad = (double)INFINITY;
     return y;
+}
+
+/* The same, with what an implementation is suspected of. */
+static const struct hc_enclosure *compute(struct hc_evaluator *v, int tensor, bool result)
+{
+    struct hc_arithmetic outside = v->arithmetic;
+    bool suspected = v->instance->suspect == tensor;
+    v->arithmetic = suspected && v->instance->narrow ? v->narrow : v->wide;
+    const struct hc_enclosure *x = compute_as_told(v, tensor, result);
+    if (x && suspected && !v->instance->narrow && !result) {
+        hc_enclosure_store(&v->wide, &v->stored, x, HC_FORMAT_COUNT);
+        x = &v->stored;
+    }
+    v->arithmetic = outside;
+    return x;
 }
 
 /* An element of an equation's tensor, kept for the next time. `at` are the places of its axes. */
@@ -575,6 +593,15 @@ static const struct hc_enclosure *evaluate(struct hc_evaluator *v, const struct 
     }
 }
 
+static void set_precision(struct hc_evaluator *v, long precision)
+{
+    struct hc_freedoms narrow = v->instance->freedoms;
+    narrow.compute = v->instance->io;
+    v->wide = hc_arithmetic_of(&v->instance->freedoms, v->instance->io, precision);
+    v->narrow = hc_arithmetic_of(&narrow, v->instance->io, precision);
+    v->arithmetic = v->wide;
+}
+
 struct hc_evaluator *hc_evaluator_new(const struct hc_instance *instance)
 {
     struct hc_evaluator *v = calloc(1, sizeof *v);
@@ -584,7 +611,7 @@ struct hc_evaluator *hc_evaluator_new(const struct hc_instance *instance)
     }
     v->instance = instance;
     v->definition = instance->definition;
-    v->arithmetic = hc_arithmetic_of(&instance->freedoms, instance->io, HC_FIRST_PRECISION);
+    set_precision(v, HC_FIRST_PRECISION);
     return v;
 }
 
@@ -594,6 +621,7 @@ static void forget_all(struct hc_evaluator *v)
         forget(&v->kept[i]);
     for (int i = 0; i < v->definition->expressions; i++)
         hc_enclosure_free(&v->node[i]);
+    hc_enclosure_free(&v->stored);
     for (int i = 0; i < HC_MAX_DEFINED_OPTIONS; i++) {
         hc_enclosure_free(&v->option[i]);
         v->option_known[i] = false;
@@ -644,6 +672,6 @@ enum hc_status hc_evaluator_element(struct hc_evaluator *evaluator, int tensor, 
         }
         long precision = 2 * v->arithmetic.precision;
         forget_all(v);
-        v->arithmetic = hc_arithmetic_of(&v->instance->freedoms, v->instance->io, precision);
+        set_precision(v, precision);
     }
 }
