@@ -598,6 +598,7 @@ struct hc_definition *hc_definition_read(const char *text, struct hc_formula_err
         hc_definition_free(d);
         return NULL;
     }
+    hc_definition_find_moments(d);
     struct hc_sha256 hash;
     char digest[HC_SHA256_TEXT];
     hc_sha256_start(&hash);

@@ -6,20 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "define/enclosure.h"
-
-/* An element of an intermediate tensor that is kept. */
-struct kept {
-    int64_t index;
-    struct hc_enclosure value;
-    struct kept *next; /* with the same hash */
-};
-
-struct table {
-    struct kept **slot;
-    int64_t slots; /* a power of two, or 0 */
-    int64_t count;
-};
+#include "define/kept.h"
 
 struct hc_evaluator {
     const struct hc_instance *instance;
@@ -28,7 +15,7 @@ struct hc_evaluator {
     struct hc_arithmetic wide;
     struct hc_arithmetic narrow;
     struct hc_enclosure stored; /* the suspect's element, rounded once more */
-    struct table kept[HC_MAX_DEFINED_TENSORS];
+    struct hc_kept_table kept[HC_MAX_DEFINED_TENSORS];
     int64_t kept_count;
     int64_t operations;                           /* for the element so far */
     int64_t place[HC_MAX_AXES];                   /* of the axes that are bound */
@@ -58,46 +45,6 @@ static bool fail(struct hc_evaluator *v, const char *what)
     if (v->status == HC_OK)
         v->status = hc_fail(HC_INVALID, "%s: %s", v->definition->name, what);
     return false;
-}
-
-/* What is kept. */
-
-static struct kept **find(struct table *table, int64_t index)
-{
-    uint64_t hash = (uint64_t)index * UINT64_C(0x9e3779b97f4a7c15);
-    struct kept **at = &table->slot[(hash >> 20) & (uint64_t)(table->slots - 1)];
-    while (*at && (*at)->index != index)
-        at = &(*at)->next;
-    return at;
-}
-
-static bool grow(struct table *table)
-{
-    struct table larger = {.slots = table->slots ? 4 * table->slots : 256, .count = table->count};
-    larger.slot = calloc((size_t)larger.slots, sizeof(struct kept *));
-    if (!larger.slot)
-        return false;
-    for (int64_t i = 0; i < table->slots; i++)
-        for (struct kept *k = table->slot[i], *next; k; k = next) {
-            next = k->next;
-            k->next = NULL;
-            *find(&larger, k->index) = k;
-        }
-    free(table->slot);
-    *table = larger;
-    return true;
-}
-
-static void forget(struct table *table)
-{
-    for (int64_t i = 0; i < table->slots; i++)
-        for (struct kept *k = table->slot[i], *next; k; k = next) {
-            next = k->next;
-            hc_enclosure_free(&k->value);
-            free(k);
-        }
-    free(table->slot);
-    *table = (struct table){0};
 }
 
 /* Integers and truths of integers, which are exact. False: the expression has no value here. */
@@ -387,12 +334,12 @@ static const struct hc_enclosure *compute(struct hc_evaluator *v, int tensor, bo
 static const struct hc_enclosure *kept(struct hc_evaluator *v, int tensor, const int64_t *at)
 {
     const struct hc_defined_tensor *t = &v->definition->tensor[tensor];
-    struct table *table = &v->kept[tensor];
+    struct hc_kept_table *table = &v->kept[tensor];
     int64_t index = 0;
     for (int i = 0; i < t->rank; i++)
         index = index * v->instance->extent[t->axis[i]] + at[i];
     if (table->slots) {
-        struct kept *found = *find(table, index);
+        struct hc_kept *found = *hc_kept_find(table, index);
         if (found)
             return &found->value;
     }
@@ -408,15 +355,15 @@ static const struct hc_enclosure *kept(struct hc_evaluator *v, int tensor, const
         fail(v, "an element needs more than 4,194,304 others");
         return NULL;
     }
-    struct kept *k = calloc(1, sizeof *k);
-    if (!k || (table->count >= table->slots && !grow(table))) {
+    struct hc_kept *k = calloc(1, sizeof *k);
+    if (!k || (table->count >= table->slots && !hc_kept_grow(table))) {
         free(k);
         v->status = hc_fail(HC_NO_MEMORY, "no memory for elements of %s", t->name);
         return NULL;
     }
     k->index = index;
     hc_enclosure_copy(&v->arithmetic, &k->value, x);
-    *find(table, index) = k;
+    *hc_kept_find(table, index) = k;
     table->count++;
     v->kept_count++;
     return &k->value;
@@ -471,12 +418,30 @@ static const struct hc_enclosure *read(struct hc_evaluator *v, const struct hc_e
     return t->scan < 0 ? kept(v, e->tensor, at) : scanned(v, e->tensor, at);
 }
 
+/* The mean y of squares, which expression e is: what a variance costs by Welford's formulas is in
+   its radius, too. */
+static const struct hc_enclosure *with_welford(struct hc_evaluator *v,
+                                               const struct hc_expression *e,
+                                               struct hc_enclosure *y, int64_t terms)
+{
+    const struct hc_expression *square = e->operand[0];
+    if (!e->variance)
+        return y;
+    while (square->kind == HC_EXPRESSION_OVER)
+        square = square->operand[0];
+    const struct hc_enclosure *mean = evaluate(v, square->operand[0]->operand[1]);
+    if (mean)
+        hc_enclosure_welford(&v->arithmetic, y, mean, terms);
+    return mean ? y : NULL;
+}
+
 static const struct hc_enclosure *over(struct hc_evaluator *v, const struct hc_expression *e)
 {
     struct hc_enclosure *y = &v->node[e->id];
     int64_t outside = v->place[e->axis];
     struct hc_running running;
     hc_running_start(&v->arithmetic, &running, e->reduction, y);
+    running.settled = !e->moment;
     if (e->reduction == HC_OVER_COUNT) {
         struct counted c;
         if (!count(v, e, &c))
@@ -504,7 +469,7 @@ static const struct hc_enclosure *over(struct hc_evaluator *v, const struct hc_e
     }
     v->place[e->axis] = outside;
     hc_running_end(&v->arithmetic, &running);
-    return y;
+    return e->reduction == HC_OVER_MEAN ? with_welford(v, e, y, running.terms) : y;
 }
 
 /* A number of the text, and an option: as the format of the computation has it. */
@@ -557,7 +522,13 @@ static const struct hc_enclosure *apply(struct hc_evaluator *v, const struct hc_
         hc_enclosure_either(&v->arithmetic, y, x[really(c) ? 1 : 2], x[really(c) ? 2 : 1]);
     else
         hc_enclosure_apply(&v->arithmetic, y, e->function, x);
-    return y;
+    if (!e->mean)
+        return y;
+    int64_t terms = 1;
+    for (const struct hc_expression *o = e->operand[0]; o->kind == HC_EXPRESSION_OVER;
+         o = o->operand[0])
+        terms *= v->instance->extent[o->axis];
+    return with_welford(v, e, y, terms);
 }
 
 static const struct hc_enclosure *evaluate(struct hc_evaluator *v, const struct hc_expression *e)
@@ -618,7 +589,7 @@ struct hc_evaluator *hc_evaluator_new(const struct hc_instance *instance)
 static void forget_all(struct hc_evaluator *v)
 {
     for (int i = 0; i < HC_MAX_DEFINED_TENSORS; i++)
-        forget(&v->kept[i]);
+        hc_kept_forget(&v->kept[i]);
     for (int i = 0; i < v->definition->expressions; i++)
         hc_enclosure_free(&v->node[i]);
     hc_enclosure_free(&v->stored);

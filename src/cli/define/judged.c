@@ -280,7 +280,8 @@ static bool explains(struct judged *j, bool all)
 }
 
 /* Says which single rounding would explain all that is wrong: a tensor that is stored in the
-   tensors' format, or an equation that is computed in it. It is a suspicion: bounds grow with it. */
+   tensors' format, or an equation that is computed in it. It is a suspicion: bounds grow with it.
+ */
 static void print_suspects(struct judged *j, bool all)
 {
     const struct hc_definition *d = j->definition;
