@@ -14,8 +14,8 @@
      a quotient                   2.5 u, so that it may be a product with a reciprocal
      a root                       1.5 u, so that 1/sqrt may be one function within 2 ulp
      exp, log, tanh, erf, ...     2 F u, within F ulp; exp as a power of 2 of a product: 1.25 u |x|
-     a variance                   by Welford's formulas: 3 n u sqrt(q v) + (3 n u)^2 q + (n + 3) u v,
-                                  q being the mean of the squares
+     a variance, by Welford         3 n u sqrt(q v) + (3 n u)^2 q + (n + 3) u v, q being the
+                                  mean of the squares
      a shift                      it may be off by C, which costs C u in each difference with it
      sums over tiles, rescaled    (2 F + 1) u a tile of T terms but the first, where a shift is met
      `store`                      half an ulp of the tensors' format; `store?` may be left out
