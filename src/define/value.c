@@ -453,7 +453,7 @@ static const struct hc_enclosure *over(struct hc_evaluator *v, const struct hc_e
     for (int64_t i = 0; i < v->instance->extent[e->axis]; i++) {
         v->place[e->axis] = i;
         if (++v->operations > HC_MAX_OPERATIONS) {
-            fail(v, "one element takes more than 2^36 operations");
+            fail(v, "one element takes more than 2^28 operations");
             return NULL;
         }
         enum truth there = e->operands > 1 ? is_true(v, e->operand[1]) : IS_TRUE;

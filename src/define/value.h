@@ -88,6 +88,6 @@ enum {
     HC_LAST_PRECISION = 4096,
     HC_MAX_KEPT = 1 << 22 /* elements of intermediates */
 };
-#define HC_MAX_OPERATIONS (INT64_C(1) << 36) /* for one element */
+#define HC_MAX_OPERATIONS (INT64_C(1) << 28) /* for one element */
 
 #endif
