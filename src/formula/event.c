@@ -351,7 +351,7 @@ static enum hc_event_kind kind_of(const struct hc_operation *operation, const do
     if (isinf(y->value) && finite)
         return is_pole(f, x) ? HC_EVENT_DIVIDED_BY_0 : HC_EVENT_OVERFLOWED;
     bool may_vanish = rounds || f == HC_FN_exp || f == HC_FN_sigmoid || f == HC_FN_power;
-    if (y->value == 0 && !y->exact && may_vanish)
+    if (y->value == 0 && !y->exact && may_vanish && finite)
         return HC_EVENT_VANISHED;
     if (f == HC_FN_cast)
         return kind_of_cast(operation->format, x[0], y->value);
