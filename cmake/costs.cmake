@@ -5,7 +5,8 @@ foreach(test tests.run.selftest docs notebook python tests.words.explain
         cases.constant_test gpu-check ptx-plant torch-scaler src.cli.report.report_texts_test
         cases.idle_test kernels.cuda.shadow.mutants_test tests.run.run
         src.check.selftest.cheat_writes_test cases.free_order_test kernels.pipe.loopback_test
-        report-in-a-browser src.check.generate.op_cases_test judge-step-torch planted-python ptx
+        report-in-a-browser src.check.generate.op_cases_test judge-step-torch step-causes
+        planted-python ptx
         shadow real-scalers cases.partial_test
         src.cli.cast.mistakes_test src.check.selftest.cheat_state_test
         src.train.drift.drift_shapley_test mpi-refused src.check.generate.border_test

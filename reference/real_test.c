@@ -194,6 +194,26 @@ Test(real, a_decimal_next_to_a_tie_keeps_its_side)
     hc_real_free(x);
 }
 
+/* (1 + 2^-11)^(1 + 2^-300) is above the middle of two numbers of fp16 by 2^-311. */
+Test(real, a_power_next_to_a_tie_keeps_its_side)
+{
+    struct hc_real *x = hc_real_new(1 + 0x1p-11);
+    struct hc_real *y = hc_real_new_bits(0x1p-300, 400);
+    struct hc_real *one = hc_real_new(1);
+    hc_real_add(y, y, one);
+    cr_assert_neq(hc_real_power(x, x, y), 0);
+    cr_assert_eq(hc_real_bits(x, HC_FP16, HC_NEAREST), 0x3c01);
+    hc_real_set(x, 1 + 0x1p-11);
+    cr_assert_eq(hc_real_power(x, x, one), 0);
+    cr_assert_eq(hc_real_bits(x, HC_FP16, HC_NEAREST), 0x3c00);
+    cr_assert(!hc_real_is_zero(x) && hc_real_round(x, x) == 0);
+    hc_real_sub(x, x, one);
+    cr_assert(hc_real_is_zero(x));
+    hc_real_free(x);
+    hc_real_free(y);
+    hc_real_free(one);
+}
+
 Test(real, says_whether_a_result_is_exact)
 {
     struct hc_real *x = hc_real_new(3);

@@ -11,11 +11,20 @@ void hc_split(mpfr_srcptr x, struct hc_exact *want)
     want->magnitude = fabs(want->hi);
     if (!isfinite(want->hi))
         return;
+    /* Nearly every precision has room here, so that no memory is asked for. */
+    enum { LIMBS = 12 };
+    mp_limb_t limbs[LIMBS];
+    mpfr_prec_t precision = mpfr_get_prec(x) + 64;
+    bool fits = mpfr_custom_get_size(precision) <= sizeof limbs;
     mpfr_t rest;
-    mpfr_init2(rest, mpfr_get_prec(x) + 64);
+    if (fits)
+        mpfr_custom_init_set(rest, MPFR_ZERO_KIND, 0, precision, limbs);
+    else
+        mpfr_init2(rest, precision);
     mpfr_sub_d(rest, x, want->hi, MPFR_RNDN);
     want->lo = mpfr_get_d(rest, MPFR_RNDA);
-    mpfr_clear(rest);
+    if (!fits)
+        mpfr_clear(rest);
 }
 
 void hc_load_real(mpfr_t x, const struct hc_tensor *t, int64_t i)

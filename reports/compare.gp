@@ -36,7 +36,11 @@ smooth(x) = (mean = (mean == mean) ? 0.96 * mean + 0.04 * x : x)
 small = n > 6
 columns = 5
 lines_of_frames = (n + columns - 1) / columns
-frame = 120.0
+warned = 0
+do for [r = 1:n] { warned = warned + (strlen(recipe_nan[r]) > 0) }
+# Above each stand its name and, on a line of its own, a warning; below it the numbers of its axis.
+title_high = warned ? 32.0 : 18.0
+frame = 106.0 + title_high
 
 # The gradients have a row of frames for each recipe.
 tall = 420 + (n > 6 ? 40 * (n - 6) : 0)
@@ -54,11 +58,16 @@ accuracies = 0
 last_step = 1
 epochs = 1
 largest_scale = 1
+least_accuracy = 1
+most_accuracy = 0
 do for [r = 1:n] {
     do for [s = 1:seeds] {
         stats file(r, s, "epochs.csv") using (column("test_accuracy") >= 0) name "S" nooutput
         accuracies = accuracies + exists("S_sum")
         if (exists("S_sum") && S_records > epochs) { epochs = S_records }
+        stats file(r, s, "epochs.csv") using (accuracy(column("test_accuracy"), column("train_loss"))) name "S" nooutput
+        if (exists("S_min") && S_min < least_accuracy) { least_accuracy = S_min }
+        if (exists("S_max") && S_max > most_accuracy) { most_accuracy = S_max }
         stats file(r, s, "steps.csv") using (column("loss") < 1e300) name "S" nooutput
         losses = losses + exists("S_sum")
         if (s == 1) {
@@ -69,16 +78,24 @@ do for [r = 1:n] {
     }
 }
 
+# The axis of accuracies, in per cent: what there is, with a margin.
+if (most_accuracy < least_accuracy) { least_accuracy = 0; most_accuracy = 1 }
+room = most_accuracy > least_accuracy ? 6.0 * (most_accuracy - least_accuracy) : 1.0
+accuracy_low = 100 * least_accuracy - room
+accuracy_high = 100 * most_accuracy + room
+even(x, e) = x <= e ? e : x <= 2 * e ? 2 * e : x <= 5 * e ? 5 * e : 10 * e
+step(span, k) = even(span / k, 10.0 ** floor(log10(span / k)))
+
 # Puts the margins around small frame p, of a block whose top lies `top` pixels below the picture's.
-# Only frames at the left and at the bottom of their column have labels.
+# Frames at the left have the numbers of the vertical axis.
 place_frame = 'set lmargin at screen 0.06 + 0.188 * ((p - 1) % columns); \
     set rmargin at screen 0.236 + 0.188 * ((p - 1) % columns); \
-    set tmargin at screen 1 - (top + frame * ((p - 1) / columns)) / height; \
-    set bmargin at screen 1 - (top + frame * ((p - 1) / columns) + frame - 18) / height; \
-    if (p + columns > n) { set format x "%g" } else { set format x "" }; \
+    set tmargin at screen 1 - (top + frame * ((p - 1) / columns) + title_high) / height; \
+    set bmargin at screen 1 - (top + frame * ((p - 1) / columns) + frame - 24) / height; \
+    set format x "%g"; \
     if ((p - 1) % columns == 0) { set format y shown_y } else { set format y "" }; \
-    set label 1 recipe_short[p] at graph 0.98, graph label_y right noenhanced font small_font; \
-    set label 2 recipe_nan[p] at graph 0.98, graph label_y - 0.14 right noenhanced textcolor rgb bad font small_font'
+    set label 1 recipe_short[p] at graph 0, graph 1 offset 0, (warned ? 1.5 : 0.5) left noenhanced font small_font; \
+    set label 2 recipe_nan[p] at graph 0, graph 1 offset 0, 0.4 left noenhanced textcolor rgb bad font small_font'
 small_font = ",10"
 legend = "; grey: " . recipe_short[base] . (seeds > 1 ? "; thin: other seeds" : "") . (synthetic ? " (synthetic images)" : "")
 
@@ -97,13 +114,12 @@ do for [type in "svg png"] {
             loss = what eq "loss"
             top = loss ? 40.0 : 100.0 + frame * lines_of_frames
             title = loss ? "Training loss (nat) by step, mean over about 25 steps" : "Accuracy on the test images (%) by epoch"
-            label_y = loss ? 0.86 : 0.28
             shown_y = "%g"
             set xrange [*:*]
             set yrange [*:*]
-            if (loss) { set yrange [0:3] } else { set yrange [0:100]; set xrange [0.5:epochs + 0.5] }
+            if (loss) { set yrange [0:3] } else { set yrange [accuracy_low:accuracy_high]; set xrange [0.5:epochs + 0.5] }
             set xtics autofreq
-            set ytics loss ? 1 : 50
+            set ytics loss ? 1 : step(accuracy_high - accuracy_low, 4)
             if (loss) { set xrange [0:last_step] } else { set xtics epochs > 5 ? floor(epochs / 5.0) : 1 }
             do for [p = 1:n] {
                 @place_frame
@@ -141,7 +157,7 @@ do for [type in "svg png"] {
         set xlabel "epoch"
         set ylabel "%"
         set xrange [*:*]
-        set yrange [*:100]
+        set yrange [accuracy_low:accuracy_high]
         set xtics 1
         if (!accuracies) { set xrange [0.5:1.5]; set yrange [0:100] }
         plot for [r = 1:n] for [s = 1:seeds] file(r, s, "epochs.csv") \
@@ -166,7 +182,6 @@ do for [type in "svg png"] {
         unset ylabel
         set tics font small_font
         top = 40.0
-        label_y = 0.86
         shown_y = "2^{%L}"
         set xrange [0:last_step]
         set yrange [0.5:largest_scale * 64]

@@ -47,6 +47,50 @@ Test(repeats, a_block_stays_together_and_what_is_alone_is_not_repeated)
         cr_assert(hc_repeats_of(&lone, 5, i) >= 4);
 }
 
+static const struct hc_axis layouts[][2] = {
+    {{7, 50, 1, 0, 1}, {5, 5, 1, 0, 0}},
+    {{7, 50, 1, 0, 1}, {5, 5, 1, 0, 0}},
+    {{6, 30, 3, 1, 2}, {4, 9, 1, 0, 1}},
+};
+
+/* fma, whose third operand is laid out otherwise; as bytes, halves or words. */
+static void expect_places(enum hc_format format, bool keeps)
+{
+    static uint64_t few[3][64];
+    static uint64_t many[3][512];
+    struct hc_repeats repeats = {.seed = 11};
+    struct hc_call small = {.op = HC_OP_fma};
+    struct hc_call large = small;
+    for (int s = 0; s < 3; s++) {
+        const struct hc_axis *a = layouts[s];
+        repeats.slot[s] = (struct hc_layout){2, {a[0], a[1]}};
+        small.in[s] = hc_tensor2(format, a[0].small, a[1].small, few[s]);
+        large.in[s] = hc_tensor2(format, a[0].large, a[1].large, many[s]);
+        for (int64_t i = 0; i < hc_tensor_count(&small.in[s]); i++)
+            hc_tensor_set_bits(&small.in[s], i, (uint64_t)(64 * s + i));
+    }
+    cr_assert(!keeps || hc_repeats_keep(&repeats));
+    cr_assert(hc_repeats_fill(&repeats, &small, &large));
+    for (int s = 0; s < 3; s++)
+        for (int64_t i = 0; i < hc_tensor_count(&large.in[s]); i++) {
+            const struct hc_axis *a = layouts[s];
+            int64_t row = hc_repeats_of(&a[0], 11, i / a[1].large);
+            int64_t column = hc_repeats_of(&a[1], 11, i % a[1].large);
+            cr_assert_eq(hc_tensor_bits(&large.in[s], i),
+                         (uint64_t)(64 * s + row * a[1].small + column));
+        }
+    hc_repeats_end(&repeats);
+}
+
+Test(repeats, a_large_tensor_is_filled_by_the_hash_of_each_coordinate)
+{
+    static const enum hc_format formats[] = {HC_E4M3, HC_FP16, HC_FP32, HC_FP64};
+    for (int f = 0; f < 4; f++) {
+        expect_places(formats[f], false);
+        expect_places(formats[f], true);
+    }
+}
+
 static int runs;
 static int64_t wrong_at;
 static enum hc_op wrong_op;

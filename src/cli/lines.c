@@ -1,5 +1,6 @@
 #include "cli/lines.h"
 
+#include <math.h>
 #include <stdarg.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -47,7 +48,9 @@ struct hc_counted hc_count(long long count, const char *noun)
 
 const char *hc_shortest(char text[HC_SHORTEST], double number)
 {
-    for (int digits = 1; digits <= 17; digits++) {
+    /* 240, and not 2.4e+02 */
+    int digits = fabs(number) >= 10 && fabs(number) < 1e9 ? (int)log10(fabs(number)) + 1 : 1;
+    for (; digits <= 17; digits++) {
         (void)hc_text_write(text, HC_SHORTEST, "%.*g", digits, number);
         if (strtod(text, NULL) == number)
             break;

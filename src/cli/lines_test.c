@@ -29,6 +29,8 @@ Test(lines, the_shortest_decimal_is_read_back_as_the_number)
     cr_expect_str_eq(hc_shortest(text, 0.003), "0.003");
     cr_expect_str_eq(hc_shortest(text, 448), "448");
     cr_expect_str_eq(hc_shortest(text, 57344), "57344");
+    cr_expect_str_eq(hc_shortest(text, 240), "240");
+    cr_expect_str_eq(hc_shortest(text, -1000), "-1000");
     cr_expect_str_eq(hc_shortest(text, (double)INFINITY), "inf");
     cr_expect_str_eq(hc_shortest(text, (double)NAN), "nan");
 }

@@ -10,11 +10,13 @@
 
 /* `add` adds the rows to an array. A row is an object. Its members are in the order of the columns,
    the name first. The first array or object ends the columns: it and what follows it is shown as
-   JSON only. Where rows are `wrapped` the columns are sentences. */
+   JSON only. Where rows are `wrapped` the columns are sentences; where they are `exact`, real
+   numbers stay in hex, since it is their bits that matter. */
 struct hc_list {
     const char *name;
     void (*add)(json_t *rows);
     bool wrapped;
+    bool exact;
 };
 
 /* The rows of `list units`, `list wrappers` and so on. */

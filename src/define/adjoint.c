@@ -128,34 +128,6 @@ static struct hc_term summed(struct hc_adjoint *a, const struct hc_way *w)
     return outside;
 }
 
-/* Whether a sum in the text is over this axis. */
-static bool binds(const char *in, const char *axis)
-{
-    size_t length = strlen(axis);
-    for (const char *at = strstr(in, axis); at; at = strstr(at + 1, axis)) {
-        const char *before = at;
-        while (before > in && before[-1] == ' ')
-            before--;
-        bool opens = before > in && (before[-1] == '(' || before[-1] == ',');
-        const char *colon = at + length + strcspn(at + length, ":()[]");
-        if (opens && *colon == ':' && strspn(at + length, " :,<") > 0)
-            return true;
-    }
-    return false;
-}
-
-/* A name that nothing has yet: a prefix and another name. */
-static const char *unused_name(struct hc_adjoint *a, const char *prefix, const char *of)
-{
-    const char *name = hc_text_of(a, "%s%s", prefix, of);
-    while (!a->failed &&
-           (hc_definition_tensor(a->definition, name) >= 0 ||
-            hc_definition_option(a->definition, name) >= 0 ||
-            hc_definition_axis(a->definition, name) >= 0 || hc_text_mentions(a->lines, name)))
-        name = hc_text_of(a, "%s_", name);
-    return name;
-}
-
 /* A factor with a sum over an axis that has another meaning here gets an equation of its own. */
 static const char *protected(struct hc_adjoint *a, const struct hc_way *w,
                              const struct hc_defined_tensor *x, const char *factor)
@@ -164,15 +136,15 @@ static const char *protected(struct hc_adjoint *a, const struct hc_way *w,
     const char *places = "";
     bool clash = false;
     for (int i = 0; i < w->loops; i++) {
-        clash = clash || binds(factor, w->loop[i]);
-        if (hc_text_mentions(factor, w->loop[i]) && !binds(factor, w->loop[i]))
+        clash = clash || hc_text_binds(factor, w->loop[i]);
+        if (hc_text_mentions(factor, w->loop[i]) && !hc_text_binds(factor, w->loop[i]))
             places = hc_text_of(a, "%s%s%s", places, *places ? "," : "", w->loop[i]);
     }
     for (int i = 0; i < x->rank; i++)
-        clash = clash || binds(factor, d->axis[x->axis[i]].name);
+        clash = clash || hc_text_binds(factor, d->axis[x->axis[i]].name);
     if (!clash)
         return factor;
-    const char *name = unused_name(a, "sum_", a->equation->name);
+    const char *name = hc_adjoint_new_name(a, "sum_", a->equation->name);
     const char *element = *places ? hc_text_of(a, "%s[%s]", name, places) : name;
     a->lines = hc_text_of(a, "%s%s = %s\n", a->lines, element, factor);
     return element;
@@ -186,8 +158,9 @@ static void arrive(struct hc_adjoint *a, const struct hc_expression *e, const st
     bool matched[HC_MAX_RANK] = {false};
     struct hc_way way = *from;
     struct hc_way *w = &way;
-    if (x->shift)
-        return; /* it cancels */
+    bool itself = x == a->equation;
+    if (x->shift || itself != (a->before != NULL))
+        return; /* a shift cancels; and a scan's own element before has its turn */
     for (int i = 0; i < e->operands; i++)
         indices[i] = hc_adjoint_print(a, e->operand[i]);
     for (int i = 0; i < w->term.above; i++)
@@ -197,6 +170,9 @@ static void arrive(struct hc_adjoint *a, const struct hc_expression *e, const st
     for (int i = 0; i < x->rank; i++) {
         const char *own = d->axis[x->axis[i]].name;
         int loop = 0;
+        /* A scan reads its own element before, at the same place otherwise. */
+        if (itself)
+            indices[i] = own;
         while (loop < w->loops && strcmp(w->loop[loop], indices[i]) != 0)
             loop++;
         if (loop == w->loops)
@@ -223,7 +199,7 @@ static void arrive(struct hc_adjoint *a, const struct hc_expression *e, const st
         hc_term_put(a, w->condition, &w->conditions, hc_text_of(a, "%s == %s", own, indices[i]));
     }
     struct hc_term t = summed(a, w);
-    hc_gradient_add(a, &a->of[e->tensor], &t);
+    hc_gradient_add(a, a->before ? a->before : &a->of[e->tensor], &t);
 }
 
 /* The derivatives, from the root of a right side to its reads. */
@@ -347,9 +323,9 @@ static const char *extreme(struct hc_adjoint *a, const struct hc_expression *e,
     const char *of = hc_adjoint_print(a, e);
     const char *places = "";
     for (int i = 0; i < w->loops; i++)
-        if (hc_text_mentions(of, w->loop[i]) && !binds(of, w->loop[i]))
+        if (hc_text_mentions(of, w->loop[i]) && !hc_text_binds(of, w->loop[i]))
             places = hc_text_of(a, "%s%s%s", places, *places ? "," : "", w->loop[i]);
-    const char *name = unused_name(a, hc_reduction_names[e->reduction], a->equation->name);
+    const char *name = hc_adjoint_new_name(a, hc_reduction_names[e->reduction], a->equation->name);
     const char *element = *places ? hc_text_of(a, "%s[%s]", name, places) : name;
     a->lines = hc_text_of(a, "%s%s = %s\n", a->lines, element, of);
     return element;
@@ -440,9 +416,73 @@ static void name_sums(struct hc_adjoint *a, const struct hc_defined_tensor *t,
         return;
     for (int i = 0; i < sums.above; i++)
         (void)hc_term_drop(whole->numerator, &whole->above, sums.numerator[i]);
-    const char *name = hc_adjoint_element(a, unused_name(a, "sum_", t->name), t);
+    const char *name = hc_adjoint_element(a, hc_adjoint_new_name(a, "sum_", t->name), t);
     hc_term_put(a, whole->numerator, &whole->above, name);
     a->lines = hc_text_of(a, "%s%s = %s\n", a->lines, name, hc_term_side(a, &sums));
+}
+
+/* A term at another place along the scan's axis. */
+static struct hc_term at_place(struct hc_adjoint *a, struct hc_term t, const char *axis,
+                               const char *place)
+{
+    for (int i = 0; i < t.above; i++)
+        t.numerator[i] = hc_text_renamed(a, t.numerator[i], axis, place);
+    for (int i = 0; i < t.below; i++)
+        t.denominator[i] = hc_text_renamed(a, t.denominator[i], axis, place);
+    return t;
+}
+
+/* The gradient of h[t] is what comes from outside, and what h[t+1] passes on: its derivative by
+   h[t], D[t+1], times its own. So it is a scan from the last place to the first; written over
+   places that count from the end, as `back`, it runs forwards:
+
+     back[-1] = 0
+     scan t: back[t] = dh[T-1-t] + D[T-t] back[t-1]
+
+   and the gradient of h[t] is back[T-1-t]. What the scan starts from gets D[0] back[T-1]. */
+static void differentiate_scan(struct hc_adjoint *a, int tensor, struct hc_term outside)
+{
+    const struct hc_definition *d = a->definition;
+    const struct hc_defined_tensor *t = &d->tensor[tensor];
+    const char *axis = d->axis[t->scan].name;
+    const char *extent =
+        hc_adjoint_print(a, &(struct hc_expression){.kind = HC_EXPRESSION_EXTENT, .axis = t->scan});
+    const char *from_end = hc_text_of(a, "(%s - 1 - %s)", extent, axis);
+    struct hc_gradient passed = {.terms = 0};
+    struct hc_way w = {.term = {.coefficient = 1}};
+    if (t->where) {
+        (void)hc_adjoint_fail(a, HC_UNSUPPORTED,
+                              "the gradient of a scan with `where` is not there");
+        return;
+    }
+    for (int i = 0; i < t->rank; i++)
+        w.loop[w.loops++] = d->axis[t->axis[i]].name;
+    a->equation = t;
+    a->before = &passed;
+    go(a, t->value, w);
+    a->before = NULL;
+    const char *name = hc_adjoint_new_name(a, "back_", t->name);
+    const char *element = hc_adjoint_element(a, name, t);
+    const char *start = hc_text_renamed(a, element, axis, "-1");
+    struct hc_term here = at_place(a, outside, axis, from_end);
+    struct hc_term slope = hc_gradient_term(a, &passed);
+    struct hc_term next = at_place(a, slope, axis, hc_text_of(a, "(%s - %s)", extent, axis));
+    hc_term_times(a, &next, hc_text_renamed(a, element, axis, hc_text_of(a, "%s - 1", axis)));
+    const char *sum = hc_term_print(a, "", &here);
+    if (slope.coefficient != 0)
+        sum = hc_text_of(a, "%s + select(%s > 0, %s, 0)", sum, axis, hc_term_print(a, "", &next));
+    a->lines = hc_text_of(a, "%s%s = 0\nscan %s: %s = %s\n", a->lines, start, axis, element, sum);
+    w.term = (struct hc_term){
+        .coefficient = 1, .above = 1, .numerator = {hc_text_renamed(a, element, axis, from_end)}};
+    go(a, t->value, w);
+    w.term = at_place(a, slope, axis, "0");
+    hc_term_times(a, &w.term, hc_text_renamed(a, element, axis, hc_text_of(a, "%s - 1", extent)));
+    w.loops = 0;
+    for (int i = 0; i < t->rank; i++)
+        if (t->axis[i] != t->scan)
+            w.loop[w.loops++] = d->axis[t->axis[i]].name;
+    if (slope.coefficient != 0)
+        go(a, t->before, w);
 }
 
 /* Differentiates the equation of one tensor, whose gradient is complete. */
@@ -455,7 +495,7 @@ static void differentiate(struct hc_adjoint *a, int tensor)
     if (whole.coefficient == 0 || t->shift)
         return;
     if (t->scan >= 0) {
-        (void)hc_adjoint_fail(a, HC_UNSUPPORTED, "the gradient of a scan is not there yet");
+        differentiate_scan(a, tensor, whole);
         return;
     }
     hc_term_use_equations(a, &whole);

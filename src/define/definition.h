@@ -71,6 +71,10 @@ struct hc_expression {
     int length;     /* and how long it is */
     int depth;      /* of the tree below */
     bool exact;     /* of type TRUTH: it depends on integers and truths alone */
+    bool mean;      /* over several axes: the quotient of their sum and their extents */
+    bool variance;  /* the mean of the squares of deviations from a mean */
+    bool moment;    /* a mean from which deviations are taken, or the mean of their
+                       squares, which may be computed by Welford's formulas */
     bool optional;  /* of kind STORE: `store?`, a rounding that may be left out */
     enum hc_function function;
     enum hc_reduction reduction;

@@ -305,6 +305,22 @@ void hc_enclosure_store(const struct hc_arithmetic *a, struct hc_enclosure *y,
     y->rad = size < beyond ? hc_add_up(x->rad, half) : (double)INFINITY;
 }
 
+/* Welford's formulas keep a running mean, whose error is at most some n u of the numbers' size, and
+   add up products of deviations from it. With q the mean of the squares and v the variance the
+   error is at most 3 n u sqrt(q v) + (3 n u)^2 q + (n + 3) u v (Chan, Golub, LeVeque, 1983). */
+void hc_enclosure_welford(const struct hc_arithmetic *a, struct hc_enclosure *y,
+                          const struct hc_enclosure *mean, int64_t n)
+{
+    double v = hc_add_up(fabs(hc_enclosure_double(y)), y->rad);
+    double m = hc_add_up(fabs(hc_enclosure_double(mean)), mean->rad);
+    double q = hc_add_up(v, hc_mul_up(m, m));
+    double k = hc_mul_up(3 * (double)n, a->unit);
+    double bound =
+        hc_add_up(hc_mul_up(k, hc_up(sqrt(hc_mul_up(q, v)))), hc_mul_up(hc_mul_up(k, k), q));
+    bound = hc_add_up(bound, hc_mul_up(hc_mul_up((double)n + 3, a->unit), v));
+    y->rad = hc_add_up(y->rad, isfinite(bound) ? bound : (double)INFINITY);
+}
+
 /* Sums. The term k of a sum in any order takes part in at most n - 1 roundings, so that the error
    is at most ((1 + u)^(n-1) - 1) of the sum of the magnitudes that the implementation has; and k u
    / (1 - k u) is above (1 + u)^k - 1. In blocks of B it is in n/B of its own and log2 B of the

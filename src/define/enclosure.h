@@ -65,6 +65,11 @@ bool hc_enclosure_compare(enum hc_function f, const struct hc_enclosure *const *
 void hc_enclosure_store(const struct hc_arithmetic *a, struct hc_enclosure *y,
                         const struct hc_enclosure *x, enum hc_format format);
 
+/* y is the mean of the squares of n deviations from `mean`; its radius grows by what it costs to
+   compute it by Welford's or Chan's formulas. */
+void hc_enclosure_welford(const struct hc_arithmetic *a, struct hc_enclosure *y,
+                          const struct hc_enclosure *mean, int64_t n);
+
 /* A reduction, term by term, into y. */
 struct hc_running {
     enum hc_reduction reduction;

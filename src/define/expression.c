@@ -245,7 +245,12 @@ static bool read_over(struct hc_reader *r, enum hc_reduction reduction, const ch
         places = one;
     }
     *e = body;
-    return !mean || apply(r, HC_FN_div, start, body, places, e);
+    if (!mean)
+        return true;
+    if (!apply(r, HC_FN_div, start, body, places, e))
+        return false;
+    (*e)->mean = true;
+    return true;
 }
 
 /* Whether what stands after "max(" is an axis of a reduction: "u:" or "u <" or "u, v:". */

@@ -13,7 +13,8 @@ enum {
     DOES_SHIFT = 64,
     DOES_STORE = 128,
     DOES_NUMBER = 256,
-    DOES_MAYBE_STORE = 512
+    DOES_MAYBE_STORE = 512,
+    DOES_VARIANCE = 1024
 };
 
 static unsigned does(const struct hc_definition *d)
@@ -29,6 +30,7 @@ static unsigned does(const struct hc_definition *d)
             continue;
         if (e->kind == HC_EXPRESSION_STORE && e->format == HC_FORMAT_COUNT)
             bits |= e->optional ? DOES_MAYBE_STORE : DOES_STORE;
+        bits |= e->moment ? DOES_VARIANCE : 0;
         if (e->kind == HC_EXPRESSION_NUMBER)
             bits |= DOES_NUMBER;
         if (e->kind == HC_EXPRESSION_OVER)
@@ -64,6 +66,8 @@ int hc_freedoms_of(const struct hc_definition *definition, const struct hc_freed
         {DOES_ROOT, "take roots, or reciprocal roots", "1.5 u of the root", 0},
         {DOES_FUNCTION, "take exp, log, tanh and their like", "%g u of the result", 1},
         {DOES_EXP, "take exp(x) as a power of 2", "1.25 u |x| of the result", 0},
+        {DOES_VARIANCE, "take a variance by Welford's formulas",
+         "3 n u of sqrt(q v), q the mean of squares", 0},
         {DOES_SHIFT, "shift by another number", "%g u in each difference with it", 2},
         {DOES_SHIFT, "sum over tiles and rescale them", "%g u of the sum a tile but the first", 4},
         {DOES_STORE, "store, as the text says", "half an ulp of the tensors' format", 0},

@@ -160,6 +160,16 @@ static enum hc_status check_indices(const struct hc_instance *instance, int tens
     return HC_OK;
 }
 
+/* Operations for one element, what other equations need not counted. */
+static double cost(const struct hc_instance *instance, const struct hc_expression *e)
+{
+    double operations = 1;
+    for (int i = 0; i < e->operands; i++)
+        operations += cost(instance, e->operand[i]);
+    return e->kind == HC_EXPRESSION_OVER ? operations * (double)instance->extent[e->axis]
+                                         : operations;
+}
+
 enum hc_status hc_instance_bind(struct hc_instance *instance)
 {
     const struct hc_definition *d = instance->definition;
@@ -191,6 +201,9 @@ enum hc_status hc_instance_bind(struct hc_instance *instance)
         if (count > 0x1p40)
             return hc_fail(HC_INVALID, "%s: %s has more than 2^40 elements", d->name,
                            d->tensor[i].name);
+        if (cost(instance, d->tensor[i].value) > (double)HC_MAX_OPERATIONS)
+            return hc_fail(HC_INVALID, "%s: an element of %s takes more than 2^28 operations",
+                           d->name, d->tensor[i].name);
     }
     return HC_OK;
 }

@@ -43,7 +43,9 @@ void hc_define_judge_element(enum hc_format format, enum hc_format compute,
         /* What was computed is the result: the last operation's rounding is in the radius. One who
            computes in wide arithmetic rounds once. */
         double nearest = hc_decode(format, hc_encode(format, want, value->want.lo, HC_NEAREST));
-        double once = hc_up(fabs(nearest - want - value->want.lo));
+        double once = nearest == want && value->want.lo == 0
+                          ? 0
+                          : hc_up(fabs(nearest - want - value->want.lo));
         double away = fabs(got - want - value->want.lo);
         right = got == nearest || away <= value->rad;
         *single = *single || value->rad <= once;
@@ -52,7 +54,7 @@ void hc_define_judge_element(enum hc_format format, enum hc_format compute,
     element->error = right && !isfinite(want) ? 0 : fabs(got - want - value->want.lo);
     if (isnan(element->error))
         element->error = (double)INFINITY;
-    element->ratio = element->error / element->bound;
+    element->ratio = element->error == 0 ? 0 : element->error / element->bound;
     if (right)
         element->ratio = fmin(element->ratio, 1);
     else if (!(element->ratio > 1))

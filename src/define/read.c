@@ -387,6 +387,7 @@ static bool join_start(struct hc_reader *r, struct hc_defined_tensor *t,
         return hc_reader_wrong(r, t->at, r->token.at - t->at,
                                "%s starts with other axes than it goes on with", t->name);
     t->before = start->before;
+    t->at = start->at; /* its text begins there */
     return true;
 }
 
@@ -597,6 +598,7 @@ struct hc_definition *hc_definition_read(const char *text, struct hc_formula_err
         hc_definition_free(d);
         return NULL;
     }
+    hc_definition_find_moments(d);
     struct hc_sha256 hash;
     char digest[HC_SHA256_TEXT];
     hc_sha256_start(&hash);

@@ -40,6 +40,9 @@ bool hc_read_expression(struct hc_reader *r, enum hc_expression_type type,
 bool hc_expression_store(struct hc_reader *r, const char *at, bool optional,
                          struct hc_expression **value);
 
+/* Marks the means and variances that Welford's formulas compute together. */
+void hc_definition_find_moments(struct hc_definition *definition);
+
 /* Reads the name of an axis that exists. */
 bool hc_read_axis(struct hc_reader *r, int *axis);
 

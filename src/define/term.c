@@ -384,3 +384,29 @@ struct hc_term hc_gradient_term(struct hc_adjoint *a, const struct hc_gradient *
     hc_term_put(a, common.numerator, &common.above, hc_text_of(a, "(%s)", sum));
     return common;
 }
+
+bool hc_text_binds(const char *in, const char *axis)
+{
+    size_t length = strlen(axis);
+    for (const char *at = strstr(in, axis); at; at = strstr(at + 1, axis)) {
+        const char *before = at;
+        while (before > in && before[-1] == ' ')
+            before--;
+        bool opens = before > in && (before[-1] == '(' || before[-1] == ',');
+        const char *colon = at + length + strcspn(at + length, ":()[]");
+        if (opens && *colon == ':' && strspn(at + length, " :,<") > 0)
+            return true;
+    }
+    return false;
+}
+
+const char *hc_adjoint_new_name(struct hc_adjoint *a, const char *prefix, const char *of)
+{
+    const char *name = hc_text_of(a, "%s%s", prefix, of);
+    while (!a->failed &&
+           (hc_definition_tensor(a->definition, name) >= 0 ||
+            hc_definition_option(a->definition, name) >= 0 ||
+            hc_definition_axis(a->definition, name) >= 0 || hc_text_mentions(a->lines, name)))
+        name = hc_text_of(a, "%s_", name);
+    return name;
+}

@@ -31,8 +31,9 @@ struct hc_adjoint {
     struct hc_gradient of[HC_MAX_DEFINED_TENSORS];
     const char *name[HC_MAX_DEFINED_TENSORS]; /* of the gradient */
     const struct hc_defined_tensor *equation; /* whose right side is differentiated */
-    const char *lines;                        /* equations of the gradient so far */
-    char *axes;                               /* lines that declare further axes */
+    struct hc_gradient *before; /* of a scan's element before, while that is asked for */
+    const char *lines;          /* equations of the gradient so far */
+    char *axes;                 /* lines that declare further axes */
 };
 
 /* The gradient cannot be written down. Returns "0", so that the work goes on to its end. */
@@ -55,6 +56,12 @@ const char *hc_adjoint_element(struct hc_adjoint *a, const char *name,
 /* Whether a name stands in a text; and the text with another one in its place. */
 bool hc_text_mentions(const char *in, const char *name);
 const char *hc_text_renamed(struct hc_adjoint *a, const char *in, const char *from, const char *to);
+
+/* Whether a sum in the text is over this axis. */
+bool hc_text_binds(const char *in, const char *axis);
+
+/* A name that nothing has yet: a prefix and another name. */
+const char *hc_adjoint_new_name(struct hc_adjoint *a, const char *prefix, const char *of);
 
 /* Puts a factor into a list, and takes it out (false: it is not there). */
 void hc_term_put(struct hc_adjoint *a, const char **list, int *count, const char *factor);

@@ -6,26 +6,16 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "define/enclosure.h"
-
-/* An element of an intermediate tensor that is kept. */
-struct kept {
-    int64_t index;
-    struct hc_enclosure value;
-    struct kept *next; /* with the same hash */
-};
-
-struct table {
-    struct kept **slot;
-    int64_t slots; /* a power of two, or 0 */
-    int64_t count;
-};
+#include "define/kept.h"
 
 struct hc_evaluator {
     const struct hc_instance *instance;
     const struct hc_definition *definition;
-    struct hc_arithmetic arithmetic;
-    struct table kept[HC_MAX_DEFINED_TENSORS];
+    struct hc_arithmetic arithmetic; /* of the equation that is computed: one of these two */
+    struct hc_arithmetic wide;
+    struct hc_arithmetic narrow;
+    struct hc_enclosure stored; /* the suspect's element, rounded once more */
+    struct hc_kept_table kept[HC_MAX_DEFINED_TENSORS];
     int64_t kept_count;
     int64_t operations;                           /* for the element so far */
     int64_t place[HC_MAX_AXES];                   /* of the axes that are bound */
@@ -55,46 +45,6 @@ static bool fail(struct hc_evaluator *v, const char *what)
     if (v->status == HC_OK)
         v->status = hc_fail(HC_INVALID, "%s: %s", v->definition->name, what);
     return false;
-}
-
-/* What is kept. */
-
-static struct kept **find(struct table *table, int64_t index)
-{
-    uint64_t hash = (uint64_t)index * UINT64_C(0x9e3779b97f4a7c15);
-    struct kept **at = &table->slot[(hash >> 20) & (uint64_t)(table->slots - 1)];
-    while (*at && (*at)->index != index)
-        at = &(*at)->next;
-    return at;
-}
-
-static bool grow(struct table *table)
-{
-    struct table larger = {.slots = table->slots ? 4 * table->slots : 256, .count = table->count};
-    larger.slot = calloc((size_t)larger.slots, sizeof(struct kept *));
-    if (!larger.slot)
-        return false;
-    for (int64_t i = 0; i < table->slots; i++)
-        for (struct kept *k = table->slot[i], *next; k; k = next) {
-            next = k->next;
-            k->next = NULL;
-            *find(&larger, k->index) = k;
-        }
-    free(table->slot);
-    *table = larger;
-    return true;
-}
-
-static void forget(struct table *table)
-{
-    for (int64_t i = 0; i < table->slots; i++)
-        for (struct kept *k = table->slot[i], *next; k; k = next) {
-            next = k->next;
-            hc_enclosure_free(&k->value);
-            free(k);
-        }
-    free(table->slot);
-    *table = (struct table){0};
 }
 
 /* Integers and truths of integers, which are exact. False: the expression has no value here. */
@@ -332,7 +282,7 @@ static const struct hc_enclosure *read_input(struct hc_evaluator *v, const struc
 
 /* The value of tensor's element at the places of its axes, which are bound. A result that is stored
    is rounded once, and the judge does that. */
-static const struct hc_enclosure *compute(struct hc_evaluator *v, int tensor, bool result)
+static const struct hc_enclosure *compute_as_told(struct hc_evaluator *v, int tensor, bool result)
 {
     const struct hc_defined_tensor *t = &v->definition->tensor[tensor];
     bool stored = t->value->kind == HC_EXPRESSION_STORE && t->value->format == HC_FORMAT_COUNT &&
@@ -365,16 +315,31 @@ static const struct hc_enclosure *compute(struct hc_evaluator *v, int tensor, bo
     return y;
 }
 
+/* The same, with what an implementation is suspected of. */
+static const struct hc_enclosure *compute(struct hc_evaluator *v, int tensor, bool result)
+{
+    struct hc_arithmetic outside = v->arithmetic;
+    bool suspected = v->instance->suspect == tensor;
+    v->arithmetic = suspected && v->instance->narrow ? v->narrow : v->wide;
+    const struct hc_enclosure *x = compute_as_told(v, tensor, result);
+    if (x && suspected && !v->instance->narrow && !result) {
+        hc_enclosure_store(&v->wide, &v->stored, x, HC_FORMAT_COUNT);
+        x = &v->stored;
+    }
+    v->arithmetic = outside;
+    return x;
+}
+
 /* An element of an equation's tensor, kept for the next time. `at` are the places of its axes. */
 static const struct hc_enclosure *kept(struct hc_evaluator *v, int tensor, const int64_t *at)
 {
     const struct hc_defined_tensor *t = &v->definition->tensor[tensor];
-    struct table *table = &v->kept[tensor];
+    struct hc_kept_table *table = &v->kept[tensor];
     int64_t index = 0;
     for (int i = 0; i < t->rank; i++)
         index = index * v->instance->extent[t->axis[i]] + at[i];
     if (table->slots) {
-        struct kept *found = *find(table, index);
+        struct hc_kept *found = *hc_kept_find(table, index);
         if (found)
             return &found->value;
     }
@@ -390,15 +355,15 @@ static const struct hc_enclosure *kept(struct hc_evaluator *v, int tensor, const
         fail(v, "an element needs more than 4,194,304 others");
         return NULL;
     }
-    struct kept *k = calloc(1, sizeof *k);
-    if (!k || (table->count >= table->slots && !grow(table))) {
+    struct hc_kept *k = calloc(1, sizeof *k);
+    if (!k || (table->count >= table->slots && !hc_kept_grow(table))) {
         free(k);
         v->status = hc_fail(HC_NO_MEMORY, "no memory for elements of %s", t->name);
         return NULL;
     }
     k->index = index;
     hc_enclosure_copy(&v->arithmetic, &k->value, x);
-    *find(table, index) = k;
+    *hc_kept_find(table, index) = k;
     table->count++;
     v->kept_count++;
     return &k->value;
@@ -453,12 +418,30 @@ static const struct hc_enclosure *read(struct hc_evaluator *v, const struct hc_e
     return t->scan < 0 ? kept(v, e->tensor, at) : scanned(v, e->tensor, at);
 }
 
+/* The mean y of squares, which expression e is: what a variance costs by Welford's formulas is in
+   its radius, too. */
+static const struct hc_enclosure *with_welford(struct hc_evaluator *v,
+                                               const struct hc_expression *e,
+                                               struct hc_enclosure *y, int64_t terms)
+{
+    const struct hc_expression *square = e->operand[0];
+    if (!e->variance)
+        return y;
+    while (square->kind == HC_EXPRESSION_OVER)
+        square = square->operand[0];
+    const struct hc_enclosure *mean = evaluate(v, square->operand[0]->operand[1]);
+    if (mean)
+        hc_enclosure_welford(&v->arithmetic, y, mean, terms);
+    return mean ? y : NULL;
+}
+
 static const struct hc_enclosure *over(struct hc_evaluator *v, const struct hc_expression *e)
 {
     struct hc_enclosure *y = &v->node[e->id];
     int64_t outside = v->place[e->axis];
     struct hc_running running;
     hc_running_start(&v->arithmetic, &running, e->reduction, y);
+    running.settled = !e->moment;
     if (e->reduction == HC_OVER_COUNT) {
         struct counted c;
         if (!count(v, e, &c))
@@ -470,7 +453,7 @@ static const struct hc_enclosure *over(struct hc_evaluator *v, const struct hc_e
     for (int64_t i = 0; i < v->instance->extent[e->axis]; i++) {
         v->place[e->axis] = i;
         if (++v->operations > HC_MAX_OPERATIONS) {
-            fail(v, "one element takes more than 2^36 operations");
+            fail(v, "one element takes more than 2^28 operations");
             return NULL;
         }
         enum truth there = e->operands > 1 ? is_true(v, e->operand[1]) : IS_TRUE;
@@ -486,7 +469,7 @@ static const struct hc_enclosure *over(struct hc_evaluator *v, const struct hc_e
     }
     v->place[e->axis] = outside;
     hc_running_end(&v->arithmetic, &running);
-    return y;
+    return e->reduction == HC_OVER_MEAN ? with_welford(v, e, y, running.terms) : y;
 }
 
 /* A number of the text, and an option: as the format of the computation has it. */
@@ -539,7 +522,13 @@ static const struct hc_enclosure *apply(struct hc_evaluator *v, const struct hc_
         hc_enclosure_either(&v->arithmetic, y, x[really(c) ? 1 : 2], x[really(c) ? 2 : 1]);
     else
         hc_enclosure_apply(&v->arithmetic, y, e->function, x);
-    return y;
+    if (!e->mean)
+        return y;
+    int64_t terms = 1;
+    for (const struct hc_expression *o = e->operand[0]; o->kind == HC_EXPRESSION_OVER;
+         o = o->operand[0])
+        terms *= v->instance->extent[o->axis];
+    return with_welford(v, e, y, terms);
 }
 
 static const struct hc_enclosure *evaluate(struct hc_evaluator *v, const struct hc_expression *e)
@@ -575,6 +564,15 @@ static const struct hc_enclosure *evaluate(struct hc_evaluator *v, const struct 
     }
 }
 
+static void set_precision(struct hc_evaluator *v, long precision)
+{
+    struct hc_freedoms narrow = v->instance->freedoms;
+    narrow.compute = v->instance->io;
+    v->wide = hc_arithmetic_of(&v->instance->freedoms, v->instance->io, precision);
+    v->narrow = hc_arithmetic_of(&narrow, v->instance->io, precision);
+    v->arithmetic = v->wide;
+}
+
 struct hc_evaluator *hc_evaluator_new(const struct hc_instance *instance)
 {
     struct hc_evaluator *v = calloc(1, sizeof *v);
@@ -584,16 +582,17 @@ struct hc_evaluator *hc_evaluator_new(const struct hc_instance *instance)
     }
     v->instance = instance;
     v->definition = instance->definition;
-    v->arithmetic = hc_arithmetic_of(&instance->freedoms, instance->io, HC_FIRST_PRECISION);
+    set_precision(v, HC_FIRST_PRECISION);
     return v;
 }
 
 static void forget_all(struct hc_evaluator *v)
 {
     for (int i = 0; i < HC_MAX_DEFINED_TENSORS; i++)
-        forget(&v->kept[i]);
+        hc_kept_forget(&v->kept[i]);
     for (int i = 0; i < v->definition->expressions; i++)
         hc_enclosure_free(&v->node[i]);
+    hc_enclosure_free(&v->stored);
     for (int i = 0; i < HC_MAX_DEFINED_OPTIONS; i++) {
         hc_enclosure_free(&v->option[i]);
         v->option_known[i] = false;
@@ -644,6 +643,6 @@ enum hc_status hc_evaluator_element(struct hc_evaluator *evaluator, int tensor, 
         }
         long precision = 2 * v->arithmetic.precision;
         forget_all(v);
-        v->arithmetic = hc_arithmetic_of(&v->instance->freedoms, v->instance->io, precision);
+        set_precision(v, precision);
     }
 }

@@ -14,6 +14,8 @@
      a quotient                   2.5 u, so that it may be a product with a reciprocal
      a root                       1.5 u, so that 1/sqrt may be one function within 2 ulp
      exp, log, tanh, erf, ...     2 F u, within F ulp; exp as a power of 2 of a product: 1.25 u |x|
+     a variance, by Welford         3 n u sqrt(q v) + (3 n u)^2 q + (n + 3) u v, q being the
+                                  mean of the squares
      a shift                      it may be off by C, which costs C u in each difference with it
      sums over tiles, rescaled    (2 F + 1) u a tile of T terms but the first, where a shift is met
      `store`                      half an ulp of the tensors' format; `store?` may be left out
@@ -49,6 +51,9 @@ struct hc_instance {
     enum hc_format io;                              /* of the tensors: what `store` rounds to */
     struct hc_freedoms freedoms;
     int64_t extent[HC_MAX_AXES]; /* hc_instance_bind fills it in */
+    int suspect;                 /* an equation's tensor; 0, an input, stands for none: it may be */
+    bool narrow;                 /* computed in the tensors' format, */
+                                 /* or else stored in it once more than the text says */
 };
 
 /* Checks the inputs and options and finds the extents. HC_INVALID with a line that names what does
@@ -83,6 +88,6 @@ enum {
     HC_LAST_PRECISION = 4096,
     HC_MAX_KEPT = 1 << 22 /* elements of intermediates */
 };
-#define HC_MAX_OPERATIONS (INT64_C(1) << 36) /* for one element */
+#define HC_MAX_OPERATIONS (INT64_C(1) << 28) /* for one element */
 
 #endif

@@ -229,6 +229,16 @@ Test(bound, the_real_numbers_know_how_good_they_are)
     check_real("x = 0.3", "x = 3.9 * x * (1 - x)", 140, "x", &rad);
     cr_assert_gt(rad, 1e-20);
     check_real("c := 1.001^10000 * 3^0.7 * pi", "", 0, "c", &rad);
+    check_real("c := 3**0.5", "", 0, "c", &rad);
+    cr_assert(rad > 0 && rad < 1e-76);
+    /* 1 + 2^-352: 256 bits have 1, and keep off it. */
+    check_real("c := (1 + 2^-52)^(2^-300)", "", 0, "c", &rad);
+    cr_assert(rad > 0 && rad < 1e-76);
+    check_real(
+        "c := 1.0000000000000000000000000000000000000000000000000000000000000000000000000000000000"
+        "00001",
+        "", 0, "c", &rad);
+    cr_assert(rad > 0 && rad < 1e-76);
     check_real("x = exp(sin(2) / erf(0.3)); y = log1p(tanh(x)) * cos(x)", "", 0, "y", &rad);
     cr_assert_lt(rad, 1e-70);
 }
@@ -243,7 +253,10 @@ Test(bound_corners, is_zero_where_everything_is_exact)
                                         "tree(2000, 3)",     "select(x * 3 > 6, 1, 2)",
                                         "2^-10 * x",         "distinct(x * 2 + i - i)",
                                         "max(x, 3 * x) - 1", "fma(x, x, -x)",
-                                        "x - nan * 0",       "-x / 0"};
+                                        "x - nan * 0",       "-x / 0",
+                                        "rsqrt(4 * x - 5)",  "x**2 + x**0",
+                                        "(4 * x - 5)**-0.5", "round(x) + mean([x, 3 * x])",
+                                        "not x or 1 < x < 3"};
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
         struct trial t = begin("fp32", "x = 2.25");
         char text[80];

@@ -502,6 +502,18 @@ Test(define, casts_between_all_formats_are_mpfr_s_in_all_directions)
                 }
 }
 
+/* (1 + 2^-52)^(2^-300) is 1 + 2^-352, of which 256 bits have the 1 alone. */
+Test(define, a_power_next_to_a_number_is_not_exact)
+{
+    open_scratch();
+    struct hc_operation power = {NULL, HC_FN_power, HC_FP64, HC_NEAREST, false, false};
+    cr_assert_not(hc_define(&scratch, &power, (double[3]){1 + 0x1p-52, 0x1p-300, 0}).exact);
+    cr_assert(hc_define(&scratch, &power, (double[3]){1, 0x1p-300, 0}).exact);
+    power.direction = HC_UPWARD;
+    cr_assert_eq(hc_define(&scratch, &power, (double[3]){1 + 0x1p-52, 0x1p-300, 0}).value,
+                 1 + 0x1p-52);
+}
+
 /* All of fp16 and bf16: 256 bits are on the same side of every middle as four times as many. */
 Test(define, sigmoid_and_rsqrt_are_right_for_all_numbers_of_16_bits)
 {

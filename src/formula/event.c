@@ -262,12 +262,13 @@ static int undefined(const struct hc_event *event, int most, char *text, size_t 
 static int cancelled(const struct hc_event *event, int most, char *text, size_t size)
 {
     char what[TEXT_ROOM];
-    char culprit[TEXT_ROOM];
+    char source[TEXT_ROOM];
     char bits[TEXT_ROOM];
     int precision = hc_formats[event->format].precision;
     int k = event->off[1] > event->off[0] ? 1 : 0;
     write_result(event, most, what);
-    write_operand(event, k, most, false, culprit);
+    write_operand(event, k, most, false, source);
+    const char *culprit = in_list(event) ? words_of(event)->operand[k] : source;
     (void)snprintf(bits, sizeof bits, event->bits < precision ? "%d of %d" : "all %d", event->bits,
                    precision);
     return snprintf(text, size, "%s: %s bits cancel, and %s was %.3g off", what, bits, culprit,
@@ -350,7 +351,7 @@ static enum hc_event_kind kind_of(const struct hc_operation *operation, const do
     if (isinf(y->value) && finite)
         return is_pole(f, x) ? HC_EVENT_DIVIDED_BY_0 : HC_EVENT_OVERFLOWED;
     bool may_vanish = rounds || f == HC_FN_exp || f == HC_FN_sigmoid || f == HC_FN_power;
-    if (y->value == 0 && !y->exact && may_vanish)
+    if (y->value == 0 && !y->exact && may_vanish && finite)
         return HC_EVENT_VANISHED;
     if (f == HC_FN_cast)
         return kind_of_cast(operation->format, x[0], y->value);

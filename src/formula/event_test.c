@@ -156,12 +156,16 @@ Test(event, bits_may_cancel)
        is not known to be one. */
     assert_tells("bf16", "a = 256; b = 255; c = a - b; d = 1.01 - b; e = b - 1.01", "");
     assert_tells("fp16", "a = 1/3; b = 0.3; c = a - b", "");
+    /* 136, which is 1.5 off, less 120: 3 of 8 bits. */
+    assert_tells("bf16", "a = 131; a += 0.5; a += 1; a += 0.5; a += 1; a += 0.5; c = a - 120", "");
+    assert_tells("bf16", "a = 131; a += 0.5; a += 1; a += 0.5; a += 1; a += 0.5; c = a - 121",
+                 "a - 121 = 15: 4 of 8 bits cancel, and a was 1.5 off");
     assert_tells("fp16", "a = 1/3; b = 0.3330078125; c = a - b",
                  "a - b = 0.000244141: 10 of 11 bits cancel, and a was 8.14e-05 off");
     assert_tells("fp16", "a = 1/3; b = -0.3330078125; c = b + a",
                  "b + a = 0.000244141: 10 of 11 bits cancel, and a was 8.14e-05 off");
     assert_tells("fp16", "s = sum([1/3, 1000, -1000])",
-                 "the sum = 0.5: 10 of 11 bits cancel, and the sum (1000.5) was 0.167 off");
+                 "the sum = 0.5: 10 of 11 bits cancel, and the sum was 0.167 off");
     assert_tells("fp64", "x = sqrt(2); y = x * x - 2",
                  "x * x - 2 = 4.44089e-16: 52 of 53 bits cancel, and x * x was 4.44e-16 off");
 }

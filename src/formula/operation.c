@@ -151,7 +151,7 @@ struct hc_defined hc_define(struct hc_scratch *scratch, const struct hc_operatio
     y.before = hc_real_double(real);
     if (hc_functions[operation->function].kind == HC_FUNCTION_LIBRARY &&
         !is_algebraic[operation->function])
-        y.exact = isnan(y.value) || ends;
+        y.exact = isnan(y.value) || (isinf(y.value) && ends);
     return y;
 }
 

@@ -378,6 +378,8 @@ Test(radius_corners, infinities_and_nan_are_what_they_are_or_nothing_is_known)
         {HC_FN_power, {{-1, 0.5}, {2, any}}, 1, inf},
         {HC_FN_power, {{0, 1}, {-1, 0}}, inf, inf},
         {HC_FN_power, {{5, 1}, {0, 0}}, 1, 0},
+        {HC_FN_power, {{0, 1e-200}, {2, 0}}, 0, any},
+        {HC_FN_power, {{1e-200, 1e-200}, {2, 0}}, 0, any},
         {HC_FN_power, {{NAN, 0}, {0, any}}, 1, inf},
         {HC_FN_power, {{NAN, 0}, {1, any}}, NAN, 0},
         {HC_FN_and, {{1, 0.5}, {0, 0}}, 0, 0},

@@ -59,16 +59,21 @@ HC_CLONES static uint64_t nh(const uint64_t *block, size_t n)
     return sum;
 }
 
+/* 1 to 8 bytes: parameters, and the numbers of a sweep's calls. The key is made. */
+static uint64_t add_word(uint64_t state, const void *bytes, size_t count)
+{
+    uint64_t words = 0;
+    memcpy(&words, bytes, count);
+    return fold(state, product(words, key[0]));
+}
+
 uint64_t hc_digest_bytes(uint64_t state, const void *bytes, size_t count)
 {
     const unsigned char *at = bytes;
     uint64_t block[WORDS];
     (void)pthread_once(&key_once, make_key);
-    if (count > 0 && count <= sizeof *block) { /* parameters, and the numbers of a sweep's calls */
-        uint64_t words = 0;
-        memcpy(&words, at, count);
-        return fold(state, product(words, key[0]));
-    }
+    if (count > 0 && count <= sizeof *block)
+        return add_word(state, at, count);
     for (size_t done = 0; done < count; done += BLOCK) {
         size_t n = count - done < BLOCK ? count - done : BLOCK;
         size_t words = (n + 7) / 8;
@@ -170,7 +175,9 @@ static uint64_t add_params(uint64_t state, const struct hc_call *call)
 {
     for (const struct hc_param *p = hc_op_params(call->op); p->name; p++) {
         size_t bytes = hc_param_size(p) * (size_t)(p->count ? p->count : 1);
-        state = hc_digest_bytes(state, (const unsigned char *)&call->params + p->offset, bytes);
+        const unsigned char *from = (const unsigned char *)&call->params + p->offset;
+        state = bytes > 0 && bytes <= sizeof(uint64_t) ? add_word(state, from, bytes)
+                                                       : hc_digest_bytes(state, from, bytes);
     }
     return state;
 }

@@ -48,7 +48,7 @@ bool hc_npz_has(enum hc_format format)
 static uint32_t checksum(uint32_t crc, const unsigned char *data, size_t bytes)
 {
     crc = ~crc;
-    for (size_t i = 0; i < bytes; i++) {
+    for (size_t i = 0; data && i < bytes; i++) {
         crc ^= data[i];
         for (int bit = 0; bit < 8; bit++)
             crc = crc >> 1 ^ (crc & 1 ? 0xedb88320 : 0);
@@ -89,20 +89,20 @@ static unsigned char *put_facts(unsigned char *at, const struct member *m)
 /* "\x93NUMPY", version 1.0, and the literal with its length. */
 static void make_npy_header(const struct hc_tensor *t, unsigned char header[NPY])
 {
-    char text[NPY];
+    static const unsigned char magic[] = {0x93, 'N', 'U', 'M', 'P', 'Y', 1, 0};
+    char *text = (char *)header + 10;
     char shape[100] = "";
     size_t used = 0;
     for (int d = 0; d < t->rank; d++)
         used += (size_t)snprintf(shape + used, sizeof shape - used, "%lld,%s",
                                  (long long)t->shape[d], d + 1 < t->rank ? " " : "");
-    int length = snprintf(text, sizeof text,
-                          "{'descr': '%s', 'fortran_order': False, "
-                          "'shape': (%s), }",
-                          descr_of(t->format), shape);
     memset(header, ' ', NPY);
-    memcpy(header, "\x93NUMPY\1\0", 8);
+    memcpy(header, magic, sizeof magic);
     (void)put(header + 8, NPY - 10, 2);
-    memcpy(header + 10, text, (size_t)length);
+    int length =
+        snprintf(text, NPY - 10, "{'descr': '%s', 'fortran_order': False, 'shape': (%s), }",
+                 descr_of(t->format), shape);
+    text[length] = ' ';
     header[NPY - 1] = '\n';
 }
 
@@ -162,8 +162,9 @@ enum hc_status hc_npz_write(const char *path, const struct hc_named_tensor *tens
     if (count > MAX_MEMBERS)
         return hc_fail(HC_INVALID, "an .npz file has at most %d tensors", MAX_MEMBERS);
     struct member *members = calloc((size_t)count + 1, sizeof *members);
-    enum hc_status status =
-        members ? HC_OK : hc_fail(HC_NO_MEMORY, "cannot write %s: no memory", path);
+    enum hc_status status = HC_OK;
+    if (!members)
+        return hc_fail(HC_NO_MEMORY, "cannot write %s: no memory", path);
     for (int i = 0; i < count && status == HC_OK; i++) {
         status = make_member(&members[i], &tensors[i], at);
         at += LOCAL + strlen(members[i].name) + members[i].bytes;

@@ -70,6 +70,23 @@ static const struct hc_case cases[] = {
            .fixed = {.in = "fp16", .is = "14.086, 14.078, 1.008"},
            .lesson = "Use half where sampler and trainer must agree: two orders of one sum differ "
                      "by ulps, and half's are 8 times smaller than bf16's."),
+    HC_BUG(
+        "field/logits/bf16-logits-depend-on-batch",
+        "The same tokens have other log-probabilities in another batch: 8 % of the ratios leave "
+        "0.9 to 1.1.",
+        "huggingface/trl issue 6789, 'GRPO: vLLM importance-sampling ratio is biased when "
+        "top_p/top_k/min_p truncate sampling', a comment of 2026-09-17 (a bf16 trainer in chunks "
+        "of 1 and of 8, no sampler: a deviation of 0.0554, at most 0.656), "
+        "https://github.com/huggingface/trl/issues/6789",
+        .rule = "A sampler is right if it gives what its trainer gives, with the same roundings in "
+                "the same order. Nearer to the real number is another model.",
+        .formula = "x = list(8, 1.41 + 0.1 * i); trainer = sum(x)\n"
+                   "sampler = select(pairs, tree(x), sum(x))\n"
+                   "ratio = exp(fp32(trainer) - fp32(sampler))",
+        .show = "sampler, ratio",
+        .buggy = {.in = "bf16", .with = "pairs := 1", .is = "14.0625 exact, 0.939"},
+        .fixed = {.in = "bf16", .with = "pairs := 0", .is = "14 exact, 1 exact"},
+        .lesson = "Let both use the same kernels, one order of sums for every batch, or fp32."),
     HC_BUG("field/logits/sampled-logprob-renormalised",
            "Ratios of importance are biased as soon as the sampler cuts the tail.",
            "huggingface/trl issue 6789, 'GRPO: vLLM importance-sampling ratio is biased when "

@@ -170,7 +170,8 @@ Test(standin, processes_of_a_machine_take_a_device_each, .init = enter_folder)
     expect_device("MPI_LOCALRANKID=2", 0);
 }
 
-#define TRAIN "train --recipe amp --network darknet-tiny --images 4 --batch 8 --epochs 1"
+#define TRAIN                                                                                      \
+    "train --recipe amp --network darknet-tiny --classes dog,ship --images 8 --batch 4 --epochs 1"
 
 Test(standin, trains_with_captured_steps_to_the_bits_of_the_emulation, .init = enter_folder)
 {

@@ -17,7 +17,7 @@
 #include "op/typed.h"
 #include "tensor_file/tensor_file.h"
 
-enum { LONGEST_KEY = 240, PATH = 1024 };
+enum { LONGEST_KEY = 240, LONGEST_SHOWN = 100, PATH = 1024 };
 
 /* The tensors, with the memory of their names and numbers. */
 struct tensors {
@@ -88,10 +88,14 @@ static bool add_column(const struct hc_calc_run *run, struct tensors *tensors, i
         tensor.shape[tensor.rank++] = rows;
     if (list)
         tensor.shape[tensor.rank++] = items;
-    (void)snprintf(name, sizeof name, "%s%s%s%s/%.*s", before,
-                   column == GOT ? run->calc->backend->name : "", column == GOT ? "/" : "",
-                   column == REAL ? "" : run->calc->arm[arm].text,
-                   shown->length < 100 ? shown->length : 100, shown->at);
+    bool cut = shown->length > LONGEST_SHOWN;
+    int used = snprintf(name, sizeof name, "%s%s%s%s/%.*s", before,
+                        column == GOT ? run->calc->backend->name : "", column == GOT ? "/" : "",
+                        column == REAL ? "" : run->calc->arm[arm].text,
+                        cut ? LONGEST_SHOWN : shown->length, shown->at);
+    if (cut) /* what is cut is told apart by its number */
+        (void)snprintf(name + used, sizeof name - (size_t)used, "... (%d)",
+                       run->item[item].expression + 1);
     struct hc_tensor *made = add(tensors, name, tensor);
     for (int r = 0; made && r < rows; r++)
         for (int i = 0; i < items; i++)

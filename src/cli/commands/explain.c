@@ -3,6 +3,7 @@
 #include <math.h>
 #include <stdbool.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "backend.h"
@@ -19,6 +20,9 @@
 #include "cli/colour.h"
 #include "cli/command.h"
 #include "cli/contract.h"
+#include "cli/define/define.h"
+#include "define/adjoint.h"
+#include "define/library.h"
 #include "op/text.h"
 #include "op/typed.h"
 #include "op/wrap.h"
@@ -476,6 +480,30 @@ static int explain(const struct settings *s, const char *word, const struct hc_b
                 : HC_AS_CLAIMED;
 }
 
+/* A definition of the library, with its gradient. */
+static int explain_definition(const char *name)
+{
+    char *gradient = NULL;
+    if (!hc_library_find(name))
+        return hc_complain("there is no definition '%s'; halfcheck define lists them", name);
+    struct hc_definition *definition = hc_define_open(name);
+    if (!definition)
+        return HC_WRONG;
+    hc_define_print(definition);
+    enum hc_status status = hc_adjoint_text(definition, &gradient);
+    hc_definition_free(definition);
+    if (status != HC_OK)
+        return hc_complain_message();
+    printf("\nIts gradient, which `halfcheck define %s --grad` prints:\n\n", name);
+    for (const char *at = gradient; *at;) {
+        int length = (int)strcspn(at, "\n");
+        printf("  %.*s\n", length, at);
+        at += length + (at[length] == '\n');
+    }
+    free(gradient);
+    return HC_AS_CLAIMED;
+}
+
 static int run_explain(int argc, char **argv)
 {
     int status;
@@ -491,6 +519,8 @@ static int run_explain(int argc, char **argv)
         hc_contract_print(stdout, op);
         return HC_AS_CLAIMED;
     }
+    if (strncmp(argv[1], "def/", 4) == 0)
+        return explain_definition(argv[1] + 4);
     s.run.order = hc_backend_order(&s.backends);
     s.run.fallback = s.backends.fallback;
     s.run.level = (enum hc_level)s.level;
@@ -500,7 +530,7 @@ static int run_explain(int argc, char **argv)
 
 const struct hc_command hc_command_explain = {
     .name = "explain",
-    .usage = "CASE|SLUG|op/NAME|GROUP [options]",
+    .usage = "CASE|SLUG|op/NAME|def/NAME|GROUP [options]",
     .summary = "show a case's claim, source and numbers, or an op's contract",
     .text = "CASE is the whole name of one case, as halfcheck list cases prints it. The case runs\n"
             "on one backend. What it shows is printed first, then what it claims, on one screen:\n"
@@ -509,7 +539,8 @@ const struct hc_command hc_command_explain = {
             "SLUG is a report from the field, as halfcheck list reports prints it: the case that\n"
             "shows it is explained.\n"
             "op/NAME is an op, as halfcheck list ops prints it: its inputs and outputs are shown,\n"
-            "with the formats and shapes that they may have.\n"
+            "with the formats and shapes that they may have. def/NAME is a definition, as\n"
+            "halfcheck define prints it, with its gradient.\n"
             "GROUP is a component, or the beginning of names up to a slash, such as eps or\n"
             "field/ties: its cases are listed, with what they claim.",
     .run = run_explain,

@@ -98,7 +98,9 @@ const struct hc_command hc_command_judge_step = {
             "what MPFR makes of the values that entered it, under the bound of the format in\n"
             "which it was to be computed. Then come unscaling, clipping, the optimizer's update,\n"
             "the model's copies and the next scale. The last lines say where the step went wrong\n"
-            "first.\n\n"
+            "first; and of unscaling, update and copies which single change of what the file says\n"
+            "explains every number, if one does. Of a network that is not known the optimizer's\n"
+            "step alone is judged.\n\n"
             "Of a large tensor a sample is compared with MPFR: elements at random in equal\n"
             "stretches, its ends, and those that lie furthest from what fp64 arithmetic gives\n"
             "for the whole tensor.",

@@ -15,9 +15,12 @@
 
 const struct hc_command hc_command_list;
 
+/* How real numbers are written. */
+enum numbers { IN_HEX, IN_DECIMAL, IN_FIVE_DIGITS };
+
 /* A value in a column. Real numbers are in hex for programs (--json), and in decimal here: the
    shortest that is read back, or for a terminal five digits. */
-static const char *text_of(const json_t *value, bool short_, char number[HC_SHORTEST])
+static const char *text_of(const json_t *value, enum numbers numbers, char number[HC_SHORTEST])
 {
     const char *text = json_string_value(value);
     char *end = NULL;
@@ -25,13 +28,13 @@ static const char *text_of(const json_t *value, bool short_, char number[HC_SHOR
         (void)snprintf(number, HC_SHORTEST, "%lld", (long long)json_integer_value(value));
     else if (!text)
         return "-";
-    else if (strncmp(text, "0x", 2) != 0 || !strchr(text, 'p'))
+    else if (numbers == IN_HEX || strncmp(text, "0x", 2) != 0 || !strchr(text, 'p'))
         return text;
     else {
         double real = strtod(text, &end);
         if (*end)
             return text;
-        if (short_)
+        if (numbers == IN_FIVE_DIGITS)
             (void)snprintf(number, HC_SHORTEST, "%.5g", real);
         else
             (void)hc_shortest(number, real);
@@ -45,7 +48,7 @@ static bool is_column(const json_t *value)
     return !json_is_object(value) && !json_is_array(value);
 }
 
-static void print_text(const json_t *rows)
+static void print_text(const json_t *rows, enum numbers numbers)
 {
     char number[HC_SHORTEST];
     for (size_t i = 0; i < json_array_size(rows); i++) {
@@ -56,7 +59,7 @@ static void print_text(const json_t *rows)
                 break;
             if (at != json_object_iter(o))
                 (void)putchar('\t');
-            (void)fputs(text_of(value, false, number), stdout);
+            (void)fputs(text_of(value, numbers, number), stdout);
         }
         (void)putchar('\n');
     }
@@ -73,7 +76,7 @@ struct column {
     bool beside; /* in the table */
 };
 
-static int find_columns(const json_t *rows, struct column *column)
+static int find_columns(const json_t *rows, enum numbers numbers, struct column *column)
 {
     const char *key;
     json_t *value;
@@ -88,7 +91,7 @@ static int find_columns(const json_t *rows, struct column *column)
     for (size_t i = 0; i < json_array_size(rows); i++)
         for (int c = 0; c < count; c++) {
             value = json_object_get(json_array_get(rows, i), column[c].key);
-            int width = (int)strlen(text_of(value, true, number));
+            int width = (int)strlen(text_of(value, numbers, number));
             column[c].width = width > column[c].width ? width : column[c].width;
             column[c].number &= !json_is_string(value) || *json_string_value(value) == '0';
         }
@@ -113,7 +116,8 @@ static int lay_out(struct column *column, int count)
 }
 
 /* Prints the columns that stand beside each other; without a row, what they are called. */
-static void print_beside(const struct column *column, int count, const json_t *row)
+static void print_beside(const struct column *column, int count, enum numbers numbers,
+                         const json_t *row)
 {
     char number[HC_SHORTEST];
     int blanks = 0;
@@ -121,7 +125,7 @@ static void print_beside(const struct column *column, int count, const json_t *r
         if (!column[c].beside)
             continue;
         const char *text =
-            row ? text_of(json_object_get(row, column[c].key), true, number) : column[c].key;
+            row ? text_of(json_object_get(row, column[c].key), numbers, number) : column[c].key;
         int rest = column[c].width - (int)strlen(text);
         printf("%*s", blanks + (column[c].number ? rest : 0), "");
         if (row)
@@ -133,18 +137,18 @@ static void print_beside(const struct column *column, int count, const json_t *r
     (void)putchar('\n');
 }
 
-static void print_table(const json_t *rows)
+static void print_table(const json_t *rows, enum numbers numbers)
 {
     struct column column[MOST_COLUMNS];
     char number[HC_SHORTEST];
-    int count = find_columns(rows, column);
+    int count = find_columns(rows, numbers, column);
     int label = lay_out(column, count);
-    print_beside(column, count, NULL);
+    print_beside(column, count, numbers, NULL);
     for (size_t i = 0; i < json_array_size(rows); i++) {
         const json_t *row = json_array_get(rows, i);
-        print_beside(column, count, row);
+        print_beside(column, count, numbers, row);
         for (int c = 0; c < count; c++) {
-            const char *text = text_of(json_object_get(row, column[c].key), true, number);
+            const char *text = text_of(json_object_get(row, column[c].key), numbers, number);
             if (!column[c].beside && strcmp(text, "-") != 0)
                 hc_print_wrapped(stdout, printf("%*s%-*s  ", BELOW, "", label, column[c].key),
                                  BELOW + label + BESIDE, text);
@@ -176,10 +180,12 @@ static int print_list(const struct hc_list *list, bool json)
     json_t *rows = json_array();
     list->add(rows);
     enum hc_status status = json ? hc_json_print(stdout, rows) : hc_json_status();
-    if (status == HC_OK && !json)
-        (list->wrapped                        ? print_wrapped
-         : hc_terminal_columns(stdout, 0) > 0 ? print_table
-                                              : print_text)(rows);
+    if (status == HC_OK && !json && list->wrapped)
+        print_wrapped(rows);
+    else if (status == HC_OK && !json && hc_terminal_columns(stdout, 0) > 0)
+        print_table(rows, list->exact ? IN_HEX : IN_FIVE_DIGITS);
+    else if (status == HC_OK && !json)
+        print_text(rows, list->exact ? IN_HEX : IN_DECIMAL);
     json_decref(rows);
     return status == HC_OK ? HC_AS_CLAIMED : hc_complain_message();
 }
@@ -232,7 +238,8 @@ const struct hc_command hc_command_list = {
         "what to type next. With one it prints one row a line: the name first, columns separated\n"
         "by tabs, '-' for an empty column. A terminal gets a table with a heading instead, whose\n"
         "long columns stand below each row. Real numbers are in decimal, the shortest that is\n"
-        "read back as the number, and with --json in hex. The columns are:\n\n"
+        "read back as the number; with --json, and those of scale-differences, in hex. The columns "
+        "are:\n\n"
         "  components\n"
         "            name, number of cases, what they claim\n"
         "  cases     name, level, once or on each backend, claim, source\n"

@@ -263,6 +263,50 @@ static enum hc_status write_values(struct judged *j, const char *path)
     return status;
 }
 
+/* Whether what was found is within the bounds if one equation is rounded otherwise than the text
+   says. */
+static bool explains(struct judged *j, bool all)
+{
+    const struct hc_definition *d = j->definition;
+    for (int i = 0; i < d->results; i++) {
+        struct hc_defined_output output;
+        int t = d->result[i];
+        if (j->got[t].data &&
+            (hc_define_judge(&j->instance, t, &j->got[t], all, &output) != HC_OK || output.wrong ||
+             output.unbounded == output.judged))
+            return false;
+    }
+    return true;
+}
+
+/* Says which single rounding would explain all that is wrong: a tensor that is stored in the
+   tensors' format, or an equation that is computed in it. It is a suspicion: bounds grow with it.
+ */
+static void print_suspects(struct judged *j, bool all)
+{
+    const struct hc_definition *d = j->definition;
+    enum hc_format io = j->instance.io;
+    int found = 0;
+    if (io == j->instance.freedoms.compute)
+        return;
+    for (int narrow = 0; narrow < 2 && !found; narrow++)
+        for (int t = d->inputs; t < d->tensors; t++) {
+            const struct hc_expression *value = d->tensor[t].value;
+            if (d->tensor[t].shift || (!narrow && value->kind == HC_EXPRESSION_STORE))
+                continue;
+            j->instance.suspect = t;
+            j->instance.narrow = narrow;
+            if (!explains(j, all))
+                continue;
+            if (found++ == 0)
+                printf("\nAll of it is within the bounds if an equation is %s %s:",
+                       narrow ? "computed in" : "rounded to", hc_formats[io].name);
+            printf(" %s", d->tensor[t].name);
+        }
+    j->instance.suspect = 0;
+    printf("%s", found ? "\n" : "");
+}
+
 static enum hc_status judge(struct judged *j, const struct hc_define_question *question,
                             const char **verdict)
 {
@@ -292,6 +336,8 @@ static enum hc_status judge(struct judged *j, const struct hc_define_question *q
     for (int i = 0; i < d->results; i++)
         if (j->got[d->result[i]].data)
             print_output(j, d->result[i]);
+    if (wrong)
+        print_suspects(j, question->all);
     return question->json ? write_json(j, question->json, *verdict) : HC_OK;
 }
 

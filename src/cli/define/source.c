@@ -102,8 +102,17 @@ void hc_define_print(const struct hc_definition *definition)
         print_tensor(d, &d->tensor[d->result[i]]);
         printf("%s", i + 1 < d->results ? "  " : "\n\n");
     }
-    for (int i = d->inputs; i < d->tensors; i++)
-        printf("  %.*s\n", d->tensor[i].length, d->tensor[i].at);
+    for (int i = d->inputs; i < d->tensors; i++) {
+        /* An equation may take several lines. */
+        const char *at = d->tensor[i].at;
+        const char *end = at + d->tensor[i].length;
+        while (at < end) {
+            size_t length = strcspn(at, "\n");
+            length = at + length < end ? length : (size_t)(end - at);
+            printf("  %.*s\n", (int)length, at);
+            at += length + 1;
+        }
+    }
     printf("\nA right implementation computes in %s (u = half an ulp of 1) and may\n",
            hc_formats[hc_usual_freedoms.compute].name);
     int count = hc_freedoms_of(d, &hc_usual_freedoms, freedom);

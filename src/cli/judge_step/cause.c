@@ -50,6 +50,15 @@ static bool explains_parameter(const struct hc_step_subject *subject, int p,
 
 bool hc_step_explains(const struct hc_step_subject *subject, const struct hc_step_contract *c)
 {
+    struct hc_ball balls[HC_STEP_OUTPUTS];
+    for (int out = 0; out < HC_STEP_OUTPUTS; out++)
+        for (int k = 0; k < subject->spots[out]; k++) {
+            const struct hc_step_spot *spot = &subject->spot[out][k];
+            const struct hc_step_state *s = &subject->states[spot->parameter];
+            hc_step_contract_element(c, s, spot->index, balls);
+            if (hc_step_side(s, out, spot->index, balls[out]) != 0)
+                return false;
+        }
     for (int p = 0; p < subject->parameters; p++)
         if (!subject->passed_over[p] && !explains_parameter(subject, p, c))
             return false;
@@ -268,6 +277,17 @@ static void try_changes(const struct hc_step_subject *subject, struct hc_step_ca
     }
 }
 
+/* Notes what the stated contract says of a number. */
+static void look_at(struct hc_step_subject *subject, int p, int64_t i, int out, struct hc_ball ball)
+{
+    const struct hc_step_state *s = &subject->states[p];
+    int *n = &subject->spots[out];
+    if (isinf(ball.rad))
+        subject->unpromised = true;
+    else if (*n < HC_STEP_MAX_SPOTS && s->after[out].data && hc_step_side(s, out, i, ball) != 0)
+        subject->spot[out][(*n)++] = (struct hc_step_spot){p, i};
+}
+
 /* Reads the states; false, with the reason, if changes cannot be tried. */
 static bool open_subject(struct hc_step_subject *subject, struct hc_step_causes *causes)
 {
@@ -292,13 +312,13 @@ static bool open_subject(struct hc_step_subject *subject, struct hc_step_causes 
         for (int64_t i = 0; i < hc_tensor_count(&s->w); i++) {
             hc_step_contract_element(&subject->stated, s, i, balls);
             for (int out = 0; out < HC_STEP_OUTPUTS; out++)
-                subject->unpromised = subject->unpromised || isinf(balls[out].rad);
+                look_at(subject, p, i, out, balls[out]);
         }
     }
     return true;
 }
 
-/* Passes over what is right as it is; false if that is nothing. */
+/* Passes over what is right as it is, where no spot is; false if that is nothing. */
 static bool keep_wrong_ones(struct hc_step_subject *subject, struct hc_step_causes *causes)
 {
     for (int p = 0; p < subject->parameters; p++) {

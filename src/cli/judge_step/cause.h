@@ -47,6 +47,14 @@ struct hc_step_causes {
     struct hc_step_cause cause[HC_STEP_MAX_CAUSES];
 };
 
+/* A number that the stated contract does not explain. */
+struct hc_step_spot {
+    int parameter;
+    int64_t index;
+};
+
+enum { HC_STEP_MAX_SPOTS = 64 };
+
 /* All parameters of a step. */
 struct hc_step_subject {
     struct hc_step *step;
@@ -54,6 +62,9 @@ struct hc_step_subject {
     struct hc_step_state *states;
     bool *passed_over; /* parameters that are not to be explained */
     int parameters;
+    struct hc_step_spot spot[HC_STEP_OUTPUTS]
+                            [HC_STEP_MAX_SPOTS]; /* some that are wrong, by output, */
+    int spots[HC_STEP_OUTPUTS];                  /* and how many: asked first */
     double clip_factor; /* by which clipping multiplied; 1: not known, or not at all */
     bool unpromised;    /* there are elements about which the stated contract promises nothing */
 };

@@ -139,23 +139,54 @@ static bool cut(const struct question *q, double interval[2])
     return true;
 }
 
-/* The moments first, which depend on a number in a simpler way than the weights do. */
+/* What is wrong under the stated contract comes first, and of that the moments, which depend on a
+   number in a simpler way than the weights do: that leaves little, or nothing. */
+static bool narrow_at_spots(const struct hc_step_subject *subject, const struct unknown *u,
+                            double interval[2])
+{
+    for (int out = 0; out < HC_STEP_OUTPUTS; out++)
+        for (int k = 0; k < subject->spots[out]; k++) {
+            const struct hc_step_spot *spot = &subject->spot[out][k];
+            struct question q = {subject, u, &subject->states[spot->parameter], spot->index, out};
+            if (!cut(&q, interval))
+                return false;
+        }
+    return true;
+}
+
+/* Then all elements. Where all outputs fit at both ends, nothing is cut off. */
+static bool narrow_at(const struct hc_step_subject *subject, const struct unknown *u, int p,
+                      int64_t i, double interval[2])
+{
+    const struct hc_step_state *s = &subject->states[p];
+    struct hc_ball balls[2][HC_STEP_OUTPUTS];
+    for (int end = 0; end < 2; end++) {
+        struct hc_step_contract c = subject->stated;
+        *number(&c, u) = interval[end];
+        hc_step_contract_element(&c, s, i, balls[end]);
+    }
+    for (int out = 0; out < HC_STEP_OUTPUTS; out++) {
+        struct question q = {subject, u, s, i, out};
+        bool fits = !s->after[out].data || (hc_step_side(s, out, i, balls[0][out]) == 0 &&
+                                            hc_step_side(s, out, i, balls[1][out]) == 0);
+        if (!fits && !hc_step_promises_nothing(subject, p, out, i) && !cut(&q, interval))
+            return false;
+    }
+    return true;
+}
+
 static bool narrow(const struct hc_step_subject *subject, const struct unknown *u,
                    double interval[2])
 {
     interval[0] = u->low;
     interval[1] = u->high;
-    for (int out = 0; out < HC_STEP_OUTPUTS; out++)
-        for (int p = 0; p < subject->parameters; p++) {
-            const struct hc_step_state *s = &subject->states[p];
-            int64_t n = s->after[out].data && !subject->passed_over[p]
-                            ? hc_tensor_count(&s->after[out])
-                            : 0;
-            struct question q = {subject, u, s, 0, out};
-            for (q.index = 0; q.index < n; q.index++)
-                if (!hc_step_promises_nothing(subject, p, out, q.index) && !cut(&q, interval))
-                    return false;
-        }
+    if (!narrow_at_spots(subject, u, interval))
+        return false;
+    for (int p = 0; p < subject->parameters; p++)
+        for (int64_t i = 0; !subject->passed_over[p] && i < hc_tensor_count(&subject->states[p].w);
+             i++)
+            if (!narrow_at(subject, u, p, i, interval))
+                return false;
     return interval[0] > u->low || interval[1] < u->high;
 }
 

@@ -189,7 +189,16 @@ static int rows_shown(const struct hc_families *f, const struct hc_families_axis
     return f->as_added || all <= shown + FEW_ROWS ? all : shown;
 }
 
-/* "at or below 0.98", and what it is of. */
+/* Three digits, rounded up, so that no other is above. */
+static double round_up(double x)
+{
+    if (!(x > 0) || isinf(x))
+        return x;
+    double unit = pow(10, floor(log10(x)) - 2);
+    return ceil(x / unit * (1 - 1e-12)) * unit;
+}
+
+/* "12 others at or below 0.98". */
 static void others_text(const struct hc_families *f, char *text, size_t size)
 {
     char number[32];
@@ -198,7 +207,7 @@ static void others_text(const struct hc_families *f, char *text, size_t size)
                    most == 0     ? "at "
                    : isnan(most) ? "with "
                                  : "at or below ",
-                   hc_drawing_number(number, most));
+                   hc_drawing_number(number, round_up(most)));
 }
 
 void hc_families_say_others(const struct hc_families *f, FILE *out)

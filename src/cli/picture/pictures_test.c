@@ -97,6 +97,90 @@ Test(pictures, compare_with_the_baseline)
     forget_pictures(&d);
 }
 
+/* As many results as are asked for, of as many families and backends: the first ones are the
+   closest to their bounds, and the last backend has errors of 0 alone. */
+static const char *many_results(int families, int backends)
+{
+    static char text[1 << 19];
+    size_t used = 0;
+    for (int f = 0; f < families; f++)
+        used += (size_t)snprintf(
+            text + used, sizeof text - used,
+            "%s{\"case\": \"op/f%d/a\", \"backend\": \"b%d\", \"verdict\": \"PASS\", \"checked\":"
+            " 1, \"error\": \"%g\", \"bound\": \"1\", \"unit\": \"abs\", \"seed\": \"1\","
+            " \"seconds\": 0, \"note\": \"\", \"repro\": \"\"}",
+            f ? "," : "", f, f % backends, f % backends == backends - 1 ? 0 : 0.9 / (f + 1));
+    return text;
+}
+
+Test(pictures, show_what_is_near_its_bound_and_say_how_many_others_there_are)
+{
+    struct drawn_pictures d = {0};
+    add_record(&d, "a.json", record_text(many_results(100, 4), ""));
+    draw_pictures(&d);
+    expect_sound(&d);
+    const struct hc_page_picture *headroom = picture_of(&d, "headroom");
+    /* 0.9 / 27 is 0.03333. */
+    cr_expect(strstr(headroom->answer, "80 others at or below 0.0334 "), "%s", headroom->answer);
+    cr_expect(strstr(headroom->alt, "20 families"), "%s", headroom->alt);
+    cr_expect(strstr(headroom->data, "op/f99"), "the data have all");
+    if (headroom->svg) {
+        cr_expect(strstr(headroom->svg, "80 others at or below 0.0"));
+        cr_expect(strstr(headroom->svg, "b0") && strstr(headroom->svg, "b2"));
+        cr_expect_null(strstr(headroom->svg, ">b3<"), "a backend without a mark is in the key");
+    }
+    forget_pictures(&d);
+}
+
+Test(pictures, have_a_row_for_every_claim_that_is_broken)
+{
+    struct drawn_pictures d = {0};
+    static char text[1 << 18];
+    size_t used = 0;
+    for (int f = 0; f < 45; f++)
+        used +=
+            (size_t)snprintf(text + used, sizeof text - used,
+                             "%s{\"case\": \"op/f%d/a\","
+                             " \"backend\": \"exact\", \"verdict\": \"FAIL\", \"checked\": 1,"
+                             " \"error\": \"%d\", \"bound\": \"1\", \"unit\": \"abs\", \"seed\":"
+                             " \"1\", \"seconds\": 0, \"note\": \"\", \"repro\": \"\"}",
+                             f ? "," : "", f, f < 40 ? 2 + f : 0);
+    add_record(&d, "a.json", record_text(text, ""));
+    draw_pictures(&d);
+    expect_sound(&d);
+    cr_expect(strstr(picture_of(&d, "headroom")->alt, "40 families"), "%s",
+              picture_of(&d, "headroom")->alt);
+    cr_expect(strstr(picture_of(&d, "headroom")->answer, "5 others at 0 have no row"), "%s",
+              picture_of(&d, "headroom")->answer);
+    forget_pictures(&d);
+}
+
+/* Colour and shape of each series' mark, as the key has them. */
+Test(pictures, tell_a_dozen_backends_apart)
+{
+    char marks[12][160] = {""};
+    struct drawn_pictures d = {0};
+    add_record(&d, "a.json", record_text(many_results(13, 13), ""));
+    draw_pictures(&d);
+    expect_sound(&d);
+    const char *svg = picture_of(&d, "headroom")->svg;
+    for (int s = 0; s < 12 && svg; s++) {
+        char name[16];
+        (void)snprintf(name, sizeof name, ">b%d<", s);
+        const char *at = strstr(svg, name);
+        cr_assert_not_null(at, "%s", name);
+        at = strstr(at, "<use");
+        const char *shape = at ? strstr(at, "href='#") : NULL;
+        const char *colour = at ? strstr(at, "color='") : NULL;
+        cr_assert(shape && colour, "%.200s", at ? at : "");
+        (void)snprintf(marks[s], sizeof marks[s], "%.*s %.*s", (int)strcspn(shape + 7, "'"),
+                       shape + 7, (int)strcspn(colour + 7, "'"), colour + 7);
+        for (int other = 0; other < s; other++)
+            cr_expect_str_neq(marks[s], marks[other], "b%d looks like b%d", s, other);
+    }
+    forget_pictures(&d);
+}
+
 /* Numbers that no axis has, in every picture that draws a record's own numbers. */
 Test(pictures, are_sound_whatever_the_numbers)
 {

@@ -50,8 +50,7 @@ void hc_table_quiet(struct hc_table *table)
     table->drawn = 0;
 }
 
-/* Into a file, a line by itself from time to time. Its numbers are of the run, and not of a case.
- */
+/* Into a file, a line by itself from time to time. */
 static void print_progress(struct hc_table *table, const char *name, const char *backend)
 {
     double now = hc_clock();
@@ -332,7 +331,7 @@ static bool same_reason(const struct hc_row *a, const struct hc_row *b)
            strcmp(a->note, b->note) == 0;
 }
 
-/* What it says, and where there is more than one backend, on which. */
+/* What has the same reason is told once, with a number. */
 static void print_reasons(FILE *out, const struct hc_rows *rows, bool narrow)
 {
     for (int i = 0; i < rows->count; i++) {
