@@ -199,7 +199,7 @@ void hc_known_keep_inputs(struct hc_check *check, const struct hc_call *call)
 {
     size_t bytes = inputs_bytes(call);
     struct drawn *d = check->known ? &check->known->drawn : NULL;
-    if (!d || bytes > LARGEST_CALL)
+    if (!d || bytes == 0 || bytes > LARGEST_CALL)
         return;
     d->what = NULL;
     if (bytes > d->room) {
@@ -207,7 +207,7 @@ void hc_known_keep_inputs(struct hc_check *check, const struct hc_call *call)
         d->data = malloc(bytes);
         d->room = d->data ? bytes : 0;
     }
-    if (bytes > d->room)
+    if (!d->data || bytes > d->room)
         return;
     unsigned char *to = d->data;
     for (int i = 0; i < hc_ops[call->op].inputs; i++) {
