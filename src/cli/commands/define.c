@@ -104,7 +104,7 @@ static int run_define(int argc, char **argv)
 const struct hc_command hc_command_define = {
     .name = "define",
     .usage = "[FILE|NAME]",
-    .summary = "what the definition of an op says, and what it lets an implementation do",
+    .summary = "say what the definition of an op says and allows",
     .text =
         "A definition is an op as a text of a few lines, with named axes; docs/definitions.md\n"
         "describes the language. FILE has such a text, and NAME is one of the library's, whose\n"
