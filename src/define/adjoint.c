@@ -13,6 +13,7 @@
  */
 #include "define/adjoint.h"
 
+#include <assert.h>
 #include <ctype.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -154,7 +155,7 @@ static void arrive(struct hc_adjoint *a, const struct hc_expression *e, const st
 {
     const struct hc_definition *d = a->definition;
     const struct hc_defined_tensor *x = &d->tensor[e->tensor];
-    const char *indices[HC_MAX_RANK];
+    const char *indices[HC_MAX_RANK] = {"", "", "", ""};
     bool matched[HC_MAX_RANK] = {false};
     struct hc_way way = *from;
     struct hc_way *w = &way;
@@ -206,6 +207,7 @@ static void arrive(struct hc_adjoint *a, const struct hc_expression *e, const st
 
 static bool reads(const struct hc_definition *d, const struct hc_expression *e)
 {
+    assert(e);
     if (e->kind == HC_EXPRESSION_READ)
         return !d->tensor[e->tensor].index;
     for (int i = 0; i < e->operands; i++)
@@ -362,6 +364,7 @@ static void go_over(struct hc_adjoint *a, const struct hc_expression *e, struct 
 
 static void go(struct hc_adjoint *a, const struct hc_expression *e, struct hc_way w)
 {
+    assert(e);
     if (a->failed || !reads(a->definition, e))
         return;
     switch (e->kind) {

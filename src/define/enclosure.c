@@ -4,6 +4,7 @@
    implementation adds, by the table in define/value.h. All of it is rounded upward. */
 #include "define/enclosure.h"
 
+#include <assert.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -187,14 +188,15 @@ static bool is_settled(const struct hc_arithmetic *a, enum hc_function f,
 void hc_enclosure_apply(const struct hc_arithmetic *a, struct hc_enclosure *y, enum hc_function f,
                         const struct hc_enclosure *const *x)
 {
-    struct hc_disc own[3];
-    struct hc_disc rad[3];
+    struct hc_disc own[3] = {{0, 0}, {0, 0}, {0, 0}};
+    struct hc_disc rad[3] = {{0, 0}, {0, 0}, {0, 0}};
     int operands = f == HC_FN_min || f == HC_FN_max ? 2 : hc_functions[f].least;
     bool special = false;
     bool shift = false;
     bool known = true;
     begin(a, y);
     for (int i = 0; i < operands; i++) {
+        assert(x[i]);
         double mid = hc_enclosure_double(x[i]);
         own[i] = (struct hc_disc){mid, x[i]->own};
         rad[i] = (struct hc_disc){mid, x[i]->rad};
@@ -402,7 +404,7 @@ void hc_running_add(const struct hc_arithmetic *a, struct hc_running *r,
     } else if (r->reduction == HC_OVER_PROD && r->terms > 1) {
         struct hc_enclosure so_far = {.real = NULL};
         hc_enclosure_copy(a, &so_far, r->y);
-        hc_enclosure_apply(a, r->y, HC_FN_mul, (const struct hc_enclosure *const[]){&so_far, x});
+        hc_enclosure_apply(a, r->y, HC_FN_mul, (const struct hc_enclosure *const[3]){&so_far, x});
         hc_enclosure_free(&so_far);
     } else if (r->reduction == HC_OVER_PROD) {
         hc_enclosure_copy(a, r->y, x);
@@ -458,7 +460,7 @@ void hc_running_end(const struct hc_arithmetic *a, struct hc_running *r)
     struct hc_enclosure terms = {.real = NULL};
     hc_enclosure_copy(a, &sum, r->y);
     hc_enclosure_set(a, &terms, (double)r->terms);
-    hc_enclosure_apply(a, r->y, HC_FN_div, (const struct hc_enclosure *const[]){&sum, &terms});
+    hc_enclosure_apply(a, r->y, HC_FN_div, (const struct hc_enclosure *const[3]){&sum, &terms});
     hc_enclosure_free(&sum);
     hc_enclosure_free(&terms);
 }

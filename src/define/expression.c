@@ -14,6 +14,7 @@
 
    An expression has a type as soon as it is read, and integers are told from real numbers: what is
    an index is computed exactly. */
+#include <assert.h>
 #include <ctype.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -63,6 +64,7 @@ static bool make(struct hc_reader *r, struct hc_expression node, const char *sta
 /* Whether the expression is of the type, or an integer where a real number is wanted. */
 static bool typed(struct hc_reader *r, const struct hc_expression *e, enum hc_expression_type want)
 {
+    assert(e);
     if (e->type == want || (want == HC_TYPE_REAL && e->type == HC_TYPE_INTEGER))
         return true;
     return hc_reader_wrong(r, e->at, e->length, "%s is %s, and should be %s",

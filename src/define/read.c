@@ -9,6 +9,7 @@
                       [ "shift" | "store" [ "?" ] ] expression [ "where" truth ]
                 | NAME "[" ... "-" "1" ... "]" "=" expression                what a scan starts from
                 | "return" NAME [ ":" FORMAT ] { "," NAME [ ":" FORMAT ] } */
+#include <assert.h>
 #include <ctype.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -194,7 +195,7 @@ static bool add_axis(struct hc_reader *r, int *axis)
 {
     struct hc_definition *d = r->definition;
     struct hc_token token = r->token;
-    char name[HC_LONGEST_DEFINED_NAME + 1];
+    char name[HC_LONGEST_DEFINED_NAME + 1] = "";
     char extent[HC_LONGEST_DEFINED_NAME + 1];
     if (!hc_read_new_name(r, "an axis", name))
         return false;
@@ -261,6 +262,7 @@ static bool read_input(struct hc_reader *r)
     char name[HC_LONGEST_DEFINED_NAME + 1];
     if (!add_tensor(r, r->token.at, &t) || !hc_read_new_name(r, "an input", name))
         return false;
+    assert(t);
     (void)snprintf(t->name, sizeof t->name, "%s", name);
     t->input = true;
     /* Its own name is known before its axes are read, so that none of them is the same. */
@@ -468,7 +470,7 @@ static bool read_equation(struct hc_reader *r)
 static bool read_declared_axis(struct hc_reader *r)
 {
     struct hc_expression *extent = NULL;
-    int axis;
+    int axis = 0;
     memset(r->bound, 0, sizeof r->bound);
     if (!add_axis(r, &axis) || !hc_reader_expect(r, "=", "'='") ||
         !hc_read_expression(r, HC_TYPE_INTEGER, &extent))

@@ -536,7 +536,7 @@ static const struct hc_enclosure *evaluate(struct hc_evaluator *v, const struct 
     struct hc_enclosure *y = &v->node[e->id];
     const struct hc_enclosure *x;
     if (e->type == HC_TYPE_INTEGER) {
-        int64_t value;
+        int64_t value = 0;
         if (!integer(v, e, &value))
             return NULL;
         hc_enclosure_set(&v->arithmetic, y, (double)value);
@@ -613,7 +613,7 @@ enum hc_status hc_evaluator_element(struct hc_evaluator *evaluator, int tensor, 
 {
     struct hc_evaluator *v = evaluator;
     const struct hc_defined_tensor *t = &v->definition->tensor[tensor];
-    int64_t at[HC_MAX_RANK];
+    int64_t at[HC_MAX_RANK] = {0};
     for (int i = t->rank - 1; i >= 0; i--) {
         int64_t extent = v->instance->extent[t->axis[i]];
         at[i] = index % extent;

@@ -23,7 +23,7 @@ static enum hc_status sizes_of(const struct hc_definition *d, const struct hc_wo
             (void)snprintf(name, sizeof name, "%.*s", (int)(equals - words->word[i]),
                            words->word[i]);
         int axis = hc_definition_axis(d, name);
-        if (axis < 0 || d->axis[axis].extent)
+        if (!equals || axis < 0 || d->axis[axis].extent)
             return hc_fail(HC_INVALID, "define: --size %s: %s has no such axis of inputs",
                            words->word[i], d->name);
         long long size = strtoll(equals + 1, &end, 10);

@@ -26,7 +26,7 @@ static bool is_called(const char *whole, const char *prefix, const char *name)
 static bool is_named(const struct hc_step *step, const char *name)
 {
     for (int p = 0; p < step->parameters; p++)
-        if (strcmp(step->named[p].name, name) == 0)
+        if (step->named[p].name && strcmp(step->named[p].name, name) == 0)
             return true;
     return false;
 }
@@ -116,8 +116,8 @@ enum hc_status hc_step_open(struct hc_step *step, const char *path)
     }
     if (status != HC_OK)
         return status;
-    step->gradients = calloc((size_t)step->parameters, sizeof *step->gradients);
-    step->zeros = calloc((size_t)step->parameters, sizeof *step->zeros);
+    step->gradients = calloc((size_t)step->parameters + 1, sizeof *step->gradients);
+    step->zeros = calloc((size_t)step->parameters + 1, sizeof *step->zeros);
     if (!step->gradients || !step->zeros)
         return hc_fail(HC_NO_MEMORY, "no memory for a step file");
     return network ? check_labels(step) : HC_OK;

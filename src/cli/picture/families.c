@@ -268,7 +268,7 @@ bool hc_families_draw(struct hc_families *f, struct hc_drawing *d,
     sort(f);
     if (!d->why_not[0] && (f->no_memory || f->count == 0))
         hc_drawing_why_not(d, "%s", f->no_memory ? "there is no memory" : none);
-    if (d->why_not[0]) {
+    if (d->why_not[0] || !place) {
         free(place);
         return false;
     }
