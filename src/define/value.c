@@ -351,8 +351,9 @@ static const struct hc_enclosure *kept(struct hc_evaluator *v, int tensor, const
     memcpy(v->place, outside, sizeof outside);
     if (!x)
         return NULL;
-    if (v->kept_count == HC_MAX_KEPT) {
-        fail(v, "an element needs more than 4,194,304 others");
+    int64_t bytes = (int64_t)sizeof(struct hc_kept) + 128 + v->arithmetic.precision / 8;
+    if (v->kept_count >= HC_MAX_KEPT / bytes) {
+        fail(v, "an element needs more others than 512 MiB hold");
         return NULL;
     }
     struct hc_kept *k = calloc(1, sizeof *k);

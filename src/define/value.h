@@ -86,7 +86,7 @@ enum hc_status hc_evaluator_element(struct hc_evaluator *evaluator, int tensor, 
 enum {
     HC_FIRST_PRECISION = 128,
     HC_LAST_PRECISION = 4096,
-    HC_MAX_KEPT = 1 << 22 /* elements of intermediates */
+    HC_MAX_KEPT = 1 << 29 /* bytes of intermediate elements */
 };
 #define HC_MAX_OPERATIONS (INT64_C(1) << 28) /* for one element */
 

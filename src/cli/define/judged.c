@@ -13,7 +13,7 @@
 #include "op/text.h"
 #include "tensor_file/tensor_file.h"
 
-enum { FILES = HC_MAX_WORDS * 2 + 1, LABEL = 10 };
+enum { FILES = HC_MAX_WORDS * 2 + 1, LABEL = 10, MAX_VALUES = 1 << 20 };
 
 struct judged {
     struct hc_definition *definition;
@@ -240,6 +240,12 @@ static enum hc_status write_values(struct judged *j, const char *path)
     json_t *document = json_object();
     for (int i = 0; i < d->results && status == HC_OK; i++) {
         struct hc_tensor t = hc_instance_tensor(&j->instance, d->result[i]);
+        if (hc_tensor_count(&t) > MAX_VALUES) {
+            status =
+                hc_fail(HC_INVALID, "define: %s has %lld elements; --values writes %d at most",
+                        d->tensor[d->result[i]].name, (long long)hc_tensor_count(&t), MAX_VALUES);
+            break;
+        }
         json_t *columns[4] = {json_array(), json_array(), json_array(), json_array()};
         for (int k = 0; k < t.rank; k++)
             (void)json_array_append_new(columns[0], json_integer(t.shape[k]));
