@@ -37,6 +37,7 @@ static const char *const words[] = {
     " mod ",
     "floor(",
     "select(",
+    "either(",
     "exp(",
     "log(",
     "sqrt(",

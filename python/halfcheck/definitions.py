@@ -2,6 +2,7 @@
 
 import contextlib
 import functools
+import hashlib
 import inspect
 import json
 import os
@@ -22,7 +23,7 @@ FAMILIES = ("normal", "whole", "lognormal", "boundaries", "subnormals", "special
 
 # How long the axes of a definition are, in turn: borders of vectors and tiles, ones, and lengths
 # that no block divides.
-_SIZES = ((5, 32, 17, 8), (1, 1, 1, 1), (3, 64, 33, 4), (2, 129, 127, 3))
+_SIZES = ((5, 17, 8, 32), (1, 1, 1, 1), (3, 33, 4, 64), (2, 127, 3, 129), (4, 64, 32, 64))
 
 _FORMATS = ("fp32", "bf16", "fp16")
 _NAMES = {kind: name for name, kind in _TYPES.items()}
@@ -35,7 +36,9 @@ class Definition:
         self.folder = folder
         self.source = source
         if "\n" in source:
-            self.source = os.path.join(folder, "definition.op")
+            # The gradient's text lies in the same folder.
+            name = hashlib.sha256(source.encode()).hexdigest()[:16]
+            self.source = os.path.join(folder, f"{name}.op")
             with open(self.source, "w", encoding="utf-8") as file:
                 file.write(source)
         said = json.loads(_said("define", self.source, "--json"))
@@ -121,6 +124,7 @@ def judge(define, inputs, outputs, **options):
     outputs are arrays in its order, or a dict by name; only results that are given are judged."""
     with tempfile.TemporaryDirectory(prefix="halfcheck-") as folder:
         definition = Definition(define, folder)
+        _check_options(definition, options)
         return _judged(definition, _by_name(definition.inputs, inputs, "input"),
                        _by_name(definition.results, outputs, "result"), options)
 
@@ -139,6 +143,7 @@ def check(fn, define, formats=None, backward=False, families=None, sizes=None, s
 
     with tempfile.TemporaryDirectory(prefix="halfcheck-") as folder:
         definition = Definition(define, folder)
+        _check_options(definition, options)
         call = _Call(fn, definition, options, "torch" if backward else arrays)
         report = Report(getattr(fn, "__name__", "the function"), definition)
         axes = definition.axes()
@@ -198,7 +203,8 @@ class _Call:
         return dict(zip((row["name"] for row in self.definition.results), given))
 
     def __call__(self, inputs):
-        got = self._call({name: self.make(array) for name, array in inputs.items()})
+        # Copies: what a function does to its inputs is not judged, and must not change them.
+        got = self._call({name: self.make(array.copy()) for name, array in inputs.items()})
         return {name: _arrays.to_numpy(value) for name, value in got.items() if value is not None}
 
     def backward(self, inputs, seed):
@@ -206,7 +212,7 @@ class _Call:
         import torch
 
         indices = {row["name"] for row in self.definition.inputs if row["index"] is not None}
-        tensors = {name: self.make(array) for name, array in inputs.items()}
+        tensors = {name: self.make(array.copy()) for name, array in inputs.items()}
         numbers = [name for name in tensors if name not in indices]
         for name in numbers:
             tensors[name].requires_grad_(True)
@@ -224,6 +230,14 @@ class _Call:
         return gradient, {name: array for name, array in all_inputs.items() if name in wanted}, {
             name: _arrays.to_numpy(value) for name, value in zip(names, grads)
             if value is not None}
+
+
+def _check_options(definition, options):
+    known = [row["name"] for row in definition.options]
+    for name in options:
+        if name not in known:
+            raise TypeError(f"{definition.name} has no option {name!r}; it has "
+                            f"{', '.join(known) or 'none'}")
 
 
 def _by_name(rows, given, what):

@@ -119,3 +119,47 @@ def test_another_number_is_seen(tmp_path):
     assert differences(definitions_oracle.Definition(text), arrays, told) == []
     told["y"]["rest"][1] += 2.0**-50
     assert len(differences(definitions_oracle.Definition(text), arrays, told)) == 1
+
+
+def test_a_text_is_checked_backward_more_than_once():
+    torch = pytest.importorskip("torch")
+    report = halfcheck.check(torch.abs, define="op f(x[i])\ny[i] = abs(x[i])\nreturn y\n",
+                             formats=["fp32"], families=["normal", "whole"], backward=True)
+    assert report.ok and len(report.rows) == 10
+
+
+def scaled(x, w):
+    return x * w
+
+
+def test_a_function_does_not_change_what_it_is_judged_by():
+    text = "op f(x[i], w[i])\ny[i] = x[i] * w[i]\nreturn y\n"
+
+    def in_place(x, w):
+        x *= w
+        return x
+
+    def cheat(x, w):
+        x[...] = 1
+        w[...] = 1
+        return x * w
+
+    for fn in (scaled, in_place):
+        assert halfcheck.check(fn, define=text, formats=["fp32"], families=["normal"]).ok
+    with pytest.raises(halfcheck.Wrong):
+        halfcheck.check(cheat, define=text, formats=["fp32"], families=["normal"])
+
+
+def test_an_option_that_is_not_there_is_refused():
+    with pytest.raises(TypeError, match="rms_norm has no option 'epz'; it has eps"):
+        halfcheck.check(scaled, define="rms_norm", epz=1)
+    with pytest.raises(TypeError, match="no option 'epz'"):
+        halfcheck.judge(define="rms_norm", inputs=[np.ones((1, 1), "f"), np.ones(1, "f")],
+                        output=np.ones((1, 1), "f"), epz=1)
+
+
+def test_an_infinity_is_right_where_the_sum_is_one():
+    text = "op f(d[t])\ny = sum(t: d[t] * 0.1)\nreturn y\n"
+    d = np.float32([1.1, np.inf, 1.3])
+    for got, ok in ((np.inf, True), (-np.inf, False), (np.nan, False), (1, False)):
+        assert halfcheck.judge(define=text, inputs=[d], output=np.float32(got)).ok is ok

@@ -21,17 +21,6 @@
 
 #include "define/term.h"
 
-enum { HC_MAX_LOOPS = 12 };
-
-/* A term on its way to a read: the axes that are bound, and the conditions. */
-struct hc_way {
-    struct hc_term term;
-    int loops;
-    const char *loop[HC_MAX_LOOPS];
-    int conditions;
-    const char *condition[HC_MAX_FACTORS];
-};
-
 /* The end of a way: a read of a tensor, whose gradient gets a term. */
 
 static const char *fresh_axis(struct hc_adjoint *a, const char *name)
@@ -151,7 +140,8 @@ static const char *protected(struct hc_adjoint *a, const struct hc_way *w,
     return element;
 }
 
-static void arrive(struct hc_adjoint *a, const struct hc_expression *e, const struct hc_way *from)
+void hc_adjoint_arrive(struct hc_adjoint *a, const struct hc_expression *e,
+                       const struct hc_way *from)
 {
     const struct hc_definition *d = a->definition;
     const struct hc_defined_tensor *x = &d->tensor[e->tensor];
@@ -162,8 +152,16 @@ static void arrive(struct hc_adjoint *a, const struct hc_expression *e, const st
     bool itself = x == a->equation;
     if (x->shift || itself != (a->before != NULL))
         return; /* a shift cancels; and a scan's own element before has its turn */
-    for (int i = 0; i < e->operands; i++)
+    for (int i = 0; i < e->operands; i++) {
         indices[i] = hc_adjoint_print(a, e->operand[i]);
+        if (x->scan >= 0 && !itself && x->axis[i] == x->scan && hc_expression_reads(d, x->before) &&
+            e->operand[i]->kind != HC_EXPRESSION_AXIS) {
+            (void)hc_adjoint_fail(a, HC_UNSUPPORTED,
+                                  "its gradient would need that of what a scan starts from, which "
+                                  "is read outside of it");
+            return;
+        }
+    }
     for (int i = 0; i < w->term.above; i++)
         w->term.numerator[i] = protected(a, w, x, w->term.numerator[i]);
     for (int i = 0; i < w->term.below; i++)
@@ -201,198 +199,6 @@ static void arrive(struct hc_adjoint *a, const struct hc_expression *e, const st
     }
     struct hc_term t = summed(a, w);
     hc_gradient_add(a, a->before ? a->before : &a->of[e->tensor], &t);
-}
-
-/* The derivatives, from the root of a right side to its reads. */
-
-static bool reads(const struct hc_definition *d, const struct hc_expression *e)
-{
-    assert(e);
-    if (e->kind == HC_EXPRESSION_READ)
-        return !d->tensor[e->tensor].index;
-    for (int i = 0; i < e->operands; i++)
-        if (reads(d, e->operand[i]))
-            return true;
-    return false;
-}
-
-static void go(struct hc_adjoint *a, const struct hc_expression *e, struct hc_way w);
-
-static void go_times(struct hc_adjoint *a, const struct hc_expression *e, struct hc_way w,
-                     double coefficient, const char *factor)
-{
-    w.term.coefficient *= coefficient;
-    if (factor)
-        hc_term_times(a, &w.term, factor);
-    go(a, e, w);
-}
-
-static void go_apply(struct hc_adjoint *a, const struct hc_expression *e, struct hc_way w)
-{
-    const struct hc_expression *x = e->operand[0];
-    const struct hc_expression *y = e->operands > 1 ? e->operand[1] : NULL;
-    const char *at = hc_adjoint_print(a, x);
-    struct hc_way other = w;
-    switch ((int)e->function) {
-    case HC_FN_add:
-        go(a, x, w);
-        go(a, y, w);
-        return;
-    case HC_FN_sub:
-        go(a, x, w);
-        go_times(a, y, w, -1, NULL);
-        return;
-    case HC_FN_negate:
-        go_times(a, x, w, -1, NULL);
-        return;
-    case HC_FN_mul:
-        hc_term_factors(a, &w.term, y, false);
-        go(a, x, w);
-        hc_term_factors(a, &other.term, x, false);
-        go(a, y, other);
-        return;
-    case HC_FN_div:
-        hc_term_factors(a, &w.term, y, true);
-        go(a, x, w);
-        /* -(x / y) / y */
-        hc_term_factors(a, &other.term, e, false);
-        hc_term_factors(a, &other.term, y, true);
-        go_times(a, y, other, -1, NULL);
-        return;
-    case HC_FN_sqrt:
-        hc_term_over(a, &w.term, hc_adjoint_print(a, e));
-        go_times(a, x, w, 0.5, NULL);
-        return;
-    case HC_FN_exp:
-        go_times(a, x, w, 1, hc_adjoint_print(a, e));
-        return;
-    case HC_FN_log:
-        hc_term_factors(a, &w.term, x, true);
-        go(a, x, w);
-        return;
-    case HC_FN_log1p:
-        hc_term_over(a, &w.term, hc_text_of(a, "(1 + %s)", at));
-        go(a, x, w);
-        return;
-    case HC_FN_tanh:
-        go_times(a, x, w, 1, hc_text_of(a, "(1 - tanh(%s) * tanh(%s))", at, at));
-        return;
-    case HC_FN_sin:
-        go_times(a, x, w, 1, hc_text_of(a, "cos(%s)", at));
-        return;
-    case HC_FN_cos:
-        go_times(a, x, w, -1, hc_text_of(a, "sin(%s)", at));
-        return;
-    case HC_FN_erf:
-        go_times(a, x, w, 2, hc_text_of(a, "exp(-(%s) * (%s)) / sqrt(pi)", at, at));
-        return;
-    case HC_FN_abs:
-        go_times(a, x, w, 1, hc_text_of(a, "select(%s >= 0, 1, -1)", hc_adjoint_inside(a, x, 4)));
-        return;
-    case HC_FN_min:
-    case HC_FN_max: {
-        const char *sign = e->function == HC_FN_max ? ">=" : "<=";
-        const char *order =
-            hc_text_of(a, "%s %s %s", hc_adjoint_inside(a, x, 4), sign, hc_adjoint_inside(a, y, 4));
-        go_times(a, x, w, 1, hc_text_of(a, "select(%s, 1, 0)", order));
-        go_times(a, y, w, 1, hc_text_of(a, "select(%s, 0, 1)", order));
-        return;
-    }
-    case HC_FN_select:
-        hc_term_put(a, w.condition, &w.conditions, at);
-        hc_term_put(a, other.condition, &other.conditions, hc_text_of(a, "not (%s)", at));
-        go(a, y, w);
-        go(a, e->operand[2], other);
-        return;
-    case HC_FN_floor:
-        return;
-    default:
-        (void)hc_adjoint_fail(a, HC_UNSUPPORTED,
-                              "its gradient needs a derivative that is not there");
-    }
-}
-
-/* The number that a max or a min is: the equation's tensor, if it is its right side. The largest
-   over several axes is one number, whose innermost part is `e`. */
-static const char *extreme(struct hc_adjoint *a, const struct hc_expression *e,
-                           const struct hc_way *w)
-{
-    const struct hc_expression *whole = a->equation->value;
-    while (whole != e && whole->kind == HC_EXPRESSION_OVER && whole->reduction == e->reduction)
-        whole = whole->operand[0];
-    if (whole == e && !a->equation->where)
-        return hc_adjoint_element(a, a->equation->name, a->equation);
-    const char *of = hc_adjoint_print(a, e);
-    const char *places = "";
-    for (int i = 0; i < w->loops; i++)
-        if (hc_text_mentions(of, w->loop[i]) && !hc_text_binds(of, w->loop[i]))
-            places = hc_text_of(a, "%s%s%s", places, *places ? "," : "", w->loop[i]);
-    const char *name = hc_adjoint_new_name(a, hc_reduction_names[e->reduction], a->equation->name);
-    const char *element = *places ? hc_text_of(a, "%s[%s]", name, places) : name;
-    a->lines = hc_text_of(a, "%s%s = %s\n", a->lines, element, of);
-    return element;
-}
-
-static void go_over(struct hc_adjoint *a, const struct hc_expression *e, struct hc_way w)
-{
-    const char *axis = a->definition->axis[e->axis].name;
-    const struct hc_expression *body = e->operand[0];
-    const char *of = hc_adjoint_print(a, body);
-    if (w.loops == HC_MAX_LOOPS) {
-        (void)hc_adjoint_fail(a, HC_UNSUPPORTED, "too many sums are nested for its gradient");
-        return;
-    }
-    if (e->reduction == HC_OVER_MEAN) {
-        struct hc_expression extent = {.kind = HC_EXPRESSION_EXTENT, .axis = e->axis};
-        hc_term_over(a, &w.term,
-                     e->operands > 1
-                         ? hc_text_of(a, "count(%s: %s)", axis, hc_adjoint_print(a, e->operand[1]))
-                         : hc_adjoint_print(a, &extent));
-    } else if (e->reduction == HC_OVER_PROD) {
-        hc_term_times(a, &w.term, hc_adjoint_print(a, e));
-        hc_term_factors(a, &w.term, body, true);
-    } else if (e->reduction == HC_OVER_MAX || e->reduction == HC_OVER_MIN) {
-        if (body->kind != HC_EXPRESSION_OVER || body->reduction != e->reduction)
-            hc_term_times(a, &w.term,
-                          hc_text_of(a, "select(%s == %s, 1, 0)", of, extreme(a, e, &w)));
-    }
-    if (e->operands > 1)
-        hc_term_put(a, w.condition, &w.conditions, hc_adjoint_print(a, e->operand[1]));
-    w.loop[w.loops++] = axis;
-    go(a, body, w);
-}
-
-static void go(struct hc_adjoint *a, const struct hc_expression *e, struct hc_way w)
-{
-    assert(e);
-    if (a->failed || !reads(a->definition, e))
-        return;
-    switch (e->kind) {
-    case HC_EXPRESSION_READ:
-        arrive(a, e, &w);
-        return;
-    case HC_EXPRESSION_STORE: /* a rounding lets the gradient through */
-        go(a, e->operand[0], w);
-        return;
-    case HC_EXPRESSION_OVER:
-        go_over(a, e, w);
-        return;
-    case HC_EXPRESSION_APPLY:
-        go_apply(a, e, w);
-        return;
-    default:
-        return;
-    }
-}
-
-/* Reads of numbers through which a gradient goes on. */
-static int reads_of_numbers(const struct hc_definition *d, const struct hc_expression *e)
-{
-    int count =
-        e->kind == HC_EXPRESSION_READ && !d->tensor[e->tensor].index && !d->tensor[e->tensor].shift;
-    for (int i = 0; i < e->operands; i++)
-        count += reads_of_numbers(d, e->operand[i]);
-    return count;
 }
 
 /* A name for the gradient of a tensor: d and its name. */
@@ -462,7 +268,7 @@ static void differentiate_scan(struct hc_adjoint *a, int tensor, struct hc_term 
         w.loop[w.loops++] = d->axis[t->axis[i]].name;
     a->equation = t;
     a->before = &passed;
-    go(a, t->value, w);
+    hc_adjoint_go(a, t->value, w);
     a->before = NULL;
     const char *name = hc_adjoint_new_name(a, "back_", t->name);
     const char *element = hc_adjoint_element(a, name, t);
@@ -477,7 +283,7 @@ static void differentiate_scan(struct hc_adjoint *a, int tensor, struct hc_term 
     a->lines = hc_text_of(a, "%s%s = 0\nscan %s: %s = %s\n", a->lines, start, axis, element, sum);
     w.term = (struct hc_term){
         .coefficient = 1, .above = 1, .numerator = {hc_text_renamed(a, element, axis, from_end)}};
-    go(a, t->value, w);
+    hc_adjoint_go(a, t->value, w);
     w.term = at_place(a, slope, axis, "0");
     hc_term_times(a, &w.term, hc_text_renamed(a, element, axis, hc_text_of(a, "%s - 1", extent)));
     w.loops = 0;
@@ -485,7 +291,7 @@ static void differentiate_scan(struct hc_adjoint *a, int tensor, struct hc_term 
         if (t->axis[i] != t->scan)
             w.loop[w.loops++] = d->axis[t->axis[i]].name;
     if (slope.coefficient != 0)
-        go(a, t->before, w);
+        hc_adjoint_go(a, t->before, w);
 }
 
 /* Differentiates the equation of one tensor, whose gradient is complete. */
@@ -505,7 +311,7 @@ static void differentiate(struct hc_adjoint *a, int tensor)
     name_sums(a, t, &whole);
     bool given =
         a->of[tensor].terms == 1 && whole.above == 1 && whole.below == 0 && whole.coefficient == 1;
-    if (reads_of_numbers(d, t->value) > 1 && !given) {
+    if (hc_expression_reads_numbers(d, t->value) > 1 && !given) {
         const char *name = hc_adjoint_element(a, a->name[tensor], t);
         a->lines = hc_text_of(a, "%s%s = %s\n", a->lines, name, hc_term_side(a, &whole));
         whole = (struct hc_term){.coefficient = 1, .above = 1, .numerator = {name}};
@@ -516,7 +322,7 @@ static void differentiate(struct hc_adjoint *a, int tensor)
     if (t->where)
         hc_term_put(a, w.condition, &w.conditions, hc_adjoint_print(a, t->where));
     a->equation = t;
-    go(a, t->value, w);
+    hc_adjoint_go(a, t->value, w);
 }
 
 static const char *head(struct hc_adjoint *a)

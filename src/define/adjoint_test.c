@@ -148,6 +148,10 @@ Test(adjoint, gradients_follow_indices_conditions_and_sums)
         "op rectified(x[n])\ny[n] = max(x[n], 0) + abs(x[n]) + select(x[n] > 0, x[n]^2, 3*x[n])\n"
         "return y",
         "op largest(x[n, c])\nm[n] = max(c: x[n,c])\ny[n] = m[n] * m[n]\nreturn y, m",
+        "op over_two(x[i, j], w)\ny = w * max(i, j: x[i,j])^2\n"
+        "z = min(i, j: x[i,j] where i > 0) * w\nreturn y, z",
+        "op present(x[t])\naxis u = T\ns[t,u] = x[t] * x[u] where u <= t\n"
+        "m[t] = sum(u: s[t,u]) / count(u: u <= t)\nreturn m",
         "op rotate(x[t, d], a[t, d])\n"
         "y[t,d] = x[t,d] * cos(a[t,d]) + x[t, (d + D - 1) mod D] * sin(a[t,d])\nreturn y",
         "op nested(x[t, d], w[d])\naxis j = D\nq[t] = sum(d: x[t,d] * w[d])\n"
@@ -155,6 +159,65 @@ Test(adjoint, gradients_follow_indices_conditions_and_sums)
     };
     for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++)
         check_gradient("a text", texts[i]);
+}
+
+/* Texts whose gradient would be wrong, or long, are refused in a sentence. */
+Test(adjoint, what_it_cannot_say_it_refuses)
+{
+    static const struct {
+        const char *text;
+        const char *why;
+    } rows[] = {
+        {"op f(x[t], s)\nh[-1] = s\nscan t: h[t] = x[t] * h[t-1]\ny[t] = h[t-1]^2\nreturn y",
+         "f: its gradient would need that of what a scan starts from, which is read outside of it"},
+        {"op f(x[t])\naxis u = T\ns[t,u] = x[u] where u <= t\nm[t] = mean(u: s[t,u])\nreturn m",
+         "f: its gradient needs the condition of a mean in the mean"},
+        {"op f(x[i])\ny[i] = x[i]^2 where i > 1\nz[i] = y[i] + x[i]\nreturn z",
+         "f: its gradient needs `where` on each equation with absent elements"},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        struct hc_definition *d = defined(rows[i].text);
+        char *text;
+        cr_expect_eq(hc_adjoint_text(d, &text), HC_UNSUPPORTED, "%s", rows[i].text);
+        cr_expect_str_eq(hc_message(), rows[i].why, "want %s, got %s", rows[i].why, hc_message());
+        hc_definition_free(d);
+    }
+}
+
+/* At a kink every slope between those of the two sides is right, and of numbers that are all the
+   largest each may have any share. */
+Test(adjoint, a_kink_has_every_slope_between_its_sides)
+{
+    static const struct {
+        const char *text;
+        double least;
+        double most;
+    } rows[] = {
+        {"op f(x[i])\ny[i] = max(x[i], 0)\nreturn y", 0, 1},
+        {"op f(x[i])\ny[i] = abs(x[i])\nreturn y", -1, 1},
+        {"op f(x[i])\ny[i] = min(x[i], 0) - log1p(exp(-abs(x[i])))\nreturn y", 0.5, 0.5},
+        {"op f(x[i])\ny = max(i: x[i])\nreturn y", 0, 1},
+        {"op f(x[i])\ny = prod(i: x[i])\nreturn y", -1e9, 1e9},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        struct hc_definition *d = defined(rows[i].text);
+        char *text = NULL;
+        cr_assert_eq(hc_adjoint_text(d, &text), HC_OK);
+        struct hc_definition *g = defined(text);
+        struct hc_instance in = drawn_instance(g, HC_FP64, NULL);
+        for (int t = 0; t < g->inputs; t++)
+            for (int64_t e = 0; e < hc_tensor_count(&in.input[t]); e++)
+                hc_tensor_set(&in.input[t], e, strcmp(g->tensor[t].name, "x") == 0 ? 0 : 1);
+        struct hc_evaluator *evaluator = hc_evaluator_new(&in);
+        struct hc_defined_value v = value_at(evaluator, g->result[0], 0);
+        cr_expect(v.want.hi - v.rad <= rows[i].least && v.want.hi + v.rad >= rows[i].most,
+                  "%s: got %g within %g", rows[i].text, v.want.hi, v.rad);
+        hc_evaluator_free(evaluator);
+        free_inputs(&in);
+        hc_definition_free(d);
+        hc_definition_free(g);
+        free(text);
+    }
 }
 
 static void check_text(const char *text, const char *want)

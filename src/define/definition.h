@@ -37,10 +37,11 @@ enum hc_expression_kind {
     HC_EXPRESSION_NOT,
     HC_EXPRESSION_AND,
     HC_EXPRESSION_OR,
-    HC_EXPRESSION_MOD,   /* of integers; its sign is the divisor's */
-    HC_EXPRESSION_OVER,  /* `reduction` of operand[0] over `axis`, where operand[1], if it is there,
+    HC_EXPRESSION_MOD,  /* of integers; its sign is the divisor's */
+    HC_EXPRESSION_OVER, /* `reduction` of operand[0] over `axis`, where operand[1], if it is there,
                             is true */
-    HC_EXPRESSION_STORE, /* operand[0] rounded into the tensors' format, or into `format` */
+    HC_EXPRESSION_EITHER, /* any number between operand[0] and operand[1] */
+    HC_EXPRESSION_STORE,  /* operand[0] rounded into the tensors' format, or into `format` */
 };
 
 enum hc_reduction {

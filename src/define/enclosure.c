@@ -239,6 +239,21 @@ void hc_enclosure_either(const struct hc_arithmetic *a, struct hc_enclosure *y,
     y->rad = hc_add_up(fmax(one->rad, other->rad), isnan(apart) ? (double)INFINITY : apart);
 }
 
+void hc_enclosure_between(const struct hc_arithmetic *a, struct hc_enclosure *y,
+                          const struct hc_enclosure *one, const struct hc_enclosure *other)
+{
+    double x = hc_enclosure_double(one);
+    double z = hc_enclosure_double(other);
+    if (!isfinite(x) || !isfinite(z)) {
+        hc_enclosure_set(a, y, 0);
+        y->rad = (double)INFINITY;
+        return;
+    }
+    hc_enclosure_set(a, y, x / 2 + z / 2);
+    y->rad = hc_add_up(hc_up(fabs(x - z) / 2), fmax(one->rad, other->rad));
+    y->rad = hc_add_up(y->rad, hc_add_up(fmax(one->own, other->own), 0x1p-50 * fabs(x + z)));
+}
+
 bool hc_enclosure_compare(enum hc_function f, const struct hc_enclosure *const *x, bool *sure)
 {
     struct hc_disc disc[2] = {{0, 0}};

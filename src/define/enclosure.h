@@ -56,6 +56,11 @@ bool hc_enclosure_knows(enum hc_function f);
 void hc_enclosure_either(const struct hc_arithmetic *a, struct hc_enclosure *y,
                          const struct hc_enclosure *one, const struct hc_enclosure *other);
 
+/* y may be any number between two, and its real number is in the middle. Between numbers that are
+   not finite it may be anything. */
+void hc_enclosure_between(const struct hc_arithmetic *a, struct hc_enclosure *y,
+                          const struct hc_enclosure *one, const struct hc_enclosure *other);
+
 /* A comparison of the real numbers; *sure: roundings cannot turn it around. */
 bool hc_enclosure_compare(enum hc_function f, const struct hc_enclosure *const *x, bool *sure);
 

@@ -8,7 +8,7 @@
      sign      = "-" sign | power
      power     = item [ ( "^" | "**" ) NUMBER ]
      item      = NUMBER | AXIS | EXTENT | OPTION | TENSOR [ "[" sum { "," sum } "]" ]
-               | "(" truth ")" | FUNCTION "(" truth { "," truth } ")"
+               | "either" "(" sum "," sum ")" | "(" truth ")" | FUNCTION "(" truth { "," truth } ")"
                | REDUCTION "(" range { "," range } ":" truth [ "where" truth ] ")"
      range     = AXIS [ ( "<" | "<=" ) sum ]
 
@@ -345,6 +345,16 @@ static bool read_applied(struct hc_reader *r, const struct hc_token *name, struc
                                                                          : HC_FORMAT_COUNT,
                                      .operands = 1};
         if (!read_sum(r, &node.operand[0]) || !typed(r, node.operand[0], HC_TYPE_REAL))
+            return false;
+        r->brackets--;
+        return hc_reader_expect(r, ")", "')' or an operator") && make(r, node, name->at, e);
+    }
+    if (hc_token_is(name, "either")) {
+        struct hc_expression node = {
+            .kind = HC_EXPRESSION_EITHER, .type = HC_TYPE_REAL, .operands = 2};
+        if (!read_sum(r, &node.operand[0]) || !hc_reader_expect(r, ",", "','") ||
+            !read_sum(r, &node.operand[1]) || !typed(r, node.operand[0], HC_TYPE_REAL) ||
+            !typed(r, node.operand[1], HC_TYPE_REAL))
             return false;
         r->brackets--;
         return hc_reader_expect(r, ")", "')' or an operator") && make(r, node, name->at, e);

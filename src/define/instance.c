@@ -1,4 +1,5 @@
 /* A definition meets its tensors: shapes, extents and options. */
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -23,17 +24,62 @@ static bool option_integer(const struct hc_instance *instance, int option, int64
     return *text && *end == '\0' && llabs(*value) < INT64_C(1) << 50;
 }
 
-/* Below 2^50 in magnitude, so that no product of two overflows without being seen. */
-static bool in_range(double exact)
+/* floor of a quotient takes the quotient's operands. */
+const struct hc_expression *hc_integer_operands(const struct hc_expression *e)
 {
-    return exact > -0x1p50 && exact < 0x1p50;
+    bool whole = e->kind == HC_EXPRESSION_APPLY && e->function == HC_FN_floor &&
+                 e->operand[0]->kind == HC_EXPRESSION_APPLY && e->operand[0]->function == HC_FN_div;
+    return whole ? e->operand[0] : e;
+}
+
+const char *hc_integer_apply(const struct hc_expression *e, const int64_t *x, int64_t *value)
+{
+    double exact = (double)x[0];
+    bool whole = hc_integer_operands(e) != e;
+    *value = x[0];
+    if ((whole || e->kind == HC_EXPRESSION_MOD) && x[1] == 0)
+        return "an index is divided by 0";
+    if (whole) {
+        *value = x[0] / x[1] - (x[0] % x[1] != 0 && (x[0] < 0) != (x[1] < 0));
+        return NULL;
+    }
+    if (e->kind == HC_EXPRESSION_MOD) {
+        *value = (x[0] % x[1] + x[1]) % x[1];
+        return NULL;
+    }
+    switch ((int)e->function) {
+    case HC_FN_add:
+        exact = (double)x[0] + (double)x[1];
+        *value = x[0] + x[1];
+        break;
+    case HC_FN_sub:
+        exact = (double)x[0] - (double)x[1];
+        *value = x[0] - x[1];
+        break;
+    case HC_FN_mul:
+        exact = (double)x[0] * (double)x[1];
+        *value = fabs(exact) < 0x1p60 ? x[0] * x[1] : 0;
+        break;
+    case HC_FN_negate:
+        *value = -x[0];
+        break;
+    case HC_FN_abs:
+        *value = llabs(x[0]);
+        break;
+    case HC_FN_min:
+    case HC_FN_max:
+        *value = (x[0] < x[1]) == (e->function == HC_FN_min) ? x[0] : x[1];
+        break;
+    default: /* floor of an integer */
+        break;
+    }
+    return fabs(exact) < 0x1p60 ? NULL : "an index is beyond 2^60";
 }
 
 static bool integer(const struct hc_instance *instance, const struct hc_expression *e,
                     int64_t *value)
 {
-    int64_t a = 0;
-    int64_t b = 0;
+    int64_t x[HC_MAX_EXPRESSION_OPERANDS] = {0};
     switch (e->kind) {
     case HC_EXPRESSION_NUMBER:
         *value = strtoll(e->at, NULL, 10);
@@ -43,55 +89,19 @@ static bool integer(const struct hc_instance *instance, const struct hc_expressi
         return *value >= 0;
     case HC_EXPRESSION_OPTION:
         return option_integer(instance, e->option, value);
-    case HC_EXPRESSION_MOD:
-        if (!integer(instance, e->operand[0], &a) || !integer(instance, e->operand[1], &b) ||
-            b == 0)
-            return false;
-        *value = (a % b + b) % b;
-        return true;
     case HC_EXPRESSION_APPLY:
+    case HC_EXPRESSION_MOD:
         break;
     default:
         return false;
     }
-    if (e->function == HC_FN_floor) {
-        const struct hc_expression *o = e->operand[0];
-        if (o->kind != HC_EXPRESSION_APPLY || o->function != HC_FN_div)
-            return integer(instance, o, value);
-        if (!integer(instance, o->operand[0], &a) || !integer(instance, o->operand[1], &b) ||
-            b == 0)
-            return false;
-        *value = a / b - (a % b != 0 && (a < 0) != (b < 0));
-        return true;
-    }
-    for (int i = 0; i < e->operands; i++)
-        if (!integer(instance, e->operand[i], i ? &b : &a))
-            return false;
-    switch ((int)e->function) {
-    case HC_FN_add:
-        *value = a + b;
-        return in_range((double)a + (double)b);
-    case HC_FN_sub:
-        *value = a - b;
-        return in_range((double)a - (double)b);
-    case HC_FN_mul:
-        *value = in_range((double)a * (double)b) ? a * b : 0;
-        return in_range((double)a * (double)b);
-    case HC_FN_negate:
-        *value = -a;
-        return true;
-    case HC_FN_abs:
-        *value = llabs(a);
-        return true;
-    case HC_FN_min:
-        *value = a < b ? a : b;
-        return true;
-    case HC_FN_max:
-        *value = a > b ? a : b;
-        return true;
-    default:
+    if (e->kind == HC_EXPRESSION_APPLY && e->function == HC_FN_select)
         return false;
-    }
+    const struct hc_expression *of = hc_integer_operands(e);
+    for (int i = 0; i < of->operands; i++)
+        if (!integer(instance, of->operand[i], &x[i]))
+            return false;
+    return hc_integer_apply(e, x, value) == NULL;
 }
 
 static enum hc_status check_option(const struct hc_instance *instance, int i)

@@ -11,6 +11,8 @@
    all numbers between lie between these two. */
 static double end(enum hc_format format, const struct hc_defined_value *value, double sign)
 {
+    if (!isfinite(value->want.hi))
+        return value->want.hi;
     if (value->rad == 0)
         return hc_decode(format, hc_encode(format, value->want.hi, value->want.lo, HC_NEAREST));
     double far = value->want.hi + sign * value->rad;

@@ -124,9 +124,9 @@ int hc_definition_option(const struct hc_definition *definition, const char *nam
     return -1;
 }
 
-static const char *const words[] = {"op",    "axis", "scan", "shift", "store", "return", "where",
-                                    "index", "not",  "and",  "or",    "mod",   "true",   "false",
-                                    "inf",   "nan",  "pi",   "use",   "let"};
+static const char *const words[] = {"op",    "axis", "scan",   "shift", "store", "return", "where",
+                                    "index", "not",  "either", "and",   "or",    "mod",    "true",
+                                    "false", "inf",  "nan",    "pi",    "use",   "let"};
 
 /* What the word means already, or NULL. */
 static const char *meaning(const struct hc_definition *d, const char *name)

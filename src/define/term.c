@@ -119,6 +119,8 @@ const char *hc_adjoint_print(struct hc_adjoint *a, const struct hc_expression *e
                           hc_reduction_names[e->reduction], d->axis[e->axis].name,
                           hc_adjoint_print(a, e->operand[0]),
                           e->operands > 1 ? hc_adjoint_print(a, e->operand[1]) : "");
+    case HC_EXPRESSION_EITHER:
+        return hc_text_of(a, "either(%s)", print_list(a, e));
     case HC_EXPRESSION_STORE:
         return hc_text_of(a, "%s(%s)",
                           e->format == HC_FORMAT_COUNT ? "store" : hc_formats[e->format].name,

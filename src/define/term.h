@@ -1,4 +1,5 @@
-/* The terms of a gradient, as texts: the inside of define/adjoint.h, which its two files share. */
+/* The terms of a gradient, as texts: the inside of define/adjoint.h, which its three files share.
+ */
 #ifndef HC_DEFINE_TERM_H
 #define HC_DEFINE_TERM_H
 
@@ -20,6 +21,19 @@ struct hc_term {
 struct hc_gradient {
     int terms;
     struct hc_term term[HC_MAX_TERMS];
+};
+
+enum { HC_MAX_LOOPS = 12 };
+
+/* A term on its way to a read: the axes that are bound, and the conditions. */
+struct hc_way {
+    struct hc_term term;
+    int loops;
+    const char *loop[HC_MAX_LOOPS];
+    int conditions;
+    const char *condition[HC_MAX_FACTORS];
+    const struct hc_expression *top; /* of the max or min over several axes that it goes through */
+    int loops_above;                 /* the axes that were bound there */
 };
 
 struct hc_adjoint {
@@ -84,5 +98,16 @@ const char *hc_term_side(struct hc_adjoint *a, const struct hc_term *t);
 /* Adds a term; and the whole gradient as one term, which has what all have in common. */
 void hc_gradient_add(struct hc_adjoint *a, struct hc_gradient *g, const struct hc_term *t);
 struct hc_term hc_gradient_term(struct hc_adjoint *a, const struct hc_gradient *g);
+
+/* derivative.c: the derivatives of an expression by all that it reads, along a way. */
+void hc_adjoint_go(struct hc_adjoint *a, const struct hc_expression *e, struct hc_way w);
+
+/* Whether it reads numbers; and how often, shifts not counted. */
+bool hc_expression_reads(const struct hc_definition *d, const struct hc_expression *e);
+int hc_expression_reads_numbers(const struct hc_definition *d, const struct hc_expression *e);
+
+/* adjoint.c: a way ends at a read, whose tensor's gradient gets a term. */
+void hc_adjoint_arrive(struct hc_adjoint *a, const struct hc_expression *e,
+                       const struct hc_way *from);
 
 #endif

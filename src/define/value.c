@@ -74,7 +74,6 @@ static enum truth is_true(struct hc_evaluator *v, const struct hc_expression *e)
 static bool integer(struct hc_evaluator *v, const struct hc_expression *e, int64_t *value)
 {
     int64_t x[HC_MAX_EXPRESSION_OPERANDS] = {0};
-    double exact;
     switch (e->kind) {
     case HC_EXPRESSION_NUMBER:
         *value = strtoll(e->at, NULL, 10);
@@ -101,53 +100,12 @@ static bool integer(struct hc_evaluator *v, const struct hc_expression *e, int64
         enum truth c = is_true(v, e->operand[0]);
         return c <= IS_TRUE && integer(v, e->operand[c == IS_TRUE ? 1 : 2], value);
     }
-    bool whole = e->kind == HC_EXPRESSION_APPLY && e->function == HC_FN_floor &&
-                 e->operand[0]->kind == HC_EXPRESSION_APPLY && e->operand[0]->function == HC_FN_div;
-    const struct hc_expression *of = whole ? e->operand[0] : e;
+    const struct hc_expression *of = hc_integer_operands(e);
     for (int i = 0; i < of->operands; i++)
         if (!integer(v, of->operand[i], &x[i]))
             return false;
-    if ((whole || e->kind == HC_EXPRESSION_MOD) && x[1] == 0)
-        return fail(v, "an index is divided by 0");
-    if (whole) {
-        *value = x[0] / x[1] - (x[0] % x[1] != 0 && (x[0] < 0) != (x[1] < 0));
-        return true;
-    }
-    if (e->kind == HC_EXPRESSION_MOD) {
-        *value = (x[0] % x[1] + x[1]) % x[1];
-        return true;
-    }
-    switch ((int)e->function) {
-    case HC_FN_add:
-        exact = (double)x[0] + (double)x[1];
-        *value = x[0] + x[1];
-        break;
-    case HC_FN_sub:
-        exact = (double)x[0] - (double)x[1];
-        *value = x[0] - x[1];
-        break;
-    case HC_FN_mul:
-        exact = (double)x[0] * (double)x[1];
-        *value = fabs(exact) < 0x1p60 ? x[0] * x[1] : 0;
-        break;
-    case HC_FN_negate:
-        exact = -(double)x[0];
-        *value = -x[0];
-        break;
-    case HC_FN_abs:
-        exact = fabs((double)x[0]);
-        *value = llabs(x[0]);
-        break;
-    case HC_FN_min:
-    case HC_FN_max:
-        *value = (x[0] < x[1]) == (e->function == HC_FN_min) ? x[0] : x[1];
-        exact = (double)*value;
-        break;
-    default: /* floor of an integer */
-        *value = x[0];
-        exact = (double)x[0];
-    }
-    return fabs(exact) < 0x1p60 || fail(v, "an index is beyond 2^60");
+    const char *wrong = hc_integer_apply(e, x, value);
+    return !wrong || fail(v, wrong);
 }
 
 static enum truth truth_of(bool b)
@@ -493,6 +451,19 @@ static const struct hc_enclosure *option(struct hc_evaluator *v, int i)
     return y;
 }
 
+/* Any number between two. */
+static const struct hc_enclosure *either(struct hc_evaluator *v, const struct hc_expression *e)
+{
+    struct hc_enclosure *y = &v->node[e->id];
+    const struct hc_enclosure *a = evaluate(v, e->operand[0]);
+    const struct hc_enclosure *b = a ? evaluate(v, e->operand[1]) : NULL;
+    if (!b)
+        return NULL;
+    hc_enclosure_between(&v->arithmetic, y, a, b);
+    y->absent = a->absent || b->absent;
+    return y;
+}
+
 static const struct hc_enclosure *apply(struct hc_evaluator *v, const struct hc_expression *e)
 {
     const struct hc_enclosure *x[HC_MAX_EXPRESSION_OPERANDS] = {NULL};
@@ -553,6 +524,8 @@ static const struct hc_enclosure *evaluate(struct hc_evaluator *v, const struct 
         return read(v, e);
     case HC_EXPRESSION_OVER:
         return over(v, e);
+    case HC_EXPRESSION_EITHER:
+        return either(v, e);
     case HC_EXPRESSION_STORE:
         x = evaluate(v, e->operand[0]);
         if (!x)

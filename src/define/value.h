@@ -60,6 +60,11 @@ struct hc_instance {
    not fit. */
 enum hc_status hc_instance_bind(struct hc_instance *instance);
 
+/* An operation on integers: of kind APPLY, but for select, or MOD. The operands are those of
+   hc_integer_operands; NULL, or what is wrong. No number is beyond 2^60. */
+const struct hc_expression *hc_integer_operands(const struct hc_expression *e);
+const char *hc_integer_apply(const struct hc_expression *e, const int64_t *x, int64_t *value);
+
 /* The shape of a tensor of the definition. */
 int64_t hc_instance_count(const struct hc_instance *instance, int tensor);
 struct hc_tensor hc_instance_tensor(const struct hc_instance *instance, int tensor);

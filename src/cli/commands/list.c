@@ -137,10 +137,26 @@ static void print_beside(const struct column *column, int count, enum numbers nu
     (void)putchar('\n');
 }
 
+/* A list of names without blanks is broken behind its commas. */
+static const char *breakable(const char *text, char spaced[1024])
+{
+    size_t used = 0;
+    if (strchr(text, ' ') || strlen(text) < 40 || strlen(text) > 500)
+        return text;
+    for (const char *at = text; *at; at++) {
+        spaced[used++] = *at;
+        if (*at == ',')
+            spaced[used++] = ' ';
+    }
+    spaced[used] = '\0';
+    return spaced;
+}
+
 static void print_table(const json_t *rows, enum numbers numbers)
 {
     struct column column[MOST_COLUMNS];
     char number[HC_SHORTEST];
+    char spaced[1024];
     int count = find_columns(rows, numbers, column);
     int label = lay_out(column, count);
     print_beside(column, count, numbers, NULL);
@@ -151,7 +167,7 @@ static void print_table(const json_t *rows, enum numbers numbers)
             const char *text = text_of(json_object_get(row, column[c].key), numbers, number);
             if (!column[c].beside && strcmp(text, "-") != 0)
                 hc_print_wrapped(stdout, printf("%*s%-*s  ", BELOW, "", label, column[c].key),
-                                 BELOW + label + BESIDE, text);
+                                 BELOW + label + BESIDE, breakable(text, spaced));
         }
     }
 }

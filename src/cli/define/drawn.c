@@ -8,7 +8,7 @@
 #include "tensor_file/tensor_file.h"
 
 /* The sizes of axes that nobody names, in turn: borders of vectors and tiles, and one beside. */
-static const int64_t usual[] = {5, 32, 17, 8};
+static const int64_t usual[] = {5, 17, 8, 32};
 
 static enum hc_status sizes_of(const struct hc_definition *d, const struct hc_words *words,
                                int64_t extent[HC_MAX_AXES])
