@@ -256,6 +256,9 @@ def _by_name(rows, given, what):
 
 def _tensor(name, array):
     if array.dtype in (np.int64, np.bool_):
+        least, most = np.iinfo(np.int32).min, np.iinfo(np.int32).max
+        if array.size and not least <= int(array.min()) <= int(array.max()) <= most:
+            raise TypeError(f"{name} has integers beyond 32 bits")
         array = array.astype(np.int32)
     if name_of(array.dtype) not in _TYPES:
         raise TypeError(f"{name} is {array.dtype}; halfcheck has {', '.join(_TYPES)}")

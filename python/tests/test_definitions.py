@@ -163,3 +163,10 @@ def test_an_infinity_is_right_where_the_sum_is_one():
     d = np.float32([1.1, np.inf, 1.3])
     for got, ok in ((np.inf, True), (-np.inf, False), (np.nan, False), (1, False)):
         assert halfcheck.judge(define=text, inputs=[d], output=np.float32(got)).ok is ok
+
+
+def test_an_index_beyond_32_bits_is_refused():
+    text = "op f(x[v], at[n]: index v)\ny[n] = x[at[n]]\nreturn y\n"
+    with pytest.raises(TypeError, match="at has integers beyond 32 bits"):
+        halfcheck.judge(define=text, inputs=[np.ones(3, "f"), np.int64([2**32 + 1])],
+                        output=np.ones(1, "f"))

@@ -222,6 +222,11 @@ void hc_enclosure_apply(const struct hc_arithmetic *a, struct hc_enclosure *y, e
         cost = hc_add_up(cost, rounding(a, rad[0].mid * rad[1].mid, 0, 1));
     if (shift && f == HC_FN_sub)
         cost = hc_add_up(cost, hc_mul_up(a->unit, a->freedoms.shift));
+    /* Where a shift goes back into a result it may be another rounding of it than the one that was
+       taken off: of a product with a scale, and with log2 e where exponentials are powers of 2. */
+    for (int i = 0; i < 2 && shift && f == HC_FN_add; i++)
+        if (x[i]->standing == HC_IS_SHIFT)
+            cost = hc_add_up(cost, hc_mul_up(3 * a->unit, fabs(rad[i].mid)));
     /* What lies below the normal numbers may become 0 in an exponential. */
     if (f == HC_FN_exp && value < a->tiny / a->unit)
         cost = hc_add_up(cost, a->tiny / a->unit);

@@ -69,6 +69,7 @@ int hc_freedoms_of(const struct hc_definition *definition, const struct hc_freed
         {DOES_VARIANCE, "take a variance by Welford's formulas",
          "3 n u of sqrt(q v), q the mean of squares", 0},
         {DOES_SHIFT, "shift by another number", "%g u in each difference with it", 2},
+        {DOES_SHIFT, "add it back rounded anew", "3 u of the shift", 0},
         {DOES_SHIFT, "sum over tiles and rescale them", "%g u of the sum a tile but the first", 4},
         {DOES_STORE, "store, as the text says", "half an ulp of the tensors' format", 0},
         {DOES_MAYBE_STORE, "store or not, as the text says", "half an ulp of the tensors' format",

@@ -17,6 +17,7 @@
      a variance, by Welford         3 n u sqrt(q v) + (3 n u)^2 q + (n + 3) u v, q being the
                                   mean of the squares
      a shift                      it may be off by C, which costs C u in each difference with it
+     a shift in a result          3 u of it, where it is added back
      sums over tiles, rescaled    (2 F + 1) u a tile of T terms but the first, where a shift is met
      `store`                      half an ulp of the tensors' format; `store?` may be left out
      numbers of the text          1 u, where the format does not have them

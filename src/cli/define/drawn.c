@@ -35,6 +35,33 @@ static enum hc_status sizes_of(const struct hc_definition *d, const struct hc_wo
     return HC_OK;
 }
 
+/* The option with which places are compared, such as the mark of what is ignored; -1: none. */
+static int mark_of(const struct hc_definition *d, int tensor)
+{
+    for (int i = 0; i < d->expressions; i++) {
+        const struct hc_expression *e = d->expression[i];
+        bool compared = e->kind == HC_EXPRESSION_APPLY &&
+                        (e->function == HC_FN_equal || e->function == HC_FN_not_equal);
+        if (compared && e->operand[0]->kind == HC_EXPRESSION_READ &&
+            e->operand[0]->tensor == tensor && e->operand[1]->kind == HC_EXPRESSION_OPTION)
+            return e->operand[1]->option;
+    }
+    return -1;
+}
+
+/* Every seventh place is the mark, where there is one. */
+static void mark_some(const struct hc_definition *d, int tensor, const struct hc_tensor *x)
+{
+    int option = mark_of(d, tensor);
+    if (d->tensor[tensor].index_axis < 0 || option < 0)
+        return;
+    const struct hc_expression *value = d->option[option].value;
+    bool negative = value->kind == HC_EXPRESSION_APPLY && value->function == HC_FN_negate;
+    double mark = strtod((negative ? value->operand[0] : value)->at, NULL);
+    for (int64_t i = 3; i < hc_tensor_count(x); i += 7)
+        hc_tensor_set(x, i, negative ? -mark : mark);
+}
+
 enum hc_status hc_define_draw(const struct hc_definition *definition,
                               const struct hc_define_drawing *drawing)
 {
@@ -61,6 +88,8 @@ enum hc_status hc_define_draw(const struct hc_definition *definition,
             hc_family_draw(&x, (enum hc_family)drawing->family,
                            t->index_axis >= 0 ? extent[t->index_axis] : 8, drawing->seed,
                            (uint64_t)count);
+        if (status == HC_OK)
+            mark_some(d, count, &x);
         tensors[count++] = (struct hc_named_tensor){.name = t->name, .tensor = x};
     }
     if (status == HC_OK)
