@@ -14,9 +14,9 @@ import numpy as np
 from . import arrays as _arrays
 from . import program as _program
 from . import safetensors
-from .formats import dtype_of, format_named, name_of
+from .formats import dtype_of, format_named
 from .program import Error
-from .verdicts import _TYPES
+from .verdicts import TYPES, array_of, by_name, tensor_of
 
 FAMILIES = ("normal", "whole", "lognormal", "boundaries", "subnormals", "specials", "cancelling",
             "stagnating", "constant", "one-hot", "offset")
@@ -26,7 +26,7 @@ FAMILIES = ("normal", "whole", "lognormal", "boundaries", "subnormals", "special
 _SIZES = ((5, 17, 8, 32), (1, 1, 1, 1), (3, 33, 4, 64), (2, 127, 3, 129), (4, 64, 32, 64))
 
 _FORMATS = ("fp32", "bf16", "fp16")
-_NAMES = {kind: name for name, kind in _TYPES.items()}
+_NAMES = {kind: name for name, kind in TYPES.items()}
 
 
 class Definition:
@@ -125,8 +125,10 @@ def judge(define, inputs, outputs, **options):
     with tempfile.TemporaryDirectory(prefix="halfcheck-") as folder:
         definition = Definition(define, folder)
         _check_options(definition, options)
-        return _judged(definition, _by_name(definition.inputs, inputs, "input"),
-                       _by_name(definition.results, outputs, "result"), options)
+        named = [by_name(definition.name, what, [row["name"] for row in rows], given)
+                 for what, rows, given in (("input", definition.inputs, inputs),
+                                           ("result", definition.results, outputs))]
+        return _judged(definition, *named, options)
 
 
 def check(fn, define, formats=None, backward=False, families=None, sizes=None, seed=0, arrays=None,
@@ -223,13 +225,23 @@ class _Call:
         grads = torch.autograd.grad(list(results.values()), [tensors[name] for name in numbers],
                                     list(given.values()), allow_unused=True)
         gradient = self.definition.gradient
-        all_inputs = {**inputs,
-                      **{"d" + name: _arrays.to_numpy(value) for name, value in given.items()}}
+        taken = {*inputs, *(row["name"] for row in self.definition.options),
+                 *self.definition.axes()}
+        all_inputs = {**inputs, **{_gradient_name(name, taken): _arrays.to_numpy(value)
+                                   for name, value in given.items()}}
         wanted = {row["name"] for row in gradient.inputs}
         names = [row["name"] for row in gradient.results]
         return gradient, {name: array for name, array in all_inputs.items() if name in wanted}, {
             name: _arrays.to_numpy(value) for name, value in zip(names, grads)
             if value is not None}
+
+
+def _gradient_name(name, taken):
+    """What the gradient's text calls the gradient by a result."""
+    name = "d" + name
+    while name in taken:
+        name += "_"
+    return name
 
 
 def _check_options(definition, options):
@@ -240,35 +252,10 @@ def _check_options(definition, options):
                             f"{', '.join(known) or 'none'}")
 
 
-def _by_name(rows, given, what):
-    names = [row["name"] for row in rows]
-    if not isinstance(given, dict):
-        given = list(given) if isinstance(given, (list, tuple)) else [given]
-        if len(given) > len(names):
-            raise TypeError(f"there are {len(names)} {what}s ({', '.join(names)}), not {len(given)}")
-        given = dict(zip(names, given))
-    strange = [name for name in given if name not in names]
-    if strange:
-        raise TypeError(f"there is no {what} {strange[0]!r}; there is {', '.join(names)}")
-    return {name: _arrays.to_numpy(value, np.float32) for name, value in given.items()
-            if value is not None}
-
-
-def _tensor(name, array):
-    if array.dtype in (np.int64, np.bool_):
-        least, most = np.iinfo(np.int32).min, np.iinfo(np.int32).max
-        if array.size and not least <= int(array.min()) <= int(array.max()) <= most:
-            raise TypeError(f"{name} has integers beyond 32 bits")
-        array = array.astype(np.int32)
-    if name_of(array.dtype) not in _TYPES:
-        raise TypeError(f"{name} is {array.dtype}; halfcheck has {', '.join(_TYPES)}")
-    return _TYPES[name_of(array.dtype)], array.shape, np.ascontiguousarray(array).tobytes()
-
-
 def _judged(definition, inputs, outputs, options):
     path = os.path.join(definition.folder, "tensors.safetensors")
     said = os.path.join(definition.folder, "said.json")
-    safetensors.write(path, {name: _tensor(name, array)
+    safetensors.write(path, {name: tensor_of(array_of(definition.name, name, array))
                              for name, array in {**inputs, **outputs}.items()})
     known = {row["name"] for row in definition.options}
     words = [f"{name}={_text(value)}" for name, value in options.items() if name in known]

@@ -17,7 +17,7 @@ from .names import resolved
 from .program import Error
 
 _MOST_DIMENSIONS = 4
-_TYPES = {"fp64": "F64", "fp32": "F32", "fp16": "F16", "bf16": "BF16", "e4m3": "F8_E4M3",
+TYPES = {"fp64": "F64", "fp32": "F32", "fp16": "F16", "bf16": "BF16", "e4m3": "F8_E4M3",
           "e5m2": "F8_E5M2", "e4m3fnuz": "F8_E4M3FNUZ", "e5m2fnuz": "F8_E5M2FNUZ",
           "e8m0": "F8_E8M0", "i32": "I32", "u8": "U8", "int64": "I64"}
 
@@ -119,7 +119,7 @@ def judge_tensors(op, tensors, params, layout="nchw", accumulator=None, keep=Non
     """As judge, of numpy arrays by slot."""
     with tempfile.TemporaryDirectory(prefix="halfcheck-") as folder:
         file, said = (os.path.join(folder, name) for name in ("tensors.safetensors", "said.json"))
-        safetensors.write(file, {slot: _tensor(slot, array) for slot, array in tensors.items()})
+        safetensors.write(file, {slot: tensor_of(array) for slot, array in tensors.items()})
         words = [_program.path(), "judge", op, "--tensors", file, "--layout", layout, "--json",
                  said]
         for name, value in params.items():
@@ -137,24 +137,24 @@ def judge_tensors(op, tensors, params, layout="nchw", accumulator=None, keep=Non
 
 
 def _by_slot(op, direction, given):
-    slots = _program.slots(op, direction)
     what = "input" if direction == "in" else "output"
+    return by_name(op, what, _program.slots(op, direction), given)
+
+
+def by_name(op, what, names, given):
+    """Arrays by the names that the op has for them, from a dict, or in their order."""
     if not isinstance(given, dict):
         given = list(given) if isinstance(given, (list, tuple)) else [given]
-        if len(given) > len(slots):
-            raise TypeError(f"{op} has {len(slots)} {what}s ({', '.join(slots)}), not {len(given)}")
-        given = dict(zip(slots, given))
-    strange = [slot for slot in given if slot not in slots]
+        if len(given) > len(names):
+            raise TypeError(f"{op} has {len(names)} {what}s ({', '.join(names)}), not {len(given)}")
+        given = dict(zip(names, given))
+    strange = [name for name in given if name not in names]
     if strange:
-        raise TypeError(f"{op} has no {what} {strange[0]!r}; it has {', '.join(slots)}")
-    arrays = {}
-    for slot, value in given.items():
-        if value is not None:
-            arrays[slot] = _array(op, slot, value)
-    return arrays
+        raise TypeError(f"{op} has no {what} {strange[0]!r}; it has {', '.join(names)}")
+    return {name: array_of(op, name, value) for name, value in given.items() if value is not None}
 
 
-def _array(op, slot, value):
+def array_of(op, slot, value):
     """An array as halfcheck has it: labels of 64 bits become i32, and a number becomes [1]."""
     array = _arrays.to_numpy(value, np.float32 if isinstance(value, float) else None)
     if array.dtype in (np.int64, np.bool_):
@@ -162,17 +162,18 @@ def _array(op, slot, value):
         if array.size and not least <= int(array.min()) <= int(array.max()) <= most:
             raise TypeError(f"{op}: {slot} has integers beyond 32 bits")
         array = array.astype(np.int32)
-    if name_of(array.dtype) not in _TYPES:
-        raise TypeError(f"{op}: {slot} is {array.dtype}; halfcheck has {', '.join(_TYPES)}")
+    if name_of(array.dtype) not in TYPES:
+        raise TypeError(f"{op}: {slot} is {array.dtype}; halfcheck has {', '.join(TYPES)}")
     if array.ndim > _MOST_DIMENSIONS:
         raise TypeError(f"{op}: {slot} has {array.ndim} dimensions; tensors have "
                         f"{_MOST_DIMENSIONS} at most")
     return array.reshape(1) if array.ndim == 0 else array
 
 
-def _tensor(_, array):
+def tensor_of(array):
+    """What a safetensors file has of an array."""
     array = np.ascontiguousarray(array)
-    return _TYPES[name_of(array.dtype)], array.shape, array.tobytes()
+    return TYPES[name_of(array.dtype)], array.shape, array.tobytes()
 
 
 def _text(value):

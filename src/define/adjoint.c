@@ -14,7 +14,6 @@
 #include "define/adjoint.h"
 
 #include <assert.h>
-#include <ctype.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -23,19 +22,17 @@
 
 /* The end of a way: a read of a tensor, whose gradient gets a term. */
 
+/* Another axis of the same extent. */
 static const char *fresh_axis(struct hc_adjoint *a, const char *name)
 {
-    const char *extent = name;
     const char *made = hc_text_of(a, "%s_", name);
-    char capitals[HC_LONGEST_DEFINED_NAME + 2] = "";
-    for (size_t i = 0; extent[i] && i < sizeof capitals - 1; i++)
-        capitals[i] = (char)toupper((unsigned char)extent[i]);
     while (!a->failed &&
            (hc_definition_axis(a->definition, made) >= 0 ||
             hc_definition_tensor(a->definition, made) >= 0 || hc_text_mentions(a->axes, made)))
         made = hc_text_of(a, "%s_", made);
-    char *lines = (char *)hc_text_of(a, "%saxis %s = %s\n", a->axes, made, capitals);
-    a->axes = lines;
+    struct hc_expression extent = {.kind = HC_EXPRESSION_EXTENT,
+                                   .axis = hc_definition_axis(a->definition, name)};
+    a->axes = hc_text_of(a, "%saxis %s = %s\n", a->axes, made, hc_adjoint_print(a, &extent));
     return made;
 }
 
@@ -201,17 +198,6 @@ void hc_adjoint_arrive(struct hc_adjoint *a, const struct hc_expression *e,
     hc_gradient_add(a, a->before ? a->before : &a->of[e->tensor], &t);
 }
 
-/* A name for the gradient of a tensor: d and its name. */
-static const char *gradient_name(struct hc_adjoint *a, const char *prefix, const char *of)
-{
-    const char *name = hc_text_of(a, "%s%s", prefix, of);
-    while (!a->failed && (hc_definition_tensor(a->definition, name) >= 0 ||
-                          hc_definition_option(a->definition, name) >= 0 ||
-                          hc_definition_axis(a->definition, name) >= 0))
-        name = hc_text_of(a, "%s_", name);
-    return name;
-}
-
 /* Gives the factors that have a sum in them an equation of their own: it is computed once for all
    places that use it. */
 static void name_sums(struct hc_adjoint *a, const struct hc_defined_tensor *t,
@@ -335,11 +321,8 @@ static const char *head(struct hc_adjoint *a)
                           t->index ? ": index" : "", t->index_axis >= 0 ? " " : "",
                           t->index_axis >= 0 ? d->axis[t->index_axis].name : "");
     }
-    for (int i = 0; i < d->results; i++) {
-        const struct hc_defined_tensor *t = &d->tensor[d->result[i]];
-        line =
-            hc_text_of(a, "%s, %s", line, hc_adjoint_element(a, gradient_name(a, "d", t->name), t));
-    }
+    for (int i = 0; i < d->results; i++)
+        line = hc_text_of(a, "%s, %s", line, a->given[i]);
     for (int i = 0; i < d->options; i++)
         line = hc_text_of(a, "%s%s %s = %s", line, i ? "," : ";", d->option[i].name,
                           hc_adjoint_print(a, d->option[i].value));
@@ -369,14 +352,12 @@ static const char *write(struct hc_adjoint *a)
         forward = hc_text_of(a, "%s%.*s\n", forward, d->tensor[i].length, d->tensor[i].at);
     for (int i = 0; i < d->results; i++) {
         const struct hc_defined_tensor *t = &d->tensor[d->result[i]];
-        struct hc_term given = {
-            .coefficient = 1,
-            .above = 1,
-            .numerator = {hc_adjoint_element(a, gradient_name(a, "d", t->name), t)}};
+        a->given[i] = hc_adjoint_element(a, hc_adjoint_new_name(a, "d", t->name), t);
+        struct hc_term given = {.coefficient = 1, .above = 1, .numerator = {a->given[i]}};
         hc_gradient_add(a, &a->of[d->result[i]], &given);
     }
     for (int i = 0; i < d->tensors; i++)
-        a->name[i] = gradient_name(a, d->tensor[i].returned ? "g" : "d", d->tensor[i].name);
+        a->name[i] = hc_adjoint_new_name(a, d->tensor[i].returned ? "g" : "d", d->tensor[i].name);
     for (int i = d->tensors - 1; i >= d->inputs && !a->failed; i--)
         differentiate(a, i);
     for (int i = 0; i < d->inputs && !a->failed; i++) {
@@ -422,13 +403,11 @@ static char *without_unused(char *whole)
 enum hc_status hc_adjoint_text(const struct hc_definition *definition, char **text_out)
 {
     struct hc_adjoint *a = calloc(1, sizeof *a);
-    static char none[] = "";
     *text_out = NULL;
     if (!a)
         return hc_fail(HC_NO_MEMORY, "no memory for a gradient");
     a->definition = definition;
-    a->axes = none;
-    a->lines = "";
+    a->axes = a->lines = "";
     const char *whole = write(a);
     enum hc_status status = a->failed ? a->status : HC_OK;
     if (status == HC_OK) {

@@ -24,6 +24,7 @@ enum {
     HC_MAX_DEFINED_OPTIONS = 16,
     HC_MAX_EXPRESSIONS = 4096,
     HC_LONGEST_DEFINED_NAME = 47,
+    HC_MAX_REDUCED = 8, /* axes of one reduction */
     HC_DEEPEST_EXPRESSION = 100
 };
 

@@ -1,5 +1,6 @@
 /* The derivatives of a right side, from its root to what it reads. */
 #include <assert.h>
+#include <string.h>
 
 #include "define/term.h"
 
@@ -32,13 +33,6 @@ static void go_times(struct hc_adjoint *a, const struct hc_expression *e, struct
     if (factor)
         hc_term_times(a, &w.term, factor);
     hc_adjoint_go(a, e, w);
-}
-
-/* Whether of a sum's two operands one alone has a gradient: the other is a shift, or no number. */
-static bool only_one_counts(const struct hc_definition *d, const struct hc_expression *x,
-                            const struct hc_expression *y)
-{
-    return hc_expression_reads_numbers(d, x) == 0 || hc_expression_reads_numbers(d, y) == 0;
 }
 
 /* 1 where p is above q, `otherwise` where it is below, and anything between at the kink. */
@@ -81,32 +75,86 @@ static bool stands_on_absent(const struct hc_adjoint *a, const struct hc_term *t
     return false;
 }
 
+/* Functions of one number x: by what a term is multiplied and divided, and itself is the function's
+   value. */
+static const struct {
+    enum hc_function function;
+    double coefficient;
+    const char *above;
+    const char *below;
+} slopes[] = {
+    {HC_FN_negate, -1, NULL, NULL},
+    {HC_FN_sqrt, 0.5, NULL, "itself"},
+    {HC_FN_exp, 1, "itself", NULL},
+    {HC_FN_log1p, 1, NULL, "(1 + x)"},
+    {HC_FN_tanh, 1, "(1 - tanh(x) * tanh(x))", NULL},
+    {HC_FN_sin, 1, "cos(x)", NULL},
+    {HC_FN_cos, -1, "sin(x)", NULL},
+    {HC_FN_erf, 2, "exp(-(x) * (x)) / sqrt(pi)", NULL},
+};
+
+/* Whether the function is among them: the way goes on. */
+static bool go_by_slope(struct hc_adjoint *a, const struct hc_expression *e, struct hc_way w)
+{
+    for (size_t i = 0; i < sizeof slopes / sizeof slopes[0]; i++) {
+        if (slopes[i].function != e->function)
+            continue;
+        const char *at = hc_adjoint_print(a, e->operand[0]);
+        const char *factor[2] = {slopes[i].above, slopes[i].below};
+        for (int k = 0; k < 2; k++)
+            if (factor[k])
+                factor[k] = strcmp(factor[k], "itself") == 0
+                                ? hc_adjoint_print(a, e)
+                                : hc_text_renamed(a, factor[k], "x", at);
+        if (factor[1])
+            hc_term_over(a, &w.term, factor[1]);
+        go_times(a, e->operand[0], w, slopes[i].coefficient, factor[0]);
+        return true;
+    }
+    return false;
+}
+
+/* Where one of a sum's operands may be absent the sum is, too; the other one's gradient would have
+   to know. It does where a factor of the term is absent there, or where it has none. */
+static bool sum_is_whole(const struct hc_adjoint *a, const struct hc_expression *e,
+                         const struct hc_way *w)
+{
+    const struct hc_definition *d = a->definition;
+    for (int i = 0; i < 2; i++)
+        if (hc_expression_reads_numbers(d, e->operand[i]) == 0)
+            return true;
+    return stands_on_absent(a, &w->term) ||
+           (!may_be_absent(d, e->operand[0]) && !may_be_absent(d, e->operand[1]));
+}
+
+static void go_extreme(struct hc_adjoint *a, const struct hc_expression *e, struct hc_way w)
+{
+    /* min(x, y) is -max(-x, -y): the one that is less takes it. */
+    int first = e->function == HC_FN_min;
+    const char *p = hc_adjoint_inside(a, e->operand[first], 4);
+    const char *q = hc_adjoint_inside(a, e->operand[1 - first], 4);
+    go_times(a, e->operand[0], w, 1, kink(a, p, q, "0"));
+    go_times(a, e->operand[1], w, 1, kink(a, q, p, "0"));
+}
+
 static void go_apply(struct hc_adjoint *a, const struct hc_expression *e, struct hc_way w)
 {
     const struct hc_expression *x = e->operand[0];
-    const struct hc_expression *y = e->operands > 1 ? e->operand[1] : NULL;
-    const char *at = hc_adjoint_print(a, x);
+    const struct hc_expression *y = e->operand[1];
     struct hc_way other = w;
-    bool sum = e->function == HC_FN_add || e->function == HC_FN_sub;
-    if (sum && !stands_on_absent(a, &w.term) &&
-        ((hc_expression_reads(a->definition, x) && may_be_absent(a->definition, y)) ||
-         (hc_expression_reads(a->definition, y) && may_be_absent(a->definition, x))) &&
-        !only_one_counts(a->definition, x, y)) {
-        (void)hc_adjoint_fail(a, HC_UNSUPPORTED,
-                              "its gradient needs `where` on each equation with absent elements");
+    if (go_by_slope(a, e, w))
         return;
-    }
     switch ((int)e->function) {
     case HC_FN_add:
-        hc_adjoint_go(a, x, w);
-        hc_adjoint_go(a, y, w);
-        return;
     case HC_FN_sub:
+        if (!sum_is_whole(a, e, &w)) {
+            (void)hc_adjoint_fail(a, HC_UNSUPPORTED,
+                                  "its gradient needs `where` on each equation with absent "
+                                  "elements");
+            return;
+        }
         hc_adjoint_go(a, x, w);
-        go_times(a, y, w, -1, NULL);
-        return;
-    case HC_FN_negate:
-        go_times(a, x, w, -1, NULL);
+        go_times(a, y, w, e->function == HC_FN_add ? 1 : -1, NULL);
         return;
     case HC_FN_mul:
         hc_term_factors(a, &w.term, y, false);
@@ -122,49 +170,21 @@ static void go_apply(struct hc_adjoint *a, const struct hc_expression *e, struct
         hc_term_factors(a, &other.term, y, true);
         go_times(a, y, other, -1, NULL);
         return;
-    case HC_FN_sqrt:
-        hc_term_over(a, &w.term, hc_adjoint_print(a, e));
-        go_times(a, x, w, 0.5, NULL);
-        return;
-    case HC_FN_exp:
-        go_times(a, x, w, 1, hc_adjoint_print(a, e));
-        return;
     case HC_FN_log:
         hc_term_factors(a, &w.term, x, true);
         hc_adjoint_go(a, x, w);
-        return;
-    case HC_FN_log1p:
-        hc_term_over(a, &w.term, hc_text_of(a, "(1 + %s)", at));
-        hc_adjoint_go(a, x, w);
-        return;
-    case HC_FN_tanh:
-        go_times(a, x, w, 1, hc_text_of(a, "(1 - tanh(%s) * tanh(%s))", at, at));
-        return;
-    case HC_FN_sin:
-        go_times(a, x, w, 1, hc_text_of(a, "cos(%s)", at));
-        return;
-    case HC_FN_cos:
-        go_times(a, x, w, -1, hc_text_of(a, "sin(%s)", at));
-        return;
-    case HC_FN_erf:
-        go_times(a, x, w, 2, hc_text_of(a, "exp(-(%s) * (%s)) / sqrt(pi)", at, at));
         return;
     case HC_FN_abs:
         go_times(a, x, w, 1, kink(a, hc_adjoint_inside(a, x, 4), "0", "-1"));
         return;
     case HC_FN_min:
-    case HC_FN_max: {
-        /* min(x, y) is -max(-x, -y): the one that is less takes it. */
-        bool max = e->function == HC_FN_max;
-        const char *p = hc_adjoint_inside(a, max ? x : y, 4);
-        const char *q = hc_adjoint_inside(a, max ? y : x, 4);
-        go_times(a, x, w, 1, kink(a, p, q, "0"));
-        go_times(a, y, w, 1, kink(a, q, p, "0"));
+    case HC_FN_max:
+        go_extreme(a, e, w);
         return;
-    }
     case HC_FN_select:
-        hc_term_put(a, w.condition, &w.conditions, at);
-        hc_term_put(a, other.condition, &other.conditions, hc_text_of(a, "not (%s)", at));
+        hc_term_put(a, w.condition, &w.conditions, hc_adjoint_print(a, x));
+        hc_term_put(a, other.condition, &other.conditions,
+                    hc_text_of(a, "not (%s)", hc_adjoint_print(a, x)));
         hc_adjoint_go(a, y, w);
         hc_adjoint_go(a, e->operand[2], other);
         return;

@@ -345,8 +345,7 @@ void hc_enclosure_welford(const struct hc_arithmetic *a, struct hc_enclosure *y,
 
 /* Sums. The term k of a sum in any order takes part in at most n - 1 roundings, so that the error
    is at most ((1 + u)^(n-1) - 1) of the sum of the magnitudes that the implementation has; and k u
-   / (1 - k u) is above (1 + u)^k - 1. In blocks of B it is in n/B of its own and log2 B of the
-   tree.
+   / (1 - k u) is above (1 + u)^k - 1.
 
    If all terms are multiples of one power of two and their magnitudes add up to at most 2^p of it,
    p being the format's precision, every partial sum in every order is a number of the format. */
@@ -433,17 +432,6 @@ void hc_running_add(const struct hc_arithmetic *a, struct hc_running *r,
     }
 }
 
-/* Roundings that a term takes part in. */
-static double depth(const struct hc_arithmetic *a, int64_t terms)
-{
-    int block = a->freedoms.block;
-    if (terms < 2)
-        return 0;
-    if (block <= 1 || terms <= block)
-        return (double)(terms - 1);
-    return ceil((double)terms / block) + ceil(log2(block));
-}
-
 static void end_sum(const struct hc_arithmetic *a, struct hc_running *r)
 {
     struct hc_enclosure *y = r->y;
@@ -458,7 +446,7 @@ static void end_sum(const struct hc_arithmetic *a, struct hc_running *r)
     y->grain = r->grain;
     if (r->settled && r->magnitude <= fmin(ldexp(1, r->grain + precision), a->most))
         return;
-    double k = depth(a, r->all_terms) * a->unit;
+    double k = (double)(r->all_terms - 1) * a->unit;
     double share = k < 1 ? hc_div_up(k, 1 - k) : (double)INFINITY;
     if (r->on_shift && a->freedoms.tile > 0) {
         double tiles = ceil((double)r->all_terms / a->freedoms.tile);

@@ -9,8 +9,7 @@
      power     = item [ ( "^" | "**" ) NUMBER ]
      item      = NUMBER | AXIS | EXTENT | OPTION | TENSOR [ "[" sum { "," sum } "]" ]
                | "either" "(" sum "," sum ")" | "(" truth ")" | FUNCTION "(" truth { "," truth } ")"
-               | REDUCTION "(" range { "," range } ":" truth [ "where" truth ] ")"
-     range     = AXIS [ ( "<" | "<=" ) sum ]
+               | REDUCTION "(" ... ")"                                            over.c
 
    An expression has a type as soon as it is read, and integers are told from real numbers: what is
    an index is computed exactly. */
@@ -25,19 +24,13 @@
 #include "define/reader.h"
 #include "op/typed.h"
 
-const char *const hc_reduction_names[HC_REDUCTIONS] = {
-    [HC_OVER_SUM] = "sum", [HC_OVER_MEAN] = "mean", [HC_OVER_PROD] = "prod",
-    [HC_OVER_MAX] = "max", [HC_OVER_MIN] = "min",   [HC_OVER_COUNT] = "count",
-    [HC_OVER_ANY] = "any", [HC_OVER_ALL] = "all",
-};
-
 static const char *const type_names[] = {[HC_TYPE_REAL] = "a real number",
                                          [HC_TYPE_INTEGER] = "an integer",
                                          [HC_TYPE_TRUTH] = "a truth"};
 
 /* Makes a node whose text goes from `start` to the end of the last token. */
-static bool make(struct hc_reader *r, struct hc_expression node, const char *start,
-                 struct hc_expression **made)
+bool hc_expression_make(struct hc_reader *r, struct hc_expression node, const char *start,
+                        struct hc_expression **made)
 {
     struct hc_definition *d = r->definition;
     if (d->expressions == HC_MAX_EXPRESSIONS)
@@ -76,8 +69,9 @@ static bool read_truth(struct hc_reader *r, struct hc_expression **e);
 static bool read_sum(struct hc_reader *r, struct hc_expression **e);
 
 /* An operation on two numbers. */
-static bool apply(struct hc_reader *r, enum hc_function f, const char *start,
-                  struct hc_expression *a, struct hc_expression *b, struct hc_expression **made)
+bool hc_expression_apply(struct hc_reader *r, enum hc_function f, const char *start,
+                         struct hc_expression *a, struct hc_expression *b,
+                         struct hc_expression **made)
 {
     struct hc_expression node = {
         .kind = HC_EXPRESSION_APPLY, .function = f, .operands = 2, .operand = {a, b}};
@@ -87,7 +81,7 @@ static bool apply(struct hc_reader *r, enum hc_function f, const char *start,
     bool truth = hc_functions[f].kind == HC_FUNCTION_TRUTH;
     node.type = truth ? HC_TYPE_TRUTH : integers && f != HC_FN_div ? HC_TYPE_INTEGER : HC_TYPE_REAL;
     node.exact = truth && integers;
-    return make(r, node, start, made);
+    return hc_expression_make(r, node, start, made);
 }
 
 static bool read_number(struct hc_reader *r, struct hc_expression **e)
@@ -97,10 +91,11 @@ static bool read_number(struct hc_reader *r, struct hc_expression **e)
     if (integer && r->token.length > 15)
         return hc_reader_wrong(r, start, r->token.length, "an integer has at most 15 digits");
     hc_reader_next(r);
-    return make(r,
-                (struct hc_expression){.kind = HC_EXPRESSION_NUMBER,
-                                       .type = integer ? HC_TYPE_INTEGER : HC_TYPE_REAL},
-                start, e);
+    return hc_expression_make(
+        r,
+        (struct hc_expression){.kind = HC_EXPRESSION_NUMBER,
+                               .type = integer ? HC_TYPE_INTEGER : HC_TYPE_REAL},
+        start, e);
 }
 
 /* Reads the indices of a tensor, up to the closing bracket. */
@@ -130,7 +125,7 @@ static bool read_element(struct hc_reader *r, int tensor, const char *start,
     if (t->rank > 0 && !hc_reader_expect(r, "]", "']' or an operator"))
         return false;
     if (tensor != r->assigned)
-        return make(r, node, start, e);
+        return hc_expression_make(r, node, start, e);
     if (r->scan < 0)
         return hc_reader_wrong(r, start, r->end - start,
                                "%s is what this equation assigns; only a scan reads itself",
@@ -150,109 +145,7 @@ static bool read_element(struct hc_reader *r, int tensor, const char *start,
                                    r->definition->axis[r->scan].name,
                                    r->definition->axis[r->scan].name);
     }
-    return make(r, node, start, e);
-}
-
-static bool read_over(struct hc_reader *r, enum hc_reduction reduction, const char *start,
-                      struct hc_expression **e)
-{
-    enum { rooms = 8 };
-    struct hc_expression *bound[rooms] = {NULL};
-    enum hc_function below[rooms] = {HC_FN_less};
-    int axis[rooms];
-    int axes = 0;
-    do {
-        struct hc_token token = r->token;
-        if (axes == rooms)
-            return hc_reader_wrong(r, token.at, token.length, "at most %d axes stand here", rooms);
-        if (!hc_read_axis(r, &axis[axes]))
-            return false;
-        if (r->bound[axis[axes]])
-            return hc_reader_wrong(r, token.at, token.length,
-                                   "%s has a meaning here already: the sum needs another axis, or "
-                                   "an equation of its own",
-                                   hc_parser_quote(token.at, token.length).text);
-        below[axes] = hc_reader_is(r, "<=") ? HC_FN_less_equal : HC_FN_less;
-        if ((hc_reader_take(r, "<") || hc_reader_take(r, "<=")) &&
-            (!read_sum(r, &bound[axes]) || !typed(r, bound[axes], HC_TYPE_INTEGER)))
-            return false;
-        axes++;
-    } while (hc_reader_take(r, ","));
-    if (!hc_reader_expect(r, ":", "':'"))
-        return false;
-    for (int i = 0; i < axes; i++)
-        r->bound[axis[i]]++;
-    bool truths =
-        reduction == HC_OVER_COUNT || reduction == HC_OVER_ANY || reduction == HC_OVER_ALL;
-    struct hc_expression *body = NULL;
-    struct hc_expression *where = NULL;
-    if (!read_truth(r, &body) || !typed(r, body, truths ? HC_TYPE_TRUTH : HC_TYPE_REAL))
-        return false;
-    if (hc_reader_take(r, "where") && (!read_truth(r, &where) || !typed(r, where, HC_TYPE_TRUTH)))
-        return false;
-    r->brackets--;
-    if (!hc_reader_expect(r, ")", "')' or an operator"))
-        return false;
-    bool mean = reduction == HC_OVER_MEAN && axes > 1;
-    for (int i = 0; mean && i < axes; i++)
-        if (where || bound[i])
-            return hc_reader_wrong(r, start, r->end - start,
-                                   "a mean over several axes has no condition: write a sum over a "
-                                   "count");
-    reduction = mean ? HC_OVER_SUM : reduction;
-    /* The last axis is the innermost sum, and has the condition. */
-    for (int i = axes - 1; i >= 0; i--) {
-        struct hc_expression *range = NULL;
-        if (bound[i]) {
-            struct hc_expression *place = NULL;
-            struct hc_expression point = {
-                .kind = HC_EXPRESSION_AXIS, .axis = axis[i], .type = HC_TYPE_INTEGER};
-            if (!make(r, point, start, &place) ||
-                !apply(r, below[i], start, place, bound[i], &range))
-                return false;
-        }
-        if (range && where) {
-            struct hc_expression both = {.kind = HC_EXPRESSION_AND,
-                                         .type = HC_TYPE_TRUTH,
-                                         .exact = where->exact,
-                                         .operands = 2,
-                                         .operand = {range, where}};
-            if (!make(r, both, start, &range))
-                return false;
-        }
-        where = range ? range : where;
-        struct hc_expression node = {.kind = HC_EXPRESSION_OVER,
-                                     .reduction = reduction,
-                                     .axis = axis[i],
-                                     .operands = where ? 2 : 1,
-                                     .operand = {body, where}};
-        bool truth = reduction == HC_OVER_ANY || reduction == HC_OVER_ALL;
-        node.type = truth ? HC_TYPE_TRUTH : HC_TYPE_REAL;
-        node.exact = node.type == HC_TYPE_TRUTH && body->exact && (!where || where->exact);
-        if (!make(r, node, start, &body))
-            return false;
-        where = NULL;
-        r->bound[axis[i]]--;
-        /* The count over the next axis adds up counts. */
-        reduction = reduction == HC_OVER_COUNT ? HC_OVER_SUM : reduction;
-    }
-    struct hc_expression *places = NULL;
-    for (int i = 0; mean && i < axes; i++) {
-        struct hc_expression extent = {
-            .kind = HC_EXPRESSION_EXTENT, .axis = axis[i], .type = HC_TYPE_INTEGER};
-        struct hc_expression *one = NULL;
-        if (!make(r, extent, start, &one) ||
-            (places && !apply(r, HC_FN_mul, start, places, one, &one)))
-            return false;
-        places = one;
-    }
-    *e = body;
-    if (!mean)
-        return true;
-    if (!apply(r, HC_FN_div, start, body, places, e))
-        return false;
-    (*e)->mean = true;
-    return true;
+    return hc_expression_make(r, node, start, e);
 }
 
 /* Whether what stands after "max(" is an axis of a reduction: "u:" or "u <" or "u, v:". */
@@ -311,7 +204,7 @@ static bool read_call(struct hc_reader *r, enum hc_function f, const char *start
     node.type = info->kind == HC_FUNCTION_TRUTH ? HC_TYPE_TRUTH
                 : keeps || whole                ? HC_TYPE_INTEGER
                                                 : HC_TYPE_REAL;
-    return make(r, node, start, e);
+    return hc_expression_make(r, node, start, e);
 }
 
 /* The reduction of this name; HC_REDUCTIONS if there is none. */
@@ -336,7 +229,7 @@ static bool read_applied(struct hc_reader *r, const struct hc_token *name, struc
     r->brackets++;
     hc_reader_next(r);
     if (reduction < HC_REDUCTIONS && (!of_two || begins_over(r)))
-        return read_over(r, reduction, name->at, e);
+        return hc_read_over(r, reduction, name->at, e);
     if (hc_token_is(name, "store") ||
         (word.kind == HC_WORD_CAST && word.node.direction == HC_NEAREST && !word.node.saturate)) {
         struct hc_expression node = {.kind = HC_EXPRESSION_STORE,
@@ -347,7 +240,8 @@ static bool read_applied(struct hc_reader *r, const struct hc_token *name, struc
         if (!read_sum(r, &node.operand[0]) || !typed(r, node.operand[0], HC_TYPE_REAL))
             return false;
         r->brackets--;
-        return hc_reader_expect(r, ")", "')' or an operator") && make(r, node, name->at, e);
+        return hc_reader_expect(r, ")", "')' or an operator") &&
+               hc_expression_make(r, node, name->at, e);
     }
     if (hc_token_is(name, "either")) {
         struct hc_expression node = {
@@ -357,7 +251,8 @@ static bool read_applied(struct hc_reader *r, const struct hc_token *name, struc
             !typed(r, node.operand[1], HC_TYPE_REAL))
             return false;
         r->brackets--;
-        return hc_reader_expect(r, ")", "')' or an operator") && make(r, node, name->at, e);
+        return hc_reader_expect(r, ")", "')' or an operator") &&
+               hc_expression_make(r, node, name->at, e);
     }
     if (word.kind == HC_WORD_FUNCTION && is_of_numbers(word.node.function))
         return read_call(r, word.node.function, name->at, e);
@@ -447,7 +342,7 @@ static bool read_name(struct hc_reader *r, struct hc_expression **e)
     } else {
         return unknown_name(r, &token);
     }
-    return make(r, node, token.at, e);
+    return hc_expression_make(r, node, token.at, e);
 }
 
 static bool too_deep(struct hc_reader *r)
@@ -499,7 +394,7 @@ static bool read_power(struct hc_reader *r, struct hc_expression **e)
     hc_reader_next(r);
     struct hc_expression *x = *e;
     for (int i = 1; i < n; i++)
-        if (!apply(r, HC_FN_mul, start, *e, x, e))
+        if (!hc_expression_apply(r, HC_FN_mul, start, *e, x, e))
             return false;
     return true;
 }
@@ -517,7 +412,7 @@ static bool read_sign(struct hc_reader *r, struct hc_expression **e)
         return false;
     r->depth--;
     node.type = node.operand[0]->type;
-    return make(r, node, start, e);
+    return hc_expression_make(r, node, start, e);
 }
 
 static bool read_product(struct hc_reader *r, struct hc_expression **e)
@@ -535,14 +430,14 @@ static bool read_product(struct hc_reader *r, struct hc_expression **e)
         if (!read_sign(r, &b))
             return false;
         if (!mod) {
-            if (!apply(r, f, start, *e, b, e))
+            if (!hc_expression_apply(r, f, start, *e, b, e))
                 return false;
             continue;
         }
         struct hc_expression node = {
             .kind = HC_EXPRESSION_MOD, .type = HC_TYPE_INTEGER, .operands = 2, .operand = {*e, b}};
         if (!typed(r, *e, HC_TYPE_INTEGER) || !typed(r, b, HC_TYPE_INTEGER) ||
-            !make(r, node, start, e))
+            !hc_expression_make(r, node, start, e))
             return false;
     }
 }
@@ -556,7 +451,7 @@ static bool read_sum(struct hc_reader *r, struct hc_expression **e)
         enum hc_function f = hc_reader_is(r, "+") ? HC_FN_add : HC_FN_sub;
         struct hc_expression *b = NULL;
         hc_reader_next(r);
-        if (!read_product(r, &b) || !apply(r, f, start, *e, b, e))
+        if (!read_product(r, &b) || !hc_expression_apply(r, f, start, *e, b, e))
             return false;
     }
     return true;
@@ -579,14 +474,14 @@ static bool read_negation(struct hc_reader *r, struct hc_expression **e)
             return false;
         r->depth--;
         node.exact = node.operand[0]->exact;
-        return make(r, node, start, e);
+        return hc_expression_make(r, node, start, e);
     }
     if (!read_sum(r, e))
         return false;
     for (size_t i = 0; i < sizeof signs / sizeof signs[0]; i++)
         if (hc_reader_take(r, signs[i].sign)) {
             struct hc_expression *b = NULL;
-            return read_sum(r, &b) && apply(r, signs[i].f, start, *e, b, e);
+            return read_sum(r, &b) && hc_expression_apply(r, signs[i].f, start, *e, b, e);
         }
     return true;
 }
@@ -606,7 +501,7 @@ static bool joined(struct hc_reader *r, const char *word, enum hc_expression_kin
             !typed(r, node.operand[1], HC_TYPE_TRUTH))
             return false;
         node.exact = node.operand[0]->exact && node.operand[1]->exact;
-        if (!make(r, node, start, e))
+        if (!hc_expression_make(r, node, start, e))
             return false;
     }
     return true;
@@ -626,16 +521,4 @@ bool hc_read_expression(struct hc_reader *r, enum hc_expression_type type,
                         struct hc_expression **expression)
 {
     return read_truth(r, expression) && typed(r, *expression, type);
-}
-
-bool hc_expression_store(struct hc_reader *r, const char *at, bool optional,
-                         struct hc_expression **value)
-{
-    struct hc_expression node = {.kind = HC_EXPRESSION_STORE,
-                                 .type = HC_TYPE_REAL,
-                                 .format = HC_FORMAT_COUNT,
-                                 .optional = optional,
-                                 .operands = 1,
-                                 .operand = {*value}};
-    return make(r, node, at, value);
 }

@@ -9,33 +9,18 @@
 const struct hc_freedoms hc_usual_freedoms = {
     .compute = HC_FP32, .ulps = 2, .shift = 1, .tile = 16};
 
-/* Integers in expressions of extents and options, before any element is looked at. */
-
-static bool integer(const struct hc_instance *instance, const struct hc_expression *e,
-                    int64_t *value);
-
-static bool option_integer(const struct hc_instance *instance, int option, int64_t *value)
-{
-    const char *text = instance->option[option];
-    char *end;
-    if (!text)
-        return integer(instance, instance->definition->option[option].value, value);
-    *value = strtoll(text, &end, 10);
-    return *text && *end == '\0' && llabs(*value) < INT64_C(1) << 50;
-}
-
 /* floor of a quotient takes the quotient's operands. */
-const struct hc_expression *hc_integer_operands(const struct hc_expression *e)
+static const struct hc_expression *operands_of(const struct hc_expression *e)
 {
     bool whole = e->kind == HC_EXPRESSION_APPLY && e->function == HC_FN_floor &&
                  e->operand[0]->kind == HC_EXPRESSION_APPLY && e->operand[0]->function == HC_FN_div;
     return whole ? e->operand[0] : e;
 }
 
-const char *hc_integer_apply(const struct hc_expression *e, const int64_t *x, int64_t *value)
+static const char *apply(const struct hc_expression *e, const int64_t *x, int64_t *value)
 {
     double exact = (double)x[0];
-    bool whole = hc_integer_operands(e) != e;
+    bool whole = operands_of(e) != e;
     *value = x[0];
     if ((whole || e->kind == HC_EXPRESSION_MOD) && x[1] == 0)
         return "an index is divided by 0";
@@ -76,32 +61,40 @@ const char *hc_integer_apply(const struct hc_expression *e, const int64_t *x, in
     return fabs(exact) < 0x1p60 ? NULL : "an index is beyond 2^60";
 }
 
-static bool integer(const struct hc_instance *instance, const struct hc_expression *e,
-                    int64_t *value)
+static bool option_integer(struct hc_integers *integers, int i, int64_t *value)
+{
+    const char *text = integers->instance->option[i];
+    char *end;
+    if (!text)
+        return hc_integer_value(integers, integers->instance->definition->option[i].value, value);
+    *value = strtoll(text, &end, 10);
+    return *text && *end == '\0' && llabs(*value) < INT64_C(1) << 50;
+}
+
+bool hc_integer_value(struct hc_integers *integers, const struct hc_expression *e, int64_t *value)
 {
     int64_t x[HC_MAX_EXPRESSION_OPERANDS] = {0};
+    bool select = e->kind == HC_EXPRESSION_APPLY && e->function == HC_FN_select;
     switch (e->kind) {
     case HC_EXPRESSION_NUMBER:
         *value = strtoll(e->at, NULL, 10);
         return true;
     case HC_EXPRESSION_EXTENT:
-        *value = instance->extent[e->axis];
+        *value = integers->instance->extent[e->axis];
         return *value >= 0;
     case HC_EXPRESSION_OPTION:
-        return option_integer(instance, e->option, value);
-    case HC_EXPRESSION_APPLY:
-    case HC_EXPRESSION_MOD:
-        break;
+        return option_integer(integers, e->option, value);
     default:
-        return false;
+        break;
     }
-    if (e->kind == HC_EXPRESSION_APPLY && e->function == HC_FN_select)
-        return false;
-    const struct hc_expression *of = hc_integer_operands(e);
+    if ((e->kind != HC_EXPRESSION_APPLY && e->kind != HC_EXPRESSION_MOD) || select)
+        return integers->leaf && integers->leaf(integers->context, e, value);
+    const struct hc_expression *of = operands_of(e);
     for (int i = 0; i < of->operands; i++)
-        if (!integer(instance, of->operand[i], &x[i]))
+        if (!hc_integer_value(integers, of->operand[i], &x[i]))
             return false;
-    return hc_integer_apply(e, x, value) == NULL;
+    integers->wrong = apply(e, x, value);
+    return !integers->wrong;
 }
 
 static enum hc_status check_option(const struct hc_instance *instance, int i)
@@ -115,7 +108,7 @@ static enum hc_status check_option(const struct hc_instance *instance, int i)
     if (option->type == HC_OPTION_TRUTH)
         fits = strcmp(text, "true") == 0 || strcmp(text, "false") == 0;
     else if (option->type == HC_OPTION_INTEGER)
-        fits = option_integer(instance, i, &value);
+        fits = option_integer(&(struct hc_integers){.instance = instance}, i, &value);
     else {
         struct hc_real *x = hc_real_new(0);
         fits = x && hc_real_read(x, text, NULL);
@@ -135,6 +128,8 @@ static enum hc_status take_shape(struct hc_instance *instance, int tensor)
     const struct hc_definition *d = instance->definition;
     const struct hc_defined_tensor *t = &d->tensor[tensor];
     const struct hc_tensor *data = &instance->input[tensor];
+    if (data->rank == 1 && t->rank == 0 && data->shape[0] == 1)
+        return HC_OK; /* one number */
     if (data->rank != t->rank)
         return hc_fail(HC_INVALID, "%s: %s has %d %s here, and %d in the definition", d->name,
                        t->name, data->rank, data->rank == 1 ? "axis" : "axes", t->rank);
@@ -195,8 +190,9 @@ enum hc_status hc_instance_bind(struct hc_instance *instance)
         int64_t extent;
         if (!d->axis[i].extent)
             continue;
-        if (!integer(instance, d->axis[i].extent, &extent) || extent < 0 ||
-            extent >= INT64_C(1) << 31)
+        if (!hc_integer_value(&(struct hc_integers){.instance = instance}, d->axis[i].extent,
+                              &extent) ||
+            extent < 0 || extent >= INT64_C(1) << 31)
             return hc_fail(HC_INVALID, "%s: axis %s has no extent for these inputs", d->name,
                            d->axis[i].name);
         instance->extent[i] = extent;

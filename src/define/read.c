@@ -408,7 +408,13 @@ static bool read_right(struct hc_reader *r, struct hc_defined_tensor *t)
     }
     if (!hc_read_expression(r, HC_TYPE_REAL, &value))
         return false;
-    if (store && !hc_expression_store(r, word.at, optional, &value))
+    struct hc_expression rounding = {.kind = HC_EXPRESSION_STORE,
+                                     .type = HC_TYPE_REAL,
+                                     .format = HC_FORMAT_COUNT,
+                                     .optional = optional,
+                                     .operands = 1,
+                                     .operand = {value}};
+    if (store && !hc_expression_make(r, rounding, word.at, &value))
         return false;
     if (hc_reader_take(r, "where") && !hc_read_expression(r, HC_TYPE_TRUTH, &where))
         return false;

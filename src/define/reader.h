@@ -1,5 +1,5 @@
-/* The state of the reader of definitions, which its two files share: expression.c reads the right
-   sides, and read.c all around them. A rule returns false after filling in the error. */
+/* The state of the reader of definitions, which its files share: expression.c and over.c read the
+   right sides, and read.c all around them. A rule returns false after filling in the error. */
 #ifndef HC_DEFINE_READER_H
 #define HC_DEFINE_READER_H
 
@@ -36,9 +36,17 @@ bool hc_reader_expect(struct hc_reader *r, const char *sign, const char *what);
 bool hc_read_expression(struct hc_reader *r, enum hc_expression_type type,
                         struct hc_expression **expression);
 
-/* Puts *value, just read, into a rounding to the tensors' format; `at` is where "store" stands. */
-bool hc_expression_store(struct hc_reader *r, const char *at, bool optional,
-                         struct hc_expression **value);
+/* expression.c: makes a node whose text goes from `start` to the end of the last token; an
+   operation on two numbers. */
+bool hc_expression_make(struct hc_reader *r, struct hc_expression node, const char *start,
+                        struct hc_expression **made);
+bool hc_expression_apply(struct hc_reader *r, enum hc_function f, const char *start,
+                         struct hc_expression *a, struct hc_expression *b,
+                         struct hc_expression **made);
+
+/* over.c: reads a reduction behind its "(". */
+bool hc_read_over(struct hc_reader *r, enum hc_reduction reduction, const char *start,
+                  struct hc_expression **e);
 
 /* Marks the means and variances that Welford's formulas compute together. */
 void hc_definition_find_moments(struct hc_definition *definition);

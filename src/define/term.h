@@ -43,11 +43,12 @@ struct hc_adjoint {
     bool failed; /* with this status and a line: nothing that follows counts */
     enum hc_status status;
     struct hc_gradient of[HC_MAX_DEFINED_TENSORS];
-    const char *name[HC_MAX_DEFINED_TENSORS]; /* of the gradient */
-    const struct hc_defined_tensor *equation; /* whose right side is differentiated */
+    const char *given[HC_MAX_DEFINED_TENSORS]; /* the gradients of the results, with their axes */
+    const char *name[HC_MAX_DEFINED_TENSORS];  /* of the gradient */
+    const struct hc_defined_tensor *equation;  /* whose right side is differentiated */
     struct hc_gradient *before; /* of a scan's element before, while that is asked for */
     const char *lines;          /* equations of the gradient so far */
-    char *axes;                 /* lines that declare further axes */
+    const char *axes;           /* lines that declare further axes */
 };
 
 /* The gradient cannot be written down. Returns "0", so that the work goes on to its end. */

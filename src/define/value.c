@@ -3,10 +3,17 @@
 
 #include <assert.h>
 #include <math.h>
+#include <search.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "define/kept.h"
+#include "define/enclosure.h"
+
+/* An element of an intermediate tensor that is kept. */
+struct kept {
+    int64_t index;
+    struct hc_enclosure value;
+};
 
 struct hc_evaluator {
     const struct hc_instance *instance;
@@ -14,8 +21,8 @@ struct hc_evaluator {
     struct hc_arithmetic arithmetic; /* of the equation that is computed: one of these two */
     struct hc_arithmetic wide;
     struct hc_arithmetic narrow;
-    struct hc_enclosure stored; /* the suspect's element, rounded once more */
-    struct hc_kept_table kept[HC_MAX_DEFINED_TENSORS];
+    struct hc_enclosure stored;         /* the suspect's element, rounded once more */
+    void *kept[HC_MAX_DEFINED_TENSORS]; /* trees of POSIX's tsearch */
     int64_t kept_count;
     int64_t operations;                           /* for the element so far */
     int64_t place[HC_MAX_AXES];                   /* of the axes that are bound */
@@ -47,6 +54,23 @@ static bool fail(struct hc_evaluator *v, const char *what)
     return false;
 }
 
+static int by_index(const void *a, const void *b)
+{
+    int64_t x = ((const struct kept *)a)->index;
+    int64_t y = ((const struct kept *)b)->index;
+    return (x > y) - (x < y);
+}
+
+static void forget(void **tree)
+{
+    while (*tree) {
+        struct kept *k = *(struct kept **)*tree;
+        (void)tdelete(k, tree, by_index);
+        hc_enclosure_free(&k->value);
+        free(k);
+    }
+}
+
 /* Integers and truths of integers, which are exact. False: the expression has no value here. */
 
 static bool integer(struct hc_evaluator *v, const struct hc_expression *e, int64_t *value);
@@ -71,46 +95,33 @@ static bool read_index(struct hc_evaluator *v, const struct hc_expression *e, in
 
 static enum truth is_true(struct hc_evaluator *v, const struct hc_expression *e);
 
-static bool integer(struct hc_evaluator *v, const struct hc_expression *e, int64_t *value)
+static bool integer_here(void *context, const struct hc_expression *e, int64_t *value)
 {
-    int64_t x[HC_MAX_EXPRESSION_OPERANDS] = {0};
-    switch (e->kind) {
-    case HC_EXPRESSION_NUMBER:
-        *value = strtoll(e->at, NULL, 10);
-        return true;
-    case HC_EXPRESSION_AXIS:
+    struct hc_evaluator *v = context;
+    if (e->kind == HC_EXPRESSION_AXIS) {
         *value = v->place[e->axis];
         return true;
-    case HC_EXPRESSION_EXTENT:
-        *value = v->instance->extent[e->axis];
-        return true;
-    case HC_EXPRESSION_OPTION: {
-        const char *text = v->instance->option[e->option];
-        if (!text)
-            return integer(v, v->definition->option[e->option].value, value);
-        *value = strtoll(text, NULL, 10);
-        return true;
     }
-    case HC_EXPRESSION_READ:
+    if (e->kind == HC_EXPRESSION_READ)
         return read_index(v, e, value);
-    default:
-        break;
-    }
-    if (e->kind == HC_EXPRESSION_APPLY && e->function == HC_FN_select) {
-        enum truth c = is_true(v, e->operand[0]);
-        return c <= IS_TRUE && integer(v, e->operand[c == IS_TRUE ? 1 : 2], value);
-    }
-    const struct hc_expression *of = hc_integer_operands(e);
-    for (int i = 0; i < of->operands; i++)
-        if (!integer(v, of->operand[i], &x[i]))
-            return false;
-    const char *wrong = hc_integer_apply(e, x, value);
-    return !wrong || fail(v, wrong);
+    enum truth c = is_true(v, e->operand[0]);
+    return c <= IS_TRUE && integer(v, e->operand[c == IS_TRUE ? 1 : 2], value);
+}
+
+static bool integer(struct hc_evaluator *v, const struct hc_expression *e, int64_t *value)
+{
+    struct hc_integers integers = {v->instance, integer_here, v, NULL};
+    return hc_integer_value(&integers, e, value) || (integers.wrong && fail(v, integers.wrong));
 }
 
 static enum truth truth_of(bool b)
 {
     return b ? IS_TRUE : IS_FALSE;
+}
+
+static enum truth maybe(bool sure, bool real)
+{
+    return sure ? truth_of(real) : real ? MAYBE_TRUE : MAYBE_FALSE;
 }
 
 static enum truth compare(struct hc_evaluator *v, const struct hc_expression *e)
@@ -143,7 +154,7 @@ static enum truth compare(struct hc_evaluator *v, const struct hc_expression *e)
     }
     bool sure;
     bool real = hc_enclosure_compare(e->function, x, &sure);
-    return sure ? truth_of(real) : real ? MAYBE_TRUE : MAYBE_FALSE;
+    return maybe(sure, real);
 }
 
 /* any, all and count over an axis: of how many places the body is true, and of how many it surely
@@ -174,11 +185,6 @@ static bool count(struct hc_evaluator *v, const struct hc_expression *e, struct 
     }
     v->place[e->axis] = outside;
     return true;
-}
-
-static enum truth maybe(bool sure, bool real)
-{
-    return sure ? truth_of(real) : real ? MAYBE_TRUE : MAYBE_FALSE;
 }
 
 static enum truth is_true(struct hc_evaluator *v, const struct hc_expression *e)
@@ -288,47 +294,58 @@ static const struct hc_enclosure *compute(struct hc_evaluator *v, int tensor, bo
     return x;
 }
 
-/* An element of an equation's tensor, kept for the next time. `at` are the places of its axes. */
-static const struct hc_enclosure *kept(struct hc_evaluator *v, int tensor, const int64_t *at)
+/* The number of an element whose axes have these places. */
+static int64_t index_of(const struct hc_evaluator *v, int tensor, const int64_t *at)
 {
     const struct hc_defined_tensor *t = &v->definition->tensor[tensor];
-    struct hc_kept_table *table = &v->kept[tensor];
     int64_t index = 0;
     for (int i = 0; i < t->rank; i++)
         index = index * v->instance->extent[t->axis[i]] + at[i];
-    if (table->slots) {
-        struct hc_kept *found = *hc_kept_find(table, index);
-        if (found)
-            return &found->value;
-    }
+    return index;
+}
+
+/* The element if it is kept, or NULL. */
+static const struct hc_enclosure *find(struct hc_evaluator *v, int tensor, const int64_t *at)
+{
+    struct kept key = {.index = index_of(v, tensor, at)};
+    struct kept **found = tfind(&key, &v->kept[tensor], by_index);
+    return found ? &(*found)->value : NULL;
+}
+
+/* An element of an equation's tensor, kept for the next time. */
+static const struct hc_enclosure *kept(struct hc_evaluator *v, int tensor, const int64_t *at)
+{
+    const struct hc_defined_tensor *t = &v->definition->tensor[tensor];
+    const struct hc_enclosure *x = find(v, tensor, at);
+    if (x)
+        return x;
     int64_t outside[HC_MAX_AXES];
     memcpy(outside, v->place, sizeof outside);
     for (int i = 0; i < t->rank; i++)
         v->place[t->axis[i]] = at[i];
-    const struct hc_enclosure *x = compute(v, tensor, false);
+    x = compute(v, tensor, false);
     memcpy(v->place, outside, sizeof outside);
     if (!x)
         return NULL;
-    int64_t bytes = (int64_t)sizeof(struct hc_kept) + 128 + v->arithmetic.precision / 8;
-    if (v->kept_count >= HC_MAX_KEPT / bytes) {
+    int64_t bytes = (int64_t)sizeof(struct kept) + 192 + v->arithmetic.precision / 8;
+    if (v->kept_count++ >= HC_MAX_KEPT / bytes) {
         fail(v, "an element needs more others than 512 MiB hold");
         return NULL;
     }
-    struct hc_kept *k = calloc(1, sizeof *k);
-    if (!k || (table->count >= table->slots && !hc_kept_grow(table))) {
+    struct kept *k = calloc(1, sizeof *k);
+    if (k)
+        k->index = index_of(v, tensor, at);
+    if (!k || !tsearch(k, &v->kept[tensor], by_index)) {
         free(k);
         v->status = hc_fail(HC_NO_MEMORY, "no memory for elements of %s", t->name);
         return NULL;
     }
-    k->index = index;
     hc_enclosure_copy(&v->arithmetic, &k->value, x);
-    *hc_kept_find(table, index) = k;
-    table->count++;
-    v->kept_count++;
     return &k->value;
 }
 
-/* A scan is computed from its start on, so that no element waits for another. */
+/* A scan is computed from its start on, or from the last element that is kept, so that no element
+   waits for another. */
 static const struct hc_enclosure *scanned(struct hc_evaluator *v, int tensor, int64_t *at)
 {
     const struct hc_defined_tensor *t = &v->definition->tensor[tensor];
@@ -337,7 +354,10 @@ static const struct hc_enclosure *scanned(struct hc_evaluator *v, int tensor, in
     while (t->axis[along] != t->scan)
         along++;
     int64_t last = at[along];
-    for (int64_t i = 0; i <= last; i++) {
+    int64_t from = last;
+    while (from > 0 && !find(v, tensor, at))
+        at[along] = --from;
+    for (int64_t i = from; i <= last; i++) {
         at[along] = i;
         x = kept(v, tensor, at);
         if (!x)
@@ -480,7 +500,8 @@ static const struct hc_enclosure *apply(struct hc_evaluator *v, const struct hc_
         absent = c == IS_ABSENT;
     }
     for (int i = chosen; i < e->operands; i++) {
-        x[i] = evaluate(v, e->operand[i]);
+        /* A square has one operand. */
+        x[i] = i > 0 && e->operand[i] == e->operand[i - 1] ? x[i - 1] : evaluate(v, e->operand[i]);
         if (!x[i])
             return NULL;
         absent = absent || x[i]->absent;
@@ -563,7 +584,7 @@ struct hc_evaluator *hc_evaluator_new(const struct hc_instance *instance)
 static void forget_all(struct hc_evaluator *v)
 {
     for (int i = 0; i < HC_MAX_DEFINED_TENSORS; i++)
-        hc_kept_forget(&v->kept[i]);
+        forget(&v->kept[i]);
     for (int i = 0; i < v->definition->expressions; i++)
         hc_enclosure_free(&v->node[i]);
     hc_enclosure_free(&v->stored);

@@ -8,7 +8,6 @@
    format in which it computes, fp32 unless the tensors are fp64.
 
      sums in any order            (n - 1) u of the sum of the magnitudes, n terms that are there
-     sums in blocks of B          (n/B + log2 B) u of the same, if the owner says so
      a product, a sum of two      1 u of the result
      fused multiply-add           nothing: it leaves a rounding out
      a quotient                   2.5 u, so that it may be a product with a reciprocal
@@ -38,7 +37,6 @@ struct hc_freedoms {
     enum hc_format compute; /* fp32 or fp64 */
     double ulps;            /* F */
     double shift;           /* C */
-    int block;              /* B; 0: sums in any order */
     int tile;               /* T; 0: none */
 };
 
@@ -61,10 +59,17 @@ struct hc_instance {
    not fit. */
 enum hc_status hc_instance_bind(struct hc_instance *instance);
 
-/* An operation on integers: of kind APPLY, but for select, or MOD. The operands are those of
-   hc_integer_operands; NULL, or what is wrong. No number is beyond 2^60. */
-const struct hc_expression *hc_integer_operands(const struct hc_expression *e);
-const char *hc_integer_apply(const struct hc_expression *e, const int64_t *x, int64_t *value);
+/* Integers of expressions: of numbers, extents, options and what is made of them. An element's
+   place says the rest (axes, indices that are read, what is selected), which `leaf` gives; without
+   one they have no value. *wrong, at first NULL, is a sentence where an operation has none. No
+   integer is beyond 2^60. */
+struct hc_integers {
+    const struct hc_instance *instance;
+    bool (*leaf)(void *context, const struct hc_expression *e, int64_t *value);
+    void *context;
+    const char *wrong;
+};
+bool hc_integer_value(struct hc_integers *integers, const struct hc_expression *e, int64_t *value);
 
 /* The shape of a tensor of the definition. */
 int64_t hc_instance_count(const struct hc_instance *instance, int tensor);

@@ -26,6 +26,24 @@ static int print_gradient(const struct hc_definition *definition)
     return HC_AS_CLAIMED;
 }
 
+/* Prints the definition, its gradient or its JSON, or draws inputs for it. */
+static int show(const char *source, const struct hc_define_drawing *drawing, bool grad, bool json)
+{
+    struct hc_definition *definition = hc_define_open(source);
+    int status = HC_AS_CLAIMED;
+    if (!definition)
+        return HC_WRONG;
+    if (grad)
+        status = print_gradient(definition);
+    else if ((drawing->path && hc_define_draw(definition, drawing) != HC_OK) ||
+             (json && hc_define_print_json(definition) != HC_OK))
+        status = hc_complain_message();
+    else if (!drawing->path && !json)
+        hc_define_print(definition);
+    hc_definition_free(definition);
+    return status;
+}
+
 static int run_define(int argc, char **argv)
 {
     struct hc_define_question question = {.source = NULL};
@@ -85,20 +103,7 @@ static int run_define(int argc, char **argv)
     question.source = argv[1];
     if (question.values)
         return hc_define_judge_files(&question);
-    struct hc_definition *definition = hc_define_open(argv[1]);
-    if (!definition)
-        return HC_WRONG;
-    status = HC_AS_CLAIMED;
-    if (grad)
-        status = print_gradient(definition);
-    else if (drawing.path && hc_define_draw(definition, &drawing) != HC_OK)
-        status = hc_complain_message();
-    else if (json && hc_define_print_json(definition) != HC_OK)
-        status = hc_complain_message();
-    else if (!drawing.path && !json)
-        hc_define_print(definition);
-    hc_definition_free(definition);
-    return status;
+    return show(argv[1], &drawing, grad, json);
 }
 
 const struct hc_command hc_command_define = {

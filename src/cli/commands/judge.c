@@ -213,6 +213,23 @@ static enum hc_status probe(const struct orders *orders)
     return status == HC_OK && orders->keep ? hc_output_probe(orders->keep) : status;
 }
 
+/* --define goes with what files a definition has, and with nothing else. */
+static int judge_by_definition(const struct orders *orders, const struct hc_question_words *words,
+                               int count)
+{
+    const struct hc_define_question question = {.source = orders->define,
+                                                .in = words->in,
+                                                .out = words->out,
+                                                .set = words->set,
+                                                .tensors = words->tensors,
+                                                .json = orders->json,
+                                                .all = orders->all};
+    if (count || orders->keep || orders->strict || words->accumulator || words->layout >= 0 ||
+        orders->backends.named.count)
+        return hc_complain("judge --define takes --in, --out, --tensors, --set, --all and --json");
+    return hc_define_judge_files(&question);
+}
+
 static int run_judge(int argc, char **argv)
 {
     struct orders orders = {0};
@@ -270,20 +287,8 @@ static int run_judge(int argc, char **argv)
     int status;
     if (!hc_read_options(&hc_command_judge, options, argc, argv, &count, &status))
         return status;
-    if (orders.define) {
-        const struct hc_define_question question = {.source = orders.define,
-                                                    .in = words.in,
-                                                    .out = words.out,
-                                                    .set = words.set,
-                                                    .tensors = words.tensors,
-                                                    .json = orders.json,
-                                                    .all = orders.all};
-        if (count || orders.keep || orders.strict || words.accumulator || words.layout >= 0 ||
-            orders.backends.named.count)
-            return hc_complain("judge --define takes --in, --out, --tensors, --set, --all and "
-                               "--json");
-        return hc_define_judge_files(&question);
-    }
+    if (orders.define)
+        return judge_by_definition(&orders, &words, count);
     if (count != 1)
         return hc_complain("judge needs exactly one OP, or a FILE that keeps a case; see: "
                            "halfcheck list ops");

@@ -5,87 +5,85 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "cli/define/define.h"
+#include "cli/judge/answer.h"
 #include "define/judge.h"
 #include "op/output.h"
 #include "op/text.h"
-#include "tensor_file/tensor_file.h"
 
-enum { FILES = HC_MAX_WORDS * 2 + 1, LABEL = 10, MAX_VALUES = 1 << 20 };
+enum { LABEL = 10, MAX_VALUES = 1 << 20 };
 
 struct judged {
     struct hc_definition *definition;
     struct hc_instance instance;
     struct hc_tensor got[HC_MAX_DEFINED_TENSORS];
     struct hc_defined_output output[HC_MAX_DEFINED_TENSORS];
-    struct hc_tensor_file file[FILES];
-    int files;
+    struct hc_question files; /* that were read, and the memory of their paths */
 };
 
-/* The only tensor of a file, or the one of this name. */
-static enum hc_status take(struct judged *j, const char *path, const char *name, const char *slot,
-                           struct hc_tensor *tensor)
+static struct hc_tensor *tensor_of(struct judged *j, int t)
 {
-    struct hc_tensor_file *file = &j->file[j->files++];
-    enum hc_status status = hc_tensor_file_read(file, path);
-    if (status != HC_OK)
-        return status;
-    const struct hc_tensor *found = hc_tensor_file_find(file, name ? name : slot);
-    if (!found && !name && file->count == 1 && file->tensors[0].tensor.data)
-        found = &file->tensors[0].tensor;
-    if (!found)
-        return hc_fail(HC_INVALID, "judge: %s has no tensor '%s'", path, name ? name : slot);
-    *tensor = *found;
-    return HC_OK;
+    return t < j->definition->inputs ? &j->instance.input[t] : &j->got[t];
 }
 
-/* [NAME=]FILE[:TENSOR] fills a tensor of the definition: the one that is named, or the next. */
+/* The input or result that a word "NAME=..." names, or the next one that is not given; -1 if there
+   is none. */
+static int slot_of(struct judged *j, const char *word, bool inputs)
+{
+    const struct hc_definition *d = j->definition;
+    const char *equals = strchr(word, '=');
+    for (int s = 0; s < (inputs ? d->inputs : d->results); s++) {
+        int t = inputs ? s : d->result[s];
+        size_t length = strlen(d->tensor[t].name);
+        if (equals
+                ? (size_t)(equals - word) == length && strncmp(word, d->tensor[t].name, length) == 0
+                : !tensor_of(j, t)->data)
+            return t;
+    }
+    return -1;
+}
+
+/* [NAME=]FILE[:TENSOR] fills a tensor of the definition. */
 static enum hc_status fill_words(struct judged *j, const struct hc_words *words, bool inputs)
 {
     const struct hc_definition *d = j->definition;
-    int slots = inputs ? d->inputs : d->results;
-    for (int i = 0; i < words->count; i++) {
+    enum hc_status status = HC_OK;
+    for (int i = 0; i < words->count && status == HC_OK; i++) {
         const char *word = words->word[i];
         const char *equals = strchr(word, '=');
-        char path[HC_MAX_PATH];
-        int slot = -1;
-        for (int s = 0; s < slots; s++) {
-            int t = inputs ? s : d->result[s];
-            struct hc_tensor *tensor = inputs ? &j->instance.input[t] : &j->got[t];
-            size_t length = strlen(d->tensor[t].name);
-            bool named = equals && (size_t)(equals - word) == length &&
-                         strncmp(word, d->tensor[t].name, length) == 0;
-            if (named || (slot < 0 && !equals && !tensor->data))
-                slot = t;
-        }
-        if (slot < 0)
+        const char *rest = equals ? equals + 1 : word;
+        const struct hc_tensor_file *file;
+        const char *name;
+        int t = slot_of(j, word, inputs);
+        if (t < 0)
             return hc_fail(HC_INVALID, "judge: --%s %s fits no %s of %s", inputs ? "in" : "out",
                            word, inputs ? "input" : "result", d->name);
-        (void)snprintf(path, sizeof path, "%s", equals ? equals + 1 : word);
-        char *colon = access(path, F_OK) == 0 ? NULL : strrchr(path, ':');
-        if (colon)
-            *colon = '\0';
-        enum hc_status status = take(j, path, colon ? colon + 1 : NULL, d->tensor[slot].name,
-                                     inputs ? &j->instance.input[slot] : &j->got[slot]);
-        if (status != HC_OK)
-            return status;
+        if (tensor_of(j, t)->data)
+            return hc_fail(HC_INVALID, "judge: %s is given twice", d->tensor[t].name);
+        char *path = hc_question_memory(&j->files, strlen(rest) + 1);
+        if (!path)
+            return HC_NO_MEMORY;
+        memcpy(path, rest, strlen(rest) + 1);
+        hc_question_part(path, &name);
+        status = hc_question_file(&j->files, path, &file);
+        if (status == HC_OK)
+            status = hc_question_tensor(file, path, name, d->tensor[t].name, tensor_of(j, t));
     }
-    return HC_OK;
+    return status;
 }
 
 static enum hc_status fill_by_name(struct judged *j, const char *path)
 {
     const struct hc_definition *d = j->definition;
-    struct hc_tensor_file *file = &j->file[j->files++];
-    enum hc_status status = hc_tensor_file_read(file, path);
-    for (int t = 0; t < d->tensors && status == HC_OK; t++) {
-        struct hc_tensor *tensor = t < d->inputs ? &j->instance.input[t] : &j->got[t];
-        const struct hc_tensor *found = hc_tensor_file_find(file, d->tensor[t].name);
-        if (found && !tensor->data && (t < d->inputs || d->tensor[t].returned))
-            *tensor = *found;
-    }
+    const struct hc_tensor_file *file;
+    enum hc_status status = hc_question_file(&j->files, path, &file);
+    for (int t = 0; t < d->tensors && status == HC_OK; t++)
+        for (int i = 0; i < file->count && status == HC_OK; i++)
+            if (strcmp(file->tensors[i].name, d->tensor[t].name) == 0 && !tensor_of(j, t)->data &&
+                (t < d->inputs || d->tensor[t].returned))
+                status = hc_question_tensor(file, path, d->tensor[t].name, d->tensor[t].name,
+                                            tensor_of(j, t));
     return status;
 }
 
@@ -187,13 +185,6 @@ static void print_output(const struct judged *j, int tensor)
                "not judged", (long long)r->unbounded);
 }
 
-static json_t *number(double x)
-{
-    return isnan(x)   ? json_string("nan")
-           : isinf(x) ? json_string(x > 0 ? "inf" : "-inf")
-                      : json_real(x);
-}
-
 /* {"definition", "digest", "verdict", "outputs": [{"name", "format", "elements", "judged", "wrong",
    "unbounded", "single", "median", "worst": {"index", "real", "got", "error", "bound", "ratio"}}]}.
  */
@@ -206,18 +197,20 @@ static enum hc_status write_json(const struct judged *j, const char *path, const
         const struct hc_defined_output *r = &j->output[t];
         if (!j->got[t].data)
             continue;
-        json_t *output = json_pack(
-            "{s:s, s:s, s:I, s:I, s:I, s:I, s:I, s:o}", "name", d->tensor[t].name, "format",
-            hc_formats[j->got[t].format].name, "elements", (json_int_t)r->elements, "judged",
-            (json_int_t)r->judged, "wrong", (json_int_t)r->wrong, "unbounded",
-            (json_int_t)r->unbounded, "single", (json_int_t)r->single, "median", number(r->median));
+        json_t *output =
+            json_pack("{s:s, s:s, s:I, s:I, s:I, s:I, s:I, s:o}", "name", d->tensor[t].name,
+                      "format", hc_formats[j->got[t].format].name, "elements",
+                      (json_int_t)r->elements, "judged", (json_int_t)r->judged, "wrong",
+                      (json_int_t)r->wrong, "unbounded", (json_int_t)r->unbounded, "single",
+                      (json_int_t)r->single, "median", hc_answer_number(r->median));
         if (r->judged)
             (void)json_object_set_new(
                 output, "worst",
                 json_pack("{s:I, s:o, s:o, s:o, s:o, s:o}", "index", (json_int_t)r->worst.index,
-                          "real", number(r->worst.value.want.hi), "got", number(r->worst.got),
-                          "error", number(r->worst.error), "bound", number(r->worst.bound), "ratio",
-                          number(r->worst.ratio)));
+                          "real", hc_answer_number(r->worst.value.want.hi), "got",
+                          hc_answer_number(r->worst.got), "error", hc_answer_number(r->worst.error),
+                          "bound", hc_answer_number(r->worst.bound), "ratio",
+                          hc_answer_number(r->worst.ratio)));
         (void)json_array_append_new(outputs, output);
     }
     json_t *document = json_pack("{s:s, s:s, s:s, s:o}", "definition", d->name, "digest", d->digest,
@@ -252,9 +245,9 @@ static enum hc_status write_values(struct judged *j, const char *path)
         for (int64_t e = 0; e < hc_tensor_count(&t) && status == HC_OK; e++) {
             struct hc_defined_value value = {.rad = 0};
             status = hc_evaluator_element(evaluator, d->result[i], e, &value);
-            (void)json_array_append_new(columns[1], number(value.want.hi));
-            (void)json_array_append_new(columns[2], number(value.want.lo));
-            (void)json_array_append_new(columns[3], number(value.rad));
+            (void)json_array_append_new(columns[1], hc_answer_number(value.want.hi));
+            (void)json_array_append_new(columns[2], hc_answer_number(value.want.lo));
+            (void)json_array_append_new(columns[3], hc_answer_number(value.rad));
         }
         (void)json_object_set_new(document, d->tensor[d->result[i]].name,
                                   json_pack("{s:o, s:o, s:o, s:o}", "shape", columns[0], "want",
@@ -359,8 +352,7 @@ int hc_define_judge_files(const struct hc_define_question *question)
         status = judge(j, question, &verdict);
     if (status != HC_OK)
         (void)hc_complain_message();
-    for (int i = 0; i < j->files; i++)
-        hc_tensor_file_close(&j->file[i]);
+    hc_question_close(&j->files);
     hc_definition_free(j->definition);
     free(j);
     return !verdict || status != HC_OK ? HC_WRONG

@@ -398,8 +398,7 @@ void hc_answer_print(FILE *out, const struct hc_answer *answer)
 
 /* The judgement as JSON. */
 
-/* JSON has no infinities and no NaN. */
-static json_t *number(double value)
+json_t *hc_answer_number(double value)
 {
     if (isnan(value))
         return json_string("nan");
@@ -410,12 +409,12 @@ static void add_input(const char *slot, const char *element, double value, void 
 {
     json_t *inputs = context;
     if (!element) {
-        (void)json_object_set_new(inputs, slot, number(value));
+        (void)json_object_set_new(inputs, slot, hc_answer_number(value));
         return;
     }
     if (!json_object_get(inputs, slot))
         (void)json_object_set_new(inputs, slot, json_object());
-    (void)json_object_set_new(json_object_get(inputs, slot), element, number(value));
+    (void)json_object_set_new(json_object_get(inputs, slot), element, hc_answer_number(value));
 }
 
 /* What `index` is in the files. */
@@ -438,19 +437,21 @@ static json_t *worst(const struct hc_answer *answer, int o)
     struct hc_judged_sum sum;
     json_t *inputs = json_object();
     answer_inputs(answer, o, e->index, add_input, inputs);
-    json_t *w =
-        json_pack("{s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "index",
-                  place(answer, o, e->index), "want", number(e->want.hi), "right",
-                  e->single ? number(hc_decode(t->format, e->want_bits)) : json_null(), "exact",
-                  number(e->exact), "got", number(hc_decode(t->format, e->got_bits)), "error",
-                  number(e->error), "bound", number(e->bound), "ratio", number(e->ratio), "ulps",
-                  number(e->ulps), "implementation", number(e->implementation), "format",
-                  number(e->format), "inputs", inputs);
+    json_t *w = json_pack(
+        "{s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "index",
+        place(answer, o, e->index), "want", hc_answer_number(e->want.hi), "right",
+        e->single ? hc_answer_number(hc_decode(t->format, e->want_bits)) : json_null(), "exact",
+        hc_answer_number(e->exact), "got", hc_answer_number(hc_decode(t->format, e->got_bits)),
+        "error", hc_answer_number(e->error), "bound", hc_answer_number(e->bound), "ratio",
+        hc_answer_number(e->ratio), "ulps", hc_answer_number(e->ulps), "implementation",
+        hc_answer_number(e->implementation), "format", hc_answer_number(e->format), "inputs",
+        inputs);
     if (w && hc_judge_sum(&element, &sum))
         (void)json_object_set_new(w, "sum",
                                   json_pack("{s:I, s:[o,o], s:o}", "terms", (json_int_t)sum.terms,
-                                            "largest", number(sum.largest.a), number(sum.largest.b),
-                                            "magnitude", number(e->want.magnitude)));
+                                            "largest", hc_answer_number(sum.largest.a),
+                                            hc_answer_number(sum.largest.b), "magnitude",
+                                            hc_answer_number(e->want.magnitude)));
     return w;
 }
 
@@ -461,7 +462,7 @@ static json_t *output(const struct hc_answer *answer, int o)
     json_t *edges = json_array();
     json_t *counts = json_array();
     for (int b = 0; b < HC_RATIO_BINS; b++) {
-        (void)json_array_append_new(edges, number(hc_ratio_edges[b]));
+        (void)json_array_append_new(edges, hc_answer_number(hc_ratio_edges[b]));
         (void)json_array_append_new(counts, json_integer(r->count[b]));
     }
     json_t *shape = json_array();
@@ -477,9 +478,10 @@ static json_t *output(const struct hc_answer *answer, int o)
         hc_descriptor(call->op)->out[o].name, "dtype", hc_formats[t->format].name, "shape", shape,
         "elements", (json_int_t)r->elements, "judged", (json_int_t)r->judged, "wrong",
         (json_int_t)r->wrong, "unbounded", (json_int_t)r->unbounded, "as_exact",
-        (json_int_t)r->as_exact, "where", r->where, "implementation", number(r->implementation),
-        "format", number(r->format), "excess", number(hc_judged_excess(r)), "worst",
-        r->judged ? worst(answer, o) : json_null(), "histogram", "edges", edges, "counts", counts);
+        (json_int_t)r->as_exact, "where", r->where, "implementation",
+        hc_answer_number(r->implementation), "format", hc_answer_number(r->format), "excess",
+        hc_answer_number(hc_judged_excess(r)), "worst", r->judged ? worst(answer, o) : json_null(),
+        "histogram", "edges", edges, "counts", counts);
 }
 
 enum hc_status hc_answer_write(const char *path, const struct hc_answer *answer)

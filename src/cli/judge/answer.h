@@ -39,6 +39,9 @@ void hc_answer_print(FILE *out, const struct hc_answer *answer);
    "-inf" and "nan". */
 enum hc_status hc_answer_write(const char *path, const struct hc_answer *answer);
 
+/* A number as JSON, which has no infinities and no NaN: they are strings. */
+json_t *hc_answer_number(double value);
+
 /* "rule=mx-rp, columns=32". */
 enum { HC_PARAMETERS_TEXT = 2048 };
 

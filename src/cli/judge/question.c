@@ -13,9 +13,8 @@
 
 /* The slots of a call, filled from files and from numbers on the command line. */
 
-/* The file of that path, read once. */
-static enum hc_status question_file(struct hc_question *q, const char *path,
-                                    const struct hc_tensor_file **file)
+enum hc_status hc_question_file(struct hc_question *q, const char *path,
+                                const struct hc_tensor_file **file)
 {
     for (int i = 0; i < q->files; i++)
         if (strcmp(q->path[i], path) == 0) {
@@ -39,9 +38,7 @@ static const char *slot_names(enum hc_op op, int first, int end, char text[256])
     return text;
 }
 
-/* The tensor of a file that a slot takes: the one that was named; the one of the slot's name; or
-   the only one. */
-static enum hc_status take_tensor(const struct hc_tensor_file *file, const char *path,
+enum hc_status hc_question_tensor(const struct hc_tensor_file *file, const char *path,
                                   const char *name, const char *slot, struct hc_tensor *t)
 {
     const struct hc_named_tensor *found = NULL;
@@ -65,8 +62,7 @@ static enum hc_status take_tensor(const struct hc_tensor_file *file, const char 
     return HC_OK;
 }
 
-/* Parts FILE[:TENSOR]. A file of the whole name counts first, then the longest name of one. */
-static void part(char *text, const char **tensor)
+void hc_question_part(char *text, const char **tensor)
 {
     *tensor = "";
     if (access(text, F_OK) == 0)
@@ -129,13 +125,13 @@ static enum hc_status fill_tensor(struct hc_question *q, const struct hc_words *
         if (!path)
             return HC_NO_MEMORY;
         memcpy(path, rest, strlen(rest) + 1);
-        part(path, &tensor);
+        hc_question_part(path, &tensor);
         struct hc_tensor *t = hc_slot_tensor(&q->call, slot);
         if (t->data)
             return hc_fail(HC_INVALID, "judge: %s is given twice", hc_slot(op, slot)->name);
-        enum hc_status status = question_file(q, path, &file);
+        enum hc_status status = hc_question_file(q, path, &file);
         if (status == HC_OK)
-            status = take_tensor(file, path, tensor, hc_slot(op, slot)->name, t);
+            status = hc_question_tensor(file, path, tensor, hc_slot(op, slot)->name, t);
         if (status != HC_OK)
             return status;
     }
@@ -152,7 +148,7 @@ static enum hc_status fill_by_name(struct hc_question *q, const struct hc_tensor
         struct hc_tensor *to = hc_slot_tensor(&q->call, s);
         for (int i = 0; i < file->count && !to->data && status == HC_OK; i++)
             if (strcmp(file->tensors[i].name, slot) == 0)
-                status = take_tensor(file, path, slot, slot, to);
+                status = hc_question_tensor(file, path, slot, slot, to);
     }
     return status;
 }
@@ -185,7 +181,7 @@ static enum hc_status question_fill(struct hc_question *q, const struct hc_quest
     if (status == HC_OK)
         status = fill_tensor(q, &words->out, inputs, all);
     if (status == HC_OK && words->tensors) {
-        status = question_file(q, words->tensors, &file);
+        status = hc_question_file(q, words->tensors, &file);
         if (status == HC_OK)
             status = fill_by_name(q, file, words->tensors);
     }
@@ -492,7 +488,7 @@ enum hc_status hc_question_ask(struct hc_question *q, const struct hc_question_w
     enum hc_status status = HC_OK;
     *q = (struct hc_question){.call.op = words->op, .only_out = -1, .only = -1};
     if (words->tensors)
-        status = question_file(q, words->tensors, &file);
+        status = hc_question_file(q, words->tensors, &file);
     if (status == HC_OK && (int)q->call.op == HC_OP_COUNT)
         status = kept_op(q, file, words->tensors);
     if (status == HC_OK)

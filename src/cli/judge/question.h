@@ -54,6 +54,18 @@ enum hc_status hc_question_ask(struct hc_question *q, const struct hc_question_w
                                bool computed);
 void hc_question_close(struct hc_question *q);
 
+/* The file of that path, read once; it is closed with the question. */
+enum hc_status hc_question_file(struct hc_question *q, const char *path,
+                                const struct hc_tensor_file **file);
+
+/* The tensor of a file that a slot takes: the one that was named; the one of the slot's name; or the
+   only one. One number has the shape [1]. */
+enum hc_status hc_question_tensor(const struct hc_tensor_file *file, const char *path,
+                                  const char *name, const char *slot, struct hc_tensor *t);
+
+/* Parts FILE[:TENSOR]. A file of the whole name counts first, then the longest name of one. */
+void hc_question_part(char *text, const char **tensor);
+
 /* Memory that lives as long as the question, aligned to 64; NULL with HC_NO_MEMORY's line. */
 void *hc_question_memory(struct hc_question *q, size_t bytes);
 

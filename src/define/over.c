@@ -1,0 +1,140 @@
+/* Reductions, which are over one axis each.
+
+     reduction = NAME "(" range { "," range } ":" truth [ "where" truth ] ")"
+     range     = AXIS [ ( "<" | "<=" ) sum ] */
+#include "define/reader.h"
+
+const char *const hc_reduction_names[HC_REDUCTIONS] = {
+    [HC_OVER_SUM] = "sum", [HC_OVER_MEAN] = "mean", [HC_OVER_PROD] = "prod",
+    [HC_OVER_MAX] = "max", [HC_OVER_MIN] = "min",   [HC_OVER_COUNT] = "count",
+    [HC_OVER_ANY] = "any", [HC_OVER_ALL] = "all",
+};
+
+/* The axes of a reduction, and what bounds each: "u" or "u < t" or "u <= t". */
+struct ranges {
+    int axes;
+    int axis[HC_MAX_REDUCED];
+    struct hc_expression *bound[HC_MAX_REDUCED]; /* NULL: none */
+    enum hc_function below[HC_MAX_REDUCED];
+};
+
+static bool read_ranges(struct hc_reader *r, struct ranges *ranges)
+{
+    do {
+        struct hc_token token = r->token;
+        int i = ranges->axes;
+        if (i == HC_MAX_REDUCED)
+            return hc_reader_wrong(r, token.at, token.length, "at most %d axes stand here",
+                                   HC_MAX_REDUCED);
+        if (!hc_read_axis(r, &ranges->axis[i]))
+            return false;
+        if (r->bound[ranges->axis[i]])
+            return hc_reader_wrong(r, token.at, token.length,
+                                   "%s has a meaning here already: the sum needs another axis, or "
+                                   "an equation of its own",
+                                   hc_parser_quote(token.at, token.length).text);
+        ranges->below[i] = hc_reader_is(r, "<=") ? HC_FN_less_equal : HC_FN_less;
+        if ((hc_reader_take(r, "<") || hc_reader_take(r, "<=")) &&
+            !hc_read_expression(r, HC_TYPE_INTEGER, &ranges->bound[i]))
+            return false;
+        ranges->axes++;
+    } while (hc_reader_take(r, ","));
+    return hc_reader_expect(r, ":", "':'");
+}
+
+/* The condition of axis i: its bound, and `where`; NULL if it has neither. */
+static bool make_condition(struct hc_reader *r, const struct ranges *ranges, int i,
+                           const char *start, struct hc_expression *where,
+                           struct hc_expression **condition)
+{
+    struct hc_expression point = {
+        .kind = HC_EXPRESSION_AXIS, .axis = ranges->axis[i], .type = HC_TYPE_INTEGER};
+    struct hc_expression *place = NULL;
+    *condition = where;
+    if (!ranges->bound[i])
+        return true;
+    if (!hc_expression_make(r, point, start, &place) ||
+        !hc_expression_apply(r, ranges->below[i], start, place, ranges->bound[i], condition))
+        return false;
+    struct hc_expression both = {.kind = HC_EXPRESSION_AND,
+                                 .type = HC_TYPE_TRUTH,
+                                 .exact = where && where->exact,
+                                 .operands = 2,
+                                 .operand = {*condition, where}};
+    return !where || hc_expression_make(r, both, start, condition);
+}
+
+/* A reduction over several axes is one over each, the last axis the innermost with the condition;
+   of a count the outer ones add up. */
+static bool make_over(struct hc_reader *r, enum hc_reduction reduction, const struct ranges *ranges,
+                      const char *start, struct hc_expression *where, struct hc_expression **body)
+{
+    bool truth = reduction == HC_OVER_ANY || reduction == HC_OVER_ALL;
+    for (int i = ranges->axes - 1; i >= 0; i--) {
+        struct hc_expression *condition;
+        if (!make_condition(r, ranges, i, start, where, &condition))
+            return false;
+        struct hc_expression node = {.kind = HC_EXPRESSION_OVER,
+                                     .type = truth ? HC_TYPE_TRUTH : HC_TYPE_REAL,
+                                     .exact = truth && (*body)->exact &&
+                                              (!condition || condition->exact),
+                                     .reduction = reduction,
+                                     .axis = ranges->axis[i],
+                                     .operands = condition ? 2 : 1,
+                                     .operand = {*body, condition}};
+        if (!hc_expression_make(r, node, start, body))
+            return false;
+        where = NULL;
+        reduction = reduction == HC_OVER_COUNT ? HC_OVER_SUM : reduction;
+    }
+    return true;
+}
+
+/* A mean over several axes is the sum of all over the product of the extents. */
+static bool make_mean(struct hc_reader *r, const struct ranges *ranges, const char *start,
+                      struct hc_expression *where, struct hc_expression **body)
+{
+    struct hc_expression *places = NULL;
+    for (int i = 0; i < ranges->axes; i++) {
+        struct hc_expression extent = {
+            .kind = HC_EXPRESSION_EXTENT, .axis = ranges->axis[i], .type = HC_TYPE_INTEGER};
+        struct hc_expression *one = NULL;
+        if (where || ranges->bound[i])
+            return hc_reader_wrong(r, start, r->end - start,
+                                   "a mean over several axes has no condition: write a sum over a "
+                                   "count");
+        if (!hc_expression_make(r, extent, start, &one) ||
+            (places && !hc_expression_apply(r, HC_FN_mul, start, places, one, &one)))
+            return false;
+        places = one;
+    }
+    if (!make_over(r, HC_OVER_SUM, ranges, start, NULL, body) ||
+        !hc_expression_apply(r, HC_FN_div, start, *body, places, body))
+        return false;
+    (*body)->mean = true;
+    return true;
+}
+
+bool hc_read_over(struct hc_reader *r, enum hc_reduction reduction, const char *start,
+                  struct hc_expression **e)
+{
+    struct ranges ranges = {.axes = 0};
+    struct hc_expression *where = NULL;
+    bool truths =
+        reduction == HC_OVER_COUNT || reduction == HC_OVER_ANY || reduction == HC_OVER_ALL;
+    if (!read_ranges(r, &ranges))
+        return false;
+    for (int i = 0; i < ranges.axes; i++)
+        r->bound[ranges.axis[i]]++;
+    if (!hc_read_expression(r, truths ? HC_TYPE_TRUTH : HC_TYPE_REAL, e) ||
+        (hc_reader_take(r, "where") && !hc_read_expression(r, HC_TYPE_TRUTH, &where)))
+        return false;
+    for (int i = 0; i < ranges.axes; i++)
+        r->bound[ranges.axis[i]]--;
+    r->brackets--;
+    if (!hc_reader_expect(r, ")", "')' or an operator"))
+        return false;
+    return reduction == HC_OVER_MEAN && ranges.axes > 1
+               ? make_mean(r, &ranges, start, where, e)
+               : make_over(r, reduction, &ranges, start, where, e);
+}
