@@ -95,3 +95,51 @@ double hc_bound_any_pool_bwd(const struct hc_element *e, const struct hc_accumul
         return hc_bound_rounding_to_fp32(e, want);
     return hc_ball_any_order(hc_bound_work(e->call), x, fabs(want->hi), 2, 1).rad;
 }
+
+struct hc_polynomial hc_polynomial_of(struct hc_ball x)
+{
+    double most = fabs(x.mid) + x.rad;
+    return (struct hc_polynomial){x.mid, most, most, x.rad, 0, isfinite(x.mid)};
+}
+
+struct hc_polynomial hc_polynomial_scaled(double by, struct hc_polynomial x)
+{
+    if (by == 0)
+        return (struct hc_polynomial){.finite = x.finite};
+    double magnitude = fabs(by) * x.magnitude;
+    return (struct hc_polynomial){.value = by * x.value,
+                                  .magnitude = magnitude,
+                                  .largest = fmax(x.largest, magnitude),
+                                  .error = fabs(by) * x.error,
+                                  .roundings = x.roundings + 2,
+                                  .finite = x.finite};
+}
+
+struct hc_polynomial hc_polynomial_sum(struct hc_polynomial x, struct hc_polynomial y)
+{
+    bool finite = x.finite && y.finite;
+    if (x.magnitude == 0 || y.magnitude == 0) {
+        struct hc_polynomial other = x.magnitude == 0 ? y : x;
+        other.finite = finite;
+        return other;
+    }
+    double magnitude = x.magnitude + y.magnitude;
+    return (struct hc_polynomial){.value = x.value + y.value,
+                                  .magnitude = magnitude,
+                                  .largest = fmax(fmax(x.largest, y.largest), magnitude),
+                                  .error = x.error + y.error,
+                                  .roundings =
+                                      (x.roundings > y.roundings ? x.roundings : y.roundings) + 1,
+                                  .finite = finite};
+}
+
+/* What is not computed at all may still be rounded into f. */
+struct hc_ball hc_polynomial_ball(enum hc_format f, struct hc_polynomial x, double after)
+{
+    bool held = hc_round(f, x.value) == x.value;
+    int roundings = x.roundings == 0 && !held ? 1 : x.roundings;
+    struct hc_ball b =
+        hc_ball_any_order(f, (struct hc_ball){x.value, x.error}, x.magnitude, roundings, after);
+    bool overflows = x.finite && !(x.largest * 1.0001 <= hc_format_max(f));
+    return overflows ? (struct hc_ball){b.mid, (double)INFINITY} : b;
+}

@@ -68,57 +68,12 @@ double hc_bound_sgd(const struct hc_element *e, const struct hc_accumulator *acc
                                 hc_ball_element(compensation, e->index), u);
 }
 
-/* Any order: everything but the weight is a polynomial in numbers that carry no error. Its value,
-   the magnitudes of its monomials, the largest of them on the way, the roundings that they meet at
-   most, and whether the numbers are finite. */
-struct polynomial {
-    double value;
-    double magnitude;
-    double largest;
-    int roundings;
-    bool finite;
-};
-
-/* A product with 0 is 0, and a sum with 0 is the other addend: neither is rounded. */
-static struct polynomial scaled(double by, struct polynomial x)
+static struct hc_polynomial stored(const struct hc_tensor *t, int64_t i)
 {
-    if (by == 0)
-        return (struct polynomial){.finite = x.finite};
-    double magnitude = fabs(by) * x.magnitude;
-    return (struct polynomial){by * x.value, magnitude, fmax(x.largest, magnitude), x.roundings + 2,
-                               x.finite};
+    return hc_polynomial_of(hc_ball_exact(hc_tensor_get(t, i)));
 }
 
-static struct polynomial sum(struct polynomial x, struct polynomial y)
-{
-    bool finite = x.finite && y.finite;
-    if (x.magnitude == 0 || y.magnitude == 0) {
-        struct polynomial other = x.magnitude == 0 ? y : x;
-        other.finite = finite;
-        return other;
-    }
-    int most = x.roundings > y.roundings ? x.roundings : y.roundings;
-    double magnitude = x.magnitude + y.magnitude;
-    double largest = fmax(fmax(x.largest, y.largest), magnitude);
-    return (struct polynomial){x.value + y.value, magnitude, largest, most + 1, finite};
-}
-
-static struct polynomial stored(const struct hc_tensor *t, int64_t i)
-{
-    double x = hc_tensor_get(t, i);
-    return (struct polynomial){x, fabs(x), fabs(x), 0, isfinite(x)};
-}
-
-/* What is not computed at all may still be rounded into f. */
-static struct hc_ball ball_of(enum hc_format f, struct polynomial x, double after)
-{
-    bool held = hc_round(f, x.value) == x.value;
-    int roundings = x.roundings == 0 && !held ? 1 : x.roundings;
-    struct hc_ball b = hc_ball_any_order(f, hc_ball_exact(x.value), x.magnitude, roundings, after);
-    bool overflows = x.finite && !(x.largest * 1.0001 <= hc_format_max(f));
-    return overflows ? (struct hc_ball){b.mid, (double)INFINITY} : b;
-}
-
+/* Any order: everything but the weight is a polynomial in numbers that carry no error. */
 double hc_bound_any_sgd(const struct hc_element *e, const struct hc_accumulator *accumulator,
                         const struct hc_exact *want)
 {
@@ -131,20 +86,21 @@ double hc_bound_any_sgd(const struct hc_element *e, const struct hc_accumulator 
         return 0;
     double lr = hc_tensor_get(hyper, HC_HYPER_LR);
     double beta = hc_tensor_get(hyper, HC_HYPER_BETA1);
-    struct polynomial w = stored(&call->in[HC_SGD_W], e->index);
-    struct polynomial d = stored(&call->in[HC_SGD_G], e->index);
-    struct polynomial v = stored(&call->in[HC_SGD_MOMENTUM], e->index);
+    struct hc_polynomial w = stored(&call->in[HC_SGD_W], e->index);
+    struct hc_polynomial d = stored(&call->in[HC_SGD_G], e->index);
+    struct hc_polynomial v = stored(&call->in[HC_SGD_MOMENTUM], e->index);
     if (!p->decoupled && p->weight_decay != 0)
-        d = sum(d, scaled(p->weight_decay, w));
+        d = hc_polynomial_sum(d, hc_polynomial_scaled(p->weight_decay, w));
     if (p->rate_inside)
-        d = scaled(lr, d);
-    v = sum(scaled(beta, v), d);
+        d = hc_polynomial_scaled(lr, d);
+    v = hc_polynomial_sum(hc_polynomial_scaled(beta, v), d);
     double after = fmax(fmax(fabs(lr), fabs(beta)), 1);
     if (e->out == HC_SGD_NEW_MOMENTUM)
-        return ball_of(p->arithmetic, v, after).rad;
+        return hc_polynomial_ball(p->arithmetic, v, after).rad;
     if (p->nesterov)
-        v = sum(d, scaled(beta, v));
-    struct hc_ball u = ball_of(p->arithmetic, p->rate_inside ? v : scaled(lr, v), after * after);
+        v = hc_polynomial_sum(d, hc_polynomial_scaled(beta, v));
+    struct hc_ball u = hc_polynomial_ball(
+        p->arithmetic, p->rate_inside ? v : hc_polynomial_scaled(lr, v), after * after);
     double decay = p->decoupled ? lr * p->weight_decay : 0;
     if (!call->in[HC_SGD_COMPENSATION].data)
         return hc_any_weight(p->arithmetic, hc_ball_exact(w.value), decay, u).rad;

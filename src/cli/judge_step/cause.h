@@ -11,7 +11,7 @@
 
 #include "cli/judge_step/contract.h"
 
-enum { HC_STEP_MAX_CAUSES = 12 };
+enum { HC_STEP_MAX_CAUSES = 40 };
 
 struct hc_step_cause {
     const char *name;   /* for programs: "eps" */

@@ -324,8 +324,10 @@ def outcome_of_two(both, document):
     the product is a factor of it; OTHERS: anything else."""
     found = causes(document)
     if len(found) > 1:
-        right = all(any(names(mistake, cause) for mistake in both) or len(stage) > 1
-                    for stage in found for cause in stage)
+        if not all(found):
+            return NONE
+        right = all(any(names(mistake, cause) for mistake in both for cause in stage)
+                    for stage in found)
         return APART if right else OTHERS
     if not found or not found[0]:
         return NONE

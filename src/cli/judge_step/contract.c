@@ -255,55 +255,26 @@ static struct hc_ball adam_update(const struct element *e, struct hc_ball m, str
     return u;
 }
 
-/* A polynomial in numbers that carry no error but the gradient's: its value, the magnitudes of its
-   monomials, how many roundings these meet, and what the gradient's error comes to. */
-struct sum {
-    double value;
-    double magnitude;
-    double error;
-    int roundings;
-};
-
-static struct sum times(double by, struct sum x)
-{
-    if (by == 0)
-        return (struct sum){0};
-    return (struct sum){by * x.value, fabs(by) * x.magnitude, fabs(by) * x.error, x.roundings + 2};
-}
-
-static struct sum plus(struct sum x, struct sum y)
-{
-    if (x.magnitude == 0 || y.magnitude == 0)
-        return x.magnitude == 0 ? y : x;
-    int most = x.roundings > y.roundings ? x.roundings : y.roundings;
-    return (struct sum){x.value + y.value, x.magnitude + y.magnitude, x.error + y.error, most + 1};
-}
-
-static struct hc_ball ball_of(enum hc_format f, struct sum x, double after)
-{
-    bool held = hc_round(f, x.value) == x.value;
-    struct hc_ball b = {x.value, x.error};
-    return hc_ball_any_order(f, b, x.magnitude, x.roundings == 0 && !held ? 1 : x.roundings, after);
-}
-
 /* The momentum, and what is taken off the weight; as in check/bound/sgd.c. */
 static void sgd(const struct element *e, struct hc_ball *momentum, struct hc_ball *update)
 {
     const struct hc_step_contract *c = e->c;
     double beta = c->beta1;
-    struct sum w = {e->w, fabs(e->w), 0, 0};
-    struct sum d = {e->g.mid, fabs(e->g.mid) + e->g.rad, e->g.rad, 0};
-    struct sum v = {e->m, fabs(e->m), 0, 0};
+    struct hc_polynomial w = hc_polynomial_of(hc_ball_exact(e->w));
+    struct hc_polynomial d = hc_polynomial_of(e->g);
+    struct hc_polynomial v = hc_polynomial_of(hc_ball_exact(e->m));
     if (couples(c) && e->decay != 0)
-        d = plus(d, times(e->decay, w));
+        d = hc_polynomial_sum(d, hc_polynomial_scaled(e->decay, w));
     if (c->rate_inside)
-        d = times(e->lr, d);
-    v = plus(times(beta, v), c->dampening == 0 ? d : times(1 - c->dampening, d));
+        d = hc_polynomial_scaled(e->lr, d);
+    v = hc_polynomial_sum(hc_polynomial_scaled(beta, v),
+                          c->dampening == 0 ? d : hc_polynomial_scaled(1 - c->dampening, d));
     double after = fmax(fmax(fabs(e->lr), fabs(beta)), 1);
-    *momentum = ball_of(e->f, v, after);
+    *momentum = hc_polynomial_ball(e->f, v, after);
     if (c->nesterov)
-        v = plus(d, times(beta, v));
-    *update = ball_of(e->f, c->rate_inside ? v : times(e->lr, v), after * after);
+        v = hc_polynomial_sum(d, hc_polynomial_scaled(beta, v));
+    *update = hc_polynomial_ball(e->f, c->rate_inside ? v : hc_polynomial_scaled(e->lr, v),
+                                 after * after);
 }
 
 /* The new weight from the update, before it is stored. */

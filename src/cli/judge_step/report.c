@@ -114,7 +114,7 @@ static bool judges(const struct hc_step_session *session)
 
 static void say_sentence(const char *format, ...)
 {
-    char text[5000];
+    char text[400 * HC_STEP_MAX_CAUSES + 1024];
     va_list arguments;
     va_start(arguments, format);
     (void)hc_text_format(text, sizeof text, format, arguments);
@@ -186,7 +186,7 @@ static void print_stage(const struct hc_step_causes *causes, const char *stage, 
 {
     char elements[240];
     char text[400];
-    char all[4000] = "";
+    char all[400 * HC_STEP_MAX_CAUSES] = "";
     char head[120] = "";
     write_elements(elements, causes, stage);
     if (!alone)

@@ -346,11 +346,20 @@ bool hc_step_is_norm_or_bias(const struct hc_step *step, int p)
 
 double hc_step_number_of(struct hc_step *step, int p, const char *key, double otherwise)
 {
-    char name[HC_STEP_NAME];
-    char whole[HC_STEP_NAME + 32];
-    hc_step_name(step, p, name);
-    (void)snprintf(whole, sizeof whole, "%s.%s", key, name);
-    return hc_step_number(step, whole, hc_step_number(step, key, otherwise));
+    char own[HC_TORCH_NAME];
+    const char *name = own;
+    size_t length = strlen(key);
+    if (step->plan.network)
+        hc_torch_parameter(&step->plan, p, own);
+    else
+        name = step->named[p].name; /* whole, and as the file has it */
+    for (int i = 0; i < step->file.metadata_count; i++) {
+        const char *known = step->file.metadata[i].key;
+        if (strncmp(known, key, length) == 0 && known[length] == '.' &&
+            strcmp(known + length + 1, name) == 0)
+            return hc_step_number(step, known, otherwise);
+    }
+    return hc_step_number(step, key, otherwise);
 }
 
 struct hc_tensor hc_step_parameter(struct hc_step *step, int p, const char *prefix)
@@ -380,6 +389,11 @@ struct hc_tensor hc_step_gradient(struct hc_step *step, int p)
         return g;
     if (scale == 1)
         return scaled;
+    /* By a power of two there is one quotient. By another scale there are several right ones, since
+       many multiply by a rounded 1 / scale, and the file has to say which it was. */
+    int exponent;
+    if (frexp(scale, &exponent) != 0.5)
+        return g;
     if (!made->data) {
         *made = scaled;
         made->format = scaled.format == HC_FP64 ? HC_FP64 : HC_FP32;

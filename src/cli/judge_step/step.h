@@ -68,6 +68,7 @@ struct hc_tensor hc_step_activation(struct hc_step *step, int v);
 struct hc_tensor hc_step_activation_gradient(struct hc_step *step, int v);
 struct hc_tensor hc_step_convolved(struct hc_step *step, int l, const char *prefix);
 struct hc_tensor hc_step_parameter(struct hc_step *step, int p, const char *prefix);
+struct hc_tensor hc_step_statistic(struct hc_step *step, int s, const char *prefix);
 
 /* What a parameter is called, and whether weight decay may pass it over: it belongs to batch norm
    or is a bias. Without a network that is a parameter of one dimension, or none. */
@@ -78,11 +79,10 @@ bool hc_step_is_norm_or_bias(const struct hc_step *step, int p);
 double hc_step_number_of(struct hc_step *step, int p, const char *key, double otherwise);
 
 /* The gradient that the optimizer got: "unscaled.", or where the file lacks it and nothing was
-   clipped, "gradients." divided by the scale. Without data if neither can be had. */
+   clipped, "gradients." divided by the scale, if that is a power of two. Without data if neither can be had. */
 struct hc_tensor hc_step_gradient(struct hc_step *step, int p);
 
 /* Zeros of the shape and format of what the optimizer steps: state that has not begun. */
 struct hc_tensor hc_step_zeros(struct hc_step *step, int p);
-struct hc_tensor hc_step_statistic(struct hc_step *step, int s, const char *prefix);
 
 #endif

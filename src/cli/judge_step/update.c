@@ -75,10 +75,11 @@ static void judge_optimizer(struct hc_step_session *session, const struct hc_ste
             claim.expected = claim.got.format;
         struct hc_step_verdict *v = hc_step_judge(session, &claim);
         if (v && !state.g.data && hc_step_parameter(step, p, "gradients.").data)
-            (void)snprintf(v->note, sizeof v->note,
-                           "gradients were clipped, and the file lacks unscaled.%.100s, what the "
-                           "optimizer got",
-                           claim.where);
+            (void)snprintf(
+                v->note, sizeof v->note,
+                "gradients were clipped, or their scale is no power of two, and the file "
+                "lacks unscaled.%.100s, what the optimizer got",
+                claim.where);
     }
 }
 

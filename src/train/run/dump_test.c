@@ -204,7 +204,6 @@ Test(dump, the_optimizer_got_the_clipped_gradients)
     hc_tensor_file_close(&file);
 }
 
-/* The definition of the first convolution in NCHW and KCRS, and of the bias' gradient. */
 static double number(const struct hc_tensor_file *file, const char *key)
 {
     const char *text = hc_tensor_file_metadata(file, key);
@@ -226,6 +225,7 @@ Test(dump, masters_and_the_rates_of_layer_groups_are_in_the_file)
     hc_tensor_file_close(&file);
 }
 
+/* The definition of the first convolution in NCHW and KCRS, and of the bias' gradient. */
 Test(dump, images_filters_and_activations_have_pytorchs_layout)
 {
     struct hc_tensor_file file;
