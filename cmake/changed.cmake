@@ -17,7 +17,7 @@ list(APPEND HC_BUILT_WITH "=${versions}")
 # What makes the build, but not the tests.
 set(HC_BUILD CMakeLists.txt cmake/build.h.in)
 foreach(part commit cuda dependencies environment floors mpi nccl public registry sanitizers scripts
-        shadow vectors)
+        shadow standin vectors)
   list(APPEND HC_BUILD cmake/${part}.cmake)
 endforeach()
 file(GLOB page RELATIVE ${CMAKE_SOURCE_DIR} CONFIGURE_DEPENDS reports/*.gp reports/page.*)

@@ -116,8 +116,6 @@ foreach(source ${device_kernels})
   get_filename_component(name ${source} NAME_WE)
   set(object ${CMAKE_BINARY_DIR}/cuda/${name}.o)
   file(MAKE_DIRECTORY ${CMAKE_BINARY_DIR}/cuda)
-  # nvcc does not quote the name after -MT. One with a space would be two names, and the object
-  # would be built again each time.
   set(hidden "")
   list(APPEND objects ${object})
   if(HC_CUDA_OBJECTS)
@@ -129,6 +127,8 @@ foreach(source ${device_kernels})
   if(HC_PORTABLE)
     set(hidden COMMAND env LC_ALL=C sed -i s|${CMAKE_SOURCE_DIR}/|${slashes}|g ${object})
   endif()
+  # nvcc does not quote the name after -MT. One with a space would be two names, and the object
+  # would be built again each time.
   add_custom_command(OUTPUT ${object} DEPENDS ${source} DEPFILE ${object}.d VERBATIM
                      COMMAND ${CUDA_NVCC} ${nvcc_flags} -MD -MF ${object}.d -MT cuda/${name}.o
                              -c ${source} -o ${object}

@@ -202,7 +202,7 @@ hc_script(install COMMAND .ci/install ${CMAKE_BINARY_DIR})
 hc_script(docs COMMAND .ci/docs ${program})
 # What scalers do is asked of gen and verify, which run no kernel.
 set(scalers cases/scaler cases/fixture src/num src/op src/train/update src/check/record
-    src/cli/scaler src/cli/protocol src/cli/run)
+    src/cli/scaler src/cli/protocol src/cli/run src/cli/lines.c src/cli/lines.h ${HC_BUILD})
 hc_script(torch-scaler FROM ${scalers} +torch COMMAND cases/scaler/real/torch-test ${program})
 hc_script(torch-step-files FROM ${HC_ALL} cases/checkpoint python +torch
           COMMAND cases/checkpoint/real/torch-test ${program})

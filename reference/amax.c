@@ -1,20 +1,16 @@
 #include "reference/amax.h"
 
+#include "reference.h"
+
 /* The whole tensor, and the block that was asked for last. */
 enum { WHOLE, BLOCK, KEPT };
 
 static _Thread_local struct {
-    const struct hc_call *call; /* that stays as it is, or NULL */
+    uint64_t promise; /* hc_reference_promise of the call */
     bool found[KEPT];
     struct hc_amax_part part[KEPT];
     double amax[KEPT];
 } kept;
-
-void hc_amax_begin(const struct hc_call *call)
-{
-    kept.call = call;
-    kept.found[WHOLE] = kept.found[BLOCK] = false;
-}
 
 static bool same_part(const struct hc_amax_part *a, const struct hc_amax_part *b)
 {
@@ -26,8 +22,13 @@ double hc_amax(const struct hc_call *call, const struct hc_amax_part *part, hc_a
     const int64_t *codes = call->out[HC_QUANTIZE_CODES].shape;
     const struct hc_amax_part all = {0, codes[0], 0, codes[1]};
     int i = same_part(part, &all) ? WHOLE : BLOCK;
-    if (kept.call != call)
+    uint64_t promise = hc_reference_promise(call);
+    if (!promise)
         return search(call, part);
+    if (kept.promise != promise) {
+        kept.promise = promise;
+        kept.found[WHOLE] = kept.found[BLOCK] = false;
+    }
     if (!kept.found[i] || !same_part(&kept.part[i], part)) {
         kept.amax[i] = search(call, part);
         kept.part[i] = *part;

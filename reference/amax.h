@@ -19,8 +19,4 @@ typedef double hc_amax_search(const struct hc_call *call, const struct hc_amax_p
    hc_reference_begin said that this call stays as it is. */
 double hc_amax(const struct hc_call *call, const struct hc_amax_part *part, hc_amax_search *search);
 
-/* What hc_reference_begin does here: forgets all amaxes and keeps those of this call. NULL: of
-   none. */
-void hc_amax_begin(const struct hc_call *call);
-
 #endif

@@ -122,12 +122,13 @@ int hc_real_rsqrt(struct hc_real *x, const struct hc_real *a)
     return above;
 }
 
-/* e^-a, the sum and the quotient are each off by at most 2^-bits of themselves. With t = e^-a, the
-   error of t moves 1 / (1 + t) by a factor of at most 1 + 2^-bits t / (1 + t). The three together
-   are below 2^(2-bits), so that all but the last two bits are good; Ziv's loop adds bits until
-   these say how to round. It ends, since e^-a is irrational for every number but 0 and the
-   infinities. Where |a| or t is below 2^(-2 to) the result is nearer to 1/2 or 1 than half of its
-   last bit, and where t is infinite for MPFR the result is below all of MPFR's numbers. */
+/* -a is exact in as many bits as a has. e^-a, the sum and the quotient are each off by at most
+   2^-bits of themselves. With t = e^-a, the error of t moves 1 / (1 + t) by a factor of at most 1 +
+   2^-bits t / (1 + t). The three together are below 2^(2-bits), so that all but the last two bits
+   are good; Ziv's loop adds bits until these say how to round. It ends, since e^-a is irrational
+   for every number but 0 and the infinities. Where |a| or t is below 2^(-2 to) the result is nearer
+   to 1/2 or 1 than half of its last bit, and where t is infinite for MPFR the result is below all
+   of MPFR's numbers. */
 int hc_real_sigmoid(struct hc_real *x, const struct hc_real *a)
 {
     mpfr_prec_t to = mpfr_get_prec(x->x);
@@ -138,7 +139,8 @@ int hc_real_sigmoid(struct hc_real *x, const struct hc_real *a)
     }
     bool tiny = mpfr_get_exp(a->x) < -2 * to;
     bool known = false;
-    for (mpfr_prec_t bits = to + 32; !known; bits += bits / 2) {
+    mpfr_prec_t from = mpfr_get_prec(a->x);
+    for (mpfr_prec_t bits = (from > to ? from : to) + 32; !known; bits += bits / 2) {
         mpfr_t t;
         mpfr_init2(t, bits);
         mpfr_neg(t, a->x, MPFR_RNDN);

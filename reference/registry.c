@@ -24,7 +24,6 @@ void hc_reference_begin(const struct hc_call *call)
 {
     promised = call;
     promises++;
-    hc_amax_begin(call);
 }
 
 uint64_t hc_reference_promise(const struct hc_call *call)
@@ -35,7 +34,6 @@ uint64_t hc_reference_promise(const struct hc_call *call)
 void hc_reference_end(void)
 {
     promised = NULL;
-    hc_amax_begin(NULL);
     hc_channel_end();
     mpfr_free_cache();
     hc_definition_end();

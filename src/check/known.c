@@ -121,6 +121,17 @@ static bool same_sums(const struct hc_accumulator *a, const struct hc_accumulato
     return memcmp((const unsigned char *)a, (const unsigned char *)b, sizeof *a) == 0;
 }
 
+/* Copies the inputs one behind the other. */
+static void pack_inputs(const struct hc_call *from, unsigned char *to)
+{
+    for (int i = 0; i < hc_ops[from->op].inputs; i++) {
+        size_t n = bytes_of(&from->in[i]);
+        if (n)
+            memcpy(to, from->in[i].data, n);
+        to += n;
+    }
+}
+
 /* Copies the call, with its inputs. False if there is no memory. */
 static bool copy_call(struct hc_known_call *c, const struct hc_call *from, size_t bytes)
 {
@@ -128,14 +139,12 @@ static bool copy_call(struct hc_known_call *c, const struct hc_call *from, size_
     c->data = malloc(bytes ? bytes : 1);
     if (!c->data)
         return false;
-    size_t at = 0;
+    unsigned char *at = c->data;
+    pack_inputs(from, at);
     for (int i = 0; i < hc_ops[from->op].inputs; i++) {
-        size_t n = bytes_of(&from->in[i]);
-        if (n)
-            memcpy(c->data + at, from->in[i].data, n);
         if (from->in[i].data)
-            c->call.in[i].data = c->data + at;
-        at += n;
+            c->call.in[i].data = at;
+        at += bytes_of(&from->in[i]);
     }
     return true;
 }
@@ -207,15 +216,9 @@ void hc_known_keep_inputs(struct hc_check *check, const struct hc_call *call)
         d->data = malloc(bytes);
         d->room = d->data ? bytes : 0;
     }
-    if (!d->data || bytes > d->room)
+    if (!d->data)
         return;
-    unsigned char *to = d->data;
-    for (int i = 0; i < hc_ops[call->op].inputs; i++) {
-        size_t n = bytes_of(&call->in[i]);
-        if (n)
-            memcpy(to, call->in[i].data, n);
-        to += n;
-    }
+    pack_inputs(call, d->data);
     d->what = check->what;
     d->seed = check->seed;
     d->bytes = bytes;

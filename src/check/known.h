@@ -49,7 +49,7 @@ bool hc_known_inputs(struct hc_check *check, const struct hc_call *call);
 void hc_known_keep_inputs(struct hc_check *check, const struct hc_call *call);
 
 /* What is right for n elements of output `out`, whose indices ascend: as it is known, or computed
-   by all threads (expected.c). */
+   by all threads (known.c). */
 void hc_expect(const struct hc_claim *claim, int out, int64_t n, const int64_t *index,
                struct hc_expected *right);
 

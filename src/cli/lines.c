@@ -46,18 +46,6 @@ struct hc_counted hc_count(long long count, const char *noun)
     return counted;
 }
 
-const char *hc_shortest(char text[HC_SHORTEST], double number)
-{
-    /* 240, and not 2.4e+02 */
-    int digits = fabs(number) >= 10 && fabs(number) < 1e9 ? (int)log10(fabs(number)) + 1 : 1;
-    for (; digits <= 17; digits++) {
-        (void)hc_text_write(text, HC_SHORTEST, "%.*g", digits, number);
-        if (strtod(text, NULL) == number)
-            break;
-    }
-    return text;
-}
-
 void hc_lines_add(struct hc_lines *lines, const char *format, ...)
 {
     va_list arguments;

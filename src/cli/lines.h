@@ -21,10 +21,6 @@ struct hc_counted hc_count(long long count, const char *noun);
 /* The noun alone, as it stands behind such a number. */
 struct hc_counted hc_noun(long long count, const char *noun);
 
-/* Writes the shortest decimal that is read back as this number: "0.003", "448", "1.5e-45". */
-enum { HC_SHORTEST = 32 };
-const char *hc_shortest(char text[HC_SHORTEST], double number);
-
 /* A text that grows, before it is wrapped. Begin with zeros. */
 enum { HC_LINES_TEXT = 4096 };
 struct hc_lines {

@@ -27,6 +27,7 @@ struct oracle_row {
     const char *op;
     const char *text;
     bool gradient;      /* it is derived from the text */
+    int tighter;        /* so many times the definition's bound may be the smaller one; 0: 16 */
     const char *set[4]; /* NAME=VALUE, of the op and of the definition; ends with NULL */
     struct tensor_row tensor[TENSORS]; /* of the op: those that the call has */
 };
@@ -69,27 +70,32 @@ static const struct oracle_row rows[] = {
     {"add",
      "op add(x[n], y[n])\nout[n] = x[n] + y[n]\nreturn out\n",
      false,
+     0,
      {NULL},
      {{"x", "x", 1, {40}}, {"y", "y", 1, {40}}, {"out", "out", 1, {40}}}},
     {"div",
      "op div(x[n], y[n])\nout[n] = x[n] / y[n]\nreturn out\n",
      false,
+     0,
      {NULL},
      {{"x", "x", 1, {40}}, {"y", "y", 1, {40}}, {"out", "out", 1, {40}}}},
     {"sum",
      "op s(x[n])\nout = sum(n: x[n])\nreturn out\n",
      false,
+     0,
      {NULL},
      {{"x", "x", 1, {300}}, {"out", "out", 1, {1}}}},
     {"dot",
      "op d(x[n], y[n])\nout = sum(n: x[n] * y[n])\nreturn out\n",
      false,
+     0,
      {NULL},
      {{"x", "x", 1, {300}}, {"y", "y", 1, {300}}, {"out", "out", 1, {1}}}},
     {"gemm",
      "op gemm(a[m, k], b[k, n], c[m, n]; alpha = 1.0, beta = 0.0)\n"
      "out[m,n] = alpha * sum(k: a[m,k] * b[k,n]) + beta * c[m,n]\nreturn out\n",
      false,
+     0,
      {"alpha=0.5", "beta=0.25", NULL},
      {{"a", "a", 2, {5, 64}},
       {"b", "b", 2, {64, 7}},
@@ -98,41 +104,49 @@ static const struct oracle_row rows[] = {
     {"conv2d",
      CONV,
      false,
+     0,
      {"stride=2", "pad=1", NULL},
      {IMAGE("x", "x"), {"w", "f", 4, {4, 3, 2, 3}}, {"y", "y", 4, {2, 3, 4, 4}}}},
     {"conv2d_bwd_data",
      CONV,
      true,
+     0,
      {"stride=2", "pad=1", NULL},
      {IMAGE("dx", "dx"), {"w", "f", 4, {4, 3, 2, 3}}, {"dy", "dy", 4, {2, 3, 4, 4}}}},
     {"conv2d_bwd_filter",
      CONV,
      true,
+     0,
      {"stride=2", "pad=1", NULL},
      {IMAGE("x", "x"), {"dw", "df", 4, {4, 3, 2, 3}}, {"dy", "dy", 4, {2, 3, 4, 4}}}},
     {"leaky_relu",
      "op l(x[n]; slope = 0.5)\ny[n] = select(x[n] > 0, x[n], slope * x[n])\nreturn y\n",
      false,
+     0,
      {"slope=0.125", NULL},
      {{"x", "x", 1, {40}}, {"y", "y", 1, {40}}}},
     {"avg_pool",
      POOL,
      false,
+     0,
      {"window=2", NULL},
      {{"x", "x", 4, {2, 4, 6, 3}}, {"y", "y", 4, {2, 2, 3, 3}}}},
     {"avg_pool_bwd",
      POOL,
      true,
+     0,
      {"window=2", NULL},
      {{"dx", "dx", 4, {2, 4, 6, 3}}, {"dy", "dy", 4, {2, 2, 3, 3}}}},
     {"xent",
      XENT,
      false,
+     0,
      {NULL},
      {{"logits", "z", 2, {6, 10}}, {"labels", "labels", 1, {6}}, {"loss", "loss", 1, {1}}}},
     {"xent_bwd",
      XENT,
      true,
+     0,
      {NULL},
      {{"logits", "z", 2, {6, 10}},
       {"labels", "labels", 1, {6}},
@@ -141,6 +155,7 @@ static const struct oracle_row rows[] = {
     {"bn_train",
      NORM,
      false,
+     0,
      {"eps=0.125", "momentum=0.25", NULL},
      {IMAGE("x", "x"),
       {"gamma", "gamma", 1, {3}},
@@ -152,11 +167,16 @@ static const struct oracle_row rows[] = {
       {"saved_invstd", "r", 1, {3}},
       {"new_mean", "new_mean", 1, {3}},
       {"new_variance", "new_variance", 1, {3}}}},
+    /* The text fixes the order of g + wd*w + beta*m, so that its bound counts each rounding at the
+       size that the partial sum has there; the op's bound allows all orders, with the rate inside
+       or outside, and counts up to 7 roundings at the sum of all magnitudes. Where the terms cancel
+       in the drawn numbers, that is 38 times as much. */
     {"sgd",
      "op sgd(w[i], g[i], momentum[i], hyper[j]; weight_decay = 0.0)\n"
      "d[i] = g[i] + weight_decay * w[i]\nv[i] = hyper[1] * momentum[i] + d[i]\n"
      "new_w[i] = w[i] - hyper[0] * v[i]\nreturn new_w, v\n",
      false,
+     64,
      {"weight_decay=0.25", NULL},
      {{"w", "w", 1, {40}},
       {"g", "g", 1, {40}},
@@ -274,7 +294,8 @@ static void compare_oracles(const struct oracle_row *row)
             }
         }
     }
-    cr_expect(least > 1.0 / 64 && most < 64, "%s: %g to %g", row->op, least, most);
+    int tighter = row->tighter ? row->tighter : 16;
+    cr_expect(least > 1.0 / tighter && most < 64, "%s: %g to %g", row->op, least, most);
     if (getenv("HC_SHOW"))
         (void)fprintf(stderr, "%-18s %8.3f %8.3f\n", row->op, least, most);
     hc_evaluator_free(evaluator);

@@ -55,100 +55,53 @@ enum hc_format hc_format_by_name(const char *name)
 /* The definition is compiled once for each format, since the compiler then knows the layout. It is
    the same text for all of them. */
 #ifdef __GNUC__
-#define HC_EACH_FORMAT __attribute__((flatten))
+#define HC_FLATTEN __attribute__((flatten))
 #else
-#define HC_EACH_FORMAT
+#define HC_FLATTEN
 #endif
+#define HC_EACH_FORMAT(row)                                                                        \
+    row(HC_FP64) row(HC_FP32) row(HC_TF32) row(HC_BF16) row(HC_FP16) row(HC_E4M3) row(HC_E5M2)     \
+        row(HC_E4M3FNUZ) row(HC_E5M2FNUZ) row(HC_E2M3) row(HC_E3M2) row(HC_E2M1) row(HC_E8M0)      \
+            row(HC_UE4M3) row(HC_I32) row(HC_U8)
+#define HC_ONE_MORE(f) f,
+enum { LISTED = sizeof((int[]){HC_EACH_FORMAT(HC_ONE_MORE)}) / sizeof(int) };
+_Static_assert(LISTED == (int)HC_FORMAT_COUNT, "one is missing");
 
 static inline uint64_t encode(enum hc_format format, double hi, double lo,
                               enum hc_direction direction, int saturate)
 {
     assert((unsigned)direction < HC_DIRECTION_COUNT);
     switch (format) {
-    case HC_FP64:
-        return hc_encode_as(&hc_formats[HC_FP64], hi, lo, direction, saturate);
-    case HC_FP32:
-        return hc_encode_as(&hc_formats[HC_FP32], hi, lo, direction, saturate);
-    case HC_TF32:
-        return hc_encode_as(&hc_formats[HC_TF32], hi, lo, direction, saturate);
-    case HC_BF16:
-        return hc_encode_as(&hc_formats[HC_BF16], hi, lo, direction, saturate);
-    case HC_FP16:
-        return hc_encode_as(&hc_formats[HC_FP16], hi, lo, direction, saturate);
-    case HC_E4M3:
-        return hc_encode_as(&hc_formats[HC_E4M3], hi, lo, direction, saturate);
-    case HC_E5M2:
-        return hc_encode_as(&hc_formats[HC_E5M2], hi, lo, direction, saturate);
-    case HC_E4M3FNUZ:
-        return hc_encode_as(&hc_formats[HC_E4M3FNUZ], hi, lo, direction, saturate);
-    case HC_E5M2FNUZ:
-        return hc_encode_as(&hc_formats[HC_E5M2FNUZ], hi, lo, direction, saturate);
-    case HC_E2M3:
-        return hc_encode_as(&hc_formats[HC_E2M3], hi, lo, direction, saturate);
-    case HC_E3M2:
-        return hc_encode_as(&hc_formats[HC_E3M2], hi, lo, direction, saturate);
-    case HC_E2M1:
-        return hc_encode_as(&hc_formats[HC_E2M1], hi, lo, direction, saturate);
-    case HC_E8M0:
-        return hc_encode_as(&hc_formats[HC_E8M0], hi, lo, direction, saturate);
-    case HC_UE4M3:
-        return hc_encode_as(&hc_formats[HC_UE4M3], hi, lo, direction, saturate);
-    case HC_I32:
-        return hc_encode_as(&hc_formats[HC_I32], hi, lo, direction, saturate);
-    case HC_U8:
-        return hc_encode_as(&hc_formats[HC_U8], hi, lo, direction, saturate);
+#define HC_FORMAT_ROW(f)                                                                           \
+    case f:                                                                                        \
+        return hc_encode_as(&hc_formats[f], hi, lo, direction, saturate);
+        HC_EACH_FORMAT(HC_FORMAT_ROW)
+#undef HC_FORMAT_ROW
     default:
         return hc_encode_as(info_of(format), hi, lo, direction, saturate);
     }
 }
 
-HC_EACH_FORMAT uint64_t hc_encode(enum hc_format format, double hi, double lo,
-                                  enum hc_direction direction)
+HC_FLATTEN uint64_t hc_encode(enum hc_format format, double hi, double lo,
+                              enum hc_direction direction)
 {
     return encode(format, hi, lo, direction, 0);
 }
 
-HC_EACH_FORMAT uint64_t hc_encode_saturated(enum hc_format format, double hi, double lo,
-                                            enum hc_direction direction)
+HC_FLATTEN uint64_t hc_encode_saturated(enum hc_format format, double hi, double lo,
+                                        enum hc_direction direction)
 {
     return encode(format, hi, lo, direction, 1);
 }
 
-HC_EACH_FORMAT double hc_decode(enum hc_format format, uint64_t bits)
+HC_FLATTEN double hc_decode(enum hc_format format, uint64_t bits)
 {
     switch (format) {
-    case HC_FP64:
-        return hc_decode_as(&hc_formats[HC_FP64], bits);
-    case HC_FP32:
-        return hc_decode_as(&hc_formats[HC_FP32], bits);
-    case HC_TF32:
-        return hc_decode_as(&hc_formats[HC_TF32], bits);
-    case HC_BF16:
-        return hc_decode_as(&hc_formats[HC_BF16], bits);
-    case HC_FP16:
-        return hc_decode_as(&hc_formats[HC_FP16], bits);
-    case HC_E4M3:
-        return hc_decode_as(&hc_formats[HC_E4M3], bits);
-    case HC_E5M2:
-        return hc_decode_as(&hc_formats[HC_E5M2], bits);
-    case HC_E4M3FNUZ:
-        return hc_decode_as(&hc_formats[HC_E4M3FNUZ], bits);
-    case HC_E5M2FNUZ:
-        return hc_decode_as(&hc_formats[HC_E5M2FNUZ], bits);
-    case HC_E2M3:
-        return hc_decode_as(&hc_formats[HC_E2M3], bits);
-    case HC_E3M2:
-        return hc_decode_as(&hc_formats[HC_E3M2], bits);
-    case HC_E2M1:
-        return hc_decode_as(&hc_formats[HC_E2M1], bits);
-    case HC_E8M0:
-        return hc_decode_as(&hc_formats[HC_E8M0], bits);
-    case HC_UE4M3:
-        return hc_decode_as(&hc_formats[HC_UE4M3], bits);
-    case HC_I32:
-        return hc_decode_as(&hc_formats[HC_I32], bits);
-    case HC_U8:
-        return hc_decode_as(&hc_formats[HC_U8], bits);
+#define HC_FORMAT_ROW(f)                                                                           \
+    case f:                                                                                        \
+        return hc_decode_as(&hc_formats[f], bits);
+        HC_EACH_FORMAT(HC_FORMAT_ROW)
+#undef HC_FORMAT_ROW
     default:
         return hc_decode_as(info_of(format), bits);
     }

@@ -59,21 +59,17 @@ HC_CLONES static uint64_t nh(const uint64_t *block, size_t n)
     return sum;
 }
 
-/* 1 to 8 bytes: parameters, and the numbers of a sweep's calls. The key is made. */
-static uint64_t add_word(uint64_t state, const void *bytes, size_t count)
-{
-    uint64_t words = 0;
-    memcpy(&words, bytes, count);
-    return fold(state, product(words, key[0]));
-}
-
-uint64_t hc_digest_bytes(uint64_t state, const void *bytes, size_t count)
+/* hc_digest_bytes where the key is made. Parameters and the numbers of a sweep's calls have 1 to 8
+   bytes, which are one product. */
+static uint64_t add_bytes(uint64_t state, const void *bytes, size_t count)
 {
     const unsigned char *at = bytes;
     uint64_t block[WORDS];
-    (void)pthread_once(&key_once, make_key);
-    if (count > 0 && count <= sizeof *block)
-        return add_word(state, at, count);
+    if (count > 0 && count <= sizeof *block) {
+        *block = 0;
+        memcpy(block, at, count);
+        return fold(state, product(*block, key[0]));
+    }
     for (size_t done = 0; done < count; done += BLOCK) {
         size_t n = count - done < BLOCK ? count - done : BLOCK;
         size_t words = (n + 7) / 8;
@@ -82,6 +78,12 @@ uint64_t hc_digest_bytes(uint64_t state, const void *bytes, size_t count)
         state = fold(state, nh(block, words));
     }
     return state;
+}
+
+uint64_t hc_digest_bytes(uint64_t state, const void *bytes, size_t count)
+{
+    (void)pthread_once(&key_once, make_key);
+    return add_bytes(state, bytes, count);
 }
 
 /* Makes every NaN of up to BLOCK bytes of 16-bit floats, whose infinity has that code, one code. */
@@ -176,8 +178,7 @@ static uint64_t add_params(uint64_t state, const struct hc_call *call)
     for (const struct hc_param *p = hc_op_params(call->op); p->name; p++) {
         size_t bytes = hc_param_size(p) * (size_t)(p->count ? p->count : 1);
         const unsigned char *from = (const unsigned char *)&call->params + p->offset;
-        state = bytes > 0 && bytes <= sizeof(uint64_t) ? add_word(state, from, bytes)
-                                                       : hc_digest_bytes(state, from, bytes);
+        state = add_bytes(state, from, bytes);
     }
     return state;
 }

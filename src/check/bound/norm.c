@@ -178,20 +178,12 @@ double hc_bound_of_infer(const struct hc_element *e, const struct hc_bound_norm 
    changed the call. */
 static struct hc_bound_moments moments_of(const struct hc_call *call, int64_t c)
 {
-    enum { CHANNELS = 64 };
-    static _Thread_local struct {
-        uint64_t promise;
-        int64_t channel;
-        struct hc_bound_moments moments;
-    } kept[CHANNELS];
-    uint64_t promise = hc_reference_promise(call);
-    int at = (int)(c % CHANNELS);
-    if (!promise || kept[at].promise != promise || kept[at].channel != c) {
-        kept[at].moments = hc_bound_channel(hc_bound_work(call), &call->in[HC_BN_X], c);
-        kept[at].promise = promise;
-        kept[at].channel = c;
-    }
-    return kept[at].moments;
+    static _Thread_local struct hc_kept kept[HC_KEPT_CHANNELS];
+    static _Thread_local struct hc_bound_moments moments[HC_KEPT_CHANNELS];
+    int at = (int)(c % HC_KEPT_CHANNELS);
+    if (!hc_is_kept(&kept[at], hc_reference_promise(call), c))
+        moments[at] = hc_bound_channel(hc_bound_work(call), &call->in[HC_BN_X], c);
+    return moments[at];
 }
 
 double hc_bound_bn_train(const struct hc_element *e, const struct hc_accumulator *accumulator,

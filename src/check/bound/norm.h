@@ -1,8 +1,25 @@
-/* What the two bounds of batch norm's forward pass share (norm.c, norm_any_order.c). */
+/* What the bounds of batch norm share: of its forward pass in the stated order (norm.c) and in any
+   (norm_any_order.c), and of its backward pass (norm_bwd.c). */
 #ifndef HC_CHECK_BOUND_NORM_H
 #define HC_CHECK_BOUND_NORM_H
 
 #include "check/bound/rules.h"
+
+/* What a thread keeps of a call's channels while nobody changes the call; channel c stands at
+   c % HC_KEPT_CHANNELS. */
+enum { HC_KEPT_CHANNELS = 64 };
+struct hc_kept {
+    uint64_t promise; /* hc_reference_promise of the call; 0: there is none, and nothing is kept */
+    int64_t channel;
+};
+
+/* Whether it is this channel of this promise that is kept. From now on it is. */
+static inline bool hc_is_kept(struct hc_kept *kept, uint64_t promise, int64_t channel)
+{
+    bool is = promise && kept->promise == promise && kept->channel == channel;
+    *kept = (struct hc_kept){promise, channel};
+    return is;
+}
 
 struct hc_bound_moments {
     struct hc_ball mean;

@@ -4,7 +4,7 @@
    used: then the real ones are given, and with them how far those that were used may stray. */
 #include <math.h>
 
-#include "check/bound/rules.h"
+#include "check/bound/norm.h"
 #include "reference.h"
 
 /* The inputs, by the names that all gradients share. */
@@ -87,22 +87,14 @@ static void add_sums(const struct inputs *in, int64_t c, struct hc_ball *dgamma,
 static void sums_of(const struct hc_call *call, const struct inputs *in, int64_t c,
                     struct hc_ball *dgamma, struct hc_ball *dbeta)
 {
-    enum { CHANNELS = 64 };
-    static _Thread_local struct {
-        uint64_t promise;
-        int64_t channel;
-        struct hc_ball dgamma;
-        struct hc_ball dbeta;
-    } kept[CHANNELS];
+    static _Thread_local struct hc_kept kept[HC_KEPT_CHANNELS];
+    static _Thread_local struct hc_ball sums[HC_KEPT_CHANNELS][2];
     uint64_t promise = in->strayed ? 0 : hc_reference_promise(call);
-    int at = (int)(c % CHANNELS);
-    if (!promise || kept[at].promise != promise || kept[at].channel != c) {
-        add_sums(in, c, &kept[at].dgamma, &kept[at].dbeta);
-        kept[at].promise = promise;
-        kept[at].channel = c;
-    }
-    *dgamma = kept[at].dgamma;
-    *dbeta = kept[at].dbeta;
+    int at = (int)(c % HC_KEPT_CHANNELS);
+    if (!hc_is_kept(&kept[at], promise, c))
+        add_sums(in, c, &sums[at][0], &sums[at][1]);
+    *dgamma = sums[at][0];
+    *dbeta = sums[at][1];
 }
 
 double hc_bound_bn_bwd(const struct hc_element *e, const struct hc_accumulator *accumulator,

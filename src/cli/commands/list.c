@@ -9,6 +9,7 @@
 #include "cli/command.h"
 #include "cli/lists.h"
 #include "cli/backend_options.h"
+#include "cli/calc/number.h"
 #include "cli/lines.h"
 #include "op/typed.h"
 #include "op/wrap.h"
@@ -20,12 +21,12 @@ enum numbers { IN_HEX, IN_DECIMAL, IN_FIVE_DIGITS };
 
 /* A value in a column. Real numbers are in hex for programs (--json), and in decimal here: the
    shortest that is read back, or for a terminal five digits. */
-static const char *text_of(const json_t *value, enum numbers numbers, char number[HC_SHORTEST])
+static const char *text_of(const json_t *value, enum numbers numbers, char number[HC_NUMBER_TEXT])
 {
     const char *text = json_string_value(value);
     char *end = NULL;
     if (json_is_integer(value))
-        (void)snprintf(number, HC_SHORTEST, "%lld", (long long)json_integer_value(value));
+        (void)snprintf(number, HC_NUMBER_TEXT, "%lld", (long long)json_integer_value(value));
     else if (!text)
         return "-";
     else if (numbers == IN_HEX || strncmp(text, "0x", 2) != 0 || !strchr(text, 'p'))
@@ -35,9 +36,9 @@ static const char *text_of(const json_t *value, enum numbers numbers, char numbe
         if (*end)
             return text;
         if (numbers == IN_FIVE_DIGITS)
-            (void)snprintf(number, HC_SHORTEST, "%.5g", real);
+            (void)snprintf(number, HC_NUMBER_TEXT, "%.5g", real);
         else
-            (void)hc_shortest(number, real);
+            hc_number_text(number, HC_FP64, real, 0);
     }
     return number;
 }
@@ -50,7 +51,7 @@ static bool is_column(const json_t *value)
 
 static void print_text(const json_t *rows, enum numbers numbers)
 {
-    char number[HC_SHORTEST];
+    char number[HC_NUMBER_TEXT];
     for (size_t i = 0; i < json_array_size(rows); i++) {
         json_t *o = json_array_get(rows, i);
         for (void *at = json_object_iter(o); at; at = json_object_iter_next(o, at)) {
@@ -80,7 +81,7 @@ static int find_columns(const json_t *rows, enum numbers numbers, struct column 
 {
     const char *key;
     json_t *value;
-    char number[HC_SHORTEST];
+    char number[HC_NUMBER_TEXT];
     int count = 0;
     json_object_foreach(json_array_get(rows, 0), key, value)
     {
@@ -119,7 +120,7 @@ static int lay_out(struct column *column, int count)
 static void print_beside(const struct column *column, int count, enum numbers numbers,
                          const json_t *row)
 {
-    char number[HC_SHORTEST];
+    char number[HC_NUMBER_TEXT];
     int blanks = 0;
     for (int c = 0; c < count; c++) {
         if (!column[c].beside)
@@ -155,7 +156,7 @@ static const char *breakable(const char *text, char spaced[1024])
 static void print_table(const json_t *rows, enum numbers numbers)
 {
     struct column column[MOST_COLUMNS];
-    char number[HC_SHORTEST];
+    char number[HC_NUMBER_TEXT];
     char spaced[1024];
     int count = find_columns(rows, numbers, column);
     int label = lay_out(column, count);

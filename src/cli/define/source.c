@@ -85,8 +85,8 @@ static void print_tensor(const struct hc_definition *d, const struct hc_defined_
         printf(": %s", hc_formats[t->format].name);
 }
 
-/* What a right implementation may do, with what it costs: the table of define/value.h for people, as
-   far as it matters to a definition. */
+/* What a right implementation may do, with what it costs: the table of define/value.h for people,
+   as far as it matters to a definition. */
 
 /* What a definition does, a bit each. */
 enum {

@@ -58,8 +58,8 @@ void hc_question_close(struct hc_question *q);
 enum hc_status hc_question_file(struct hc_question *q, const char *path,
                                 const struct hc_tensor_file **file);
 
-/* The tensor of a file that a slot takes: the one that was named; the one of the slot's name; or the
-   only one. One number has the shape [1]. */
+/* The tensor of a file that a slot takes: the one that was named; the one of the slot's name; or
+   the only one. One number has the shape [1]. */
 enum hc_status hc_question_tensor(const struct hc_tensor_file *file, const char *path,
                                   const char *name, const char *slot, struct hc_tensor *t);
 

@@ -332,7 +332,7 @@ static bool keep_wrong_ones(struct hc_step_subject *subject, struct hc_step_caus
 void hc_step_explain_update(struct hc_step *step, struct hc_step_causes *causes)
 {
     struct hc_step_subject subject = {
-        .step = step, .parameters = step->parameters, .clip_factor = hc_step_clip_factor(step)};
+        .step = step, .parameters = step->parameters, .clipping = hc_step_clip_factor(step)};
     causes->parameters = causes->of = step->parameters;
     subject.states = calloc((size_t)step->parameters, sizeof *subject.states);
     subject.passed_over = calloc((size_t)step->parameters, sizeof *subject.passed_over);

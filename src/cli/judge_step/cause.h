@@ -55,6 +55,14 @@ struct hc_step_spot {
 
 enum { HC_STEP_MAX_SPOTS = 64 };
 
+/* By how much clipping multiplies the gradients, and how far a right factor may lie from that,
+   relatively. {1, 0}: they are not clipped. */
+struct hc_step_factor {
+    double value;
+    double slack;
+};
+struct hc_step_factor hc_step_clip_factor(struct hc_step *step);
+
 /* All parameters of a step. */
 struct hc_step_subject {
     struct hc_step *step;
@@ -65,8 +73,8 @@ struct hc_step_subject {
     struct hc_step_spot spot[HC_STEP_OUTPUTS]
                             [HC_STEP_MAX_SPOTS]; /* some that are wrong, by output, */
     int spots[HC_STEP_OUTPUTS];                  /* and how many: asked first */
-    double clip_factor; /* by which clipping multiplied; 1: not known, or not at all */
-    bool unpromised;    /* there are elements about which the stated contract promises nothing */
+    struct hc_step_factor clipping;
+    bool unpromised; /* there are elements about which the stated contract promises nothing */
 };
 
 /* Whether the stated contract promises nothing about this element: a number on the way to it may
@@ -90,8 +98,5 @@ struct hc_step_cause *hc_step_add_cause(struct hc_step_causes *causes, const cha
 void hc_step_explain_update(struct hc_step *step, struct hc_step_causes *causes);
 void hc_step_explain_copies(struct hc_step *step, struct hc_step_causes *causes);
 void hc_step_explain_unscaling(struct hc_step *step, struct hc_step_causes *causes);
-
-/* The factor by which the gradients were to be clipped; 1 if they were not. */
-double hc_step_clip_factor(struct hc_step *step);
 
 #endif

@@ -179,8 +179,9 @@ static struct hc_ball stored(enum hc_format f, struct hc_ball x)
     return (struct hc_ball){low + (high - low) / 2, (high - low) / 2 * (1 + 0x1p-50)};
 }
 
-/* The gradient as the optimizer takes it. A factor other than 1 costs a rounding, or none where it
-   is a power of two. */
+/* The gradient as the optimizer takes it. A factor other than 1 is rounded, and so is the product:
+   each is off by at most u / (1 + u) of itself, the two together by less than 2 u. A power of two
+   costs nothing but the least number where the product is subnormal. */
 static struct hc_ball gradient(const struct hc_step_contract *c, enum hc_format f, double g)
 {
     int exponent;
@@ -277,7 +278,10 @@ static void sgd(const struct element *e, struct hc_ball *momentum, struct hc_bal
                                  after * after);
 }
 
-/* The new weight from the update, before it is stored. */
+/* The new weight from the update, before it is stored. Where the decay comes after the update, it
+   is (1 - lr wd) (w - u), of which hc_any_weight knows (1 - lr wd) w. In the rest, the rate, the
+   decay and their product are three roundings of lr wd, 1 - lr wd is one of itself, and the product
+   with u another. The fourth unit of each is more than all products of these errors. */
 static struct hc_ball weight(const struct element *e, enum hc_format kept, struct hc_ball u)
 {
     const struct hc_step_contract *c = e->c;
@@ -285,8 +289,10 @@ static struct hc_ball weight(const struct element *e, enum hc_format kept, struc
     double decay = apart || c->decay == HC_STEP_DECAY_AFTER ? e->lr * e->decay : 0;
     struct hc_ball w = hc_ball_exact(e->w);
     if (c->decay == HC_STEP_DECAY_AFTER) {
+        double most = fabs(u.mid) + u.rad;
         u.mid *= 1 - decay;
-        u.rad = fabs(1 - decay) * u.rad + 4 * hc_format_unit(e->f) * fabs(u.mid);
+        u.rad = fabs(1 - decay) * u.rad + hc_format_tiny(e->f) +
+                hc_format_unit(e->f) * 4 * (fabs(decay) + fabs(1 - decay)) * most;
     }
     if (c->decayed_format && apart) {
         w = stored(kept, hc_any_weight(e->f, w, decay, hc_ball_exact(0)));

@@ -21,7 +21,8 @@ bool hc_step_left_out(struct hc_step_session *session);
 void hc_step_judge_update(struct hc_step_session *session);
 void hc_step_judge_scale(struct hc_step_session *session);
 
-/* Behind all of these: why unscaling, the update and the model's copies are wrong, where they are. */
+/* Behind all of these: why unscaling, the update and the model's copies are wrong, where they are.
+ */
 void hc_step_explain(struct hc_step_session *session);
 
 /* A claim about the layer whose output is value v. */

@@ -8,6 +8,7 @@
 #include "check/record/json.h"
 #include "cli/colour.h"
 #include "cli/command.h"
+#include "cli/report/template.h"
 #include "op/output.h"
 #include "op/text.h"
 #include "op/wrap.h"
@@ -147,17 +148,9 @@ static const char *const cause_stages[HC_STEP_CAUSE_STAGES] = {
 /* "all 4,608 elements of the optimizer's update" */
 static void write_elements(char text[240], const struct hc_step_causes *causes, const char *stage)
 {
-    char digits[32];
-    char number[48] = "";
-    (void)snprintf(digits, sizeof digits, "%lld", (long long)causes->elements);
-    size_t n = strlen(digits);
-    for (size_t i = 0, used = 0; i < n; i++) {
-        if (i > 0 && (n - i) % 3 == 0)
-            number[used++] = ',';
-        number[used++] = digits[i];
-        number[used] = 0;
-    }
-    (void)snprintf(text, 240, "all %s elements of %s", number, stage);
+    char number[HC_LONGEST_COUNT];
+    (void)snprintf(text, 240, "all %s elements of %s", hc_page_count(causes->elements, number),
+                   stage);
     size_t used = strlen(text);
     if (causes->parameters < causes->of)
         (void)snprintf(text + used, 240 - used,

@@ -270,6 +270,14 @@ static bool explains_as(const struct hc_step_subject *subject, const struct unkn
     return hc_step_explains(subject, &c);
 }
 
+/* Whether some right factor of clipping times some factor of the interval is 1. */
+static bool undoes_clipping(const struct hc_step_subject *subject, const double interval[2])
+{
+    const struct hc_step_factor *clipping = &subject->clipping;
+    return clipping->value != 1 && interval[0] * clipping->value * (1 - clipping->slack) <= 1 &&
+           interval[1] * clipping->value * (1 + clipping->slack) >= 1;
+}
+
 static void solve_one(const struct hc_step_subject *subject, const struct unknown *u,
                       struct hc_step_causes *causes)
 {
@@ -288,7 +296,7 @@ static void solve_one(const struct hc_step_subject *subject, const struct unknow
             value = points[i].value;
         }
     if (u->at == offsetof(struct hc_step_contract, gradient_factor) && !story &&
-        subject->clip_factor != 1 && fabs(value * subject->clip_factor - 1) < 1e-4)
+        undoes_clipping(subject, interval))
         story = "the gradients are not clipped";
     if (!explains_as(subject, u, value)) {
         value = middle(interval[0], interval[1]);

@@ -79,7 +79,8 @@ bool hc_step_is_norm_or_bias(const struct hc_step *step, int p);
 double hc_step_number_of(struct hc_step *step, int p, const char *key, double otherwise);
 
 /* The gradient that the optimizer got: "unscaled.", or where the file lacks it and nothing was
-   clipped, "gradients." divided by the scale, if that is a power of two. Without data if neither can be had. */
+   clipped, "gradients." divided by the scale, if that is a power of two. Without data if neither
+   can be had. */
 struct hc_tensor hc_step_gradient(struct hc_step *step, int p);
 
 /* Zeros of the shape and format of what the optimizer steps: state that has not begun. */

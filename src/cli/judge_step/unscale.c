@@ -16,13 +16,6 @@
 
 static const char unscale_stage[] = "unscale";
 
-/* What is known of the factor of clipping: the real one, and how far a right one may lie from it,
-   relatively. */
-struct factor {
-    double value;
-    double slack;
-};
-
 static bool holds_overflow(const struct hc_tensor *t)
 {
     for (int64_t i = 0; t->data && i < hc_tensor_count(t); i++)
@@ -59,7 +52,7 @@ bool hc_step_left_out(struct hc_step_session *session)
    most n 2^-53 of it, which for all that fits in memory is far below what fp32 may lose. Whoever
    sums the n squares in fp32 in any order is off by at most n u of the sum, and by half as much of
    its root; the root, 1e-6, the division and the product with max_norm are four roundings more. */
-static struct factor clipping(struct hc_step *step, double scale, double max_norm)
+static struct hc_step_factor clipping(struct hc_step *step, double scale, double max_norm)
 {
     double squares = 0;
     double n = 0;
@@ -73,8 +66,8 @@ static struct factor clipping(struct hc_step *step, double scale, double max_nor
     double u = hc_format_unit(HC_FP32);
     double value = max_norm / (sqrt(squares) + 1e-6);
     if (!(max_norm > 0))
-        return (struct factor){1, 0};
-    return (struct factor){fmin(value, 1), expm1(n * u / 2 + 4 * u)};
+        return (struct hc_step_factor){1, 0};
+    return (struct hc_step_factor){fmin(value, 1), expm1(n * u / 2 + 4 * u)};
 }
 
 /* The factors that would make `got` of g, if it is within three roundings in the format and fp32
@@ -97,7 +90,7 @@ struct way {
     const char *name;
     const char *text;
     double divisor;
-    struct factor factor; /* of clipping */
+    struct hc_step_factor factor; /* of clipping */
     bool early; /* it comes first, and its products were rounded into the model's format */
     enum hc_format format; /* into which the quotient, or in the end the product, was rounded;
                               HC_FORMAT_COUNT: none */
@@ -160,8 +153,8 @@ static void list_ways(struct hc_step *step, struct way ways[WAYS])
     struct way right = right_way(step);
     double scale = right.divisor;
     double max_norm = hc_step_number(step, "clip", 0);
-    struct factor none = {1, 0};
-    struct factor scaled = clipping(step, 1, max_norm);
+    struct hc_step_factor none = {1, 0};
+    struct hc_step_factor scaled = clipping(step, 1, max_norm);
     bool scales = scale != 1;
     bool early = scales && scaled.value != 1;
     bool clips = right.factor.value != 1;
@@ -218,9 +211,9 @@ void hc_step_explain_unscaling(struct hc_step *step, struct hc_step_causes *caus
     }
 }
 
-double hc_step_clip_factor(struct hc_step *step)
+struct hc_step_factor hc_step_clip_factor(struct hc_step *step)
 {
-    return right_way(step).factor.value;
+    return right_way(step).factor;
 }
 
 static void judge_gradients(struct hc_step_session *session)

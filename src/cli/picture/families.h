@@ -65,7 +65,7 @@ struct hc_families_axis {
 bool hc_families_draw(struct hc_families *families, struct hc_drawing *drawing,
                       const struct hc_families_axis *axis, const char *none);
 
-/* "N others are at or below x.", after a blank, if not all families have a row. */
+/* "N others at or below x have no row.", after a blank, if not all families have a row. */
 void hc_families_say_others(const struct hc_families *families, FILE *out);
 
 /* The family that stands at place `i` of the order, and its worst value in all series. */

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "check/record/parts.h"
+#include "cli/calc/number.h"
 #include "cli/lines.h"
 #include "cli/report/sections.h"
 #include "op/memory_stream.h"
@@ -352,11 +353,13 @@ static void add_environment(json_t *data, const struct hc_page *page)
         for (int r = 0; r < page->count; r++) {
             json_t *one = hc_page_add(values);
             const json_t *member = json_object_get(page->records[r].record.environment, key);
-            char number[HC_SHORTEST];
+            char number[HC_NUMBER_TEXT];
+            bool real = json_is_real(member);
+            if (real)
+                hc_number_text(number, HC_FP64, json_real_value(member), 0);
             char *text = !member || json_is_string(member) ? NULL
-                         : json_is_real(member)
-                             ? strdup(hc_shortest(number, json_real_value(member)))
-                             : json_dumps(member, JSON_ENCODE_ANY);
+                         : real                            ? strdup(number)
+                                                           : json_dumps(member, JSON_ENCODE_ANY);
             hc_page_text(one, "record", page->records[r].name);
             if (!member || json_is_null(member))
                 hc_page_text(one, "value", "none");

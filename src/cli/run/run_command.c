@@ -221,6 +221,9 @@ enum hc_status hc_run_command_prepare(struct hc_run_command *s)
     s->length = hc_run_length(&s->options);
     hc_run_share_out(s);
     s->table = hc_table_new(set->tap ? NULL : s->out, set->verbose, hc_run_length(&s->options));
+    if (isnan(s->table.every))
+        return hc_fail(HC_INVALID, "HALFCHECK_PROGRESS is '%s', not a number of seconds",
+                       getenv("HALFCHECK_PROGRESS"));
     if (!hc_ranks_speaks())
         s->table.every = (double)INFINITY;
     s->table.narrow = s->options.backend_count == 1 && hc_all_outside(&s->options);

@@ -26,10 +26,12 @@ int hc_table_columns(FILE *out, int otherwise)
 static double seconds_between_lines(void)
 {
     const char *text = getenv("HALFCHECK_PROGRESS");
-    char *end = NULL;
-    double seconds = text ? strtod(text, &end) : HC_PROGRESS_SECONDS;
-    if (end == text && text)
-        seconds = HC_PROGRESS_SECONDS;
+    char *end;
+    if (!text)
+        return HC_PROGRESS_SECONDS;
+    double seconds = strtod(text, &end);
+    if (end == text || *end || !(seconds >= 0))
+        return (double)NAN;
     return seconds > 0 ? seconds : (double)INFINITY;
 }
 
@@ -45,7 +47,9 @@ struct hc_table hc_table_new(FILE *out, bool verbose, int length)
 
 void hc_table_quiet(struct hc_table *table)
 {
-    if (table->progress && table->drawn > 0)
+    if (!table->progress) /* a line in a file stays */
+        return;
+    if (table->drawn > 0)
         hc_terminal_clear(stderr);
     table->drawn = 0;
 }

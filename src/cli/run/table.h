@@ -11,7 +11,8 @@ struct hc_table {
     bool verbose;  /* print what passed, too, all that did not, and in lines as wide as it takes */
     bool narrow;   /* all backends came from outside, and are told of by themselves (outside.h) */
     bool progress; /* a line on stderr that is drawn over */
-    double every;  /* otherwise a line after so many seconds; infinite: none */
+    double every;  /* otherwise a line after so many seconds; infinite: none; NaN: the
+                      variable is not a number of seconds */
     int length;    /* how many results there will be */
     int done;
     int shown;      /* rows printed so far */

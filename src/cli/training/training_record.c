@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "cli/calc/number.h"
 #include "cli/lines.h"
 #include "check/record/facts.h"
 #include "check/record/invocation.h"
@@ -119,7 +120,7 @@ static bool any_pipe(const struct hc_training *t)
 
 void hc_training_repro(const struct hc_training *t, char *text, size_t bytes)
 {
-    char rate[HC_SHORTEST];
+    char rate[HC_NUMBER_TEXT];
     char data[1024];
     char word[1000];
     char classes[512] = "";
@@ -133,10 +134,11 @@ void hc_training_repro(const struct hc_training *t, char *text, size_t bytes)
         (void)snprintf(data, sizeof data, " --data-seed %llu --images %d",
                        (unsigned long long)t->data_seed, t->images);
     spell_backends(t, backend, sizeof backend);
+    hc_number_text(rate, HC_FP64, t->max_lr, 0);
     (void)snprintf(
         text, bytes, "%s%s%s --epochs %d --batch %d --lr %s --backend %s%s%s%s%s%s --network %s",
-        data, t->classes ? " --classes " : "", classes, t->epochs, t->batch,
-        hc_shortest(rate, t->max_lr), backend, t->backends.fallback ? " --fallback " : "",
+        data, t->classes ? " --classes " : "", classes, t->epochs, t->batch, rate, backend,
+        t->backends.fallback ? " --fallback " : "",
         t->backends.fallback ? t->backends.fallback : "", any_pipe(t) ? hc_pipe_options() : "",
         hc_settings_options(), hc_plugins_options(), t->network->name);
 }
