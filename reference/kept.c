@@ -1,6 +1,40 @@
-#include "reference/channel.h"
-
+#include "reference/kept.h"
 #include "reference.h"
+
+/* The whole tensor, and the block that was asked for last. */
+enum { WHOLE, BLOCK, KEPT };
+
+static _Thread_local struct {
+    uint64_t promise; /* hc_reference_promise of the call */
+    bool found[KEPT];
+    struct hc_amax_part part[KEPT];
+    double amax[KEPT];
+} amaxes;
+
+static bool same_part(const struct hc_amax_part *a, const struct hc_amax_part *b)
+{
+    return a->top == b->top && a->bottom == b->bottom && a->left == b->left && a->right == b->right;
+}
+
+double hc_amax(const struct hc_call *call, const struct hc_amax_part *part, hc_amax_search *search)
+{
+    const int64_t *codes = call->out[HC_QUANTIZE_CODES].shape;
+    const struct hc_amax_part all = {0, codes[0], 0, codes[1]};
+    int i = same_part(part, &all) ? WHOLE : BLOCK;
+    uint64_t promise = hc_reference_promise(call);
+    if (!promise)
+        return search(call, part);
+    if (amaxes.promise != promise) {
+        amaxes.promise = promise;
+        amaxes.found[WHOLE] = amaxes.found[BLOCK] = false;
+    }
+    if (!amaxes.found[i] || !same_part(&amaxes.part[i], part)) {
+        amaxes.amax[i] = search(call, part);
+        amaxes.part[i] = *part;
+        amaxes.found[i] = true;
+    }
+    return amaxes.amax[i];
+}
 
 /* Of so many channels, each in the place that its number names. */
 enum { CHANNELS = 64 };

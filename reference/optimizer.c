@@ -1,7 +1,42 @@
+/* The optimizers: what they share, which is the two kinds of weight decay and compensated weights;
+   then Adam, AdamW, and SGD with momentum. */
+#include "reference/split.h"
+
+/* w becomes w * (1 - lr * weight_decay). */
+static void hc_decay_weight(mpfr_t w, double lr, double weight_decay)
+{
+    mpfr_t t;
+    mpfr_init2(t, mpfr_get_prec(w));
+    mpfr_set_d(t, lr, MPFR_RNDN);
+    mpfr_mul_d(t, t, weight_decay, MPFR_RNDN);
+    mpfr_si_sub(t, 1, t, MPFR_RNDN);
+    mpfr_mul(w, w, t, MPFR_RNDN);
+    mpfr_clear(t);
+}
+
+/* g becomes g + weight_decay * w. */
+static void hc_decay_gradient(mpfr_t g, mpfr_srcptr w, double weight_decay)
+{
+    mpfr_t t;
+    mpfr_init2(t, mpfr_get_prec(g));
+    mpfr_mul_d(t, w, weight_decay, MPFR_RNDN);
+    mpfr_add(g, g, t, MPFR_RNDN);
+    mpfr_clear(t);
+}
+
+/* Compensation (kernels/element/kahan.h): the weight is w + c. w, already updated, becomes the new
+   w + c, and c becomes what w's format does not hold of it: (w + c) - round(w + c). */
+static void hc_compensate(mpfr_t w, mpfr_t c, enum hc_format format)
+{
+    struct hc_exact sum;
+    mpfr_add(w, w, c, MPFR_RNDN);
+    hc_split(w, &sum);
+    uint64_t held = hc_encode(format, sum.hi, sum.lo, HC_NEAREST);
+    mpfr_sub_d(c, w, hc_decode(format, held), MPFR_RNDN);
+}
+
 /* Adam and AdamW. The orders of roundings differ in their rounding errors alone and all stand for
    these real numbers, except that apex rounds beta2 to fp32. */
-#include "reference/optimizer.h"
-
 struct state {
     mpfr_t w, g, m, v, c, t, u;
 };
@@ -93,4 +128,45 @@ hc_reference hc_reference_adamw;
 void hc_reference_adamw(const struct hc_element *e, long precision, struct hc_exact *want)
 {
     adam(e, precision, want, true);
+}
+
+/* SGD with momentum. */
+hc_reference hc_reference_sgd;
+void hc_reference_sgd(const struct hc_element *e, long precision, struct hc_exact *want)
+{
+    const struct hc_call *call = e->call;
+    const struct hc_sgd *p = &call->params.sgd;
+    double lr = hc_tensor_get(&call->in[HC_SGD_HYPER], HC_HYPER_LR);
+    double beta = hc_tensor_get(&call->in[HC_SGD_HYPER], HC_HYPER_BETA1);
+    mpfr_t w;
+    mpfr_t g;
+    mpfr_t v;
+    mpfr_t c;
+    mpfr_t t;
+    bool skipped = hc_is_set(&call->in[HC_SGD_FOUND_INF]);
+    mpfr_inits2(precision, w, g, v, c, t, (mpfr_ptr)0);
+    hc_load_real(w, &call->in[HC_SGD_W], e->index);
+    hc_load_real(g, &call->in[HC_SGD_G], e->index);
+    hc_load_real(v, &call->in[HC_SGD_MOMENTUM], e->index);
+    if (!skipped) {
+        if (p->decoupled)
+            hc_decay_weight(w, lr, p->weight_decay);
+        else if (p->weight_decay != 0)
+            hc_decay_gradient(g, w, p->weight_decay);
+        if (p->rate_inside)
+            mpfr_mul_d(g, g, lr, MPFR_RNDN);
+        mpfr_mul_d(v, v, beta, MPFR_RNDN);
+        mpfr_add(v, v, g, MPFR_RNDN);
+        mpfr_mul_d(t, v, beta, MPFR_RNDN);
+        mpfr_add(t, t, g, MPFR_RNDN);
+        mpfr_mul_d(t, p->nesterov ? t : v, p->rate_inside ? 1 : lr, MPFR_RNDN);
+        mpfr_sub(w, w, t, MPFR_RNDN);
+    }
+    if (call->in[HC_SGD_COMPENSATION].data) {
+        hc_load_real(c, &call->in[HC_SGD_COMPENSATION], e->index);
+        if (!skipped)
+            hc_compensate(w, c, call->in[HC_SGD_W].format);
+    }
+    hc_split(e->out == HC_SGD_NEW_W ? w : e->out == HC_SGD_NEW_MOMENTUM ? v : c, want);
+    mpfr_clears(w, g, v, c, t, (mpfr_ptr)0);
 }
