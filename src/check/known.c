@@ -9,7 +9,7 @@
 #include "check/bound/bound.h"
 #include "check/bound/line.h"
 #include "check/generate/integers.h"
-#include "check/raised.h"
+#include "check/subnormals.h"
 #include "op/digest.h"
 
 /* Of so many calls, and in so many bytes of inputs and results; of none that has more inputs. */

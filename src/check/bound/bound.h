@@ -12,7 +12,7 @@
      order.c  sums whose order the contract states: only one result is right
      all_reduce.c  averages over ranks, in the stated order and in any
      ball.c   running error analysis, for everything that is a formula of several roundings:
-              norm.c, norm_bwd.c, loss.c, sgd.c, adam.c
+              norm.c, norm_bwd.c, loss.c, optimizer.c
    bound.c adds the last rounding. An op without a rule is one rounding of the real value (or two,
    through fp32), and has no bound but bits.
 

@@ -29,7 +29,7 @@
 #define LEAST 0x1p-150
 
 /* The size of a factor. A unit that aligns products by their exponents takes a subnormal number's
-   for that of the smallest normal one (check/raised.h), and so cuts as if it were that. */
+   for that of the smallest normal one (check/subnormals.h), and so cuts as if it were that. */
 static double size_of(const struct hc_tensor *t, int64_t i, bool raises)
 {
     double size = fabs(hc_tensor_get(t, i));

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "check/family/family.h"
-#include "check/flushed.h"
+#include "check/subnormals.h"
 
 struct hc_cut_blocks {
     struct hc_cut_blocks *before;

@@ -3,7 +3,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "check/flushed.h"
+#include "check/subnormals.h"
 #include "check/run_call.h"
 #include "cli/backend_options.h"
 #include "cli/command.h"

@@ -1,6 +1,6 @@
 /* What a bug's table shows: a few numbers of its two arms beside the real ones. */
-#ifndef HC_CHECK_EXHIBIT_H
-#define HC_CHECK_EXHIBIT_H
+#ifndef HC_CHECK_STORY_EXHIBIT_H
+#define HC_CHECK_STORY_EXHIBIT_H
 
 #include "check/check.h"
 

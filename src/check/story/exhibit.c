@@ -1,4 +1,4 @@
-#include "check/exhibit.h"
+#include "check/story/exhibit.h"
 
 #include <assert.h>
 #include <math.h>
