@@ -1,5 +1,5 @@
-/* Batch norm, and below it its gradients. eps, momentum and slope are rounded to fp32 first, unless the call
-   takes them as they are. */
+/* Batch norm, and below it its gradients. eps, momentum and slope are rounded to fp32 first, unless
+   the call takes them as they are. */
 #include <math.h>
 #include <stdbool.h>
 

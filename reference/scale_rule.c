@@ -1,6 +1,6 @@
-/* The scale rules; below are those with a state. A power of two is found by looking for it: the least one that is
-   not exceeded, or the greatest one that does not exceed. ldexp of a number with at most 24 bits is
-   exact in fp64 over the whole range. */
+/* The scale rules; below are those with a state. A power of two is found by looking for it: the
+   least one that is not exceeded, or the greatest one that does not exceed. ldexp of a number with
+   at most 24 bits is exact in fp64 over the whole range. */
 #include <math.h>
 #include <mpfr.h>
 

@@ -1,13 +1,13 @@
 /* Matrix units of fp8 and of codes with scales. */
 #include <math.h>
 
-#include "cases/fixture/training/restated_quant.h"
+#include "cases/fixture/training/restated.h"
 #include "cases/fixture/unit_probe.h"
 #include "train/quant/quant.h"
 
 /* The products of recipes below half on a backend's units: a convolution's y, dx and dw have the
    bits of the unit's rule in integers, piece by piece, as long as the recipe's sources let a sum
-   stay in the unit (cases/fixture/training/restated_quant.h). Their terms are positive, so that
+   stay in the unit (cases/fixture/training/restated.h). Their terms are positive, so that
    a unit of 13 bits shows whether sums were promoted. (Blocks of 128 end a piece there by
    themselves.) */
 

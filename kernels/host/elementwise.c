@@ -1,5 +1,5 @@
-/* Ops whose elements do not see each other, by blocks on all threads: the elementwise ones, to fp32,
-   the op's loop, and back; stochastic_cast; and all_reduce. */
+/* Ops whose elements do not see each other, by blocks on all threads: the elementwise ones, to
+   fp32, the op's loop, and back; stochastic_cast; and all_reduce. */
 #include <stdatomic.h>
 #include <string.h>
 

@@ -1,5 +1,6 @@
-/* quantize, and below it dequantize: strips of rows on all threads, in three passes as `exact` makes them.
-   The amaxes of the first pass are kept by row, so that no two strips write the same one. */
+/* quantize, and below it dequantize: strips of rows on all threads, in three passes as `exact`
+   makes them. The amaxes of the first pass are kept by row, so that no two strips write the same
+   one. */
 #include <string.h>
 
 #include "kernels/element/quant.h"

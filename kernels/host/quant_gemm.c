@@ -120,7 +120,8 @@ static void spread_scales(const struct work *w, const struct hc_block_scales *s,
     }
 }
 
-/* Decodes one panel of b's slab, so many terms at a time that what is turned stays in the first-level cache. */
+/* Decodes one panel of b's slab, so many terms at a time that what is turned stays in the
+   first-level cache. */
 static void pack_panel(const struct work *w, const struct hc_queue *queue,
                        const struct hc_codes_table *table, int64_t panel, int64_t from,
                        int64_t terms)

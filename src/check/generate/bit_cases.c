@@ -1,6 +1,6 @@
 /* The generated cases bits/: the backend under test and `exact` run the same inputs, and every
    result must have the same bits. */
-#include "check/generate/bit_cases.h"
+#include "check/generate/cases.h"
 
 #include <assert.h>
 #include <inttypes.h>

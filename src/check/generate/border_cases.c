@@ -1,7 +1,7 @@
 /* The generated cases border/: each runs an op on integers at every size that lies at a border of
    some backend (border.h), one extent at a time, or with choices of which every two meet, and
    compares all elements with integer arithmetic. */
-#include "check/generate/border_cases.h"
+#include "check/generate/cases.h"
 
 #include <assert.h>
 #include <inttypes.h>

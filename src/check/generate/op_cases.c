@@ -1,6 +1,6 @@
 /* The generated cases: every op, over the formats, shapes and parameters of op_space.c and the
    distributions of distribution.c. */
-#include "check/generate/op_cases.h"
+#include "check/generate/cases.h"
 
 #include <math.h>
 #include <stdio.h>

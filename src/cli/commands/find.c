@@ -1,5 +1,5 @@
 /* halfcheck find: the cases that somebody means who types what he sees. The best come first
-   (cli/find/rank.c), and there is always an answer: where no word is known, the nearest names. */
+   (cli/find/find.c), and there is always an answer: where no word is known, the nearest names. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -208,8 +208,8 @@ static bool couples(const struct hc_step_contract *c)
     return c->decay == HC_STEP_DECAY_COUPLED || c->decay == HC_STEP_DECAY_BOTH;
 }
 
-/* The moments, as in check/bound/optimizer.c; a gradient with a radius moves them by what it is worth in
-   them. */
+/* The moments, as in check/bound/optimizer.c; a gradient with a radius moves them by what it is
+   worth in them. */
 static void moments(const struct element *e, struct hc_ball *m, struct hc_ball *v)
 {
     double wd = couples(e->c) ? e->decay : 0;

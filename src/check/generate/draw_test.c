@@ -106,3 +106,36 @@ Test(opsum, a_sum_that_is_cut_is_farther_off_than_it_may_be)
     cr_assert(far > 0.4 && far < 0.6, "%g", far);
     cr_assert_gt(off(257, HC_DRAW_CUT, HC_TOWARD_ZERO), 1.4);
 }
+
+/* Terms that cancel leave little of each other under every seed, whatever the number of terms. */
+
+enum { SEEDS = 120 };
+
+static void every_seed_leaves_little(enum hc_op op, const struct hc_op_shape *shape,
+                                     const struct hc_variant *variant)
+{
+    const struct hc_format_set *set = hc_opspace(op).sets;
+    struct hc_call call = hc_op_call(op, set, shape, variant);
+    if (!hc_format_set_allowed(op, set, variant) ||
+        !hc_distribution_applies(&call, HC_DRAW_CANCELLATION))
+        return;
+    give_memory(&call);
+    for (uint64_t seed = 0; seed < SEEDS; seed++) {
+        hc_draw_inputs(&call, HC_DRAW_CANCELLATION, seed);
+        cr_assert(hc_distribution_reached(&call, HC_DRAW_CANCELLATION), "%s %s%s, seed %d",
+                  hc_ops[op].name, shape->name, variant->name, (int)seed);
+    }
+    take_memory(&call);
+}
+
+Test(opcancel, terms_leave_little_of_each_other_under_every_seed)
+{
+    for (int op = 0; op < HC_OP_COUNT; op++) {
+        struct hc_opspace space = hc_opspace((enum hc_op)op);
+        for (const struct hc_op_shape *shape = space.shapes; space.sets->name && shape->name;
+             shape++)
+            for (const struct hc_variant *variant = space.variants; variant->name; variant++)
+                if (shape->every_distribution && shape->level < HC_EXHAUSTIVE)
+                    every_seed_leaves_little((enum hc_op)op, shape, variant);
+    }
+}

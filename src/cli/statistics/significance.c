@@ -1,8 +1,8 @@
-#include "cli/statistics/student.h"
-
 #include <assert.h>
 #include <math.h>
 #include <stdbool.h>
+
+#include "cli/statistics/significance.h"
 
 double hc_normal_below(double z)
 {
@@ -95,4 +95,21 @@ double hc_chi_density(double w, double freedom)
     if (w <= 0)
         return freedom > 1 ? 0 : sqrt(2 / 3.141592653589793);
     return 2 * exp(half * log(half) - lgamma(half) + (freedom - 1) * log(w) - half * w * w);
+}
+
+/* The terms n! / (k! (n - k)!) / 2^n grow up to the middle, so the sum begins with the largest, and
+   each is the one before it times k / (n - k + 1). The first has the error of three lgamma, whose
+   values are below 1e5 for 10,000 images: 1e-11. */
+double hc_mcnemar(long long first, long long second)
+{
+    long long fewer = first < second ? first : second;
+    double n = (double)first + (double)second;
+    double k = (double)fewer;
+    double term = exp(lgamma(n + 1) - lgamma(k + 1) - lgamma(n - k + 1) - n * log(2));
+    double sum = 0;
+    for (; k >= 0 && term > 1e-18 * sum; k--) {
+        sum += term;
+        term *= k / (n - k + 1);
+    }
+    return fmin(1, 2 * sum);
 }
