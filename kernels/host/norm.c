@@ -258,8 +258,8 @@ static void sum_chunks_bwd(const struct hc_norm_tiling *c, float *scratch, struc
         chunk_gradients(p, c, scratch, k);
 }
 
-static void run(const struct hc_queue *queue, const struct hc_call *call,
-                const struct hc_norm_tiling *c, const struct pass_bwd *pass_bwd)
+static void run_backward(const struct hc_queue *queue, const struct hc_call *call,
+                         const struct hc_norm_tiling *c, const struct pass_bwd *pass_bwd)
 {
     struct hc_tensor dz = *pass_bwd->flow.dy;
     dz.data = pass_bwd->flow.dz;
@@ -310,7 +310,7 @@ enum hc_status hc_host_norm_bwd(struct hc_queue *queue, const struct hc_call *ca
     if (p.flow.y && p.dx->format == p.flow.dy->format)
         p.flow.dz = p.dx->data;
     hc_norm_repeat_lanes(&c, &p.by);
-    run(queue, call, &c, &p);
+    run_backward(queue, call, &c, &p);
     return HC_OK;
 }
 

@@ -132,7 +132,7 @@ static enum hc_status add_option(const char *path)
     return HC_OK;
 }
 
-static enum hc_status add(const char *from)
+static enum hc_status add_from(const char *from)
 {
     /* An incomplete file is found before anything is loaded, also by the trial. */
     enum hc_status status = hc_plugin_is_readable(from);
@@ -156,7 +156,7 @@ enum hc_status hc_plugins_add(const char *path)
     char *from = with_folder(path);
     if (!from)
         return hc_fail(HC_NO_MEMORY, "no memory for the name of a plug-in");
-    enum hc_status status = add(from);
+    enum hc_status status = add_from(from);
     if (!count || files[count - 1] != from)
         free(from); /* no backend comes from it */
     return status == HC_OK ? add_option(path) : status;

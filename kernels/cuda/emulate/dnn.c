@@ -328,8 +328,8 @@ static int64_t number(const struct hc_dnn_tensor *t, int64_t a, int64_t b, int64
 
 /* Adds the term of filter element f = [k, c, r, s] and output element [n, k, p, q], if it lies in
    the image. */
-static void add(const struct run *run, struct hc_sum *sum, const int64_t f[4], int64_t n, int64_t p,
-                int64_t q)
+static void add_pixel(const struct run *run, struct hc_sum *sum, const int64_t f[4], int64_t n,
+                      int64_t p, int64_t q)
 {
     const struct hc_dnn_operation *o = &run->o;
     int64_t h = p * o->stride[0] - o->before[0] + f[2] * o->dilation[0];
@@ -354,7 +354,7 @@ static void forward(const struct run *run, struct hc_sum *sum, const int64_t at[
     for (f[2] = 0; f[2] < w[2]; f[2]++)
         for (f[3] = 0; f[3] < w[3]; f[3]++)
             for (f[1] = 0; f[1] < w[1]; f[1]++)
-                add(run, sum, f, at[0], at[2], at[3]);
+                add_pixel(run, sum, f, at[0], at[2], at[3]);
 }
 
 /* x[n, c, h, v] is a sum over the taps of the filter that lead to an output element. */
@@ -371,7 +371,7 @@ static void to_data(const struct run *run, struct hc_sum *sum, const int64_t at[
                 h / o->stride[0] >= o->y.extent[2] || v / o->stride[1] >= o->y.extent[3])
                 continue;
             for (f[0] = 0; f[0] < w[0]; f[0]++)
-                add(run, sum, f, at[0], h / o->stride[0], v / o->stride[1]);
+                add_pixel(run, sum, f, at[0], h / o->stride[0], v / o->stride[1]);
         }
 }
 
@@ -382,7 +382,7 @@ static void to_filter(const struct run *run, struct hc_sum *sum, const int64_t a
     for (int64_t n = 0; n < y[0]; n++)
         for (int64_t p = 0; p < y[2]; p++)
             for (int64_t q = 0; q < y[3]; q++)
-                add(run, sum, at, n, p, q);
+                add_pixel(run, sum, at, n, p, q);
 }
 
 static void sum_all(const struct run *run)

@@ -181,7 +181,7 @@ void hc_claim_integers(struct hc_check *check, const struct hc_border_row *row,
     hc_claim_comparisons(check, &all);
 }
 
-static void run(struct hc_check *check)
+static void run_border(struct hc_check *check)
 {
     const struct row *row = hc_check_case(check)->data;
     struct hc_border_point *points =
@@ -218,7 +218,7 @@ static void append(struct hc_case_table *table, const struct hc_border_row *what
                          .title = to->title,
                          .source = "the op's contract in src/op/; borders in the backends' tables",
                          .level = HC_STANDARD,
-                         .run = run,
+                         .run = run_border,
                          .data = to};
 }
 

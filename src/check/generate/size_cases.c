@@ -92,7 +92,7 @@ static void run_on_integers(struct hc_check *check, const struct row *row)
     hc_claim_integers(check, &what, &point, 1);
 }
 
-static void run(struct hc_check *check)
+static void run_size(struct hc_check *check)
 {
     const struct row *row = hc_check_case(check)->data;
     enum hc_op op = row->op;
@@ -178,7 +178,7 @@ static void append(struct hc_case_table *table, enum hc_op op, const struct hc_f
                                              .title = row->title,
                                              .source = hc_op_contract(op),
                                              .level = size->level,
-                                             .run = run,
+                                             .run = run_size,
                                              .data = row,
                                              .fast_only = size->level == HC_EXHAUSTIVE};
 }
