@@ -179,7 +179,8 @@ int hc_blas_gemm_ex(void *handle, int transpose_a, int transpose_b, int m, int n
         algorithm != HC_BLAS_ALGORITHM_DEFAULT)
         return HC_BLAS_NOT_SUPPORTED;
     g.rule = rule_of(h, g.a.format, compute);
-    return hc_emulated_stream_submit(h->stream, run_product, &g, sizeof g) ? 0 : HC_BLAS_ALLOC_FAILED;
+    return hc_emulated_stream_submit(h->stream, run_product, &g, sizeof g) ? 0
+                                                                           : HC_BLAS_ALLOC_FAILED;
 }
 
 const char *hc_blas_text(int status)
