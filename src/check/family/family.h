@@ -71,7 +71,7 @@ struct hc_family_size {
 typedef void hc_family_element(const struct hc_call *call, const int32_t *r, int32_t *in,
                                double *want);
 
-/* Inputs for sums that show what the accumulator is (draw_sums.c). */
+/* Inputs for sums that show what the accumulator is (generate/draw.c). */
 struct hc_family_sums {
     int terms;     /* the slot whose elements are the terms; all other factors are 1 */
     bool added;    /* as they are: nothing is multiplied */
