@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "cases/registry.h"
-#include "check/bound/manners_norm.h"
+#include "check/bound/manners.h"
 #include "check/runner.h"
 
 static struct hc_backend subject;

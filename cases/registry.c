@@ -6,10 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "check/generate/bit_cases.h"
-#include "check/generate/border_cases.h"
-#include "check/generate/op_cases.h"
-#include "check/generate/size_cases.h"
+#include "check/generate/cases.h"
 #include "hc_cases_list.h"
 
 static const struct hc_case_table *const tables[] = {HC_LIST};

@@ -30,8 +30,8 @@ static int by_slug(const void *a, const void *b)
     return strcmp(((const struct hc_report *)a)->slug, ((const struct hc_report *)b)->slug);
 }
 
-static void add(const char *slug, const char *source, const struct hc_case *what,
-                const char *reason)
+static void add_report(const char *slug, const char *source, const struct hc_case *what,
+                       const char *reason)
 {
     all[count++] = (struct hc_report){slug, source, what, reason};
 }
@@ -45,7 +45,7 @@ static bool add_lines(void)
                           lines[i].slug, lines[i].name);
             return false;
         }
-        add(lines[i].slug, lines[i].source, found, lines[i].reason);
+        add_report(lines[i].slug, lines[i].source, found, lines[i].reason);
     }
     return true;
 }
@@ -53,9 +53,9 @@ static bool add_lines(void)
 static void add_row(const struct hc_case *what, const struct hc_bug *bug)
 {
     const char *slash = strrchr(what->name, '/');
-    add(slash ? slash + 1 : what->name, what->source, what, NULL);
+    add_report(slash ? slash + 1 : what->name, what->source, what, NULL);
     for (int i = 0; i < HC_MAX_ALSO && bug->also[i].slug; i++)
-        add(bug->also[i].slug, bug->also[i].source, what, NULL);
+        add_report(bug->also[i].slug, bug->also[i].source, what, NULL);
 }
 
 static void release(void)

@@ -28,7 +28,7 @@ struct hc_queue {
 
 static struct fallback *all;
 
-static enum hc_status run(struct hc_queue *queue, const struct hc_call *call)
+static enum hc_status run_either(struct hc_queue *queue, const struct hc_call *call)
 {
     struct fallback *f = queue->f;
     enum hc_status status = hc_backend_has(f->subject, call);
@@ -201,7 +201,7 @@ static void combine(struct fallback *f)
         .describe = describe,
     };
     for (int op = 0; op < HC_OP_COUNT; op++) {
-        f->backend.kernel[op] = subject->kernel[op] || other->kernel[op] ? run : NULL;
+        f->backend.kernel[op] = subject->kernel[op] || other->kernel[op] ? run_either : NULL;
         f->backend.partial |= !f->backend.kernel[op];
     }
 }

@@ -15,4 +15,10 @@ void hc_memory_release(struct hc_queue *queue, void *memory);
 /* Upload and download. */
 enum hc_status hc_memory_copy(struct hc_queue *queue, void *to, const void *from, size_t bytes);
 
+/* The slots of a backend that keeps nothing in a queue. */
+#define HC_IN_MEMORY                                                                               \
+    .host_memory = true, .concurrent = true, .open = hc_memory_open, .close = hc_memory_close,     \
+    .allocate = hc_memory_allocate, .release = hc_memory_release, .upload = hc_memory_copy,        \
+    .download = hc_memory_copy
+
 #endif

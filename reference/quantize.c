@@ -1,6 +1,6 @@
-/* quantize, dequantize and delayed_scale (op/quant.h). The scale rules are stated in scale_rule.c
-   and scale_delayed.c. Here stands the rest: blocks and their amaxes, Hadamard's matrix from the
-   top, and codes as the definition has them: an element of the list of all values of the format.
+/* quantize, dequantize and delayed_scale (op/quant.h). The scale rules are stated in scale_rule.c.
+   Here stands the rest: blocks and their amaxes, Hadamard's matrix from the top, and codes as the
+   definition has them: an element of the list of all values of the format.
 
    Sums, products and quotients of two fp32 numbers are formed in fp64 and rounded into fp32. That
    is as good as rounding once: a product is exact in fp64, which has its 48 bits at any exponent,
@@ -12,7 +12,7 @@
 #include "num/bits.h"
 #include "num/stochastic.h"
 #include "reference.h"
-#include "reference/amax.h"
+#include "reference/kept.h"
 #include "reference/memory.h"
 #include "reference_scale.h"
 

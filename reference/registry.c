@@ -2,8 +2,7 @@
 
 #include <mpfr.h>
 
-#include "reference/amax.h"
-#include "reference/channel.h"
+#include "reference/kept.h"
 #include "reference/unit/rules.h"
 #include "op/later.h"
 

@@ -125,8 +125,8 @@ static void leave(struct fence *f)
 }
 
 /* The bytes that alignment leaves are NaNs, or parts of them. */
-static struct fence *add(struct fences *fences, const char *name, size_t bytes,
-                         enum fence_side side)
+static struct fence *add_fence(struct fences *fences, const char *name, size_t bytes,
+                               enum fence_side side)
 {
     struct fence *f = &fences->fence[fences->count];
     size_t page = (size_t)sysconf(_SC_PAGESIZE);
@@ -164,7 +164,7 @@ static bool add_tensor(struct fences *fences, struct hc_call *call, const struct
             t->data = hc_slot_tensor(call, s)->data;
             return true;
         }
-    struct fence *f = add(fences, hc_slot(call->op, slot)->name, hc_tensor_bytes(t), side);
+    struct fence *f = add_fence(fences, hc_slot(call->op, slot)->name, hc_tensor_bytes(t), side);
     if (!f)
         return false;
     t->data = memcpy(f->data, data, f->bytes);
@@ -194,7 +194,7 @@ static struct fences *fences_open(struct hc_call *call, size_t scratch, enum fen
     if (ok)
         fences->scratch = -1;
     if (ok && scratch > 0) {
-        struct fence *f = add(fences, "scratch", scratch, side);
+        struct fence *f = add_fence(fences, "scratch", scratch, side);
         fences->scratch = f ? fences->count - 1 : -1;
         call->scratch = f ? f->data : NULL;
         ok = f;
@@ -377,8 +377,8 @@ static unsigned char *outputs_of(const struct place *place, const struct hc_call
 }
 
 /* The outputs of a run, held up or not. NULL: the backend does not take the call. */
-static unsigned char *run(const struct place *place, struct hc_call call, bool jammed,
-                          size_t *bytes, int64_t *slept)
+static unsigned char *run_between_fences(const struct place *place, struct hc_call call,
+                                         bool jammed, size_t *bytes, int64_t *slept)
 {
     unsigned char *outputs = NULL;
     struct fences *fences = fences_open(&call, scratch_of(place, &call), FENCE_BEHIND);
@@ -413,11 +413,11 @@ static void hold_up(const struct place *place, int row, struct hc_comparisons *a
     if (hc_backend_has(place->backend, &call) != HC_OK || scratch_of(place, &call) == 0)
         return;
     draw(place, &call);
-    unsigned char *want = run(place, call, false, &bytes, slept);
+    unsigned char *want = run_between_fences(place, call, false, &bytes, slept);
     if (want)
         (void)hc_claim_call_met(place->check, &call);
     for (int i = 0; want && i < ROUNDS; i++) {
-        unsigned char *got = run(place, call, true, &bytes, slept);
+        unsigned char *got = run_between_fences(place, call, true, &bytes, slept);
         if (!got)
             return;
         all->checked++;

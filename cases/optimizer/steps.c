@@ -198,7 +198,7 @@ static void claim(struct hc_check *check, const struct arm *arm, int setting,
 }
 
 /* Every arm under every setting; the formats take turns, so that each arm meets all of them. */
-static void run(struct hc_check *check)
+static void run_steps(struct hc_check *check)
 {
     const struct arm *arms = hc_check_case(check)->data;
     bool half = arms == adams || arms == loop || arms == sgds;
@@ -270,21 +270,23 @@ static const struct hc_case cases[] = {
     {"optimizer/adam-by-definition",
      "Adam and AdamW have the bits of their definition from t = 1 to 2^24, for betas from 0 to 1 - "
      "2^-24, eps from 0 on, in all formats",
-     ours, .level = HC_QUICK, .run = run, .data = adams},
+     ours, .level = HC_QUICK, .run = run_steps, .data = adams},
     {"optimizer/adam-torch-fused-by-definition",
      "the order of PyTorch's fused Adam has the bits of its definition",
-     "pytorch aten/src/ATen/native/cpu/FusedAdamKernel.cpp, 2.4 and later", .run = run,
+     "pytorch aten/src/ATen/native/cpu/FusedAdamKernel.cpp, 2.4 and later", .run = run_steps,
      .data = fused},
     {"optimizer/adam-torch-loop-by-definition",
      "the order of PyTorch's Adam as a loop over tensors has the bits of its definition",
-     "pytorch torch/optim/adam.py, _single_tensor_adam, 2.0 and later", .run = run, .data = loop},
+     "pytorch torch/optim/adam.py, _single_tensor_adam, 2.0 and later", .run = run_steps,
+     .data = loop},
     {"optimizer/adam-apex-by-definition",
      "the order of apex's FusedAdam has the bits of its definition",
-     "NVIDIA/apex csrc/multi_tensor_adam.cu at 004da4e, AdamFunctor", .run = run, .data = apex},
+     "NVIDIA/apex csrc/multi_tensor_adam.cu at 004da4e, AdamFunctor", .run = run_steps,
+     .data = apex},
     {"optimizer/sgd-by-definition",
      "SGD, Nesterov's, with decay of either kind, the rate inside and compensated has the bits of "
      "its definition, in all formats",
-     "contract in src/op/optimizer.h", .level = HC_QUICK, .run = run, .data = sgds},
+     "contract in src/op/optimizer.h", .level = HC_QUICK, .run = run_steps, .data = sgds},
     {"optimizer/as-pytorch-gave",
      "Adam and AdamW in PyTorch's order have the bits that PyTorch's own tensor methods gave, in "
      "fp32 and bf16",

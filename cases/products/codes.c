@@ -475,7 +475,7 @@ static const struct hc_case cases[] = {
     {"products/codes-near-their-bound",
      "scales, pieces, factors and C can be so bad that the error of gemm_q is near its bound, from "
      "the smallest numbers of fp32 to the largest",
-     "src/op/quant.h; the proof in src/check/bound/quant_gemm.c", .level = HC_QUICK,
+     "src/op/quant.h; the proof in src/check/bound/gemm.c", .level = HC_QUICK,
      .run = near_their_bound},
 };
 

@@ -125,7 +125,7 @@ static bool limits_by_input(enum hc_scale_rule rule)
     return rule == HC_SCALE_TE_BLOCK || rule == HC_SCALE_TE_BLOCK_FP32;
 }
 
-static void run(struct hc_check *check)
+static void run_rule(struct hc_check *check)
 {
     static const int columns[] = {
         [HC_SCALE_OF_FP32] = 4, [HC_SCALE_OF_E8M0] = 32, [HC_SCALE_OF_LEVELS] = 16};
@@ -477,7 +477,7 @@ static const struct hc_case cases[] = {
     {.name = "scale/" rule,                                                                        \
      .title = "quantize has the scales of the rule " rule ": " is,                                 \
      .source = (from),                                                                             \
-     .run = run,                                                                                   \
+     .run = run_rule,                                                                              \
      .data = &rules[HC_SCALE_##id - 1]},
 #include "op/scale_rules.def"
 #undef HC_SCALE

@@ -215,7 +215,7 @@ static void reference_net_close(struct reference_net *s, struct hc_net *net)
     hc_real_free(s->loss);
 }
 
-/* A whole training step of a small network, in MPFR (cases/fixture/reference_net.h), in fp64 and
+/* A whole training step of a small network, in MPFR, in fp64 and
    under recipes. It shows whether fp64 is precise enough as a baseline: compare --drift measures
    against it.
 

@@ -1,13 +1,12 @@
 /* Trainings below half, call by call: what the trainer hands to quantize, gemm_q and
    delayed_scale is compared with what the recipe's sources say
-   (cases/fixture/training/restated_quant.h). The ops may be right and every step within their
+   (cases/fixture/training/restated.h). The ops may be right and every step within their
    bounds, and the training still another one: with sums that are never promoted, blocks of the
    other factor, or the same random bits for all layers. */
 #include <inttypes.h>
 #include <stdio.h>
 
 #include "cases/fixture/training/restated.h"
-#include "cases/fixture/training/restated_quant.h"
 
 enum { BATCH = 4, STEPS = 2, LAYERS = 8, RANDOM = 64, ROLES = 3 };
 

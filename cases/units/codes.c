@@ -1,13 +1,13 @@
 /* Matrix units of fp8 and of codes with scales. */
 #include <math.h>
 
-#include "cases/fixture/training/restated_quant.h"
+#include "cases/fixture/training/restated.h"
 #include "cases/fixture/unit_probe.h"
 #include "train/quant/quant.h"
 
 /* The products of recipes below half on a backend's units: a convolution's y, dx and dw have the
    bits of the unit's rule in integers, piece by piece, as long as the recipe's sources let a sum
-   stay in the unit (cases/fixture/training/restated_quant.h). Their terms are positive, so that
+   stay in the unit (cases/fixture/training/restated.h). Their terms are positive, so that
    a unit of 13 bits shows whether sums were promoted. (Blocks of 128 end a piece there by
    themselves.) */
 
@@ -142,7 +142,8 @@ static void compare(struct watch *w, const struct hc_unit *u, const struct hc_ca
     }
 }
 
-static enum hc_status run(struct hc_device *device, const struct hc_call *call, void *context)
+static enum hc_status run_on_unit(struct hc_device *device, const struct hc_call *call,
+                                  void *context)
 {
     struct watch *w = context;
     enum hc_status status = device->backend->kernel[call->op](device->queue, call);
@@ -204,7 +205,7 @@ static void products(struct hc_check *check)
         hc_skip(check, "%s has memory of its own", device.backend->name);
         return;
     }
-    device.override = run;
+    device.override = run_on_unit;
     device.override_context = &w;
     if (hc_check_ok(check, hc_quant_open(&quant, &device, hc_quant_of(hc_recipe_by_name(name)), 0,
                                          &shape, 1, HC_FP32))) {

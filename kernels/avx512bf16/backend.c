@@ -50,15 +50,8 @@ const struct hc_backend hc_backend_avx512bf16 = {
     .borders = borders,
     .partial = true,
     .units = units,
-    .host_memory = true,
-    .concurrent = true,
     .unavailable = unavailable,
-    .open = hc_memory_open,
-    .close = hc_memory_close,
-    .allocate = hc_memory_allocate,
-    .release = hc_memory_release,
-    .upload = hc_memory_copy,
-    .download = hc_memory_copy,
+    HC_IN_MEMORY,
 #ifdef HC_AVX512BF16
     .scratch = scratch,
     .kernel =

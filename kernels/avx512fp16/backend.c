@@ -21,15 +21,8 @@ const struct hc_backend hc_backend_avx512fp16 = {
     .accumulator = {.precision = 11, .block = 1, .extra_bits = 0, .truncates = false},
     .borders = borders,
     .partial = true,
-    .host_memory = true,
-    .concurrent = true,
     .unavailable = unavailable,
-    .open = hc_memory_open,
-    .close = hc_memory_close,
-    .allocate = hc_memory_allocate,
-    .release = hc_memory_release,
-    .upload = hc_memory_copy,
-    .download = hc_memory_copy,
+    HC_IN_MEMORY,
 #ifdef __x86_64__
     .kernel =
         {

@@ -105,15 +105,8 @@ const struct hc_backend hc_backend_exact = {
     .title = "portable C, format-exact, one thread, stated order",
     .accumulator = {.precision = 24, .block = 1, .extra_bits = 0, .truncates = false},
     .borders = borders,
-    .host_memory = true,
-    .concurrent = true,
     .fp64 = true,
-    .open = hc_memory_open,
-    .close = hc_memory_close,
-    .allocate = hc_memory_allocate,
-    .release = hc_memory_release,
-    .upload = hc_memory_copy,
-    .download = hc_memory_copy,
+    HC_IN_MEMORY,
     .scratch = hc_exact_scratch,
     .kernel =
         {

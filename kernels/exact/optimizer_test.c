@@ -1,9 +1,12 @@
 /* Adam, AdamW and SGD against their stated orders (kernels/element/adam.h and sgd.h), each
-   operation done in MPFR. */
+   operation done in MPFR; in half precision against the numbers that were reported; and with
+   stochastic rounding of the weights. */
 #include <math.h>
+#include <string.h>
 
 #include "kernels/exact/testing.h"
 #include "num/rng.h"
+#include "num/stochastic.h"
 
 /* x rounded to fp32 and then into the format; in fp64 it is rounded once. */
 static double rounded(enum hc_format f, const struct hc_real *x)
@@ -262,4 +265,166 @@ Test(optimizer, compensated_updates_round_in_the_stated_order)
             sgd.in[HC_SGD_COMPENSATION] = c;
             hold(&sgd, hypers[variant % 3], true);
         }
+}
+
+/* Adam in half precision against the numbers that were reported for it, and steps that are
+   skipped. */
+
+/* w after the first step of Adam wholly in `f`, from w = 1 (or another), beta1 = 0.9. */
+static double first_step(enum hc_format f, double w, double g, double eps, double beta2)
+{
+    double zero = 0;
+    double hyper[] = {1e-3, 0.9, 1};
+    struct hc_tensor state = vector_of(f, 1, &zero);
+    struct hc_call call = {.op = HC_OP_adam,
+                           .in = {vector_of(f, 1, &w), vector_of(f, 1, &g), state, state,
+                                  vector_of(HC_FP32, HC_HYPER_COUNT, hyper)},
+                           .out = {made(state), made(state), made(state)},
+                           .params.adam = {.beta2 = beta2, .eps = eps, .arithmetic = f}};
+    call_exact(&call);
+    return hc_tensor_get(&call.out[HC_ADAM_NEW_W], 0);
+}
+
+Test(optimizer, adam_in_half_with_the_usual_eps_fails_as_reported)
+{
+    cr_assert(isnan(first_step(HC_FP16, 1, 0, 1e-8, 0.999)));
+    cr_assert_eq(first_step(HC_FP16, 1, 1e-5, 1e-8, 0.999), -(double)INFINITY);
+    /* m / d is 5e-4 / 1.19e-7 = 4194 and the step 0.01: 1 - 41.9. */
+    double far = first_step(HC_FP16, 1, 5e-3, 1e-7, 0.999);
+    cr_assert(far < -40 && far > -42, "%g", far);
+}
+
+Test(optimizer, adam_in_half_with_eps_1e_4_steps_by_the_gradient_not_by_lr)
+{
+    /* (1 - beta2) g^2 is 1e-9 and lost, so d = eps: steps of 0.01 g / eps. */
+    cr_assert_float_eq(first_step(HC_FP16, 0, 1e-3, 1e-4, 0.999), -1e-2, 1e-4);
+    cr_assert_float_eq(first_step(HC_FP16, 0, 1e-5, 1e-4, 0.999), -1e-4, 1e-5);
+}
+
+Test(optimizer, adam_in_fp32_with_the_usual_eps_steps_by_lr)
+{
+    cr_assert_eq(first_step(HC_FP32, 1, 0, 1e-8, 0.999), 1);
+    cr_assert_float_eq(first_step(HC_FP32, 0, 5e-3, 1e-8, 0.999), -1e-3, 1e-8);
+    cr_assert_float_eq(first_step(HC_FP32, 0, 1e-5, 1e-8, 0.999), -1e-3, 2e-6);
+}
+
+/* Four numbers, of which a step changes some. */
+static struct hc_tensor filled_state(enum hc_format f, double first)
+{
+    double values[] = {first, 0, (double)INFINITY, 0x1p-12};
+    return vector_of(f, 4, values);
+}
+
+static void expect_skipped_where_found(enum hc_op op, bool in_place, double found_inf)
+{
+    static const double hyper[] = {1e-3, 0.9, 1};
+    const struct hc_optimizer_slots *s = hc_optimizer_slots(op);
+    struct hc_call call = {.op = op};
+    int states = op == HC_OP_sgd ? 2 : 3;
+    int from[] = {s->w, s->m, s->v};
+    int to[] = {s->new_w, s->new_m, s->new_v};
+    struct hc_tensor before[3];
+    call.in[s->w] = filled_state(HC_FP16, 1);
+    call.in[s->g] = filled_state(HC_FP16, 0.5);
+    call.in[s->m] = filled_state(HC_FP32, -3);
+    if (op != HC_OP_sgd)
+        call.in[s->v] = filled_state(HC_BF16, 2);
+    call.in[s->hyper] = vector_of(HC_FP32, HC_HYPER_COUNT, hyper);
+    call.in[s->found_inf] = vector_of(HC_FP32, 1, &found_inf);
+    for (int i = 0; i < states; i++) {
+        const struct hc_tensor *t = &call.in[from[i]];
+        before[i] = made(*t);
+        memcpy(before[i].data, t->data, hc_tensor_bytes(t));
+        call.out[to[i]] = in_place ? *t : made(*t);
+    }
+    if (op == HC_OP_sgd)
+        call.params.sgd = (struct hc_sgd){.weight_decay = 0.5, .arithmetic = HC_FP32};
+    else
+        call.params.adam =
+            (struct hc_adam){.beta2 = 0.9, .eps = 1, .weight_decay = 0.5, .arithmetic = HC_FP32};
+    call_exact(&call);
+    for (int i = 0; i < states; i++) {
+        const struct hc_tensor *got = &call.out[to[i]];
+        bool equal = !memcmp(before[i].data, got->data, hc_tensor_bytes(got));
+        cr_assert_eq(equal, found_inf != 0, "%s output %d", hc_ops[op].name, i);
+    }
+}
+
+Test(optimizer, a_found_infinity_leaves_every_byte_as_it_was)
+{
+    static const enum hc_op ops[] = {HC_OP_sgd, HC_OP_adam, HC_OP_adamw};
+    for (int o = 0; o < 3; o++)
+        for (int in_place = 0; in_place < 2; in_place++) {
+            expect_skipped_where_found(ops[o], in_place, 1);
+            expect_skipped_where_found(ops[o], in_place, (double)NAN);
+            expect_skipped_where_found(ops[o], in_place, 0);
+        }
+}
+
+/* Numbers from 2^-20 to 2^4, some zero, and of the weights and gradients one infinite. The second
+   moments are positive. */
+static struct hc_tensor filled_bf16(int slot)
+{
+    struct hc_tensor t = made(hc_tensor1(HC_BF16, N, NULL));
+    for (int64_t i = 0; i < N; i++) {
+        uint64_t bits = hc_random(17, (uint64_t)slot, (uint64_t)i);
+        double size = ldexp(1 + (double)(bits & 255) / 256, (int)(bits >> 8 & 0xff) % 24 - 20);
+        if (i % 50 == 7)
+            size = 0;
+        if (i == 11 && (slot == HC_ADAM_W || slot == HC_ADAM_G))
+            size = (double)INFINITY;
+        hc_tensor_set(&t, i, slot != HC_ADAM_V && bits >> 63 ? -size : size);
+    }
+    return t;
+}
+
+/* Rounded by the definition of num/stochastic.h, from the fp32 weight that the same step has. */
+Test(optimizer, stochastic_weights_are_the_fp32_ones_rounded_and_parts_are_as_the_whole)
+{
+    static const double hyper[] = {0.1, 0.85, 2};
+    struct hc_tensor w = filled_bf16(HC_ADAM_W);
+    struct hc_tensor single = made(hc_tensor1(HC_FP32, N, NULL));
+    for (int64_t i = 0; i < N; i++)
+        hc_tensor_set(&single, i, hc_tensor_get(&w, i));
+    struct hc_call call = {.op = HC_OP_adamw,
+                           .in = {w, filled_bf16(HC_ADAM_G), filled_bf16(HC_ADAM_M),
+                                  filled_bf16(HC_ADAM_V),
+                                  vector_of(HC_FP32, HC_HYPER_COUNT, hyper)},
+                           .out = {made(w), made(w), made(w)},
+                           .params.adam = {.beta2 = 0.99,
+                                           .eps = 1e-4,
+                                           .weight_decay = 1e-2,
+                                           .arithmetic = HC_FP32,
+                                           .stochastic = {true, 99, 1280}}};
+    call_exact(&call);
+    struct hc_call wide = call;
+    wide.in[HC_ADAM_W] = single;
+    wide.out[HC_ADAM_NEW_W] = made(single);
+    for (int s = HC_ADAM_M; s <= HC_ADAM_V; s++) { /* the contract wants the state in w's format */
+        wide.in[s] = made(single);
+        wide.out[HC_ADAM_NEW_M + s - HC_ADAM_M] = made(single);
+        for (int64_t i = 0; i < N; i++)
+            hc_tensor_set(&wide.in[s], i, hc_tensor_get(&call.in[s], i));
+    }
+    wide.params.adam.stochastic.on = false;
+    call_exact(&wide);
+    struct hc_call part = call;
+    for (int s = HC_ADAM_W; s <= HC_ADAM_V; s++) {
+        part.in[s].shape[0] = N - 128;
+        part.in[s].data = (uint16_t *)part.in[s].data + 128;
+    }
+    for (int o = HC_ADAM_NEW_W; o <= HC_ADAM_NEW_V; o++)
+        part.out[o] = made(part.in[HC_ADAM_W]);
+    part.params.adam.stochastic.first += 128;
+    call_exact(&part);
+    for (int64_t i = 0; i < N; i++) {
+        uint32_t random = hc_round_random(99, 2, (uint64_t)(1280 + i));
+        uint64_t want =
+            hc_bf16_stochastic((float)hc_tensor_get(&wide.out[HC_ADAM_NEW_W], i), random);
+        cr_assert(same(HC_BF16, want, hc_tensor_bits(&call.out[HC_ADAM_NEW_W], i)), "[%ld]",
+                  (long)i);
+        if (i >= 128)
+            cr_assert(same(HC_BF16, want, hc_tensor_bits(&part.out[HC_ADAM_NEW_W], i - 128)),
+                      "[%ld]", (long)i);
+    }
 }

@@ -122,7 +122,7 @@ static const struct host_op *op_of(const struct hc_call *call)
     return &(call->in[HC_FIRST].format == HC_FP64 ? ops_fp64 : ops_h)[call->op];
 }
 
-static enum hc_status run(struct hc_queue *queue, const struct hc_call *call)
+static enum hc_status run_or_exact(struct hc_queue *queue, const struct hc_call *call)
 {
     hc_kernel *kernel = op_of(call)->kernel;
     if (hc_native_takes(call)) {
@@ -131,7 +131,7 @@ static enum hc_status run(struct hc_queue *queue, const struct hc_call *call)
             return status;
     }
     if (hc_factors_convert(call))
-        return hc_factors_run(queue, call, run);
+        return hc_factors_run(queue, call, run_or_exact);
     return (kernel ? kernel : hc_exact_run)(queue, call);
 }
 
@@ -186,7 +186,7 @@ const struct hc_backend hc_backend_host = {
     .describe = describe,
     .kernel =
         {
-#define HC_OP(name, class, inputs, outputs, title) [HC_OP_##name] = run,
+#define HC_OP(name, class, inputs, outputs, title) [HC_OP_##name] = run_or_exact,
 #include "op/ops.def"
 #undef HC_OP
         },

@@ -1,4 +1,4 @@
-#include "kernels/pipe/channel.h"
+#include "kernels/pipe/queue.h"
 
 #include <errno.h>
 #include <limits.h>

@@ -1,14 +1,246 @@
-/* Reads a greeting by a table of its keys. A key that is not in it is refused: a typing error that
-   was passed over would leave an op untested. */
-#include "kernels/pipe/greeting.h"
-
 #include <jansson.h>
+#include <limits.h>
 #include <stdio.h>
 #include <string.h>
 
-#include "kernels/pipe/offer.h"
-#include "op/text.h"
+#include "kernels/pipe/greeting.h"
+#include "op/descriptor.h"
+#include "op/params.h"
 #include "op/typed.h"
+#include "op/text.h"
+
+/* Reads an array of words as bits 1 << number; name_of gives the words by number. */
+static enum hc_status read_words(const char *op, const char *key, const json_t *value,
+                                 const char *(*name_of)(enum hc_op op, int number), unsigned *set)
+{
+    enum hc_op number_of_op = hc_op_by_name(op);
+    size_t i;
+    json_t *element;
+    *set = 0;
+    if (!json_is_array(value) || json_array_size(value) == 0)
+        return hc_fail(HC_INVALID, "the \"%s\" of %s are no array of words", key, op);
+    json_array_foreach(value, i, element)
+    {
+        const char *word = json_string_value(element);
+        const char *name;
+        int n = 0;
+        struct hc_nearest nearest = hc_nearest_to(word ? word : "", word ? strlen(word) : 0);
+        while ((name = name_of(number_of_op, n)) && (!word || strcmp(name, word) != 0)) {
+            hc_nearest_try(&nearest, name);
+            n++;
+        }
+        if (!name)
+            return hc_fail(HC_INVALID, "'%s' is none of the \"%s\" of %s%s",
+                           word ? word : "something", key, op, hc_nearest_hint(&nearest));
+        *set |= 1u << n;
+    }
+    return HC_OK;
+}
+
+static const char *format_name(enum hc_op op, int number)
+{
+    (void)op;
+    return number < HC_FORMAT_COUNT ? hc_formats[number].name : NULL;
+}
+
+static const char *order_name(enum hc_op op, int number)
+{
+    const struct hc_param *order = hc_op_param(op, "order");
+    return order ? hc_param_choice(order, number) : NULL;
+}
+
+/* The formats of a first input that a program has where it names none: not fp64, and not the fp8 of
+   an op that multiplies it, which few programs have. */
+static unsigned usual_formats(enum hc_op op)
+{
+    const struct hc_descriptor *d = hc_descriptor(op);
+    unsigned fp64 = d->fp64 ? 1u << HC_FP64 : 0;
+    unsigned fp8 = d->in[HC_FIRST].format == HC_ALLOW_FLOAT_OR_FP8 ? HC_FP8_FORMATS : 0;
+    return hc_slot_formats(op, HC_FIRST, false) & ~fp64 & ~fp8;
+}
+
+static enum hc_status read_op(struct hc_greeting *g, enum hc_op op, const json_t *value)
+{
+    const char *key;
+    json_t *words;
+    const char *name = hc_ops[op].name;
+    enum hc_status status = HC_OK;
+    if (!json_is_object(value))
+        return hc_fail(HC_INVALID, "in \"ops\", %s is no object", name);
+    g->has[op] = true;
+    g->formats[op] = usual_formats(op);
+    json_object_foreach((json_t *)value, key, words)
+    {
+        if (strcmp(key, "formats") == 0)
+            status = read_words(name, key, words, format_name, &g->formats[op]);
+        else if (strcmp(key, "orders") == 0 && hc_op_param(op, "order"))
+            status = read_words(name, key, words, order_name, &g->orders[op]);
+        else
+            status = hc_fail(HC_INVALID, "%s has no '%s'; it has \"formats\"%s", name, key,
+                             hc_op_param(op, "order") ? " and \"orders\"" : "");
+        if (status != HC_OK)
+            return status;
+    }
+    unsigned wrong = g->formats[op] & ~hc_slot_formats(op, HC_FIRST, false);
+    for (int f = 0; f < HC_FORMAT_COUNT; f++)
+        if (wrong >> f & 1)
+            return hc_fail(HC_INVALID, "the first input of %s is never %s", name,
+                           hc_formats[f].name);
+    return HC_OK;
+}
+
+enum hc_status hc_offer_read_ops(struct hc_greeting *greeting, const json_t *value)
+{
+    const char *name;
+    json_t *offered;
+    if (!json_is_object(value) || json_object_size(value) == 0)
+        return hc_fail(HC_INVALID, "\"ops\" is no object of ops");
+    json_object_foreach((json_t *)value, name, offered)
+    {
+        enum hc_op op = hc_op_by_name(name);
+        struct hc_nearest nearest = hc_nearest_to(name, strlen(name));
+        for (int i = 0; i < HC_OP_COUNT; i++)
+            hc_nearest_try(&nearest, hc_ops[i].name);
+        if ((int)op == HC_OP_COUNT)
+            return hc_fail(HC_INVALID, "there is no op '%s'%s; see: halfcheck list ops", name,
+                           hc_nearest_hint(&nearest));
+        enum hc_status status = read_op(greeting, op, offered);
+        if (status != HC_OK)
+            return status;
+    }
+    return HC_OK;
+}
+
+/* A number that an int does not hold is as impossible as other large ones; it must not wrap. */
+static int as_int(json_int_t n)
+{
+    return n < INT_MIN || n > INT_MAX ? INT_MAX : (int)n;
+}
+
+static enum hc_status no_factors(const char *word)
+{
+    struct hc_nearest nearest = hc_nearest_to(word, strlen(word));
+    for (int f = 0; f < HC_FORMAT_COUNT; f++)
+        hc_nearest_try(&nearest, hc_formats[f].name);
+    return hc_fail(HC_INVALID,
+                   "\"accumulator\": '%.40s' in \"flushes\" is no format, such as bf16 or tf32%s",
+                   word, hc_nearest_hint(&nearest));
+}
+
+/* true, false, or the formats of factors whose products are flushed. */
+static enum hc_status read_flushes(struct hc_greeting *g, const json_t *value)
+{
+    size_t i;
+    json_t *element;
+    if (value && !json_is_array(value) && !json_is_boolean(value))
+        return hc_fail(HC_INVALID, "\"accumulator\": \"flushes\" is neither true nor false nor an "
+                                   "array of formats");
+    g->accumulator.flushes = json_is_true(value);
+    g->flushed = 0;
+    json_array_foreach(value, i, element)
+    {
+        const char *word = json_string_value(element);
+        enum hc_format format = word ? hc_format_by_name(word) : HC_FORMAT_COUNT;
+        if (format == HC_FORMAT_COUNT)
+            return no_factors(word ? word : "something");
+        g->flushed |= 1u << format;
+    }
+    return HC_OK;
+}
+
+/* The same limits as for plug-ins: a bound must be derivable. */
+enum hc_status hc_offer_read_accumulator(struct hc_greeting *greeting, const json_t *value)
+{
+    struct hc_accumulator *a = &greeting->accumulator;
+    json_error_t error;
+    json_int_t precision = a->precision;
+    json_int_t block = a->block;
+    json_int_t extra_bits = a->extra_bits;
+    int truncates = 0;
+    json_t *flushes = NULL;
+    int aligns_subnormals = 0;
+    if (json_unpack_ex((json_t *)value, &error, JSON_STRICT, "{s:I, s?I, s?I, s?b, s?o, s?b}",
+                       "precision", &precision, "block", &block, "extra_bits", &extra_bits,
+                       "truncates", &truncates, "flushes", &flushes, "aligns_subnormals",
+                       &aligns_subnormals) != 0)
+        return hc_fail(HC_INVALID, "\"accumulator\": %.80s", error.text);
+    a->precision = as_int(precision);
+    a->block = as_int(block);
+    a->extra_bits = as_int(extra_bits);
+    a->truncates = truncates;
+    a->aligns_subnormals = aligns_subnormals;
+    if (hc_accumulator_possible(a))
+        return read_flushes(greeting, flushes);
+    return hc_fail(HC_INVALID, "\"accumulator\" is impossible: precision is 8 to 64, block 1 to "
+                               "65536, extra_bits 0 to 64");
+}
+
+static const char *const extents[HC_EXTENT_COUNT] = {
+    [HC_EXTENT_VECTOR] = "vector",
+    [HC_EXTENT_TERMS] = "terms",
+    [HC_EXTENT_GEMM_M] = "gemm_m",
+    [HC_EXTENT_GEMM_N] = "gemm_n",
+    [HC_EXTENT_GEMM_K] = "gemm_k",
+    [HC_EXTENT_CONV_IMAGES] = "conv_images",
+    [HC_EXTENT_CONV_CHANNELS] = "conv_channels",
+    [HC_EXTENT_CONV_FILTERS] = "conv_filters",
+    [HC_EXTENT_CONV_PIXELS] = "conv_pixels",
+    [HC_EXTENT_CONV_IMAGE] = "conv_image",
+    [HC_EXTENT_CONV_WEIGHTS] = "conv_weights",
+    [HC_EXTENT_NORM_CHANNELS] = "norm_channels",
+    [HC_EXTENT_NORM_ELEMENTS] = "norm_elements",
+    [HC_EXTENT_POOL_CHANNELS] = "pool_channels",
+    [HC_EXTENT_POOL_ELEMENTS] = "pool_elements",
+    [HC_EXTENT_LOSS_ROWS] = "loss_rows",
+    [HC_EXTENT_LOSS_CLASSES] = "loss_classes",
+    [HC_EXTENT_TABLE_ROWS] = "table_rows",
+};
+
+static enum hc_status read_sizes(struct hc_greeting *g, int extent, const json_t *sizes, int *count)
+{
+    const json_int_t most = 1 << 24; /* a case crosses the border with tensors of this size */
+    size_t i;
+    json_t *size;
+    if (!json_is_array(sizes))
+        return hc_fail(HC_INVALID, "in \"borders\", %s is no array of sizes", extents[extent]);
+    json_array_foreach(sizes, i, size)
+    {
+        json_int_t n = json_integer_value(size);
+        if (n < 1 || n > most)
+            return hc_fail(HC_INVALID, "in \"borders\", a size of %s is not 1 to %lld",
+                           extents[extent], (long long)most);
+        if (*count == HC_GREETING_BORDERS)
+            return hc_fail(HC_INVALID, "\"borders\" has more than %d sizes", HC_GREETING_BORDERS);
+        g->borders[(*count)++] = (struct hc_border){(enum hc_extent)extent, n};
+    }
+    return HC_OK;
+}
+
+enum hc_status hc_offer_read_borders(struct hc_greeting *greeting, const json_t *value)
+{
+    const char *name;
+    json_t *sizes;
+    int count = 0;
+    if (!json_is_object(value))
+        return hc_fail(HC_INVALID, "\"borders\" is no object of sizes");
+    json_object_foreach((json_t *)value, name, sizes)
+    {
+        int extent = 0;
+        struct hc_nearest nearest = hc_nearest_to(name, strlen(name));
+        while (extent < HC_EXTENT_COUNT && strcmp(extents[extent], name) != 0)
+            hc_nearest_try(&nearest, extents[extent++]);
+        if (extent == HC_EXTENT_COUNT)
+            return hc_fail(HC_INVALID, "in \"borders\", there is no extent '%s'%s", name,
+                           hc_nearest_hint(&nearest));
+        enum hc_status status = read_sizes(greeting, extent, sizes, &count);
+        if (status != HC_OK)
+            return status;
+    }
+    return HC_OK;
+}
+
+/* Reads a greeting by a table of its keys. A key that is not in it is refused: a typing error that
+   was passed over would leave an op untested. */
 
 /* Copies a text of the program as one line of UTF-8, as much of it as fits. */
 static void copy_text(char *to, size_t size, const char *from)

@@ -1,15 +1,104 @@
-/* A queue of a pipe backend: one process of the program. */
+/* A queue of a pipe backend: one process of the program, the pipes to it, and memory that it has,
+   too. */
 #ifndef HC_KERNELS_PIPE_QUEUE_H
 #define HC_KERNELS_PIPE_QUEUE_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
+#include <sys/uio.h>
 
-#include "kernels/pipe/channel.h"
+#include "backend.h"
+#include "kernels/pipe/greeting.h"
+#include "op/status.h"
 #include "kernels/pipe/process.h"
-#include "kernels/pipe/program.h"
 #include "kernels/pipe/request.h"
-#include "kernels/pipe/shared.h"
+
+enum { HC_LONGEST_LINE = 1 << 16 };
+
+/* What becomes of an attempt to speak or to listen. */
+enum hc_heard {
+    HC_HEARD,
+    HC_HEARD_END,  /* the program has closed its end */
+    HC_HEARD_LATE, /* the time is over */
+    HC_HEARD_LONG, /* a line of more than HC_LONGEST_LINE bytes */
+    HC_HEARD_EARLY /* it speaks while it should listen, and does not listen */
+};
+
+/* What the program has sent, and nobody has taken yet, are the bytes from `begin` to `end`. */
+struct hc_channel {
+    int in;
+    int out;
+    size_t begin;
+    size_t end;
+    char buffer[HC_LONGEST_LINE];
+};
+
+/* Seconds of a clock that never goes back. */
+double hc_channel_now(void);
+
+/* `until` is a time of that clock. The parts are changed. */
+enum hc_heard hc_channel_send(struct hc_channel *channel, struct iovec *parts, int count,
+                              double until);
+
+/* Takes the next line: *line ends with a zero in place of the newline, and lives until the next
+   call. *length is without it; the line may hold zeros of its own. */
+enum hc_heard hc_channel_line(struct hc_channel *channel, double until, char **line,
+                              size_t *length);
+
+/* Takes so many bytes, and sets *got to how many came. */
+enum hc_heard hc_channel_bytes(struct hc_channel *channel, double until, void *to, size_t bytes,
+                               size_t *got);
+
+/* HC_HEARD if the program has sent nothing that was not asked for; HC_HEARD_EARLY if it has, or
+   HC_HEARD_END. */
+enum hc_heard hc_channel_quiet(const struct hc_channel *channel);
+
+/* A program behind a pipe: how it is spelled, what it has greeted with, and its queues. */
+
+struct hc_program {
+    char *spelled;
+    char *command; /* of the shell. NULL: it runs already, and these are its descriptors */
+    int in;
+    int out;
+    struct hc_greeting greeting;
+    struct hc_backend backend;
+    struct hc_queue *idle; /* queues that nobody has open, with a process that runs */
+    struct hc_program *next;
+};
+
+/* How long a program may take, in seconds. */
+double hc_pipe_time_limit(void);
+
+/* A queue with a process of its own, which has been started and has sent the greeting that is read
+   into *greeting. HC_DEVICE, HC_INVALID or HC_NO_MEMORY with a line. */
+enum hc_status hc_pipe_start(const struct hc_program *program, struct hc_queue **queue,
+                             struct hc_greeting *greeting);
+
+/* Ends the process, and frees the queue. */
+void hc_pipe_stop(struct hc_queue *queue);
+
+/* Slots of the vtable. A queue that is closed becomes idle. */
+enum hc_status hc_pipe_open(const struct hc_backend *backend, struct hc_queue **queue, int threads);
+void hc_pipe_close(struct hc_queue *queue);
+void hc_pipe_describe(struct hc_queue *queue, hc_tell *tell, void *context);
+hc_kernel hc_pipe_call;
+
+/* Memory that the program has, too, for large tensors. It can only grow: a mapping of it stays
+   valid whatever the program does to the file. */
+
+struct hc_shared {
+    int file; /* -1: there is none */
+    unsigned char *memory;
+    size_t bytes;
+};
+
+/* Where the system has none, `shared` is without a file. */
+void hc_shared_open(struct hc_shared *shared);
+void hc_shared_close(struct hc_shared *shared);
+
+/* Makes it at least so large. HC_NO_MEMORY with a line. */
+enum hc_status hc_shared_grow(struct hc_shared *shared, size_t bytes);
 
 struct hc_queue {
     const struct hc_program *program;

@@ -21,8 +21,8 @@ static bool has_images(enum hc_op op)
            op == HC_OP_augment;
 }
 
-static void add(struct hc_request *r, const struct hc_slot *slot, const struct hc_tensor *t,
-                bool output, bool images)
+static void add_tensor(struct hc_request *r, const struct hc_slot *slot, const struct hc_tensor *t,
+                       bool output, bool images)
 {
     struct hc_request_part *p = &r->part[r->count];
     if (slot->optional && !t->data)
@@ -43,8 +43,8 @@ void hc_request_plan(struct hc_request *request, const struct hc_call *call, boo
     r->count = 0;
     r->bytes = r->staged = 0;
     for (int i = 0; i < hc_slot_count(call->op); i++)
-        add(r, hc_slot(call->op, i), hc_slot_tensor_const(call, i), i >= hc_ops[call->op].inputs,
-            images);
+        add_tensor(r, hc_slot(call->op, i), hc_slot_tensor_const(call, i),
+                   i >= hc_ops[call->op].inputs, images);
     r->shared = may_share && r->bytes >= LEAST_SHARED;
     for (struct hc_request_part *p = r->part; p < r->part + r->count; p++)
         if (r->shared || p->permuted) {

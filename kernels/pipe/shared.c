@@ -1,6 +1,6 @@
 #define _GNU_SOURCE /* memfd_create, F_ADD_SEALS */
 
-#include "kernels/pipe/shared.h"
+#include "kernels/pipe/queue.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -73,7 +73,7 @@ static size_t scratch(struct hc_queue *queue, const struct hc_call *call)
     return hc_sim_product_scratch(&p);
 }
 
-static enum hc_status run(struct hc_queue *queue, const struct hc_call *call)
+static enum hc_status run_as_machine(struct hc_queue *queue, const struct hc_call *call)
 {
     const struct hc_unit *u = hc_sim_unit_of(queue->machine, call);
     if (!u)
@@ -219,7 +219,7 @@ static void make(void)
         backends[i].scratch = scratch;
         backends[i].describe = describe;
         for (int op = 0; op < HC_OP_COUNT; op++)
-            backends[i].kernel[op] = hc_backend_host.kernel[op] ? run : NULL;
+            backends[i].kernel[op] = hc_backend_host.kernel[op] ? run_as_machine : NULL;
         listed[i] = &backends[i];
     }
 }

@@ -16,7 +16,7 @@ struct piece {
     float *acc;
 };
 
-static void add(const struct hc_call *call, int64_t row, int64_t column, uint32_t code)
+static void add_code(const struct hc_call *call, int64_t row, int64_t column, uint32_t code)
 {
     const struct piece *piece = (const struct piece *)(const void *)call;
     float *acc = &piece->acc[row * call->in[HC_GEMM_Q_B].shape[0] + column];
@@ -41,7 +41,7 @@ static struct hc_sim_product product_of(const struct hc_unit *u, const struct hc
         .columns = b.shape[0],
         .terms = end - from,
         .threads = threads,
-        .finish = add,
+        .finish = add_code,
     };
 }
 

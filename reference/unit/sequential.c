@@ -32,7 +32,7 @@ static void give(const struct hc_unit *unit, struct hc_number *x)
 }
 
 /* x = x + y. */
-static void add(const struct hc_unit *unit, struct hc_number *x, const struct hc_number *y)
+static void add_number(const struct hc_unit *unit, struct hc_number *x, const struct hc_number *y)
 {
     hc_number_add(x, x, y, unit->nan);
     give(unit, x);
@@ -64,8 +64,8 @@ void hc_rule_pairwise(const struct hc_unit *unit, struct hc_rule_terms *t, struc
     }
     for (int step = 1; step < t->n; step *= 2)
         for (int i = 0; i + step < t->n; i += 2 * step)
-            add(unit, &t->p[i], &t->p[i + step]);
-    add(unit, c, &t->p[0]);
+            add_number(unit, &t->p[i], &t->p[i + step]);
+    add_number(unit, c, &t->p[0]);
 }
 
 /* x = a b + x, rounded once. Of several NaNs the first of a, b and x stays; that of 0 times
@@ -102,8 +102,8 @@ void hc_rule_two_chains(const struct hc_unit *unit, struct hc_rule_terms *t, str
         for (int i = half; i < t->n; i += 2)
             fma_once(unit, t, i, &t->sum[half]);
     }
-    add(unit, &t->sum[0], &t->sum[1]);
-    add(unit, c, &t->sum[0]);
+    add_number(unit, &t->sum[0], &t->sum[1]);
+    add_number(unit, c, &t->sum[0]);
 }
 
 /* BFMMLA: two products are rounded, so is their sum, and so is that with C, all to odd. */
@@ -116,7 +116,7 @@ void hc_rule_pair_then_c(const struct hc_unit *unit, struct hc_rule_terms *t, st
         give(unit, &t->p[i]);
     }
     for (int i = 0; i < t->n; i += 2) {
-        add(unit, &t->p[i], &t->p[i + 1]);
-        add(unit, c, &t->p[i]);
+        add_number(unit, &t->p[i], &t->p[i + 1]);
+        add_number(unit, c, &t->p[i]);
     }
 }

@@ -18,7 +18,7 @@
 
 #include "check/bound/bound.h"
 #include "check/compare.h"
-#include "check/raised.h"
+#include "check/subnormals.h"
 #include "check/run_call.h"
 
 /* What the bounds of an output need. */

@@ -99,7 +99,7 @@ struct hc_result {
     uint64_t seed;
     double seconds;
     struct hc_picture *pictures;        /* the first one, or NULL (check/record/picture.h) */
-    const struct hc_exhibits *exhibits; /* a bug's table, or NULL (check/exhibit.h) */
+    const struct hc_exhibits *exhibits; /* a bug's table, or NULL (story/exhibit.h) */
     char note[320];
 };
 

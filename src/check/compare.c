@@ -15,7 +15,7 @@
 
    The answers come apart: |got - exact| is the implementation's fault, |exact - real| is the
    format's. What a claim cannot see is an error inside the bound, and one outside the sample that
-   `exact` has as well. The inputs must be able to show an error at all (exercise.c). */
+   `exact` has as well. The inputs must be able to show an error at all (compare_output.c). */
 #include "check/compare.h"
 
 #include <inttypes.h>
@@ -24,9 +24,8 @@
 #include <string.h>
 
 #include "check/bound/bound.h"
-#include "check/flushed.h"
+#include "check/subnormals.h"
 #include "check/known.h"
-#include "check/raised.h"
 #include "check/repeats.h"
 #include "check/run_call.h"
 #include "op/descriptor.h"

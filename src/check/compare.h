@@ -24,9 +24,9 @@ struct hc_claim {
 
     struct hc_accumulator sums;       /* of the backend for this call */
     struct hc_accumulator exact_sums; /* of `exact` */
-    int64_t flushed;                  /* factors that are 0 to the unit (flushed.h) */
+    int64_t flushed;                  /* factors that are 0 to the unit (subnormals.h) */
     bool all_flushed;                 /* so that no term is left */
-    bool raised; /* `with_raised` is there, and magnitudes are its (raised.h) */
+    bool raised; /* `with_raised` is there, and magnitudes are its (subnormals.h) */
     struct hc_call with_raised;
     struct hc_known_call *known;      /* what is known of this call (known.h), or NULL */
     const struct hc_repeats *repeats; /* of which kinds its elements are (repeats.h), or NULL */

@@ -56,7 +56,7 @@ static size_t larger(size_t a, size_t b)
 
 /* Adds the region of a slot's tensor, or finds the one with the same data. Its number, or -1 if the
    tensor is absent. `input` is -1 for outputs. */
-static int add(struct hc_guarded *g, const struct hc_tensor *t, const char *name, int input)
+static int add_guarded(struct hc_guarded *g, const struct hc_tensor *t, const char *name, int input)
 {
     size_t bytes = hc_tensor_bytes(t);
     int i = 0;
@@ -97,9 +97,9 @@ enum hc_status hc_guarded_open(struct hc_guarded *g, const struct hc_backend *ba
         g->region[g->count++] =
             (struct hc_region){.name = "scratch", .input = -1, .bytes = scratch};
     for (int i = 0; i < op->inputs; i++)
-        input[i] = add(g, &call->in[i], d->in[i].name, i);
+        input[i] = add_guarded(g, &call->in[i], d->in[i].name, i);
     for (int o = 0; o < op->outputs; o++) {
-        output[o] = add(g, &call->out[o], d->out[o].name, -1);
+        output[o] = add_guarded(g, &call->out[o], d->out[o].name, -1);
         g->output[o] = output[o] >= 0 && g->region[output[o]].out_bytes ? output[o] : -1;
     }
     for (int i = 0; i < g->count; i++) {

@@ -9,7 +9,7 @@
 #include "check/bound/bound.h"
 #include "check/bound/line.h"
 #include "check/generate/integers.h"
-#include "check/raised.h"
+#include "check/subnormals.h"
 #include "op/digest.h"
 
 /* Of so many calls, and in so many bytes of inputs and results; of none that has more inputs. */
@@ -149,8 +149,8 @@ static bool copy_call(struct hc_known_call *c, const struct hc_call *from, size_
     return true;
 }
 
-static struct hc_known_call *add(struct hc_known *known, const struct hc_claim *claim,
-                                 uint64_t digest)
+static struct hc_known_call *add_call(struct hc_known *known, const struct hc_claim *claim,
+                                      uint64_t digest)
 {
     size_t bytes = inputs_bytes(&claim->call);
     struct hc_known_call *c = bytes > LARGEST_CALL ? NULL : calloc(1, sizeof *c);
@@ -185,7 +185,7 @@ struct hc_known_call *hc_known_call(struct hc_known *known, const struct hc_clai
             same_sums(&c->sums, &claim->sums) && same_call(&c->call, &claim->call))
             return c;
     }
-    return add(known, claim, digest);
+    return add_call(known, claim, digest);
 }
 
 bool hc_known_inputs(struct hc_check *check, const struct hc_call *call)

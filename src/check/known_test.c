@@ -153,12 +153,6 @@ Test(known, the_oldest_calls_are_forgotten_and_large_ones_are_not_kept)
 
 static struct hc_known *shared;
 
-static bool keep_result(const struct hc_result *got, void *to)
-{
-    *(struct hc_result *)to = *got;
-    return true;
-}
-
 static void claim_squares(struct hc_check *check)
 {
     product(check, 40, 0, 1);
@@ -166,24 +160,11 @@ static void claim_squares(struct hc_check *check)
 
 static struct hc_result run_shared(hc_kernel *kernel)
 {
-    static const struct hc_case what = {
-        .name = "test/known", .title = "", .source = "", .run = claim_squares};
-    static const struct hc_case *const cases[] = {&what};
     struct hc_backend backend = *hc_backend_by_name("exact");
-    const struct hc_backend *backends[] = {&backend};
-    struct hc_result got;
     if (kernel)
         backend.kernel[HC_OP_gemm] = kernel;
-    struct hc_run_options options = {.cases = cases,
-                                     .case_count = 1,
-                                     .backends = backends,
-                                     .backend_count = 1,
-                                     .level = HC_STANDARD,
-                                     .threads = 1,
-                                     .known = shared,
-                                     .report = keep_result,
-                                     .context = &got};
-    cr_assert_eq(hc_run_cases(&options), HC_OK, "%s", hc_message());
+    run_knowing(&backend, claim_squares, shared);
+    struct hc_result got = result;
     got.seconds = 0;
     return got;
 }

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "check/generate/op_cases.h"
+#include "check/generate/cases.h"
 #include "check/record/rows.h"
 #include "op/digest.h"
 

@@ -56,7 +56,7 @@ static void map_axis(const struct hc_axis *axis, uint64_t seed, int64_t inner, i
 
 static bool make_map(const struct hc_repeats *repeats, int slot, struct map *map)
 {
-    const struct hc_layout *layout = &repeats->slot[slot];
+    const struct hc_axes *layout = &repeats->slot[slot];
     int64_t inner = 1;
     int64_t all = 0;
     for (int a = 0; a < layout->count; a++)
@@ -78,7 +78,7 @@ static bool make_map(const struct hc_repeats *repeats, int slot, struct map *map
     return true;
 }
 
-static bool same_layout(const struct hc_layout *a, const struct hc_layout *b)
+static bool same_layout(const struct hc_axes *a, const struct hc_axes *b)
 {
     bool same = a->count == b->count;
     for (int i = 0; i < a->count && same; i++) {
@@ -92,7 +92,7 @@ static bool same_layout(const struct hc_layout *a, const struct hc_layout *b)
 
 struct hc_repeats_map {
     struct map map; /* without memory: there is none yet */
-    struct hc_layout layout;
+    struct hc_axes layout;
 };
 
 bool hc_repeats_keep(struct hc_repeats *repeats)
@@ -184,15 +184,15 @@ bool hc_repeats_fill(const struct hc_repeats *repeats, const struct hc_call *sma
     return ok;
 }
 
-static const struct hc_layout *layout_of(const struct hc_repeats *repeats,
-                                         const struct hc_call *call, int out)
+static const struct hc_axes *layout_of(const struct hc_repeats *repeats, const struct hc_call *call,
+                                       int out)
 {
     return &repeats->slot[hc_ops[call->op].inputs + out];
 }
 
 int64_t hc_repeats_count(const struct hc_repeats *repeats, const struct hc_call *call, int out)
 {
-    const struct hc_layout *layout = layout_of(repeats, call, out);
+    const struct hc_axes *layout = layout_of(repeats, call, out);
     int64_t n = 1;
     for (int a = 0; a < layout->count; a++)
         n *= layout->axis[a].small;
@@ -203,7 +203,7 @@ int64_t hc_repeats_count(const struct hc_repeats *repeats, const struct hc_call 
 int64_t hc_repeats_element(const struct hc_repeats *repeats, const struct hc_call *call, int out,
                            int64_t k)
 {
-    const struct hc_layout *layout = layout_of(repeats, call, out);
+    const struct hc_axes *layout = layout_of(repeats, call, out);
     int64_t index = 0;
     int64_t inner = 1;
     for (int a = layout->count - 1; a >= 0; a--) {

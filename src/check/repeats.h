@@ -29,7 +29,7 @@ struct hc_axis {
 
 /* The axes of a tensor from the outermost on. An axis may be a part of one of the tensor's extents,
    or several of them taken as one. */
-struct hc_layout {
+struct hc_axes {
     int count;
     struct hc_axis axis[HC_AXES];
 };
@@ -37,7 +37,7 @@ struct hc_layout {
 struct hc_repeats_map;
 
 struct hc_repeats {
-    struct hc_layout slot[HC_MAX_IN + HC_MAX_OUT];
+    struct hc_axes slot[HC_MAX_IN + HC_MAX_OUT];
     uint64_t seed;
     struct hc_repeats_map *kept; /* of hc_repeats_keep, or NULL */
 };

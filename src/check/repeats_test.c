@@ -4,8 +4,7 @@
 #include <criterion/criterion.h>
 #include <string.h>
 
-#include "check/generate/size_cases.h"
-#include "check/generate/size_cases.h"
+#include "check/generate/cases.h"
 #include "check/runner.h"
 #include "op/descriptor.h"
 
@@ -63,7 +62,7 @@ static void expect_places(enum hc_format format, bool keeps)
     struct hc_call large = small;
     for (int s = 0; s < 3; s++) {
         const struct hc_axis *a = layouts[s];
-        repeats.slot[s] = (struct hc_layout){2, {a[0], a[1]}};
+        repeats.slot[s] = (struct hc_axes){2, {a[0], a[1]}};
         small.in[s] = hc_tensor2(format, a[0].small, a[1].small, few[s]);
         large.in[s] = hc_tensor2(format, a[0].large, a[1].large, many[s]);
         for (int64_t i = 0; i < hc_tensor_count(&small.in[s]); i++)

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "check/generate/op_cases.h"
+#include "check/generate/cases.h"
 #include "check/runner.h"
 #include "check/check_inner.h"
 

@@ -1,4 +1,5 @@
-/* For the tests of comparisons: a case on exact with a kernel in place of one of its own. */
+/* For the tests of comparisons: a case on a backend, or on exact with a kernel in place of one of
+   its own. */
 #ifndef HC_CHECK_TESTING_H
 #define HC_CHECK_TESTING_H
 
@@ -24,25 +25,37 @@ static inline bool keep(const struct hc_result *got, void *context)
     return true;
 }
 
-/* Runs a case on exact, with `kernel` in place of one op's. */
-static inline void run(void (*run_body)(struct hc_check *), enum hc_op op, hc_kernel *kernel)
+/* Runs a case on a backend; what other cases were held to may be known. */
+static inline void run_knowing(const struct hc_backend *backend,
+                               void (*run_body)(struct hc_check *), struct hc_known *known)
 {
     static const struct hc_case what = {
         .name = "test/compare", .title = "", .source = "", .run = call_body};
     static const struct hc_case *const cases[] = {&what};
-    struct hc_backend backend = *hc_backend_by_name("exact");
-    const struct hc_backend *backends[] = {&backend};
-    backend.kernel[op] = kernel;
-    backend.accumulator.flushes = states_flushing;
-    body = run_body;
     struct hc_run_options options = {.cases = cases,
                                      .case_count = 1,
-                                     .backends = backends,
+                                     .backends = &backend,
                                      .backend_count = 1,
                                      .level = HC_STANDARD,
                                      .threads = 1,
+                                     .known = known,
                                      .report = keep};
+    body = run_body;
     cr_assert_eq(hc_run_cases(&options), HC_OK, "%s", hc_message());
+}
+
+static inline void run_on(const struct hc_backend *backend, void (*run_body)(struct hc_check *))
+{
+    run_knowing(backend, run_body, NULL);
+}
+
+/* Runs a case on exact, with `kernel` in place of one op's. */
+static inline void run(void (*run_body)(struct hc_check *), enum hc_op op, hc_kernel *kernel)
+{
+    struct hc_backend backend = *hc_backend_by_name("exact");
+    backend.kernel[op] = kernel;
+    backend.accumulator.flushes = states_flushing;
+    run_on(&backend, run_body);
 }
 
 static inline hc_kernel *right(enum hc_op op)

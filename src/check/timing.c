@@ -3,8 +3,6 @@
 #include <assert.h>
 #include <time.h>
 
-#include "check/timing_run.h"
-
 double hc_clock(void)
 {
     struct timespec t;

@@ -49,4 +49,14 @@ void hc_bench_time(void (*const works[])(void *context), int count, void *contex
 /* Seconds of a monotonic clock. */
 double hc_clock(void);
 
+/* The inside of a bench run, for `halfcheck bench`. */
+
+struct hc_bench_run {
+    const struct hc_bench *bench;
+    const struct hc_backend *backend;
+    void (*row)(struct hc_bench_run *run, const struct hc_rate *rate);
+    void (*skipped)(struct hc_bench_run *run, const char *why);
+    void *context;
+};
+
 #endif

@@ -1,5 +1,5 @@
-/* Commands and their options. The command `halfcheck NAME` is the file src/cli/commands/NAME.c,
-   which exports `const struct hc_command hc_command_NAME`. */
+/* Commands and their options. The command `halfcheck NAME` is the file src/cli/NAME/command.c, or
+   src/cli/commands/NAME.c, which exports `const struct hc_command hc_command_NAME`. */
 #ifndef HC_CLI_COMMAND_H
 #define HC_CLI_COMMAND_H
 

@@ -5,7 +5,6 @@
 
 #include "cases/components.h"
 #include "cases/fixture/quote.h"
-#include "cases/mechanisms.h"
 #include "cases/registry.h"
 #include "cases/reports.h"
 #include "check/record/json.h"

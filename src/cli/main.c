@@ -11,7 +11,6 @@
 
 #include "check/record/environment.h"
 #include "check/record/json.h"
-#include "check/record/libraries.h"
 #include "cli/command.h"
 #include "cli/ranks/ranks.h"
 #include "op/cpu.h"

@@ -1,12 +1,19 @@
-#include "op/text.h"
-
+/* Texts: their characters (text.h), what people type (typed.h), and lines of a terminal's width
+   (wrap.h). */
 #include <ctype.h>
+#include <limits.h>
 #include <stdbool.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
 
+#include "op/text.h"
 #include "op/memory_stream.h"
+#include "op/typed.h"
+#include "op/wrap.h"
 
 /* The length of a UTF-8 character of two bytes or more, and its code point. By RFC 3629 the
    encoding is the shortest one, and the code point is no surrogate and at most U+10FFFF. 0 if the
@@ -191,4 +198,153 @@ void hc_text_markup(FILE *out, const char *text)
         const char *at = strchr(special, *character);
         (void)fputs(at ? entities[at - special] : character, out);
     }
+}
+
+enum { SHORTEST_START = 3 };
+
+enum hc_status hc_list_next(const char *what, const char *list, const char **at,
+                            const char **element, size_t *length)
+{
+    const char *start = *at + strspn(*at, " \t");
+    size_t n = strcspn(start, ",");
+    *at = start[n] == ',' ? start + n + 1 : NULL;
+    while (n > 0 && (start[n - 1] == ' ' || start[n - 1] == '\t'))
+        n--;
+    *element = start;
+    *length = n;
+    return n > 0 ? HC_OK : hc_fail(HC_INVALID, "%s '%s': an element is empty", what, list);
+}
+
+struct hc_nearest hc_nearest_to(const char *typed, size_t length)
+{
+    struct hc_nearest nearest = {.distance = INT_MAX};
+    if (length <= HC_LONGEST_NAME)
+        memcpy(nearest.typed, typed, length);
+    return nearest;
+}
+
+static int least(int a, int b)
+{
+    return a < b ? a : b;
+}
+
+/* By dynamic programming over the rows of the table d[i][j], the distance of the first i letters of
+   a to the first j of b (optimal string alignment). */
+static int distance(const char *a, const char *b)
+{
+    int rows[3][HC_LONGEST_NAME + 1];
+    int *before = rows[0];
+    int *last = rows[1];
+    int *now = rows[2];
+    int n = (int)strlen(b);
+    for (int j = 0; j <= n; j++)
+        last[j] = j;
+    for (int i = 1; a[i - 1]; i++) {
+        now[0] = i;
+        for (int j = 1; j <= n; j++) {
+            now[j] = least(least(now[j - 1], last[j]) + 1, last[j - 1] + (a[i - 1] != b[j - 1]));
+            if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1])
+                now[j] = least(now[j], before[j - 2] + 1);
+        }
+        int *spare = before;
+        before = last;
+        last = now;
+        now = spare;
+    }
+    return last[n];
+}
+
+void hc_nearest_try(struct hc_nearest *nearest, const char *name)
+{
+    size_t length = strlen(nearest->typed);
+    if (length == 0 || strlen(name) > HC_LONGEST_NAME)
+        return;
+    int d = distance(nearest->typed, name);
+    if (length >= SHORTEST_START && strncmp(name, nearest->typed, length) == 0)
+        d = least(d, 1);
+    if (d >= nearest->distance)
+        return;
+    nearest->distance = d;
+    (void)snprintf(nearest->best, sizeof nearest->best, "%s", name);
+}
+
+void hc_nearest_take(struct hc_nearest *nearest, const char *name)
+{
+    nearest->distance = 0;
+    (void)snprintf(nearest->best, sizeof nearest->best, "%s", name);
+}
+
+const char *hc_nearest_hint(struct hc_nearest *nearest)
+{
+    int near = ((int)strlen(nearest->typed) + 2) / 4;
+    nearest->hint[0] = '\0';
+    if (nearest->distance <= (near ? near : 1) && nearest->best[0])
+        (void)snprintf(nearest->hint, sizeof nearest->hint, "; did you mean '%s'?", nearest->best);
+    return nearest->hint;
+}
+
+/* The place of the output. */
+struct cursor {
+    FILE *out;
+    int column; /* -1: before the indentation */
+    int indent;
+    int columns;
+    bool words; /* this line has some already */
+};
+
+static void end_line(struct cursor *at)
+{
+    if (at->words)
+        (void)fputc('\n', at->out);
+    at->words = false;
+    at->column = -1;
+}
+
+static void put_words(struct cursor *at, const char *line, int length)
+{
+    for (int n = 0; length > 0; line += n, length -= n) {
+        n = (int)strspn(line, " ");
+        line += n;
+        length -= n;
+        n = (int)strcspn(line, " \n");
+        if (at->words && at->column + 1 + n >= at->columns)
+            end_line(at);
+        if (at->column < 0)
+            at->column = fprintf(at->out, "%*s", at->indent, "");
+        at->column += fprintf(at->out, "%s%.*s", at->words ? " " : "", n, line);
+        at->words = true;
+    }
+}
+
+int hc_terminal_columns(FILE *out, int otherwise)
+{
+    enum { LEAST = 20 };
+    struct winsize size;
+    if (isatty(fileno(out)) != 1)
+        return otherwise;
+    if (ioctl(fileno(out), TIOCGWINSZ, &size) != 0 || size.ws_col == 0)
+        return otherwise;
+    return size.ws_col < LEAST ? LEAST : size.ws_col;
+}
+
+void hc_print_wrapped(FILE *out, int column, int indent, const char *text)
+{
+    int columns = hc_terminal_columns(out, HC_COLUMNS);
+    hc_print_narrow(out, columns < HC_COLUMNS ? columns : HC_COLUMNS, column, indent, text);
+}
+
+void hc_print_narrow(FILE *out, int columns, int column, int indent, const char *text)
+{
+    struct cursor at = {.out = out, .column = column, .indent = indent, .columns = columns};
+    while (*text) {
+        int length = (int)strcspn(text, "\n");
+        if (length > 0 && *text != ' ') {
+            put_words(&at, text, length);
+        } else {
+            end_line(&at);
+            (void)fprintf(out, "%*s%.*s\n", length ? indent : 0, "", length, text);
+        }
+        text += length + (text[length] == '\n');
+    }
+    end_line(&at);
 }

@@ -2,7 +2,7 @@
 #include "cases/fixture/bug.h"
 
 static const struct hc_case cases[] = {
-    /* Codes below half, written and read by hand: what cases/field/plays/fp8_codes.c says of bits,
+    /* Codes below half, written and read by hand: what cases/field/plays/codes.c says of bits,
        in numbers.
 
        A conversion into a format without infinity has an end that is easily put at the wrong place:

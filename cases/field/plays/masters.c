@@ -54,7 +54,7 @@ static bool train(struct hc_check *check, const struct weight *w, bool kept, dou
    a step, of which 0.99 is carried over, so 200 u in all, and fp32(0.99) instead of 0.99 changes it
    by 100 u; the root halves both, and m and the quotient add less than 150 u. The weight is rounded
    once a step, by u for numbers below 2. The network's copy adds half an ulp of its format. */
-static void run(struct hc_check *check, struct hc_exhibits *shown, const struct weight *w)
+static void train_weight(struct hc_check *check, struct hc_exhibits *shown, const struct weight *w)
 {
     const double u = 0x1p-24;
     double want = w->start + w->steps * w->rate;
@@ -76,17 +76,20 @@ static void run(struct hc_check *check, struct hc_exhibits *shown, const struct 
 
 static void discarded(struct hc_check *check, struct hc_exhibits *shown)
 {
-    run(check, shown, &(const struct weight){HC_FP16, HC_OPTIMIZER_SGD, 1, 1e-4, 1000, false});
+    train_weight(check, shown,
+                 &(const struct weight){HC_FP16, HC_OPTIMIZER_SGD, 1, 1e-4, 1000, false});
 }
 
 static void ignored(struct hc_check *check, struct hc_exhibits *shown)
 {
-    run(check, shown, &(const struct weight){HC_BF16, HC_OPTIMIZER_ADAM, 1, 1e-4, 1000, false});
+    train_weight(check, shown,
+                 &(const struct weight){HC_BF16, HC_OPTIMIZER_ADAM, 1, 1e-4, 1000, false});
 }
 
 static void cast_along(struct hc_check *check, struct hc_exhibits *shown)
 {
-    run(check, shown, &(const struct weight){HC_BF16, HC_OPTIMIZER_ADAM, 1.1, 7e-5, 200, true});
+    train_weight(check, shown,
+                 &(const struct weight){HC_BF16, HC_OPTIMIZER_ADAM, 1.1, 7e-5, 200, true});
 }
 
 /* Masters that were made before the checkpoint was read.

@@ -105,9 +105,9 @@ static void stands(struct hc_check *check, struct hc_exhibits *shown)
 enum adder { FIRST_ALONE, EVERY_ONE, DEFINITION };
 
 /* main_grad += gradient / microbatches. Returns whether main_grad changed. */
-static bool add(struct hc_check *check, enum adder how, bool *added_to_main_grad,
-                const struct hc_tensor *gradient, const struct hc_tensor *main_grad,
-                int microbatches)
+static bool add_gradient(struct hc_check *check, enum adder how, bool *added_to_main_grad,
+                         const struct hc_tensor *gradient, const struct hc_tensor *main_grad,
+                         int microbatches)
 {
     struct hc_call call = {.op = HC_OP_axpy,
                            .in = {[HC_X] = *gradient, [HC_Y] = *main_grad},
@@ -153,7 +153,7 @@ static bool one_weight(struct hc_check *check, enum adder how, double *added, do
     hc_fixture_open_weights(&fixture, check, &recipe, 1, 1);
     for (int i = 0; i < MICROBATCHES; i++) {
         hc_tensor_set(&gradient, 0, gradient_of(i));
-        *added += add(check, how, &flag, &gradient, &main_grad, MICROBATCHES);
+        *added += add_gradient(check, how, &flag, &gradient, &main_grad, MICROBATCHES);
     }
     hc_fixture_gradients(&fixture, hc_tensor_get(&main_grad, 0));
     hc_fixture_step(&fixture, flag_lr, 0);
@@ -196,7 +196,7 @@ static bool network(struct hc_check *check, enum adder how, struct hc_picture *p
         for (int micro = 0; micro < MICRO; micro++) {
             (void)hc_tiny_pass(&tiny, MICRO * step + micro);
             (void)gradients(&tiny, &gradient, false);
-            (void)add(check, how, &flag, &gradient, &main_grad, MICRO);
+            (void)add_gradient(check, how, &flag, &gradient, &main_grad, MICRO);
         }
         for (int64_t i = 0; i < n; i++)
             hc_tensor_set(&gradient, i, hc_tensor_get(&main_grad, i));

@@ -132,7 +132,7 @@ static void touch(struct hc_emulated_stream *stream, const struct matrix *m, int
                                    (size_t)m->rows * bytes, writes);
 }
 
-static void run(struct hc_emulated_stream *stream, const void *args)
+static void run_product(struct hc_emulated_stream *stream, const void *args)
 {
     const struct gemm *g = args;
     touch(stream, &g->a, g->a.transposed ? g->m : g->k, false);
@@ -179,7 +179,8 @@ int hc_blas_gemm_ex(void *handle, int transpose_a, int transpose_b, int m, int n
         algorithm != HC_BLAS_ALGORITHM_DEFAULT)
         return HC_BLAS_NOT_SUPPORTED;
     g.rule = rule_of(h, g.a.format, compute);
-    return hc_emulated_stream_submit(h->stream, run, &g, sizeof g) ? 0 : HC_BLAS_ALLOC_FAILED;
+    return hc_emulated_stream_submit(h->stream, run_product, &g, sizeof g) ? 0
+                                                                           : HC_BLAS_ALLOC_FAILED;
 }
 
 const char *hc_blas_text(int status)

@@ -9,8 +9,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "check/generate/border_cases.h"
-#include "check/generate/op_cases.h"
+#include "check/generate/cases.h"
 #include "check/runner.h"
 
 struct tally {

@@ -23,7 +23,7 @@ struct launch {
     _Alignas(max_align_t) unsigned char args[HC_MAX_ARGUMENTS];
 };
 
-static void run(struct hc_emulated_stream *stream, const void *args)
+static void run_kernel(struct hc_emulated_stream *stream, const void *args)
 {
     const struct launch *launch = args;
     hc_emulate(hc_emulated_stream_emulator(stream), &launch->grid, launch->args);
@@ -35,6 +35,6 @@ bool hc_emulated_launch(struct hc_emulated_stream *stream, const struct hc_emula
     struct launch launch = {
         .grid = {kernel->name, kernel->entry, blocks, threads, shared, *kernel->size}};
     memcpy(launch.args, args, *kernel->size);
-    return hc_emulated_stream_submit(stream, run, &launch,
+    return hc_emulated_stream_submit(stream, run_kernel, &launch,
                                      offsetof(struct launch, args) + *kernel->size);
 }

@@ -29,7 +29,7 @@ enum {
     HC_DNN_BAD_TYPE = 2010,
 };
 
-/* blas.c; dnn.c and dnn_run.c; dnn_norm.c. */
+/* blas.c; dnn.c; dnn_norm.c. */
 #define HC_BLAS(name, symbol, type, parameters)     type hc_blas_##name parameters;
 #define HC_DNN(name, symbol, type, parameters)      type hc_dnn_##name parameters;
 #define HC_DNN_NORM(name, symbol, type, parameters) type hc_dnn_##name parameters;

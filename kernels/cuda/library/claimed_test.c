@@ -9,7 +9,7 @@
 
 #include "check/fingerprint/fingerprint.h"
 #include "check/fingerprint/use.h"
-#include "check/generate/op_cases.h"
+#include "check/generate/cases.h"
 #include "check/runner.h"
 #include "kernels/cuda/cuda.h"
 #include "kernels/cuda/emulate/library.h"

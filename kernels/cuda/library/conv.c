@@ -38,8 +38,8 @@ static bool aligned(const struct hc_call *call)
            (uintptr_t)call->out[HC_CONV_RESULT].data % HC_DNN_ALIGNMENT == 0;
 }
 
-static enum hc_status run(struct hc_queue *queue, const struct hc_call *call,
-                          struct hc_conv_plan *plan)
+static enum hc_status run_plan(struct hc_queue *queue, const struct hc_call *call,
+                               struct hc_conv_plan *plan)
 {
     const struct hc_libraries *l = queue->libraries;
     void *out = call->out[HC_CONV_RESULT].data;
@@ -96,5 +96,5 @@ enum hc_status hc_cuda_conv(struct hc_queue *queue, const struct hc_call *call)
     struct hc_conv_plan *plan = hc_conv_plan(queue->libraries, &key);
     if (!plan)
         return HC_DEVICE;
-    return plan->plan && aligned(call) ? run(queue, call, plan) : direct(queue, call);
+    return plan->plan && aligned(call) ? run_plan(queue, call, plan) : direct(queue, call);
 }

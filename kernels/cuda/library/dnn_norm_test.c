@@ -3,7 +3,7 @@
 #include <criterion/criterion.h>
 #include <stdlib.h>
 
-#include "check/generate/op_cases.h"
+#include "check/generate/cases.h"
 #include "check/runner.h"
 #include "kernels/cuda/cuda.h"
 #include "kernels/cuda/library/dnn_norm.h"

@@ -104,7 +104,8 @@ void hc_shadow_lasting(struct hc_watcher *watcher, const char *name, const void 
 }
 
 /* Before the call an output's bytes and the scratch's are arbitrary. */
-static void add(struct hc_shadow *s, const char *name, const void *data, size_t bytes, bool writes)
+static void add_block(struct hc_shadow *s, const char *name, const void *data, size_t bytes,
+                      bool writes)
 {
     struct hc_area *a = &s->area[s->areas];
     if (!data || bytes == 0)
@@ -137,15 +138,15 @@ void hc_shadow_begin(struct hc_watcher *watcher, const struct hc_call *call, siz
     s->launches = 0;
     for (int slot = inputs; slot < hc_slot_count(call->op); slot++) {
         const struct hc_tensor *t = hc_slot_tensor_const(call, slot);
-        add(s, hc_slot(call->op, slot)->name, t->data, hc_tensor_bytes(t), true);
+        add_block(s, hc_slot(call->op, slot)->name, t->data, hc_tensor_bytes(t), true);
         if (is_input(call, t->data))
             hc_shadow_uploaded(watcher, t->data, hc_tensor_bytes(t));
     }
     s->outputs = s->areas - 1;
-    add(s, "scratch", call->scratch, scratch_bytes, true);
+    add_block(s, "scratch", call->scratch, scratch_bytes, true);
     for (int slot = 0; slot < inputs; slot++) {
         const struct hc_tensor *t = hc_slot_tensor_const(call, slot);
-        add(s, hc_slot(call->op, slot)->name, t->data, hc_tensor_bytes(t), false);
+        add_block(s, hc_slot(call->op, slot)->name, t->data, hc_tensor_bytes(t), false);
     }
 }
 

@@ -5,14 +5,14 @@
    accumulator's model (struct hc_accumulator) and the conditioning of this very element, for which
    the reference gives the sum of its terms' magnitudes. Each file in this folder has the proof
    beside the formula:
-     sum.c    sums of products, in any order, in fp32 or in a matrix unit; gemm.c  of gemm;
-              quant_gemm.c  of codes, with their scales
-     any_order.c  formulas in any order, for backends that are not held to the contract's
-     conv_any_order.c  convolutions whose padding is a zero that is multiplied
+     sum.c    sums of products, in any order, in fp32 or in a matrix unit; gemm.c  of gemm,
+              and of codes with their scales
+     any_order.c  formulas in any order, for backends that are not held to the contract's, and
+                  convolutions whose padding is a zero that is multiplied
      order.c  sums whose order the contract states: only one result is right
      all_reduce.c  averages over ranks, in the stated order and in any
      ball.c   running error analysis, for everything that is a formula of several roundings:
-              norm.c, norm_bwd.c, loss.c, sgd.c, adam.c
+              norm.c, loss.c, optimizer.c
    bound.c adds the last rounding. An op without a rule is one rounding of the real value (or two,
    through fp32), and has no bound but bits.
 

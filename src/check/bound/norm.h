@@ -1,5 +1,5 @@
 /* What the bounds of batch norm share: of its forward pass in the stated order (norm.c) and in any
-   (norm_any_order.c), and of its backward pass (norm_bwd.c). */
+   (norm_any_order.c), and of its backward pass. */
 #ifndef HC_CHECK_BOUND_NORM_H
 #define HC_CHECK_BOUND_NORM_H
 

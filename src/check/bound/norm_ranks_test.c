@@ -1,6 +1,6 @@
 /* The bounds of batch statistics over ranks: right kernels stay within them in every order, and
    come so near to them that bounds much wider, or without one of their terms, are found. */
-#include "check/bound/manners_norm.h"
+#include "check/bound/manners.h"
 
 #include <criterion/criterion.h>
 

@@ -366,15 +366,15 @@ static void small(const union hc_params *params, int64_t *d)
 }
 
 static void layout(const struct hc_call *call, int slot, const struct hc_tensor *few,
-                   const struct hc_tensor *large, struct hc_layout *to)
+                   const struct hc_tensor *large, struct hc_axes *to)
 {
     int last = large->rank - 1;
     (void)call;
     (void)slot;
     if (last == 3)
-        hc_layout_add(to, HC_AXIS_ROWS, few->shape[0] * few->shape[1] * few->shape[2],
-                      large->shape[0] * large->shape[1] * large->shape[2], 1, 0);
-    hc_layout_add(to, HC_AXIS_COLUMNS, few->shape[last], large->shape[last], 1, 0);
+        hc_axes_add(to, HC_AXIS_ROWS, few->shape[0] * few->shape[1] * few->shape[2],
+                    large->shape[0] * large->shape[1] * large->shape[2], 1, 0);
+    hc_axes_add(to, HC_AXIS_COLUMNS, few->shape[last], large->shape[last], 1, 0);
 }
 
 /* A channel is made of all ranks. */
@@ -385,15 +385,15 @@ static void small_of_ranks(const union hc_params *params, int64_t *d)
 }
 
 static void layout_of_ranks(const struct hc_call *call, int slot, const struct hc_tensor *few,
-                            const struct hc_tensor *large, struct hc_layout *to)
+                            const struct hc_tensor *large, struct hc_axes *to)
 {
     int last = large->rank - 1;
     (void)call;
     (void)slot;
     for (int a = 0; a < last || (a == last && large->format == HC_I32); a++)
-        hc_layout_add(to, HC_AXIS_TERMS, few->shape[a], large->shape[a], 1, 0);
+        hc_axes_add(to, HC_AXIS_TERMS, few->shape[a], large->shape[a], 1, 0);
     if (large->format != HC_I32)
-        hc_layout_add(to, HC_AXIS_COLUMNS, few->shape[last], large->shape[last], 1, 0);
+        hc_axes_add(to, HC_AXIS_COLUMNS, few->shape[last], large->shape[last], 1, 0);
 }
 
 static const struct hc_family_size of_many_channels[] = {

@@ -131,12 +131,12 @@ static void small(const union hc_params *params, int64_t *d)
 }
 
 static void layout(const struct hc_call *call, int slot, const struct hc_tensor *few,
-                   const struct hc_tensor *large, struct hc_layout *to)
+                   const struct hc_tensor *large, struct hc_axes *to)
 {
     static const enum hc_axis_kind kinds[] = {HC_AXIS_TERMS, HC_AXIS_ROWS};
     (void)call;
     (void)slot;
-    hc_layout_plain(to, few, large, large->rank == 2 ? kinds : &kinds[1]);
+    hc_axes_plain(to, few, large, large->rank == 2 ? kinds : &kinds[1]);
 }
 
 static const struct hc_family_size sizes[] = {{HC_STANDARD, "fp32", "", {4, 262151}},

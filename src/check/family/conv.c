@@ -378,7 +378,7 @@ static void small_filter(const union hc_params *params, int64_t *d)
 }
 
 static void layout_conv(const struct hc_call *call, int slot, const struct hc_tensor *small,
-                        const struct hc_tensor *large, struct hc_layout *to)
+                        const struct hc_tensor *large, struct hc_axes *to)
 {
     static const enum hc_axis_kind kinds[][3][4] = {
         {{HC_AXIS_ROWS},
@@ -391,12 +391,12 @@ static void layout_conv(const struct hc_call *call, int slot, const struct hc_te
          {HC_AXIS_TERMS, HC_AXIS_TERMS, HC_AXIS_TERMS, HC_AXIS_ROWS},
          {HC_AXIS_ROWS, HC_AXIS_TERMS, HC_AXIS_TERMS, HC_AXIS_COLUMNS}}, /* x dy dw */
     };
-    hc_layout_plain(to, small, large, kinds[call->op - HC_OP_conv2d][slot]);
+    hc_axes_plain(to, small, large, kinds[call->op - HC_OP_conv2d][slot]);
 }
 
 /* A row of the matrix is a pixel of an image, a column a tap of the filter and a channel. */
 static void layout_columns(const struct hc_call *call, int slot, const struct hc_tensor *small,
-                           const struct hc_tensor *large, struct hc_layout *to)
+                           const struct hc_tensor *large, struct hc_axes *to)
 {
     bool back = call->op == HC_OP_col2im;
     const struct hc_tensor *x = back ? &call->out[HC_FIRST] : &call->in[HC_FIRST];
@@ -409,10 +409,10 @@ static void layout_columns(const struct hc_call *call, int slot, const struct hc
     int64_t images = x->shape[0];
     int64_t channels = large->shape[1] / taps;
     int64_t pixels = large->shape[0] / images;
-    hc_layout_add(to, HC_AXIS_ROWS, small->shape[0] / pixels, images, 1, 0);
-    hc_layout_add(to, HC_AXIS_TERMS, pixels, pixels, 1, 0);
-    hc_layout_add(to, HC_AXIS_TERMS, taps, taps, 1, 0);
-    hc_layout_add(to, HC_AXIS_COLUMNS, small->shape[1] / taps, channels, 1, 0);
+    hc_axes_add(to, HC_AXIS_ROWS, small->shape[0] / pixels, images, 1, 0);
+    hc_axes_add(to, HC_AXIS_TERMS, pixels, pixels, 1, 0);
+    hc_axes_add(to, HC_AXIS_TERMS, taps, taps, 1, 0);
+    hc_axes_add(to, HC_AXIS_COLUMNS, small->shape[1] / taps, channels, 1, 0);
 }
 
 /* Sums over so many pixels of random numbers are no larger than their bound. */

@@ -22,7 +22,7 @@
 struct hc_cut;
 struct hc_draw_site;
 struct hc_integers;
-struct hc_layout;
+struct hc_axes;
 
 /* `extent` elements of a slot, `stride` apart. */
 struct hc_run {
@@ -71,7 +71,7 @@ struct hc_family_size {
 typedef void hc_family_element(const struct hc_call *call, const int32_t *r, int32_t *in,
                                double *want);
 
-/* Inputs for sums that show what the accumulator is (draw_sums.c). */
+/* Inputs for sums that show what the accumulator is (generate/draw.c). */
 struct hc_family_sums {
     int terms;     /* the slot whose elements are the terms; all other factors are 1 */
     bool added;    /* as they are: nothing is multiplied */
@@ -176,7 +176,7 @@ struct hc_family {
     const struct hc_family_size *sizes;
     void (*small)(const union hc_params *params, int64_t *d);
     void (*layout)(const struct hc_call *call, int slot, const struct hc_tensor *small,
-                   const struct hc_tensor *large, struct hc_layout *to);
+                   const struct hc_tensor *large, struct hc_axes *to);
     void (*write_shape)(const int64_t *d, char *text, size_t size);
     bool (*on_integers)(const int64_t *d);
 

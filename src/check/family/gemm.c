@@ -314,7 +314,7 @@ static void small(const union hc_params *params, int64_t *d)
 }
 
 static void layout(const struct hc_call *call, int slot, const struct hc_tensor *few,
-                   const struct hc_tensor *large, struct hc_layout *to)
+                   const struct hc_tensor *large, struct hc_axes *to)
 {
     const struct hc_gemm *p = &call->params.gemm;
     enum hc_axis_kind a[] = {HC_AXIS_ROWS, HC_AXIS_TERMS};
@@ -325,16 +325,12 @@ static void layout(const struct hc_call *call, int slot, const struct hc_tensor 
     if (p->transpose_b)
         b[0] = HC_AXIS_COLUMNS, b[1] = HC_AXIS_TERMS;
     bool row = slot == HC_GEMM_C && large->rank == 1;
-    hc_layout_plain(to, few, large,
-                    slot == HC_GEMM_A   ? a
-                    : slot == HC_GEMM_B ? b
-                    : row               ? &c[1]
-                                        : c);
+    hc_axes_plain(to, few, large, slot == HC_GEMM_A ? a : slot == HC_GEMM_B ? b : row ? &c[1] : c);
 }
 
 /* Blocks are of one row or of all rows; scales of all rows have one row themselves. */
 static void layout_q(const struct hc_call *call, int slot, const struct hc_tensor *few,
-                     const struct hc_tensor *large, struct hc_layout *to)
+                     const struct hc_tensor *large, struct hc_axes *to)
 {
     static const enum hc_axis_kind kinds[][2] = {
         [HC_GEMM_Q_A] = {HC_AXIS_ROWS, HC_AXIS_TERMS},
@@ -346,7 +342,7 @@ static void layout_q(const struct hc_call *call, int slot, const struct hc_tenso
         [HC_GEMM_Q_B_TENSOR] = {HC_AXIS_TERMS, HC_AXIS_TERMS},
     };
     bool out = slot >= hc_ops[call->op].inputs;
-    hc_layout_plain(to, few, large, kinds[out ? HC_GEMM_Q_C : slot]);
+    hc_axes_plain(to, few, large, kinds[out ? HC_GEMM_Q_C : slot]);
 }
 
 static const struct hc_family_size sizes[] = {

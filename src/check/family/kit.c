@@ -119,26 +119,26 @@ int64_t hc_at_most(int64_t n, int64_t extent)
     return n < extent ? n : extent;
 }
 
-void hc_layout_add(struct hc_layout *l, enum hc_axis_kind kind, int64_t small, int64_t large,
-                   int64_t step, int64_t alone)
+void hc_axes_add(struct hc_axes *l, enum hc_axis_kind kind, int64_t small, int64_t large,
+                 int64_t step, int64_t alone)
 {
     assert(l->count < HC_AXES && small <= large && (kind || small == large));
     l->axis[l->count++] = (struct hc_axis){small, large, step, alone, kind};
 }
 
-void hc_layout_plain(struct hc_layout *l, const struct hc_tensor *small,
-                     const struct hc_tensor *large, const enum hc_axis_kind *kinds)
+void hc_axes_plain(struct hc_axes *l, const struct hc_tensor *small, const struct hc_tensor *large,
+                   const enum hc_axis_kind *kinds)
 {
     for (int a = 0; a < large->rank; a++)
-        hc_layout_add(l, kinds[a], small->shape[a], large->shape[a], 1, 0);
+        hc_axes_add(l, kinds[a], small->shape[a], large->shape[a], 1, 0);
 }
 
 void hc_layout_images(const struct hc_call *call, int slot, const struct hc_tensor *small,
-                      const struct hc_tensor *large, struct hc_layout *to)
+                      const struct hc_tensor *large, struct hc_axes *to)
 {
     static const enum hc_axis_kind kinds[] = {HC_AXIS_ROWS, HC_AXIS_TERMS, HC_AXIS_TERMS,
                                               HC_AXIS_COLUMNS};
     (void)call;
     (void)slot;
-    hc_layout_plain(to, small, large, kinds);
+    hc_axes_plain(to, small, large, kinds);
 }

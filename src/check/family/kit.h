@@ -61,13 +61,13 @@ void hc_shape_set(int64_t *d, const int64_t to[8]);
 int64_t hc_at_most(int64_t n, int64_t extent);
 
 /* Adds an axis to the slot's layout; or its extents, by their kinds. */
-void hc_layout_add(struct hc_layout *l, enum hc_axis_kind kind, int64_t small, int64_t large,
-                   int64_t step, int64_t alone);
-void hc_layout_plain(struct hc_layout *l, const struct hc_tensor *small,
-                     const struct hc_tensor *large, const enum hc_axis_kind *kinds);
+void hc_axes_add(struct hc_axes *l, enum hc_axis_kind kind, int64_t small, int64_t large,
+                 int64_t step, int64_t alone);
+void hc_axes_plain(struct hc_axes *l, const struct hc_tensor *small, const struct hc_tensor *large,
+                   const enum hc_axis_kind *kinds);
 
 /* Images of any kind: rows are images, and columns channels. */
 void hc_layout_images(const struct hc_call *call, int slot, const struct hc_tensor *small,
-                      const struct hc_tensor *large, struct hc_layout *to);
+                      const struct hc_tensor *large, struct hc_axes *to);
 
 #endif

@@ -173,14 +173,14 @@ static void small(const union hc_params *params, int64_t *d)
 }
 
 static void layout(const struct hc_call *call, int slot, const struct hc_tensor *few,
-                   const struct hc_tensor *large, struct hc_layout *to)
+                   const struct hc_tensor *large, struct hc_axes *to)
 {
     (void)call;
     (void)slot;
     bool rows = large->rank == 2 || large->format == HC_I32;
-    hc_layout_add(to, rows ? HC_AXIS_ROWS : HC_AXIS_TERMS, few->shape[0], large->shape[0], 1, 0);
+    hc_axes_add(to, rows ? HC_AXIS_ROWS : HC_AXIS_TERMS, few->shape[0], large->shape[0], 1, 0);
     if (large->rank == 2)
-        hc_layout_add(to, HC_AXIS_COLUMNS, few->shape[1], large->shape[1], 1, HC_SIZE_ALONE);
+        hc_axes_add(to, HC_AXIS_COLUMNS, few->shape[1], large->shape[1], 1, HC_SIZE_ALONE);
 }
 
 /* A loss is made of all elements. */

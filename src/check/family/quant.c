@@ -372,19 +372,19 @@ static void small_dequantize(const union hc_params *params, int64_t *d)
 
 /* Elements of codes stay together in blocks; a scale is one of a block. */
 static void layout(const struct hc_call *call, int slot, const struct hc_tensor *few,
-                   const struct hc_tensor *large, struct hc_layout *to)
+                   const struct hc_tensor *large, struct hc_axes *to)
 {
     (void)slot;
     const struct hc_tensor *all = &call->in[HC_FIRST];
     if (large->rank == 1) {
-        hc_layout_add(to, HC_AXIS_TERMS, few->shape[0], large->shape[0], 1, 0);
+        hc_axes_add(to, HC_AXIS_TERMS, few->shape[0], large->shape[0], 1, 0);
         return;
     }
     bool scales = large->shape[1] < all->shape[1];
     int64_t block = call->op == HC_OP_quantize ? call->params.quantize.columns
                                                : call->params.dequantize.columns;
-    hc_layout_add(to, HC_AXIS_ROWS, few->shape[0], large->shape[0], 1, 0);
-    hc_layout_add(to, HC_AXIS_COLUMNS, few->shape[1], large->shape[1], scales ? 1 : block, 0);
+    hc_axes_add(to, HC_AXIS_ROWS, few->shape[0], large->shape[0], 1, 0);
+    hc_axes_add(to, HC_AXIS_COLUMNS, few->shape[1], large->shape[1], scales ? 1 : block, 0);
 }
 
 /* A history has a row for each step; a column is a tensor's. */
@@ -395,14 +395,14 @@ static void small_delayed(const union hc_params *params, int64_t *d)
 }
 
 static void layout_of_delayed(const struct hc_call *call, int slot, const struct hc_tensor *few,
-                              const struct hc_tensor *large, struct hc_layout *to)
+                              const struct hc_tensor *large, struct hc_axes *to)
 {
     (void)call;
     (void)slot;
     if (large->rank == 2)
-        hc_layout_add(to, HC_AXIS_TERMS, few->shape[0], large->shape[0], 1, 0);
-    hc_layout_add(to, HC_AXIS_COLUMNS, few->shape[large->rank - 1], large->shape[large->rank - 1],
-                  1, 0);
+        hc_axes_add(to, HC_AXIS_TERMS, few->shape[0], large->shape[0], 1, 0);
+    hc_axes_add(to, HC_AXIS_COLUMNS, few->shape[large->rank - 1], large->shape[large->rank - 1], 1,
+                0);
 }
 
 static const struct hc_family_size delayed_sizes[] = {

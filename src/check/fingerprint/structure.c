@@ -148,7 +148,7 @@ static enum hc_status ask_blocks(struct hc_probe *p, int j, int *under)
 }
 
 /* Whether the end is one: behind the last one, and not behind the sum. */
-static bool add(struct hc_sum_blocks *b, int end, int n)
+static bool add_block(struct hc_sum_blocks *b, int end, int n)
 {
     int last = b->count ? b->end[b->count - 1] : 0;
     if (end <= last || end > n || b->count == HC_BLOCKS)
@@ -176,10 +176,10 @@ static enum hc_status hc_find_blocks(struct hc_probe *p, struct hc_sum_blocks *b
         status = ask_blocks(p, middle, &under);
         *(under == middle + 1 ? &inside : &outside) = middle;
     }
-    bool more = status == HC_OK && add(b, outside, n);
+    bool more = status == HC_OK && add_block(b, outside, n);
     while (more && b->end[b->count - 1] < n && status == HC_OK) {
         status = ask_blocks(p, b->end[b->count - 1], &under);
-        more = status == HC_OK && add(b, under, n);
+        more = status == HC_OK && add_block(b, under, n);
     }
     if (!more)
         b->count = 0;

@@ -3,7 +3,7 @@
 
 #include "check/bound/bound.h"
 #include "check/fingerprint/testing.h"
-#include "check/runner.h"
+#include "check/testing.h"
 
 /* exact with a unit for its gemm that states this accumulator. */
 static struct hc_backend backend;
@@ -84,16 +84,6 @@ Test(use, what_is_stated_needs_no_word)
     cr_expect_eq(use(HC_TF32, line), HC_FOUND_ALIKE, "half a block of tf32: %s", line);
 }
 
-static struct hc_result result;
-
-static bool keep(const struct hc_result *got, void *context)
-{
-    (void)context;
-    result = *got;
-    return true;
-}
-
-/* A product of random numbers of one element, which any unit computes well enough. */
 static void one_product(struct hc_check *check)
 {
     struct hc_call call = gemm_of(HC_FP16);
@@ -107,33 +97,17 @@ static void one_product(struct hc_check *check)
     (void)hc_claim_call_met(check, &call);
 }
 
-static void run_one_product(void)
-{
-    static const struct hc_case what = {
-        .name = "test/use", .title = "", .source = "", .run = one_product};
-    static const struct hc_case *const cases[] = {&what};
-    const struct hc_backend *backends[] = {&backend};
-    struct hc_run_options options = {.cases = cases,
-                                     .case_count = 1,
-                                     .backends = backends,
-                                     .backend_count = 1,
-                                     .level = HC_STANDARD,
-                                     .threads = 1,
-                                     .report = keep};
-    cr_assert_eq(hc_run_cases(&options), HC_OK, "%s", hc_message());
-}
-
 Test(use, a_coarser_unit_makes_results_mistrusted_and_no_bound_wider)
 {
     char line[HC_FOUND_LINE];
     struct hc_call call = gemm_of(HC_FP16);
     make_backend("v100-fp16-fp32", h100);
-    run_one_product();
+    run_on(&backend, one_product);
     cr_assert_eq(result.verdict, HC_PASS, "%s", result.note);
     double bound = result.bound;
     cr_assert_eq(use(HC_FP16, line), HC_FOUND_COARSER);
     cr_expect_eq(hc_backend_accumulator(&backend, &call).block, 16);
-    run_one_product();
+    run_on(&backend, one_product);
     cr_expect_eq(result.verdict, HC_MISTRUSTED);
     cr_expect_not_null(strstr(result.note, "gemm of fp16 sums more coarsely than bounds assume"),
                        "%s", result.note);

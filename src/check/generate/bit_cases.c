@@ -1,6 +1,6 @@
 /* The generated cases bits/: the backend under test and `exact` run the same inputs, and every
    result must have the same bits. */
-#include "check/generate/bit_cases.h"
+#include "check/generate/cases.h"
 
 #include <assert.h>
 #include <inttypes.h>
@@ -230,7 +230,7 @@ bool hc_claim_exact_bits(struct hc_check *check, const char *what, const struct 
     return ran;
 }
 
-static void run(struct hc_check *check)
+static void run_bits(struct hc_check *check)
 {
     const struct row *row = hc_check_case(check)->data;
     struct hc_comparisons all = {.what = "elements as exact gives them"};
@@ -261,7 +261,7 @@ static void append(struct hc_case_table *table, const struct row *row)
                          .source = "src/op/call.h: every backend gives the same bits",
                          .level = plain && !*row->variant->name ? HC_QUICK : HC_STANDARD,
                          .against_exact = true,
-                         .run = run,
+                         .run = run_bits,
                          .data = to};
 }
 

@@ -1,5 +1,5 @@
 /* Every case of bits/ fails over one bit in any output. */
-#include "check/generate/bit_cases.h"
+#include "check/generate/cases.h"
 
 #include <criterion/criterion.h>
 #include <math.h>

@@ -1,7 +1,7 @@
 /* The generated cases border/: each runs an op on integers at every size that lies at a border of
    some backend (border.h), one extent at a time, or with choices of which every two meet, and
    compares all elements with integer arithmetic. */
-#include "check/generate/border_cases.h"
+#include "check/generate/cases.h"
 
 #include <assert.h>
 #include <inttypes.h>
@@ -181,7 +181,7 @@ void hc_claim_integers(struct hc_check *check, const struct hc_border_row *row,
     hc_claim_comparisons(check, &all);
 }
 
-static void run(struct hc_check *check)
+static void run_border(struct hc_check *check)
 {
     const struct row *row = hc_check_case(check)->data;
     struct hc_border_point *points =
@@ -218,7 +218,7 @@ static void append(struct hc_case_table *table, const struct hc_border_row *what
                          .title = to->title,
                          .source = "the op's contract in src/op/; borders in the backends' tables",
                          .level = HC_STANDARD,
-                         .run = run,
+                         .run = run_border,
                          .data = to};
 }
 

@@ -6,11 +6,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "check/generate/border_cases.h"
+#include "check/generate/cases.h"
 #include "check/bound/bound.h"
 #include "check/family/family.h"
 #include "check/generate/integers.h"
-#include "check/generate/op_cases.h"
 #include "check/runner.h"
 #include "kernels/host/host.h"
 #include "kernels/host/norm_tiling.h"

@@ -22,7 +22,7 @@ double hc_draw_normal(const struct hc_draw_site *p);
 double hc_draw_sign(const struct hc_draw_site *p);
 double hc_draw_power(const struct hc_draw_site *p);
 
-/* The distributions for sums (draw_sums.c), and whether the call has sums that they are for. */
+/* The distributions for sums (below in draw.c), and whether the call has sums that they are for. */
 double hc_draw_sum(const struct hc_draw_site *p, int slot, enum hc_values values,
                    enum hc_distribution distribution);
 bool hc_op_sums(const struct hc_call *call, enum hc_distribution distribution);

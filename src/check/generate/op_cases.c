@@ -1,6 +1,6 @@
 /* The generated cases: every op, over the formats, shapes and parameters of op_space.c and the
    distributions of distribution.c. */
-#include "check/generate/op_cases.h"
+#include "check/generate/cases.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -115,7 +115,7 @@ static bool is_lost(struct hc_check *check, const struct row *row, const struct 
     return lost;
 }
 
-static void run(struct hc_check *check)
+static void run_drawn(struct hc_check *check)
 {
     const struct row *row = hc_check_case(check)->data;
     struct hc_call call = call_of(row);
@@ -269,7 +269,7 @@ const struct hc_case_table *hc_op_cases(void)
                                     .title = rows[i].title,
                                     .source = hc_op_contract(rows[i].op),
                                     .level = rows[i].set ? level_of(&rows[i]) : HC_QUICK,
-                                    .run = rows[i].set ? run : run_without,
+                                    .run = rows[i].set ? run_drawn : run_without,
                                     .data = &rows[i]};
     table = (struct hc_case_table){cases, list.count};
     return &table;

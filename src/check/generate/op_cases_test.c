@@ -1,6 +1,6 @@
 /* Every generated case can fail, and its bound is neither silly nor beaten by the format-exact
    backend. */
-#include "check/generate/op_cases.h"
+#include "check/generate/cases.h"
 #include "check/generate/op_space.h"
 
 #include <criterion/criterion.h>

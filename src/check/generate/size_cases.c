@@ -5,7 +5,7 @@
    A tile of a GEMM is 64, 128 or 256 wide, a vector of a GPU's grid has 2^16 blocks or more, and
    K is split where the rows and columns alone do not fill the machine. None of that happens in
    products of 65 x 33 x 64. */
-#include "check/generate/size_cases.h"
+#include "check/generate/cases.h"
 
 #include <assert.h>
 #include <stdio.h>
@@ -48,11 +48,11 @@ static void hold_labels(const struct hc_call *call)
 }
 
 /* Vectors of as many elements as the first one, beside scalars. */
-static void layout_of_vector(struct hc_layout *to, const struct hc_call *call, int slot,
+static void layout_of_vector(struct hc_axes *to, const struct hc_call *call, int slot,
                              const struct hc_tensor *small, const struct hc_tensor *large)
 {
     bool each = slot == HC_FIRST || hc_slot(call->op, slot)->size == HC_SIZE_FIRST;
-    hc_layout_add(to, each ? HC_AXIS_ROWS : HC_AXIS_TERMS, small->shape[0], large->shape[0], 1, 0);
+    hc_axes_add(to, each ? HC_AXIS_ROWS : HC_AXIS_TERMS, small->shape[0], large->shape[0], 1, 0);
 }
 
 struct hc_op_shape hc_size_small(enum hc_op op, const struct hc_variant *variant,
@@ -92,7 +92,7 @@ static void run_on_integers(struct hc_check *check, const struct row *row)
     hc_claim_integers(check, &what, &point, 1);
 }
 
-static void run(struct hc_check *check)
+static void run_size(struct hc_check *check)
 {
     const struct row *row = hc_check_case(check)->data;
     enum hc_op op = row->op;
@@ -178,7 +178,7 @@ static void append(struct hc_case_table *table, enum hc_op op, const struct hc_f
                                              .title = row->title,
                                              .source = hc_op_contract(op),
                                              .level = size->level,
-                                             .run = run,
+                                             .run = run_size,
                                              .data = row,
                                              .fast_only = size->level == HC_EXHAUSTIVE};
 }

@@ -26,7 +26,7 @@ enum hc_status hc_cut_down(struct hc_cut *cut, const struct hc_judge *judge, int
                            int64_t index);
 void hc_cut_close(struct hc_cut *cut);
 
-/* For the cuts (cut_ops.c). Keeps n entries along a dimension of a tensor, from `from` on, or those
+/* For the cuts (by op). Keeps n entries along a dimension of a tensor, from `from` on, or those
    of a list; the element's index follows. False, and nothing is changed, if there is no memory. */
 bool hc_cut_range(struct hc_cut *cut, struct hc_tensor *t, int dimension, int64_t from, int64_t n);
 bool hc_cut_pick(struct hc_cut *cut, struct hc_tensor *t, int dimension, const int64_t *entries,

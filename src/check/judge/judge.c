@@ -155,7 +155,7 @@ static void join(struct hc_probable *to, const struct hc_probable *from)
 }
 
 /* Adds what one thread has judged. */
-static void add(struct hc_judged_output *to, const struct hc_judged_output *from)
+static void add_output(struct hc_judged_output *to, const struct hc_judged_output *from)
 {
     bool first = to->judged == 0;
     if (from->judged == 0)
@@ -196,7 +196,7 @@ static void judge_list(const struct hc_judge *judge, int out, const int64_t *ind
                 told[e.index] = e.wrong ? 2 : 1;
         }
 #pragma omp critical(hc_judge_add)
-        add(result, &own);
+        add_output(result, &own);
         hc_reference_end();
     }
     if (told && result->wrong)

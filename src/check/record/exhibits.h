@@ -7,7 +7,7 @@
 
 #include <jansson.h>
 
-#include "check/exhibit.h"
+#include "check/story/exhibit.h"
 
 /* An array of the lines, or NULL if there are none; `shown` may be NULL. */
 json_t *hc_exhibits_write(const struct hc_exhibits *shown);

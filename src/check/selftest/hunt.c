@@ -49,9 +49,9 @@ struct progress {
     int wanted;                   /* and with so many the hunt ends */
 };
 
-static enum hc_status run(struct progress *progress, const struct hc_case *const *cases, int count,
-                          const struct hc_fault_backends *plant,
-                          bool (*report)(const struct hc_result *, void *))
+static enum hc_status run_faulty(struct progress *progress, const struct hc_case *const *cases,
+                                 int count, const struct hc_fault_backends *plant,
+                                 bool (*report)(const struct hc_result *, void *))
 {
     struct hc_run_options options = {.cases = cases,
                                      .case_count = count,
@@ -85,7 +85,8 @@ static bool passes_without(struct progress *progress, const struct hc_case *what
     if (progress->sound_backend)
         sound.subject = progress->sound_backend;
     progress->sound = HC_ERROR;
-    return run(progress, &what, 1, &sound, note_sound) == HC_OK && progress->sound == HC_PASS;
+    return run_faulty(progress, &what, 1, &sound, note_sound) == HC_OK &&
+           progress->sound == HC_PASS;
 }
 
 static bool note_faulty(const struct hc_result *result, void *context)
@@ -110,7 +111,7 @@ static enum hc_status try_seeds(struct progress *progress, const struct hc_fault
     for (int i = 1; i <= HC_HUNT_SEEDS && status == HC_OK; i++) {
         progress->seed = seed + (uint64_t)i;
         if (progress->results < progress->wanted)
-            status = run(progress, &what, 1, plant, note_faulty);
+            status = run_faulty(progress, &what, 1, plant, note_faulty);
     }
     return status;
 }
@@ -189,7 +190,7 @@ static enum hc_status hunt_all(const struct hc_fault *fault, const struct hc_cas
         else
             plant = hc_fault_plant(fault);
         if (n > 0)
-            status = run(&progress, chosen, n, &plant, note_faulty);
+            status = run_faulty(&progress, chosen, n, &plant, note_faulty);
         if (status == HC_OK && progress.caught && progress.results < progress.wanted)
             status = try_seeds(&progress, &plant);
         result->results += progress.results;

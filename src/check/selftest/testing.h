@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "check/generate/op_cases.h"
+#include "check/generate/cases.h"
 #include "check/runner.h"
 
 static bool did;  /* the cheat, in the case that runs */

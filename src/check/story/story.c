@@ -76,7 +76,7 @@ static void join_alike(struct hc_story *story)
     story->count = kept;
 }
 
-static void add(struct hc_story *story, const struct hc_story_row *row)
+static void add_row(struct hc_story *story, const struct hc_story_row *row)
 {
     for (int r = 0; r < story->count && r < ROWS; r++)
         if (hc_story_row_matches(&story->rows[r], row, story->alike)) {
@@ -85,7 +85,7 @@ static void add(struct hc_story *story, const struct hc_story_row *row)
         }
     if (story->count == ROWS && !story->alike) {
         join_alike(story);
-        add(story, row);
+        add_row(story, row);
     } else if (story->count <= ROWS) {
         story->rows[story->count] = *row;
         story->rows[story->count].others = story->count == ROWS;
@@ -106,7 +106,7 @@ void hc_story_claim(struct hc_story *story, const struct hc_claimed *claimed)
     if (!hc_claimed_held(claimed) && story->failed++ < FAILURES)
         hc_claimed_failure(claimed, story->failures[story->failed - 1], sizeof story->failures[0]);
     struct hc_story_row row = hc_story_row_of(claimed);
-    add(story, &row);
+    add_row(story, &row);
 }
 
 /* Prints what was said, without its middle if that is long. */

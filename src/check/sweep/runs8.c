@@ -12,7 +12,7 @@ static uint32_t pattern(double value)
     return hc_fp32_bits(narrow);
 }
 
-static void add(struct hc_runs8 *runs, uint32_t first, uint8_t code, bool nan)
+static void add_run(struct hc_runs8 *runs, uint32_t first, uint8_t code, bool nan)
 {
     if (runs->count > 0 && runs->code[runs->count - 1] == code && !nan)
         return;
@@ -36,19 +36,20 @@ void hc_runs8_build(struct hc_runs8 *runs, enum hc_format to, bool saturate, int
     uint8_t sign = (uint8_t)(negative && f->sign ? 1u << (f->bits - 1) : 0);
     double step = most - hc_decode(to, largest - 1);
     runs->count = 0;
-    add(runs, 0, f->special == HC_SPECIAL_FNUZ ? 0 : sign, false);
+    add_run(runs, 0, f->special == HC_SPECIAL_FNUZ ? 0 : sign, false);
     for (unsigned c = 1; c <= largest; c++)
-        add(runs, nearer(to, hc_decode(to, c - 1), hc_decode(to, c), c), (uint8_t)(sign | c),
-            false);
+        add_run(runs, nearer(to, hc_decode(to, c - 1), hc_decode(to, c), c), (uint8_t)(sign | c),
+                false);
     /* The number that would follow the largest one stands for what is too large. e8m0's is twice
        as large. */
     double next = to == HC_E8M0 ? 2 * most : most + step;
     uint32_t beyond = nearer(to, most, next, largest + 1);
     if (!saturate && f->special == HC_SPECIAL_IEEE)
-        add(runs, beyond, (uint8_t)(sign | hc_encode(to, (double)INFINITY, 0, HC_NEAREST)), false);
+        add_run(runs, beyond, (uint8_t)(sign | hc_encode(to, (double)INFINITY, 0, HC_NEAREST)),
+                false);
     if (!saturate && f->special != HC_SPECIAL_IEEE && f->special != HC_SPECIAL_NONE)
-        add(runs, beyond, (uint8_t)hc_encode(to, (double)NAN, 0, HC_NEAREST), true);
-    add(runs, 0x7f800001u, (uint8_t)hc_encode(to, (double)NAN, 0, HC_NEAREST), true);
+        add_run(runs, beyond, (uint8_t)hc_encode(to, (double)NAN, 0, HC_NEAREST), true);
+    add_run(runs, 0x7f800001u, (uint8_t)hc_encode(to, (double)NAN, 0, HC_NEAREST), true);
     assert(runs->count <= HC_RUNS8);
     runs->first[runs->count] = 0x80000000u;
 }

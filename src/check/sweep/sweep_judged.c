@@ -225,8 +225,8 @@ static enum hc_status prove(const struct sweep *sweep, uint16_t *results, uint64
     return status;
 }
 
-static enum hc_status run(struct hc_check *check, const struct sweep *sweep,
-                          struct hc_judged *judged, struct hc_miss *miss)
+static enum hc_status run_judged(struct hc_check *check, const struct sweep *sweep,
+                                 struct hc_judged *judged, struct hc_miss *miss)
 {
     const struct hc_parts *parts = sweep->parts;
     enum hc_status status = HC_OK;
@@ -258,7 +258,7 @@ bool hc_parts_run(struct hc_check *check, const struct hc_parts *parts, struct h
     hc_check_undigested(check); /* the results stay on the device */
     enum hc_status status = open_sweep(&sweep, judged);
     if (status == HC_OK)
-        status = run(check, &sweep, judged, &mine);
+        status = run_judged(check, &sweep, judged, &mine);
     close_sweep(&sweep);
     hc_miss_add(miss, &mine);
     return hc_check_ok(check, status);

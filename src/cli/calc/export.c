@@ -64,7 +64,8 @@ static enum hc_format format_of(const struct hc_calc_run *run, const struct tens
 }
 
 /* Room for a tensor of this name; NULL if there is no memory. */
-static struct hc_tensor *add(struct tensors *tensors, const char *name, struct hc_tensor tensor)
+static struct hc_tensor *add_tensor(struct tensors *tensors, const char *name,
+                                    struct hc_tensor tensor)
 {
     struct hc_named_tensor *named = &tensors->tensor[tensors->count++];
     named->tensor = tensor;
@@ -96,7 +97,7 @@ static bool add_column(const struct hc_calc_run *run, struct tensors *tensors, i
     if (cut) /* what is cut is told apart by its number */
         (void)snprintf(name + used, sizeof name - (size_t)used, "... (%d)",
                        run->item[item].expression + 1);
-    struct hc_tensor *made = add(tensors, name, tensor);
+    struct hc_tensor *made = add_tensor(tensors, name, tensor);
     for (int r = 0; made && r < rows; r++)
         for (int i = 0; i < items; i++)
             hc_tensor_set(made, (int64_t)r * items + i,
@@ -119,7 +120,8 @@ static bool add_steps(const struct hc_calc_run *run, struct tensors *tensors)
 {
     int rows = rows_of(run);
     bool small = run->calc->steps <= INT32_MAX;
-    struct hc_tensor *made = add(tensors, "step", hc_tensor1(small ? HC_I32 : HC_FP64, rows, NULL));
+    struct hc_tensor *made =
+        add_tensor(tensors, "step", hc_tensor1(small ? HC_I32 : HC_FP64, rows, NULL));
     for (int r = 0; made && r < rows; r++)
         hc_tensor_set(made, r, (double)row_of(run, r)->step);
     return made;

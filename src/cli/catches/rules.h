@@ -6,7 +6,7 @@
 
 #include <stdbool.h>
 
-#include "check/exhibit.h"
+#include "check/story/exhibit.h"
 
 /* One shown value of an arm. */
 struct hc_judged_value {

@@ -7,7 +7,7 @@
 #include "check/record/invocation.h"
 #include "check/record/record.h"
 #include "check/runner.h"
-#include "check/timing_run.h"
+#include "check/timing.h"
 #include "cli/backend_options.h"
 #include "cli/command.h"
 #include "hc_benches_list.h"

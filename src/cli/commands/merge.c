@@ -4,7 +4,6 @@
 #include "op/output.h"
 #include "check/record/baseline.h"
 #include "check/record/parts.h"
-#include "check/record/shards.h"
 #include "cli/command.h"
 
 const struct hc_command hc_command_merge;

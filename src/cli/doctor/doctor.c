@@ -10,7 +10,6 @@
 
 #include "cases/registry.h"
 #include "check/record/environment.h"
-#include "check/record/libraries.h"
 #include "check/runner.h"
 #include "cli/colour.h"
 #include "cli/lines.h"

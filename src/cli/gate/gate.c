@@ -6,7 +6,6 @@
 #include "check/former.h"
 #include "check/record/environment.h"
 #include "check/record/parts.h"
-#include "check/record/shards.h"
 #include "check/runner.h"
 #include "cli/gate/gate_training.h"
 

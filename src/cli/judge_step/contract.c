@@ -195,7 +195,7 @@ static struct hc_ball gradient(const struct hc_step_contract *c, enum hc_format 
     return x;
 }
 
-/* beta^t, as check/bound/adam.c has it, for 1 - beta^t. */
+/* beta^t, as check/bound/optimizer.c has it, for 1 - beta^t. */
 static struct hc_ball correction(double beta, double t)
 {
     double value = pow(beta, t);
@@ -208,8 +208,8 @@ static bool couples(const struct hc_step_contract *c)
     return c->decay == HC_STEP_DECAY_COUPLED || c->decay == HC_STEP_DECAY_BOTH;
 }
 
-/* The moments, as in check/bound/adam.c; a gradient with a radius moves them by what it is worth in
-   them. */
+/* The moments, as in check/bound/optimizer.c; a gradient with a radius moves them by what it is
+   worth in them. */
 static void moments(const struct element *e, struct hc_ball *m, struct hc_ball *v)
 {
     double wd = couples(e->c) ? e->decay : 0;
@@ -256,7 +256,7 @@ static struct hc_ball adam_update(const struct element *e, struct hc_ball m, str
     return u;
 }
 
-/* The momentum, and what is taken off the weight; as in check/bound/sgd.c. */
+/* The momentum, and what is taken off the weight; as in check/bound/optimizer.c. */
 static void sgd(const struct element *e, struct hc_ball *momentum, struct hc_ball *update)
 {
     const struct hc_step_contract *c = e->c;

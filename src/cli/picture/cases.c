@@ -168,8 +168,8 @@ static struct hc_drawn **place(struct hc_drawn **first, const struct hc_row *row
     return end;
 }
 
-static void add(struct hc_drawn **first, const struct hc_row *row, const json_t *picture,
-                const char *record, const char *folder, char why_not[HC_WHY_NOT])
+static void add_picture(struct hc_drawn **first, const struct hc_row *row, const json_t *picture,
+                        const char *record, const char *folder, char why_not[HC_WHY_NOT])
 {
     struct hc_drawn **at = place(first, row, picture);
     if (!*at || strcmp((*at)->row->name, row->name) != 0) {
@@ -195,8 +195,8 @@ struct hc_drawn *hc_picture_draw_cases(const struct hc_page_record *records, int
         for (int i = 0; i < records[r].record.count; i++) {
             const struct hc_row *row = &records[r].record.rows[i];
             for (size_t p = 0; p < json_array_size(row->pictures) && !why_not[0]; p++)
-                add(&first, row, json_array_get(row->pictures, p),
-                    count > 1 ? records[r].name : NULL, folder, why_not);
+                add_picture(&first, row, json_array_get(row->pictures, p),
+                            count > 1 ? records[r].name : NULL, folder, why_not);
         }
     return first;
 }

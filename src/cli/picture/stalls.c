@@ -92,8 +92,8 @@ struct summary {
     double still; /* from this step on */
 };
 
-static void add(struct hc_frames *f, struct summary *s, const struct hc_row *row,
-                const json_t *picture)
+static void add_stall(struct hc_frames *f, struct summary *s, const struct hc_row *row,
+                      const json_t *picture)
 {
     const json_t *real_series = series_of(picture, REAL);
     const json_t *got_series = series_of(picture, STALLS);
@@ -135,7 +135,7 @@ static void add_all(struct hc_frames *f, struct summary *s, const struct hc_draw
             if (!row->pictures || is_known(d, r, i))
                 continue;
             for (size_t p = 0; p < json_array_size(row->pictures); p++)
-                add(f, s, row, json_array_get(row->pictures, p));
+                add_stall(f, s, row, json_array_get(row->pictures, p));
         }
     }
 }

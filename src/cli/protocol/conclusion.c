@@ -10,7 +10,7 @@
 #include "check/record/record.h"
 #include "cli/report/plot.h"
 #include "cli/report/script.h"
-#include "cli/statistics/mcnemar.h"
+#include "cli/statistics/significance.h"
 #include "cli/training/training_record.h"
 #include "op/output.h"
 #include "op/text.h"

@@ -9,7 +9,7 @@
 #include "check/check.h"
 #include "cli/protocol/study.h"
 
-/* The test images of a pair that one run alone gets right (cli/statistics/mcnemar.h). */
+/* The test images of a pair that one run alone gets right (cli/statistics/significance.h). */
 struct hc_pair_images {
     bool known; /* both runs wrote predictions.csv, of the same images */
     long long subject_alone;

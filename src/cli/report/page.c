@@ -6,7 +6,6 @@
 
 #include "check/record/json.h"
 #include "check/record/parts.h"
-#include "check/record/shards.h"
 #include "cli/gate/conclusion.h"
 #include "cli/report/script.h"
 #include "cli/report/sections.h"
@@ -52,7 +51,7 @@ say(struct word *word, const char *format, ...)
     va_end(arguments);
 }
 
-/* Whether shards of a run are missing (check/record/shards.h). A lone shard says so. */
+/* Whether shards of a run are missing (check/record/parts.h). A lone shard says so. */
 static bool is_incomplete(const struct hc_page *page, struct word *word)
 {
     bool incomplete = false;

@@ -2,7 +2,7 @@
 
 #include <math.h>
 
-#include "cli/statistics/student.h"
+#include "cli/statistics/significance.h"
 
 /* Two sums, so that the second has only small numbers: of a - b if b is there, of a otherwise. */
 static void spread(const double *a, const double *b, int n, double *mean, double *deviation)

@@ -3,7 +3,7 @@
 #include <criterion/criterion.h>
 #include <math.h>
 
-#include "cli/statistics/student.h"
+#include "cli/statistics/significance.h"
 
 static const struct hc_equivalence_question *within(double margin)
 {

@@ -2,7 +2,7 @@
 
 #include <math.h>
 
-#include "cli/statistics/student.h"
+#include "cli/statistics/significance.h"
 
 /* The integrand without the density: a probability given the measured deviation. */
 struct given {

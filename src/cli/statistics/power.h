@@ -3,7 +3,7 @@
    A planner asks before the runs: were the true difference `shift` and the true standard error of
    its estimate `error`, how often would both tests reject, so that the difference is shown to lie
    within the margin? The estimate D is normal; the measured error is S = error W, where W has the
-   chi distribution of cli/statistics/student.h and is independent of D. Both tests reject if
+   chi distribution of cli/statistics/significance.h and is independent of D. Both tests reject if
    |D| < margin - t S. Given W = w that has the probability
 
      Phi((margin - shift) / error - t w) - Phi((-margin - shift) / error + t w)

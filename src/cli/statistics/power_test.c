@@ -1,6 +1,6 @@
 #include "cli/statistics/power.h"
 
-#include "cli/statistics/student.h"
+#include "cli/statistics/significance.h"
 #include "cli/statistics/testing.h"
 
 /* Lenth's (1989) series, algorithm AS 243, for t >= 0:

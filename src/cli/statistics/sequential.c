@@ -4,7 +4,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "cli/statistics/student.h"
+#include "cli/statistics/significance.h"
 #include "num/rng.h"
 
 /* A walk after n steps has the deviation sqrt(n). Below REACH deviations lies less than 1e-15 of

@@ -4,7 +4,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "cli/statistics/student.h"
+#include "cli/statistics/significance.h"
 #include "num/rng.h"
 
 static struct hc_sequential plan_of(int looks, const int *pairs, double level)

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 
 #include "check/record/json.h"
-#include "cli/statistics/student.h"
+#include "cli/statistics/significance.h"
 #include "op/text.h"
 #include "train/drift/drift_shapley.h"
 
