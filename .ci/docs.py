@@ -1,4 +1,11 @@
-"""Checks that the pages are true: .ci/docs HALFCHECK [--write] [PAGE...]
+"""Checks that the pages are true:
+
+  .ci/docs HALFCHECK [--write] [PAGE...]   all pages, or these
+  .ci/docs HALFCHECK --examples PAGE...    only the examples of these
+  .ci/docs HALFCHECK --look PAGE...        all pages, but no examples, which only these may have:
+                                           they are those with a test of their own
+
+Where Python or mpirun is wanted, and cannot be had, --examples ends with 77.
 
 A block of code in a page is one of these, and any other block is an error:
 
@@ -177,9 +184,9 @@ def all_pages():
 
 
 # A page with an error for each WRONG: a check that finds fewer is broken itself.
-WRONG = '''# A page
+WRONG = '''# A page: WRONG
 
-[a](docs/none.md) WRONG, [b](#none) WRONG, [c](#a-page), `src/none.c` WRONG, `src/num/`
+[a](docs/none.md) WRONG, [b](#none) WRONG, [c](#a-page-wrong), `src/none.c` WRONG, `src/num/`
 `eps/none` WRONG, `eps/*`, `halfcheck rum` WRONG, `--sede` WRONG, `halfcheck run --level quick`
 A line of prose is right until it is longer than a hundred columns, and then it is no longer so: WRONG
 
@@ -220,6 +227,7 @@ none/    WRONG
 def check_the_check(program):
     page = Page('the check itself', WRONG)
     look(page, Names(program, [page]))
+    without_test([page], [])
     run(page, program, False)
     if len(page.errors) == WRONG.count('WRONG'):
         return []
@@ -249,29 +257,46 @@ def lacking(program):
     return why
 
 
-def main(arguments):
-    write = '--write' in arguments
-    program, *chosen = [a for a in arguments if a != '--write']
-    program = os.path.realpath(program)
-    pages = [Page(name) for name in chosen or all_pages()]
-    known = Names(program, pages)
-    left = []
+def without_test(pages, tested):
+    """Pages with examples that no test runs, which is an error."""
     for page in pages:
-        left += look(page, known)
+        if page.name not in tested and any(b[0] is None and b[2] == 'console' for b in page.blocks):
+            page.error(1, 'it has examples, and no test of its own in cmake/docs.cmake')
+
+
+def main(arguments):
+    program, *chosen = [a for a in arguments if not a.startswith('--')]
+    options = {a for a in arguments if a.startswith('--')}
+    if not options <= {'--write', '--examples', '--look'}:
+        sys.exit(__doc__)
+    write, only_look, only_run = ('--write' in options, '--look' in options,
+                                  '--examples' in options)
+    program = os.path.realpath(program)
+    pages = [Page(name) for name in ([] if only_look else chosen) or all_pages()]
+    left = []
+    if not only_run:
+        known = Names(program, pages)
+        for page in pages:
+            left += look(page, known)
     why = {page: reason for mark, reason in lacking(program).items()
            for page in pages if mark in page.lines}
     runnable = [page for page in pages if page not in why]
-    left += [f'{page.name}: {reason}' for page, reason in why.items()]
+    skipped = 'SKIPPED: ' if only_run else ''
+    left += [f'{skipped}{page.name}: {reason}' for page, reason in why.items()]
+    if only_look:
+        without_test(pages, chosen)
+        runnable = []
     with concurrent.futures.ThreadPoolExecutor(2) as pool:
         count = sum(pool.map(lambda page: run(page, program, write), runnable))
-    errors = check_the_check(program) + [error for page in pages for error in page.errors]
+    errors = [] if only_run else check_the_check(program)
+    errors += [error for page in pages for error in page.errors]
     for error in errors:
         print(error)
     print(f'{len(pages)} pages: {count} examples run, {len(left)} blocks not run, '
           f'{len(errors)} errors')
     for block in left:
         print(f'  not run: {block}')
-    return 1 if errors else 0
+    return 1 if errors else 77 if only_run and why else 0
 
 
 if __name__ == '__main__':

@@ -8,7 +8,7 @@ if(NOT BUILD_TESTING OR NOT TARGET hc_ptx OR NOT HC_PYTHON OR
 endif()
 
 set(audit ${CMAKE_SOURCE_DIR}/kernels/cuda/audit)
-hc_if_changed(unchanged ptx-audit kernels src/num src/op src/backend.h cmake/ptx.cmake cmake/cuda.cmake)
+hc_if_changed(unchanged ptx-audit -processor kernels src/num src/op src/backend.h cmake/ptx.cmake cmake/cuda.cmake)
 add_test(NAME ptx-audit
          COMMAND ${unchanged} ${built} hc_ptx ${audit}/test ${CMAKE_BINARY_DIR}/ptx ${CUDA_NVCC} ${HC_NVCC_FLAGS})
 set_tests_properties(ptx-audit PROPERTIES SKIP_RETURN_CODE 77)

@@ -56,17 +56,25 @@ function(hc_if_changed out name)
 endfunction()
 
 # hc_seen_by(OUT NAME): the folders that the Criterion test NAME sees: its floor, the floors below,
-# and what its headers are of. .ci/if-changed refuses a test that includes, reads or runs more.
+# and what its headers are of. What is on other floors is not linked with it. .ci/if-changed refuses a test that includes, reads or runs more.
 function(hc_seen_by out name)
   set(seen ${HC_CASES})
   set(starts_programs kernels.pipe.run_test kernels.pipe.loopback_test kernels.plugin.plugin_test
       kernels.cuda.standin.standin_test cases.fixture.bug_rows_test)
-  if(name MATCHES "^src\\.(cli|define)" OR name IN_LIST starts_programs)
+  if(name MATCHES "^src\\.cli" OR name IN_LIST starts_programs)
     set(seen ${HC_ALL})
+  elseif(name MATCHES "^src\\.(num|op|unit|tensor_file|formula)\\.")
+    hc_floors(seen ${CMAKE_MATCH_1})
+    list(APPEND seen ${HC_BUILD})
+  elseif(name MATCHES "^src\\.define\\.")
+    hc_floors(seen define check)
+    list(APPEND seen definitions ${HC_BUILD})
+  elseif(name MATCHES "^reference\\.")
+    hc_floors(seen reference)
+    list(APPEND seen ${HC_BUILD})
   elseif(name MATCHES "^src\\.train|^kernels\\.cuda\\.plans")
     set(seen ${HC_TRAIN})
-  elseif(name MATCHES "^src\\.(num|op|unit|comm|tensor_file)\\.|^reference\\.unit\\."
-         OR name MATCHES "^kernels\\.(element|exact|host|sim)\\.")
+  elseif(name MATCHES "^src\\.comm\\.|^kernels\\.(element|exact|host|sim)\\.")
     set(seen ${HC_KERNELS})
   endif()
   if(name MATCHES "src\\.check\\.bound\\.field")

@@ -70,8 +70,13 @@ if(BUILD_TESTING AND CRITERION_LIBRARY)
     target_compile_options(objects.${name} PRIVATE -Wno-missing-prototypes -Wno-conversion
                            -Wno-double-promotion -Wno-shadow)
     # What a test calls is as the program has it. To optimize the test itself takes longer than it
-    # saves. Two warnings guess from what the optimizer knows, and guess wrong with less of it.
-    target_compile_options(objects.${name} PRIVATE -O1 -Wno-format-truncation
+    # saves, but for those that take long. Two warnings guess from what the optimizer knows, and guess
+    # wrong with less of it.
+    set(optimized -O0)
+    if(name IN_LIST HC_LONG)
+      set(optimized -O1)
+    endif()
+    target_compile_options(objects.${name} PRIVATE ${optimized} -Wno-format-truncation
                            -Wno-maybe-uninitialized)
     hc_test_program(${name})
     target_sources(${name} PRIVATE $<TARGET_OBJECTS:objects.${name}>)
@@ -167,10 +172,10 @@ endfunction()
 set(program $<TARGET_FILE:halfcheck>)
 set(venv ${CMAKE_BINARY_DIR}/python) # of python/venv
 if(TARGET halfcheck-cuda)
-  hc_script(cuda-half FROM .ci/half kernels/cuda src/num src/op
+  hc_script(cuda-half FROM -processor .ci/half kernels/cuda src/num src/op
             COMMAND .ci/half ${CUDA_NVCC} ${HC_NVCC_FLAGS})
   if(NOT CMAKE_C_FLAGS MATCHES "-fsanitize=|--coverage")
-    hc_script(cuda-headers FROM .ci/cuda-headers ${HC_KERNELS}
+    hc_script(cuda-headers FROM -processor .ci/cuda-headers ${HC_KERNELS}
               COMMAND .ci/cuda-headers ${CUDA_NVCC} ${CMAKE_BINARY_DIR})
   endif()
 endif()
@@ -199,7 +204,7 @@ hc_script(hc COMMAND .ci/hc)
 hc_script(without-cuda COMMAND .ci/without-cuda)
 hc_script(plugins COMMAND .ci/plugins ${CMAKE_BINARY_DIR} ${CMAKE_C_COMPILER})
 hc_script(install COMMAND .ci/install ${CMAKE_BINARY_DIR})
-hc_script(docs COMMAND .ci/docs ${program})
+include(cmake/docs.cmake)
 # What scalers do is asked of gen and verify, which run no kernel.
 set(scalers cases/scaler cases/fixture src/num src/op src/train/update src/check/record
     src/cli/scaler src/cli/protocol src/cli/run src/cli/lines.c src/cli/lines.h ${HC_BUILD})

@@ -3,9 +3,12 @@
 #include <assert.h>
 #include <math.h>
 #include <omp.h>
+#include <pthread.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
+#include <time.h>
+#include <unistd.h>
 
 #include "check/check_inner.h"
 #include "check/digest.h"
@@ -70,16 +73,71 @@ void hc_case_run_begin(const struct hc_run_options *options, const struct hc_cas
                           options->context);
 }
 
+/* The threads of OpenMP's that this thread works with, by the clocks of what each has computed: to
+   wake them all after each case would take longer than most cases do. */
+enum { MAX_TEAM = 64 };
+struct team {
+    int n; /* the threads beside this one; 0 if they are not known */
+    clockid_t clock[MAX_TEAM];
+    struct timespec computed[MAX_TEAM]; /* when the case began */
+};
+static _Thread_local struct team team;
+
+static bool computed(int thread, struct timespec *time)
+{
+    return clock_gettime(team.clock[thread], time) == 0;
+}
+
+static void note_team(void)
+{
+    for (int i = 0; i < team.n; i++)
+        if (!computed(i, &team.computed[i]))
+            team.n = 0;
+}
+
+/* Whether no thread beside this one has run since note_team: what did not run has set nothing. */
+static bool slept(void)
+{
+    for (int i = 0; i < team.n; i++) {
+        const struct timespec *then = &team.computed[i];
+        struct timespec since;
+        if (!computed(i, &since) || since.tv_sec != then->tv_sec || since.tv_nsec != then->tv_nsec)
+            return false;
+    }
+    return team.n > 0;
+}
+
+/* Where the clock of the thread that calls is not to be had, each case wakes all threads. */
+static bool own_clock(clockid_t *clock)
+{
+#if defined _POSIX_THREAD_CPUTIME && _POSIX_THREAD_CPUTIME >= 0
+    return pthread_getcpuclockid(pthread_self(), clock) == 0;
+#else
+    (void)clock;
+    return false;
+#endif
+}
+
 /* What some thread of a parallel loop had set otherwise, or NULL. */
 static const char *reset_all_threads(void)
 {
     const char *left = NULL;
+    struct team *all = &team;
+    int others = 0;
+    bool all_known = true;
 #pragma omp parallel
     {
         const char *here = hc_float_state_reset();
+        int i = omp_get_thread_num() - 1;
+        bool known = i < 0 || (i < MAX_TEAM && own_clock(&all->clock[i]));
 #pragma omp critical(hc_float_state)
-        left = here ? here : left;
+        {
+            left = here ? here : left;
+            others += i >= 0;
+            all_known &= known;
+        }
     }
+    all->n = all_known ? others : 0;
     return left;
 }
 
@@ -88,7 +146,7 @@ static const char *reset_all_threads(void)
 static void check_threads(struct hc_check *check)
 {
     char line[128];
-    const char *left = reset_all_threads();
+    const char *left = slept() ? hc_float_state_reset() : reset_all_threads();
     if (!left)
         return;
     (void)snprintf(line, sizeof line, "some kernel leaves %s in a thread", left);
@@ -132,6 +190,7 @@ void hc_case_run_do(const struct hc_run_options *options, const struct hc_case_r
     latest = unit;
     double start = hc_clock();
     int64_t own_calls = hc_own_calls();
+    note_team();
     if (backend && !check->queue)
         hc_skip(check, "%s", backend->unavailable());
     else if (!backend && check->bits_only)

@@ -8,6 +8,9 @@
 #include <sys/resource.h>
 #include <sys/types.h>
 #include <unistd.h>
+#ifdef __GLIBC__
+#include <malloc.h>
+#endif
 
 #include "check/record/environment.h"
 #include "check/record/json.h"
@@ -233,9 +236,20 @@ static int run_on_ranks(int argc, char **argv)
     return hc_ranks_speaks() ? status : HC_AS_CLAIMED;
 }
 
+/* A case frees what is as large as the next one's tensors. What malloc would give back to the
+   system in between comes again page by page, filled with zeros. */
+static void keep_freed_memory(void)
+{
+#ifdef __GLIBC__
+    (void)mallopt(M_TRIM_THRESHOLD, 256 << 20);
+    (void)mallopt(M_MMAP_THRESHOLD, 32 << 20); /* the most that it takes */
+#endif
+}
+
 int main(int argc, char **argv)
 {
     let_waiting_threads_sleep(argv);
+    keep_freed_memory();
     hide_from_onednn();
     /* First, because a rank is a child of the process that was started, which guards it. */
     (void)hc_comm_world();
