@@ -82,7 +82,7 @@ struct hc_train_options {
     /* Steps, counted from 0, of which out/step-STEP.safetensors is written (docs/step-files.md). */
     const int64_t *dumps;
     int dump_count;
-    const char *producer; /* what files say of who wrote them, "halfcheck 0.2.0"; or NULL */
+    const char *producer; /* what files say of who wrote them, "halfcheck 0.3.0"; or NULL */
 
     struct hc_comm *comm; /* NULL: one rank alone */
 
