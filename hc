@@ -56,8 +56,13 @@ watch() {
     [ "$waited" -le 10 ] || [ ! -t 2 ] || printf '\r%24s\r' '' >&2
     wait "$worker" && code=0 || code=$?
     trap - INT TERM HUP
-    [ "$code" = 0 ] || cat "$log" >&2
-    ! grep -qE "$no_network" "$log" || offline=yes
+    # apt names each of some hundred files that it does not reach.
+    if grep -qE "$no_network" "$log"; then
+        offline=yes
+        [ "$code" = 0 ] || grep -E "$no_network" "$log" | head -n 1 >&2
+    else
+        [ "$code" = 0 ] || cat "$log" >&2
+    fi
     rm -f "$log"
     took=$(($(date +%s) - start))
     [ "$took" -lt 10 ] || [ "$code" != 0 ] || say "done after $took s"
