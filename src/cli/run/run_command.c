@@ -331,7 +331,7 @@ static void say_no_record(const struct hc_run_command *s)
                        : s->settings.fault   ? "a run with a planted fault"
                                              : "a run of some cases";
     char line[160];
-    (void)snprintf(line, sizeof line, "no record: %s leaves %s alone (see --json)", what,
+    (void)snprintf(line, sizeof line, "no record: %s does not write %s (see --json)", what,
                    hc_default_record);
     hc_print_wrapped(s->out, 0, 2, line);
 }
