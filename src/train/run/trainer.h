@@ -133,7 +133,7 @@ struct hc_train_result {
     int64_t skipped;
     double final_scale;
 
-    /* Of the measured steps. */
+    /* The measured steps give these. */
     double underflow; /* share of gradient entries that are zero in the format of the gradients */
     double unscaled;  /* share that would be zero in it without the loss scale (metrics.h) */
     double activation_underflow; /* the same two of the gradients that come back to each */
