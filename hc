@@ -81,7 +81,7 @@ because() {
 
 # What apt would do, in its own figures: 224 packages in all, 310 MB to fetch, 1200 MB on the disk.
 costs() {
-    LC_ALL=C $as_root apt-get install --assume-no --no-install-recommends "$@" 2>/dev/null |
+    $as_root env LC_ALL=C apt-get install --assume-no --no-install-recommends "$@" 2>/dev/null |
         sed -n 's/.* \([0-9]*\) newly installed.*/: \1 packages in all/p
             s/^Need to get \(.*\) of archives.*/, \1 to fetch/p
             s/^After this operation, \(.*\) of additional disk.*/, \1 on the disk/p' | tr -d '\n'
