@@ -9,9 +9,11 @@ top=$(CDPATH='' cd -- "$(dirname -- "$(readlink -f -- "$0")")" && pwd)
 
 to_build='gcc libc6-dev cmake ninja-build pkg-config libmpfr-dev libgmp-dev libjansson-dev libdnnl-dev
 gnuplot-nox'
-to_test='libcriterion-dev g++ clang-format clang-tidy mandoc zsh python3-venv python3-pytest python3-numpy
-python3-yaml python3-mpmath python3-torch python3-matplotlib python3-nbclient python3-ipykernel
-libopenmpi-dev openmpi-bin'
+to_test='libcriterion-dev g++ python3'
+# Tests that need these are skipped by ./hc test --minimal.
+to_test_all='clang-format clang-tidy mandoc zsh python3-venv python3-pytest python3-numpy python3-yaml
+python3-mpmath python3-torch python3-matplotlib python3-nbclient python3-ipykernel libopenmpi-dev
+openmpi-bin'
 # Not every system has these. Tests that need them are skipped without.
 to_look=chromium-headless-shell
 
@@ -54,11 +56,35 @@ watch() {
     [ "$waited" -le 10 ] || [ ! -t 2 ] || printf '\r%24s\r' '' >&2
     wait "$worker" && code=0 || code=$?
     trap - INT TERM HUP
-    [ "$code" = 0 ] || cat "$log" >&2
+    # apt names each of some hundred files that it does not reach.
+    if grep -qE "$no_network" "$log"; then
+        offline=yes
+        [ "$code" = 0 ] || grep -E "$no_network" "$log" | head -n 1 >&2
+    else
+        [ "$code" = 0 ] || cat "$log" >&2
+    fi
     rm -f "$log"
     took=$(($(date +%s) - start))
     [ "$took" -lt 10 ] || [ "$code" != 0 ] || say "done after $took s"
     return "$code"
+}
+
+# What apt says of a server that it does not reach; its status may be 0 all the same.
+no_network='Could not (resolve|connect)|Unable to connect|Temporary failure|Network is unreachable'
+offline=no
+
+# because WHAT: ends with what failed, and with the network if there is none.
+because() {
+    [ $offline = no ] || fail "no network: apt does not reach its servers, so $1"
+    fail "$1"
+}
+
+# What apt would do, in its own figures: 224 packages in all, 310 MB to fetch, 1200 MB on the disk.
+costs() {
+    $as_root env LC_ALL=C apt-get install --assume-no --no-install-recommends "$@" 2>/dev/null |
+        sed -n 's/.* \([0-9]*\) newly installed.*/: \1 packages in all/p
+            s/^Need to get \(.*\) of archives.*/, \1 to fetch/p
+            s/^After this operation, \(.*\) of additional disk.*/, \1 on the disk/p' | tr -d '\n'
 }
 
 # All but those of $to_look that apt does not know.
@@ -77,15 +103,21 @@ install_missing() {
     if [ "$(id -u)" != 0 ]; then
         as_root=sudo
         sudo -n true 2>/dev/null ||
-            fail "packages are missing; run: sudo apt-get install -y --no-install-recommends $wanted"
+            fail "packages are missing; run: sudo apt-get update && \
+sudo apt-get install -y --no-install-recommends $wanted"
     fi
-    say "installing $wanted"
-    watch 'asking apt what there is' $as_root apt-get update || fail 'apt-get update failed'
+    watch 'asking apt what there is' $as_root apt-get update || because 'apt-get update failed'
     # shellcheck disable=SC2086
     wanted=$(known $wanted)
+    [ -n "$wanted" ] || return 0
     # shellcheck disable=SC2086
-    [ -z "$wanted" ] || watch 'apt installs them' $as_root env DEBIAN_FRONTEND=noninteractive \
-        apt-get install -y --no-install-recommends $wanted || fail "could not install $wanted"
+    say "installing ${wanted% }$(costs $wanted)"
+    case $wanted in
+    *python3-torch*) say "'./hc test --minimal' installs less, and skips the tests that need it" ;;
+    esac
+    # shellcheck disable=SC2086
+    watch 'apt installs them' $as_root env DEBIAN_FRONTEND=noninteractive apt-get install -y \
+        --no-install-recommends $wanted || because "these could not be installed: $wanted"
 }
 
 # The folder of the builds, which need not be there yet.
@@ -113,14 +145,16 @@ outdated() {
     fi
 }
 
-# build PRESET PACKAGES...: a build that is newer than this script has its packages already.
+# build PRESET PACKAGES...: a build that is newer than this script, and was made with these packages,
+# has them already.
 build() {
     preset=$1
     folder=$(builds)/$preset
     shift
     outdated
     [ -f "$folder/build.ninja" ] || say 'the first build takes a minute or two'
-    if [ ! -f "$folder/build.ninja" ] || [ -n "$(find "$top/hc" -newer "$folder/build.ninja")" ]; then
+    if [ ! -f "$folder/build.ninja" ] || [ -n "$(find "$top/hc" -newer "$folder/build.ninja")" ] ||
+        [ "$(cat "$folder/packages" 2>/dev/null)" != "$*" ]; then
         install_missing "$@"
         say "configuring $preset"
         from=$PWD
@@ -128,6 +162,7 @@ build() {
         watch "cmake looks at the system" cmake --preset "$preset" -B "$folder" ||
             fail 'cmake could not configure the build'
         cd "$from"
+        printf '%s\n' "$*" >"$folder/packages"
     fi
     watch "building $preset in $folder" ninja -C "$folder" || fail 'the build failed'
 }
@@ -138,6 +173,8 @@ hc - installs what is missing (apt), builds halfcheck, and runs it
 
 usage: ./hc COMMAND [ARGUMENTS]       builds the release, and runs halfcheck COMMAND
        ./hc test [ARGUMENTS]          builds and runs halfcheck's own tests, by ctest
+       ./hc test --minimal [ARGUMENTS]   installs no PyTorch, MPI or browser for it: the
+                                      tests that need them are skipped
        ./hc install [FOLDER]          builds the release and installs it: in ~/.local by
                                       default, and as root in /usr/local
        ./hc uninstall [FOLDER]        removes what that has installed
@@ -170,8 +207,12 @@ case ${1:-} in
 esac
 if [ "${1:-}" = test ]; then
     shift
+    case ${1:-} in
+    --minimal) shift ;;
+    *) to_test="$to_test $to_test_all $to_look" ;;
+    esac
     # shellcheck disable=SC2086
-    build dev $to_build $to_test $to_look
+    build dev $to_build $to_test
     cd "$top"
     # A preset knows only its own folder.
     [ "$folder" != "$top/build/dev" ] || exec ctest --preset dev "$@"

@@ -112,6 +112,7 @@ class Names:
                                   check=False).stdout
         self.version = ask('--version').split()[1]
         self.commands = re.findall(r'^  ([\w-]+) ', ask('--help'), re.M)
+        self.of_script = set(re.findall(r'\./hc test (--[a-z-]+)', text_of('hc')))
         self.options = set(re.findall(r'--[a-z][\w-]*', ask('--help') + ''.join(
             ask(command, '--help') for command in self.commands) + text_of('portable/gpu-check')))
         self.cases = [line.split('\t')[0] for line in ask('list', 'cases').splitlines()]
@@ -159,7 +160,7 @@ def names(page, known):
             for word in words:
                 if word.startswith('--') and words[0] in ('halfcheck', './hc', word):
                     option = word.split('=')[0]
-                    if option not in known.options | FOREIGN:
+                    if option not in known.options | FOREIGN | known.of_script:
                         page.error(number, f'`{span}`: there is no option {option}')
                 why = known.wrong(word)
                 if why:

@@ -9,8 +9,8 @@
 
 /* What can be set, for people. */
 #define HC_SETTINGS_HELP                                                                           \
-    "native=off: host multiplies bf16 and fp16 in fp32, also where the CPU has bf16\n"             \
-    "instructions; native=amx, native=avx512bf16: by these"
+    "native=off: host multiplies bf16 and fp16 in fp32, even if the CPU has bf16\n"                \
+    "instructions; native=amx, native=avx512bf16: host multiplies by these"
 
 /* Whether the word, "NAME=VALUE", is about a setting. */
 bool hc_is_setting(const char *word);

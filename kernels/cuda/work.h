@@ -5,8 +5,8 @@
 
 #include "kernels/cuda/cuda.h"
 
-/* Of a launch with these arguments (struct hc_dk_...); of a product or a convolution by a library,
-   which reads its inputs and writes its output once. */
+/* Count a launch with these arguments (struct hc_dk_...), and a product or a convolution by a
+   library, which reads its inputs and writes its output once. */
 void hc_cuda_count_launch(struct hc_queue *queue, enum hc_device_kernel which, const void *args);
 void hc_cuda_count_call(struct hc_queue *queue, const struct hc_call *call);
 

@@ -15,7 +15,7 @@ struct hc_significand {
 
 enum { HC_SIGNIFICAND_ONE = 0x800000, HC_SIGNIFICAND_TWO = 0x1000000 };
 
-/* Of a number that is finite and not 0; its sign is dropped. */
+/* The significand of a number that is finite and not 0, without its sign. */
 HC_INLINE struct hc_significand hc_significand_of(float x)
 {
     uint32_t bits = hc_fp32_bits(x) & 0x7fffffffu;

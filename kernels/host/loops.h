@@ -132,7 +132,7 @@ struct hc_host_loops {
                             const float *x, uint8_t *to);
     void (*hadamard)(float *x, int64_t n);
 
-    /* Of n amaxes the encoding factors in their place, and what is stored of the scales. */
+    /* Puts the encoding factors in the place of n amaxes, and what is stored of the scales. */
     void (*scales)(enum hc_scale_rule rule, const struct hc_scale_formats *f,
                    const struct hc_tensor_scale *t, int64_t n, float *amax, void *stored);
 

@@ -18,8 +18,8 @@ enum { HC_SIM_CODES = 256 };
 /* The exponent of a zero: a product that has one is below every other. */
 enum { HC_SIM_SCALED_ZERO = -8192 };
 
-/* A row of a or of b. Of a unit that aligns products: significands, and exponents with the scales'.
-   Of one with groups: twice the numbers themselves, and of each group its scale. */
+/* A row of a or of b. A unit that aligns products has significands, and exponents with the scales'.
+   A unit with groups has twice the numbers themselves, and each group's scale. */
 struct hc_sim_line {
     int16_t *number;
     int16_t *exponent;

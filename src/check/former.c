@@ -3,7 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Version 0.2.0. A name that ends in a slash stands for all that begin with it. */
+/* Version 0.2.0 renamed these. A name that ends in a slash stands for all that begin with it. */
 static const struct {
     const char *former;
     const char *current;

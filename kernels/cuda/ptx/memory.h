@@ -10,7 +10,7 @@
 
 #include "kernels/cuda/kernel/device.h"
 
-/* Of the PTX: file and line. */
+/* A place in the PTX: file and line. */
 struct hc_ptx_site {
     const char *file;
     int line;
@@ -22,7 +22,7 @@ _Noreturn void hc_ptx_outside(struct hc_ptx_site site, const char *what, uint64_
 _Noreturn void hc_ptx_shuffled(struct hc_ptx_site site);
 _Noreturn uint64_t hc_ptx_divided_by_zero(void);
 
-/* Of the block, in bytes. */
+/* The block's shared memory in bytes. */
 size_t hc_ptx_shared_bytes(void);
 
 /* Operands as Addresses, "Alignment": an access is aligned to its size, a vector to that of all its

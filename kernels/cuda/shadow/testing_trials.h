@@ -90,7 +90,7 @@ static inline const struct hc_op_shape *many_rows(enum hc_op op)
                                                     : NULL;
 }
 
-/* Of all generated calls some that differ in all, and those with many rows. */
+/* Adds some generated calls that differ in everything, and those with many rows. */
 static inline void add_generated(enum hc_op op)
 {
     struct hc_opspace space = hc_opspace(op);

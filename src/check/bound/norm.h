@@ -26,10 +26,10 @@ struct hc_bound_moments {
     struct hc_ball variance;
 };
 
-/* Of channel c, in two passes. */
+/* The moments of channel c, in two passes. */
 struct hc_bound_moments hc_bound_channel(enum hc_format f, const struct hc_tensor *x, int64_t c);
 
-/* Of one with elements, in any order of the field's algorithms. */
+/* Those of a channel that has elements, in any order of the field's algorithms. */
 struct hc_bound_moments hc_bound_any_channel(enum hc_format f, const struct hc_tensor *x,
                                              int64_t c);
 

@@ -10,7 +10,7 @@
 #include "num/rng.h"
 #include "num/ulp.h"
 
-/* Of this thread: cases that run at once use several arithmetics. */
+/* Each thread has its own, since cases that run at once use several arithmetics. */
 static _Thread_local enum hc_format rounded_in = HC_FP32;
 
 static inline double f(double x)

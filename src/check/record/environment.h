@@ -5,10 +5,10 @@
 #include <jansson.h>
 
 /* The program, its version and, where git was there at build time, its commit, which ends in + if
-   files were changed: "halfcheck 0.2.0 (9ce7cd23660b)". */
+   files were changed: "halfcheck 0.3.0 (9ce7cd23660b)". */
 const char *hc_version(void);
 
-/* The program and its version alone: "halfcheck 0.2.0". */
+/* The program and its version alone: "halfcheck 0.3.0". */
 const char *hc_release(void);
 
 /* A new object: date, halfcheck, commit, compiler, flags, os, cpu, cpu_flags, cores, gpu,

@@ -14,7 +14,7 @@
 
 #include "check/sweep/pairs.h"
 
-/* Of y from `from` to `end` - 1. y's code is base[y - from] + shift; without a base it is shift. */
+/* The y from `from` to `end` - 1. Their code is base[y - from] + shift, or shift without a base. */
 struct hc_family_run {
     uint32_t from;
     uint32_t end;
@@ -22,7 +22,7 @@ struct hc_family_run {
     uint16_t shift;
 };
 
-/* Of a row, at most: bf16 has 255 binades of each sign. */
+/* The most runs of a row: bf16 has 255 binades of each sign. */
 enum { HC_FAMILY_RUNS = 2 * (255 + 8) };
 
 /* Sums whose exponents are so far apart are x or y (pairs.c). A table has codes for the others. */

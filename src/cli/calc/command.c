@@ -198,7 +198,7 @@ static int run_calc(int argc, char **argv)
 const struct hc_command hc_command_calc = {
     .name = "calc",
     .usage = "FORMULA [--each FORMULA] [--steps N] [--in ARM,...] [options]",
-    .summary = "a few numbers through a loop, in several formats beside the real ones",
+    .summary = "compute a few numbers in a loop, in several formats beside the real ones",
     .text = "Evaluates formulas with every operation rounded to a format, and as real numbers:\n\n"
             "  halfcheck calc 'bf16(1/3)' '1 + 1e-4'\n"
             "  halfcheck calc 'w = 1' --each 'w -= 1e-4' --steps 1000\n"

@@ -532,16 +532,14 @@ const struct hc_command hc_command_explain = {
     .name = "explain",
     .usage = "CASE|SLUG|op/NAME|def/NAME|GROUP [options]",
     .summary = "show a case's claim, source and numbers, or an op's contract",
-    .text = "CASE is the whole name of one case, as halfcheck list cases prints it. The case runs\n"
-            "on one backend. What it shows is printed first, then what it claims, on one screen:\n"
-            "claims of one kind share a line; --all prints each. Then comes the verdict. Every\n"
-            "other backend gets one line.\n"
-            "SLUG is a report from the field, as halfcheck list reports prints it: the case that\n"
-            "shows it is explained.\n"
-            "op/NAME is an op, as halfcheck list ops prints it: its inputs and outputs are shown,\n"
-            "with the formats and shapes that they may have. def/NAME is a definition, as\n"
-            "halfcheck define prints it, with its gradient.\n"
-            "GROUP is a component, or the beginning of names up to a slash, such as eps or\n"
-            "field/ties: its cases are listed, with what they claim.",
+    .text = "CASE is the whole name of one case, as halfcheck list cases prints it. explain\n"
+            "runs it on one backend, and prints on one screen what the case shows, what it\n"
+            "claims, and the verdict. Claims of one kind share a line; --all prints each. Every\n"
+            "other backend gets one line. SLUG is a report from the field, as halfcheck list\n"
+            "reports prints it; explain shows its case. op/NAME is an op, as halfcheck list ops\n"
+            "prints it; explain shows its inputs and outputs, with the formats and shapes that\n"
+            "they may have. def/NAME is a definition, as halfcheck define prints it, with its\n"
+            "gradient. GROUP is a component, or the beginning of names up to a slash, such as\n"
+            "eps or field/ties: explain lists its cases with their claims.",
     .run = run_explain,
 };

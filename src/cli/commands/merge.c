@@ -152,11 +152,11 @@ const struct hc_command hc_command_merge = {
     .usage = "RECORD... --json FILE",
     .summary = "combine several records into one",
     .text =
-        "The new record holds the results and rates of all of them, and the environment of\n"
-        "the first. What else each of them says (how it was run, on what machine, whether it\n"
+        "The new record holds the results and rates of all of them, and the environment of the\n"
+        "first. Everything else that a record says (how it was run, on what machine, whether it\n"
         "was cut short) goes under \"parts\", with the file's name and the number of its\n"
-        "results, so that gate compares part by part. A duplicate result is an error: run\n"
-        "each case once.\n\n"
+        "results, so that gate compares part by part. A duplicate result is an error: run each\n"
+        "case once.\n\n"
         "Shards of a run (halfcheck run --shard) must all be there. Otherwise the new record\n"
         "says so in a result of its own, " HC_SHARDS_CASE ", which is MISTRUSTED, and the exit\n"
         "status is 1.",

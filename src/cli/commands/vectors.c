@@ -102,14 +102,13 @@ const struct hc_command hc_command_vectors = {
         "those that rounding by way of another format gets wrong, the ends of all ranges,\n"
         "infinities and NaNs, and all exponents, with both signs. `ties` and `specials` are\n"
         "parts of that, and `every` is every number of fp16 or bf16.\n\n"
-        "Not among them is what tools do not agree on: a NaN in a format without one, a\n"
-        "negative number in a format without a sign, and 0 in e8m0.\n\n"
-        "Without --saturate, overflow and infinity become infinity, or NaN if the format has\n"
-        "no infinity, or the largest number if it has neither. Overflow is what is beyond the\n"
+        "They leave out what tools do not agree on: a NaN in a format without one, a negative\n"
+        "number in a format without a sign, and 0 in e8m0.\n\n"
+        "Without --saturate, overflow and infinity become infinity, or NaN if the format has no\n"
+        "infinity, or the largest number if it has neither. Overflow is what is beyond the\n"
         "largest number after rounding. With --round toward-zero, and for a negative number\n"
-        "upward or a positive one downward, what is finite and beyond the largest number\n"
-        "becomes the largest number, as in IEEE 754; an infinity becomes what it becomes by\n"
-        "rounding to nearest.\n\n"
+        "upward or a positive one downward, a finite number beyond the largest becomes the\n"
+        "largest, as in IEEE 754; an infinity becomes what it becomes by rounding to nearest.\n\n"
         "To have a conversion judged, and its mistake named, use halfcheck gen and verify.",
     .run = run_vectors,
 };

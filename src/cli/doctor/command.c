@@ -140,9 +140,9 @@ const struct hc_command hc_command_doctor = {
     .summary = "say what is here, what is missing, and what that costs",
     .text =
         "Looks at the processor, the libraries, the backends (each that can run does two small\n"
-        "cases), MPI, the tools that halfcheck starts, Python, CIFAR-10 and the terminal. 'ok' is\n"
-        "here; 'missing' is something that one may do without, with what that costs and what\n"
-        "repairs it; 'BROKEN' is something that is needed, and makes the exit status 2.\n"
-        "Nothing is changed on the machine.",
+        "cases), MPI, the tools that halfcheck starts, Python, CIFAR-10 and the terminal. 'ok'\n"
+        "means that something is here. 'missing' means that halfcheck can do without it; the\n"
+        "lines below say what that costs and how to repair it. 'BROKEN' means that halfcheck\n"
+        "needs it, and makes the exit status 2. doctor changes nothing on the machine.",
     .run = run_doctor,
 };

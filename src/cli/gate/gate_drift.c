@@ -13,6 +13,7 @@
 
 #include "cli/gate/drift_runs.h"
 #include "cli/gate/gate_training.h"
+#include "cli/lines.h"
 #include "op/text.h"
 
 /* A recipe while its numbers are compared. */
@@ -122,8 +123,9 @@ static void report_recipe(struct comparison *c)
     bool same = c->counts[HC_DRIFT_SAME] == numbers;
     c->gate->same += same;
     hc_gate_note(c->gate, same ? "no drift is larger" : NULL, c->name, backend,
-                 "%s (%d seeds, were %d); %d of %d numbers are equal, %d grew", text, c->is.count,
-                 c->was.count, c->equal, numbers, c->counts[HC_DRIFT_GROWN]);
+                 "%s (%s, were %d); %d of %d numbers are equal, %d grew", text,
+                 hc_count(c->is.count, "seed").text, c->was.count, c->equal, numbers,
+                 c->counts[HC_DRIFT_GROWN]);
 }
 
 static bool made_alike(const struct comparison *c)

@@ -262,7 +262,7 @@ static int run_judge(int argc, char **argv)
                  "last one meanwhile, and whether it cuts"},
         {.name = "all",
          .flag = &orders.all,
-         .help = "judge every element, also where it takes minutes"},
+         .help = "judge every element, even if it takes minutes"},
         {.name = "define",
          .value = "FILE",
          .text = &orders.define,
@@ -270,7 +270,8 @@ static int run_judge(int argc, char **argv)
              "judge by a definition: a text of an op, or the name of one (docs/definitions.md)"},
         {.name = "strict",
          .flag = &orders.strict,
-         .help = "fail where sums are within their bounds, and their errors hardly are roundings"},
+         .help = "fail also if sums are within their bounds, but their errors hardly come from\n"
+                 "roundings"},
         {.name = "json",
          .value = "FILE",
          .text = &orders.json,
@@ -311,7 +312,7 @@ const struct hc_command hc_command_judge = {
             "Files fill the op's slots in order, or by name: --in w=weights.npy. `halfcheck\n"
             "explain op/OP` shows the slots. Images and filters are [N, C, H, W] and [K, C, R, S]\n"
             "in files, as PyTorch has them.\n\n"
-            "FILE is what --keep wrote: it is judged again, or, with --backend, its inputs are\n"
-            "run there.",
+            "FILE is a file that --keep wrote. It is judged again; with --backend, that backend\n"
+            "computes its outputs anew.",
     .run = run_judge,
 };

@@ -94,15 +94,15 @@ const struct hc_command hc_command_judge_step = {
     .summary = "judge a training step that PyTorch or halfcheck has written down, layer by layer",
     .text = "FILE is a step file (docs/step-files.md), as halfcheck train --dump writes it, or as\n"
             "halfcheck.torch.dump_step does around a step of a PyTorch program.\n\n"
-            "Each layer is judged by itself, forward and backward: what left it is compared with\n"
-            "what MPFR makes of the values that entered it, under the bound of the format in\n"
-            "which it was to be computed. Then come unscaling, clipping, the optimizer's update,\n"
-            "the model's copies and the next scale. The last lines say where the step went wrong\n"
-            "first; and of unscaling, update and copies which single change of what the file says\n"
-            "explains every number, if one does. Of a network that is not known the optimizer's\n"
-            "step alone is judged.\n\n"
-            "Of a large tensor a sample is compared with MPFR: elements at random in equal\n"
-            "stretches, its ends, and those that lie furthest from what fp64 arithmetic gives\n"
-            "for the whole tensor.",
+            "judge-step judges each layer by itself, forward and backward: it compares the\n"
+            "layer's outputs with what MPFR computes from its inputs, under the bound of the\n"
+            "layer's format. Then come unscaling, clipping, the optimizer's update, the model's\n"
+            "copies and the next scale. The last lines say where the step first went wrong. If\n"
+            "a single change of what the file says explains every number of the unscaling, the\n"
+            "update or the copies, they name it. If the network is unknown, only the\n"
+            "optimizer's step is judged.\n\n"
+            "For a large tensor, MPFR judges a sample: random elements of equal stretches, both\n"
+            "ends, and those that lie furthest from what fp64 arithmetic gives for the whole\n"
+            "tensor.",
     .run = run_judge_step,
 };

@@ -14,7 +14,7 @@
 
 enum { HC_RANKS_HOST = 64, HC_RANKS_LINE = 512, HC_RANKS_VALUE = 200, HC_RANKS_FACTS = 6 };
 
-/* Something that is the same on all ranks: "runs", "halfcheck 0.2.0". The texts are copied; what is
+/* Something that is the same on all ranks: "runs", "halfcheck 0.3.0". The texts are copied; what is
    too long is cut, and ends in a digest of the whole. */
 struct hc_ranks_fact {
     const char *verb;

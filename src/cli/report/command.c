@@ -138,13 +138,13 @@ static int run_report(int argc, char **argv)
          .value = "FORMAT",
          .choice = &w.format,
          .choices = formats,
-         .help = "html (default); md: Markdown, without pictures; pdf: printed by\n"
-                 "Chromium, where there is one"},
+         .help = "html (default); md: Markdown, without pictures; pdf: printed by Chromium, if\n"
+                 "it is installed"},
         {.name = "baseline",
          .value = "FILE",
          .text = &w.baseline,
-         .help = "also show what is otherwise than in this record or baseline, as\n"
-                 "halfcheck gate finds it, with the allowances beside it"},
+         .help = "also show what differs from this record or baseline, as halfcheck gate finds\n"
+                 "it, with the allowances beside it"},
         {0},
     };
     int words;
@@ -176,9 +176,9 @@ const struct hc_command hc_command_report = {
             "begins with the verdict in a word, what was run, and each failure with the command\n"
             "that repeats it. Then come what changed against a baseline, pictures that answer a\n"
             "question each, with the data that they are drawn from, the bugs from the field,\n"
-            "what passed by family, and where it was measured. The verdict is PASS where\n"
-            "halfcheck run would end with status 0, and nothing is worse than in the baseline.\n"
-            "Pictures need gnuplot; without it the page says so. The exit status does not\n"
-            "depend on the verdict.",
+            "what passed by family, and where it was measured. The verdict is PASS if halfcheck\n"
+            "run would end with status 0, and nothing is worse than in the baseline. Pictures\n"
+            "need gnuplot; without it the page says so. The exit status does not depend on the\n"
+            "verdict.",
     .run = run_report,
 };

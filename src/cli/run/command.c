@@ -31,11 +31,11 @@ static int add_case_options(struct hc_run_command *s, struct hc_option *options)
                  "says it, gate notices a change, and bounds that assume better are doubted"},
         {.name = "no-fingerprint",
          .flag = &set->no_fingerprint,
-         .help = "take no fingerprint, not of a GPU either"},
+         .help = "take no fingerprint, not even of a GPU"},
         {.name = "bits-only",
          .flag = &s->options.bits_only,
          .help = "run the kernels and compare nothing: results are SKIPPED and have digests,\n"
-                 "which gate holds against those of a baseline"},
+                 "which gate compares with those of a baseline"},
         {.name = "seed",
          .value = "N",
          .seed = &s->options.seed,
@@ -51,7 +51,7 @@ static int add_case_options(struct hc_run_command *s, struct hc_option *options)
          .value = "PATTERN",
          .words = &set->required,
          .help = "fail chosen cases of such names if the backend has no kernel for them or\n"
-                 "refuses them, which leaves them out otherwise; may be repeated"},
+                 "refuses them, instead of leaving them out; may be repeated"},
         {.name = "shard",
          .value = "I/N",
          .text = &set->shard,
@@ -60,8 +60,8 @@ static int add_case_options(struct hc_run_command *s, struct hc_option *options)
         {.name = "times",
          .value = "RECORD",
          .text = &set->times,
-         .help = "part the cases by the seconds that this record says, the same for all shards\n"
-                 "or ranks"},
+         .help = "divide the cases by the seconds in this record; give the same record to all\n"
+                 "shards or ranks"},
     };
     memcpy(options, rows, sizeof rows);
     return sizeof rows / sizeof *rows;
@@ -90,8 +90,8 @@ static int add_output_options(struct hc_run_settings *set, struct hc_option *opt
         {.name = "verbose",
          .flag = &set->verbose,
          .help = "also print what passed, what was left out of each component and why, the\n"
-                 "largest call of each op, and seconds and names beside the counts; these\n"
-                 "lines are longer than 80 columns where nobody's terminal forbids it"},
+                 "largest call of each op, and seconds and names beside the counts; these lines\n"
+                 "are longer than 80 columns, but not on a terminal that is narrower"},
         {.name = "fault",
          .value = "FAULT",
          .text = &set->fault,
@@ -180,25 +180,25 @@ const struct hc_command hc_command_run = {
     .name = "run",
     .usage = "[PATTERN...] [options]",
     .summary = "check the components on every backend",
-    .text = "PATTERN is the beginning of case names up to a slash, such as eps or op/conv2d, or a\n"
-            "glob over whole names, in which * matches / too: 'op/*/fp16*'.\n"
-            "Without a pattern all cases run. A line at the beginning says what is going to run,\n"
-            "and the last line is PASS, FAIL or ERROR, with the reason. Each result that does not "
-            "pass is printed as it\n"
-            "comes, with its error, the bound that its contract allows, and the command that\n"
-            "reproduces it. Counts by component and backend follow. Meanwhile a line on\n"
-            "standard error says how far it is, every ten seconds where that is no terminal; the\n"
-            "variable HALFCHECK_PROGRESS has another number of seconds, and 0 for none.\n\n"
+    .text = "PATTERN is the beginning of case names up to a slash, such as eps or op/conv2d, or\n"
+            "a glob over whole names, in which * matches / too: 'op/*/fp16*'. Without a pattern\n"
+            "all cases run. A line at the beginning says what is going to run, and the last\n"
+            "line is PASS, FAIL or ERROR, with the reason. Each result that does not pass is\n"
+            "printed as it comes, with its error, the bound that its contract allows, and the\n"
+            "command that reproduces it. Counts by component and backend follow. Meanwhile a\n"
+            "line on standard error says how far the run is. If that is no terminal, it comes\n"
+            "every ten seconds; the variable HALFCHECK_PROGRESS sets another number of seconds,\n"
+            "and 0 means never.\n\n"
             "A backend that cannot run here (for want of a GPU, say) is left out, with one line\n"
             "that says why. If --backend names it, its results are SKIPPED. cuda-emulated runs\n"
             "the GPU's kernels on the CPU, slowly, and only if it is named.\n\n"
-            "A partial backend has only some of the ops. Cases that need another op are left out\n"
-            "there, and counted in a line and by component in the record; calls that its\n"
-            "kernels refused are counted apart. --require PATTERN says what must not be left\n"
-            "out. A kernel that refuses a call and takes another that differs in nothing but the\n"
-            "numbers in its tensors fails; with --strict, so does one that refuses calls in\n"
-            "formats that it takes elsewhere. A backend on which every case was left out always\n"
-            "fails.\n\n"
+            "A partial backend has only some of the ops. Cases that need another op are left\n"
+            "out there, and counted in a line and by component in the record; calls that its\n"
+            "kernels refused are counted apart. --require PATTERN names cases that must not be\n"
+            "left out. A kernel that refuses a call and takes another that differs in nothing\n"
+            "but the numbers in its tensors fails; with --strict, so does one that refuses\n"
+            "calls in formats that it takes elsewhere. A backend on which every case was left\n"
+            "out always fails.\n\n"
             "Under mpirun or srun all ranks share the cases. When they are done, rank 0 prints\n"
             "and writes what one process would.\n\n"
             "verdicts: PASS; FAIL; SKIPPED (cannot run here: no GPU, no data); UNIMPLEMENTED (the\n"

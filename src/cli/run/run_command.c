@@ -331,7 +331,7 @@ static void say_no_record(const struct hc_run_command *s)
                        : s->settings.fault   ? "a run with a planted fault"
                                              : "a run of some cases";
     char line[160];
-    (void)snprintf(line, sizeof line, "no record: %s leaves %s alone (see --json)", what,
+    (void)snprintf(line, sizeof line, "no record: %s does not write %s (see --json)", what,
                    hc_default_record);
     hc_print_wrapped(s->out, 0, 2, line);
 }
@@ -405,9 +405,13 @@ int hc_run_command_status(const struct hc_run_command *s)
     }
     /* A shard may be empty, or hold nothing for a backend; merge sees whether all of them do. */
     const struct hc_backend *whole = s->options.shard ? NULL : left_out_whole(s);
-    if (whole)
-        return hc_complain("nothing was checked on %s: all %d cases were left out", whole->name,
-                           hc_omissions_count(&rows->omissions, whole->name));
+    if (whole) {
+        int count = hc_omissions_count(&rows->omissions, whole->name);
+        return count == 1 ? hc_complain("nothing was checked on %s: its only case was left out",
+                                        whole->name)
+                          : hc_complain("nothing was checked on %s: all %d cases were left out",
+                                        whole->name, count);
+    }
     bool empty = s->options.shard && rows->count == 0;
     bool bits = false;
     for (int i = 0; i < rows->count && !bits; i++)

@@ -45,8 +45,8 @@ struct hc_difference hc_sequential_paired(const struct hc_sequential *plan, cons
 int hc_sequential_next(const struct hc_sequential *plan, const double *a, const double *b, int n,
                        double margin, double grain);
 
-/* Of `experiments` with normal differences of that mean and deviation: how often each verdict
-   comes, and how many pairs it takes on average. The random numbers are those of the seed. */
+/* How often each verdict comes in `experiments` with normal differences of that mean and
+   deviation, and how many pairs one takes on average. The seed gives the random numbers. */
 struct hc_sequential_odds {
     double equivalent;
     double different;

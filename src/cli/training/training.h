@@ -41,8 +41,8 @@ struct hc_training {
     const struct hc_backend *backend;
     const struct hc_network *network;
 
-    /* Of `compare`: it takes several backends, `backend` being the first. The rest is empty where
-       it was given one. */
+    /* `compare` takes several backends, and `backend` is the first. The rest is empty if it was
+       given one. */
     bool takes_several;
     const struct hc_backend *several[HC_MAX_BACKENDS];
     int backend_count;  /* of `several` */

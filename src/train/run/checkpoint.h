@@ -44,7 +44,7 @@ const char *hc_checkpoint_identity(const struct hc_tensor_file *file);
 #define HC_FNV_START UINT64_C(0xcbf29ce484222325)
 uint64_t hc_fnv(uint64_t hash, const void *data, size_t bytes);
 
-/* Of the metadata but "checksum", and of the tensors. */
+/* The size of a checksum's text, over the tensors and all metadata but "checksum". */
 enum { HC_CHECKSUM = 17 };
 
 #endif

@@ -66,8 +66,8 @@ void hc_metrics_watch(struct hc_metrics *metrics, bool watching);
 enum hc_status hc_metrics_before(struct hc_metrics *metrics, struct hc_histogram *histogram);
 enum hc_status hc_metrics_after(struct hc_metrics *metrics, double lr, double beta1);
 
-/* Of the last step: of layer l (all 0 where it has no weights), and of the network, where shares
-   are weighted by the sizes of the layers' weights or outputs. */
+/* The shares of layer l in the last step (all 0 if it has no weights), and those of the network,
+   which are weighted by the sizes of the layers' weights or outputs. */
 struct hc_shares hc_metrics_layer(const struct hc_metrics *metrics, int l);
 struct hc_shares hc_metrics_all(const struct hc_metrics *metrics);
 
@@ -95,7 +95,7 @@ void hc_quant_metrics_close(struct hc_quant_metrics *metrics); /* NULL is fine *
 /* Whether it looks at the passes that come; it does not at first. NULL is fine. */
 void hc_quant_metrics_watch(struct hc_quant_metrics *metrics, bool watching);
 
-/* Of the last passes that it looked at; NaN for a tensor that they did not quantise. */
+/* The shares of the last passes that it watched; NaN for a tensor that they did not quantise. */
 struct hc_quant_shares hc_quant_metrics_of(const struct hc_quant_metrics *metrics, int l,
                                            enum hc_quant_role role);
 

@@ -82,7 +82,7 @@ struct hc_train_options {
     /* Steps, counted from 0, of which out/step-STEP.safetensors is written (docs/step-files.md). */
     const int64_t *dumps;
     int dump_count;
-    const char *producer; /* what files say of who wrote them, "halfcheck 0.2.0"; or NULL */
+    const char *producer; /* what files say of who wrote them, "halfcheck 0.3.0"; or NULL */
 
     struct hc_comm *comm; /* NULL: one rank alone */
 
@@ -133,7 +133,7 @@ struct hc_train_result {
     int64_t skipped;
     double final_scale;
 
-    /* Of the measured steps. */
+    /* The measured steps give these. */
     double underflow; /* share of gradient entries that are zero in the format of the gradients */
     double unscaled;  /* share that would be zero in it without the loss scale (metrics.h) */
     double activation_underflow; /* the same two of the gradients that come back to each */

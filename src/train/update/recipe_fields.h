@@ -49,7 +49,7 @@ static inline bool is_own(const struct field *f)
     return f->kind == OWN_FACTOR || f->kind == OWN_COUNT;
 }
 
-/* Of a list, those of the number of its elements. */
+/* The bytes of a field's value; for a list, those of the number that counts its elements. */
 static inline size_t bytes_of(const struct field *f)
 {
     return f->kind == TRUTH ? sizeof(bool) : is_double(f) ? sizeof(double) : sizeof(int);
