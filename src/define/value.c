@@ -481,6 +481,8 @@ static const struct hc_enclosure *either(struct hc_evaluator *v, const struct hc
         return NULL;
     hc_enclosure_between(&v->arithmetic, y, a, b);
     y->absent = a->absent || b->absent;
+    if ((a->absent && isinf(a->rad)) || (b->absent && isinf(b->rad)))
+        y->rad = (double)INFINITY;
     return y;
 }
 
@@ -490,6 +492,7 @@ static const struct hc_enclosure *apply(struct hc_evaluator *v, const struct hc_
     struct hc_enclosure *y = &v->node[e->id];
     bool chosen = e->function == HC_FN_select;
     bool absent = false;
+    bool doubtful = false; /* rounding may turn around whether an operand is absent */
     enum truth c = IS_TRUE;
     if (chosen) {
         c = is_true(v, e->operand[0]);
@@ -505,10 +508,12 @@ static const struct hc_enclosure *apply(struct hc_evaluator *v, const struct hc_
         if (!x[i])
             return NULL;
         absent = absent || x[i]->absent;
+        doubtful = doubtful || (x[i]->absent && isinf(x[i]->rad));
     }
     if (absent) {
         hc_enclosure_set(&v->arithmetic, y, 0);
         y->absent = true;
+        y->rad = doubtful ? (double)INFINITY : 0;
         return y;
     }
     if (chosen)

@@ -486,7 +486,7 @@ static int explain_definition(const char *name)
     char *gradient = NULL;
     if (!hc_library_find(name))
         return hc_complain("there is no definition '%s'; halfcheck define lists them", name);
-    struct hc_definition *definition = hc_define_open(name);
+    struct hc_definition *definition = hc_define_open(name, NULL);
     if (!definition)
         return HC_WRONG;
     hc_define_print(definition);
