@@ -113,6 +113,7 @@ static const struct {
     {"pipe", read_version, true},
     {"name", read_name, true},
     {"title", read_title, false},
+    {"definitions", hc_offer_read_definitions, false},
     {"ops", hc_offer_read_ops, true},
     {"layout", read_layout, false},
     {"accumulator", hc_offer_read_accumulator, false},
@@ -182,5 +183,7 @@ bool hc_greeting_same(const struct hc_greeting *one, const struct hc_greeting *o
     return strcmp(one->name, other->name) == 0 && one->nchw == other->nchw &&
            memcmp(one->has, other->has, sizeof one->has) == 0 &&
            memcmp(one->formats, other->formats, sizeof one->formats) == 0 &&
-           memcmp(one->orders, other->orders, sizeof one->orders) == 0;
+           memcmp(one->orders, other->orders, sizeof one->orders) == 0 &&
+           one->defines == other->defines && one->digests == other->digests &&
+           memcmp(one->digest, other->digest, sizeof one->digest) == 0;
 }

@@ -31,14 +31,14 @@ enum { HC_WHAT_TEXT = 96 };
    too often. */
 enum hc_status hc_queue_revive(struct hc_queue *queue);
 
-/* Ends the process, which has broken the protocol in this call, and returns HC_DEVICE with a line:
+/* Ends the process, which has broken the protocol in the call of queue->request, and returns
+   HC_DEVICE with a line:
    "NAME died by signal 11 in call 17, adamw bf16 [37]". The format says what stands before "call";
    where `heard` is HC_HEARD it says everything. */
 #if defined(__GNUC__)
-__attribute__((format(printf, 4, 5)))
+__attribute__((format(printf, 3, 4)))
 #endif
 enum hc_status
-hc_queue_break(struct hc_queue *queue, const struct hc_call *call, enum hc_heard heard,
-               const char *format, ...);
+hc_queue_break(struct hc_queue *queue, enum hc_heard heard, const char *format, ...);
 
 #endif

@@ -21,9 +21,9 @@ from .verdicts import TYPES, array_of, by_name, tensor_of
 FAMILIES = ("normal", "whole", "lognormal", "boundaries", "subnormals", "specials", "cancelling",
             "stagnating", "constant", "one-hot", "offset")
 
-# How long the axes of a definition are, in turn: borders of vectors and tiles, ones, and lengths
-# that no block divides.
-_SIZES = ((5, 17, 8, 32), (1, 1, 1, 1), (3, 33, 4, 64), (2, 127, 3, 129), (4, 64, 32, 64))
+# How long the axes of a definition are: rows of the program's, which finds others where these do
+# not suit the text.
+_SIZES = ("usual", "ones", "odd", "long", "tiles")
 
 _FORMATS = ("fp32", "bf16", "fp16")
 _NAMES = {kind: name for name, kind in TYPES.items()}
@@ -54,15 +54,45 @@ class Definition:
         """The axes of the inputs, in their order."""
         return list(dict.fromkeys(axis for row in self.inputs for axis in row["axes"]))
 
+    def sizes(self, inputs):
+        """How long these are in drawn inputs."""
+        return {axis: size for row in self.inputs
+                for axis, size in zip(row["axes"], inputs[row["name"]].shape)}
+
     def draw(self, fmt, family, sizes, seed):
         """Inputs by name, as numpy arrays."""
         path = os.path.join(self.folder, "inputs.safetensors")
-        words = [f"{axis}={size}" for axis, size in sizes.items()]
+        words = ["--sizes", sizes] if isinstance(sizes, str) else [
+            word for axis, size in sizes.items() for word in ("--size", f"{axis}={size}")]
         _said("define", self.source, "--draw", path, "--format", fmt, "--family", family, "--seed",
-              str(seed), *(word for size in words for word in ("--size", size)))
+              str(seed), *words)
         tensors, _ = safetensors.read(path)
         return {name: np.frombuffer(data, dtype_of(_NAMES[kind])).reshape(shape).copy()
                 for name, (kind, shape, data) in tensors.items()}
+
+
+class Defined:
+    """A function that computes a definition, for a program behind a pipe."""
+
+    def __init__(self, source, function):
+        with tempfile.TemporaryDirectory(prefix="halfcheck-") as folder:
+            definition = Definition(source, folder)
+        self.digest = definition.digest
+        self.function = function
+        self.name = getattr(function, "__name__", definition.name)
+        self._named = _takes_names(function, [row["name"] for row in definition.inputs])
+
+    def __call__(self, inputs):
+        return self.function(**inputs) if self._named else self.function(*inputs.values())
+
+
+def _takes_names(function, names):
+    """Whether the function's parameters have all of these names."""
+    known = {}
+    with contextlib.suppress(TypeError, ValueError):
+        known = inspect.signature(function).parameters
+    return all(name in known and known[name].kind != inspect.Parameter.POSITIONAL_ONLY
+               for name in names)
 
 
 class DefinedVerdict:
@@ -148,11 +178,10 @@ def check(fn, define, formats=None, backward=False, families=None, sizes=None, s
         _check_options(definition, options)
         call = _Call(fn, definition, options, "torch" if backward else arrays)
         report = Report(getattr(fn, "__name__", "the function"), definition)
-        axes = definition.axes()
         for fmt in map(format_named, [formats] if isinstance(formats, str) else
                        formats or _FORMATS):
             for family in families or FAMILIES:
-                for given in sizes or [dict(zip(axes, _cycle(row))) for row in _SIZES]:
+                for given in sizes or _SIZES:
                     _one(report, call, fmt, family, given, seed, backward)
         if report.failed:
             raise Wrong(_first_wrong(report), report)
@@ -161,15 +190,11 @@ def check(fn, define, formats=None, backward=False, families=None, sizes=None, s
         return report
 
 
-def _cycle(row):
-    while True:
-        yield from row
-
-
 def _one(report, call, fmt, family, sizes, seed, backward):
     """Draws inputs, calls the function and judges what it gives."""
     definition = call.definition
     inputs = definition.draw(fmt, family, sizes, seed)
+    sizes = definition.sizes(inputs)
     try:
         if backward:
             definition, inputs, outputs = call.backward(inputs, seed)
@@ -192,8 +217,7 @@ class _Call:
         known = {}
         with contextlib.suppress(TypeError, ValueError):
             known = inspect.signature(fn).parameters
-        self.named = all(name in known and known[name].kind != inspect.Parameter.POSITIONAL_ONLY
-                         for name in names)
+        self.named = _takes_names(fn, names)
         self.keywords = {name: value for name, value in options.items() if name in known}
 
     def _call(self, tensors):
