@@ -47,6 +47,7 @@ struct row {
 
 /* One call, with the memory of its check. */
 struct subject {
+    const char *text;
     struct hc_definition *definition;
     struct hc_instance instance;
     struct hc_defined_operand in[HC_MAX_DEFINED_TENSORS];
@@ -122,44 +123,89 @@ static void tell(struct hc_check *check, const struct subject *s)
         say_operand(check, i ? "       " : "results", &s->out[i]);
 }
 
-/* Judges the results, and says how many elements no right order is bound to. */
-static enum hc_status judge(struct hc_check *check, struct subject *s)
+/* What the judge finds of all results. */
+struct finding {
+    struct hc_defined_output output[HC_MAX_DEFINED_TENSORS];
+    int64_t judged;
+    int64_t unbounded;
+    int64_t wrong;
+};
+
+/* Judges the results by a definition whose inputs and results are those of the call: the text's own
+   or a variant's. */
+static enum hc_status find(struct hc_check *check, const struct subject *s,
+                           const struct hc_definition *d, struct finding *f)
+{
+    struct hc_instance in = s->instance;
+    in.definition = d;
+    *f = (struct finding){.judged = 0};
+    enum hc_status status = hc_instance_bind(&in);
+    for (int i = 0; i < d->results && status == HC_OK; i++) {
+        status = hc_define_judge(&in, d->result[i], &s->out[i].tensor,
+                                 hc_check_level(check) == HC_EXHAUSTIVE, &f->output[i]);
+        f->judged += f->output[i].judged;
+        f->unbounded += f->output[i].unbounded;
+        f->wrong += f->output[i].wrong;
+    }
+    return status;
+}
+
+/* Results that the text's own equations do not allow may keep to a variant, all of them to one. */
+static enum hc_status find_variant(struct hc_check *check, const struct subject *s,
+                                   struct finding *f)
 {
     const struct hc_definition *d = s->definition;
-    int64_t judged = 0;
-    int64_t unbounded = 0;
-    for (int i = 0; i < d->results; i++) {
-        struct hc_defined_output output;
-        enum hc_status status = hc_define_judge(&s->instance, d->result[i], &s->out[i].tensor,
-                                                hc_check_level(check) == HC_EXHAUSTIVE, &output);
-        if (status != HC_OK)
-            return status;
-        const struct hc_defined_element *worst = &output.worst;
-        double bound = worst->bound;
-        judged += output.judged;
-        unbounded += output.unbounded;
-        if (output.judged == 0)
-            continue;
-        /* The judge decides by rounding the ends of what is right; the claim repeats its word. */
-        if (output.wrong && !(worst->error > bound))
-            bound = nextafter(worst->error, 0);
-        else if (!output.wrong && worst->error > bound)
-            bound = worst->error;
-        hc_claim_judged(check, &(struct hc_judged_elements){.what = s->out[i].name,
-                                                            .checked = output.judged,
-                                                            .of = output.elements,
-                                                            .wrong = output.wrong,
-                                                            .index = worst->index,
-                                                            .want = worst->value.want.hi,
-                                                            .got = worst->got,
-                                                            .error = worst->error,
-                                                            .bound = bound,
-                                                            .line = (double)NAN});
+    enum hc_status status = find(check, s, d, f);
+    struct finding *of_variant = hc_check_memory(check, sizeof *of_variant);
+    for (int i = 0; i < d->variants && status == HC_OK && f->wrong; i++) {
+        struct hc_formula_error error;
+        struct hc_definition *variant = hc_definition_read_variant(s->text, d->variant[i], &error);
+        if (!variant)
+            return hc_fail(HC_INVALID, "%s: %s", d->variant[i], error.what);
+        status = find(check, s, variant, of_variant);
+        hc_definition_free(variant);
+        if (status == HC_OK && of_variant->wrong == 0) {
+            *f = *of_variant;
+            hc_remark(check, "all elements keep to the variant %s", d->variant[i]);
+        }
     }
-    if (judged == unbounded)
+    return status;
+}
+
+static void claim(struct hc_check *check, const char *name, const struct hc_defined_output *output)
+{
+    const struct hc_defined_element *worst = &output->worst;
+    double bound = worst->bound;
+    if (output->judged == 0)
+        return;
+    /* The judge decides by rounding the ends of what is right; the claim repeats its word. */
+    if (output->wrong && !(worst->error > bound))
+        bound = nextafter(worst->error, 0);
+    else if (!output->wrong && worst->error > bound)
+        bound = worst->error;
+    hc_claim_judged(check, &(struct hc_judged_elements){.what = name,
+                                                        .checked = output->judged,
+                                                        .of = output->elements,
+                                                        .wrong = output->wrong,
+                                                        .index = worst->index,
+                                                        .want = worst->value.want.hi,
+                                                        .got = worst->got,
+                                                        .error = worst->error,
+                                                        .bound = bound,
+                                                        .line = (double)NAN});
+}
+
+/* Judges the results, and says how many elements no right order is bound to. */
+static enum hc_status judge(struct hc_check *check, const struct subject *s)
+{
+    struct finding *f = hc_check_memory(check, sizeof *f);
+    enum hc_status status = find_variant(check, s, f);
+    for (int i = 0; i < s->definition->results && status == HC_OK; i++)
+        claim(check, s->out[i].name, &f->output[i]);
+    if (status == HC_OK && f->judged == f->unbounded)
         hc_mistrust(check, "right orders may overflow or differ in NaN in all of %lld elements",
-                    (long long)judged);
-    return HC_OK;
+                    (long long)f->judged);
+    return status;
 }
 
 static void run(struct hc_check *check)
@@ -167,6 +213,7 @@ static void run(struct hc_check *check)
     const struct row *row = hc_check_case(check)->data;
     struct hc_formula_error error;
     struct subject *s = hc_check_memory(check, sizeof *s);
+    s->text = row->text;
     s->definition = hc_definition_read(row->text, &error);
     enum hc_status status = s->definition ? prepare(check, row, s)
                                           : hc_fail(HC_INVALID, "%s: %s", row->name, error.what);

@@ -149,26 +149,28 @@ class Report:
     __repr__ = __str__
 
 
-def judge(define, inputs, outputs, **options):
+def judge(define, inputs, outputs, variant=None, **options):
     """Says whether results are within the bound of a definition: its text, file or name. inputs and
-    outputs are arrays in its order, or a dict by name; only results that are given are judged."""
+    outputs are arrays in its order, or a dict by name; only results that are given are judged.
+    variant: of the definition; "any": one of them for all elements."""
     with tempfile.TemporaryDirectory(prefix="halfcheck-") as folder:
         definition = Definition(define, folder)
         _check_options(definition, options)
         named = [by_name(definition.name, what, [row["name"] for row in rows], given)
                  for what, rows, given in (("input", definition.inputs, inputs),
                                            ("result", definition.results, outputs))]
-        return _judged(definition, *named, options)
+        return _judged(definition, *named, options, variant)
 
 
 def check(fn, define, formats=None, backward=False, families=None, sizes=None, seed=0, arrays=None,
-          **options):
+          variant=None, **options):
     """Runs a function on drawn inputs of a definition, and returns a Report; raises halfcheck.Wrong
     at wrong numbers, and what the function raises.
 
     fn gets the inputs in the definition's order, or by name where its parameters are named so; and
     options that are named as its parameters. With `backward` the gradients that torch's autograd
     gives for it are judged by the definition's gradient. sizes: a list of dicts, {"d": 768}.
+    variant: of the definition; "any": one of them for all elements of a call.
     """
     __tracebackhide__ = True
     from .checks import Wrong
@@ -177,6 +179,7 @@ def check(fn, define, formats=None, backward=False, families=None, sizes=None, s
         definition = Definition(define, folder)
         _check_options(definition, options)
         call = _Call(fn, definition, options, "torch" if backward else arrays)
+        call.variant = None if backward else variant
         report = Report(getattr(fn, "__name__", "the function"), definition)
         for fmt in map(format_named, [formats] if isinstance(formats, str) else
                        formats or _FORMATS):
@@ -203,7 +206,8 @@ def _one(report, call, fmt, family, sizes, seed, backward):
     except _arrays.Unsupported as error:
         report.left_out[str(error)] = report.left_out.get(str(error), 0) + 1
         return
-    report.rows.append((fmt, family, sizes, _judged(definition, inputs, outputs, call.options)))
+    report.rows.append((fmt, family, sizes,
+                        _judged(definition, inputs, outputs, call.options, call.variant)))
 
 
 class _Call:
@@ -211,6 +215,7 @@ class _Call:
 
     def __init__(self, fn, definition, options, kind):
         self.fn, self.definition, self.options = fn, definition, options
+        self.variant = None
         self.kind = kind or _arrays.kind_of([fn])
         self.make, _ = _arrays.maker(self.kind)
         names = [row["name"] for row in definition.inputs]
@@ -276,14 +281,15 @@ def _check_options(definition, options):
                             f"{', '.join(known) or 'none'}")
 
 
-def _judged(definition, inputs, outputs, options):
+def _judged(definition, inputs, outputs, options, variant):
     path = os.path.join(definition.folder, "tensors.safetensors")
     said = os.path.join(definition.folder, "said.json")
     safetensors.write(path, {name: tensor_of(array_of(definition.name, name, array))
                              for name, array in {**inputs, **outputs}.items()})
     known = {row["name"] for row in definition.options}
     words = [f"{name}={_text(value)}" for name, value in options.items() if name in known]
-    text = _said("judge", "--define", definition.source, "--tensors", path, "--json", said,
+    named = ["--variant", variant] if variant else []
+    text = _said("judge", "--define", definition.source, "--tensors", path, "--json", said, *named,
                  *(word for option in words for word in ("--set", option)))
     with open(said, encoding="utf-8") as file:
         return DefinedVerdict(json.load(file), text)
