@@ -55,6 +55,7 @@ enum hc_reduction {
     HC_OVER_COUNT, /* of truths */
     HC_OVER_ANY,
     HC_OVER_ALL,
+    HC_OVER_ARGMAX, /* the place of the largest, an integer; of equal ones, any */
     HC_REDUCTIONS
 };
 

@@ -54,6 +54,26 @@ static int64_t index_of(struct plain *p, const struct hc_expression *e, const in
     return inside ? index : -1;
 }
 
+/* The place of the largest number, the first of equal ones; -1 where none is there. */
+static int64_t argmax(struct plain *p, const struct hc_expression *e)
+{
+    int64_t outside = p->place[e->axis];
+    int64_t place = -1;
+    double best = 0;
+    for (int64_t i = 0; i < p->instance->extent[e->axis] && !p->wrong; i++) {
+        p->place[e->axis] = i;
+        if (e->operands > 1 && is_true(p, e->operand[1]) != IS_TRUE)
+            continue;
+        struct number x = evaluate(p, e->operand[0]);
+        if (x.absent || (place >= 0 && !(x.x > best)))
+            continue;
+        best = x.x;
+        place = i;
+    }
+    p->place[e->axis] = outside;
+    return place;
+}
+
 /* Integers that depend on the element: places, indices that are read, and what is selected. */
 static bool integer_here(void *context, const struct hc_expression *e, int64_t *value)
 {
@@ -66,6 +86,10 @@ static bool integer_here(void *context, const struct hc_expression *e, int64_t *
         const struct hc_tensor *t = &p->instance->input[e->tensor];
         int64_t index = index_of(p, e, t->shape);
         *value = index < 0 ? 0 : (int64_t)hc_tensor_get(t, index);
+        return !p->wrong;
+    }
+    if (e->kind == HC_EXPRESSION_OVER) {
+        *value = argmax(p, e);
         return !p->wrong;
     }
     enum truth c = is_true(p, e->operand[0]);

@@ -78,3 +78,41 @@ Test(value, an_element_that_may_be_absent_binds_nothing_that_is_computed_from_it
     free_inputs(&in);
     hc_definition_free(d);
 }
+
+/* The radius of the first result's first element. */
+static double radius_of(const char *text, double *want)
+{
+    struct hc_definition *d = defined(text);
+    struct hc_instance in = drawn_instance(d, HC_FP32, NULL);
+    struct hc_evaluator *evaluator = hc_evaluator_new(&in);
+    struct hc_defined_value y = value_at(evaluator, d->result[0], 0);
+    *want = y.want.hi;
+    hc_evaluator_free(evaluator);
+    free_inputs(&in);
+    hc_definition_free(d);
+    return y.rad;
+}
+
+Test(value, argmax_is_a_place_where_no_rounding_and_no_tie_can_turn_it_around)
+{
+    double want;
+    double got[1] = {0};
+    const char *sure = "op f(x[n])\ny = argmax(n: 3*n - n*n) + 0*x[argmax(n: 3*n - n*n - n/2)]\n"
+                       "return y\n";
+    /* 0, 2, 2: of equal ones any is right; and 0, 1.5, 1 has one largest. */
+    cr_expect(isinf(radius_of(sure, &want)));
+    cr_expect_eq(want, 1);
+    cr_expect_eq(
+        radius_of("op f(x[n])\ny = argmax(n: 3*n - n*n - n/2) + 0*x[0]\nreturn y\n", &want), 0);
+    cr_expect_eq(want, 1);
+    plain_of("op f(x[n])\ny = argmax(n: 3*n - n*n - n/2) + 0*x[0]\nreturn y\n", got);
+    cr_expect_eq(got[0], 1);
+    /* exp and log give the numbers back but for roundings. */
+    cr_expect(
+        isinf(radius_of("op f(x[n])\ny = argmax(n: log(exp(1 + 0*n*x[n])))\nreturn y\n", &want)));
+    /* What is read at the place is not judged either, and what does not read it is. */
+    cr_expect(isinf(radius_of("op f(x[n])\nm = argmax(n: 0*x[n])\ny = 2*m\nreturn y, m\n", &want)));
+    cr_expect_eq(
+        radius_of("op f(x[n])\nm = argmax(n: 0*x[n])\ny = 2 + 0*x[0]\nreturn y, m\n", &want), 0);
+    cr_expect(isinf(radius_of("op f(x[n])\ny = argmax(n: x[n] where n < 0)\nreturn y\n", &want)));
+}

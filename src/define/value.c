@@ -24,6 +24,7 @@ struct hc_evaluator {
     struct hc_enclosure stored;         /* the suspect's element, rounded once more */
     void *kept[HC_MAX_DEFINED_TENSORS]; /* trees of POSIX's tsearch */
     int64_t kept_count;
+    bool doubtful; /* rounding may turn around where the largest is, on which the element depends */
     int64_t operations;                           /* for the element so far */
     int64_t place[HC_MAX_AXES];                   /* of the axes that are bound */
     struct hc_enclosure node[HC_MAX_EXPRESSIONS]; /* results of operations, by id */
@@ -95,6 +96,43 @@ static bool read_index(struct hc_evaluator *v, const struct hc_expression *e, in
 
 static enum truth is_true(struct hc_evaluator *v, const struct hc_expression *e);
 
+/* The place of the largest number, the first of equal ones; -1 where none is there. It is doubtful
+   if another one may be the largest to an implementation. */
+static bool argmax(struct hc_evaluator *v, const struct hc_expression *e, int64_t *place)
+{
+    int64_t outside = v->place[e->axis];
+    struct hc_enclosure best = {.real = NULL};
+    bool sure;
+    *place = -1;
+    for (int look = 0; look < 2; look++)
+        for (int64_t i = 0; i < v->instance->extent[e->axis] && v->status == HC_OK; i++) {
+            v->place[e->axis] = i;
+            if (++v->operations > HC_MAX_OPERATIONS)
+                fail(v, "one element takes more than 2^28 operations");
+            enum truth there = e->operands > 1 ? is_true(v, e->operand[1]) : IS_TRUE;
+            v->doubtful = v->doubtful || is_unsure(there);
+            const struct hc_enclosure *x = really(there) ? evaluate(v, e->operand[0]) : NULL;
+            if (!x || x->absent || i == (look ? *place : -1)) {
+                v->doubtful = v->doubtful || (x && x->absent && isinf(x->rad));
+                continue;
+            }
+            const struct hc_enclosure *of[2] = {x, &best};
+            bool larger = *place < 0 || hc_enclosure_compare(HC_FN_greater, of, &sure);
+            /* The second look compares all others with the largest. */
+            if (look)
+                v->doubtful = v->doubtful || larger || !sure ||
+                              !hc_enclosure_compare(HC_FN_less, of, &sure) || !sure;
+            else if (larger) {
+                hc_enclosure_copy(&v->arithmetic, &best, x);
+                *place = i;
+            }
+        }
+    v->place[e->axis] = outside;
+    hc_enclosure_free(&best);
+    v->doubtful = v->doubtful || *place < 0;
+    return v->status == HC_OK;
+}
+
 static bool integer_here(void *context, const struct hc_expression *e, int64_t *value)
 {
     struct hc_evaluator *v = context;
@@ -104,6 +142,8 @@ static bool integer_here(void *context, const struct hc_expression *e, int64_t *
     }
     if (e->kind == HC_EXPRESSION_READ)
         return read_index(v, e, value);
+    if (e->kind == HC_EXPRESSION_OVER)
+        return argmax(v, e, value);
     enum truth c = is_true(v, e->operand[0]);
     return c <= IS_TRUE && integer(v, e->operand[c == IS_TRUE ? 1 : 2], value);
 }
@@ -259,13 +299,13 @@ static const struct hc_enclosure *compute_as_told(struct hc_evaluator *v, int te
     if (!really(there)) {
         hc_enclosure_set(&v->arithmetic, y, 0);
         y->absent = true;
-        y->rad = is_unsure(there) ? (double)INFINITY : 0;
+        y->rad = is_unsure(there) || v->doubtful ? (double)INFINITY : 0;
         return y;
     }
     const struct hc_enclosure *x = evaluate(v, value);
     if (!x)
         return NULL;
-    if (!t->shift && there == IS_TRUE)
+    if (!t->shift && there == IS_TRUE && !v->doubtful)
         return x;
     /* Nobody may ask how exactly a shift was computed: every number cancels. */
     if (y != x)
@@ -274,7 +314,7 @@ static const struct hc_enclosure *compute_as_told(struct hc_evaluator *v, int te
     y->standing = t->shift ? HC_IS_SHIFT : y->standing;
     if (t->shift && isfinite(hc_enclosure_double(y)))
         y->rad = 0;
-    if (is_unsure(there))
+    if (is_unsure(there) || v->doubtful)
         y->rad = (double)INFINITY;
     return y;
 }
@@ -284,6 +324,8 @@ static const struct hc_enclosure *compute(struct hc_evaluator *v, int tensor, bo
 {
     struct hc_arithmetic outside = v->arithmetic;
     bool suspected = v->instance->suspect == tensor;
+    bool doubtful = v->doubtful; /* of the element that reads this one, and not of this one */
+    v->doubtful = false;
     v->arithmetic = suspected && v->instance->narrow ? v->narrow : v->wide;
     const struct hc_enclosure *x = compute_as_told(v, tensor, result);
     if (x && suspected && !v->instance->narrow && !result) {
@@ -291,6 +333,7 @@ static const struct hc_enclosure *compute(struct hc_evaluator *v, int tensor, bo
         x = &v->stored;
     }
     v->arithmetic = outside;
+    v->doubtful = doubtful;
     return x;
 }
 
