@@ -32,8 +32,7 @@ struct hc_greeting {
     struct hc_accumulator accumulator;
     unsigned flushed; /* formats of factors in which it flushes, though not in all, as bits */
     struct hc_border borders[HC_GREETING_BORDERS + 1]; /* ends with one of size 0 */
-    bool
-        defines; /* it takes definitions: these; or, if there are none, whatever it does not refuse */
+    bool defines; /* it takes definitions: these, or if there are none, all but what it refuses */
     int digests;
     char digest[HC_GREETING_DIGESTS][HC_GREETING_DIGEST + 1];
     int facts;

@@ -1,6 +1,6 @@
-/* A call of a definition on the backend under test. As with ops (check/guarded.h) its tensors lie in
-   one block between guards, and it runs twice on other fillings, so that what reads or writes beside
-   its tensors, leaves an element unwritten or does not repeat is seen. */
+/* A call of a definition on the backend under test. As with ops (check/guarded.h) its tensors lie
+   in one block between guards, and it runs twice on other fillings, so that it is seen to read or
+   write beside its tensors, to leave an element unwritten, or not to repeat. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>

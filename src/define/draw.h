@@ -40,7 +40,7 @@ enum hc_size_row {
 extern const char *const hc_size_row_names[HC_SIZE_ROWS];
 
 /* Sizes of the row for the axes of the inputs; or, where these do not suit the text (an axis would
-   have no place, groups would not share the channels), the row turned, and then small ones that may.
+   have no place, groups would not share the channels), the row turned, and then small ones.
    HC_INVALID with a line if none of them suits. */
 enum hc_status hc_define_sizes(const struct hc_definition *definition, enum hc_size_row row,
                                int64_t extent[HC_MAX_AXES]);

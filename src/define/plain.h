@@ -12,7 +12,7 @@ struct hc_plain_notes {
                     these extents hardly are what the text is about */
 };
 
-/* Computes the results, in the order of `return`, into tensors in host memory that have their shapes
+/* Computes the results, in the order of `return`, into tensors in host memory of their shapes
    and formats. `notes` may be NULL. HC_NO_MEMORY, or HC_INVALID with a line. */
 enum hc_status hc_define_plain(const struct hc_instance *instance, const struct hc_tensor *out,
                                struct hc_plain_notes *notes);

@@ -12,7 +12,8 @@
 #include "define/definition.h"
 #include "define/pieces.h"
 
-/* Writes the text with the equations in place of each `use`. The names are those of the library. False with *error filled in, in the terms of this text; its length is 0
+/* Writes the text with the equations in place of each `use`. The names are those of the library.
+   False with *error filled in, in the terms of this text; its length is 0
    where there is no memory. */
 bool hc_use_expand(const char *text, struct hc_pieces *expanded, struct hc_formula_error *error);
 

@@ -1,4 +1,4 @@
-/* Variants of the library: what is right by one of them alone is found, and what is wrong is not. */
+/* Variants of the library: what is right by one of them alone is found, and no wrong result. */
 #include "define/draw.h"
 #include "define/judge.h"
 #include "define/library.h"

@@ -29,9 +29,9 @@ struct hc_defined_call {
     int settings;
     const struct hc_defined_setting *set;
 
-    /* Computes the call by its text, whose tensors lie in host memory: one equation after the other,
-       sums from their first term to the last, each operation rounded to fp32 (fp64 where the tensors
-       are). That is one right order. */
+    /* Computes the call, whose tensors lie in host memory, by its text: one equation after the
+       other, sums from their first term to the last, each operation rounded to fp32 (to fp64 where
+       the tensors are fp64). That is one right order. */
     enum hc_status (*plainly)(const struct hc_defined_call *call);
     const void *self; /* for `plainly` */
 };
