@@ -10,6 +10,9 @@ static enum hc_status by_its_text(struct hc_queue *queue, const struct hc_define
     return call->plainly(call);
 }
 
+/* It computes element by element, and has no border to cross. */
+static const struct hc_border none[] = {{.size = 0}};
+
 extern const struct hc_backend hc_backend_plain;
 
 const struct hc_backend hc_backend_plain = {
@@ -18,6 +21,7 @@ const struct hc_backend hc_backend_plain = {
     .title = "definitions by their own text, in one right order",
     .accumulator = {.precision = 24, .block = 1},
     .default_cases = "def/*",
+    .borders = none,
     .partial = true,
     .concurrent = true,
     .host_memory = true,
