@@ -38,7 +38,7 @@ static const struct {
     {"training", "a small network learns, each call within its bound"},
     {"underflow", "gradients that vanish, and what a loss scale brings back"},
     {"units", "what a matrix unit does to sums of products"},
-    {"witness", "no bound has grown: a right result still comes near it"},
+    {"witness", "no bound has grown: a right result still comes near to it"},
 };
 
 const char *hc_component_claims(const char *component)
