@@ -41,7 +41,8 @@ def serve(ops=None, name="python", title=None, layout="nchw", arrays=None, facts
     program = Program(ops, name=name, title=title, layout=layout, arrays=arrays, facts=facts,
                       definitions=definitions, **more)
     if sys.stdin is not None and sys.stdin.isatty():
-        print(f"{name} answers halfcheck: halfcheck run '{'op' if ops else 'def'}/*' --backend 'pipe:python3 "
+        cases = "op" if ops else "def"
+        print(f"{name} answers halfcheck: halfcheck run '{cases}/*' --backend 'pipe:python3 "
               f"{sys.argv[0]}'", file=sys.stderr)
         sys.exit(2)
     reader, writer = os.dup(0), os.dup(1)
