@@ -35,8 +35,9 @@ def serve(ops=None, name="python", title=None, layout="nchw", arrays=None, facts
     named as what they get (docs/python.md). layout: of images, "nchw" or "nhwc". arrays: the
     library that the functions work with; by default torch, jax or cupy if their module has imported
     it, else numpy. definitions: functions by definition, its name in the library, file or text
-    (docs/definitions.md); each gets the inputs in the text's order, or by name. facts go into the record. more: what else a greeting may say (docs/pipe.md),
-    such as accumulator, borders, nondeterministic, canonical_nan, parallel.
+    (docs/definitions.md); each gets the inputs in the text's order, or by name. facts go into the
+    record. more: what else a greeting may say (docs/pipe.md), such as accumulator, borders,
+    nondeterministic, canonical_nan, parallel.
     """
     program = Program(ops, name=name, title=title, layout=layout, arrays=arrays, facts=facts,
                       definitions=definitions, **more)
