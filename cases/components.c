@@ -18,6 +18,7 @@ static const struct {
     {"clipping", "clipping to a norm, reciprocal and clamp included"},
     {"data", "crops, flips and normalisation"},
     {"decay", "weight decay and its order"},
+    {"def", "every definition of the library, within the bound of its text"},
     {"elementwise", "scalar parameters"},
     {"eps", "what half and bf16 make of epsilons, and what follows"},
     {"field", "reported bugs: the buggy arm shows them, the fixed not"},

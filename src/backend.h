@@ -7,11 +7,12 @@
 #include <stdint.h>
 
 #include "op/call.h"
+#include "op/defined.h"
 #include "op/status.h"
 
 /* Grows with every change of this header, of call.h or of a header that it includes. A plug-in
    of another version is refused. */
-#define HC_BACKEND_ABI 15u
+#define HC_BACKEND_ABI 16u
 
 struct hc_queue; /* the backend's own: its threads or stream, and the plans that it has made */
 struct hc_graph; /* the backend's own: calls that were captured */
@@ -242,6 +243,11 @@ struct hc_backend {
        for a library that queues work of its own there. NULL, with a line, while the queue captures
        or after an error. A NULL slot: the backend has no streams. */
     void *(*stream)(struct hc_queue *queue);
+
+    /* Runs a call of a definition, which it knows by its digest, as a kernel does, and promises the
+       same. HC_UNSUPPORTED: it knows another text, or none of this name, or does not take these
+       formats or shapes. NULL: it takes no definitions, and their cases do not run on it. */
+    enum hc_status (*defined)(struct hc_queue *queue, const struct hc_defined_call *call);
 
     /* By op. NULL: unimplemented. */
     hc_kernel *kernel[HC_OP_ROOM];

@@ -27,11 +27,10 @@ static enum hc_status takes(const struct hc_program *program, const struct hc_ca
     return HC_OK;
 }
 
-/* Makes the request, with its inputs where the program gets them from. */
-static enum hc_status prepare(struct hc_queue *q, const struct hc_call *call)
+/* Puts the inputs of the request that is planned where the program gets them from. */
+static enum hc_status stage(struct hc_queue *q)
 {
     struct hc_request *r = &q->request;
-    hc_request_plan(r, call, q->program->greeting.nchw, q->shared.file >= 0);
     enum hc_status status = r->shared ? hc_shared_grow(&q->shared, r->staged) : HC_OK;
     if (!r->shared && r->staged > q->staging_bytes) {
         free(q->staging);
@@ -40,11 +39,9 @@ static enum hc_status prepare(struct hc_queue *q, const struct hc_call *call)
         if (!q->staging)
             status = hc_fail(HC_NO_MEMORY, "no memory for %zu bytes", r->staged);
     }
-    if (status != HC_OK)
-        return status;
-    hc_request_stage(r, r->shared ? q->shared.memory : q->staging);
-    hc_request_write(r, call, q->calls, q->shared.bytes);
-    return HC_OK;
+    if (status == HC_OK)
+        hc_request_stage(r, r->shared ? q->shared.memory : q->staging);
+    return status;
 }
 
 static enum hc_heard send(struct hc_queue *q, double until)
@@ -61,7 +58,7 @@ static enum hc_heard send(struct hc_queue *q, double until)
     return hc_channel_send(&q->channel, parts, count, until);
 }
 
-static enum hc_status take_outputs(struct hc_queue *q, const struct hc_call *call, double until)
+static enum hc_status take_outputs(struct hc_queue *q, double until)
 {
     struct hc_request *r = &q->request;
     for (int i = 0; i < r->count && !r->shared; i++) {
@@ -72,11 +69,11 @@ static enum hc_status take_outputs(struct hc_queue *q, const struct hc_call *cal
             continue;
         enum hc_heard heard = hc_channel_bytes(&q->channel, until, p->sent.data, bytes, &got);
         if (heard != HC_HEARD)
-            return hc_queue_break(q, call, heard, " after %zu of the %zu bytes of %s in", got,
-                                  bytes, p->slot);
+            return hc_queue_break(q, heard, " after %zu of the %zu bytes of %s in", got, bytes,
+                                  p->slot);
     }
     if (q->channel.begin != q->channel.end)
-        return hc_queue_break(q, call, HC_HEARD, "sent more than the outputs in");
+        return hc_queue_break(q, HC_HEARD, "sent more than the outputs in");
     hc_request_take(r);
     q->failures = 0;
     return HC_OK;
@@ -92,27 +89,45 @@ static bool begins(const char *line, const char *word, const char **rest)
     return true;
 }
 
-static enum hc_status listen(struct hc_queue *q, const struct hc_call *call, double until)
+static enum hc_status listen(struct hc_queue *q, double until)
 {
     const char *name = q->program->greeting.name;
     const char *why;
-    char call_name[160];
     char *line = NULL;
     size_t length = 0;
     enum hc_heard heard = hc_channel_line(&q->channel, until, &line, &length);
     if (heard != HC_HEARD)
-        return hc_queue_break(q, call, heard, " in");
+        return hc_queue_break(q, heard, " in");
     if (strcmp(line, "ok") == 0 && length == 2)
-        return take_outputs(q, call, until);
+        return take_outputs(q, until);
     bool no = begins(line, "no", &why);
     if (!no && !begins(line, "error", &why))
-        return hc_queue_break(q, call, HC_HEARD, "answers '%.40s' instead of ok, no or error in",
-                              line);
+        return hc_queue_break(q, HC_HEARD, "answers '%.40s' instead of ok, no or error in", line);
     q->failures = 0;
     if (no)
         return hc_fail(HC_UNSUPPORTED, "%s: no %.300s", name, why);
-    hc_request_name(call, call_name, sizeof call_name);
-    return hc_fail(HC_DEVICE, "%s: %.250s (call %" PRIu64 ", %s)", name, why, q->calls, call_name);
+    return hc_fail(HC_DEVICE, "%s: %.250s (call %" PRIu64 ", %s)", name, why, q->calls,
+                   q->request.name);
+}
+
+/* The next call begins, whose request is planned: the program, which runs, is quiet. */
+static enum hc_status begin(struct hc_queue *q)
+{
+    q->calls++;
+    enum hc_heard heard = hc_channel_quiet(&q->channel);
+    return heard == HC_HEARD ? stage(q) : hc_queue_break(q, heard, " before");
+}
+
+/* Sends the request, whose line is written, and hears the answer. */
+static enum hc_status converse(struct hc_queue *q)
+{
+    double until = hc_channel_now() + hc_pipe_time_limit();
+    enum hc_heard heard = send(q, until);
+    if (heard != HC_HEARD)
+        return hc_queue_break(q, heard, " instead of reading");
+    enum hc_status status = listen(q, until);
+    hc_own_calls_add(status != HC_UNSUPPORTED);
+    return status;
 }
 
 enum hc_status hc_pipe_call(struct hc_queue *queue, const struct hc_call *call)
@@ -122,18 +137,36 @@ enum hc_status hc_pipe_call(struct hc_queue *queue, const struct hc_call *call)
         status = hc_queue_revive(queue);
     if (status != HC_OK)
         return status;
-    queue->calls++;
-    enum hc_heard heard = hc_channel_quiet(&queue->channel);
-    if (heard != HC_HEARD)
-        return hc_queue_break(queue, call, heard, " before");
-    status = prepare(queue, call);
+    hc_request_plan(&queue->request, call, queue->program->greeting.nchw, queue->shared.file >= 0);
+    status = begin(queue);
     if (status != HC_OK)
         return status;
-    double until = hc_channel_now() + hc_pipe_time_limit();
-    heard = send(queue, until);
-    if (heard != HC_HEARD)
-        return hc_queue_break(queue, call, heard, " instead of reading");
-    status = listen(queue, call, until);
-    hc_own_calls_add(status != HC_UNSUPPORTED);
-    return status;
+    hc_request_write(&queue->request, call, queue->calls, queue->shared.bytes);
+    return converse(queue);
+}
+
+/* Whether the greeting names the digest, or names none and so wants to be asked. */
+static bool knows(const struct hc_greeting *g, const char *digest)
+{
+    int i = 0;
+    while (i < g->digests && strcmp(g->digest[i], digest) != 0)
+        i++;
+    return g->digests == 0 || i < g->digests;
+}
+
+enum hc_status hc_pipe_defined(struct hc_queue *queue, const struct hc_defined_call *call)
+{
+    const struct hc_greeting *g = &queue->program->greeting;
+    if (!knows(g, call->digest))
+        return hc_fail(HC_UNSUPPORTED, "%s does not know %s, definition %s", g->name, call->name,
+                       call->digest);
+    enum hc_status status = hc_queue_revive(queue);
+    if (status != HC_OK)
+        return status;
+    hc_request_plan_defined(&queue->request, call, queue->shared.file >= 0);
+    status = begin(queue);
+    if (status != HC_OK)
+        return status;
+    hc_request_write_defined(&queue->request, call, queue->calls, queue->shared.bytes);
+    return converse(queue);
 }

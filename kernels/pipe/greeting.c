@@ -93,7 +93,7 @@ enum hc_status hc_offer_read_ops(struct hc_greeting *greeting, const json_t *val
 {
     const char *name;
     json_t *offered;
-    if (!json_is_object(value) || json_object_size(value) == 0)
+    if (!json_is_object(value) || (json_object_size(value) == 0 && !greeting->defines))
         return hc_fail(HC_INVALID, "\"ops\" is no object of ops");
     json_object_foreach((json_t *)value, name, offered)
     {
@@ -107,6 +107,33 @@ enum hc_status hc_offer_read_ops(struct hc_greeting *greeting, const json_t *val
         enum hc_status status = read_op(greeting, op, offered);
         if (status != HC_OK)
             return status;
+    }
+    return HC_OK;
+}
+
+/* true: it is asked for every definition; or an array of digests. */
+enum hc_status hc_offer_read_definitions(struct hc_greeting *greeting, const json_t *value)
+{
+    size_t i;
+    json_t *element;
+    greeting->defines = true;
+    if (json_is_true(value))
+        return HC_OK;
+    if (!json_is_array(value) || json_array_size(value) == 0 ||
+        json_array_size(value) > HC_GREETING_DIGESTS)
+        return hc_fail(HC_INVALID,
+                       "\"definitions\" is neither true nor an array of 1 to %d digests",
+                       HC_GREETING_DIGESTS);
+    json_array_foreach(value, i, element)
+    {
+        const char *digest = json_string_value(element);
+        if (!digest || strlen(digest) != HC_GREETING_DIGEST ||
+            strspn(digest, "0123456789abcdef") != HC_GREETING_DIGEST)
+            return hc_fail(HC_INVALID,
+                           "in \"definitions\", '%.40s' is no digest of %d hexadecimal digits, as "
+                           "halfcheck define prints it",
+                           digest ? digest : "something", HC_GREETING_DIGEST);
+        memcpy(greeting->digest[greeting->digests++], digest, HC_GREETING_DIGEST + 1);
     }
     return HC_OK;
 }
@@ -345,6 +372,7 @@ static const struct {
     {"pipe", read_version, true},
     {"name", read_name, true},
     {"title", read_title, false},
+    {"definitions", hc_offer_read_definitions, false},
     {"ops", hc_offer_read_ops, true},
     {"layout", read_layout, false},
     {"accumulator", hc_offer_read_accumulator, false},
@@ -414,5 +442,7 @@ bool hc_greeting_same(const struct hc_greeting *one, const struct hc_greeting *o
     return strcmp(one->name, other->name) == 0 && one->nchw == other->nchw &&
            memcmp(one->has, other->has, sizeof one->has) == 0 &&
            memcmp(one->formats, other->formats, sizeof one->formats) == 0 &&
-           memcmp(one->orders, other->orders, sizeof one->orders) == 0;
+           memcmp(one->orders, other->orders, sizeof one->orders) == 0 &&
+           one->defines == other->defines && one->digests == other->digests &&
+           memcmp(one->digest, other->digest, sizeof one->digest) == 0;
 }

@@ -10,6 +10,8 @@
 
 enum { HC_PIPE_VERSION = 1 };
 
+enum { HC_GREETING_DIGESTS = 256, HC_GREETING_DIGEST = 16 };
+
 enum { HC_GREETING_BORDERS = 64, HC_GREETING_FACTS = 32, HC_GREETING_TEXT = 120 };
 
 struct hc_greeting_fact {
@@ -31,6 +33,9 @@ struct hc_greeting {
     struct hc_accumulator accumulator;
     unsigned flushed; /* formats of factors in which it flushes, though not in all, as bits */
     struct hc_border borders[HC_GREETING_BORDERS + 1]; /* ends with one of size 0 */
+    bool defines; /* it takes definitions: these, or if there are none, all but what it refuses */
+    int digests;
+    char digest[HC_GREETING_DIGESTS][HC_GREETING_DIGEST + 1];
     int facts;
     struct hc_greeting_fact fact[HC_GREETING_FACTS];
 };
@@ -40,7 +45,7 @@ struct hc_greeting {
 enum hc_status hc_greeting_read(struct hc_greeting *greeting, const char *who, const char *line,
                                 size_t length);
 
-/* Whether both offer the same: name, ops, formats, orders and layout. */
+/* Whether both offer the same: name, ops, formats, orders, definitions and layout. */
 bool hc_greeting_same(const struct hc_greeting *one, const struct hc_greeting *other);
 
 /* The parts of a greeting that say what the program can do, and how: its ops with their formats and

@@ -154,6 +154,7 @@ static void make_backend(struct hc_program *p)
         .upload = hc_memory_copy,
         .download = hc_memory_copy,
         .describe = hc_pipe_describe,
+        .defined = g->defines ? hc_pipe_defined : NULL,
     };
     for (int op = 0; op < HC_OP_COUNT; op++) {
         b->fp64 |= g->formats[op] >> HC_FP64 & 1 && hc_descriptor((enum hc_op)op)->fp64;

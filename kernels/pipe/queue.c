@@ -145,18 +145,15 @@ enum hc_status hc_queue_revive(struct hc_queue *q)
     return hc_fail(HC_DEVICE, "%s, started anew, greets otherwise than before", name);
 }
 
-enum hc_status hc_queue_break(struct hc_queue *q, const struct hc_call *call, enum hc_heard heard,
-                              const char *format, ...)
+enum hc_status hc_queue_break(struct hc_queue *q, enum hc_heard heard, const char *format, ...)
 {
-    char call_name[160];
     char what[HC_WHAT_TEXT];
     char more[128];
     va_list arguments;
     va_start(arguments, format);
     (void)vsnprintf(more, sizeof more, format, arguments);
     va_end(arguments);
-    hc_request_name(call, call_name, sizeof call_name);
     end(q, heard, what);
     return hc_fail(HC_DEVICE, "%s %s%s call %" PRIu64 ", %s", q->program->greeting.name,
-                   heard == HC_HEARD ? "" : what, more, q->calls, call_name);
+                   heard == HC_HEARD ? "" : what, more, q->calls, q->request.name);
 }

@@ -83,6 +83,7 @@ enum hc_status hc_pipe_open(const struct hc_backend *backend, struct hc_queue **
 void hc_pipe_close(struct hc_queue *queue);
 void hc_pipe_describe(struct hc_queue *queue, hc_tell *tell, void *context);
 hc_kernel hc_pipe_call;
+enum hc_status hc_pipe_defined(struct hc_queue *queue, const struct hc_defined_call *call);
 
 /* Memory that the program has, too, for large tensors. It can only grow: a mapping of it stays
    valid whatever the program does to the file. */
@@ -120,14 +121,14 @@ enum { HC_WHAT_TEXT = 96 };
    too often. */
 enum hc_status hc_queue_revive(struct hc_queue *queue);
 
-/* Ends the process, which has broken the protocol in this call, and returns HC_DEVICE with a line:
+/* Ends the process, which has broken the protocol in the call of queue->request, and returns
+   HC_DEVICE with a line:
    "NAME died by signal 11 in call 17, adamw bf16 [37]". The format says what stands before "call";
    where `heard` is HC_HEARD it says everything. */
 #if defined(__GNUC__)
-__attribute__((format(printf, 4, 5)))
+__attribute__((format(printf, 3, 4)))
 #endif
 enum hc_status
-hc_queue_break(struct hc_queue *queue, const struct hc_call *call, enum hc_heard heard,
-               const char *format, ...);
+hc_queue_break(struct hc_queue *queue, enum hc_heard heard, const char *format, ...);
 
 #endif

@@ -21,13 +21,22 @@ static bool has_images(enum hc_op op)
            op == HC_OP_augment;
 }
 
-static void add_tensor(struct hc_request *r, const struct hc_slot *slot, const struct hc_tensor *t,
+_Static_assert(HC_MAX_IN + HC_MAX_OUT <= HC_REQUEST_PARTS, "a request has a part for each slot");
+
+static void begin(struct hc_request *r, const char *what, const struct hc_tensor *x)
+{
+    char shape[HC_SHAPE_TEXT];
+    (void)snprintf(r->name, sizeof r->name, "%s %s %s", what, hc_formats[x->format].name,
+                   hc_shape_text(x, shape));
+    r->count = 0;
+    r->bytes = r->staged = 0;
+}
+
+static void add_tensor(struct hc_request *r, const char *slot, const struct hc_tensor *t,
                        bool output, bool images)
 {
     struct hc_request_part *p = &r->part[r->count];
-    if (slot->optional && !t->data)
-        return;
-    *p = (struct hc_request_part){.slot = slot->name, .output = output, .own = *t, .sent = *t};
+    *p = (struct hc_request_part){.slot = slot, .output = output, .own = *t, .sent = *t};
     p->permuted = images && t->rank == 4;
     if (p->permuted)
         p->sent = hc_tensor4(t->format, t->shape[0], t->shape[3], t->shape[1], t->shape[2], NULL);
@@ -35,22 +44,41 @@ static void add_tensor(struct hc_request *r, const struct hc_slot *slot, const s
     r->count++;
 }
 
-void hc_request_plan(struct hc_request *request, const struct hc_call *call, bool nchw,
-                     bool may_share)
+/* Gives the parts their places in the staging memory. */
+static void place(struct hc_request *r, bool may_share)
 {
-    struct hc_request *r = request;
-    bool images = nchw && has_images(call->op);
-    r->count = 0;
-    r->bytes = r->staged = 0;
-    for (int i = 0; i < hc_slot_count(call->op); i++)
-        add_tensor(r, hc_slot(call->op, i), hc_slot_tensor_const(call, i),
-                   i >= hc_ops[call->op].inputs, images);
     r->shared = may_share && r->bytes >= LEAST_SHARED;
     for (struct hc_request_part *p = r->part; p < r->part + r->count; p++)
         if (r->shared || p->permuted) {
             p->at = r->staged;
             r->staged += (hc_tensor_bytes(&p->own) + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
         }
+}
+
+void hc_request_plan(struct hc_request *request, const struct hc_call *call, bool nchw,
+                     bool may_share)
+{
+    bool images = nchw && has_images(call->op);
+    begin(request, hc_ops[call->op].name, &call->in[HC_FIRST]);
+    for (int i = 0; i < hc_slot_count(call->op); i++) {
+        const struct hc_slot *slot = hc_slot(call->op, i);
+        const struct hc_tensor *t = hc_slot_tensor_const(call, i);
+        if (!slot->optional || t->data)
+            add_tensor(request, slot->name, t, i >= hc_ops[call->op].inputs, images);
+    }
+    place(request, may_share);
+}
+
+void hc_request_plan_defined(struct hc_request *request, const struct hc_defined_call *call,
+                             bool may_share)
+{
+    assert(call->inputs + call->outputs <= HC_REQUEST_PARTS);
+    begin(request, call->name, &call->in[HC_FIRST].tensor);
+    for (int i = 0; i < call->inputs; i++)
+        add_tensor(request, call->in[i].name, &call->in[i].tensor, false, false);
+    for (int i = 0; i < call->outputs; i++)
+        add_tensor(request, call->out[i].name, &call->out[i].tensor, true, false);
+    place(request, may_share);
 }
 
 void hc_request_stage(struct hc_request *request, unsigned char *memory)
@@ -154,10 +182,22 @@ void hc_request_write(struct hc_request *request, const struct hc_call *call, ui
     say(r, "}}\n");
 }
 
-void hc_request_name(const struct hc_call *call, char *text, size_t size)
+/* A number of an option that is not finite, or is a hex float, is no number of JSON: all are
+   texts, as the command line has them. */
+void hc_request_write_defined(struct hc_request *request, const struct hc_defined_call *call,
+                              uint64_t number, size_t memory)
 {
-    const struct hc_tensor *x = &call->in[HC_FIRST];
-    char shape[HC_SHAPE_TEXT];
-    (void)snprintf(text, size, "%s %s %s", hc_ops[call->op].name, hc_formats[x->format].name,
-                   hc_shape_text(x, shape));
+    struct hc_request *r = request;
+    r->length = 0;
+    say(r, "{\"call\": %" PRIu64 ", \"define\": \"%s\", \"digest\": \"%s\"", number, call->name,
+        call->digest);
+    if (r->shared)
+        say(r, ", \"shared\": %zu", memory);
+    say(r, ", \"store\": \"%s\"", hc_formats[call->format].name);
+    say_tensors(r, "in", false);
+    say_tensors(r, "out", true);
+    say(r, ", \"params\": {");
+    for (int i = 0; i < call->settings; i++)
+        say(r, "%s\"%s\": \"%s\"", i ? ", " : "", call->set[i].name, call->set[i].value);
+    say(r, "}}\n");
 }

@@ -8,6 +8,7 @@
 #include <stdint.h>
 
 #include "op/call.h"
+#include "op/defined.h"
 
 /* A tensor of the call. `sent` has the shape that the program sees, and lies `at` bytes into the
    staging memory, or in the caller's memory if nothing has to be changed on the way. */
@@ -20,10 +21,12 @@ struct hc_request_part {
     struct hc_tensor sent;
 };
 
-enum { HC_REQUEST_PARTS = HC_MAX_IN + HC_MAX_OUT, HC_REQUEST_LINE = 1 << 14 };
+/* As many parts as a definition has tensors, and as an op has slots. */
+enum { HC_REQUEST_PARTS = 64, HC_REQUEST_LINE = 1 << 15, HC_REQUEST_NAME = 160 };
 
 struct hc_request {
-    int count; /* inputs first */
+    char name[HC_REQUEST_NAME]; /* "adamw bf16 [37]", for lines about what went wrong */
+    int count;                  /* inputs first */
     struct hc_request_part part[HC_REQUEST_PARTS];
     size_t bytes;  /* of all tensors */
     size_t staged; /* so much staging memory is needed; 0: none */
@@ -37,17 +40,20 @@ struct hc_request {
 void hc_request_plan(struct hc_request *request, const struct hc_call *call, bool nchw,
                      bool may_share);
 
+/* The same for a call of a definition, whose axes stay as the text has them. */
+void hc_request_plan_defined(struct hc_request *request, const struct hc_defined_call *call,
+                             bool may_share);
+
 /* Puts the inputs into the staging memory, as far as they go by it, and points the parts to it. */
 void hc_request_stage(struct hc_request *request, unsigned char *memory);
 
 /* Writes the line. `number` counts calls, and `memory` is the size of the shared memory. */
 void hc_request_write(struct hc_request *request, const struct hc_call *call, uint64_t number,
                       size_t memory);
+void hc_request_write_defined(struct hc_request *request, const struct hc_defined_call *call,
+                              uint64_t number, size_t memory);
 
 /* Takes the outputs out of the staging memory. */
 void hc_request_take(const struct hc_request *request);
-
-/* "adamw bf16 [37]" */
-void hc_request_name(const struct hc_call *call, char *text, size_t size);
 
 #endif

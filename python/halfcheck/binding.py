@@ -188,7 +188,7 @@ class Call:
     and params, numbers as Python numbers."""
 
     def __init__(self, line, inputs, make, dtypes):
-        self.op = line["op"]
+        self.op = line["op"] if "op" in line else line["define"]
         self.format = next(iter(line["in"].values()))["format"]
         self.hosts = inputs
         self.inputs = {slot: make(array) for slot, array in inputs.items()}

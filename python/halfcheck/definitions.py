@@ -21,9 +21,9 @@ from .verdicts import TYPES, array_of, by_name, tensor_of
 FAMILIES = ("normal", "whole", "lognormal", "boundaries", "subnormals", "specials", "cancelling",
             "stagnating", "constant", "one-hot", "offset")
 
-# How long the axes of a definition are, in turn: borders of vectors and tiles, ones, and lengths
-# that no block divides.
-_SIZES = ((5, 17, 8, 32), (1, 1, 1, 1), (3, 33, 4, 64), (2, 127, 3, 129), (4, 64, 32, 64))
+# How long the axes of a definition are: rows of the program's, which finds others where these do
+# not suit the text.
+_SIZES = ("usual", "ones", "odd", "long", "tiles")
 
 _FORMATS = ("fp32", "bf16", "fp16")
 _NAMES = {kind: name for name, kind in TYPES.items()}
@@ -54,15 +54,45 @@ class Definition:
         """The axes of the inputs, in their order."""
         return list(dict.fromkeys(axis for row in self.inputs for axis in row["axes"]))
 
+    def sizes(self, inputs):
+        """How long these are in drawn inputs."""
+        return {axis: size for row in self.inputs
+                for axis, size in zip(row["axes"], inputs[row["name"]].shape)}
+
     def draw(self, fmt, family, sizes, seed):
         """Inputs by name, as numpy arrays."""
         path = os.path.join(self.folder, "inputs.safetensors")
-        words = [f"{axis}={size}" for axis, size in sizes.items()]
+        words = ["--sizes", sizes] if isinstance(sizes, str) else [
+            word for axis, size in sizes.items() for word in ("--size", f"{axis}={size}")]
         _said("define", self.source, "--draw", path, "--format", fmt, "--family", family, "--seed",
-              str(seed), *(word for size in words for word in ("--size", size)))
+              str(seed), *words)
         tensors, _ = safetensors.read(path)
         return {name: np.frombuffer(data, dtype_of(_NAMES[kind])).reshape(shape).copy()
                 for name, (kind, shape, data) in tensors.items()}
+
+
+class Defined:
+    """A function that computes a definition, for a program behind a pipe."""
+
+    def __init__(self, source, function):
+        with tempfile.TemporaryDirectory(prefix="halfcheck-") as folder:
+            definition = Definition(source, folder)
+        self.digest = definition.digest
+        self.function = function
+        self.name = getattr(function, "__name__", definition.name)
+        self._named = _takes_names(function, [row["name"] for row in definition.inputs])
+
+    def __call__(self, inputs):
+        return self.function(**inputs) if self._named else self.function(*inputs.values())
+
+
+def _takes_names(function, names):
+    """Whether the function's parameters have all of these names."""
+    known = {}
+    with contextlib.suppress(TypeError, ValueError):
+        known = inspect.signature(function).parameters
+    return all(name in known and known[name].kind != inspect.Parameter.POSITIONAL_ONLY
+               for name in names)
 
 
 class DefinedVerdict:
@@ -119,26 +149,28 @@ class Report:
     __repr__ = __str__
 
 
-def judge(define, inputs, outputs, **options):
+def judge(define, inputs, outputs, variant=None, **options):
     """Says whether results are within the bound of a definition: its text, file or name. inputs and
-    outputs are arrays in its order, or a dict by name; only results that are given are judged."""
+    outputs are arrays in its order, or a dict by name; only results that are given are judged.
+    variant: of the definition; "any": one of them for all elements."""
     with tempfile.TemporaryDirectory(prefix="halfcheck-") as folder:
         definition = Definition(define, folder)
         _check_options(definition, options)
         named = [by_name(definition.name, what, [row["name"] for row in rows], given)
                  for what, rows, given in (("input", definition.inputs, inputs),
                                            ("result", definition.results, outputs))]
-        return _judged(definition, *named, options)
+        return _judged(definition, *named, options, variant)
 
 
 def check(fn, define, formats=None, backward=False, families=None, sizes=None, seed=0, arrays=None,
-          **options):
+          variant=None, **options):
     """Runs a function on drawn inputs of a definition, and returns a Report; raises halfcheck.Wrong
     at wrong numbers, and what the function raises.
 
     fn gets the inputs in the definition's order, or by name where its parameters are named so; and
     options that are named as its parameters. With `backward` the gradients that torch's autograd
     gives for it are judged by the definition's gradient. sizes: a list of dicts, {"d": 768}.
+    variant: of the definition; "any": one of them for all elements of a call.
     """
     __tracebackhide__ = True
     from .checks import Wrong
@@ -147,12 +179,12 @@ def check(fn, define, formats=None, backward=False, families=None, sizes=None, s
         definition = Definition(define, folder)
         _check_options(definition, options)
         call = _Call(fn, definition, options, "torch" if backward else arrays)
+        call.variant = None if backward else variant
         report = Report(getattr(fn, "__name__", "the function"), definition)
-        axes = definition.axes()
         for fmt in map(format_named, [formats] if isinstance(formats, str) else
                        formats or _FORMATS):
             for family in families or FAMILIES:
-                for given in sizes or [dict(zip(axes, _cycle(row))) for row in _SIZES]:
+                for given in sizes or _SIZES:
                     _one(report, call, fmt, family, given, seed, backward)
         if report.failed:
             raise Wrong(_first_wrong(report), report)
@@ -161,15 +193,11 @@ def check(fn, define, formats=None, backward=False, families=None, sizes=None, s
         return report
 
 
-def _cycle(row):
-    while True:
-        yield from row
-
-
 def _one(report, call, fmt, family, sizes, seed, backward):
     """Draws inputs, calls the function and judges what it gives."""
     definition = call.definition
     inputs = definition.draw(fmt, family, sizes, seed)
+    sizes = definition.sizes(inputs)
     try:
         if backward:
             definition, inputs, outputs = call.backward(inputs, seed)
@@ -178,7 +206,8 @@ def _one(report, call, fmt, family, sizes, seed, backward):
     except _arrays.Unsupported as error:
         report.left_out[str(error)] = report.left_out.get(str(error), 0) + 1
         return
-    report.rows.append((fmt, family, sizes, _judged(definition, inputs, outputs, call.options)))
+    report.rows.append((fmt, family, sizes,
+                        _judged(definition, inputs, outputs, call.options, call.variant)))
 
 
 class _Call:
@@ -186,14 +215,14 @@ class _Call:
 
     def __init__(self, fn, definition, options, kind):
         self.fn, self.definition, self.options = fn, definition, options
+        self.variant = None
         self.kind = kind or _arrays.kind_of([fn])
         self.make, _ = _arrays.maker(self.kind)
         names = [row["name"] for row in definition.inputs]
         known = {}
         with contextlib.suppress(TypeError, ValueError):
             known = inspect.signature(fn).parameters
-        self.named = all(name in known and known[name].kind != inspect.Parameter.POSITIONAL_ONLY
-                         for name in names)
+        self.named = _takes_names(fn, names)
         self.keywords = {name: value for name, value in options.items() if name in known}
 
     def _call(self, tensors):
@@ -252,14 +281,15 @@ def _check_options(definition, options):
                             f"{', '.join(known) or 'none'}")
 
 
-def _judged(definition, inputs, outputs, options):
+def _judged(definition, inputs, outputs, options, variant):
     path = os.path.join(definition.folder, "tensors.safetensors")
     said = os.path.join(definition.folder, "said.json")
     safetensors.write(path, {name: tensor_of(array_of(definition.name, name, array))
                              for name, array in {**inputs, **outputs}.items()})
     known = {row["name"] for row in definition.options}
     words = [f"{name}={_text(value)}" for name, value in options.items() if name in known]
-    text = _said("judge", "--define", definition.source, "--tensors", path, "--json", said,
+    named = ["--variant", variant] if variant else []
+    text = _said("judge", "--define", definition.source, "--tensors", path, "--json", said, *named,
                  *(word for option in words for word in ("--set", option)))
     with open(said, encoding="utf-8") as file:
         return DefinedVerdict(json.load(file), text)

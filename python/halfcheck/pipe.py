@@ -19,6 +19,7 @@ import numpy as np
 from . import arrays as _arrays
 from .arrays import Unsupported
 from .binding import Call, Op, known_names, outputs, unchanged
+from .definitions import Defined
 from .formats import dtype_of
 
 __all__ = ["Op", "Program", "Unsupported", "serve"]
@@ -26,19 +27,23 @@ __all__ = ["Op", "Program", "Unsupported", "serve"]
 _LINE = 1 << 16  # the longest line that either side may send
 
 
-def serve(ops, name="python", title=None, layout="nchw", arrays=None, facts=None, **more):
+def serve(ops=None, name="python", title=None, layout="nchw", arrays=None, facts=None,
+          definitions=None, **more):
     """Answers the calls of the halfcheck that started this program, until it has no more.
 
     ops: functions, or Op(function, formats=[...], orders=[...]), by op. A function's parameters are
     named as what they get (docs/python.md). layout: of images, "nchw" or "nhwc". arrays: the
     library that the functions work with; by default torch, jax or cupy if their module has imported
-    it, else numpy. facts go into the record. more: what else a greeting may say (docs/pipe.md),
-    such as accumulator, borders, nondeterministic, canonical_nan, parallel.
+    it, else numpy. definitions: functions by definition, its name in the library, file or text
+    (docs/definitions.md); each gets the inputs in the text's order, or by name. facts go into the
+    record. more: what else a greeting may say (docs/pipe.md), such as accumulator, borders,
+    nondeterministic, canonical_nan, parallel.
     """
     program = Program(ops, name=name, title=title, layout=layout, arrays=arrays, facts=facts,
-                      **more)
+                      definitions=definitions, **more)
     if sys.stdin is not None and sys.stdin.isatty():
-        print(f"{name} answers halfcheck: halfcheck run 'op/*' --backend 'pipe:python3 "
+        cases = "op" if ops else "def"
+        print(f"{name} answers halfcheck: halfcheck run '{cases}/*' --backend 'pipe:python3 "
               f"{sys.argv[0]}'", file=sys.stderr)
         sys.exit(2)
     reader, writer = os.dup(0), os.dup(1)
@@ -60,14 +65,18 @@ class Program:
     """A greeting, and the functions that answer calls."""
 
     def __init__(self, ops, name="python", title=None, layout="nchw", arrays=None, facts=None,
-                 shared=True, **more):
+                 shared=True, definitions=None, **more):
+        ops = ops or {}
+        defined = [Defined(source, function) for source, function in (definitions or {}).items()]
+        self._defined = {entry.digest: entry for entry in defined}
         ops = {op: f if isinstance(f, Op) else Op(f) for op, f in ops.items()}
         self._ops = {op: (entry, None if entry.raw else entry.binding())
                      for op, entry in ops.items()}
-        kind = arrays or _arrays.kind_of(entry.function for entry in ops.values())
+        kind = arrays or _arrays.kind_of(entry.function for entry in [*ops.values(), *defined])
         self._make, self._dtypes = _arrays.maker(kind)
         said = {"pipe": 1, "name": name, "title": title, "layout": layout, "shared": shared,
-                "ops": {op: entry.greeting() for op, entry in ops.items()}, "facts": facts, **more}
+                "ops": {op: entry.greeting() for op, entry in ops.items()}, "facts": facts,
+                "definitions": list(self._defined) or None, **more}
         self.greeting = {key: value for key, value in said.items() if value is not None}
         self.listener = None  # called as listener(line, hosts, answer) after each call
         self.refusals = {}  # how often a call was refused, by why
@@ -121,6 +130,10 @@ class Program:
         return [b"ok\n"]
 
     def _call(self, line, hosts):
+        if "define" in line:
+            defined = self._defined[line["digest"]]
+            call = Call(line, hosts, self._make, self._dtypes)
+            return outputs(defined(call.inputs), call, defined.name)
         op, binding = self._ops[line["op"]]
         kept = {slot: host.copy() for slot, host in hosts.items()} if self.listener else None
         call = Call(line, hosts, self._make, self._dtypes)

@@ -23,6 +23,11 @@ ABSENT = None
 NAN, INF = mpf("nan"), mpf("inf")
 
 
+def equations(text):
+    """The text without the blocks behind `return`: variants, and a backward."""
+    return re.split(r"(?m)^(?:variant|backward) ", text)[0]
+
+
 def tokens(text):
     """The words and signs of a text. Between brackets the end of a line means nothing."""
     found, at, depth = [], 0, 0
@@ -43,7 +48,7 @@ class Reader:
     """Recursive descent; each method reads one rule and returns a tuple (kind, ...)."""
 
     def __init__(self, text):
-        self.token = tokens(text)
+        self.token = tokens(equations(text))
         self.at = 0
         self.axes, self.tensors, self.options = {}, {}, {}
         self.inputs, self.equations, self.starts, self.results = [], {}, {}, []

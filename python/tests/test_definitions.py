@@ -4,6 +4,7 @@ import json
 import os
 import pathlib
 import subprocess
+import sys
 
 import numpy as np
 import pytest
@@ -170,3 +171,43 @@ def test_an_index_beyond_32_bits_is_refused():
     with pytest.raises(TypeError, match="at has integers beyond 32 bits"):
         halfcheck.judge(define=text, inputs=[np.ones(3, "f"), np.int64([2**32 + 1])],
                         output=np.ones(1, "f"))
+
+
+def scan_as_tree(x, a, start):
+    """A gated scan in log2(T) rounds: each place takes in what lies 1, 2, 4, ... places before."""
+    decay, h = a.copy(), (1 - a) * x
+    back = 1
+    while back < len(a):
+        later, kept = h.copy(), decay.copy()
+        later[back:] = decay[back:] * h[:-back] + h[back:]
+        kept[back:] = decay[back:] * decay[:-back]
+        decay, h, back = kept, later, 2 * back
+    return decay * start + h
+
+
+def test_a_scan_that_is_a_tree_keeps_to_its_variant():
+    how = {"define": "gated_scan", "formats": ["fp32"], "sizes": [{"t": 33, "c": 5}],
+           "families": ["normal", "lognormal", "cancelling"]}
+    with np.errstate(all="ignore"):
+        assert halfcheck.check(scan_as_tree, variant="tree", **how).ok
+        assert halfcheck.check(scan_as_tree, variant="any", **how).ok
+        with pytest.raises(halfcheck.Wrong):
+            halfcheck.check(lambda x, a, start: scan_as_tree(x, a, 0 * start), variant="any", **how)
+    with pytest.raises(ValueError, match="no variant 'tee'; did you mean 'tree'"):
+        halfcheck.check(scan_as_tree, variant="tee", **how)
+
+
+def test_a_program_in_python_computes_definitions(tmp_path):
+    file = tmp_path / "mine.py"
+    file.write_text("import numpy as np\nimport halfcheck.pipe\nnp.seterr(all='ignore')\n\n\n"
+                    "def norm(w, x):\n"
+                    "    x, w = x.astype(np.float32), w.astype(np.float32)\n"
+                    "    r = 1 / np.sqrt((x * x).mean(-1, keepdims=True) + np.float32(1e-6))\n"
+                    "    return x * r * w\n\n\n"
+                    "halfcheck.pipe.serve(definitions={'rms_norm': norm})\n", encoding="utf-8")
+    done = subprocess.run([halfcheck.program.path(), "run", "def/rms_norm/fp32/usual/*",
+                           "def/gelu/fp32/usual/normal", "--backend",
+                           f"pipe:{sys.executable} {file}"], stdout=subprocess.PIPE, text=True,
+                          check=False, env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)})
+    assert done.returncode == 0, done.stdout
+    assert "PASS: 10 of 11 results are as claimed; 1 MISTRUSTED; 1 case left out" in done.stdout

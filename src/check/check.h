@@ -44,6 +44,7 @@ struct hc_case {
     bool against_exact; /* compares with the backend `exact`, and does not run on it */
     bool fast_only; /* does not run on `exact`, nor on simulated units, which would take minutes */
     const char *units; /* globs: it runs only on backends that name such a matrix unit; or NULL */
+    bool defined;      /* it calls definitions: it runs only on backends that take some */
 };
 
 /* Whether one of the globs, which have a space between them, matches the name. */
@@ -128,6 +129,10 @@ struct hc_tensor hc_check_vector(struct hc_check *check, enum hc_format format, 
    should return. */
 enum hc_status hc_do(struct hc_check *check, const struct hc_call *call);
 
+/* Runs a call of a definition whose tensors lie in host memory, between guards, and twice, as hc_do
+   runs a call of an op: HC_OK, or the verdict is set. */
+enum hc_status hc_do_defined(struct hc_check *check, const struct hc_defined_call *call);
+
 /* Claims. Each counts one comparison and returns whether it held; `what` names the compared thing
    ("w after step 5"). Values: NaN equals NaN, +0 and -0 differ. A difference in hc_claim_bits is
    counted in ulp. */
@@ -163,6 +168,24 @@ void hc_claim_comparisons(struct hc_check *check, const struct hc_comparisons *c
 /* The same with words that are there already: `first` is NULL if none failed. */
 void hc_claim_sweep(struct hc_check *check, const char *what, int64_t checked, int64_t wrong,
                     const char *first);
+
+/* Elements of an output, judged one by one, and the one that is the farthest beyond its bound, or
+   came nearest to it. */
+struct hc_judged_elements {
+    const char *what; /* the output's name */
+    int64_t checked;
+    int64_t of; /* so many elements */
+    int64_t wrong;
+    int64_t index; /* of that one */
+    double want;
+    double got;
+    double error;
+    double bound; /* below error if and only if it is wrong */
+    double line;  /* the largest error in units of what independent roundings come to; NaN: none */
+};
+
+/* Claims that none of them is wrong. */
+void hc_claim_judged(struct hc_check *check, const struct hc_judged_elements *judged);
 
 /* What is known of the inputs of a call. */
 enum hc_inputs {

@@ -121,3 +121,26 @@ void hc_claim_comparisons(struct hc_check *check, const struct hc_comparisons *c
         hc_claim_sweep(check, c->what ? c->what : "comparisons", c->checked, c->wrong,
                        c->wrong ? c->first : NULL);
 }
+
+void hc_claim_judged(struct hc_check *check, const struct hc_judged_elements *judged)
+{
+    (void)settle(check, &(struct hc_claimed){.kind = HC_CLAIMED_SAMPLE,
+                                             .what = judged->what,
+                                             .want = judged->want,
+                                             .got = judged->got,
+                                             .error = judged->error,
+                                             .bound = judged->bound,
+                                             .unit = "abs",
+                                             .checked = judged->checked,
+                                             .of = judged->of,
+                                             .wrong = judged->wrong,
+                                             .index = judged->index});
+    if (hc_check_is_cut(check) || check->bits_only)
+        return;
+    check->result.checked += judged->checked - 1;
+    check->result.wrong += judged->wrong > 1 ? judged->wrong - 1 : 0;
+    check->result.looked_at += judged->checked;
+    check->result.looked_of += judged->of;
+    if (judged->line > check->result.line || isnan(check->result.line))
+        check->result.line = judged->line;
+}

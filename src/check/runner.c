@@ -366,7 +366,7 @@ static bool concerns(const struct hc_run_options *options, const struct hc_case 
     const char *const *own = &backend->default_cases;
     if (options->by_default && *own && !hc_matches(own, 1, what->name))
         return false;
-    if (!hc_case_asks(what, backend))
+    if (!hc_case_asks(what, backend) || (what->defined && !backend->defined))
         return false;
     bool exact = strcmp(backend->name, "exact") == 0;
     if (what->fast_only && (exact || strncmp(backend->name, "sim-", 4) == 0))
@@ -450,6 +450,7 @@ enum hc_status hc_run_possible(const struct hc_run_options *options)
     int elsewhere = 0;
     int compared = 0;
     int of_units = 0;
+    int defined = 0;
     for (int i = 0; i < options->pattern_count; i++) {
         int c = 0;
         while (c < options->case_count &&
@@ -463,6 +464,7 @@ enum hc_status hc_run_possible(const struct hc_run_options *options)
         elsewhere += runs(options, options->cases[c]);
         compared += runs(options, options->cases[c]) && options->cases[c]->against_exact;
         of_units += runs(options, options->cases[c]) && options->cases[c]->units;
+        defined += runs(options, options->cases[c]) && options->cases[c]->defined;
     }
     int units = list_units(options, NULL);
     if (units == 0 && of_units > 0)
@@ -470,6 +472,12 @@ enum hc_status hc_run_possible(const struct hc_run_options *options)
                        "the %d case%s matrix units that no backend named here has; see: "
                        "halfcheck list units",
                        of_units, of_units == 1 ? " chosen asks" : "s chosen ask");
+    if (units == 0 && defined > 0)
+        return hc_fail(
+            HC_INVALID,
+            "no backend named here takes definitions, as the %d case%s; name plain, or a "
+            "program that says \"definitions\"",
+            defined, defined == 1 ? " chosen asks" : "s chosen ask");
     if (units == 0 && compared > 0)
         return hc_fail(HC_INVALID, "the %d case%s another backend with exact; name one", compared,
                        compared == 1 ? " chosen compares" : "s chosen compare");

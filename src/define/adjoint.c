@@ -404,6 +404,12 @@ enum hc_status hc_adjoint_text(const struct hc_definition *definition, char **te
 {
     struct hc_adjoint *a = calloc(1, sizeof *a);
     *text_out = NULL;
+    for (int i = 0; a && i < definition->expressions; i++)
+        if (definition->expression[i]->kind == HC_EXPRESSION_OVER &&
+            definition->expression[i]->reduction == HC_OVER_ARGMAX) {
+            free(a);
+            return hc_fail(HC_UNSUPPORTED, "%s: argmax has no gradient", definition->name);
+        }
     if (!a)
         return hc_fail(HC_NO_MEMORY, "no memory for a gradient");
     a->definition = definition;

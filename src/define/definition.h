@@ -25,7 +25,8 @@ enum {
     HC_MAX_EXPRESSIONS = 4096,
     HC_LONGEST_DEFINED_NAME = 47,
     HC_MAX_REDUCED = 8, /* axes of one reduction */
-    HC_DEEPEST_EXPRESSION = 100
+    HC_DEEPEST_EXPRESSION = 100,
+    HC_MAX_VARIANTS = 8
 };
 
 enum hc_expression_kind {
@@ -54,6 +55,7 @@ enum hc_reduction {
     HC_OVER_COUNT, /* of truths */
     HC_OVER_ANY,
     HC_OVER_ALL,
+    HC_OVER_ARGMAX, /* the place of the largest, an integer; of equal ones, any */
     HC_REDUCTIONS
 };
 
@@ -124,8 +126,13 @@ struct hc_defined_tensor {
 
 struct hc_definition {
     char name[HC_LONGEST_DEFINED_NAME + 1];
-    char *text;      /* a copy */
-    char digest[17]; /* the first 16 hexadecimal digits of the text's SHA-256 */
+    char *text;      /* its own: with the equations for each `use`, and with those of the variant */
+    char digest[17]; /* the first 16 hexadecimal digits of the SHA-256 of the owner's text, with the
+                        equations for each `use` */
+    int variants;    /* that the owner's text has: */
+    char variant[HC_MAX_VARIANTS][HC_LONGEST_DEFINED_NAME + 1];
+    char chosen[HC_LONGEST_DEFINED_NAME + 1]; /* of these; "": its equations as they stand first */
+    char *backward; /* the text of the op that `backward given` writes, or NULL */
     int axes;
     struct hc_axis axis[HC_MAX_AXES];
     int options;
@@ -142,6 +149,15 @@ struct hc_definition {
 /* Parses and checks a text of `length` bytes. NULL with *error filled in if it is no definition, or
    with error->length 0 if there is no memory. The error's text is the caller's. */
 struct hc_definition *hc_definition_read(const char *text, struct hc_formula_error *error);
+
+/* The same with the equations of a variant; NULL: as they stand first. *error is about the name,
+   with error->at 0, if the text has no such variant. */
+struct hc_definition *hc_definition_read_variant(const char *text, const char *variant,
+                                                 struct hc_formula_error *error);
+
+/* The same for a text that this program has made of one that was read: what it assigns need not be
+   used. */
+struct hc_definition *hc_definition_read_made(const char *text, struct hc_formula_error *error);
 void hc_definition_free(struct hc_definition *definition);
 
 /* The tensor, axis or option of a name; -1 if there is none. */

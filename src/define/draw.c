@@ -1,7 +1,10 @@
 #include "define/draw.h"
 
 #include <math.h>
+#include <stdlib.h>
+#include <string.h>
 
+#include "define/plain.h"
 #include "num/rng.h"
 
 const char *const hc_family_names[HC_FAMILIES] = {
@@ -132,4 +135,129 @@ void hc_family_draw(const struct hc_tensor *t, enum hc_family family, int64_t pl
     for (int64_t i = 0; i < hc_tensor_count(t); i++)
         hc_tensor_set(t, i,
                       indices ? floor(uniform(&d, 0, i) * (double)places) : numbers[family](&d, i));
+}
+
+/* The option with which places are compared, such as the mark of what is ignored; -1: none. */
+static int mark_of(const struct hc_definition *d, int tensor)
+{
+    for (int i = 0; i < d->expressions; i++) {
+        const struct hc_expression *e = d->expression[i];
+        bool compared = e->kind == HC_EXPRESSION_APPLY &&
+                        (e->function == HC_FN_equal || e->function == HC_FN_not_equal);
+        if (compared && e->operand[0]->kind == HC_EXPRESSION_READ &&
+            e->operand[0]->tensor == tensor && e->operand[1]->kind == HC_EXPRESSION_OPTION)
+            return e->operand[1]->option;
+    }
+    return -1;
+}
+
+/* Every seventh place is the mark, where there is one. */
+static void mark_some(const struct hc_definition *d, int tensor, const struct hc_tensor *x)
+{
+    int option = mark_of(d, tensor);
+    if (d->tensor[tensor].index_axis < 0 || option < 0)
+        return;
+    const struct hc_expression *value = d->option[option].value;
+    bool negative = value->kind == HC_EXPRESSION_APPLY && value->function == HC_FN_negate;
+    double mark = strtod((negative ? value->operand[0] : value)->at, NULL);
+    for (int64_t i = 3; i < hc_tensor_count(x); i += 7)
+        hc_tensor_set(x, i, negative ? -mark : mark);
+}
+
+void hc_define_shape_inputs(struct hc_instance *instance, const int64_t extent[HC_MAX_AXES])
+{
+    const struct hc_definition *d = instance->definition;
+    for (int i = 0; i < d->inputs; i++) {
+        const struct hc_defined_tensor *t = &d->tensor[i];
+        struct hc_tensor *x = &instance->input[i];
+        *x = (struct hc_tensor){.format = t->index ? HC_I32 : instance->io, .rank = t->rank};
+        for (int k = 0; k < t->rank; k++)
+            x->shape[k] = extent[t->axis[k]];
+    }
+}
+
+void hc_define_fill_inputs(const struct hc_instance *instance, const int64_t extent[HC_MAX_AXES],
+                           enum hc_family family, uint64_t seed)
+{
+    const struct hc_definition *d = instance->definition;
+    for (int i = 0; i < d->inputs; i++) {
+        int axis = d->tensor[i].index_axis;
+        hc_family_draw(&instance->input[i], family, axis >= 0 ? extent[axis] : 8, seed,
+                       (uint64_t)i);
+        mark_some(d, i, &instance->input[i]);
+    }
+}
+
+/* Sizes. */
+
+const char *const hc_size_row_names[HC_SIZE_ROWS] = {
+    [HC_SIZES_USUAL] = "usual", [HC_SIZES_ONES] = "ones",   [HC_SIZES_ODD] = "odd",
+    [HC_SIZES_LONG] = "long",   [HC_SIZES_TILES] = "tiles",
+};
+
+enum { ROW = 4, SMALL = 8, SMALL_ROWS = 5, LOOKS = ROW + SMALL_ROWS };
+
+static const int64_t rows[HC_SIZE_ROWS][ROW] = {[HC_SIZES_USUAL] = {5, 17, 8, 32},
+                                                [HC_SIZES_ONES] = {1, 1, 1, 1},
+                                                [HC_SIZES_ODD] = {3, 33, 4, 64},
+                                                [HC_SIZES_LONG] = {2, 127, 3, 129},
+                                                [HC_SIZES_TILES] = {4, 64, 32, 64}};
+
+/* Images before filters, channels that two groups share, as many of everything. */
+static const int64_t small[SMALL_ROWS][SMALL] = {{2, 4, 9, 10, 3, 3, 2, 5},
+                                                 {2, 4, 9, 3, 3, 2, 4, 5},
+                                                 {4, 8, 16, 8, 4, 8, 16, 8},
+                                                 {2, 2, 2, 2, 2, 2, 2, 2},
+                                                 {4, 4, 4, 4, 4, 4, 4, 4}};
+
+/* More operations than this are no work for a case. */
+static const double most_work = 0x1p19;
+
+/* Whether all results have elements, and no equation reads beside another one's tensor. */
+static bool computes(struct hc_instance *in, const int64_t *extent)
+{
+    struct hc_tensor out[HC_MAX_DEFINED_TENSORS];
+    const struct hc_definition *d = in->definition;
+    struct hc_plain_notes notes = {true};
+    int made = 0;
+    hc_define_fill_inputs(in, extent, HC_FAMILY_WHOLE, 0);
+    bool suits = hc_instance_bind(in) == HC_OK && hc_instance_work(in) <= most_work;
+    for (; suits && made < d->results; made++) {
+        out[made] = hc_instance_tensor(in, d->result[made]);
+        int64_t count = hc_tensor_count(&out[made]);
+        out[made].data = count > 0 ? malloc(hc_tensor_bytes(&out[made])) : NULL;
+        suits = out[made].data != NULL;
+    }
+    suits = suits && hc_define_plain(in, out, &notes) == HC_OK && !notes.beside;
+    while (made > 0)
+        free(out[--made].data);
+    return suits;
+}
+
+static bool suits(const struct hc_definition *d, const int64_t *extent)
+{
+    struct hc_instance in = {.definition = d, .io = HC_FP32, .freedoms = hc_usual_freedoms};
+    bool memory = true;
+    hc_define_shape_inputs(&in, extent);
+    for (int i = 0; i < d->inputs; i++) {
+        in.input[i].data = malloc(hc_tensor_bytes(&in.input[i]) + 64);
+        memory = memory && in.input[i].data;
+    }
+    bool good = memory && computes(&in, extent);
+    for (int i = 0; i < d->inputs; i++)
+        free(in.input[i].data);
+    return good;
+}
+
+enum hc_status hc_define_sizes(const struct hc_definition *definition, enum hc_size_row row,
+                               int64_t extent[HC_MAX_AXES])
+{
+    for (int look = 0; look < LOOKS; look++) {
+        for (int i = 0; i < HC_MAX_AXES; i++)
+            extent[i] = look < ROW ? rows[row][(i + look) % ROW] : small[look - ROW][i % SMALL];
+        if (suits(definition, extent))
+            return HC_OK;
+    }
+    return hc_fail(HC_INVALID, "%s: no sizes were found that suit it; --size AXIS=N gives them",
+                   definition->name);
 }

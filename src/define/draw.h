@@ -1,8 +1,9 @@
-/* Inputs of a definition: numbers of the families that generated cases have, too. */
+/* Inputs of a definition: numbers of the families that generated cases have, too, in tensors of
+   sizes that suit the text. */
 #ifndef HC_DEFINE_DRAW_H
 #define HC_DEFINE_DRAW_H
 
-#include "define/definition.h"
+#include "define/value.h"
 
 enum hc_family {
     HC_FAMILY_NORMAL,
@@ -25,5 +26,31 @@ extern const char *const hc_family_names[HC_FAMILIES];
    places from 0 to `places` - 1, whatever the family. */
 void hc_family_draw(const struct hc_tensor *t, enum hc_family family, int64_t places, uint64_t seed,
                     uint64_t stream);
+
+/* How long the axes are, in turn. */
+enum hc_size_row {
+    HC_SIZES_USUAL, /* 5, 17, 8, 32: borders of vectors and tiles, and beside */
+    HC_SIZES_ONES,
+    HC_SIZES_ODD,  /* 3, 33, 4, 64 */
+    HC_SIZES_LONG, /* 2, 127, 3, 129 */
+    HC_SIZES_TILES /* 4, 64, 32, 64 */,
+    HC_SIZE_ROWS
+};
+
+extern const char *const hc_size_row_names[HC_SIZE_ROWS];
+
+/* Sizes of the row for the axes of the inputs; or, where these do not suit the text (an axis would
+   have no place, groups would not share the channels), the row turned, and then small ones.
+   HC_INVALID with a line if none of them suits. */
+enum hc_status hc_define_sizes(const struct hc_definition *definition, enum hc_size_row row,
+                               int64_t extent[HC_MAX_AXES]);
+
+/* Gives the instance's inputs the formats and shapes that its io format and the extents ask for. */
+void hc_define_shape_inputs(struct hc_instance *instance, const int64_t extent[HC_MAX_AXES]);
+
+/* Fills these inputs, which have data. Every seventh place of an input of indices that an equation
+   compares with an option, such as the mark of what is ignored, is that mark. */
+void hc_define_fill_inputs(const struct hc_instance *instance, const int64_t extent[HC_MAX_AXES],
+                           enum hc_family family, uint64_t seed);
 
 #endif

@@ -175,6 +175,15 @@ static double cost(const struct hc_instance *instance, const struct hc_expressio
                                          : operations;
 }
 
+double hc_instance_work(const struct hc_instance *instance)
+{
+    const struct hc_definition *d = instance->definition;
+    double work = 0;
+    for (int i = d->inputs; i < d->tensors; i++)
+        work += cost(instance, d->tensor[i].value) * (double)hc_instance_count(instance, i);
+    return work;
+}
+
 enum hc_status hc_instance_bind(struct hc_instance *instance)
 {
     const struct hc_definition *d = instance->definition;

@@ -7,7 +7,7 @@
 const char *const hc_reduction_names[HC_REDUCTIONS] = {
     [HC_OVER_SUM] = "sum", [HC_OVER_MEAN] = "mean", [HC_OVER_PROD] = "prod",
     [HC_OVER_MAX] = "max", [HC_OVER_MIN] = "min",   [HC_OVER_COUNT] = "count",
-    [HC_OVER_ANY] = "any", [HC_OVER_ALL] = "all",
+    [HC_OVER_ANY] = "any", [HC_OVER_ALL] = "all",   [HC_OVER_ARGMAX] = "argmax",
 };
 
 /* The axes of a reduction, and what bounds each: "u" or "u < t" or "u <= t". */
@@ -75,7 +75,9 @@ static bool make_over(struct hc_reader *r, enum hc_reduction reduction, const st
         if (!make_condition(r, ranges, i, start, where, &condition))
             return false;
         struct hc_expression node = {.kind = HC_EXPRESSION_OVER,
-                                     .type = truth ? HC_TYPE_TRUTH : HC_TYPE_REAL,
+                                     .type = truth                         ? HC_TYPE_TRUTH
+                                             : reduction == HC_OVER_ARGMAX ? HC_TYPE_INTEGER
+                                                                           : HC_TYPE_REAL,
                                      .exact = truth && (*body)->exact &&
                                               (!condition || condition->exact),
                                      .reduction = reduction,
@@ -124,6 +126,8 @@ bool hc_read_over(struct hc_reader *r, enum hc_reduction reduction, const char *
         reduction == HC_OVER_COUNT || reduction == HC_OVER_ANY || reduction == HC_OVER_ALL;
     if (!read_ranges(r, &ranges))
         return false;
+    if (reduction == HC_OVER_ARGMAX && ranges.axes > 1)
+        return hc_reader_wrong(r, start, r->end - start, "argmax is over one axis");
     for (int i = 0; i < ranges.axes; i++)
         r->bound[ranges.axis[i]]++;
     if (!hc_read_expression(r, truths ? HC_TYPE_TRUTH : HC_TYPE_REAL, e) ||

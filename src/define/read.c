@@ -16,28 +16,14 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "define/pieces.h"
 #include "define/reader.h"
-#include "num/sha256.h"
 
-/* Tokens. Between brackets a line may end anywhere, and a line that begins with blanks and an
-   operator or `where` goes on with the one above. */
-
-static bool goes_on(const struct hc_token *newline)
-{
-    static const char *const words[] = {"where", "+", "-", "*", "/", "and", "or", "mod"};
-    const char *line = newline->at + newline->length;
-    struct hc_token first = hc_token_at(line);
-    if (*line != ' ' && *line != '\t')
-        return false;
-    for (size_t i = 0; i < sizeof words / sizeof words[0]; i++)
-        if (hc_token_is(&first, words[i]))
-            return true;
-    return false;
-}
+/* Tokens. */
 
 static void skip_lines(struct hc_reader *r)
 {
-    while (hc_reader_is(r, "\n") && (r->brackets > 0 || goes_on(&r->token)))
+    while (hc_reader_is(r, "\n") && (r->brackets > 0 || hc_line_goes_on(&r->token)))
         r->token = hc_token_at(r->token.at + r->token.length);
 }
 
@@ -124,9 +110,10 @@ int hc_definition_option(const struct hc_definition *definition, const char *nam
     return -1;
 }
 
-static const char *const words[] = {"op",    "axis", "scan",   "shift", "store", "return", "where",
-                                    "index", "not",  "either", "and",   "or",    "mod",    "true",
-                                    "false", "inf",  "nan",    "pi",    "use",   "let"};
+static const char *const words[] = {"op",    "axis",  "scan",    "shift",   "store", "return",
+                                    "where", "index", "not",     "either",  "and",   "or",
+                                    "mod",   "true",  "false",   "inf",     "nan",   "pi",
+                                    "use",   "let",   "variant", "backward"};
 
 /* What the word means already, or NULL. */
 static const char *meaning(const struct hc_definition *d, const char *name)
@@ -578,50 +565,25 @@ static bool all_used(struct hc_reader *r)
     return true;
 }
 
-struct hc_definition *hc_definition_read(const char *text, struct hc_formula_error *error)
+struct hc_definition *hc_read_equations(const char *text, bool made, struct hc_formula_error *error)
 {
-    size_t length = strlen(text);
     struct hc_definition *d = calloc(1, sizeof *d);
-    *error = (struct hc_formula_error){.text = text, .what = "there is no memory"};
-    if (length > HC_LONGEST_DEFINITION) {
-        (void)snprintf(error->what, sizeof error->what, "a definition has at most %d characters",
-                       HC_LONGEST_DEFINITION);
-        error->length = 1;
+    if (!d || !(d->text = strdup(text))) {
         free(d);
         return NULL;
     }
-    if (!d || !(d->text = malloc(length + 1))) {
-        free(d);
-        return NULL;
-    }
-    memcpy(d->text, text, length + 1);
     struct hc_reader r = {.definition = d,
                           .error = error,
                           .text = d->text,
                           .assigned = -1,
                           .scan = -1,
+                          .made = made,
                           .end = d->text};
     r.token = hc_token_at(d->text);
-    if (!read_head(&r) || !read_lines(&r) || !all_used(&r)) {
+    if (!read_head(&r) || !read_lines(&r) || (!made && !all_used(&r))) {
         hc_definition_free(d);
         return NULL;
     }
     hc_definition_find_moments(d);
-    struct hc_sha256 hash;
-    char digest[HC_SHA256_TEXT];
-    hc_sha256_start(&hash);
-    hc_sha256_add(&hash, text, length);
-    hc_sha256_end(&hash, digest);
-    (void)snprintf(d->digest, sizeof d->digest, "%.16s", digest);
     return d;
-}
-
-void hc_definition_free(struct hc_definition *definition)
-{
-    if (!definition)
-        return;
-    for (int i = 0; i < definition->expressions; i++)
-        free(definition->expression[i]);
-    free(definition->text);
-    free(definition);
 }

@@ -17,6 +17,7 @@ struct hc_reader {
     int bound[HC_MAX_AXES]; /* by the left side, and by sums around */
     int assigned;           /* the tensor whose equation is read; -1: none */
     int scan;               /* the axis that it scans; -1: none */
+    bool made;              /* what is assigned need not be used */
 };
 
 void hc_reader_next(struct hc_reader *r);
@@ -35,6 +36,11 @@ bool hc_reader_expect(struct hc_reader *r, const char *sign, const char *what);
 /* Reads an expression of this type; a real number may be an integer. */
 bool hc_read_expression(struct hc_reader *r, enum hc_expression_type type,
                         struct hc_expression **expression);
+
+/* Parses a text of equations alone. The error is told in the definition's copy of it, which is the
+   text to the letter. */
+struct hc_definition *hc_read_equations(const char *text, bool made,
+                                        struct hc_formula_error *error);
 
 /* expression.c: makes a node whose text goes from `start` to the end of the last token; an
    operation on two numbers. */

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "define/enclosure.h"
+#include "define/evaluator.h"
 
 /* An element of an intermediate tensor that is kept. */
 struct kept {
@@ -15,39 +15,7 @@ struct kept {
     struct hc_enclosure value;
 };
 
-struct hc_evaluator {
-    const struct hc_instance *instance;
-    const struct hc_definition *definition;
-    struct hc_arithmetic arithmetic; /* of the equation that is computed: one of these two */
-    struct hc_arithmetic wide;
-    struct hc_arithmetic narrow;
-    struct hc_enclosure stored;         /* the suspect's element, rounded once more */
-    void *kept[HC_MAX_DEFINED_TENSORS]; /* trees of POSIX's tsearch */
-    int64_t kept_count;
-    int64_t operations;                           /* for the element so far */
-    int64_t place[HC_MAX_AXES];                   /* of the axes that are bound */
-    struct hc_enclosure node[HC_MAX_EXPRESSIONS]; /* results of operations, by id */
-    struct hc_enclosure option[HC_MAX_DEFINED_OPTIONS];
-    bool option_known[HC_MAX_DEFINED_OPTIONS];
-    enum hc_status status;
-};
-
-/* In real numbers it is false or true; and an implementation's roundings may turn it around. */
-enum truth { IS_FALSE, IS_TRUE, MAYBE_FALSE, MAYBE_TRUE, IS_ABSENT };
-
-static bool really(enum truth t)
-{
-    return t == IS_TRUE || t == MAYBE_TRUE;
-}
-
-static bool is_unsure(enum truth t)
-{
-    return t == MAYBE_FALSE || t == MAYBE_TRUE;
-}
-
-static const struct hc_enclosure *evaluate(struct hc_evaluator *v, const struct hc_expression *e);
-
-static bool fail(struct hc_evaluator *v, const char *what)
+bool hc_evaluator_fail(struct hc_evaluator *v, const char *what)
 {
     if (v->status == HC_OK)
         v->status = hc_fail(HC_INVALID, "%s: %s", v->definition->name, what);
@@ -71,160 +39,6 @@ static void forget(void **tree)
     }
 }
 
-/* Integers and truths of integers, which are exact. False: the expression has no value here. */
-
-static bool integer(struct hc_evaluator *v, const struct hc_expression *e, int64_t *value);
-
-/* Reads an index tensor; the place beside it is 0, as every number there. */
-static bool read_index(struct hc_evaluator *v, const struct hc_expression *e, int64_t *value)
-{
-    const struct hc_tensor *t = &v->instance->input[e->tensor];
-    int64_t index = 0;
-    *value = 0;
-    for (int i = 0; i < e->operands; i++) {
-        int64_t at;
-        if (!integer(v, e->operand[i], &at))
-            return false;
-        if (at < 0 || at >= t->shape[i])
-            return true;
-        index = index * t->shape[i] + at;
-    }
-    *value = (int64_t)hc_tensor_get(t, index);
-    return true;
-}
-
-static enum truth is_true(struct hc_evaluator *v, const struct hc_expression *e);
-
-static bool integer_here(void *context, const struct hc_expression *e, int64_t *value)
-{
-    struct hc_evaluator *v = context;
-    if (e->kind == HC_EXPRESSION_AXIS) {
-        *value = v->place[e->axis];
-        return true;
-    }
-    if (e->kind == HC_EXPRESSION_READ)
-        return read_index(v, e, value);
-    enum truth c = is_true(v, e->operand[0]);
-    return c <= IS_TRUE && integer(v, e->operand[c == IS_TRUE ? 1 : 2], value);
-}
-
-static bool integer(struct hc_evaluator *v, const struct hc_expression *e, int64_t *value)
-{
-    struct hc_integers integers = {v->instance, integer_here, v, NULL};
-    return hc_integer_value(&integers, e, value) || (integers.wrong && fail(v, integers.wrong));
-}
-
-static enum truth truth_of(bool b)
-{
-    return b ? IS_TRUE : IS_FALSE;
-}
-
-static enum truth maybe(bool sure, bool real)
-{
-    return sure ? truth_of(real) : real ? MAYBE_TRUE : MAYBE_FALSE;
-}
-
-static enum truth compare(struct hc_evaluator *v, const struct hc_expression *e)
-{
-    if (e->exact) {
-        int64_t a;
-        int64_t b;
-        if (!integer(v, e->operand[0], &a) || !integer(v, e->operand[1], &b))
-            return IS_ABSENT;
-        switch ((int)e->function) {
-        case HC_FN_less:
-            return truth_of(a < b);
-        case HC_FN_less_equal:
-            return truth_of(a <= b);
-        case HC_FN_greater:
-            return truth_of(a > b);
-        case HC_FN_greater_equal:
-            return truth_of(a >= b);
-        case HC_FN_equal:
-            return truth_of(a == b);
-        default:
-            return truth_of(a != b);
-        }
-    }
-    const struct hc_enclosure *x[2] = {NULL, NULL};
-    for (int i = 0; i < e->operands; i++) {
-        x[i] = evaluate(v, e->operand[i]);
-        if (!x[i] || x[i]->absent)
-            return IS_ABSENT;
-    }
-    bool sure;
-    bool real = hc_enclosure_compare(e->function, x, &sure);
-    return maybe(sure, real);
-}
-
-/* any, all and count over an axis: of how many places the body is true, and of how many it surely
-   is, and may be. */
-struct counted {
-    int64_t places;
-    int64_t real;
-    int64_t sure;
-    int64_t maybe;
-};
-
-static bool count(struct hc_evaluator *v, const struct hc_expression *e, struct counted *c)
-{
-    int64_t outside = v->place[e->axis];
-    *c = (struct counted){0};
-    for (int64_t i = 0; i < v->instance->extent[e->axis]; i++) {
-        v->place[e->axis] = i;
-        enum truth there = e->operands > 1 ? is_true(v, e->operand[1]) : IS_TRUE;
-        enum truth body =
-            there == IS_FALSE || there == IS_ABSENT ? IS_ABSENT : is_true(v, e->operand[0]);
-        if (v->status != HC_OK)
-            return false;
-        c->places += body != IS_ABSENT;
-        c->real += really(there) && really(body);
-        c->sure += there == IS_TRUE && body == IS_TRUE;
-        c->maybe += body == IS_TRUE || is_unsure(body);
-        v->operations++;
-    }
-    v->place[e->axis] = outside;
-    return true;
-}
-
-static enum truth is_true(struct hc_evaluator *v, const struct hc_expression *e)
-{
-    enum truth a;
-    enum truth b;
-    struct counted c;
-    switch (e->kind) {
-    case HC_EXPRESSION_NUMBER:
-        return truth_of(*e->at == 't');
-    case HC_EXPRESSION_OPTION: {
-        const char *text = v->instance->option[e->option];
-        return text ? truth_of(*text == 't') : is_true(v, v->definition->option[e->option].value);
-    }
-    case HC_EXPRESSION_NOT:
-        a = is_true(v, e->operand[0]);
-        return a == IS_ABSENT ? a : maybe(!is_unsure(a), !really(a));
-    case HC_EXPRESSION_AND:
-    case HC_EXPRESSION_OR: {
-        bool decides = e->kind == HC_EXPRESSION_OR;
-        a = is_true(v, e->operand[0]);
-        if (a == truth_of(decides) || a == IS_ABSENT)
-            return a;
-        b = is_true(v, e->operand[1]);
-        if (b == truth_of(decides) || b == IS_ABSENT)
-            return b;
-        return maybe(!is_unsure(a) && !is_unsure(b),
-                     decides ? really(a) || really(b) : really(a) && really(b));
-    }
-    case HC_EXPRESSION_OVER:
-        if (!count(v, e, &c))
-            return IS_ABSENT;
-        if (e->reduction == HC_OVER_ANY)
-            return maybe(c.sure > 0 || c.maybe == 0, c.real > 0);
-        return maybe(c.sure == c.places || c.maybe < c.places, c.real == c.places);
-    default:
-        return compare(v, e);
-    }
-}
-
 /* Real numbers. */
 
 static const struct hc_enclosure *read_input(struct hc_evaluator *v, const struct hc_expression *e,
@@ -235,7 +49,7 @@ static const struct hc_enclosure *read_input(struct hc_evaluator *v, const struc
     bool inside = true;
     for (int i = 0; i < e->operands; i++) {
         int64_t at;
-        if (!integer(v, e->operand[i], &at))
+        if (!hc_evaluator_integer(v, e->operand[i], &at))
             return NULL;
         inside = inside && at >= 0 && at < t->shape[i];
         index = index * t->shape[i] + at;
@@ -253,19 +67,19 @@ static const struct hc_enclosure *compute_as_told(struct hc_evaluator *v, int te
                   (t->format == HC_FORMAT_COUNT || t->format == v->instance->io);
     const struct hc_expression *value = result && stored ? t->value->operand[0] : t->value;
     struct hc_enclosure *y = &v->node[value->id];
-    enum truth there = t->where ? is_true(v, t->where) : IS_TRUE;
+    enum hc_truth there = t->where ? hc_evaluator_truth(v, t->where) : HC_IS_TRUE;
     if (v->status != HC_OK)
         return NULL;
-    if (!really(there)) {
+    if (!hc_truth_really(there)) {
         hc_enclosure_set(&v->arithmetic, y, 0);
         y->absent = true;
-        y->rad = is_unsure(there) ? (double)INFINITY : 0;
+        y->rad = hc_truth_unsure(there) || v->doubtful ? (double)INFINITY : 0;
         return y;
     }
-    const struct hc_enclosure *x = evaluate(v, value);
+    const struct hc_enclosure *x = hc_evaluator_real(v, value);
     if (!x)
         return NULL;
-    if (!t->shift && there == IS_TRUE)
+    if (!t->shift && there == HC_IS_TRUE && !v->doubtful)
         return x;
     /* Nobody may ask how exactly a shift was computed: every number cancels. */
     if (y != x)
@@ -274,7 +88,7 @@ static const struct hc_enclosure *compute_as_told(struct hc_evaluator *v, int te
     y->standing = t->shift ? HC_IS_SHIFT : y->standing;
     if (t->shift && isfinite(hc_enclosure_double(y)))
         y->rad = 0;
-    if (is_unsure(there))
+    if (hc_truth_unsure(there) || v->doubtful)
         y->rad = (double)INFINITY;
     return y;
 }
@@ -284,6 +98,8 @@ static const struct hc_enclosure *compute(struct hc_evaluator *v, int tensor, bo
 {
     struct hc_arithmetic outside = v->arithmetic;
     bool suspected = v->instance->suspect == tensor;
+    bool doubtful = v->doubtful; /* of the element that reads this one, and not of this one */
+    v->doubtful = false;
     v->arithmetic = suspected && v->instance->narrow ? v->narrow : v->wide;
     const struct hc_enclosure *x = compute_as_told(v, tensor, result);
     if (x && suspected && !v->instance->narrow && !result) {
@@ -291,6 +107,7 @@ static const struct hc_enclosure *compute(struct hc_evaluator *v, int tensor, bo
         x = &v->stored;
     }
     v->arithmetic = outside;
+    v->doubtful = doubtful;
     return x;
 }
 
@@ -329,7 +146,7 @@ static const struct hc_enclosure *kept(struct hc_evaluator *v, int tensor, const
         return NULL;
     int64_t bytes = (int64_t)sizeof(struct kept) + 192 + v->arithmetic.precision / 8;
     if (v->kept_count++ >= HC_MAX_KEPT / bytes) {
-        fail(v, "an element needs more others than 512 MiB hold");
+        hc_evaluator_fail(v, "an element needs more others than 512 MiB hold");
         return NULL;
     }
     struct kept *k = calloc(1, sizeof *k);
@@ -375,7 +192,7 @@ static const struct hc_enclosure *read(struct hc_evaluator *v, const struct hc_e
     if (t->input)
         return read_input(v, e, &v->instance->input[e->tensor]);
     for (int i = 0; i < e->operands; i++) {
-        if (!integer(v, e->operand[i], &at[i]))
+        if (!hc_evaluator_integer(v, e->operand[i], &at[i]))
             return NULL;
         before = before || (t->axis[i] == t->scan && at[i] == -1);
         inside = inside && at[i] >= 0 && at[i] < v->instance->extent[t->axis[i]];
@@ -389,7 +206,7 @@ static const struct hc_enclosure *read(struct hc_evaluator *v, const struct hc_e
         memcpy(outside, v->place, sizeof outside);
         for (int i = 0; i < t->rank; i++)
             v->place[t->axis[i]] = at[i];
-        const struct hc_enclosure *x = evaluate(v, t->before);
+        const struct hc_enclosure *x = hc_evaluator_real(v, t->before);
         memcpy(v->place, outside, sizeof outside);
         return x;
     }
@@ -408,7 +225,7 @@ static const struct hc_enclosure *with_welford(struct hc_evaluator *v,
         return y;
     while (square->kind == HC_EXPRESSION_OVER)
         square = square->operand[0];
-    const struct hc_enclosure *mean = evaluate(v, square->operand[0]->operand[1]);
+    const struct hc_enclosure *mean = hc_evaluator_real(v, square->operand[0]->operand[1]);
     if (mean)
         hc_enclosure_welford(&v->arithmetic, y, mean, terms);
     return mean ? y : NULL;
@@ -422,8 +239,8 @@ static const struct hc_enclosure *over(struct hc_evaluator *v, const struct hc_e
     hc_running_start(&v->arithmetic, &running, e->reduction, y);
     running.settled = !e->moment;
     if (e->reduction == HC_OVER_COUNT) {
-        struct counted c;
-        if (!count(v, e, &c))
+        struct hc_counted c;
+        if (!hc_evaluator_count(v, e, &c))
             return NULL;
         hc_enclosure_set(&v->arithmetic, y, (double)c.real);
         y->rad = fmax((double)(c.maybe - c.real), (double)(c.real - c.sure));
@@ -432,18 +249,19 @@ static const struct hc_enclosure *over(struct hc_evaluator *v, const struct hc_e
     for (int64_t i = 0; i < v->instance->extent[e->axis]; i++) {
         v->place[e->axis] = i;
         if (++v->operations > HC_MAX_OPERATIONS) {
-            fail(v, "one element takes more than 2^28 operations");
+            hc_evaluator_fail(v, "one element takes more than 2^28 operations");
             return NULL;
         }
-        enum truth there = e->operands > 1 ? is_true(v, e->operand[1]) : IS_TRUE;
-        if (there == IS_FALSE || (there == IS_ABSENT && v->status == HC_OK))
+        enum hc_truth there = e->operands > 1 ? hc_evaluator_truth(v, e->operand[1]) : HC_IS_TRUE;
+        if (there == HC_IS_FALSE || (there == HC_IS_ABSENT && v->status == HC_OK))
             continue;
-        const struct hc_enclosure *x = v->status == HC_OK ? evaluate(v, e->operand[0]) : NULL;
+        const struct hc_enclosure *x =
+            v->status == HC_OK ? hc_evaluator_real(v, e->operand[0]) : NULL;
         if (!x)
             return NULL;
-        if (!x->absent && really(there))
-            hc_running_add(&v->arithmetic, &running, x, is_unsure(there));
-        else if (is_unsure(there) || isinf(x->rad))
+        if (!x->absent && hc_truth_really(there))
+            hc_running_add(&v->arithmetic, &running, x, hc_truth_unsure(there));
+        else if (hc_truth_unsure(there) || isinf(x->rad))
             running.rads = (double)INFINITY;
     }
     v->place[e->axis] = outside;
@@ -461,7 +279,7 @@ static const struct hc_enclosure *option(struct hc_evaluator *v, int i)
     if (text) {
         hc_enclosure_read(&v->arithmetic, y, text);
     } else {
-        const struct hc_enclosure *x = evaluate(v, v->definition->option[i].value);
+        const struct hc_enclosure *x = hc_evaluator_real(v, v->definition->option[i].value);
         if (!x)
             return NULL;
         hc_enclosure_copy(&v->arithmetic, y, x);
@@ -475,12 +293,14 @@ static const struct hc_enclosure *option(struct hc_evaluator *v, int i)
 static const struct hc_enclosure *either(struct hc_evaluator *v, const struct hc_expression *e)
 {
     struct hc_enclosure *y = &v->node[e->id];
-    const struct hc_enclosure *a = evaluate(v, e->operand[0]);
-    const struct hc_enclosure *b = a ? evaluate(v, e->operand[1]) : NULL;
+    const struct hc_enclosure *a = hc_evaluator_real(v, e->operand[0]);
+    const struct hc_enclosure *b = a ? hc_evaluator_real(v, e->operand[1]) : NULL;
     if (!b)
         return NULL;
     hc_enclosure_between(&v->arithmetic, y, a, b);
     y->absent = a->absent || b->absent;
+    if ((a->absent && isinf(a->rad)) || (b->absent && isinf(b->rad)))
+        y->rad = (double)INFINITY;
     return y;
 }
 
@@ -490,29 +310,34 @@ static const struct hc_enclosure *apply(struct hc_evaluator *v, const struct hc_
     struct hc_enclosure *y = &v->node[e->id];
     bool chosen = e->function == HC_FN_select;
     bool absent = false;
-    enum truth c = IS_TRUE;
+    bool doubtful = false; /* rounding may turn around whether an operand is absent */
+    enum hc_truth c = HC_IS_TRUE;
     if (chosen) {
-        c = is_true(v, e->operand[0]);
+        c = hc_evaluator_truth(v, e->operand[0]);
         if (v->status != HC_OK)
             return NULL;
-        if (c <= IS_TRUE)
-            return evaluate(v, e->operand[c == IS_TRUE ? 1 : 2]);
-        absent = c == IS_ABSENT;
+        if (c <= HC_IS_TRUE)
+            return hc_evaluator_real(v, e->operand[c == HC_IS_TRUE ? 1 : 2]);
+        absent = c == HC_IS_ABSENT;
     }
     for (int i = chosen; i < e->operands; i++) {
         /* A square has one operand. */
-        x[i] = i > 0 && e->operand[i] == e->operand[i - 1] ? x[i - 1] : evaluate(v, e->operand[i]);
+        x[i] = i > 0 && e->operand[i] == e->operand[i - 1] ? x[i - 1]
+                                                           : hc_evaluator_real(v, e->operand[i]);
         if (!x[i])
             return NULL;
         absent = absent || x[i]->absent;
+        doubtful = doubtful || (x[i]->absent && isinf(x[i]->rad));
     }
     if (absent) {
         hc_enclosure_set(&v->arithmetic, y, 0);
         y->absent = true;
+        y->rad = doubtful ? (double)INFINITY : 0;
         return y;
     }
     if (chosen)
-        hc_enclosure_either(&v->arithmetic, y, x[really(c) ? 1 : 2], x[really(c) ? 2 : 1]);
+        hc_enclosure_either(&v->arithmetic, y, x[hc_truth_really(c) ? 1 : 2],
+                            x[hc_truth_really(c) ? 2 : 1]);
     else
         hc_enclosure_apply(&v->arithmetic, y, e->function, x);
     if (!e->mean)
@@ -524,13 +349,13 @@ static const struct hc_enclosure *apply(struct hc_evaluator *v, const struct hc_
     return with_welford(v, e, y, terms);
 }
 
-static const struct hc_enclosure *evaluate(struct hc_evaluator *v, const struct hc_expression *e)
+const struct hc_enclosure *hc_evaluator_real(struct hc_evaluator *v, const struct hc_expression *e)
 {
     struct hc_enclosure *y = &v->node[e->id];
     const struct hc_enclosure *x;
     if (e->type == HC_TYPE_INTEGER) {
         int64_t value = 0;
-        if (!integer(v, e, &value))
+        if (!hc_evaluator_integer(v, e, &value))
             return NULL;
         hc_enclosure_set(&v->arithmetic, y, (double)value);
         return y;
@@ -548,7 +373,7 @@ static const struct hc_enclosure *evaluate(struct hc_evaluator *v, const struct 
     case HC_EXPRESSION_EITHER:
         return either(v, e);
     case HC_EXPRESSION_STORE:
-        x = evaluate(v, e->operand[0]);
+        x = hc_evaluator_real(v, e->operand[0]);
         if (!x)
             return NULL;
         hc_enclosure_store(&v->arithmetic, y, x, e->format);

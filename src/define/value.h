@@ -59,6 +59,9 @@ struct hc_instance {
    not fit. */
 enum hc_status hc_instance_bind(struct hc_instance *instance);
 
+/* Operations for all elements of all equations, about. */
+double hc_instance_work(const struct hc_instance *instance);
+
 /* Integers of expressions: of numbers, extents, options and what is made of them. An element's
    place says the rest (axes, indices that are read, what is selected), which `leaf` gives; without
    one they have no value. *wrong, at first NULL, is a sentence where an operation has none. No

@@ -26,7 +26,7 @@ def names():
 
 
 def text_of(name):
-    return (LIBRARY / f"{name}.op").read_text(encoding="utf-8")
+    return definitions_oracle.equations((LIBRARY / f"{name}.op").read_text(encoding="utf-8"))
 
 
 def definition_of(name):

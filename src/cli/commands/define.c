@@ -26,15 +26,26 @@ static int print_gradient(const struct hc_definition *definition)
     return HC_AS_CLAIMED;
 }
 
-/* Prints the definition, its gradient or its JSON, or draws inputs for it. */
-static int show(const char *source, const struct hc_define_drawing *drawing, bool grad, bool json)
+static int print_backward(const struct hc_definition *definition)
 {
-    struct hc_definition *definition = hc_define_open(source);
+    if (!definition->backward)
+        return hc_complain("%s writes no backward; --grad derives one", definition->name);
+    (void)fputs(definition->backward, stdout);
+    return HC_AS_CLAIMED;
+}
+
+/* Prints the definition, its gradient or its JSON, or draws inputs for it. */
+static int show(const char *source, const char *variant, const struct hc_define_drawing *drawing,
+                bool grad, bool backward, bool json)
+{
+    struct hc_definition *definition = hc_define_open(source, variant);
     int status = HC_AS_CLAIMED;
     if (!definition)
         return HC_WRONG;
     if (grad)
         status = print_gradient(definition);
+    else if (backward)
+        status = print_backward(definition);
     else if ((drawing->path && hc_define_draw(definition, drawing) != HC_OK) ||
              (json && hc_define_print_json(definition) != HC_OK))
         status = hc_complain_message();
@@ -49,12 +60,23 @@ static int run_define(int argc, char **argv)
     struct hc_define_question question = {.source = NULL};
     struct hc_define_drawing drawing = {.format = "bf16"};
     bool grad = false;
+    bool backward = false;
     bool json = false;
     const char *families[HC_FAMILIES + 1] = {NULL};
     for (int i = 0; i < HC_FAMILIES; i++)
         families[i] = hc_family_names[i];
+    const char *sizes[HC_SIZE_ROWS + 1] = {NULL};
+    for (int i = 0; i < HC_SIZE_ROWS; i++)
+        sizes[i] = hc_size_row_names[i];
     const struct hc_option options[] = {
         {.name = "grad", .flag = &grad, .help = "print the gradient, which is a definition, too"},
+        {.name = "backward",
+         .flag = &backward,
+         .help = "print the backward that the definition writes, which is one, too"},
+        {.name = "variant",
+         .value = "NAME",
+         .text = &question.variant,
+         .help = "with the equations of this variant"},
         {.name = "json", .flag = &json, .help = "print what the definition says as JSON"},
         {.name = "values",
          .value = "FILE",
@@ -83,10 +105,17 @@ static int run_define(int argc, char **argv)
          .choices = families,
          .help = "of these inputs: normal (default), lognormal, boundaries, subnormals, specials,\n"
                  "cancelling, stagnating, constant, one-hot, whole or offset"},
+        {.name = "sizes",
+         .value = "ROW",
+         .choice = &drawing.row,
+         .choices = sizes,
+         .help =
+             "how long the axes of these inputs are, in turn: usual (default), ones, odd, long\n"
+             "or tiles; others that suit the text where these do not"},
         {.name = "size",
          .value = "AXIS=N",
          .words = &drawing.sizes,
-         .help = "how long an axis of these inputs is"},
+         .help = "how long one axis of these inputs is"},
         {.name = "seed", .value = "N", .seed = &drawing.seed, .help = "of these inputs (0)"},
         {0},
     };
@@ -98,12 +127,14 @@ static int run_define(int argc, char **argv)
         return list_library();
     if (count != 1)
         return hc_complain("define takes one FILE, or the NAME of a definition of the library");
-    if ((grad ? 1 : 0) + (json ? 1 : 0) + (question.values ? 1 : 0) + (drawing.path ? 1 : 0) > 1)
-        return hc_complain("define takes one of --grad, --json, --values and --draw");
+    if ((grad ? 1 : 0) + (backward ? 1 : 0) + (json ? 1 : 0) + (question.values ? 1 : 0) +
+            (drawing.path ? 1 : 0) >
+        1)
+        return hc_complain("define takes one of --grad, --backward, --json, --values and --draw");
     question.source = argv[1];
     if (question.values)
         return hc_define_judge_files(&question);
-    return show(argv[1], &drawing, grad, json);
+    return show(argv[1], question.variant, &drawing, grad, backward, json);
 }
 
 const struct hc_command hc_command_define = {

@@ -8,6 +8,7 @@
 
 #include "backend.h"
 #include "cases/components.h"
+#include "cases/definitions.h"
 #include "cases/fixture/quote.h"
 #include "cases/registry.h"
 #include "cases/reports.h"
@@ -186,14 +187,15 @@ static int rank(const struct hc_case *what, const struct hc_backend *backend, bo
 }
 
 /* Leaves out the backends that run only other cases unless they are named, and those without the
-   matrix unit that the case asks. */
+   matrix unit, or the definitions, that the case asks. */
 static void leave_idle_out(struct hc_run_options *run, const struct hc_case *what,
                            const struct hc_backend **backends)
 {
     int kept = 0;
     for (int b = 0; b < run->backend_count; b++) {
         const char *const *own = &backends[b]->default_cases;
-        if (hc_case_asks(what, backends[b]) && (!*own || hc_matches(own, 1, what->name)))
+        bool able = !what->defined || backends[b]->defined;
+        if (able && hc_case_asks(what, backends[b]) && (!*own || hc_matches(own, 1, what->name)))
             backends[kept++] = backends[b];
     }
     run->backend_count = kept;
@@ -486,7 +488,7 @@ static int explain_definition(const char *name)
     char *gradient = NULL;
     if (!hc_library_find(name))
         return hc_complain("there is no definition '%s'; halfcheck define lists them", name);
-    struct hc_definition *definition = hc_define_open(name);
+    struct hc_definition *definition = hc_define_open(name, NULL);
     if (!definition)
         return HC_WRONG;
     hc_define_print(definition);
@@ -519,11 +521,14 @@ static int run_explain(int argc, char **argv)
         hc_contract_print(stdout, op);
         return HC_AS_CLAIMED;
     }
-    if (strncmp(argv[1], "def/", 4) == 0)
+    if (strncmp(argv[1], "def/", 4) == 0 && !strchr(argv[1] + 4, '/'))
         return explain_definition(argv[1] + 4);
     s.run.order = hc_backend_order(&s.backends);
     s.run.fallback = s.backends.fallback;
     s.run.level = (enum hc_level)s.level;
+    const char *word = argv[1];
+    if (hc_cases_for_patterns(&word, 1) != HC_OK)
+        return hc_complain_message();
     s.run.cases = hc_all_cases(&s.run.case_count);
     return s.run.cases ? explain(&s, argv[1], chosen) : hc_complain_message();
 }

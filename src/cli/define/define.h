@@ -7,8 +7,8 @@
 #include "op/status.h"
 
 /* Reads the definition from a file, or from the library if there is no such file. NULL after a line
-   on stderr that says what is wrong, in a text with its place. */
-struct hc_definition *hc_define_open(const char *source);
+   on stderr that says what is wrong, in a text with its place. `variant` may be NULL. */
+struct hc_definition *hc_define_open(const char *source, const char *variant);
 
 /* Prints inputs, options, results, equations and freedoms. */
 void hc_define_print(const struct hc_definition *definition);
@@ -23,6 +23,7 @@ struct hc_define_drawing {
     const char *path; /* of safetensors */
     const char *format;
     int family;            /* enum hc_family */
+    int row;               /* enum hc_size_row */
     struct hc_words sizes; /* AXIS=N */
     uint64_t seed;
 };
@@ -39,6 +40,7 @@ struct hc_define_question {
     const char *tensors; /* a file whose tensors have the definition's names; or NULL */
     const char *json;    /* or NULL */
     const char *values;  /* a file for the real values, in place of a judgement; or NULL */
+    const char *variant; /* of the definition, or "any", or NULL */
     bool all;
 };
 

@@ -306,22 +306,18 @@ static void print_suspects(struct judged *j, bool all)
     printf("%s", found ? "\n" : "");
 }
 
-static enum hc_status judge(struct judged *j, const struct hc_define_question *question,
-                            const char **verdict)
+/* Judges all results that are given. */
+static enum hc_status judge_results(struct judged *j, bool all, const char **verdict)
 {
     const struct hc_definition *d = j->definition;
     int64_t judged = 0;
     int64_t unbounded = 0;
     int64_t wrong = 0;
-    *verdict = "PASS";
-    if (question->values)
-        return write_values(j, question->values);
     for (int i = 0; i < d->results; i++) {
         int t = d->result[i];
         if (!j->got[t].data)
             continue;
-        enum hc_status status =
-            hc_define_judge(&j->instance, t, &j->got[t], question->all, &j->output[t]);
+        enum hc_status status = hc_define_judge(&j->instance, t, &j->got[t], all, &j->output[t]);
         if (status != HC_OK)
             return status;
         judged += j->output[t].judged;
@@ -329,31 +325,102 @@ static enum hc_status judge(struct judged *j, const struct hc_define_question *q
         wrong += j->output[t].wrong;
     }
     *verdict = wrong ? "FAIL" : unbounded == judged ? "MISTRUSTED" : "PASS";
+    return HC_OK;
+}
+
+static enum hc_status judge(struct judged *j, const struct hc_define_question *question,
+                            const char **verdict)
+{
+    const struct hc_definition *d = j->definition;
+    *verdict = "PASS";
+    if (question->values)
+        return write_values(j, question->values);
+    enum hc_status status = judge_results(j, question->all, verdict);
+    if (status != HC_OK)
+        return status;
     if (question->json && strcmp(question->json, "-") == 0)
         return write_json(j, question->json, *verdict);
-    printf("%s by definition %s: %s\n", d->name, d->digest, *verdict);
+    printf("%s by definition %s%s%s: %s\n", d->name, d->digest, d->chosen[0] ? ", variant " : "",
+           d->chosen, *verdict);
     for (int i = 0; i < d->results; i++)
         if (j->got[d->result[i]].data)
             print_output(j, d->result[i]);
-    if (wrong)
+    if (**verdict == 'F')
         print_suspects(j, question->all);
     return question->json ? write_json(j, question->json, *verdict) : HC_OK;
+}
+
+/* Opens, asks and judges with one variant; what was opened is the caller's to close. With `quiet`
+   nothing is printed but what is wrong with the question. */
+static enum hc_status judge_variant(struct judged *j, const struct hc_define_question *question,
+                                    const char *variant, bool quiet, const char **verdict)
+{
+    j->definition = hc_define_open(question->source, variant);
+    if (!j->definition)
+        return HC_OK; /* and *verdict stays as it is */
+    enum hc_status status = ask(j, question);
+    if (status == HC_OK)
+        status = quiet ? judge_results(j, question->all, verdict) : judge(j, question, verdict);
+    return status;
+}
+
+static void close_judged(struct judged *j)
+{
+    hc_question_close(&j->files);
+    hc_definition_free(j->definition);
+    memset(j, 0, sizeof *j);
+}
+
+/* The variant that all elements keep to: "" for the equations as they stand first. The first one
+   that passes is taken. */
+static enum hc_status find_variant(struct judged *j, const struct hc_define_question *question,
+                                   char name[HC_LONGEST_DEFINED_NAME + 1], bool *found)
+{
+    int variants = 0;
+    *found = false;
+    for (int i = -1; i < variants && !*found; i++) {
+        const char *verdict = NULL;
+        enum hc_status status = judge_variant(j, question, i < 0 ? NULL : name, true, &verdict);
+        if (status != HC_OK || !verdict)
+            return status == HC_OK ? HC_INVALID : status;
+        variants = j->definition->variants;
+        *found = *verdict != 'F';
+        if (!*found && i + 1 < variants)
+            (void)snprintf(name, sizeof(char[HC_LONGEST_DEFINED_NAME + 1]), "%s",
+                           j->definition->variant[i + 1]);
+        close_judged(j);
+    }
+    return HC_OK;
 }
 
 int hc_define_judge_files(const struct hc_define_question *question)
 {
     struct judged *j = calloc(1, sizeof *j);
+    char found_name[HC_LONGEST_DEFINED_NAME + 1] = "";
+    const char *variant = question->variant;
     const char *verdict = NULL;
+    bool any = variant && strcmp(variant, "any") == 0;
+    bool found = true;
+    enum hc_status status = HC_OK;
     if (!j)
         return hc_complain("judge: no memory");
-    j->definition = hc_define_open(question->source);
-    enum hc_status status = j->definition ? ask(j, question) : HC_OK;
-    if (j->definition && status == HC_OK)
-        status = judge(j, question, &verdict);
-    if (status != HC_OK)
+    if (any) {
+        status = find_variant(j, question, found_name, &found);
+        /* Where none passes, the first equations say what is wrong. */
+        variant = found && found_name[0] ? found_name : NULL;
+    }
+    if (status == HC_OK)
+        status = judge_variant(j, question, variant, false, &verdict);
+    if (status == HC_OK && verdict && any && !question->values &&
+        !(question->json && strcmp(question->json, "-") == 0))
+        printf("\n%s%s\n",
+               !found    ? "It keeps to no variant."
+               : variant ? "All elements keep to one variant: "
+                         : "All elements keep to the equations as they stand first.",
+               found && variant ? variant : "");
+    if (status != HC_OK && hc_message()[0])
         (void)hc_complain_message();
-    hc_question_close(&j->files);
-    hc_definition_free(j->definition);
+    close_judged(j);
     free(j);
     return !verdict || status != HC_OK ? HC_WRONG
            : *verdict == 'P'           ? HC_AS_CLAIMED

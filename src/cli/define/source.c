@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "cli/define/define.h"
+#include "define/backward.h"
 #include "define/library.h"
 #include "define/value.h"
 #include "op/text.h"
@@ -42,7 +43,7 @@ static void unknown(const char *source)
                       hc_nearest_hint(&nearest));
 }
 
-struct hc_definition *hc_define_open(const char *source)
+struct hc_definition *hc_define_open(const char *source, const char *variant)
 {
     struct hc_formula_error error;
     const char *known = hc_library_find(source);
@@ -58,7 +59,8 @@ struct hc_definition *hc_define_open(const char *source)
         unknown(source);
         return NULL;
     }
-    struct hc_definition *definition = hc_definition_read(known, &error);
+    struct hc_definition *definition = variant ? hc_definition_read_variant(known, variant, &error)
+                                               : hc_definition_read(known, &error);
     if (!definition) {
         char shown[512];
         hc_formula_error_text(&error, shown, sizeof shown);
@@ -69,6 +71,11 @@ struct hc_definition *hc_define_open(const char *source)
             (void)fprintf(stderr, "halfcheck: %s: %s\n", source, shown);
     }
     free(text);
+    if (definition && hc_backward_prove(definition) != HC_OK) {
+        (void)hc_complain("%s: %s", source, hc_message());
+        hc_definition_free(definition);
+        return NULL;
+    }
     return definition;
 }
 
@@ -190,8 +197,11 @@ void hc_define_print(const struct hc_definition *definition)
     printf("  results  ");
     for (int i = 0; i < d->results; i++) {
         print_tensor(d, &d->tensor[d->result[i]]);
-        printf("%s", i + 1 < d->results ? "  " : "\n\n");
+        printf("%s", i + 1 < d->results ? "  " : d->variants ? "\n" : "\n\n");
     }
+    for (int i = 0; i < d->variants; i++)
+        printf("%s%s%s", i ? ", " : "  variants ", d->variant[i],
+               i + 1 < d->variants ? "" : "\n\n");
     for (int i = d->inputs; i < d->tensors; i++) {
         /* An equation may take several lines. */
         const char *at = d->tensor[i].at;

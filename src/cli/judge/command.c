@@ -21,6 +21,7 @@ struct orders {
     const char *json;
     const char *keep;
     const char *define;
+    const char *variant;
     bool all;
     bool strict;
 };
@@ -223,10 +224,13 @@ static int judge_by_definition(const struct orders *orders, const struct hc_ques
                                                 .set = words->set,
                                                 .tensors = words->tensors,
                                                 .json = orders->json,
+                                                .variant = orders->variant,
                                                 .all = orders->all};
     if (count || orders->keep || orders->strict || words->accumulator || words->layout >= 0 ||
         orders->backends.named.count)
-        return hc_complain("judge --define takes --in, --out, --tensors, --set, --all and --json");
+        return hc_complain(
+            "judge --define takes --in, --out, --tensors, --set, --variant, --all and "
+            "--json");
     return hc_define_judge_files(&question);
 }
 
@@ -268,6 +272,10 @@ static int run_judge(int argc, char **argv)
          .text = &orders.define,
          .help =
              "judge by a definition: a text of an op, or the name of one (docs/definitions.md)"},
+        {.name = "variant",
+         .value = "NAME",
+         .text = &orders.variant,
+         .help = "of the definition; any: one of them for all elements"},
         {.name = "strict",
          .flag = &orders.strict,
          .help = "fail also if sums are within their bounds, but their errors hardly come from\n"
@@ -288,6 +296,8 @@ static int run_judge(int argc, char **argv)
     int status;
     if (!hc_read_options(&hc_command_judge, options, argc, argv, &count, &status))
         return status;
+    if (orders.variant && !orders.define)
+        return hc_complain("judge: --variant is of a definition, which --define names");
     if (orders.define)
         return judge_by_definition(&orders, &words, count);
     if (count != 1)

@@ -82,14 +82,17 @@ static void print_lacking(FILE *out, const struct hc_backend *backend, int cases
     int lacking = 0;
     for (int op = 0; op < HC_OP_COUNT; op++)
         lacking += !backend->kernel[op];
-    if (!lacking && !cases)
+    /* One that is there for definitions need have no op. */
+    bool none = lacking == HC_OP_COUNT && backend->defined;
+    if ((!lacking || none) && !cases)
         return;
     /* Of most programs it is shorter to say what they have. */
     bool few = lacking > HC_OP_COUNT / 2;
     hc_lines_add(&t, "%d of %d ops%s", lacking, (int)HC_OP_COUNT,
-                 few       ? ", all but"
-                 : lacking ? ":"
-                           : "");
+                 lacking == HC_OP_COUNT ? ""
+                 : few                  ? ", all but"
+                 : lacking              ? ":"
+                                        : "");
     bool first = true;
     for (int op = 0; op < HC_OP_COUNT; op++)
         if (!backend->kernel[op] != few) {

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "backend.h"
+#include "cases/definitions.h"
 #include "cases/registry.h"
 #include "check/case_run.h"
 #include "check/check.h"
@@ -150,12 +151,24 @@ static enum hc_status prepare_shard(struct hc_run_command *s)
     return status == HC_OK && set->times ? hc_shard_read_times(set->times) : status;
 }
 
-/* Leaves out the backends that run only their default_cases, none of which is chosen. */
+/* Whether nothing but cases of definitions is chosen, which few backends take. */
+static bool is_of_definitions(const struct hc_run_options *options)
+{
+    int i = 0;
+    while (i < options->pattern_count && hc_is_of_definitions(options->patterns[i]))
+        i++;
+    return i > 0 && i == options->pattern_count;
+}
+
+/* Leaves out the backends that run only their default_cases, or no definition, where none of these
+   is chosen. */
 static void leave_idle_out(struct hc_run_command *s)
 {
     int kept = 0;
+    bool definitions = is_of_definitions(&s->options);
     for (int b = 0; b < s->options.backend_count; b++)
-        if (!s->backends[b]->default_cases || hc_runs_on(&s->options, s->backends[b]))
+        if ((!s->backends[b]->default_cases && !definitions) ||
+            hc_runs_on(&s->options, s->backends[b]))
             s->backends[kept++] = s->backends[b];
     s->options.backend_count = kept;
 }
@@ -207,6 +220,8 @@ enum hc_status hc_run_command_prepare(struct hc_run_command *s)
     s->options.order = hc_backend_order(&set->backends);
     s->options.fallback = set->backends.fallback;
     s->options.backends = s->backends;
+    if (status == HC_OK)
+        status = hc_cases_for_patterns(s->options.patterns, s->options.pattern_count);
     s->options.cases = hc_all_cases(&s->options.case_count);
     if (!s->options.cases)
         return status == HC_OK ? HC_NO_MEMORY : status;

@@ -1,0 +1,50 @@
+/* The blocks behind `return`, which say more about an op:
+
+     variant one_pass:
+     v[t] = mean(d: x[t,d]^2) - m[t] * m[t]
+
+     backward given y:
+     dx[n, c] = y[n,c] * (dy[n,c] - sum(c: y[n,c] * dy[n,c]))
+     return dx
+
+   The equations of a variant stand in the place of those that assign the same tensors. A backward
+   is an op of its own, which gets what is given from the forward pass, and for each result y the
+   gradient dy. */
+#ifndef HC_DEFINE_BLOCKS_H
+#define HC_DEFINE_BLOCKS_H
+
+#include "define/definition.h"
+#include "define/pieces.h"
+
+/* A part of the text. */
+struct hc_block_part {
+    int from;
+    int length; /* 0: there is none */
+};
+
+struct hc_blocks {
+    int main; /* so long is the text before them */
+    int variants;
+    struct {
+        char name[HC_LONGEST_DEFINED_NAME + 1];
+        struct hc_block_part head;
+        struct hc_block_part body;
+    } variant[HC_MAX_VARIANTS];
+    struct hc_block_part backward; /* its body */
+    struct hc_block_part backward_head;
+    int given;
+    struct hc_block_part given_name[HC_MAX_DEFINED_TENSORS];
+};
+
+/* False with *error filled in, in the terms of the text. */
+bool hc_blocks_find(const char *text, struct hc_blocks *blocks, struct hc_formula_error *error);
+
+/* Writes the text before the blocks, with the equations of a variant; NULL: of none. */
+bool hc_blocks_choose(const char *text, const struct hc_blocks *blocks, const char *variant,
+                      struct hc_pieces *chosen, struct hc_formula_error *error);
+
+/* Gives the definition, which was read of the text, the text of its backward. */
+bool hc_blocks_backward(const char *text, const struct hc_blocks *blocks,
+                        struct hc_definition *definition, struct hc_formula_error *error);
+
+#endif

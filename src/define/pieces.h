@@ -1,0 +1,47 @@
+/* A text made of pieces of another one, and of what stands in the place of some: so that an error
+   in it can be told where its owner wrote it. */
+#ifndef HC_DEFINE_PIECES_H
+#define HC_DEFINE_PIECES_H
+
+#include <stdbool.h>
+
+#include "formula/parser.h"
+
+struct hc_piece {
+    int at;     /* where it begins in the text */
+    int from;   /* where it is from, */
+    int length; /* and how long it is there; */
+    bool made;  /* it stands in the place of that, or else it is a copy */
+};
+
+struct hc_pieces {
+    char *text; /* ends with a zero; NULL: nothing yet, or no memory */
+    int length;
+    int room;
+    struct hc_piece *piece;
+    int pieces;
+    int piece_room;
+    bool failed; /* no memory, or too long: nothing that follows counts */
+};
+
+void hc_pieces_free(struct hc_pieces *pieces);
+
+/* Adds a copy of source[from] up to source[from + length - 1]. */
+void hc_pieces_copy(struct hc_pieces *pieces, const char *source, int from, int length);
+
+/* What is put from now on, up to the next copy, stands for that part of the source. */
+void hc_pieces_stand_for(struct hc_pieces *pieces, int from, int length);
+void hc_pieces_put(struct hc_pieces *pieces, const char *text, int length);
+
+/* Finds where in the source a place of the text is from. */
+void hc_pieces_find(const struct hc_pieces *pieces, int *at, int *length);
+
+/* The end of the statement that begins at `text`: behind its newline, or the text's end. Between
+   brackets a line may end anywhere, and a line that begins with blanks and an operator or `where`
+   goes on with the one above. */
+const char *hc_statement_end(const char *text);
+
+/* Whether the line behind the newline goes on with the one that it ends. */
+bool hc_line_goes_on(const struct hc_token *newline);
+
+#endif

@@ -1,0 +1,423 @@
+#include "define/plain.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* A number, or the absence of one. */
+struct number {
+    double x;
+    bool absent;
+};
+
+enum truth { IS_FALSE, IS_TRUE, IS_ABSENT };
+
+struct plain {
+    const struct hc_instance *instance;
+    const struct hc_definition *definition;
+    struct number *element[HC_MAX_DEFINED_TENSORS]; /* of equations */
+    int64_t place[HC_MAX_AXES];
+    enum hc_format compute;
+    bool beside;
+    const char *wrong; /* a sentence, where an index has no value */
+};
+
+static struct number evaluate(struct plain *p, const struct hc_expression *e);
+static enum truth is_true(struct plain *p, const struct hc_expression *e);
+
+static const struct number nothing = {0, true};
+
+static double rounded(const struct plain *p, double x)
+{
+    return p->compute == HC_FP32 ? (double)(float)x : x;
+}
+
+static struct number number(double x)
+{
+    return (struct number){x, false};
+}
+
+static bool integer(struct plain *p, const struct hc_expression *e, int64_t *value);
+
+/* The number of the element that is read, or -1 beside the tensor. */
+static int64_t index_of(struct plain *p, const struct hc_expression *e, const int64_t *shape)
+{
+    int64_t index = 0;
+    bool inside = true;
+    for (int i = 0; i < e->operands; i++) {
+        int64_t at = 0;
+        if (!integer(p, e->operand[i], &at))
+            return -1;
+        inside = inside && at >= 0 && at < shape[i];
+        index = index * shape[i] + at;
+    }
+    return inside ? index : -1;
+}
+
+/* The place of the largest number, the first of equal ones; -1 where none is there. */
+static int64_t argmax(struct plain *p, const struct hc_expression *e)
+{
+    int64_t outside = p->place[e->axis];
+    int64_t place = -1;
+    double best = 0;
+    for (int64_t i = 0; i < p->instance->extent[e->axis] && !p->wrong; i++) {
+        p->place[e->axis] = i;
+        if (e->operands > 1 && is_true(p, e->operand[1]) != IS_TRUE)
+            continue;
+        struct number x = evaluate(p, e->operand[0]);
+        if (x.absent || (place >= 0 && !(x.x > best)))
+            continue;
+        best = x.x;
+        place = i;
+    }
+    p->place[e->axis] = outside;
+    return place;
+}
+
+/* Integers that depend on the element: places, indices that are read, and what is selected. */
+static bool integer_here(void *context, const struct hc_expression *e, int64_t *value)
+{
+    struct plain *p = context;
+    if (e->kind == HC_EXPRESSION_AXIS) {
+        *value = p->place[e->axis];
+        return true;
+    }
+    if (e->kind == HC_EXPRESSION_READ) {
+        const struct hc_tensor *t = &p->instance->input[e->tensor];
+        int64_t index = index_of(p, e, t->shape);
+        *value = index < 0 ? 0 : (int64_t)hc_tensor_get(t, index);
+        return !p->wrong;
+    }
+    if (e->kind == HC_EXPRESSION_OVER) {
+        *value = argmax(p, e);
+        return !p->wrong;
+    }
+    enum truth c = is_true(p, e->operand[0]);
+    return c != IS_ABSENT && integer(p, e->operand[c == IS_TRUE ? 1 : 2], value);
+}
+
+static bool integer(struct plain *p, const struct hc_expression *e, int64_t *value)
+{
+    struct hc_integers integers = {p->instance, integer_here, p, NULL};
+    bool has = hc_integer_value(&integers, e, value);
+    if (integers.wrong)
+        p->wrong = integers.wrong;
+    return has;
+}
+
+static enum truth truth_of(bool b)
+{
+    return b ? IS_TRUE : IS_FALSE;
+}
+
+static bool holds(enum hc_function f, double a, double b)
+{
+    switch ((int)f) {
+    case HC_FN_less:
+        return a < b;
+    case HC_FN_less_equal:
+        return a <= b;
+    case HC_FN_greater:
+        return a > b;
+    case HC_FN_greater_equal:
+        return a >= b;
+    case HC_FN_equal:
+        return a == b;
+    case HC_FN_not_equal:
+        return a != b;
+    case HC_FN_isnan:
+        return isnan(a);
+    case HC_FN_isinf:
+        return isinf(a);
+    default:
+        return isfinite(a);
+    }
+}
+
+/* Integers below 2^53 are compared exactly as numbers, too, and no index is larger in a call whose
+   tensors have memory. */
+static enum truth compare(struct plain *p, const struct hc_expression *e)
+{
+    struct number x[2] = {{0, false}, {0, false}};
+    for (int i = 0; i < e->operands; i++) {
+        x[i] = evaluate(p, e->operand[i]);
+        if (x[i].absent)
+            return IS_ABSENT;
+    }
+    return truth_of(holds(e->function, x[0].x, x[1].x));
+}
+
+/* Of how many places the condition and the body are true, and of how many they are there. */
+static void count(struct plain *p, const struct hc_expression *e, int64_t *held, int64_t *places)
+{
+    int64_t outside = p->place[e->axis];
+    *held = *places = 0;
+    for (int64_t i = 0; i < p->instance->extent[e->axis]; i++) {
+        p->place[e->axis] = i;
+        if (e->operands > 1 && is_true(p, e->operand[1]) != IS_TRUE)
+            continue;
+        enum truth body = is_true(p, e->operand[0]);
+        *places += body != IS_ABSENT;
+        *held += body == IS_TRUE;
+    }
+    p->place[e->axis] = outside;
+}
+
+static enum truth is_true(struct plain *p, const struct hc_expression *e)
+{
+    int64_t held;
+    int64_t places;
+    switch (e->kind) {
+    case HC_EXPRESSION_NUMBER:
+        return truth_of(*e->at == 't');
+    case HC_EXPRESSION_OPTION: {
+        const char *text = p->instance->option[e->option];
+        return text ? truth_of(*text == 't') : is_true(p, p->definition->option[e->option].value);
+    }
+    case HC_EXPRESSION_NOT: {
+        enum truth a = is_true(p, e->operand[0]);
+        return a == IS_ABSENT ? a : truth_of(a == IS_FALSE);
+    }
+    case HC_EXPRESSION_AND:
+    case HC_EXPRESSION_OR: {
+        enum truth decides = truth_of(e->kind == HC_EXPRESSION_OR);
+        enum truth a = is_true(p, e->operand[0]);
+        return a == decides || a == IS_ABSENT ? a : is_true(p, e->operand[1]);
+    }
+    case HC_EXPRESSION_OVER:
+        count(p, e, &held, &places);
+        return truth_of(e->reduction == HC_OVER_ANY ? held > 0 : held == places);
+    default:
+        return compare(p, e);
+    }
+}
+
+/* A number of the text or of the command line. */
+static double literal(const struct plain *p, const char *text, int length)
+{
+    char copy[64];
+    if (length == 2 && strncmp(text, "pi", 2) == 0)
+        return rounded(p, 3.14159265358979323846);
+    size_t n = (size_t)length < sizeof copy ? (size_t)length : sizeof copy - 1;
+    memcpy(copy, text, n);
+    copy[n] = '\0';
+    return rounded(p, strtod(copy, NULL));
+}
+
+static struct number option(struct plain *p, int i)
+{
+    const char *text = p->instance->option[i];
+    if (text)
+        return number(literal(p, text, (int)strlen(text)));
+    /* A default is computed beforehand, and comes in its format. */
+    enum hc_format compute = p->compute;
+    p->compute = HC_FP64;
+    struct number x = evaluate(p, p->definition->option[i].value);
+    p->compute = compute;
+    x.x = rounded(p, x.x);
+    return x;
+}
+
+static struct number read(struct plain *p, const struct hc_expression *e)
+{
+    const struct hc_defined_tensor *t = &p->definition->tensor[e->tensor];
+    int64_t shape[HC_MAX_RANK];
+    for (int i = 0; i < t->rank; i++)
+        shape[i] =
+            t->input ? p->instance->input[e->tensor].shape[i] : p->instance->extent[t->axis[i]];
+    int64_t index = index_of(p, e, shape);
+    if (p->wrong)
+        return nothing;
+    if (t->input)
+        return number(index < 0 ? 0 : hc_tensor_get(&p->instance->input[e->tensor], index));
+    if (index >= 0)
+        return p->element[e->tensor][index];
+    /* What a scan starts from is read at the places of its other axes. */
+    int64_t outside[HC_MAX_AXES];
+    bool start = false;
+    memcpy(outside, p->place, sizeof outside);
+    for (int i = 0; i < t->rank; i++) {
+        int64_t at = 0;
+        (void)integer(p, e->operand[i], &at);
+        start = start || (t->axis[i] == t->scan && at == -1);
+        p->place[t->axis[i]] = at;
+    }
+    p->beside = p->beside || !start || !t->before;
+    struct number x = start && t->before ? evaluate(p, t->before) : number(0);
+    memcpy(p->place, outside, sizeof outside);
+    return x;
+}
+
+/* Of two numbers of which one is a NaN, the NaN. */
+static double extreme(bool largest, double a, double b)
+{
+    if (isnan(a) || isnan(b))
+        return a + b;
+    return (a > b) == largest ? a : b;
+}
+
+/* One more term of a reduction. */
+static double join(const struct plain *p, enum hc_reduction reduction, double so_far, double x)
+{
+    if (reduction == HC_OVER_MAX || reduction == HC_OVER_MIN)
+        return extreme(reduction == HC_OVER_MAX, so_far, x);
+    return rounded(p, reduction == HC_OVER_PROD ? so_far * x : so_far + x);
+}
+
+static struct number over(struct plain *p, const struct hc_expression *e)
+{
+    static const double first[HC_REDUCTIONS] = {
+        [HC_OVER_PROD] = 1, [HC_OVER_MAX] = -(double)INFINITY, [HC_OVER_MIN] = (double)INFINITY};
+    int64_t outside = p->place[e->axis];
+    int64_t terms = 0;
+    double y = first[e->reduction];
+    if (e->reduction == HC_OVER_COUNT) {
+        int64_t held;
+        count(p, e, &held, &terms);
+        return number((double)held);
+    }
+    for (int64_t i = 0; i < p->instance->extent[e->axis] && !p->wrong; i++) {
+        p->place[e->axis] = i;
+        if (e->operands > 1 && is_true(p, e->operand[1]) != IS_TRUE)
+            continue;
+        struct number x = evaluate(p, e->operand[0]);
+        if (x.absent)
+            continue;
+        y = terms++ == 0 ? x.x : join(p, e->reduction, y, x.x);
+    }
+    p->place[e->axis] = outside;
+    return number(e->reduction == HC_OVER_MEAN ? rounded(p, y / (double)terms) : y);
+}
+
+/* A function of one format's numbers, before it is rounded. */
+static double function_of(const struct plain *p, enum hc_function f, const double *x)
+{
+    switch ((int)f) {
+    case HC_FN_add:
+        return x[0] + x[1];
+    case HC_FN_sub:
+        return x[0] - x[1];
+    case HC_FN_mul:
+        return x[0] * x[1];
+    case HC_FN_div:
+        return x[0] / x[1];
+    case HC_FN_fma:
+        return p->compute == HC_FP32 ? (double)fmaf((float)x[0], (float)x[1], (float)x[2])
+                                     : fma(x[0], x[1], x[2]);
+    case HC_FN_sqrt:
+        return sqrt(x[0]);
+    case HC_FN_exp:
+        return exp(x[0]);
+    case HC_FN_log:
+        return log(x[0]);
+    case HC_FN_log1p:
+        return log1p(x[0]);
+    case HC_FN_tanh:
+        return tanh(x[0]);
+    case HC_FN_cos:
+        return cos(x[0]);
+    case HC_FN_sin:
+        return sin(x[0]);
+    case HC_FN_erf:
+        return erf(x[0]);
+    case HC_FN_negate:
+        return -x[0];
+    case HC_FN_abs:
+        return fabs(x[0]);
+    case HC_FN_floor:
+        return floor(x[0]);
+    default:
+        return extreme(f == HC_FN_max, x[0], x[1]);
+    }
+}
+
+static struct number apply(struct plain *p, const struct hc_expression *e)
+{
+    double x[HC_MAX_EXPRESSION_OPERANDS] = {0};
+    if (e->function == HC_FN_select) {
+        enum truth c = is_true(p, e->operand[0]);
+        return c == IS_ABSENT ? nothing : evaluate(p, e->operand[c == IS_TRUE ? 1 : 2]);
+    }
+    for (int i = 0; i < e->operands; i++) {
+        struct number operand = evaluate(p, e->operand[i]);
+        if (operand.absent)
+            return nothing;
+        x[i] = operand.x;
+    }
+    return number(rounded(p, function_of(p, e->function, x)));
+}
+
+static struct number evaluate(struct plain *p, const struct hc_expression *e)
+{
+    struct number x;
+    int64_t value = 0;
+    if (e->type == HC_TYPE_INTEGER)
+        return integer(p, e, &value) ? number((double)value) : nothing;
+    switch (e->kind) {
+    case HC_EXPRESSION_NUMBER:
+        return number(literal(p, e->at, e->length));
+    case HC_EXPRESSION_OPTION:
+        return option(p, e->option);
+    case HC_EXPRESSION_READ:
+        return read(p, e);
+    case HC_EXPRESSION_OVER:
+        return over(p, e);
+    case HC_EXPRESSION_EITHER: /* any number between the two is right */
+        x = evaluate(p, e->operand[0]);
+        return evaluate(p, e->operand[1]).absent ? nothing : x;
+    case HC_EXPRESSION_STORE:
+        x = evaluate(p, e->operand[0]);
+        x.x = hc_round(e->format == HC_FORMAT_COUNT ? p->instance->io : e->format, x.x);
+        return x;
+    default:
+        return apply(p, e);
+    }
+}
+
+/* All elements of an equation's tensor, the last axis the fastest: a scan finds its element before
+   in place. */
+static enum hc_status compute(struct plain *p, int tensor)
+{
+    const struct hc_defined_tensor *t = &p->definition->tensor[tensor];
+    int64_t n = hc_instance_count(p->instance, tensor);
+    p->element[tensor] = calloc((size_t)(n > 0 ? n : 1), sizeof *p->element[tensor]);
+    if (!p->element[tensor])
+        return hc_fail(HC_NO_MEMORY, "no memory for %lld elements of %s", (long long)n, t->name);
+    for (int64_t i = 0; i < n && !p->wrong; i++) {
+        int64_t rest = i;
+        for (int k = t->rank - 1; k >= 0; k--) {
+            int64_t extent = p->instance->extent[t->axis[k]];
+            p->place[t->axis[k]] = rest % extent;
+            rest /= extent;
+        }
+        bool there = !t->where || is_true(p, t->where) == IS_TRUE;
+        p->element[tensor][i] = there ? evaluate(p, t->value) : nothing;
+    }
+    return p->wrong ? hc_fail(HC_INVALID, "%s: %s", p->definition->name, p->wrong) : HC_OK;
+}
+
+enum hc_status hc_define_plain(const struct hc_instance *instance, const struct hc_tensor *out,
+                               struct hc_plain_notes *notes)
+{
+    const struct hc_definition *d = instance->definition;
+    enum hc_status status = HC_OK;
+    struct plain *p = calloc(1, sizeof *p);
+    if (!p)
+        return hc_fail(HC_NO_MEMORY, "no memory to compute a definition");
+    p->instance = instance;
+    p->definition = d;
+    p->compute = instance->freedoms.compute;
+    for (int t = d->inputs; t < d->tensors && status == HC_OK; t++)
+        status = compute(p, t);
+    for (int i = 0; i < d->results && status == HC_OK; i++)
+        for (int64_t k = 0; k < hc_tensor_count(&out[i]); k++) {
+            struct number x = p->element[d->result[i]][k];
+            hc_tensor_set(&out[i], k, x.absent ? 0 : x.x);
+        }
+    if (notes)
+        notes->beside = p->beside;
+    for (int t = 0; t < d->tensors; t++)
+        free(p->element[t]);
+    free(p);
+    return status;
+}
