@@ -19,7 +19,7 @@ from .program import Error
 from .verdicts import TYPES, array_of, by_name, tensor_of
 
 FAMILIES = ("normal", "whole", "lognormal", "boundaries", "subnormals", "specials", "cancelling",
-            "stagnating", "constant", "one-hot", "offset")
+            "stagnating", "constant", "one-hot", "offset", "mixed", "scaled")
 
 # How long the axes of a definition are, in turn: borders of vectors and tiles, ones, and lengths
 # that no block divides.
