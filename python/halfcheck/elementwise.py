@@ -52,11 +52,13 @@ def quotient(g, a, b, rounding_mode=None):
 
 
 def _pow(g, x, power):
-    texts = {0.5: ("sqrt({0})", ATOM), -0.5: ("1 / sqrt({0})", PRODUCT), 1: ("{0}", ATOM),
+    texts = {-1: ("1 / {0}", PRODUCT), 0.5: ("sqrt({0})", ATOM), -0.5: ("1 / sqrt({0})", PRODUCT),
              1.5: ("{0} * sqrt({0})", PRODUCT)}
+    if not isinstance(power, Node) and power == 1:
+        return x
     if not isinstance(power, Node) and power in texts:
         text, binds = texts[power]
-        return g.each(text, x, binds=binds, needs=[UNARY if "*" in text else SUM])
+        return g.each(text, x, binds=binds, needs=[UNARY if power in (-1, 1.5) else SUM])
     if not isinstance(power, Node) and power == int(power) and 1 <= abs(power) <= 9:
         text = f"{{0}}^{int(abs(power))}"
         return g.each(f"1 / {text}" if power < 0 else text, x,

@@ -210,7 +210,7 @@ class Graph:
                 else:
                     inner.append(next(places))
             text = template.format((self.text if word in ("count", "any", "all") else self.real)(
-                x, inner, UNARY if template != "{}" else SUM))
+                x, inner, ATOM if template != "{}" else SUM))
             if names:
                 text = f"{word}({', '.join(names)}: {text})"
                 if where:
@@ -251,8 +251,10 @@ class Graph:
         """The same numbers in other places: back(indices) are those in x."""
         x.used()
         axes = self.apart(axes)
-        return Node(axes, lambda indices: self.read(x, back(indices)), view=x, truth=x.truth,
+        made = Node(axes, lambda indices: self.read(x, back(indices)), view=x, truth=x.truth,
                     integer=x.integer)
+        made.back = back
+        return made
 
     def source(self, results, name, inputs):
         """The text of a definition with these results, [(node, format or None)], and the results'
@@ -280,8 +282,12 @@ class Graph:
 
 def _base(node):
     """What a result is a view of, where it only has more or fewer axes of length 1."""
-    while node.view is not None and node.view.name is None and not node.view.truth and \
-            [a for a in node.axes if a] == [a for a in node.view.axes if a]:
+    while node.view is not None and node.view.name is None and not node.view.truth:
+        places = [f"#{d}" if axis else "0" for d, axis in enumerate(node.axes)]
+        inner = node.back(places)
+        if [(i, a) for i, a in zip(places, node.axes) if a] != \
+                [(i, a) for i, a in zip(inner, node.view.axes) if a]:
+            break
         node = node.view
     return node
 

@@ -58,6 +58,8 @@ def text_of(function, head, sizes, formats=None):
     except Untold as untold:
         raise TypeError(f"{_called(function)} uses {untold}, of which halfcheck has no text: write "
                         "the definition, or say it in other operators") from None
+    if any(node.truth for node in results):
+        raise TypeError(f"{_called(function)} gives truths, and a definition has numbers")
     return graph.source(list(zip(results, formats or [None] * len(results))), name, head.texts)
 
 

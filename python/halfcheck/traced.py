@@ -26,7 +26,7 @@ def trace(function, arguments, graph, nodes):
     import torch
     from torch.utils._python_dispatch import TorchDispatchMode
 
-    known, viewed, kept = {}, set(), list(arguments)
+    known, kept = {}, list(arguments)
     for tensor, node in zip(arguments, nodes):
         known[id(tensor)] = node
 
@@ -41,6 +41,9 @@ def trace(function, arguments, graph, nodes):
             kept.append(value)
         return known[id(value)]
 
+    def shares(a, b):
+        return a is not b and a.storage().data_ptr() == b.storage().data_ptr()
+
     class Watch(TorchDispatchMode):
         """Makes a node of each operator's result."""
 
@@ -52,7 +55,7 @@ def trace(function, arguments, graph, nodes):
             build = overload(func, name[:-1] if changes else name)
             if build is None:
                 raise Untold(name)
-            if changes and (args[0]._is_view() or id(args[0]) in viewed):
+            if changes and any(shares(args[0], other) for other in kept):
                 raise Untold(f"{name} of a part of a tensor")
             given = [node_of(a) for a in args]
             made = build(graph, *given, **{k: node_of(v) for k, v in kwargs.items()})
@@ -60,7 +63,6 @@ def trace(function, arguments, graph, nodes):
                                       for x in (out, made))):
                 if isinstance(tensor, torch.Tensor) and node is not None:
                     known[id(tensor)] = node
-                    viewed.add(id(tensor._base))
                     kept.append(tensor)
             return out
 

@@ -111,7 +111,7 @@ def _groups(old, new):
 
 
 def _shifted(g, index, start, step=1):
-    index = index if step == 1 else f"{step}*{index}"
+    index = index if step == 1 else f"{step}*{_held(index)}"
     return index if not start else f"{index} + {_size(g, start)}"
 
 
@@ -174,7 +174,7 @@ def _stack(g, xs, dim=0):
 def _flip(g, x, dims):
     dims = {d % len(x.axes) for d in dims}
     return g.view(x, x.axes, lambda i: [
-        f"{g.size_text(g.size(axis))} - 1 - {place}" if d in dims and axis else place
+        f"{g.size_text(g.size(axis))} - 1 - {_held(place)}" if d in dims and axis else place
         for d, (place, axis) in enumerate(zip(i, x.axes))])
 
 

@@ -12,6 +12,8 @@ from halfcheck import safetensors
 
 torch = pytest.importorskip("torch")
 
+import torch.nn.functional as F  # noqa: E402
+
 import plain  # noqa: E402
 from halfcheck.likeness import Head, shown, text_of  # noqa: E402
 
@@ -113,6 +115,27 @@ def test_what_changes_a_part_of_a_tensor_is_refused():
     with pytest.raises(TypeError, match="mul_ of a part of a tensor"):
         halfcheck.check(first, like=first, inputs="x[t, d]")
 
+    def before(x):
+        y = x * 2
+        z = y.view(-1)
+        y += 1
+        return z
+    with pytest.raises(TypeError, match="add_ of a part of a tensor"):
+        halfcheck.check(before, like=before, inputs="x[t, d]")
+
+    def whole(x):
+        y = x * 2
+        y += 1
+        return y
+    assert "x[t,d] * 2 + 1" in shown(whole, Head("x[t, d]"))
+
+
+def test_truths_are_no_results():
+    with pytest.raises(TypeError, match="positive gives truths"):
+        def positive(x):
+            return x > 0
+        halfcheck.check(positive, like=positive, inputs="x[i]")
+
 
 def test_a_tensor_that_comes_from_outside_is_refused():
     table = torch.arange(4.0)
@@ -152,3 +175,52 @@ def test_a_result_of_another_shape_is_not_taken():
     with pytest.raises(ValueError):
         halfcheck.check(lambda x: x.softmax(-1).T.contiguous(), like=plain.softmax,
                         inputs="x[n, c]", sizes=[{"n": 3, "c": 4}], formats=["fp32"])
+
+
+# What keeps a matrix of the same shape.
+STEPS = [
+    lambda x: x + 1, lambda x: 2 - x, lambda x: x * x, lambda x: x / (x * x + 2), lambda x: -x,
+    lambda x: (x - 3)**2, lambda x: (x + 2)**1 * 3, lambda x: 1 / (x**2 + 1), lambda x: x.tanh(),
+    lambda x: x.flip(-1) - x, lambda x: x.roll(1, -1), lambda x: F.silu(x), lambda x: F.gelu(x),
+    lambda x: x - x.mean(-1, keepdim=True), lambda x: x.softmax(-1), lambda x: x.softmax(0) * 3,
+    lambda x: torch.cat((x[:, 2:], x[:, :2]), -1), lambda x: x[:, ::2][:, 1:].sum(-1, True) + x,
+    lambda x: torch.stack((x[:, ::2], x[:, 1::2]), -1).reshape(x.shape),
+    lambda x: x.t().reshape(x.shape), lambda x: x.clamp(-1, 1) - 0.5 * x, lambda x: x.abs().sqrt(),
+    lambda x: torch.where(x > 0.2, x, 0.3 * x), lambda x: (x / 9).exp().log(),
+    lambda x: x.view(2, 2, -1).transpose(0, 1).reshape(x.shape), lambda x: x @ (x.t() @ x) * 0.1,
+    lambda x: F.pad(x[:, 1:], (0, 1)), lambda x: x[:, 1:].flip(-1)[:, 2:].sum() * x,
+    lambda x: x[:, 1:].flip(-1).std(-1, keepdim=True) + x, lambda x: x.tril(1) - 2,
+    lambda x: (x - 1 - x.amax(0)) / 2, lambda x: x.norm(dim=-1, keepdim=True) - -3 * x,
+    lambda x: torch.lerp(x, x + 1, 0.25), lambda x: F.layer_norm(x - 1, (x.shape[-1],)),
+]
+
+
+@pytest.mark.parametrize("seed", range(60))
+def test_random_functions_have_the_numbers_of_their_texts(seed, tmp_path):
+    rng = np.random.default_rng(seed)
+    steps = [STEPS[i] for i in rng.integers(len(STEPS), size=5)]
+
+    def function(x):
+        for step in steps:
+            x = step(x)
+        return x
+    x = rng.standard_normal((4, 6)).astype(np.float32)
+    try:
+        text, _ = text_of(function, Head("x[n, c]"), {"n": 4, "c": 6})
+    except TypeError as refusal:
+        pytest.skip(str(refusal))
+    (tmp_path / "random.op").write_text(text)
+    got = values(tmp_path / "random.op", {"x": x}, tmp_path)[0]
+    want = function(torch.from_numpy(x).double()).numpy().reshape(-1)
+    assert np.allclose(got, want, rtol=1e-9, atol=1e-9, equal_nan=True), text
+
+
+@pytest.mark.parametrize("function", [
+    lambda x: (x * 2).flip(-1), lambda x: (x * 2).roll(1, 0), lambda x: (x * 2).t(),
+    lambda x: (x * 2).t().reshape(3, 3), lambda x: x.flip(0), lambda x: (x @ x)[None]])
+def test_a_result_that_is_a_view_is_read_through_it(function, tmp_path):
+    text, _ = text_of(function, Head("x[n, c]"), {"n": 3, "c": 3})
+    (tmp_path / "view.op").write_text(text)
+    x = np.arange(9, dtype="f").reshape(3, 3)
+    want = function(torch.from_numpy(x)).numpy().reshape(-1)
+    assert (values(tmp_path / "view.op", {"x": x}, tmp_path)[0] == want).all(), text
