@@ -41,8 +41,12 @@ def trace(function, arguments, graph, nodes):
             kept.append(value)
         return known[id(value)]
 
+    def memory(tensor):
+        whole = getattr(tensor, "untyped_storage", tensor.storage)  # of torch 2, and before
+        return whole().data_ptr()
+
     def shares(a, b):
-        return a is not b and a.storage().data_ptr() == b.storage().data_ptr()
+        return a is not b and memory(a) == memory(b)
 
     class Watch(TorchDispatchMode):
         """Makes a node of each operator's result."""

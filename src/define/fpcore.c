@@ -151,6 +151,14 @@ static bool skip_form(struct reader *r)
     return depth == 0;
 }
 
+/* Passes over :name value. */
+static bool skip_property(struct reader *r)
+{
+    if (!skip_form(r))
+        return false;
+    return skip_form(r);
+}
+
 /* A definition has no such word. */
 static bool lacks(struct reader *r, const char *word, int length)
 {
@@ -477,7 +485,7 @@ static bool annotated(struct reader *r, const struct scope *scope, int depth, st
                       bool *truth)
 {
     for (skip_blanks(r); *r->next == ':'; skip_blanks(r))
-        if (!skip_form(r) || !skip_form(r))
+        if (!skip_property(r))
             return false;
     return expression(r, scope, depth, out, truth) && take_bracket(r, false);
 }
@@ -530,7 +538,7 @@ static bool arguments(struct reader *r, const struct scope *scope, struct text *
         if (!is(word, length, "!"))
             return lacks(r, "an array", 8);
         for (skip_blanks(r); *r->next == ':'; skip_blanks(r))
-            if (!skip_form(r) || !skip_form(r))
+            if (!skip_property(r))
                 return false;
         if (!take_word(r, &own.name, &own.length) || !take_bracket(r, false))
             return false;
