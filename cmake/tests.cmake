@@ -235,7 +235,8 @@ hc_script(real-scalers FROM ${scalers}
           COMMAND cases/scaler/real/test ${program} ${CMAKE_BINARY_DIR}/real-scalers)
 set_tests_properties(real-scalers PROPERTIES TIMEOUT 180)
 # The Python package, and its notebook. These tests fetch ml_dtypes, which Debian 12 has not.
-hc_script(python FROM ${HC_ALL} python definitions +numpy +torch +mpmath +pytest
+hc_script(python FROM ${HC_ALL} python definitions docs/definitions.md reports/measured/definitions
+                 +numpy +torch +mpmath +pytest
           COMMAND python/test ${program} ${venv})
 hc_script(notebook FROM ${HC_ALL} python .ci/notebook .ci/notebook.py +numpy +nbclient +matplotlib
           COMMAND .ci/notebook ${program} ${venv})

@@ -89,7 +89,7 @@ static enum hc_status read_op(struct hc_greeting *g, enum hc_op op, const json_t
     return HC_OK;
 }
 
-enum hc_status hc_offer_read_ops(struct hc_greeting *greeting, const json_t *value)
+static enum hc_status read_ops(struct hc_greeting *greeting, const json_t *value)
 {
     const char *name;
     json_t *offered;
@@ -112,7 +112,7 @@ enum hc_status hc_offer_read_ops(struct hc_greeting *greeting, const json_t *val
 }
 
 /* true: it is asked for every definition; or an array of digests. */
-enum hc_status hc_offer_read_definitions(struct hc_greeting *greeting, const json_t *value)
+static enum hc_status read_definitions(struct hc_greeting *greeting, const json_t *value)
 {
     size_t i;
     json_t *element;
@@ -176,7 +176,7 @@ static enum hc_status read_flushes(struct hc_greeting *g, const json_t *value)
 }
 
 /* The same limits as for plug-ins: a bound must be derivable. */
-enum hc_status hc_offer_read_accumulator(struct hc_greeting *greeting, const json_t *value)
+static enum hc_status read_accumulator(struct hc_greeting *greeting, const json_t *value)
 {
     struct hc_accumulator *a = &greeting->accumulator;
     json_error_t error;
@@ -243,7 +243,7 @@ static enum hc_status read_sizes(struct hc_greeting *g, int extent, const json_t
     return HC_OK;
 }
 
-enum hc_status hc_offer_read_borders(struct hc_greeting *greeting, const json_t *value)
+static enum hc_status read_borders(struct hc_greeting *greeting, const json_t *value)
 {
     const char *name;
     json_t *sizes;
@@ -372,11 +372,11 @@ static const struct {
     {"pipe", read_version, true},
     {"name", read_name, true},
     {"title", read_title, false},
-    {"definitions", hc_offer_read_definitions, false},
-    {"ops", hc_offer_read_ops, true},
+    {"definitions", read_definitions, false},
+    {"ops", read_ops, true},
     {"layout", read_layout, false},
-    {"accumulator", hc_offer_read_accumulator, false},
-    {"borders", hc_offer_read_borders, false},
+    {"accumulator", read_accumulator, false},
+    {"borders", read_borders, false},
     {"nondeterministic", read_nondeterministic, false},
     {"canonical_nan", read_canonical, false},
     {"parallel", read_parallel, false},

@@ -2,7 +2,6 @@
 #ifndef HC_KERNELS_PIPE_GREETING_H
 #define HC_KERNELS_PIPE_GREETING_H
 
-#include <jansson.h>
 #include <stdbool.h>
 #include <stddef.h>
 
@@ -47,12 +46,5 @@ enum hc_status hc_greeting_read(struct hc_greeting *greeting, const char *who, c
 
 /* Whether both offer the same: name, ops, formats, orders, definitions and layout. */
 bool hc_greeting_same(const struct hc_greeting *one, const struct hc_greeting *other);
-
-/* The parts of a greeting that say what the program can do, and how: its ops with their formats and
-   orders, its accumulator, its borders. HC_INVALID with a line. */
-
-enum hc_status hc_offer_read_ops(struct hc_greeting *greeting, const json_t *value);
-enum hc_status hc_offer_read_accumulator(struct hc_greeting *greeting, const json_t *value);
-enum hc_status hc_offer_read_borders(struct hc_greeting *greeting, const json_t *value);
 
 #endif

@@ -118,13 +118,16 @@ def check(fn, op=None, formats=None, order=None, level="standard", seed=0, array
     imported. `cases` are patterns of halfcheck's cases, instead of all of the op.
 
     With `define`, a definition's text, file or name, the function is held to that, and there may be
-    `backward`, `families`, `sizes` and the definition's options (halfcheck.definitions.check).
+    `backward`, `families`, `sizes` and the definition's options (halfcheck.definitions.check). With
+    `like`, a plain function of torch without roundings of its own, it is held to what that has;
+    `inputs` are those of a definition: like=plain, inputs="x[t, d], w[d]".
     """
     __tracebackhide__ = True
-    if define is not None:
+    if define is not None or "like" in more:
         from . import definitions
-        if op is not None or order is not None or cases is not None:
-            raise TypeError("check wants either op or define")
+        if op is not None or order is not None or cases is not None or (
+                define is not None and more.get("like") is not None):
+            raise TypeError("check wants either op, define or like")
         return definitions.check(fn, define, formats, seed=seed, arrays=arrays, **more)
     if op is None or more:
         raise TypeError("check wants op or define" if op is None else

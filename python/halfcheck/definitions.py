@@ -4,6 +4,7 @@ import contextlib
 import functools
 import hashlib
 import inspect
+import itertools
 import json
 import os
 import subprocess
@@ -14,12 +15,12 @@ import numpy as np
 from . import arrays as _arrays
 from . import program as _program
 from . import safetensors
-from .formats import dtype_of, format_named
+from .formats import dtype_of, format_named, name_of
 from .program import Error
 from .verdicts import TYPES, array_of, by_name, tensor_of
 
 FAMILIES = ("normal", "whole", "lognormal", "boundaries", "subnormals", "specials", "cancelling",
-            "stagnating", "constant", "one-hot", "offset")
+            "stagnating", "constant", "one-hot", "offset", "mixed", "scaled")
 
 # How long the axes of a definition are: rows of the program's, which finds others where these do
 # not suit the text.
@@ -116,11 +117,12 @@ class DefinedVerdict:
 
 
 class Report:
-    """What a check by a definition has found: a row (format, family, sizes, verdict) for each call.
-    str() of it is for people."""
+    """What a check by a definition has found: a row (format, family, sizes, verdict) for each call;
+    and text, the definition that was made of a plain function. str() of it is for people."""
 
-    def __init__(self, name, definition):
+    def __init__(self, name, definition, text=""):
         self.name, self.definition, self.digest = name, definition.name, definition.digest
+        self.text = text
         self.rows = []
         self.left_out = {}
 
@@ -144,6 +146,8 @@ class Report:
             lines.append(f"  {fmt:5} {len(rows) - wrong:4} pass" +
                          (f"  {wrong:4} fail" if wrong else ""))
         lines += [f"  left out, {count} calls: {why}" for why, count in self.left_out.items()]
+        if self.text:
+            lines += ["judged by", *(f"  {line}" for line in self.text.splitlines())]
         return "\n".join(lines)
 
     __repr__ = __str__
@@ -163,28 +167,33 @@ def judge(define, inputs, outputs, variant=None, **options):
 
 
 def check(fn, define, formats=None, backward=False, families=None, sizes=None, seed=0, arrays=None,
-          variant=None, **options):
+          variant=None, like=None, inputs=None, **options):
     """Runs a function on drawn inputs of a definition, and returns a Report; raises halfcheck.Wrong
     at wrong numbers, and what the function raises.
 
     fn gets the inputs in the definition's order, or by name where its parameters are named so; and
     options that are named as its parameters. With `backward` the gradients that torch's autograd
     gives for it are judged by the definition's gradient. sizes: a list of dicts, {"d": 768}.
-    variant: of the definition; "any": one of them for all elements of a call.
+    variant: of the definition; "any": one of them for all elements of a call. With `like` and
+    `inputs` instead of `define`, the definition is what that function computes.
     """
     __tracebackhide__ = True
     from .checks import Wrong
 
     with tempfile.TemporaryDirectory(prefix="halfcheck-") as folder:
-        definition = Definition(define, folder)
-        _check_options(definition, options)
-        call = _Call(fn, definition, options, "torch" if backward else arrays)
+        if like is not None:
+            call = _LikeCall(fn, like, inputs, sizes, folder, options, arrays)
+            definition = call.definition
+        else:
+            definition = Definition(define, folder)
+            _check_options(definition, options)
+            call = _Call(fn, definition, options, "torch" if backward else arrays)
         call.variant = None if backward else variant
-        report = Report(getattr(fn, "__name__", "the function"), definition)
+        report = Report(getattr(fn, "__name__", "the function"), definition, call.text)
         for fmt in map(format_named, [formats] if isinstance(formats, str) else
                        formats or _FORMATS):
             for family in families or FAMILIES:
-                for given in sizes or _SIZES:
+                for given in sizes or call.sizes():
                     _one(report, call, fmt, family, given, seed, backward)
         if report.failed:
             raise Wrong(_first_wrong(report), report)
@@ -195,10 +204,11 @@ def check(fn, define, formats=None, backward=False, families=None, sizes=None, s
 
 def _one(report, call, fmt, family, sizes, seed, backward):
     """Draws inputs, calls the function and judges what it gives."""
-    definition = call.definition
-    inputs = definition.draw(fmt, family, sizes, seed)
-    sizes = definition.sizes(inputs)
     try:
+        call.at(sizes)
+        definition = call.definition
+        inputs = definition.draw(fmt, family, sizes, seed)
+        sizes = definition.sizes(inputs)
         if backward:
             definition, inputs, outputs = call.backward(inputs, seed)
         else:
@@ -212,6 +222,19 @@ def _one(report, call, fmt, family, sizes, seed, backward):
 
 class _Call:
     """A function, and how it is called."""
+
+    text = ""
+
+    def sizes(self):
+        """How long the axes are where nobody says it."""
+        return _SIZES
+
+    def at(self, sizes):
+        """Gets ready for inputs of these sizes."""
+
+    def fitted(self, _, array):
+        """A result as the definition has it."""
+        return array
 
     def __init__(self, fn, definition, options, kind):
         self.fn, self.definition, self.options = fn, definition, options
@@ -256,13 +279,77 @@ class _Call:
         gradient = self.definition.gradient
         taken = {*inputs, *(row["name"] for row in self.definition.options),
                  *self.definition.axes()}
-        all_inputs = {**inputs, **{_gradient_name(name, taken): _arrays.to_numpy(value)
-                                   for name, value in given.items()}}
+        all_inputs = {**inputs, **{
+            _gradient_name(name, taken): self.fitted(name, _arrays.to_numpy(value))
+            for name, value in given.items()}}
         wanted = {row["name"] for row in gradient.inputs}
         names = [row["name"] for row in gradient.results]
         return gradient, {name: array for name, array in all_inputs.items() if name in wanted}, {
-            name: _arrays.to_numpy(value) for name, value in zip(names, grads)
-            if value is not None}
+            # Where nothing depends on an input, its gradient is 0.
+            name: _arrays.to_numpy(torch.zeros_like(tensors[of]) if value is None else value)
+            for name, of, value in zip(names, numbers, grads)}
+
+
+class _LikeCall(_Call):
+    """A function that is held to what a plain function of torch computes, which is a definition of
+    its own for each choice of sizes."""
+
+    # As those of the program, which finds them once a definition is there.
+    _ROWS = ((5, 17, 8, 32), (1, 1, 1, 1), (3, 33, 4, 64), (2, 127, 3, 129), (4, 64, 32, 64))
+
+    def __init__(self, fn, plain, inputs, sizes, folder, options, arrays):
+        from .likeness import Head, shown
+
+        if not isinstance(inputs, str):
+            raise TypeError("check with like wants inputs, as a definition has them: "
+                            '"x[t, d], w[d]"')
+        if options:
+            raise TypeError(f"check with like has no {next(iter(options))!r}: what the plain "
+                            "function computes by itself is the definition")
+        self.plain, self.head, self.folder = plain, Head(inputs), folder
+        self.text = shown(plain, self.head, sizes[0] if sizes else None)
+        self.known, self.made_for, self.shapes = {}, None, []
+        super().__init__(fn, Definition(self.text, folder), options,
+                         arrays or _arrays.kind_of([fn, plain]))
+        if self.kind == "torch":  # whose indices have 64 bits
+            make = self.make
+            self.make = lambda array: make(array.astype(np.int64) if array.dtype.kind == "i" else
+                                           array)
+
+    def sizes(self):
+        axes = self.definition.axes()
+        return [dict(zip(axes, itertools.cycle(row))) for row in self._ROWS]
+
+    def at(self, sizes, formats=None):
+        from .likeness import text_of
+
+        self.made_for = sizes
+        try:
+            text, self.shapes = text_of(self.plain, self.head, sizes, formats)
+        except TypeError:
+            raise
+        except (RuntimeError, ValueError, IndexError, AssertionError) as error:
+            reason = str(error).splitlines()[0] if str(error) else type(error).__name__
+            raise _arrays.Unsupported(f"{self.plain.__name__} refuses them: {reason}") from None
+        if text not in self.known:
+            self.known[text] = Definition(text, self.folder)
+        self.definition = self.known[text]
+
+    def __call__(self, inputs):
+        outputs = super().__call__(inputs)
+        own = next(array.dtype for array in inputs.values() if array.dtype.kind not in "iu")
+        formats = [name_of(array.dtype) if array.dtype != own else None
+                   for array in outputs.values()]
+        if any(formats):  # results that are wider than the inputs, and are judged as such
+            self.at(self.made_for, formats)
+        return {name: self.fitted(name, array) for name, array in outputs.items()}
+
+    def fitted(self, name, array):
+        # A definition has no axes of length 1 but those of inputs.
+        names = [row["name"] for row in self.definition.results]
+        shape = self.shapes[names.index(name)]
+        same = [n for n in shape if n != 1] == [n for n in array.shape if n != 1]
+        return array.reshape(shape) if same else array
 
 
 def _gradient_name(name, taken):

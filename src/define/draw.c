@@ -13,7 +13,8 @@ const char *const hc_family_names[HC_FAMILIES] = {
     [HC_FAMILY_SPECIALS] = "specials",     [HC_FAMILY_CANCELLING] = "cancelling",
     [HC_FAMILY_STAGNATING] = "stagnating", [HC_FAMILY_CONSTANT] = "constant",
     [HC_FAMILY_ONE_HOT] = "one-hot",       [HC_FAMILY_WHOLE] = "whole",
-    [HC_FAMILY_OFFSET] = "offset",
+    [HC_FAMILY_OFFSET] = "offset",         [HC_FAMILY_MIXED] = "mixed",
+    [HC_FAMILY_SCALED] = "scaled",
 };
 
 struct draw {
@@ -21,6 +22,7 @@ struct draw {
     uint64_t seed;
     uint64_t stream;
     int64_t columns; /* of the last axis */
+    int64_t row;     /* how many elements have a scale in common: 1 where there is one axis */
 };
 
 /* Element i, from two random numbers that belong to it. */
@@ -116,21 +118,38 @@ static double offset(const struct draw *d, int64_t i)
     return 100 + normal(d, i);
 }
 
+/* So that each input meets zeros, terms that vanish, and factors below the normal numbers. */
+static double mixed(const struct draw *d, int64_t i)
+{
+    double x = normal(d, i);
+    double choice[] = {0, 1, x, 16 * x, x * 0x1p-20, subnormal(d, i)};
+    return choice[(int)(uniform(d, 2, i) * 6)];
+}
+
+/* From 2^6 to 2^-44, where an eps that stands beside a square or a norm is as large as that. */
+static double scaled(const struct draw *d, int64_t i)
+{
+    return normal(d, i) * exp2(6 - floor(uniform(d, 4, i / d->row) * 51));
+}
+
 static number *const numbers[HC_FAMILIES] = {
     [HC_FAMILY_NORMAL] = normal,         [HC_FAMILY_LOGNORMAL] = lognormal,
     [HC_FAMILY_BOUNDARIES] = boundary,   [HC_FAMILY_SUBNORMALS] = subnormal,
     [HC_FAMILY_SPECIALS] = special,      [HC_FAMILY_CANCELLING] = cancelling,
     [HC_FAMILY_STAGNATING] = stagnating, [HC_FAMILY_CONSTANT] = constant,
     [HC_FAMILY_ONE_HOT] = one_hot,       [HC_FAMILY_WHOLE] = whole,
-    [HC_FAMILY_OFFSET] = offset,
+    [HC_FAMILY_OFFSET] = offset,         [HC_FAMILY_MIXED] = mixed,
+    [HC_FAMILY_SCALED] = scaled,
 };
 
 void hc_family_draw(const struct hc_tensor *t, enum hc_family family, int64_t places, uint64_t seed,
                     uint64_t stream)
 {
-    struct draw d = {.format = t->format, .seed = seed, .stream = stream, .columns = 1};
+    struct draw d = {.format = t->format, .seed = seed, .stream = stream, .columns = 1, .row = 1};
     if (t->rank > 0 && t->shape[t->rank - 1] > 0)
         d.columns = t->shape[t->rank - 1];
+    if (t->rank > 1 && d.columns > 1)
+        d.row = d.columns;
     bool indices = hc_is_integer(&hc_formats[t->format]);
     for (int64_t i = 0; i < hc_tensor_count(t); i++)
         hc_tensor_set(t, i,

@@ -17,6 +17,8 @@ enum hc_family {
     HC_FAMILY_ONE_HOT,    /* one number in each row, and zeros */
     HC_FAMILY_WHOLE,      /* small whole numbers: sums of their products are exact in any order */
     HC_FAMILY_OFFSET,     /* a large mean beside a small deviation */
+    HC_FAMILY_MIXED,      /* zeros, ones, large and subnormal numbers side by side */
+    HC_FAMILY_SCALED,     /* each row by a power of two of its own, down to what eps is */
     HC_FAMILIES
 };
 

@@ -1,10 +1,12 @@
 /* halfcheck define: what a definition says. */
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "cli/define/define.h"
 #include "define/adjoint.h"
 #include "define/draw.h"
+#include "define/fpcore.h"
 #include "define/library.h"
 
 const struct hc_command hc_command_define;
@@ -24,6 +26,30 @@ static int print_gradient(const struct hc_definition *definition)
     (void)fputs(text, stdout);
     free(text);
     return HC_AS_CLAIMED;
+}
+
+static void print_core(void *context, const char *name, const char *text, const char *why)
+{
+    (void)context;
+    if (text)
+        printf("%s\n", text);
+    else
+        printf("# %s has no definition: %s\n\n", name, why);
+}
+
+static int print_cores(const char *path)
+{
+    char *text = hc_define_read_file(path);
+    if (!text)
+        return HC_WRONG;
+    enum hc_status status =
+        strlen(text) > HC_LONGEST_DEFINITION
+            ? hc_fail(HC_INVALID, "a text has at most %d characters", HC_LONGEST_DEFINITION)
+            : hc_fpcore_read(text, print_core, NULL);
+    free(text);
+    if (status == HC_OK)
+        return HC_AS_CLAIMED;
+    return hc_complain("%s: %s", path, hc_message());
 }
 
 static int print_backward(const struct hc_definition *definition)
@@ -62,6 +88,7 @@ static int run_define(int argc, char **argv)
     bool grad = false;
     bool backward = false;
     bool json = false;
+    const char *cores = NULL;
     const char *families[HC_FAMILIES + 1] = {NULL};
     for (int i = 0; i < HC_FAMILIES; i++)
         families[i] = hc_family_names[i];
@@ -78,6 +105,10 @@ static int run_define(int argc, char **argv)
          .text = &question.variant,
          .help = "with the equations of this variant"},
         {.name = "json", .flag = &json, .help = "print what the definition says as JSON"},
+        {.name = "fpcore",
+         .value = "FILE",
+         .text = &cores,
+         .help = "print the scalar expressions of FPBench in FILE as definitions"},
         {.name = "values",
          .value = "FILE",
          .text = &question.values,
@@ -104,7 +135,7 @@ static int run_define(int argc, char **argv)
          .choice = &drawing.family,
          .choices = families,
          .help = "of these inputs: normal (default), lognormal, boundaries, subnormals, specials,\n"
-                 "cancelling, stagnating, constant, one-hot, whole or offset"},
+                 "cancelling, stagnating, constant, one-hot, whole, offset, mixed or scaled"},
         {.name = "sizes",
          .value = "ROW",
          .choice = &drawing.row,
@@ -123,6 +154,10 @@ static int run_define(int argc, char **argv)
     int status;
     if (!hc_read_options(&hc_command_define, options, argc, argv, &count, &status))
         return status;
+    if (cores && (count || grad || json || question.values || drawing.path))
+        return hc_complain("define --fpcore FILE takes nothing else");
+    if (cores)
+        return print_cores(cores);
     if (count == 0)
         return list_library();
     if (count != 1)

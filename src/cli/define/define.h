@@ -6,6 +6,9 @@
 #include "define/definition.h"
 #include "op/status.h"
 
+/* The text of a file, which the caller frees; NULL after a line. */
+char *hc_define_read_file(const char *path);
+
 /* Reads the definition from a file, or from the library if there is no such file. NULL after a line
    on stderr that says what is wrong, in a text with its place. `variant` may be NULL. */
 struct hc_definition *hc_define_open(const char *source, const char *variant);

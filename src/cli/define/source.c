@@ -12,8 +12,7 @@
 #include "op/text.h"
 #include "op/typed.h"
 
-/* The file's text, which the caller frees; NULL after a line. */
-static char *read_file(const char *path)
+char *hc_define_read_file(const char *path)
 {
     FILE *file = fopen(path, "rb");
     char *text = malloc(HC_LONGEST_DEFINITION + 2);
@@ -51,7 +50,7 @@ struct hc_definition *hc_define_open(const char *source, const char *variant)
     char *text = NULL;
     if (there) {
         (void)fclose(there);
-        text = read_file(source);
+        text = hc_define_read_file(source);
         if (!text)
             return NULL;
         known = text;

@@ -1,0 +1,80 @@
+"""Definitions from plain functions of torch: what `check(kernel, like=plain)` judges by."""
+
+import re
+
+import numpy as np
+
+from .graphs import Graph, Node, Untold
+from .traced import trace
+
+# Lengths at which a text is shown, times four: each says what it is, and so do their differences.
+_PRIMES = (11, 13, 17, 29, 37, 59, 73, 113, 151)
+_INPUT = re.compile(r"\s*([A-Za-z]\w*)\s*(?:\[([^\]]*)\])?\s*(:\s*index(?:\s+([a-z]+))?)?\s*")
+
+
+class Head:
+    """The inputs of a definition as its first line has them: "x[t, d], id[n]: index v"."""
+
+    def __init__(self, text):
+        self.rows, self.texts = [], []
+        for part in re.split(r",(?![^\[]*\])", text):
+            found = _INPUT.fullmatch(part)
+            if not found:
+                raise ValueError(f"inputs={text!r}: {part.strip()!r} is no input; they are written "
+                                 'as in a definition, "x[t, d], id[n]: index v"')
+            name, axes, index, along = found.groups()
+            axes = [axis.strip() for axis in axes.split(",")] if axes else []
+            self.rows.append((name, axes, bool(index), along))
+            self.texts.append(name + (f"[{', '.join(axes)}]" if axes else "") + (
+                "" if not index else f": index {along}" if along else ": index"))
+        self.axes = list(dict.fromkeys(axis for row in self.rows for axis in row[1]))
+
+    def numbers(self, sizes):
+        """Small numbers of these shapes, on which a function can run."""
+        rng = np.random.default_rng(0)
+        for _, axes, index, along in self.rows:
+            shape = tuple(sizes[axis] for axis in axes)
+            yield rng.integers(0, sizes.get(along, 2), shape) if index else \
+                rng.random(shape).astype("f") + 0.5
+
+
+def text_of(function, head, sizes, formats=None):
+    """The text of a definition that computes what a function does on inputs of these sizes, and the
+    shapes of its results. formats: those of the results, where they are not the tensors'."""
+    import torch
+
+    graph = Graph({axis: sizes[axis] for axis in head.axes})
+    name = re.sub(r"\W", "", getattr(function, "__name__", "").lower()).lstrip("_0123456789")
+    name = graph.new_name(name or "plain")
+    nodes, arguments = [], []
+    for (given, axes, index, _), array in zip(head.rows, head.numbers(sizes)):
+        node = Node(axes, None, integer=index)
+        node.name = given
+        graph.taken.add(given)
+        nodes.append(node)
+        arguments.append(torch.from_numpy(np.asarray(array)))
+    try:
+        results, _ = trace(function, arguments, graph, nodes)
+    except Untold as untold:
+        raise TypeError(f"{_called(function)} uses {untold}, of which halfcheck has no text: write "
+                        "the definition, or say it in other operators") from None
+    if any(node.truth for node in results):
+        raise TypeError(f"{_called(function)} gives truths, and a definition has numbers")
+    return graph.source(list(zip(results, formats or [None] * len(results))), name, head.texts)
+
+
+def shown(function, head, sizes=None):
+    """The text at lengths that tell the axes apart; at `sizes` where the function takes none of
+    these."""
+    refusal = None
+    for own in [{axis: factor * _PRIMES[i] for i, axis in enumerate(head.axes)}
+                for factor in (4, 1, 8)] + ([sizes] if sizes else []):
+        try:
+            return text_of(function, head, own)[0]
+        except (RuntimeError, ValueError, IndexError, AssertionError) as error:
+            refusal = refusal or error
+    raise refusal
+
+
+def _called(function):
+    return getattr(function, "__name__", "the function")
