@@ -157,3 +157,12 @@ bool hc_defined_is_placeless(enum hc_op op)
     }
     return d != NULL;
 }
+
+bool hc_defined_has_shift(enum hc_op op)
+{
+    const struct hc_definition *d = hc_defined_op(op);
+    bool shift = false;
+    for (int i = 0; d && i < d->tensors; i++)
+        shift = shift || d->tensor[i].shift;
+    return shift;
+}

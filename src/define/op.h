@@ -20,4 +20,7 @@ const struct hc_definition *hc_defined_op(enum hc_op op);
    operands give equal results wherever they stand. */
 bool hc_defined_is_placeless(enum hc_op op);
 
+/* Whether it has a shift: exponentials of what is less than its maximum. */
+bool hc_defined_has_shift(enum hc_op op);
+
 #endif

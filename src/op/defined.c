@@ -19,6 +19,7 @@ enum { LONGEST_AXIS = 1 << 24, LETTERS = 26 };
     }
 
 static const struct hc_param eps_1e6[] = {REAL(0, "eps", "1e-6"), {0}};
+static const struct hc_param eps_1e5[] = {REAL(0, "eps", "1e-5"), {0}};
 
 static enum hc_status axes(const struct hc_call *call)
 {
@@ -72,7 +73,7 @@ static int64_t longest_axis(const struct hc_call *call)
 #define KEPT(name, shape)       SLOT(name, HC_ALLOW_WIDE, shape, GAIN)
 #define OUT(name, shape)        SLOT(name, HC_ALLOW_FLOAT, shape, NONE)
 #define SUMS                    .fp64 = true, .rule = axes, .length = longest_axis
-#define LOGITS                  SUMS, .cancels = true      /* with their maximum */
+#define LESS                    SUMS, .cancels = true      /* a mean or a maximum, which is near */
 #define ALONE                   .fp64 = true, .rule = axes /* each element for itself */
 
 static const struct hc_descriptor rms_norm = {SUMS, .params = eps_1e6,
@@ -83,7 +84,7 @@ static const struct hc_descriptor rms_norm_backward = {
     .in = {IN("dy", "[T, D]", FACTOR), IN("x", "[T, D]", DATA), IN("w", "[D]", GAIN),
            KEPT("rstd", "[T]")},
     .out = {OUT("dx", "[T, D]"), OUT("dw", "[D]")}};
-static const struct hc_descriptor softmax = {LOGITS, .in = {IN("x", "[N, C]", DATA)},
+static const struct hc_descriptor softmax = {LESS, .in = {IN("x", "[N, C]", DATA)},
                                              .out = {OUT("y", "[N, C]")}};
 static const struct hc_descriptor softmax_backward = {
     SUMS, .in = {IN("dy", "[N, C]", FACTOR), IN("y", "[N, C]", DATA)},
@@ -92,6 +93,23 @@ static const struct hc_descriptor gelu = {ALONE, .in = {IN("x", "[I]", DATA)},
                                           .out = {OUT("y", "[I]")}};
 static const struct hc_descriptor gelu_backward = {
     ALONE, .in = {IN("dy", "[I]", FACTOR), IN("x", "[I]", DATA)}, .out = {OUT("dx", "[I]")}};
+
+static const struct hc_descriptor layer_norm = {
+    LESS, .params = eps_1e5,
+    .in = {IN("x", "[T, D]", DATA), IN("w", "[D]", GAIN), IN("b", "[D]", OFFSET)},
+    .out = {OUT("y", "[T, D]")}};
+static const struct hc_descriptor layer_norm_backward = {
+    SUMS,
+    .in = {IN("dy", "[T, D]", FACTOR), IN("x", "[T, D]", DATA), IN("w", "[D]", GAIN),
+           SLOT("mu", HC_ALLOW_WIDE, "[T]", OFFSET), KEPT("rstd", "[T]")},
+    .out = {OUT("dx", "[T, D]"), OUT("dw", "[D]"), OUT("db", "[D]")}};
+static const struct hc_descriptor silu = {ALONE, .in = {IN("x", "[I]", DATA)},
+                                          .out = {OUT("y", "[I]")}};
+static const struct hc_descriptor silu_backward = {
+    ALONE, .in = {IN("dy", "[I]", FACTOR), IN("x", "[I]", DATA)}, .out = {OUT("dx", "[I]")}};
+static const struct hc_descriptor swiglu = {
+    ALONE, .in = {IN("gate", "[T, D]", DATA), IN("up", "[T, D]", FACTOR)},
+    .out = {OUT("y", "[T, D]")}};
 
 const struct hc_descriptor *const hc_defined_ops[HC_OP_ROOM] = {
 #define HC_OP(name, class, inputs, outputs, title) [HC_OP_##name] = &name,

@@ -1,11 +1,12 @@
-/* The ops that definitions say: one row for those of rows, one for rows of logits, and one for those
-   whose elements stand alone. Shapes come from the descriptor, whose letters are axes (op/defined.c), and what integers
-   have as results from the reference. */
+/* The ops that definitions say: one row for those of rows, one for rows of logits, and one for
+   those whose elements stand alone. Shapes come from the descriptor, whose letters are axes
+   (op/defined.c), and what integers have as results from the reference. */
 #include "check/family/defined.h"
 
 #include <assert.h>
 #include <ctype.h>
 #include <math.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -83,12 +84,12 @@ static void exponents(const struct hc_draw_site *p, double *low, double *high)
     *high = 1;
 }
 
-/* Whose exponentials overflow in fp32, unless the largest is subtracted first. */
+/* Numbers that are near to each other beside what is subtracted from them. Their exponentials
+   overflow in fp32, unless the largest is subtracted first. */
 static double cancelling(const struct hc_draw_site *p, int slot, enum hc_values values)
 {
     (void)slot;
-    (void)values;
-    return 100 + 4 * hc_draw_normal(p);
+    return values == HC_VALUES_DATA ? 100 + 4 * hc_draw_normal(p) : hc_draw_normal(p);
 }
 
 /* What is linear near 0 gives numbers of few bits back. */
@@ -196,7 +197,8 @@ static const struct hc_family_extent extents[] = {
 
 #define ALL_DEFINED                                                                                \
     .sets = hc_sets_mixed, .variants = hc_variants_plain, .open = open_axes, .integers = fill,     \
-    .unsettled = true, .reference_cost = 64, .sample_cost = 64
+    .unsettled = true, .cancelling = cancelling, .cancels_within = true, .reference_cost = 64,     \
+    .sample_cost = 64
 #define ONE_IN_FOUR .is_special = is_special, .has_specials = has_no_others
 #define OF_ROWS     .shapes = rows, .extents = extents, .border_shape = border_shape
 
@@ -206,8 +208,6 @@ static const struct hc_family of_logits = {ALL_DEFINED,
                                            OF_ROWS,
                                            .exponents = exponents,
                                            .applies = applies,
-                                           .cancelling = cancelling,
-                                           .cancels_within = true,
                                            .has_specials = has_specials_first,
                                            .never_minus_infinity = true};
 static const struct hc_family of_vectors = {ALL_DEFINED,
@@ -217,8 +217,28 @@ static const struct hc_family of_vectors = {ALL_DEFINED,
                                             .exponents = exponents,
                                             .extents = hc_extents_vector};
 
+/* Whose elements stand alone, in two axes. */
+static const struct hc_family of_matrices = {ALL_DEFINED, OF_ROWS, ONE_IN_FOUR, .applies = applies,
+                                             .exponents = exponents};
+
+/* Looked up once: this is asked for each number that is drawn. */
+static bool has_shift(enum hc_op op)
+{
+    enum { NOT_KNOWN, SHIFT, NO_SHIFT };
+    static atomic_int known[HC_OP_ROOM];
+    int is = atomic_load_explicit(&known[op], memory_order_relaxed);
+    if (is == NOT_KNOWN) {
+        is = hc_defined_has_shift(op) ? SHIFT : NO_SHIFT;
+        atomic_store_explicit(&known[op], is, memory_order_relaxed);
+    }
+    return is == SHIFT;
+}
+
 const struct hc_family *hc_family_defined(enum hc_op op)
 {
-    bool alone = !strchr(hc_slot(op, HC_FIRST)->shape, ',');
-    return alone ? &of_vectors : hc_descriptor(op)->cancels ? &of_logits : &of_rows;
+    bool alone = !hc_descriptor(op)->length;
+    bool vector = !strchr(hc_slot(op, HC_FIRST)->shape, ',');
+    if (has_shift(op))
+        return &of_logits;
+    return !alone ? &of_rows : vector ? &of_vectors : &of_matrices;
 }

@@ -21,7 +21,9 @@ enum defect {
     NO_SUM,
     BY_TANH,
     BY_SIGMOID,
-    NO_DENSITY
+    NO_DENSITY,
+    NO_BIAS,
+    SWAPPED
 };
 
 static enum defect defect_of(const struct hc_fault *row)
@@ -139,6 +141,99 @@ static void gelu_backward(const struct hc_call *call, const struct hc_fault *row
         if (defect_of(row) == ROUNDED_FIRST)
             factor = hc_round(HC_BF16, factor);
         hc_give(call, HC_GELU_BWD_DX, i, hc_in(call, HC_GELU_BWD_DY, i) * factor);
+    }
+}
+
+static void layer(const struct hc_call *call, const struct hc_fault *row)
+{
+    const struct hc_tensor *x = &call->in[HC_LN_X];
+    enum defect defect = defect_of(row);
+    int64_t n = x->shape[1];
+    double eps = hc_defined_real(call, 0);
+    for (int64_t from = 0; from < hc_tensor_count(x); from += n) {
+        double sum = 0;
+        double squares = 0;
+        for (int64_t i = from; i < from + n; i++)
+            sum = add(defect, sum, hc_tensor_get(x, i));
+        for (int64_t i = from; i < from + n; i++)
+            squares += pow(hc_tensor_get(x, i) - sum / (double)n, 2);
+        double variance = squares / (double)(n - (defect == OVER_LESS && n > 1));
+        double root = defect == EPS_OUTSIDE ? sqrt(variance) + eps : sqrt(variance + eps);
+        for (int64_t i = from; i < from + n; i++) {
+            double y = (hc_tensor_get(x, i) - sum / (double)n) / root;
+            if (defect == ROUNDED_FIRST)
+                y = hc_round(call->out[HC_LN_Y].format, y);
+            y *= hc_in(call, HC_LN_W, i % n);
+            hc_give(call, HC_LN_Y, i, defect == NO_BIAS ? y : y + hc_in(call, HC_LN_B, i % n));
+        }
+    }
+}
+
+static double normal_at(const struct hc_call *call, int64_t i, int64_t n)
+{
+    return (hc_in(call, HC_LN_BWD_X, i) - hc_in(call, HC_LN_BWD_MU, i / n)) *
+           hc_in(call, HC_LN_BWD_RSTD, i / n);
+}
+
+static void layer_backward(const struct hc_call *call, const struct hc_fault *row)
+{
+    const struct hc_tensor *dy = &call->in[HC_LN_BWD_DY];
+    enum defect defect = defect_of(row);
+    int64_t n = dy->shape[1];
+    for (int64_t from = 0; from < hc_tensor_count(dy); from += n) {
+        double mean = 0;
+        double along = 0;
+        for (int64_t i = from; i < from + n; i++) {
+            double g = hc_tensor_get(dy, i) * hc_in(call, HC_LN_BWD_W, i % n);
+            mean += defect == NO_SUM ? 0 : g / (double)n;
+            along += defect == NO_ROOT ? 0 : g * normal_at(call, i, n) / (double)n;
+        }
+        for (int64_t i = from; i < from + n; i++)
+            hc_give(call, HC_LN_BWD_DX, i,
+                    hc_in(call, HC_LN_BWD_RSTD, i / n) *
+                        (hc_tensor_get(dy, i) * hc_in(call, HC_LN_BWD_W, i % n) - mean -
+                         normal_at(call, i, n) * along));
+    }
+    for (int64_t d = 0; d < n; d++) {
+        double db = 0;
+        for (int64_t t = 0; t < dy->shape[0]; t++)
+            db = add(defect, db, hc_tensor_get(dy, t * n + d));
+        hc_give(call, HC_LN_BWD_DB, d, db);
+    }
+}
+
+static double sigmoid(double x)
+{
+    return 1 / (1 + exp(-x));
+}
+
+static void silu(const struct hc_call *call, const struct hc_fault *row)
+{
+    (void)row;
+    for (int64_t i = 0; i < hc_tensor_count(&call->in[HC_SILU_X]); i++) {
+        double x = hc_in(call, HC_SILU_X, i);
+        hc_give(call, HC_SILU_Y, i, x * hc_round(HC_BF16, sigmoid(x)));
+    }
+}
+
+static void silu_backward(const struct hc_call *call, const struct hc_fault *row)
+{
+    (void)row;
+    for (int64_t i = 0; i < hc_tensor_count(&call->in[HC_SILU_BWD_X]); i++)
+        hc_give(call, HC_SILU_BWD_DX, i,
+                hc_in(call, HC_SILU_BWD_DY, i) * sigmoid(hc_in(call, HC_SILU_BWD_X, i)));
+}
+
+static void swiglu(const struct hc_call *call, const struct hc_fault *row)
+{
+    bool swapped = defect_of(row) == SWAPPED;
+    for (int64_t i = 0; i < hc_tensor_count(&call->in[HC_SWIGLU_GATE]); i++) {
+        double gate = hc_in(call, swapped ? HC_SWIGLU_UP : HC_SWIGLU_GATE, i);
+        double half = gate * sigmoid(gate);
+        if (!swapped)
+            half = hc_round(call->out[HC_SWIGLU_Y].format, half);
+        hc_give(call, HC_SWIGLU_Y, i,
+                half * hc_in(call, swapped ? HC_SWIGLU_GATE : HC_SWIGLU_UP, i));
     }
 }
 
