@@ -36,9 +36,8 @@ const struct hc_definition *hc_defined_op(enum hc_op op)
     return d;
 }
 
-/* A call as an instance of its definition. */
+/* A call, which the promise stands for, as an instance of its definition. */
 struct met {
-    const struct hc_call *call; /* NULL: none is kept */
     uint64_t promise;
     struct hc_instance instance;
     char option[HC_MAX_DEFINED_OPTIONS][HC_PARAM_TEXT];
@@ -56,7 +55,7 @@ static enum hc_status meet(struct met *m, const struct hc_call *call)
     const struct hc_definition *d = hc_defined_op(call->op);
     struct hc_instance *in = &m->instance;
     const struct hc_param *p = hc_op_params(call->op);
-    *m = (struct met){.call = call, .promise = hc_reference_promise(call), .index = -1};
+    *m = (struct met){.promise = hc_reference_promise(call), .index = -1};
     if (!d)
         return HC_NO_MEMORY;
     *in = (struct hc_instance){.definition = d, .io = call->in[HC_FIRST].format};
@@ -77,7 +76,6 @@ static enum hc_status meet(struct met *m, const struct hc_call *call)
 static void part(struct met *m)
 {
     hc_evaluator_free(m->evaluator);
-    m->call = NULL;
     m->evaluator = NULL;
 }
 
@@ -97,7 +95,7 @@ static struct met *met_with(const struct hc_call *call)
         kept = calloc(1, sizeof *kept);
     if (!kept)
         return NULL;
-    if (kept->call == call && promise != 0 && kept->promise == promise && kept->evaluator)
+    if (kept->evaluator && promise != 0 && kept->promise == promise)
         return kept;
     part(kept);
     return meet(kept, call) == HC_OK ? kept : NULL;

@@ -76,43 +76,43 @@ static int64_t longest_axis(const struct hc_call *call)
 #define LESS                    SUMS, .cancels = true      /* a mean or a maximum, which is near */
 #define ALONE                   .fp64 = true, .rule = axes /* each element for itself */
 
-static const struct hc_descriptor rms_norm = {SUMS, .params = eps_1e6,
-                                              .in = {IN("x", "[T, D]", DATA), IN("w", "[D]", GAIN)},
-                                              .out = {OUT("y", "[T, D]")}};
-static const struct hc_descriptor rms_norm_backward = {
+static const struct hc_descriptor rms_norm_slots = {
+    SUMS, .params = eps_1e6, .in = {IN("x", "[T, D]", DATA), IN("w", "[D]", GAIN)},
+    .out = {OUT("y", "[T, D]")}};
+static const struct hc_descriptor rms_norm_backward_slots = {
     SUMS,
     .in = {IN("dy", "[T, D]", FACTOR), IN("x", "[T, D]", DATA), IN("w", "[D]", GAIN),
            KEPT("rstd", "[T]")},
     .out = {OUT("dx", "[T, D]"), OUT("dw", "[D]")}};
-static const struct hc_descriptor softmax = {LESS, .in = {IN("x", "[N, C]", DATA)},
-                                             .out = {OUT("y", "[N, C]")}};
-static const struct hc_descriptor softmax_backward = {
+static const struct hc_descriptor softmax_slots = {LESS, .in = {IN("x", "[N, C]", DATA)},
+                                                   .out = {OUT("y", "[N, C]")}};
+static const struct hc_descriptor softmax_backward_slots = {
     SUMS, .in = {IN("dy", "[N, C]", FACTOR), IN("y", "[N, C]", DATA)},
     .out = {OUT("dx", "[N, C]")}};
-static const struct hc_descriptor gelu = {ALONE, .in = {IN("x", "[I]", DATA)},
-                                          .out = {OUT("y", "[I]")}};
-static const struct hc_descriptor gelu_backward = {
+static const struct hc_descriptor gelu_slots = {ALONE, .in = {IN("x", "[I]", DATA)},
+                                                .out = {OUT("y", "[I]")}};
+static const struct hc_descriptor gelu_backward_slots = {
     ALONE, .in = {IN("dy", "[I]", FACTOR), IN("x", "[I]", DATA)}, .out = {OUT("dx", "[I]")}};
 
-static const struct hc_descriptor layer_norm = {
+static const struct hc_descriptor layer_norm_slots = {
     LESS, .params = eps_1e5,
     .in = {IN("x", "[T, D]", DATA), IN("w", "[D]", GAIN), IN("b", "[D]", OFFSET)},
     .out = {OUT("y", "[T, D]")}};
-static const struct hc_descriptor layer_norm_backward = {
+static const struct hc_descriptor layer_norm_backward_slots = {
     SUMS,
     .in = {IN("dy", "[T, D]", FACTOR), IN("x", "[T, D]", DATA), IN("w", "[D]", GAIN),
            SLOT("mu", HC_ALLOW_WIDE, "[T]", OFFSET), KEPT("rstd", "[T]")},
     .out = {OUT("dx", "[T, D]"), OUT("dw", "[D]"), OUT("db", "[D]")}};
-static const struct hc_descriptor silu = {ALONE, .in = {IN("x", "[I]", DATA)},
-                                          .out = {OUT("y", "[I]")}};
-static const struct hc_descriptor silu_backward = {
+static const struct hc_descriptor silu_slots = {ALONE, .in = {IN("x", "[I]", DATA)},
+                                                .out = {OUT("y", "[I]")}};
+static const struct hc_descriptor silu_backward_slots = {
     ALONE, .in = {IN("dy", "[I]", FACTOR), IN("x", "[I]", DATA)}, .out = {OUT("dx", "[I]")}};
-static const struct hc_descriptor swiglu = {
+static const struct hc_descriptor swiglu_slots = {
     ALONE, .in = {IN("gate", "[T, D]", DATA), IN("up", "[T, D]", FACTOR)},
     .out = {OUT("y", "[T, D]")}};
 
 const struct hc_descriptor *const hc_defined_ops[HC_OP_ROOM] = {
-#define HC_OP(name, class, inputs, outputs, title) [HC_OP_##name] = &name,
+#define HC_OP(name, class, inputs, outputs, title) [HC_OP_##name] = &name##_slots,
 #include "op/defined.def"
 #undef HC_OP
 };

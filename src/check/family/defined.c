@@ -5,9 +5,7 @@
 
 #include <assert.h>
 #include <ctype.h>
-#include <math.h>
 #include <stdatomic.h>
-#include <stdio.h>
 #include <string.h>
 
 #include "check/family/kit.h"
@@ -141,9 +139,11 @@ static int64_t alike(const struct repeated *r, int64_t i)
     int64_t like = 0;
     int64_t step = 1;
     for (int d = r->t->rank - 1; d >= 0; d--) {
-        like += i % r->t->shape[d] % r->period[d] * step;
-        i /= r->t->shape[d];
-        step *= r->t->shape[d];
+        int64_t extent = r->t->shape[d];
+        assert(extent > 0); /* there is an element */
+        like += i % extent % r->period[d] * step;
+        i /= extent;
+        step *= extent;
     }
     return like;
 }
