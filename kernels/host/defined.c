@@ -97,8 +97,7 @@ enum hc_status hc_host_rms_norm_backward(struct hc_queue *queue, const struct hc
     const struct hc_tensor *dy = &call->in[HC_RMS_BWD_DY];
     const struct hc_tensor *w = &call->in[HC_RMS_BWD_W];
     int64_t n = x->shape[1];
-    int team = hc_host_team(queue, hc_tensor_count(x));
-#pragma omp parallel for num_threads(team)
+#pragma omp parallel for num_threads(hc_host_team(queue, hc_tensor_count(x)))
     for (int64_t t = 0; t < x->shape[0]; t++) {
         float buffer[4][HC_HOST_BLOCK];
         float r = hc_host_get(&call->in[HC_RMS_BWD_RSTD], t);
@@ -115,7 +114,7 @@ enum hc_status hc_host_rms_norm_backward(struct hc_queue *queue, const struct hc
             hc_host_flush(queue, &call->out[HC_RMS_BWD_DX], t * n + d, count, dx);
         }
     }
-#pragma omp parallel for num_threads(team)
+#pragma omp parallel for num_threads(hc_host_team(queue, hc_tensor_count(x)))
     for (int64_t d = 0; d < n; d += HC_HOST_BLOCK)
         rms_weight(queue, call, d, block_at(n, d));
     return HC_OK;
