@@ -36,7 +36,7 @@ list(APPEND HC_KERNELS ${HC_BUILD})
 hc_floors(HC_TRAIN train)
 list(APPEND HC_TRAIN ${HC_KERNELS})
 hc_floors(HC_CASES cases)
-list(APPEND HC_CASES ${HC_KERNELS})
+list(APPEND HC_CASES ${HC_KERNELS} definitions) # whose texts are references
 hc_floors(HC_ALL cli)
 list(APPEND HC_ALL ${HC_CASES} ${page} definitions) # which scripts.cmake puts into the program
 foreach(all HC_TRAIN HC_CASES HC_ALL)

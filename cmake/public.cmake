@@ -1,12 +1,12 @@
-# The public headers: backend.h, case.h, what these include, and memory.h, which spares most
-# backends six functions. From their texts come
+# The public headers: backend.h, case.h, what these include, op/defined.h, which names the ops that
+# definitions say, and memory.h, which spares most backends six functions. From their texts come
 # - build/<preset>/include/halfcheck/, which is installed: the same headers, which include each other
 #   as "halfcheck/..." and declare C functions to C++;
 # - hc_case_abi.h: a number that changes with the headers. A plug-in with cases has it in it, and is
 #   refused by a program that was built with others;
 # - exports.rsp: options by which the program exports exactly what the headers declare, so that a
 #   plug-in can call it.
-set(queue backend.h case.h memory.h)
+set(queue backend.h case.h op/defined.h memory.h)
 set(public "")
 set(sources "")
 while(queue)

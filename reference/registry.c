@@ -1,4 +1,4 @@
-#include "reference.h"
+#include "reference_defined.h"
 
 #include <mpfr.h>
 
@@ -6,6 +6,7 @@
 #include "reference/unit/rules.h"
 #include "op/later.h"
 
+#define HC_NO_DEFINED_OPS
 #define HC_OP(name, class, inputs, outputs, title) hc_reference hc_reference_##name;
 #include "op/ops.def"
 #undef HC_OP
@@ -13,6 +14,9 @@
 hc_reference *const hc_references[HC_OP_ROOM] = {
 #define HC_OP(name, class, inputs, outputs, title) [HC_OP_##name] = hc_reference_##name,
 #include "op/ops.def"
+#undef HC_OP
+#define HC_OP(name, class, inputs, outputs, title) [HC_OP_##name] = hc_reference_defined,
+#include "op/defined.def"
 #undef HC_OP
 };
 
@@ -34,6 +38,7 @@ void hc_reference_end(void)
 {
     promised = NULL;
     hc_channel_end();
+    hc_reference_defined_end();
     mpfr_free_cache();
     hc_definition_end();
 }

@@ -7,7 +7,7 @@
 #include <stdint.h>
 
 #include "op/call.h"
-#include "op/defined.h"
+#include "op/defined_call.h"
 #include "op/status.h"
 
 /* Grows with every change of this header, of call.h or of a header that it includes. A plug-in

@@ -110,8 +110,12 @@ const struct hc_backend hc_backend_exact = {
     .scratch = hc_exact_scratch,
     .kernel =
         {
+#define HC_NO_DEFINED_OPS
 #define HC_OP(name, class, inputs, outputs, title) [HC_OP_##name] = hc_exact_run,
 #include "op/ops.def"
 #undef HC_OP
+#define DEFINED(name) [HC_OP_##name] = hc_exact_run,
+#include "kernels/element/defined.def"
+#undef DEFINED
         },
 };

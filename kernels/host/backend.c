@@ -106,6 +106,9 @@ static const struct host_op ops_h[HC_OP_ROOM] = {
     [HC_OP_dequantize] = {hc_host_dequantize, NULL},
     [HC_OP_gemm_q] = {hc_host_gemm_q, hc_host_gemm_q_scratch},
     [HC_OP_stochastic_cast] = {hc_host_stochastic_cast, NULL},
+    [HC_OP_rms_norm] = {hc_host_rms_norm, NULL},
+    [HC_OP_rms_norm_backward] = {hc_host_rms_norm_backward, NULL},
+    [HC_OP_softmax_backward] = {hc_host_softmax_backward, NULL},
 };
 
 /* The kernels for tensors in fp64. The other ops are fast enough as exact runs them. */
@@ -186,8 +189,12 @@ const struct hc_backend hc_backend_host = {
     .describe = describe,
     .kernel =
         {
+#define HC_NO_DEFINED_OPS
 #define HC_OP(name, class, inputs, outputs, title) [HC_OP_##name] = run_or_exact,
 #include "op/ops.def"
 #undef HC_OP
+#define DEFINED(name) [HC_OP_##name] = run_or_exact,
+#include "kernels/element/defined.def"
+#undef DEFINED
         },
 };

@@ -79,6 +79,7 @@ hc_kernel hc_host_avg_pool, hc_host_avg_pool_bwd;
 hc_kernel hc_host_im2col, hc_host_col2im;
 hc_kernel hc_host_optimizer;
 hc_kernel hc_host_gemm_q;
+hc_kernel hc_host_rms_norm, hc_host_rms_norm_backward, hc_host_softmax_backward;
 size_t hc_host_gemm_q_scratch(struct hc_queue *queue, const struct hc_call *call);
 size_t hc_host_norm_scratch(struct hc_queue *queue, const struct hc_call *call);
 size_t hc_host_quantize_scratch(struct hc_queue *queue, const struct hc_call *call);

@@ -1,4 +1,4 @@
-/* Definitions by their own text, in one right order (op/defined.h): what every other backend of
+/* Definitions by their own text, in one right order (op/defined_call.h): what every other backend of
    definitions can be held beside, and what a run of definitions judges where nobody names one. */
 #include "backend.h"
 

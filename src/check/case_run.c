@@ -229,7 +229,7 @@ static void hold_to_required(const struct hc_run_options *options, struct hc_che
 bool hc_case_run_report(const struct hc_run_options *options, struct hc_check *check)
 {
     hold_to_required(options, check);
-    bool lacks = check->backend && (check->backend->partial || check->lacks_fp64);
+    bool lacks = check->backend && (check->backend->partial || check->lacks);
     bool left_out = (lacks || check->order_stated || check->unasked) &&
                     check->result.verdict == HC_UNIMPLEMENTED;
     enum hc_omitted why = check->order_stated ? HC_OMITTED_ORDER

@@ -32,7 +32,7 @@ struct hc_check {
     bool order_missed;              /* a claim of equal bits failed after that */
     bool order_stated;              /* the case states an order that the backend is not held to */
     bool unasked;                   /* it passed, but no call reached the program behind backend */
-    bool lacks_fp64;                /* a call was in fp64, which the backend does not have */
+    bool lacks;                     /* a call was one for which the backend owes no kernel */
     double worst;                   /* largest error / bound so far */
     uint64_t digest;                /* check/digest.h: the sum so far */
     bool undigested;                /* a kernel ran whose bits are not in it, or not promised */
@@ -47,6 +47,10 @@ bool hc_check_compared(struct hc_check *check, double error, double bound, const
 
 /* Tells a claim that has been counted to `halfcheck explain`; does nothing elsewhere. */
 void hc_check_tell(struct hc_check *check, const struct hc_claimed *claimed);
+
+/* Notes a call for which the backend has no kernel and owes none: in fp64, which it does not have,
+   or of an op that a definition says. Its case is left out. */
+void hc_check_lacks(struct hc_check *check, const struct hc_call *call);
 
 /* Keeps how large the call was, which is judged, if none was larger. */
 void hc_check_judged(struct hc_check *check, const struct hc_call *call);

@@ -10,6 +10,7 @@
 #include "check/generate/cases.h"
 #include "check/record/rows.h"
 #include "op/digest.h"
+#include "op/later.h"
 
 static struct hc_backend some;
 static struct hc_rows rows;
@@ -66,20 +67,14 @@ static bool keep(const struct hc_result *result, void *context)
     return true;
 }
 
-/* All cases of add and mul, on a backend with add alone. */
-static int run_with(hc_kernel *add)
+/* The cases of two patterns on the backend `some`. */
+static int run_some(const char *const patterns[2])
 {
     static const struct hc_backend *const backends[] = {&some};
-    static const char *const patterns[] = {"op/add/*", "op/mul/*"};
     const struct hc_case_table *table = hc_op_cases();
     const struct hc_case **cases = malloc((size_t)table->count * sizeof(struct hc_case *));
     for (int i = 0; i < table->count; i++)
         cases[i] = &table->cases[i];
-    some = *hc_backend_by_name("exact");
-    some.name = "some";
-    some.partial = true;
-    memset(some.kernel, 0, sizeof some.kernel);
-    some.kernel[HC_OP_add] = add;
     options = (struct hc_run_options){.cases = cases,
                                       .case_count = table->count,
                                       .patterns = patterns,
@@ -96,6 +91,32 @@ static int run_with(hc_kernel *add)
     int length = hc_run_length(&options);
     free(cases);
     return length;
+}
+
+/* All cases of add and mul, on a backend with add alone. */
+static int run_with(hc_kernel *add)
+{
+    some = *hc_backend_by_name("exact");
+    some.name = "some";
+    some.partial = true;
+    memset(some.kernel, 0, sizeof some.kernel);
+    some.kernel[HC_OP_add] = add;
+    return run_some((const char *const[]){"op/add/*", "op/mul/*"});
+}
+
+/* An op that a definition says, each backend has as it likes, be it partial or not. */
+Test(omissions, an_op_of_a_definition_without_a_kernel_is_left_out)
+{
+    some = *hc_backend_by_name("exact");
+    some.name = "some";
+    some.kernel[HC_OP_softmax] = NULL;
+    int length = run_some((const char *const[]){"op/softmax/*", "op/silu/fp32/*"});
+    const struct hc_omission *o = rows.omissions.row;
+    cr_assert_eq(rows.omissions.count, 1);
+    cr_assert(o->count[HC_OMITTED_ABSENT] > 20 && o->count[HC_OMITTED_REFUSED] == 0);
+    cr_assert_str_eq(o->why[HC_OMITTED_ABSENT], "some has no softmax");
+    cr_assert(rows.count > 5 && rows.count + hc_omission_total(o) == length);
+    hc_rows_free(&rows);
 }
 
 Test(omissions, every_case_is_a_result_or_is_counted)

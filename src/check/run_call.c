@@ -12,6 +12,7 @@
 #include "check/check_inner.h"
 #include "op/descriptor.h"
 #include "op/digest.h"
+#include "op/later.h"
 
 static enum hc_status check_batch(const struct hc_call *call)
 {
@@ -173,6 +174,13 @@ static bool changes_with_its_order(const struct hc_call *call)
            call->params.adam.order == HC_ORDER_APEX;
 }
 
+void hc_check_lacks(struct hc_check *check, const struct hc_call *call)
+{
+    const struct hc_backend *backend = check->backend;
+    bool absent = hc_ops[call->op].class_ == HC_CLASS_DEFINED && !backend->kernel[call->op];
+    check->lacks |= absent || (!backend->fp64 && hc_call_fp64(call));
+}
+
 enum hc_status hc_do(struct hc_check *check, const struct hc_call *call)
 {
     enum hc_status status = HC_OK;
@@ -191,7 +199,7 @@ enum hc_status hc_do(struct hc_check *check, const struct hc_call *call)
         hc_omissions_call(check->omissions, check->backend->name, check->what, call,
                           status == HC_OK);
     check->refused |= kernel && status == HC_UNSUPPORTED;
-    check->lacks_fp64 |= !check->backend->fp64 && hc_call_fp64(call);
+    hc_check_lacks(check, call);
     (void)hc_check_ok(check, status);
     return status;
 }

@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "op/defined.h"
 #include "op/families.h"
 
 static const struct {
@@ -20,6 +21,7 @@ static const struct {
     [HC_CLASS_CONTROL] = {hc_control_ops, "src/op/control.h"},
     [HC_CLASS_COLLECTIVE] = {hc_collective_ops, "src/op/collective.h"},
     [HC_CLASS_QUANT] = {hc_quant_ops, "src/op/quant.h"},
+    [HC_CLASS_DEFINED] = {hc_defined_ops, NULL},
 };
 
 const struct hc_descriptor *hc_descriptor(enum hc_op op)
@@ -31,7 +33,8 @@ const char *hc_op_contract(enum hc_op op)
 {
     if (op == HC_OP_gemm_q)
         return "src/op/quant.h"; /* beside the ops that make its operands */
-    return families[hc_ops[op].class_].header;
+    const char *header = families[hc_ops[op].class_].header;
+    return header ? header : hc_defined_text(op);
 }
 
 int hc_slot_count(enum hc_op op)

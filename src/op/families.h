@@ -15,5 +15,6 @@ extern const struct hc_descriptor *const hc_optimizer_ops[HC_OP_ROOM];
 extern const struct hc_descriptor *const hc_control_ops[HC_OP_ROOM];
 extern const struct hc_descriptor *const hc_collective_ops[HC_OP_ROOM];
 extern const struct hc_descriptor *const hc_quant_ops[HC_OP_ROOM];
+extern const struct hc_descriptor *const hc_defined_ops[HC_OP_ROOM];
 
 #endif

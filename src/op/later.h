@@ -4,8 +4,11 @@
 
        #define HC_OP_name HC_OP_51
 
-   and reads the op's parameters, if it has any, out of hc_params.later by value. None so far. */
+   and reads the op's parameters, if it has any, out of hc_params.later by value. So
+   far they are those that definitions say. */
 #ifndef HC_OP_LATER_H
 #define HC_OP_LATER_H
+
+#include "op/defined.h"
 
 #endif

@@ -3,11 +3,30 @@
 #include <math.h>
 
 #include "check/bound/rules.h"
+#include "define/op.h"
 #include "num/ulp.h"
 #include "op/descriptor.h"
+#include "op/later.h"
+
+/* What a definition allows is any order, and so there is one rule for all backends. Who computes in
+   the output's format may also compute in a wider one and round once. */
+static double defined(const struct hc_element *e, const struct hc_accumulator *accumulator,
+                      const struct hc_exact *want)
+{
+    enum hc_format format = e->call->out[e->out].format;
+    double rad = hc_defined_op_radius(e);
+    bool held = want->lo == 0 && hc_round(format, want->hi) == want->hi;
+    (void)accumulator;
+    if (format != hc_bound_work(e->call) || held || !isfinite(want->hi))
+        return rad;
+    return fmax(rad, hc_half_ulp(format, want->hi));
+}
 
 /* NULL: the result is one rounding into the output's format, or two, through fp32. */
 static hc_bound_rule *const rules[HC_OP_ROOM] = {
+#define HC_OP(name, class, inputs, outputs, title) [HC_OP_##name] = defined,
+#include "op/defined.def"
+#undef HC_OP
     [HC_OP_sum] = hc_bound_sum,
     [HC_OP_dot] = hc_bound_dot,
     [HC_OP_sum_squares] = hc_bound_sum_squares,
@@ -77,6 +96,23 @@ static uint64_t rounded(const struct hc_call *call, enum hc_format format, doubl
                     : hc_encode(format, hi, lo, direction);
 }
 
+/* Whether a definition leaves one result: all that a right implementation may round rounds to it.
+   Rounding is monotone. The sign of a zero is free. */
+static bool settled(const struct hc_element *e, const struct hc_exact *want, uint64_t *bits)
+{
+    enum hc_format format = e->call->out[e->out].format;
+    double error = hc_defined_op_radius(e);
+    *bits = hc_encode(format, want->hi, want->lo, HC_NEAREST);
+    if (!isfinite(want->hi) || !isfinite(error) || want->hi == 0)
+        return false;
+    if (error == 0)
+        return true;
+    double least = nextafter(want->hi - error, -(double)INFINITY);
+    double most = nextafter(want->hi + error, (double)INFINITY);
+    return format != hc_bound_work(e->call) &&
+           hc_encode(format, least, 0, HC_NEAREST) == hc_encode(format, most, 0, HC_NEAREST);
+}
+
 bool hc_bound_bits(const struct hc_element *e, const struct hc_exact *want, uint64_t *bits)
 {
     const struct hc_call *call = e->call;
@@ -87,6 +123,8 @@ bool hc_bound_bits(const struct hc_element *e, const struct hc_exact *want, uint
     }
     if (hc_bound_in_order(call, bits) || hc_bound_over_ranks(e, bits))
         return true;
+    if (hc_ops[call->op].class_ == HC_CLASS_DEFINED)
+        return settled(e, want, bits);
     if (rules[call->op])
         return false;
     if (hc_descriptor(call->op)->through_fp32 && !hc_call_fp64(call))
@@ -258,7 +296,7 @@ bool hc_bound_any_order_bits(const struct hc_element *e, const struct hc_exact *
 {
     const struct hc_call *call = e->call;
     enum hc_format format = call->out[e->out].format;
-    if (states_roundings(call))
+    if (states_roundings(call) || hc_ops[call->op].class_ == HC_CLASS_DEFINED)
         return hc_bound_bits(e, want, bits);
     if (rules[call->op]) {
         *bits = 0; /* the sum over nothing is +0 */

@@ -1,7 +1,9 @@
 #include "check/family/family.h"
 
+#include "check/family/defined.h"
 #include "op/later.h"
 
+#define HC_NO_DEFINED_OPS
 #define HC_OP(name, class, inputs, outputs, title) extern const struct hc_family hc_family_##name;
 #include "op/ops.def"
 #undef HC_OP
@@ -14,12 +16,12 @@ static const struct hc_family *of[HC_OP_ROOM] = {
 
 const struct hc_family *hc_family(enum hc_op op)
 {
-    return of[op];
+    return of[op] ? of[op] : hc_family_defined(op);
 }
 
 const struct hc_family *hc_family_replace(enum hc_op op, const struct hc_family *family)
 {
-    const struct hc_family *old = of[op];
+    const struct hc_family *old = hc_family(op);
     of[op] = family;
     return old;
 }

@@ -120,6 +120,7 @@ static void compare_output(struct comparison *c, const struct hc_integers *z, in
 static void judge_strays(struct comparison *c, const struct hc_integers *z,
                          const struct hc_accumulator *sums)
 {
+    hc_reference_begin(&z->call);
     for (int k = 0; k < c->stray_count; k++) {
         const struct stray *s = &c->strays[k];
         const struct hc_tensor *t = &z->call.out[s->out];
@@ -131,6 +132,7 @@ static void judge_strays(struct comparison *c, const struct hc_integers *z,
         if (!(error <= bound * (1 + 0x1p-40) + 0x1p-50 * fabs(value)))
             note_wrong(c, &z->call, s->out, s->index, value);
     }
+    hc_reference_end();
 }
 
 /* Runs one call. False if the case is over: the backend lacks the op, or something failed. */
@@ -171,6 +173,7 @@ void hc_claim_integers(struct hc_check *check, const struct hc_border_row *row,
     struct room room = {0};
     struct hc_comparisons all = {.what = "elements as integer arithmetic gives them"};
     struct hc_call probe = hc_border_call(row, &points[0]);
+    hc_check_lacks(check, &probe);
     if (!hc_check_ok(check, hc_backend_has(check->backend, &probe)))
         return;
     make_room(check, row, points, count, &room);

@@ -89,12 +89,12 @@ static struct hc_call reading(const struct hc_judge *judge)
     return call;
 }
 
-void hc_judge_element(const struct hc_judge *judge, int out, int64_t index,
-                      struct hc_judged_element *e)
+/* `call` is what `reading` gives. */
+static void judge_element(const struct hc_judge *judge, const struct hc_call *call, int out,
+                          int64_t index, struct hc_judged_element *e)
 {
     const struct hc_tensor *t = &judge->call->out[out];
-    const struct hc_call call = reading(judge);
-    const struct hc_element element = {&call, out, index};
+    const struct hc_element element = {call, out, index};
     *e = (struct hc_judged_element){.index = index, .got_bits = hc_tensor_bits(t, index)};
     double got = hc_tensor_get(t, index);
     hc_references[judge->call->op](&element, HC_REFERENCE_PRECISION, &e->want);
@@ -117,6 +117,13 @@ void hc_judge_element(const struct hc_judge *judge, int out, int64_t index,
     e->implementation /= e->bound;
     e->format = hc_bound_error(t->format, &e->want, e->exact) / e->bound;
     e->deviation = hc_judge_deviation(&element, &judge->accumulator, &e->want);
+}
+
+void hc_judge_element(const struct hc_judge *judge, int out, int64_t index,
+                      struct hc_judged_element *e)
+{
+    const struct hc_call call = reading(judge);
+    judge_element(judge, &call, out, index, e);
 }
 
 static double larger(double known, double next)
@@ -187,10 +194,12 @@ static void judge_list(const struct hc_judge *judge, int out, const int64_t *ind
 #pragma omp parallel if ((double)n * hc_call_length(judge->call) > worth_threads)
     {
         struct hc_judged_output own = nothing;
+        const struct hc_call call = reading(judge);
+        hc_reference_begin(&call);
 #pragma omp for schedule(dynamic, 64)
         for (int64_t k = 0; k < n; k++) {
             struct hc_judged_element e;
-            hc_judge_element(judge, out, index ? index[k] : k, &e);
+            judge_element(judge, &call, out, index ? index[k] : k, &e);
             count(judge, out, &e, &own);
             if (told)
                 told[e.index] = e.wrong ? 2 : 1;

@@ -1,0 +1,166 @@
+#include "define/op.h"
+
+#include <assert.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "define/library.h"
+#include "define/value.h"
+#include "op/later.h"
+#include "op/params.h"
+#include "reference_defined.h"
+
+static const char *text_of(enum hc_op op)
+{
+    const char *text = hc_library_find(hc_ops[op].name);
+    assert(text); /* an op of class DEFINED has the name of a definition: op_test.c */
+    return text;
+}
+
+/* Definitions are read under a lock, and never change after. */
+const struct hc_definition *hc_defined_op(enum hc_op op)
+{
+    static struct hc_definition *read[HC_OP_ROOM];
+    struct hc_definition *d = NULL;
+    if (hc_ops[op].class_ != HC_CLASS_DEFINED)
+        return NULL;
+#pragma omp critical(hc_defined_op)
+    {
+        struct hc_formula_error error;
+        if (!read[op])
+            read[op] = hc_definition_read(text_of(op), &error);
+        d = read[op];
+    }
+    return d;
+}
+
+/* A call, which the promise stands for, as an instance of its definition. */
+struct met {
+    uint64_t promise;
+    struct hc_instance instance;
+    char option[HC_MAX_DEFINED_OPTIONS][HC_PARAM_TEXT];
+    struct hc_evaluator *evaluator;
+    int out; /* the last element that was asked for, since a bound follows its reference */
+    int64_t index;
+    struct hc_defined_value value;
+};
+
+static _Thread_local struct met *kept;
+
+/* The call's inputs are the definition's, in order (op_test.c), and so are the options. */
+static enum hc_status meet(struct met *m, const struct hc_call *call)
+{
+    const struct hc_definition *d = hc_defined_op(call->op);
+    struct hc_instance *in = &m->instance;
+    const struct hc_param *p = hc_op_params(call->op);
+    *m = (struct met){.promise = hc_reference_promise(call), .index = -1};
+    if (!d)
+        return HC_NO_MEMORY;
+    *in = (struct hc_instance){.definition = d, .io = call->in[HC_FIRST].format};
+    in->freedoms = hc_usual_freedoms;
+    in->freedoms.compute = hc_call_fp64(call) ? HC_FP64 : HC_FP32;
+    for (int i = 0; i < d->inputs; i++)
+        in->input[i] = call->in[i];
+    for (int i = 0; i < d->options; i++, p++) {
+        hc_param_text(p, &call->params, m->option[i]);
+        in->option[i] = m->option[i];
+    }
+    enum hc_status status = hc_instance_bind(in);
+    if (status == HC_OK)
+        m->evaluator = hc_evaluator_new(in);
+    return m->evaluator ? HC_OK : status == HC_OK ? HC_NO_MEMORY : status;
+}
+
+static void part(struct met *m)
+{
+    hc_evaluator_free(m->evaluator);
+    m->evaluator = NULL;
+}
+
+void hc_reference_defined_end(void)
+{
+    if (kept)
+        part(kept);
+    free(kept);
+    kept = NULL;
+}
+
+/* What is kept is right as long as nobody has broken or renewed the promise. */
+static struct met *met_with(const struct hc_call *call)
+{
+    uint64_t promise = hc_reference_promise(call);
+    if (!kept)
+        kept = calloc(1, sizeof *kept);
+    if (!kept)
+        return NULL;
+    if (kept->evaluator && promise != 0 && kept->promise == promise)
+        return kept;
+    part(kept);
+    return meet(kept, call) == HC_OK ? kept : NULL;
+}
+
+static struct hc_defined_value value_of(const struct hc_element *e)
+{
+    struct hc_defined_value value = {.want = {.hi = (double)NAN}};
+    enum hc_status status = HC_NO_MEMORY;
+    /* Once more with nothing kept, of which there may have been too much. */
+    for (int tries = 0; tries < 2 && status != HC_OK; tries++) {
+        struct met *m = met_with(e->call);
+        if (!m)
+            break;
+        if (m->out == e->out && m->index == e->index)
+            return m->value;
+        int tensor = m->instance.definition->result[e->out];
+        status = hc_evaluator_element(m->evaluator, tensor, e->index, &value);
+        m->out = e->out;
+        m->index = e->index;
+        m->value = value;
+        if (status != HC_OK)
+            part(m);
+    }
+    if (status != HC_OK)
+        value = (struct hc_defined_value){.want = {.hi = (double)NAN}};
+    if (kept && hc_reference_promise(e->call) == 0)
+        hc_reference_defined_end();
+    return value;
+}
+
+void hc_reference_defined(const struct hc_element *e, long precision, struct hc_exact *want)
+{
+    (void)precision;
+    *want = value_of(e).want;
+}
+
+double hc_defined_op_radius(const struct hc_element *e)
+{
+    return value_of(e).rad;
+}
+
+bool hc_defined_is_placeless(enum hc_op op)
+{
+    const struct hc_definition *d = hc_defined_op(op);
+    for (int i = 0; d && i < d->expressions; i++) {
+        const struct hc_expression *e = d->expression[i];
+        bool reads = e->kind == HC_EXPRESSION_READ;
+        if (reads && d->tensor[e->tensor].index)
+            return false;
+        for (int k = 0; k < e->operands; k++)
+            if (e->operand[k]->kind == HC_EXPRESSION_AXIS && !reads)
+                return false;
+        for (int k = 0; reads && k < e->operands; k++)
+            if (e->operand[k]->kind != HC_EXPRESSION_AXIS)
+                return false;
+    }
+    return d != NULL;
+}
+
+bool hc_defined_has_shift(enum hc_op op)
+{
+    const struct hc_definition *d = hc_defined_op(op);
+    bool shift = false;
+    for (int i = 0; d && i < d->tensors; i++)
+        shift = shift || d->tensor[i].shift;
+    return shift;
+}

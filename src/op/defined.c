@@ -1,0 +1,128 @@
+/* The descriptors of op/defined.h. A slot's shape names axes by letters, as its definition does: a
+   letter has one extent in a call. */
+#include "op/defined.h"
+
+#include <ctype.h>
+
+#include "op/families.h"
+#include "op/params.h"
+#include "op/rule.h"
+
+/* Rows of more elements would take the reference too long (HC_MAX_OPERATIONS). */
+enum { LONGEST_AXIS = 1 << 24, LETTERS = 26 };
+
+/* Option k of a definition, which is a real number. */
+#define REAL(k, name, usual_)                                                                      \
+    {                                                                                              \
+        name, HC_PARAM_REAL, offsetof(union hc_params, later) + (k) * sizeof(double),              \
+            .usual = (usual_)                                                                      \
+    }
+
+static const struct hc_param eps_1e6[] = {REAL(0, "eps", "1e-6"), {0}};
+static const struct hc_param eps_1e5[] = {REAL(0, "eps", "1e-5"), {0}};
+
+static enum hc_status axes(const struct hc_call *call)
+{
+    int64_t extent[LETTERS];
+    const char *where[LETTERS] = {NULL};
+    const char *op = hc_ops[call->op].name;
+    for (int s = 0; s < hc_slot_count(call->op); s++) {
+        const struct hc_slot *slot = hc_slot(call->op, s);
+        const struct hc_tensor *t = hc_slot_tensor_const(call, s);
+        char shape[HC_SHAPE_TEXT];
+        int d = 0;
+        for (const char *c = slot->shape; c && *c; c++) {
+            int axis = *c - 'A';
+            if (!isupper((unsigned char)*c))
+                continue;
+            if (d < t->rank && !where[axis]) {
+                where[axis] = slot->name;
+                extent[axis] = t->shape[d];
+            }
+            if (d < t->rank && extent[axis] != t->shape[d])
+                return hc_fail(HC_INVALID, "%s: %s has shape %s, and %c is %lld in %s", op,
+                               slot->name, hc_shape_text(t, shape), *c, (long long)extent[axis],
+                               where[axis]);
+            if (d < t->rank && t->shape[d] > LONGEST_AXIS)
+                return hc_fail(HC_INVALID, "%s: %s has shape %s; no axis has more than 2^24 places",
+                               op, slot->name, hc_shape_text(t, shape));
+            d++;
+        }
+        if (slot->shape && d != t->rank)
+            return hc_fail(HC_INVALID, "%s: %s has shape %s, not %s", op, slot->name,
+                           hc_shape_text(t, shape), slot->shape);
+    }
+    return HC_OK;
+}
+
+/* The longest sum runs over one axis. */
+static int64_t longest_axis(const struct hc_call *call)
+{
+    int64_t longest = 1;
+    for (int s = 0; s < hc_ops[call->op].inputs; s++)
+        for (int d = 0; d < call->in[s].rank; d++)
+            longest = call->in[s].shape[d] > longest ? call->in[s].shape[d] : longest;
+    return longest;
+}
+
+#define SLOT(name, format, shape_, values_)                                                        \
+    {                                                                                              \
+        name, format, HC_SIZE_RULE, .shape = (shape_), .values = HC_VALUES_##values_               \
+    }
+#define IN(name, shape, values) SLOT(name, HC_ALLOW_FLOAT, shape, values)
+#define KEPT(name, shape)       SLOT(name, HC_ALLOW_WIDE, shape, GAIN)
+#define OUT(name, shape)        SLOT(name, HC_ALLOW_FLOAT, shape, NONE)
+#define SUMS                    .fp64 = true, .rule = axes, .length = longest_axis
+#define LESS                    SUMS, .cancels = true      /* a mean or a maximum, which is near */
+#define ALONE                   .fp64 = true, .rule = axes /* each element for itself */
+
+static const struct hc_descriptor rms_norm_slots = {
+    SUMS, .params = eps_1e6, .in = {IN("x", "[T, D]", DATA), IN("w", "[D]", GAIN)},
+    .out = {OUT("y", "[T, D]")}};
+static const struct hc_descriptor rms_norm_backward_slots = {
+    SUMS,
+    .in = {IN("dy", "[T, D]", FACTOR), IN("x", "[T, D]", DATA), IN("w", "[D]", GAIN),
+           KEPT("rstd", "[T]")},
+    .out = {OUT("dx", "[T, D]"), OUT("dw", "[D]")}};
+static const struct hc_descriptor softmax_slots = {LESS, .in = {IN("x", "[N, C]", DATA)},
+                                                   .out = {OUT("y", "[N, C]")}};
+static const struct hc_descriptor softmax_backward_slots = {
+    SUMS, .in = {IN("dy", "[N, C]", FACTOR), IN("y", "[N, C]", DATA)},
+    .out = {OUT("dx", "[N, C]")}};
+static const struct hc_descriptor gelu_slots = {ALONE, .in = {IN("x", "[I]", DATA)},
+                                                .out = {OUT("y", "[I]")}};
+static const struct hc_descriptor gelu_backward_slots = {
+    ALONE, .in = {IN("dy", "[I]", FACTOR), IN("x", "[I]", DATA)}, .out = {OUT("dx", "[I]")}};
+
+static const struct hc_descriptor layer_norm_slots = {
+    LESS, .params = eps_1e5,
+    .in = {IN("x", "[T, D]", DATA), IN("w", "[D]", GAIN), IN("b", "[D]", OFFSET)},
+    .out = {OUT("y", "[T, D]")}};
+static const struct hc_descriptor layer_norm_backward_slots = {
+    SUMS,
+    .in = {IN("dy", "[T, D]", FACTOR), IN("x", "[T, D]", DATA), IN("w", "[D]", GAIN),
+           SLOT("mu", HC_ALLOW_WIDE, "[T]", OFFSET), KEPT("rstd", "[T]")},
+    .out = {OUT("dx", "[T, D]"), OUT("dw", "[D]"), OUT("db", "[D]")}};
+static const struct hc_descriptor silu_slots = {ALONE, .in = {IN("x", "[I]", DATA)},
+                                                .out = {OUT("y", "[I]")}};
+static const struct hc_descriptor silu_backward_slots = {
+    ALONE, .in = {IN("dy", "[I]", FACTOR), IN("x", "[I]", DATA)}, .out = {OUT("dx", "[I]")}};
+static const struct hc_descriptor swiglu_slots = {
+    ALONE, .in = {IN("gate", "[T, D]", DATA), IN("up", "[T, D]", FACTOR)},
+    .out = {OUT("y", "[T, D]")}};
+
+const struct hc_descriptor *const hc_defined_ops[HC_OP_ROOM] = {
+#define HC_OP(name, class, inputs, outputs, title) [HC_OP_##name] = &name##_slots,
+#include "op/defined.def"
+#undef HC_OP
+};
+
+const char *hc_defined_text(enum hc_op op)
+{
+    static const char *const texts[HC_OP_ROOM] = {
+#define HC_OP(name, class, inputs, outputs, title) [HC_OP_##name] = "definitions/" #name ".op",
+#include "op/defined.def"
+#undef HC_OP
+    };
+    return texts[op];
+}
