@@ -102,20 +102,20 @@ class Seen:
                            kept=base)
 
     def report(self, path):
-        """Writes a folder: seen.json, and for each wrong row a definition and its tensors, which
-        `halfcheck judge` takes up."""
+        """Writes a folder: seen.json, and for each wrong row that has one, the worst one first, a
+        definition and its tensors, wrong-1.op and wrong-1.safetensors, which `halfcheck judge`
+        takes up."""
         os.makedirs(path, exist_ok=True)
-        rows = []
-        for row in self.rows.values():
-            kept = None
-            if row["wrong"] and row["kept"]:
-                kept = os.path.basename(row["kept"])
+        names = {}
+        for row in self.wrong():
+            if row["kept"]:
+                names[id(row)] = f"wrong-{len(names) + 1}"
                 for end in (".op", ".safetensors"):
-                    shutil.copy(row["kept"] + end, os.path.join(path, kept + end))
-            rows.append({**row, "kept": kept})
+                    shutil.copy(row["kept"] + end, os.path.join(path, names[id(row)] + end))
         with open(os.path.join(path, "seen.json"), "w", encoding="utf-8") as file:
             json.dump({"steps": self.steps, "made": self.made, "asked": self.asked,
-                       "elements": self.elements, "rows": rows,
+                       "elements": self.elements,
+                       "rows": [{**row, "kept": names.get(id(row))} for row in self.rows.values()],
                        "first": {kind: vars(line) for kind, (line, _) in self.first.items()},
                        "unjudged": [[*key, count] for key, count in self.unjudged.items()]},
                       file, indent=1)

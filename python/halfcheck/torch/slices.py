@@ -126,7 +126,7 @@ def reduced(text):
         x, y = call.args["self"], call.results[0]
         axes = call.args.get("dim")
         axes = [axes] if isinstance(axes, int) else axes or list(range(x.dim()))
-        if text is operators.NORM and float(call.args.get("ord", 2)) != 2:
+        if text is operators.NORM and call.args.get("ord", call.args.get("p", 2)) not in (2, None):
             return None
         moved, kept = rows_last(x, axes)
         terms = math.prod(moved.shape[kept:])
@@ -423,6 +423,7 @@ STRUCTURED = {
     "sum": reduced(operators.SUM),
     "mean": reduced(operators.MEAN),
     "linalg_vector_norm": reduced(operators.NORM),
+    "norm": reduced(operators.NORM),
     "_softmax": along(operators.SOFTMAX, {"x": "self"}, "y"),
     "_log_softmax": along(operators.LOG_SOFTMAX, {"x": "self"}, "y"),
     "_softmax_backward_data": along(operators.SOFTMAX_BACKWARD,
@@ -458,7 +459,8 @@ def _constant(value):
 
 
 def _full(call):
-    return _constant(float(call.args["fill_value"]))(call)
+    value = call.args.get("fill_value", call.args.get("value"))
+    return _constant(float(value))(call)
 
 
 def _joined(call):
@@ -509,6 +511,7 @@ MOVES = {
     "cat": _joined,
     "clone": _same,
     "embedding": _embedding,
+    "fill": _full,
     "full": _full,
     "full_like": _full,
     "new_full": _full,

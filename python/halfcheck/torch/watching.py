@@ -4,14 +4,19 @@ It sees each operator that PyTorch calls, gathers some elements of its results w
 computed from (slices.py), and has halfcheck judge them by the operator's definition (operators.py).
 It changes no number and draws none of torch's random ones."""
 
+import contextlib
 import functools
 import json
 import os
+import re
+import runpy
 import subprocess
+import sys
 import tempfile
+import traceback
 
 import torch
-from torch.utils._python_dispatch import TorchDispatchMode
+from torch.utils import _python_dispatch
 
 from .. import program as _program
 from .. import safetensors
@@ -32,7 +37,23 @@ _MOVES = ("view", "as_strided", "detach", "t", "transpose", "permute", "expand",
           "resize_", "_local_scalar_dense", "is_same_size", "chunk", "movedim")
 
 
-class _Mode(TorchDispatchMode):
+_DRAWN = ("bernoulli", "exponential", "multinomial", "normal", "poisson", "rand", "rand_like",
+          "randn", "randn_like", "random", "uniform")
+
+# What is gathered is no part of the training: no other mode sees it.
+@contextlib.contextmanager
+def _guarded():
+    guard = torch._C._DisableTorchDispatch()
+    try:
+        yield
+    finally:
+        del guard
+
+
+_alone = getattr(_python_dispatch, "_disable_current_modes", _guarded)
+
+
+class _Mode(_python_dispatch.TorchDispatchMode):
     def __init__(self, watch):
         super().__init__()
         self.watch = watch
@@ -87,16 +108,20 @@ class watch:
         try:
             return self._step(*args, **kwargs)
         finally:
-            self._end()
-            self.step += 1
-            if self.step % self.every == 0:
-                self._begin()
+            self.next_step()
+
+    def next_step(self):
+        """Ends a step, for loops without an optimizer, and begins the next one."""
+        self._end()
+        self.step += 1
+        if self.step % self.every == 0:
+            self._begin()
 
     def _begin(self):
         self.layers.open()
         self.mode = _Mode(self)
         self.mode.__enter__()
-        self.seen.steps += 1
+        self.fresh = True
 
     def _end(self):
         if self.mode is None:
@@ -104,7 +129,8 @@ class watch:
         self.mode.__exit__(None, None, None)
         self.mode = None
         self.layers.close()
-        self._judge()
+        with _alone():
+            self._judge()
 
     def call(self, func, args, kwargs):
         """Runs an operator, and keeps what is to be judged of it."""
@@ -121,37 +147,47 @@ class watch:
         outputs = [bound[written[0]]] if written else _list(results)
         if not any(isinstance(t, torch.Tensor) and t.is_floating_point() for t in _flat(outputs)):
             return results
+        with _alone():
+            self._take(name, overload, bound, before, outputs)
+        return results
+
+    def _take(self, name, overload, bound, before, outputs):
+        """Gathers what is to be judged of a call."""
         where, phase = caller()
         line = Line(overload, phase, self.layers.now(phase == "backward"), where,
                     _format(outputs), self.step)
         self.seen.made += 1
+        self.seen.steps += self.fresh
+        self.fresh = False
         self.seen.look(name, line, bound if before is None else {}, outputs)
         try:
             move = slices.MOVES.get(name.rstrip("_"))
             if move:
                 pairs = move(slices.Call(name, bound, _flat(outputs), self._seed()))
                 self.seen.moved(line, pairs)
-                return results
+                return
             if before is not None:
                 asked = before(outputs)
             else:
                 asked = _asked(name, slices.Call(name, bound, _flat(outputs), self._seed()))
         except slices.TooLong as error:
             self.seen.left_out(overload, str(error))
-            return results
+            return
         except Exception as error:  # whatever goes wrong here, the training goes on
             self.seen.left_out(overload, f"gathering failed: {type(error).__name__}: {error}")
-            return results
+            return
         if not asked:
-            self.seen.left_out(overload, "it has no definition")
-            return results
+            drawn = name.rstrip("_") in _DRAWN
+            self.seen.left_out(overload, "its numbers are random" if drawn else
+                               "it has no definition")
+            return
         self.questions += [(line, question) for question in asked]
         self.seen.asked += 1
-        return results
 
     def _kept(self, name, bound, written):
         try:
-            return _in_place(name, bound, written, self._seed())
+            with _alone():
+                return _in_place(name, bound, written, self._seed())
         except Exception as error:
             said = f"gathering failed: {type(error).__name__}: {error}"
 
@@ -204,6 +240,53 @@ class watch:
         self.seen.asked -= len(refused)
 
 
+def script(arguments):
+    """Runs a script as `python SCRIPT ...` would, each optimizer's steps as those of `watch`.
+    Returns its exit status, or 1 if anything is wrong."""
+    path = arguments.script
+    if not os.path.isfile(path):
+        raise _program.Error(f"watch: there is no script {path}")
+    if arguments.every < 1:
+        raise _program.Error(f"watch: --every is {arguments.every}, and not 1 or more")
+    watching = watch(every=arguments.every, seed=arguments.seed)
+    init = torch.optim.Optimizer.__init__
+
+    def made(optimizer, *args, **kwargs):
+        init(optimizer, *args, **kwargs)
+        step = optimizer.step
+
+        @functools.wraps(step)
+        def after(*args, **kwargs):
+            try:
+                return step(*args, **kwargs)
+            finally:
+                watching.next_step()
+
+        optimizer.step = after
+
+    argv, sys.argv = sys.argv, [path, *arguments.words]
+    sys.path.insert(0, os.path.dirname(os.path.abspath(path)))
+    torch.optim.Optimizer.__init__ = made
+    status = 0
+    try:
+        with watching as seen:
+            try:
+                runpy.run_path(path, run_name="__main__")
+            except SystemExit as ended:
+                status = ended.code if isinstance(ended.code, int) else int(ended.code is not None)
+            except BaseException:
+                traceback.print_exc()
+                status = 1
+    finally:
+        torch.optim.Optimizer.__init__ = init
+        sys.argv = argv
+        del sys.path[0]
+    print(seen)
+    if arguments.report:
+        seen.report(arguments.report)
+    return status or int(bool(seen.wrong()))
+
+
 def _bind(schema, args, kwargs):
     """Arguments by the names of the schema, defaults included."""
     bound = dict(zip((a.name for a in schema.arguments), args))
@@ -251,8 +334,6 @@ def _expression(name, bound):
 
 def _elementwise(expression, bound, where, shape):
     """A question of the elements at `where`, without their results; or None."""
-    import re
-
     words = dict.fromkeys(re.findall(r"[a-z_]\w*(?!\w*\s*\()", expression))
     inputs, options = {}, {}
     for word in words:
@@ -288,6 +369,14 @@ def _elementwise(expression, bound, where, shape):
 
 def _asked(name, call):
     """The questions of a call whose inputs are as they were, or None."""
+    if name.startswith("_foreach_"):
+        base = "linalg_vector_norm" if name == "_foreach_norm" else name[9:]
+        parts = []
+        for i in call.places(len(call.results), 4):
+            one = slices.Call(base, _one_of(call.args, i, len(call.results)), [call.results[i]],
+                              call.random.random())
+            parts += _asked(base, one) or []
+        return parts
     if name in slices.STRUCTURED:
         return slices.STRUCTURED[name](call)
     expression = _expression(name, call.args)
@@ -326,19 +415,28 @@ def _in_place(name, bound, written, seed):
     return ask
 
 
+# What operators over lists call the arguments of the operators over tensors.
+_OF_LISTS = {"scalar": ("other", "value", "exponent"), "scalars": ("other", "value", "exponent"),
+             "tensor": ("other",), "tensors1": ("end",), "weights": ("weight",)}
+
+
+def _one_of(bound, i, count):
+    """The arguments of the operator over tensors that is applied to the i-th ones of the lists."""
+    one = {key: value[i] if isinstance(value, (tuple, list)) and len(value) == count else value
+           for key, value in bound.items()}
+    for ours, theirs in _OF_LISTS.items():
+        for name in theirs if ours in one else ():
+            one.setdefault(name, one[ours])
+    return one
+
+
 def _each(name, bound, written, seed):
     """Of an operator over lists of tensors: some of them."""
     count = len(bound[written[0]])
     call = slices.Call(name, bound, [], seed)
     parts = []
     for i in call.places(count, 4):
-        one = {key: value[i] if isinstance(value, (tuple, list)) and len(value) == count else value
-               for key, value in bound.items()}
-        for ours, theirs in (("scalar", "other"), ("scalars", "value"), ("tensors1", "end"),
-                             ("tensor", "other")):
-            if ours in one:
-                one.setdefault(theirs, one[ours])
-        one.setdefault("value", one.get("scalar", 1))
+        one = _one_of(bound, i, count)
         parts.append((i, _in_place(name, one, written, f"{seed} {i}")))
 
     def ask(outputs):
