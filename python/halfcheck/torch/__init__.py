@@ -5,3 +5,8 @@
     python -m halfcheck.torch serve           torch as a backend: halfcheck run 'op/*'
                                               --backend 'pipe:python3 -m halfcheck.torch serve'
 """
+def __getattr__(name):
+    if name == "watch":
+        from .watching import watch
+        return watch
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -1,4 +1,4 @@
-"""The command line: python -m halfcheck.torch [report] [options], or serve."""
+"""The command line: python -m halfcheck.torch [report] [options], watch, or serve."""
 
 import argparse
 import sys
@@ -11,7 +11,7 @@ def _arguments(argv):
         prog="python -m halfcheck.torch",
         description="What this installation of PyTorch really does, held against MPFR.",
     )
-    commands = parser.add_subparsers(dest="command", metavar="report | serve")
+    commands = parser.add_subparsers(dest="command", metavar="report | watch | serve")
 
     report = commands.add_parser("report", help="run torch's ops and make a report (default)")
     report.add_argument("--out", default="out/torch", metavar="DIR",
@@ -28,6 +28,13 @@ def _arguments(argv):
                        help="all optimizers as this implementation (default: as the call asks)")
     serve.add_argument("--threads", type=int, metavar="N", help="torch's threads")
 
+    watch = commands.add_parser("watch", help="run a training script, and judge its operators")
+    watch.add_argument("--every", type=int, default=100, metavar="N",
+                       help="watch one of N steps, the first one included (default 100)")
+    watch.add_argument("--seed", type=int, default=0, help="seed of the choice of elements")
+    watch.add_argument("--report", metavar="DIR", help="write what was seen into this folder")
+    watch.add_argument("script", metavar="SCRIPT", help="the script, and behind it its arguments")
+    watch.add_argument("words", nargs=argparse.REMAINDER, metavar="...")
 
     scaler = commands.add_parser("scaler", help="answer halfcheck gen scaler/torch")
     scaler.add_argument("interval", type=int, nargs="?", default=2000)
@@ -54,6 +61,9 @@ def main(argv=None) -> int:
             from .scaler import answer
             answer(arguments.interval)
             return 0
+        if arguments.command == "watch":
+            from .watching import script
+            return script(arguments)
         from .report import report
         return report(arguments)
     except program.Error as error:

@@ -1,5 +1,7 @@
+#include <errno.h>
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -14,6 +16,7 @@
 #include "op/typed.h"
 
 const struct hc_command hc_command_judge;
+static int run_judge(int argc, char **argv);
 
 /* What the command line says beside the question. */
 struct orders {
@@ -22,6 +25,7 @@ struct orders {
     const char *keep;
     const char *define;
     const char *variant;
+    const char *lines;
     bool all;
     bool strict;
 };
@@ -234,6 +238,40 @@ static int judge_by_definition(const struct orders *orders, const struct hc_ques
     return hc_define_judge_files(&question);
 }
 
+/* Judges what each line of a file asks: the words behind `judge`, with tabs between them. A line
+   that is refused does not end the others. The worst status of all. */
+static int judge_lines(const char *path)
+{
+    enum { MOST = 64 };
+    char *line = NULL;
+    size_t size = 0;
+    int worst = HC_AS_CLAIMED;
+    FILE *file = fopen(path, "r");
+    if (!file)
+        return hc_complain("judge: cannot read %s: %s", path, strerror(errno));
+    while (getline(&line, &size, file) >= 0) {
+        char *words[MOST + 1] = {(char[]){"judge"}};
+        char *left = line;
+        int count = 1;
+        line[strcspn(line, "\n")] = '\0';
+        for (char *word; count < MOST && (word = strtok_r(left, "\t", &left));)
+            words[count++] = word;
+        bool nested = false;
+        for (int i = 1; i < count; i++)
+            nested |= strncmp(words[i], "--lines", strlen("--lines")) == 0;
+        int status = nested         ? hc_complain("judge: a line of %s has --lines itself", path)
+                     : count < MOST ? run_judge(count, words)
+                                    : hc_complain("judge: a line of %s has %d words or more", path,
+                                                  MOST - 1);
+        worst = status > worst ? status : worst;
+    }
+    if (ferror(file))
+        worst = hc_complain("judge: cannot read %s: %s", path, strerror(errno));
+    free(line);
+    (void)fclose(file);
+    return worst;
+}
+
 static int run_judge(int argc, char **argv)
 {
     struct orders orders = {0};
@@ -276,6 +314,10 @@ static int run_judge(int argc, char **argv)
          .value = "NAME",
          .text = &orders.variant,
          .help = "of the definition; any: one of them for all elements"},
+        {.name = "lines",
+         .value = "FILE",
+         .text = &orders.lines,
+         .help = "judge what each line of FILE says: the words of a `judge`, with tabs between"},
         {.name = "strict",
          .flag = &orders.strict,
          .help = "fail also if sums are within their bounds, but their errors hardly come from\n"
@@ -298,6 +340,10 @@ static int run_judge(int argc, char **argv)
         return status;
     if (orders.variant && !orders.define)
         return hc_complain("judge: --variant is of a definition, which --define names");
+    if (orders.lines)
+        return argc == 3 || (argc == 2 && count == 0)
+                   ? judge_lines(orders.lines)
+                   : hc_complain("judge --lines takes no other words: each line has its own");
     if (orders.define)
         return judge_by_definition(&orders, &words, count);
     if (count != 1)

@@ -1,0 +1,175 @@
+"""What a watch has seen: operators beyond their bounds, by layer; where the first infinity and the
+first NaN were made; and what was not judged."""
+
+import collections
+import json
+import os
+import shutil
+
+import torch
+
+# They put infinities where somebody wants them.
+_MEANT = ("full", "fill", "masked_fill", "where", "full_like", "new_full", "scalar_tensor", "copy",
+          "_to_copy", "clone", "cat", "stack", "index", "index_put", "triu", "tril", "embedding")
+
+
+class Line:
+    """One call: the operator, where it was called, and the format of its result."""
+
+    def __init__(self, operator, phase, layer, where, fmt, step):
+        self.operator, self.phase, self.layer = operator, phase, layer
+        self.where, self.format, self.step = where, fmt, step
+
+    def place(self):
+        place = self.layer or "outside of layers"
+        return place if self.phase == "forward" else f"{place}, {self.phase}"
+
+
+class Seen:
+    """What was seen. print() of it is for people; ok() is for tests."""
+
+    def __init__(self, folder):
+        self.folder = folder
+        self.steps = self.made = self.asked = 0
+        self.lines, self.rows = [], {}
+        self.unjudged = collections.Counter()
+        self.first = {}
+        self.calls_judged = self.elements = self.unbounded = 0
+
+    def ok(self):
+        """Whether something was judged, and nothing was wrong."""
+        return self.elements > 0 and not self.wrong()
+
+    def wrong(self):
+        """The rows that are beyond their bound, the worst one first."""
+        return sorted((row for row in self.rows.values() if row["wrong"]),
+                      key=lambda row: -row["ratio"])
+
+    def left_out(self, operator, why):
+        self.unjudged[operator, why] += 1
+
+    def look(self, name, line, arguments, outputs):
+        """Keeps where the first infinity and the first NaN were made: out of inputs that had
+        none."""
+        if name.rstrip("_") in _MEANT or len(self.first) == 2:
+            return
+        for kind, test in (("infinity", torch.isinf), ("NaN", torch.isnan)):
+            if kind in self.first or not _any(outputs, test):
+                continue
+            if not _any(arguments.values(), test) and (kind == "NaN" or
+                                                       not _any(arguments.values(), torch.isnan)):
+                largest = max((float(t.detach().abs().max()) for t in _floats(arguments.values())
+                               if t.numel()), default=None)
+                self.first[kind] = (line, largest)
+
+    def moved(self, line, pairs):
+        """Takes pairs of what an operator was to hand on, and what it did."""
+        from .slices import differing
+
+        self.asked += 1
+        row = self._row(line, "y", line.format)
+        wrong = sum(differing(want, got) for want, got in pairs)
+        self.elements += sum(got.numel() for _, got in pairs)
+        row["calls"] += 1
+        if wrong:
+            want, got = next(pair for pair in pairs if differing(*pair))
+            place = int((want != got).nonzero()[0]) if (want != got).any() else 0
+            row.update(wrong=row["wrong"] + 1, ratio=float("inf"), worst={
+                "real": float(want[place]), "got": float(got[place]), "error":
+                abs(float(want[place]) - float(got[place])), "bound": 0.0})
+
+    def _row(self, line, output, fmt):
+        key = (line.operator, output, fmt, line.place())
+        return self.rows.setdefault(key, {
+            "operator": line.operator, "output": output, "format": fmt, "place": line.place(),
+            "where": line.where, "calls": 0, "wrong": 0, "ratio": -1.0, "step": line.step,
+            "worst": None, "kept": None})
+
+    def judged(self, line, base, said):
+        """Takes what halfcheck says of one question."""
+        for output in said["outputs"]:
+            self.elements += output["judged"] - output["unbounded"]
+            self.unbounded += output["unbounded"]
+            if not output["judged"]:
+                continue
+            row = self._row(line, output["name"], output["format"])
+            row["calls"] += 1
+            row["wrong"] += output["wrong"] > 0
+            ratio = output["worst"]["ratio"]
+            ratio = float(ratio) if isinstance(ratio, (int, float)) else float("inf")
+            if ratio > row["ratio"]:
+                row.update(ratio=ratio, worst=output["worst"], where=line.where, step=line.step,
+                           kept=base)
+
+    def report(self, path):
+        """Writes a folder: seen.json, and for each wrong row that has one, the worst one first, a
+        definition and its tensors, wrong-1.op and wrong-1.safetensors, which `halfcheck judge`
+        takes up."""
+        os.makedirs(path, exist_ok=True)
+        names = {}
+        for row in self.wrong():
+            if row["kept"]:
+                names[id(row)] = f"wrong-{len(names) + 1}"
+                for end in (".op", ".safetensors"):
+                    shutil.copy(row["kept"] + end, os.path.join(path, names[id(row)] + end))
+        with open(os.path.join(path, "seen.json"), "w", encoding="utf-8") as file:
+            json.dump({"steps": self.steps, "made": self.made, "asked": self.asked,
+                       "elements": self.elements,
+                       "rows": [{**row, "kept": names.get(id(row))} for row in self.rows.values()],
+                       "first": {kind: vars(line) for kind, (line, _) in self.first.items()},
+                       "unjudged": [[*key, count] for key, count in self.unjudged.items()]},
+                      file, indent=1)
+
+    def __str__(self):
+        share = 100 * self.asked / self.made if self.made else 0
+        lines = [f"{self.steps} steps watched, {self.made} calls that make numbers, "
+                 f"{self.asked} of them judged ({share:.0f} %), {self.elements} elements"]
+        wrong = self.wrong()
+        lines += ["", "wrong" if wrong else "nothing is wrong"]
+        for rows in _alike(wrong):
+            worst = rows[0]["worst"]
+            calls = sum(row["wrong"] for row in rows)
+            others = f", and {len(rows) - 1} other places" if len(rows) > 1 else ""
+            lines += [f"  {rows[0]['ratio']:8.3g} times its bound  {rows[0]['operator']}" +
+                      ("" if rows[0]["output"] == "y" else f", {rows[0]['output']}") +
+                      f", {rows[0]['format']}, {calls} calls",
+                      f"           real {_number(worst['real'])}, got {_number(worst['got'])}, "
+                      f"bound {_number(worst['bound'])}",
+                      f"           {rows[0]['place']}{others}; {rows[0]['where']}"]
+        for kind, (line, largest) in self.first.items():
+            lines += ["", f"first {kind}: {line.operator}, {line.format}, step {line.step}",
+                      f"  {line.place()}; {line.where}" +
+                      (f"; its inputs are at most {largest:.6g}" if largest is not None else "")]
+        if self.unjudged:
+            lines += ["", "not judged"]
+            width = max(len(key[0]) for key in self.unjudged)
+            lines += [f"  {count:6}  {key[0]:{width}}  {key[1]}"
+                      for key, count in self.unjudged.most_common()]
+        if self.unbounded:
+            lines.append(f"  {self.unbounded} elements may be infinite or NaN either way")
+        return "\n".join(lines)
+
+
+def _alike(rows):
+    """Rows of one operator in one format, the worst ones first."""
+    groups = {}
+    for row in rows:
+        groups.setdefault((row["operator"], row["output"], row["format"]), []).append(row)
+    return groups.values()
+
+
+def _number(value):
+    return f"{value:.6g}" if isinstance(value, (int, float)) else str(value)
+
+
+def _floats(values):
+    for value in values:
+        if isinstance(value, torch.Tensor):
+            if value.is_floating_point():
+                yield value
+        elif isinstance(value, (tuple, list)):
+            yield from _floats(value)
+
+
+def _any(values, test):
+    return any(bool(test(tensor).any()) for tensor in _floats(values))

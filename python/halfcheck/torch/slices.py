@@ -1,0 +1,535 @@
+"""Gathers what some elements of an operator's results were computed from.
+
+Judging all of a tensor would cost far more than the step itself. So each call gives a few
+elements: the ends of the tensor, its largest and smallest magnitude, and others that a seeded rule
+chooses; and for each of them the numbers that it depends on, whatever strides and views they lie
+behind. The more terms an element has, the fewer are taken."""
+
+import math
+import random
+
+import torch
+
+from . import operators
+
+MOST_ELEMENTS = 64
+MOST_TERMS = 1 << 15    # of all elements of one call
+LONGEST_ELEMENT = 1 << 20
+
+
+class Question:
+    """What one call claims: some results of a definition, and the inputs that they have."""
+
+    def __init__(self, text, inputs, results, options=None):
+        # Copies: the training may write over what it lent.
+        self.inputs = {name: kept(value) for name, value in inputs.items()}
+        self.results = {name: kept(value) for name, value in results.items() if value is not None}
+        self.options = options or {}
+        self.text = text
+
+
+def kept(tensor):
+    """A copy in the host's memory."""
+    return tensor.detach().to("cpu", copy=True)
+
+
+class TooLong(Exception):
+    """One element has more terms than a watched step can afford."""
+
+
+class Call:
+    """One call of an operator: its arguments by name, its results, and a source of chances."""
+
+    def __init__(self, name, arguments, results, seed):
+        self.name, self.args, self.results = name, arguments, results
+        self.random = random.Random(seed)
+
+    def elements(self, terms):
+        """How many elements may be taken that have so many terms each."""
+        if terms > LONGEST_ELEMENT:
+            raise TooLong(f"an element has {terms} terms")
+        return max(1, min(MOST_ELEMENTS, MOST_TERMS // max(terms, 1)))
+
+    def places(self, count, most, of=None):
+        """Some of `count` places in a row: its ends, those where `of` is largest and smallest, and
+        others by chance."""
+        if count <= most:
+            return list(range(count))
+        chosen = {0, count - 1} if most > 1 else set()
+        if of is not None and of.numel() == count and most > 3:
+            size = of.detach().reshape(-1).abs()
+            chosen |= {int(size.argmax()), int(size.argmin())}
+        while len(chosen) < most:
+            chosen.add(self.random.randrange(count))
+        return sorted(chosen)
+
+    def chosen(self, tensor, terms=1, values=True):
+        """Some elements of a tensor, as a tuple of indices; where `values`, by their magnitudes,
+        too."""
+        places = self.places(tensor.numel(), self.elements(terms), tensor if values else None)
+        return unravel(places, tensor.shape)
+
+
+def unravel(places, shape):
+    """Places in a contiguous tensor of that shape, as a tuple of indices, one an axis."""
+    rest = torch.tensor(places, dtype=torch.int64)
+    indices = []
+    for extent in reversed(shape):
+        indices.append(rest % extent)
+        rest = torch.div(rest, extent, rounding_mode="floor")
+    return tuple(reversed(indices))
+
+
+def at(tensor, indices, shape):
+    """The elements of a tensor that is broadcast to a shape."""
+    return tensor.expand(shape)[indices] if shape else tensor.reshape(1)
+
+
+def rows_last(tensor, axes):
+    """A view with the given axes behind the others."""
+    axes = [axis % max(tensor.dim(), 1) for axis in axes]
+    others = [axis for axis in range(tensor.dim()) if axis not in axes]
+    return tensor.permute(*others, *axes), len(others)
+
+
+# Each of these takes a call, and returns its questions.
+
+def products(a, b, call, options=None, added=None, text=None):
+    """Chosen elements of batches of matrix products a[..., i, k] b[..., k, j]."""
+    y = call.results[0]
+    where = call.chosen(y, a.shape[-1])
+    left = a[where[:-1]]
+    right = b.transpose(-2, -1)[where[:-2] + where[-1:]]
+    inputs = {"a": left, "b": right}
+    if added is not None:
+        inputs["c"] = at(added, where, y.shape)
+    text = text or (operators.DOT_ADDED if added is not None else operators.DOT)
+    return [Question(text, inputs, {"y": y[where]}, options)]
+
+
+def mm(call):
+    return products(call.args["self"], call.args["mat2"], call)
+
+
+def addmm(call):
+    args = call.args
+    options = {"alpha": float(args.get("alpha", 1)), "beta": float(args.get("beta", 1))}
+    names = ("mat1", "mat2") if "mat1" in args else ("batch1", "batch2")
+    if options["beta"] == 0:
+        return products(*(args[name] for name in names), call, {"alpha": options["alpha"]})
+    return products(*(args[name] for name in names), call, options, args["self"])
+
+
+def reduced(text):
+    """Of sums along some axes."""
+    def gather(call):
+        x, y = call.args["self"], call.results[0]
+        axes = call.args.get("dim")
+        axes = [axes] if isinstance(axes, int) else axes or list(range(x.dim()))
+        if text is operators.NORM and call.args.get("ord", call.args.get("p", 2)) not in (2, None):
+            return None
+        moved, kept = rows_last(x, axes)
+        terms = math.prod(moved.shape[kept:])
+        flat = y.reshape(moved.shape[:kept])
+        where = call.chosen(flat, terms) if kept else ()
+        rows = moved[where].reshape(-1, terms) if kept else x.reshape(1, -1)
+        if not kept:
+            call.elements(terms)
+        return [Question(text, {"x": rows}, {"y": flat[where].reshape(-1)})]
+    return gather
+
+
+def along(text, inputs, result):
+    """Of operators that work on rows along one axis, which is the argument `dim`."""
+    def gather(call):
+        y = call.results[0]
+        axis = call.args["dim"]
+        moved, kept = rows_last(y, [axis])
+        terms = moved.shape[-1]
+        rows = unravel(call.places(math.prod(moved.shape[:kept]), min(8, call.elements(terms))),
+                       moved.shape[:kept])
+        taken = {ours: rows_last(call.args[theirs], [axis])[0][rows].reshape(-1, terms)
+                 for ours, theirs in inputs.items()}
+        return [Question(text, taken, {result: moved[rows].reshape(-1, terms)})]
+    return gather
+
+
+def layer_norm(call):
+    args = call.args
+    x, shape = args["input"], args["normalized_shape"]
+    terms = math.prod(shape)
+    flat = x.reshape(-1, terms)
+    rows = torch.tensor(call.places(flat.shape[0], min(8, call.elements(terms))))
+    weight, bias = (value.reshape(-1) if value is not None else x.new_full((terms,), default)
+                    for value, default in ((args.get("weight"), 1.0), (args.get("bias"), 0.0)))
+    y, mean, rstd = call.results
+    return [Question(operators.LAYER_NORM, {"x": flat[rows], "w": weight, "b": bias},
+                     {"y": y.reshape(-1, terms)[rows], "mu": mean.reshape(-1)[rows],
+                      "rstd": rstd.reshape(-1)[rows]}, {"eps": float(args["eps"])})]
+
+
+def layer_norm_backward(call):
+    args = call.args
+    x, shape = args["input"], args["normalized_shape"]
+    terms = math.prod(shape)
+    flat, dy = x.reshape(-1, terms), args["grad_out"].reshape(-1, terms)
+    mean, rstd = args["mean"].reshape(-1), args["rstd"].reshape(-1)
+    dx, dw, db = call.results
+    questions = []
+    if dx is not None:
+        rows = torch.tensor(call.places(flat.shape[0], min(8, call.elements(terms))))
+        weight = args.get("weight")
+        weight = weight.reshape(-1) if weight is not None else x.new_ones(terms)
+        questions.append(Question(operators.LAYER_NORM_BACKWARD,
+                                  {"dy": dy[rows], "x": flat[rows], "w": weight,
+                                   "mu": mean[rows], "rstd": rstd[rows]},
+                                  {"dx": dx.reshape(-1, terms)[rows]}))
+    results = {name: value.reshape(-1) for name, value in (("dw", dw), ("db", db))
+               if value is not None}
+    if results:
+        columns = torch.tensor(call.places(terms, call.elements(flat.shape[0])))
+        questions.append(Question(operators.LAYER_NORM_BACKWARD_WEIGHT,
+                                  {"dy": dy[:, columns], "x": flat[:, columns], "mu": mean,
+                                   "rstd": rstd},
+                                  {name: value[columns] for name, value in results.items()}))
+    return questions
+
+
+def channels(tensor, chosen):
+    """Of a batch of images the chosen channels, as columns."""
+    return tensor.transpose(0, 1)[chosen].reshape(len(chosen), -1).t()
+
+
+def batch_norm(call):
+    args = call.args
+    if not args["training"]:
+        return None
+    x = args["input"]
+    count = x.shape[1]
+    chosen = torch.tensor(call.places(count, min(4, call.elements(x.numel() // count))))
+    weight, bias = (value[chosen] if value is not None else x.new_full((len(chosen),), default)
+                    for value, default in ((args.get("weight"), 1.0), (args.get("bias"), 0.0)))
+    y, mean, invstd = call.results
+    return [Question(operators.BATCH_NORM, {"x": channels(x, chosen), "w": weight, "b": bias},
+                     {"y": channels(y, chosen), "mu": mean[chosen], "invstd": invstd[chosen]},
+                     {"eps": float(args["eps"])})]
+
+
+def batch_norm_backward(call):
+    args = call.args
+    if not args["train"]:
+        return None
+    x = args["input"]
+    count = x.shape[1]
+    chosen = torch.tensor(call.places(count, min(4, call.elements(x.numel() // count))))
+    weight = args.get("weight")
+    weight = weight[chosen] if weight is not None else x.new_ones(len(chosen))
+    dx, dw, db = call.results
+    return [Question(operators.BATCH_NORM_BACKWARD,
+                     {"dy": channels(args["grad_out"], chosen), "x": channels(x, chosen),
+                      "w": weight, "mu": args["save_mean"][chosen],
+                      "invstd": args["save_invstd"][chosen]},
+                     {"dx": channels(dx, chosen) if dx is not None else None,
+                      "dw": dw[chosen] if dw is not None else None,
+                      "db": db[chosen] if db is not None else None})]
+
+
+def embedding_backward(call):
+    args = call.args
+    dy = args["grad_output"].reshape(-1, call.results[0].shape[1])
+    ids = args["indices"].reshape(-1)
+    if args.get("scale_grad_by_freq"):
+        return None
+    seen, counts = ids.unique(return_counts=True)
+    if args["padding_idx"] >= 0:
+        counts = counts[seen != args["padding_idx"]]
+        seen = seen[seen != args["padding_idx"]]
+    if not len(seen):
+        return None
+    most = int(counts.argmax())
+    rows = sorted({most, *call.places(len(seen), 4)})
+    columns = torch.tensor(call.places(dy.shape[1], 8))
+    taken = torch.cat([(ids == seen[row]).nonzero().reshape(-1) for row in rows])
+    place = torch.cat([torch.full((int(counts[row]),), i) for i, row in enumerate(rows)])
+    call.elements(len(taken))
+    return [Question(operators.EMBEDDING_BACKWARD,
+                     {"dy": dy[taken][:, columns], "id": place},
+                     {"dw": call.results[0][seen[rows]][:, columns]}, {"rows": len(rows)})]
+
+
+def nll(call):
+    """The mean or the sum of what the targets have; the total of the weights is a result, too."""
+    args = call.args
+    x, target = args["self"], args["target"]
+    if args["reduction"] not in (1, 2) or x.dim() != 2:
+        return None
+    kept = (target != args["ignore_index"]).nonzero().reshape(-1)
+    if not len(kept):
+        return None
+    call.elements(len(kept))
+    weight = args.get("weight")
+    ours = target[kept]
+    weights = weight[ours] if weight is not None else x.new_ones(len(kept))
+    total = float(weights.double().sum()) if args["reduction"] == 1 else 1.0
+    return [Question(operators.NLL, {"x": x[kept, ours], "w": weights},
+                     {"y": call.results[0].reshape(())}, {"total": total})]
+
+
+def nll_backward(call):
+    """Where the target is; elsewhere it is 0."""
+    args = call.args
+    dx, target = call.results[0], args["target"]
+    if args["reduction"] not in (1, 2) or dx.dim() != 2:
+        return None
+    rows = torch.tensor(call.places(len(target), MOST_ELEMENTS))
+    ours = target[rows]
+    kept_ = (ours != args["ignore_index"]).nonzero().reshape(-1)
+    rows, ours = rows[kept_], ours[kept_]
+    weight = args.get("weight")
+    weights = weight[ours] if weight is not None else dx.new_ones(len(ours))
+    total = float(args["total_weight"]) if args["reduction"] == 1 else 1.0
+    beside = torch.tensor([call.random.randrange(dx.shape[1]) for _ in range(len(rows))],
+                          dtype=torch.int64)
+    zero = torch.where(beside == ours, 0, 1) > 0
+    if bool((dx[rows[zero], beside[zero]] != 0).any()):
+        weights = torch.cat([weights, weights.new_zeros(int(zero.sum()))])
+        rows, ours = torch.cat([rows, rows[zero]]), torch.cat([ours, beside[zero]])
+    return [Question(operators.NLL_BACKWARD, {"dy": args["grad_output"].reshape(()), "w": weights},
+                     {"dx": dx[rows, ours]}, {"total": total})]
+
+
+class Window:
+    """How a convolution goes over its images."""
+
+    def __init__(self, args):
+        weight = args["weight"]
+        self.kernel = weight.shape[2:]
+        self.stride, self.padding, self.dilation = (
+            list(args[name]) * (len(self.kernel) if len(args[name]) == 1 else 1)
+            for name in ("stride", "padding", "dilation"))
+        self.groups = args["groups"]
+
+    def taps(self, place, extents):
+        """For each axis the pairs of a tap of the filter and the place in the image below it."""
+        return [[(tap, start) for tap in range(size)
+                 for start in [where * stride - padding + tap * dilation] if 0 <= start < extent]
+                for where, extent, size, stride, padding, dilation in
+                zip(place, extents, self.kernel, self.stride, self.padding, self.dilation)]
+
+
+def patch(tensor, taps, side, kernel):
+    """tensor[..., places of taps] of one image or filter, as large as the filter, and 0 beside."""
+    whole = tensor.new_zeros(tensor.shape[0], *kernel)
+    for axis, pairs in enumerate(taps):
+        tensor = tensor.index_select(axis + 1, torch.tensor([pair[side] for pair in pairs],
+                                                            dtype=torch.int64))
+    whole[(slice(None), *torch.meshgrid(*[torch.tensor([pair[0] for pair in pairs],
+                                                       dtype=torch.int64) for pairs in taps],
+                                        indexing="ij"))] = tensor
+    return whole.reshape(-1)
+
+
+def convolution(call):
+    args = call.args
+    if args.get("transposed"):
+        return None
+    x, weight, bias = args["input"], args["weight"], args.get("bias")
+    window = Window(args)
+    y = call.results[0]
+    where = call.chosen(y, weight[0].numel())
+    each = weight.shape[1]
+    rows = []
+    for image, filter_, *place in zip(*(index.tolist() for index in where)):
+        first = filter_ // (weight.shape[0] // window.groups) * each
+        rows.append(patch(x[image, first:first + each], window.taps(place, x.shape[2:]), 1,
+                          window.kernel))
+    inputs = {"a": torch.stack(rows), "b": weight[where[1]].reshape(len(rows), -1)}
+    if bias is None:
+        return [Question(operators.DOT, inputs, {"y": y[where]})]
+    return [Question(operators.DOT_ADDED, {**inputs, "c": bias[where[1]]}, {"y": y[where]})]
+
+
+def convolution_backward(call):
+    args = call.args
+    if args.get("transposed"):
+        return None
+    window = Window(args)
+    dx, dw, db = call.results
+    questions = []
+    if dx is not None:
+        questions.append(_of_images(call, window, dx))
+    if dw is not None:
+        questions.append(_of_filters(call, window, dw))
+    if db is not None:
+        dy = args["grad_output"].transpose(0, 1).reshape(len(db), -1)
+        where = call.chosen(db, dy.shape[1])
+        questions.append(Question(operators.SUM, {"x": dy[where]}, {"y": db[where]}))
+    return questions
+
+
+def _of_images(call, window, dx):
+    """dx[n, c, h]: the sum over filters and taps of dy[n, k, o] w[k, c, r], o being where the tap
+    r of a window lies on h."""
+    dy, weight = call.args["grad_output"], call.args["weight"]
+    each = weight.shape[0] // window.groups
+    where = call.chosen(dx, each * math.prod(window.kernel))
+    rows, columns = [], []
+    for image, channel, *place in zip(*(index.tolist() for index in where)):
+        first = channel // weight.shape[1] * each
+        taps = [[(tap, (at_ + padding - tap * dilation) // stride)
+                 for tap in range(size)
+                 if (at_ + padding - tap * dilation) % stride == 0
+                 and 0 <= (at_ + padding - tap * dilation) // stride < extent]
+                for at_, extent, size, stride, padding, dilation in
+                zip(place, dy.shape[2:], window.kernel, window.stride, window.padding,
+                    window.dilation)]
+        rows.append(patch(dy[image, first:first + each], taps, 1, window.kernel))
+        columns.append(weight[first:first + each, channel % weight.shape[1]].reshape(-1))
+    return Question(operators.DOT, {"a": torch.stack(rows), "b": torch.stack(columns)},
+                    {"y": dx[where]})
+
+
+def _of_filters(call, window, dw):
+    """dw[k, c, r]: the sum over images and places o of dy[n, k, o] x[n, c, the place below r]."""
+    x, dy = call.args["input"], call.args["grad_output"]
+    each = dw.shape[0] // window.groups
+    where = call.chosen(dw, dy.shape[0] * math.prod(dy.shape[2:]))
+    rows, columns = [], []
+    for filter_, channel, *tap in zip(*(index.tolist() for index in where)):
+        image = x[:, filter_ // each * dw.shape[1] + channel]
+        below = torch.zeros_like(dy[:, filter_], dtype=x.dtype)
+        target = below
+        for axis, (r, out, extent, stride, padding, dilation) in enumerate(
+                zip(tap, dy.shape[2:], x.shape[2:], window.stride, window.padding,
+                    window.dilation)):
+            inside = [(o, o * stride - padding + r * dilation) for o in range(out)]
+            inside = [pair for pair in inside if 0 <= pair[1] < extent]
+            first = inside[0][0] if inside else 0
+            target = target.narrow(axis + 1, first, len(inside))
+            image = image.index_select(axis + 1, torch.tensor([pair[1] for pair in inside],
+                                                              dtype=torch.int64))
+        target.copy_(image)
+        rows.append(dy[:, filter_].reshape(-1))
+        columns.append(below.reshape(-1))
+    return Question(operators.DOT, {"a": torch.stack(rows), "b": torch.stack(columns)},
+                    {"y": dw[where]})
+
+
+STRUCTURED = {
+    "mm": mm,
+    "bmm": mm,
+    "addmm": addmm,
+    "baddbmm": addmm,
+    "sum": reduced(operators.SUM),
+    "mean": reduced(operators.MEAN),
+    "linalg_vector_norm": reduced(operators.NORM),
+    "norm": reduced(operators.NORM),
+    "_softmax": along(operators.SOFTMAX, {"x": "self"}, "y"),
+    "_log_softmax": along(operators.LOG_SOFTMAX, {"x": "self"}, "y"),
+    "_softmax_backward_data": along(operators.SOFTMAX_BACKWARD,
+                                    {"dy": "grad_output", "y": "output"}, "dx"),
+    "_log_softmax_backward_data": along(operators.LOG_SOFTMAX_BACKWARD,
+                                        {"dy": "grad_output", "y": "output"}, "dx"),
+    "native_layer_norm": layer_norm,
+    "native_layer_norm_backward": layer_norm_backward,
+    "native_batch_norm": batch_norm,
+    "native_batch_norm_backward": batch_norm_backward,
+    "embedding_dense_backward": embedding_backward,
+    "nll_loss_backward": nll_backward,
+    "nll_loss_forward": nll,
+    "convolution": convolution,
+    "convolution_backward": convolution_backward,
+}
+
+
+# Operators that hand numbers on: pairs of what is wanted and what was got, which have equal bits.
+
+def _same(call):
+    y = call.results[0]
+    where = call.chosen(y)
+    return [(call.args["self"][where], y[where])]
+
+
+def _constant(value):
+    def gather(call):
+        y = call.results[0]
+        where = call.chosen(y)
+        return [(torch.full_like(y[where], value), y[where])]
+    return gather
+
+
+def _full(call):
+    value = call.args.get("fill_value", call.args.get("value"))
+    return _constant(float(value))(call)
+
+
+def _joined(call):
+    """cat: each tensor lies behind the one before it."""
+    y, axis, first = call.results[0], call.args["dim"], 0
+    pairs = []
+    for tensor in call.args["tensors"]:
+        if not tensor.numel():
+            continue
+        piece = y.narrow(axis, first, tensor.shape[axis])
+        first += tensor.shape[axis]
+        where = call.chosen(piece)
+        pairs.append((tensor[where].to(y.dtype), piece[where]))
+    return pairs
+
+
+def _stacked(call):
+    y, axis = call.results[0], call.args["dim"]
+    pairs = []
+    for i, tensor in enumerate(call.args["tensors"]):
+        piece = y.select(axis, i)
+        where = call.chosen(piece)
+        pairs.append((tensor[where].to(y.dtype), piece[where]))
+    return pairs
+
+
+def _embedding(call):
+    y = call.results[0]
+    where = call.chosen(y)
+    return [(call.args["weight"][call.args["indices"][where[:-1]], where[-1]], y[where])]
+
+
+def _put_back(call):
+    """select_backward and slice_backward: zeros, but for the place that was read."""
+    args, y = call.args, call.results[0]
+    wanted = torch.zeros_like(y)
+    if "index" in args:
+        wanted.select(args["dim"], args["index"]).copy_(args["grad_output"])
+    else:
+        axis, size = args["dim"], y.shape[args["dim"]]
+        index = range(size)[slice(args["start"], args["end"], args["step"])]
+        wanted.index_copy_(axis, torch.tensor(list(index), dtype=torch.int64), args["grad_output"])
+    where = call.chosen(y)
+    return [(wanted[where], y[where])]
+
+
+MOVES = {
+    "cat": _joined,
+    "clone": _same,
+    "embedding": _embedding,
+    "fill": _full,
+    "full": _full,
+    "full_like": _full,
+    "new_full": _full,
+    "new_ones": _constant(1.0),
+    "new_zeros": _constant(0.0),
+    "ones": _constant(1.0),
+    "ones_like": _constant(1.0),
+    "select_backward": _put_back,
+    "slice_backward": _put_back,
+    "stack": _stacked,
+    "zero": _constant(0.0),
+    "zeros": _constant(0.0),
+    "zeros_like": _constant(0.0),
+}
+
+
+def differing(want, got):
+    """How many elements differ in a bit."""
+    want, got = (tensor.contiguous().reshape(-1) for tensor in (want, got))
+    return int((want.view(torch.uint8) != got.view(torch.uint8)).reshape(
+        len(want), -1).any(-1).sum()) if len(want) else 0
