@@ -1,5 +1,5 @@
-/* Definitions by their own text, in one right order (op/defined_call.h): what every other backend of
-   definitions can be held beside, and what a run of definitions judges where nobody names one. */
+/* Definitions by their own text, in one right order (op/defined_call.h). Every other backend of
+   definitions can be held beside it, and a run of definitions judges it where nobody names one. */
 #include "backend.h"
 
 #include "kernels/memory.h"

@@ -259,10 +259,13 @@ static int judge_lines(const char *path)
         bool nested = false;
         for (int i = 1; i < count; i++)
             nested |= strncmp(words[i], "--lines", strlen("--lines")) == 0;
-        int status = nested         ? hc_complain("judge: a line of %s has --lines itself", path)
-                     : count < MOST ? run_judge(count, words)
-                                    : hc_complain("judge: a line of %s has %d words or more", path,
-                                                  MOST - 1);
+        int status;
+        if (nested)
+            status = hc_complain("judge: a line of %s has --lines itself", path);
+        else if (count == MOST)
+            status = hc_complain("judge: a line of %s has %d words or more", path, MOST - 1);
+        else
+            status = run_judge(count, words);
         worst = status > worst ? status : worst;
     }
     if (ferror(file))
