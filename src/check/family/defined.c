@@ -140,7 +140,7 @@ static int64_t alike(const struct repeated *r, int64_t i)
     int64_t step = 1;
     for (int d = r->t->rank - 1; d >= 0; d--) {
         int64_t extent = r->t->shape[d];
-        assert(extent > 0); /* there is an element */
+        assert(extent > 0 && r->period[d] > 0); /* there is an element */
         like += i % extent % r->period[d] * step;
         i /= extent;
         step *= extent;
