@@ -340,7 +340,7 @@ static void print_results(struct hc_baseline_writer *w, int part)
 
 /* Lists that are rows here, and what is implied. */
 static const char *const without[] = {"schema", "results",      "rates", "parts", "trainings",
-                                      "drift",  "result_count", "name",  NULL};
+                                      "drift",  "result_count", "name",  "calls", NULL};
 
 static bool print_part(struct hc_baseline_writer *w, int part)
 {

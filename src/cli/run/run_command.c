@@ -15,6 +15,7 @@
 #include "check/case_run.h"
 #include "check/check.h"
 #include "check/omissions.h"
+#include "check/record/refusals.h"
 #include "check/record/facts.h"
 #include "check/record/invocation.h"
 #include "check/selftest/fault.h"
@@ -317,6 +318,10 @@ static enum hc_status write_record(const struct hc_run_command *s, json_t *left_
         (void)json_object_set(json_object_get(record, "environment"), "fingerprint",
                               s->fingerprints);
     (void)json_object_set_new(record, "left_out", left_out);
+    json_t *calls = hc_calls_json(&s->rows.omissions, HC_ALIKE_BUT_NUMBERS);
+    if (json_array_size(calls) > 0)
+        (void)json_object_set(record, "calls", calls);
+    json_decref(calls);
     for (int i = 0; i < s->rows.count; i++)
         hc_record_add(record, &s->rows.row[i]);
     enum hc_status status = hc_record_write(record, s->settings.json);
