@@ -20,15 +20,15 @@
      end 3
 
    An entry is: letters of backends, unless they are the usual ones; how many comparisons were made,
-   one number for all backends or one for each, and the unit's letter; behind a "@" what MPFR judged,
-   one for all backends or one for each: elements, of how many, +how many of them are special, *how
-   large the largest call was (hc_baseline_print_sight; version 1 has none); error/bound, unless both
-   are 0; the digest's upper 24 bits in 4 characters (RFC 4648, base64url), or "-", one for all backends
-   or one for each. An error without an exponent has the bound's. A bound that is left out is that
-   of the entry before it. Behind the last entry of a line may stand a verdict other than PASS, with
-   a colon and how many comparisons fail if any do, and its note. A merged record has `part "name"`
-   before each part's members and results. In names and paths "%2e" stands for a byte that cannot be
-   written there. */
+   one number for all backends or one for each, and the unit's letter; behind a "@" what MPFR
+   judged, one for all backends or one for each: elements, of how many, +how many of them are
+   special, *how large the largest call was (hc_baseline_print_sight; version 1 has none);
+   error/bound, unless both are 0; the digest's upper 24 bits in 4 characters (RFC 4648, base64url),
+   or "-", one for all backends or one for each. An error without an exponent has the bound's. A
+   bound that is left out is that of the entry before it. Behind the last entry of a line may stand
+   a verdict other than PASS, with a colon and how many comparisons fail if any do, and its note. A
+   merged record has `part "name"` before each part's members and results. In names and paths "%2e"
+   stands for a byte that cannot be written there. */
 #ifndef HC_CHECK_RECORD_BASELINE_H
 #define HC_CHECK_RECORD_BASELINE_H
 

@@ -1,5 +1,5 @@
-/* What a baseline's lines are made of: names, digests and what MPFR judged as words, and the members of a record's
-   document, a path and JSON in one line. */
+/* What a baseline's lines are made of: names, digests and what MPFR judged as words, and the
+   members of a record's document, a path and JSON in one line. */
 #include "check/record/baseline_text.h"
 
 #include <inttypes.h>
