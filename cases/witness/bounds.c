@@ -11,6 +11,13 @@ const struct hc_witness hc_witnesses[] = {
 };
 const int hc_witness_count = (int)(sizeof hc_witnesses / sizeof hc_witnesses[0]) - 1;
 
+const struct hc_witness hc_subnormal_witnesses[] = {
+#include "cases/witness/subnormal.inc"
+    {.op = NULL},
+};
+const int hc_subnormal_witness_count =
+    (int)(sizeof hc_subnormal_witnesses / sizeof hc_subnormal_witnesses[0]) - 1;
+
 /* Libraries' exponentials and roots differ by an ulp, which moves error/bound by less. */
 #define KEPT 0.9
 
@@ -51,24 +58,31 @@ static double ratio_of(struct hc_check *check, const struct hc_witness *w)
     return hc_witness_ratio(&call, out, w->index, w->contract);
 }
 
-static void come_near(struct hc_check *check)
+static void compare_with(struct hc_check *check, const struct hc_witness *witnesses, int count,
+                         const char *kind, struct hc_comparisons *all)
 {
-    struct hc_comparisons all = {.what = "witnesses that come as near to their bound as they did"};
     const char *op = hc_check_case(check)->name + strlen("witness/");
-    for (int i = 0; i < hc_witness_count; i++) {
-        const struct hc_witness *w = &hc_witnesses[i];
+    for (int i = 0; i < count; i++) {
+        const struct hc_witness *w = &witnesses[i];
         if (strcmp(w->op, op) != 0)
             continue;
         double ratio = ratio_of(check, w);
-        all.checked++;
+        all->checked++;
         if (!(ratio >= KEPT * w->reached && ratio <= 1))
-            hc_comparisons_wrong(&all,
-                                 "%s of %s %s, in %s order: error/bound of '%s' is %.3f, and "
+            hc_comparisons_wrong(all,
+                                 "%s%s of %s %s, in %s order: error/bound of '%s' is %.3f, and "
                                  "was %.3f",
-                                 w->output, w->set, w->variant,
+                                 kind, w->output, w->set, w->variant,
                                  w->contract == HC_STATED ? "the stated" : "any", w->by, ratio,
                                  w->reached);
     }
+}
+
+static void come_near(struct hc_check *check)
+{
+    struct hc_comparisons all = {.what = "witnesses that come as near to their bound as they did"};
+    compare_with(check, hc_witnesses, hc_witness_count, "", &all);
+    compare_with(check, hc_subnormal_witnesses, hc_subnormal_witness_count, "subnormal ", &all);
     hc_claim_comparisons(check, &all);
 }
 

@@ -60,13 +60,15 @@ static const int64_t *extents_of(enum hc_op op, int which)
     return !any && which == 0 ? single : NULL;
 }
 
-/* One rule of a bound: an output in one format and contract. */
+/* One rule of a bound: an output in one format and contract; and whether its results shall be
+   subnormal. */
 struct point {
     enum hc_op op;
     const struct hc_format_set *set;
     const struct hc_variant *variant;
     int out;
     enum hc_contract contract;
+    bool subnormal;
 };
 
 static char memory[HC_MAX_IN + HC_MAX_OUT][BYTES] __attribute__((aligned(64)));
@@ -92,6 +94,17 @@ static struct hc_call call_of(const struct point *p, const int64_t *d)
     return call;
 }
 
+/* Whether results are so small that the relative terms of a bound come to little: below 2^-8 of the
+   smallest normal number. */
+static bool is_asked_for(const struct hc_call *call, const struct point *p, int64_t i)
+{
+    if (!p->subnormal)
+        return true;
+    struct hc_exact want = hc_reference_value(call, p->out, i);
+    double most = ldexp(1, hc_formats[call->out[p->out].format].emin - 8);
+    return fabs(want.hi) <= most && want.magnitude <= most;
+}
+
 struct best {
     double ratio;
     int by;
@@ -111,7 +124,7 @@ static struct best look(const struct hc_call *call, const struct point *p)
             continue;
         for (int64_t i = 0; i < hc_tensor_count(&call->out[p->out]); i++) {
             double ratio = hc_witness_ratio(call, p->out, i, p->contract);
-            if (ratio > best.ratio && ratio <= 1)
+            if (ratio > best.ratio && ratio <= 1 && is_asked_for(call, p, i))
                 best = (struct best){ratio, by, i};
         }
     }
@@ -124,7 +137,8 @@ static double uniform(uint64_t seed, uint64_t *at)
 }
 
 /* Another number for one of a tensor's elements, of the same sign, or NaN where it stays. */
-static double changed(const struct hc_call *call, int slot, int64_t i, uint64_t *at)
+static double changed(const struct hc_call *call, const struct point *p, int slot, int64_t i,
+                      uint64_t *at)
 {
     const struct hc_tensor *t = &call->in[slot];
     double x = hc_tensor_get(t, i);
@@ -147,6 +161,8 @@ static double changed(const struct hc_call *call, int slot, int64_t i, uint64_t 
         y = x * (1 + ldexp(way, -(int)((2 * u - 1) * (hc_formats[t->format].precision + 2))));
     y = hc_round(t->format, y);
     bool one = slot == hyper && !(fabs(y) < 1);
+    if (p->subnormal)
+        return one || y == 0 || !(fabs(y) < 0x1p12) ? (double)NAN : y;
     return one || !(fabs(y) < 0x1p12 && fabs(y) > 0x1p-24) ? (double)NAN : y;
 }
 
@@ -179,21 +195,61 @@ static struct best draw(const struct hc_call *call, const struct point *p, char 
     return best;
 }
 
+/* Multiplies the numbers of each of the first three inputs by 1, by the root of the smallest number
+   or by four times it, in the manner `which` of 27; the others are like the third. */
+enum { MANNERS = 27 };
+static void make_small(const struct hc_call *call, const struct point *p, int which)
+{
+    enum hc_format work = call->out[p->out].format;
+    int least = ilogb(hc_format_tiny(work));
+    bool optimizer = hc_ops[p->op].class_ == HC_CLASS_OPTIMIZER;
+    int hyper = optimizer ? hc_optimizer_slots(p->op)->hyper : -1;
+    for (int s = 0; s < hc_ops[p->op].inputs; s++) {
+        const struct hc_tensor *t = &call->in[s];
+        int by = (s == 0 ? which : s == 1 ? which / 3 : which / 9) % 3;
+        int exponent = by == 0 ? 0 : by == 1 ? least / 2 : least + 2;
+        for (int64_t i = 0; t->data && t->format != HC_I32 && s != hyper && i < hc_tensor_count(t);
+             i++)
+            hc_tensor_set(t, i, hc_round(t->format, ldexp(hc_tensor_get(t, i), exponent)));
+    }
+}
+
+static struct best draw_small(const struct hc_call *call, const struct point *p, char *text,
+                              size_t size)
+{
+    static const enum hc_distribution kinds[] = {HC_DRAW_NORMAL, HC_DRAW_POSITIVE};
+    struct best best = {0};
+    for (int which = 1; which < MANNERS; which++)
+        for (int k = 0; k < 2; k++) {
+            if (!hc_distribution_applies(call, kinds[k]))
+                continue;
+            hc_draw_inputs(call, kinds[k], 1);
+            make_small(call, p, which);
+            struct best here = look(call, p);
+            if (here.ratio > best.ratio) {
+                best = here;
+                keep(call, text, size);
+            }
+        }
+    return best;
+}
+
 static struct best climb(const struct hc_call *call, const struct point *p, char *text, size_t size)
 {
-    struct best best = draw(call, p, text, size);
+    struct best best = p->subnormal ? draw_small(call, p, text, size) : draw(call, p, text, size);
+    int changes = p->subnormal ? CHANGES / 4 : CHANGES;
     struct hc_witness start = {.values = text};
     uint64_t at = 0;
     if (best.ratio == 0)
         return best;
     cr_assert(hc_witness_values(&start, call));
-    for (int n = 0; n < CHANGES && best.ratio < 0.85; n++) {
+    for (int n = 0; n < changes && best.ratio < (p->subnormal ? 0.48 : 0.85); n++) {
         int slot = (int)(uniform(3, &at) * hc_ops[p->op].inputs);
         if (!call->in[slot].data || hc_tensor_count(&call->in[slot]) == 0)
             continue;
         int64_t i = (int64_t)(uniform(4, &at) * (double)hc_tensor_count(&call->in[slot]));
         double before = hc_tensor_get(&call->in[slot], i);
-        double y = changed(call, slot, i, &at);
+        double y = changed(call, p, slot, i, &at);
         if (isnan(y))
             continue;
         hc_tensor_set(&call->in[slot], i, y);
@@ -250,7 +306,7 @@ static void each_point(visit *f, void *context)
             for (const struct hc_variant *v = space.variants; v->name; v++)
                 for (int out = 0; out < hc_ops[op].outputs; out++)
                     for (int contract = HC_STATED; contract <= HC_ANY_ORDER; contract++) {
-                        struct point p = {op, set, v, out, (enum hc_contract)contract};
+                        struct point p = {op, set, v, out, (enum hc_contract)contract, false};
                         if (!is_asked(op, set, v))
                             continue;
                         struct hc_call call = call_of(&p, extents_of(op, 0));
@@ -288,7 +344,7 @@ static void write_row(const struct point *p, void *context)
     (void)fprintf(stderr, "%.3f %s %s %s %s %s\n", best.ratio, hc_ops[p->op].name, p->set->name,
                   variant_of(p), hc_descriptor(p->op)->out[p->out].name,
                   p->contract == HC_STATED ? "stated" : "any");
-    if (!d)
+    if (!d || (p->subnormal && best.ratio < 0.01)) /* what comes no nearer shows nothing */
         return;
     (void)fprintf(file,
                   "{\"%s\", \"%s\", \"%s\", {%d, %d, %d, %d, %d, %d, %d, %d},\n \"%s\", %d, "
@@ -309,16 +365,23 @@ static void write_row(const struct point *p, void *context)
     (void)fflush(file);
 }
 
-static void expect_row(const struct point *p, void *context)
+static bool has_row(const struct point *p, const struct hc_witness *witnesses, int count)
 {
-    int *missing = context;
-    for (int i = 0; i < hc_witness_count; i++) {
-        const struct hc_witness *w = &hc_witnesses[i];
+    for (int i = 0; i < count; i++) {
+        const struct hc_witness *w = &witnesses[i];
         if (strcmp(w->op, hc_ops[p->op].name) == 0 && strcmp(w->set, p->set->name) == 0 &&
             strcmp(w->variant, variant_of(p)) == 0 && w->contract == p->contract &&
             strcmp(w->output, hc_descriptor(p->op)->out[p->out].name) == 0)
-            return;
+            return true;
     }
+    return false;
+}
+
+static void expect_row(const struct point *p, void *context)
+{
+    int *missing = context;
+    if (has_row(p, hc_witnesses, hc_witness_count))
+        return;
     (*missing)++;
     cr_expect(false, "%s of %s %s%s has no witness in contract %d",
               hc_descriptor(p->op)->out[p->out].name, hc_ops[p->op].name, p->set->name,
@@ -337,6 +400,59 @@ Test(search, every_rule_of_a_bound_has_a_witness)
         return;
     }
     each_point(expect_row, &missing);
+    cr_expect_eq(missing, 0);
+}
+
+/* What underflow loses shows only in outputs that are as wide as the sums: below a half's subnormal
+   numbers it is nothing, unless the sums are halves, too. */
+static bool may_be_subnormal(const struct point *p)
+{
+    struct hc_call call = call_of(p, extents_of(p->op, 0));
+    enum hc_format out = call.out[p->out].format;
+    bool halves = hc_ops[p->op].class_ == HC_CLASS_REDUCTION ||
+                  (p->op == HC_OP_gemm && call.params.gemm.half_accumulator);
+    return halves || out == HC_FP32 || out == HC_FP64;
+}
+
+static void write_small_row(const struct point *p, void *context)
+{
+    struct point small = *p;
+    small.subnormal = true;
+    if (may_be_subnormal(p))
+        write_row(&small, context);
+}
+
+/* A rule that a first draw of small numbers comes near to has a witness. */
+static void expect_small_row(const struct point *p, void *context)
+{
+    static char values[1 << 14];
+    int *missing = context;
+    struct point small = *p;
+    small.subnormal = true;
+    if (!may_be_subnormal(p) || has_row(p, hc_subnormal_witnesses, hc_subnormal_witness_count))
+        return;
+    struct hc_call call = call_of(p, extents_of(p->op, 0));
+    if (draw_small(&call, &small, values, sizeof values).ratio < 0.1)
+        return;
+    (*missing)++;
+    cr_expect(false, "%s of %s %s%s has no subnormal witness in contract %d",
+              hc_descriptor(p->op)->out[p->out].name, hc_ops[p->op].name, p->set->name,
+              p->variant->name, p->contract);
+}
+
+/* HALFCHECK_SUBNORMAL_WITNESSES=FILE searches again and writes cases/witness/subnormal.inc. */
+Test(search, rules_that_small_results_come_near_to_have_a_subnormal_witness)
+{
+    const char *path = getenv("HALFCHECK_SUBNORMAL_WITNESSES");
+    int missing = 0;
+    if (path) {
+        FILE *file = fopen(path, "w");
+        cr_assert_not_null(file);
+        each_point(write_small_row, file);
+        cr_assert_eq(fclose(file), 0);
+        return;
+    }
+    each_point(expect_small_row, &missing);
     cr_expect_eq(missing, 0);
 }
 

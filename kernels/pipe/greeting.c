@@ -150,8 +150,28 @@ static enum hc_status no_factors(const char *word)
     for (int f = 0; f < HC_FORMAT_COUNT; f++)
         hc_nearest_try(&nearest, hc_formats[f].name);
     return hc_fail(HC_INVALID,
-                   "\"accumulator\": '%.40s' in \"flushes\" is no format, such as bf16 or tf32%s",
+                   "\"accumulator\": '%.40s' in \"flushes\" is no format, such as bf16 or tf32, "
+                   "nor an op's, such as gemm/bf16%s",
                    word, hc_nearest_hint(&nearest));
+}
+
+/* "bf16", in all ops, or "gemm/bf16", in one. False if it is neither. */
+static bool read_flushed(struct hc_greeting *g, const char *word)
+{
+    char name[40];
+    const char *slash = strchr(word, '/');
+    enum hc_format format = hc_format_by_name(slash ? slash + 1 : word);
+    size_t length = slash ? (size_t)(slash - word) : 0;
+    if (format == HC_FORMAT_COUNT || length >= sizeof name)
+        return false;
+    memcpy(name, word, length);
+    name[length] = '\0';
+    if (slash && (int)hc_op_by_name(name) == HC_OP_COUNT)
+        return false;
+    for (int op = 0; op < HC_OP_COUNT; op++)
+        if (!slash || strcmp(hc_ops[op].name, name) == 0)
+            g->flushed[op] |= 1u << format;
+    return true;
 }
 
 /* true, false, or the formats of factors whose products are flushed. */
@@ -163,14 +183,12 @@ static enum hc_status read_flushes(struct hc_greeting *g, const json_t *value)
         return hc_fail(HC_INVALID, "\"accumulator\": \"flushes\" is neither true nor false nor an "
                                    "array of formats");
     g->accumulator.flushes = json_is_true(value);
-    g->flushed = 0;
+    memset(g->flushed, 0, sizeof g->flushed);
     json_array_foreach(value, i, element)
     {
         const char *word = json_string_value(element);
-        enum hc_format format = word ? hc_format_by_name(word) : HC_FORMAT_COUNT;
-        if (format == HC_FORMAT_COUNT)
+        if (!word || !read_flushed(g, word))
             return no_factors(word ? word : "something");
-        g->flushed |= 1u << format;
     }
     return HC_OK;
 }

@@ -30,7 +30,8 @@ struct hc_greeting {
     bool parallel;
     bool shared;
     struct hc_accumulator accumulator;
-    unsigned flushed; /* formats of factors in which it flushes, though not in all, as bits */
+    unsigned flushed[HC_OP_ROOM]; /* formats of factors in which it flushes in an op, though not in
+                                     all, as bits */
     struct hc_border borders[HC_GREETING_BORDERS + 1]; /* ends with one of size 0 */
     bool defines; /* it takes definitions: these, or if there are none, all but what it refuses */
     int digests;

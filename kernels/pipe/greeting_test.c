@@ -46,11 +46,26 @@ Test(greeting, formats_that_are_flushed_are_read)
                        "{\"precision\": 24, \"flushes\": [\"bf16\", \"tf32\"]}}"),
                  HC_OK, "%s", hc_message());
     cr_expect(!g.accumulator.flushes);
-    cr_expect_eq(g.flushed, 1u << HC_BF16 | 1u << HC_TF32);
+    cr_expect_eq(g.flushed[HC_OP_gemm], 1u << HC_BF16 | 1u << HC_TF32);
+    cr_expect_eq(g.flushed[HC_OP_dot], 1u << HC_BF16 | 1u << HC_TF32);
+    cr_assert_eq(reads("{\"pipe\": 1, \"name\": \"a\", \"ops\": {\"gemm\": {}}, \"accumulator\": "
+                       "{\"precision\": 24, \"flushes\": [\"tf32\", \"gemm/bf16\"]}}"),
+                 HC_OK, "%s", hc_message());
+    cr_expect_eq(g.flushed[HC_OP_gemm], 1u << HC_BF16 | 1u << HC_TF32);
+    cr_expect_eq(g.flushed[HC_OP_dot], 1u << HC_TF32);
     cr_assert_eq(reads("{\"pipe\": 1, \"name\": \"a\", \"ops\": {\"gemm\": {}}, \"accumulator\": "
                        "{\"precision\": 24, \"flushes\": []}}"),
                  HC_OK, "%s", hc_message());
-    cr_expect(!g.accumulator.flushes && g.flushed == 0);
+    cr_expect(!g.accumulator.flushes && g.flushed[HC_OP_gemm] == 0);
+    static const char *const wrong[] = {"gem/bf16", "gemm/bf17", "gemm/", "/bf16", "gemm/bf16/"};
+    for (int i = 0; i < 5; i++) {
+        char line[256];
+        (void)snprintf(line, sizeof line,
+                       "{\"pipe\": 1, \"name\": \"a\", \"ops\": {\"gemm\": {}}, \"accumulator\": "
+                       "{\"precision\": 24, \"flushes\": [\"%s\"]}}",
+                       wrong[i]);
+        cr_expect_eq(reads(line), HC_INVALID, "%s", wrong[i]);
+    }
 }
 
 Test(greeting, what_is_not_said_is_usual)

@@ -79,6 +79,17 @@ Test(loopback, what_is_flushed_is_said_for_a_format, .init = enter_folder)
     }
 }
 
+/* Of host's ops the products of matrices flush in bf16 where a unit multiplies, and the dot never
+   does: what a program declares, it can declare by op. */
+Test(loopback, host_passes_strictly_by_what_it_declares_of_each_op, .init = enter_folder)
+{
+    const struct ran *ran =
+        run_shell("$hc run 'units/flush-*' 'op/*/subnormals' --strict --backend "
+                  "'pipe:" HC_LOOPBACK " host flushed=own'");
+    cr_expect_eq(ran->status, 0, "%s%s", ran->out, ran->err);
+    cr_expect_not_null(strstr(ran->out, "\nPASS: "), "%s", ran->out);
+}
+
 /* A sum of stated order in bf16 is no unit's, whatever that does to factors in bf16. */
 Test(loopback, what_is_flushed_is_not_so_in_a_sum_of_stated_order, .init = enter_folder)
 {

@@ -123,7 +123,7 @@ static struct hc_accumulator accumulates(const struct hc_backend *backend,
     const struct hc_program *p = backend->self;
     enum hc_format factors = hc_call_tf32(call) ? HC_TF32 : call->in[HC_FIRST].format;
     struct hc_accumulator a = backend->accumulator;
-    a.flushes |= p->greeting.flushed >> factors & 1;
+    a.flushes |= p->greeting.flushed[call->op] >> factors & 1;
     a.flushes &= !states_its_sums(call);
     return a;
 }

@@ -1,6 +1,7 @@
 #include "kernels/plugin/load.h"
 
 #include <criterion/criterion.h>
+#include <signal.h>
 #include <string.h>
 
 #include "cli/testing.h"
@@ -153,6 +154,46 @@ Test(plugin, that_crashes_is_named_with_the_case_that_it_was_in, .init = enter_f
     cr_expect_eq(ran->status, 2, "status %d: %s", ran->status, ran->err);
     cr_expect_not_null(strstr(ran->err, "halfcheck: signal 11 in op/scale/"), "%s", ran->err);
     cr_expect_not_null(strstr(ran->err, " on cuda, and the run ends there\n"), "%s", ran->err);
+}
+
+/* The handler has a stack of its own in each worker. */
+Test(plugin, that_overflows_the_stack_is_named_with_the_case_that_it_was_in, .init = enter_folder)
+{
+    const struct ran *ran = run_broken("overflows", "run 'op/scale/*' --backend cuda");
+    if (strstr(ran->err, "Sanitizer"))
+        return;
+    cr_expect_eq(ran->status, 2, "status %d: %s", ran->status, ran->err);
+    cr_expect_not_null(strstr(ran->err, "halfcheck: signal 11 in op/scale/"), "%s", ran->err);
+}
+
+/* Whatever signal ends a process, and is not asked for by somebody outside. */
+Test(plugin, that_ends_by_any_signal_is_named_with_the_case_that_it_was_in, .init = enter_folder)
+{
+    static const int signals[] = {SIGSYS,  SIGTRAP, SIGXFSZ, SIGXCPU,  SIGALRM,
+                                  SIGPROF, SIGUSR1, SIGUSR2, SIGVTALRM};
+    for (size_t i = 0; i < sizeof signals / sizeof signals[0]; i++) {
+        char how[32];
+        char line[64];
+        (void)snprintf(how, sizeof how, "raises %d", signals[i]);
+        (void)snprintf(line, sizeof line, "halfcheck: signal %d in op/scale/", signals[i]);
+        const struct ran *ran = run_broken(how, "run 'op/scale/*' --backend cuda");
+        if (strstr(ran->err, "Sanitizer") || signals[i] == SIGXFSZ) /* which is ignored */
+            continue;
+        cr_expect_eq(ran->status, 2, "status %d: %s", ran->status, ran->err);
+        cr_expect_not_null(strstr(ran->err, line), "%s%s", line, ran->err);
+    }
+}
+
+/* The limit is as it was where the record is written, and the kernel is accused. */
+Test(plugin, that_limits_files_does_not_take_the_record_or_the_last_word, .init = enter_folder)
+{
+    const struct ran *ran =
+        run_broken("limits files",
+                   "run 'op/scale/*' --backend cuda --json r.json >out 2>err; "
+                   "status=$?; cat out; cat err >&2; test -s r.json || status=9; exit $status");
+    cr_expect(ran->status == 1 || ran->status == 2, "status %d: %s%s", ran->status, ran->out,
+              ran->err);
+    cr_expect_not_null(strstr(ran->out, "limits files"), "%s%s", ran->out, ran->err);
 }
 
 Test(plugin, that_goes_to_another_folder_does_not_take_the_record_with_it, .init = enter_folder)

@@ -128,8 +128,8 @@ class Report:
 
     @property
     def failed(self):
-        """The rows that are wrong."""
-        return [row for row in self.rows if row[3].verdict == "FAIL"]
+        """The rows that are wrong: what neither passed nor was without a bound."""
+        return [row for row in self.rows if row[3].verdict not in ("PASS", "MISTRUSTED")]
 
     @property
     def ok(self):
@@ -142,7 +142,7 @@ class Report:
         lines = [f"{self.name} as {self.definition}: {good} of {len(judged)} calls pass"]
         for fmt in dict.fromkeys(row[0] for row in self.rows):
             rows = [row for row in judged if row[0] == fmt]
-            wrong = sum(row[3].verdict == "FAIL" for row in rows)
+            wrong = sum(row[0] == fmt for row in self.failed)
             lines.append(f"  {fmt:5} {len(rows) - wrong:4} pass" +
                          (f"  {wrong:4} fail" if wrong else ""))
         lines += [f"  left out, {count} calls: {why}" for why, count in self.left_out.items()]

@@ -1,10 +1,12 @@
 """What counts as right: of a verdict, a report, a finding. Green must mean green."""
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 
 import halfcheck
-from halfcheck import checks, verdicts
+from halfcheck import checks, definitions, verdicts
 
 NAMES = ("PASS", "FAIL", "SKIPPED", "UNIMPLEMENTED", "MISTRUSTED", "ERROR")
 
@@ -43,6 +45,48 @@ def test_one_failure_among_passes_is_a_failure():
     report = checks.Report("f", "add", rows, {})
     assert not report.ok and report.failed == [rows[1]]
     assert not report.only("op/add/bf16/1/normal").ok and report.only("op/add/fp32/1/normal").ok
+
+
+def _defined(*names):
+    """A report by a definition whose calls had these verdicts."""
+    report = definitions.Report("f", SimpleNamespace(name="double", digest="0"))
+    for name in names:
+        said = {"verdict": name, "definition": "double", "digest": "0", "outputs": []}
+        report.rows.append(("fp32", "normal", {"d": 4}, definitions.DefinedVerdict(said, name)))
+    return report
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_by_a_definition_only_a_pass_is_ok(name):
+    report = _defined(name)
+    verdict = report.rows[0][3]
+    assert verdict.ok == bool(verdict) == report.ok == (name == "PASS")
+    assert bool(report.failed) == (name not in ("PASS", "MISTRUSTED"))
+
+
+def test_a_report_by_a_definition_needs_a_pass_and_no_failure():
+    assert not _defined().ok
+    assert not _defined("MISTRUSTED", "MISTRUSTED").ok
+    assert _defined("MISTRUSTED", "PASS").ok
+    for names in (("PASS", "FAIL"), ("FAIL", "PASS", "PASS"), ("PASS", "ERROR", "PASS")):
+        report = _defined(*names)
+        assert not report.ok and report.failed == [
+            row for row in report.rows if row[3].verdict in ("FAIL", "ERROR")]
+
+
+DOUBLE = {"define": "op double(x[d])\ny[d] = 2 * x[d]\nreturn y\n", "formats": "fp32",
+          "families": ["normal"], "sizes": [{"d": 8}]}
+
+
+def test_a_check_by_a_definition_raises_where_nothing_is_right():
+    def no(x):
+        raise halfcheck.Unsupported("not today")
+
+    with pytest.raises(halfcheck.Error, match="nothing was judged"):
+        halfcheck.check(no, **DOUBLE)
+    with pytest.raises(halfcheck.Wrong, match="first wrong: fp32, normal inputs, d = 8"):
+        halfcheck.check(lambda x: 3 * x, **DOUBLE)
+    assert halfcheck.check(lambda x: 2 * x, **DOUBLE).ok
 
 
 def test_a_check_in_which_nothing_ran_raises():

@@ -2,6 +2,7 @@
    and so on. A tensor that the call names twice (in place) lies there once. Before a run every byte
    is known: inputs are the caller's, outputs hold one pattern, scratch and guards another. After
    the run everything is compared byte for byte with that, save the bytes of outputs. */
+#include "check/file_limit.h"
 #include "check/guarded.h"
 
 #include <inttypes.h>
@@ -165,6 +166,9 @@ enum hc_status hc_guarded_run(struct hc_guarded *g, enum hc_prefill prefill,
     if (left)
         (void)snprintf(breach->text, sizeof breach->text,
                        "%s leaves %s in the thread that called it", hc_ops[g->call.op].name, left);
+    char limits[64];
+    if (hc_file_limit_reset(limits, sizeof limits))
+        (void)snprintf(breach->text, sizeof breach->text, "%s %s", hc_ops[g->call.op].name, limits);
     if (ran != HC_OK && ran != HC_UNSUPPORTED)
         return ran;
     if (apart)

@@ -10,6 +10,7 @@
    A single worker's kernels have all cores. Several share them, so that not every worker wakes as
    many threads as there are cores; but each has two at least, because a kernel that is right on one
    thread alone must be found wrong. */
+#include "check/handler_stack.h"
 #include "check/runner.h"
 
 #include <assert.h>
@@ -123,6 +124,7 @@ static void *work(void *argument)
 {
     struct worker *w = argument;
     int count;
+    void *stack = hc_handler_stack_begin();
     if (w->team->options->threads > 0)
         omp_set_num_threads(w->team->options->threads);
     for (int first; (first = take(w->team, &count)) >= 0;)
@@ -135,6 +137,7 @@ static void *work(void *argument)
             put(w->team, unit, check);
         }
     hc_reference_end();
+    hc_handler_stack_end(stack);
     return NULL;
 }
 

@@ -9,7 +9,8 @@
    reversed     it sums the terms of sum, dot and sum_squares, and the ranks of all_reduce, from
                 the last to the first
    memory       large tensors go by shared memory
-   flushed=NAME it says that products of factors in this format alone are flushed
+   flushed=NAME it says that products of factors in this format alone are flushed; flushed=own, of
+                which ops and formats its backend says so
    zeros        it is wrong: all outputs are 0 */
 #include <fcntl.h>
 #include <jansson.h>
@@ -66,6 +67,27 @@ static json_t *orders(void)
     return all;
 }
 
+static bool flushes(enum hc_op op, enum hc_format factors)
+{
+    struct hc_call call = {.op = op};
+    for (int i = 0; i < hc_ops[op].inputs; i++)
+        call.in[i].format = factors;
+    return hc_backend_accumulator(backend, &call).flushes;
+}
+
+/* "gemm/bf16" and its like. */
+static json_t *own_flushed(void)
+{
+    json_t *all = json_array();
+    for (int op = 0; op < HC_OP_COUNT; op++)
+        for (int f = 0; f < HC_FORMAT_COUNT; f++)
+            if (hc_slot_formats((enum hc_op)op, HC_FIRST, false) >> f & 1 &&
+                flushes((enum hc_op)op, (enum hc_format)f))
+                json_array_append_new(all,
+                                      json_sprintf("%s/%s", hc_ops[op].name, hc_formats[f].name));
+    return all;
+}
+
 static void greet(void)
 {
     json_t *ops = json_object();
@@ -85,7 +107,8 @@ static void greet(void)
                   by_memory, "canonical_nan", backend->canonical_nan, "parallel", true);
     if (flushed)
         json_object_set_new(json_object_get(all, "accumulator"), "flushes",
-                            json_pack("[s]", flushed));
+                            strcmp(flushed, "own") == 0 ? own_flushed()
+                                                        : json_pack("[s]", flushed));
     (void)json_dumpf(all, stdout, JSON_COMPACT);
     (void)fputs("\n", stdout);
     (void)fflush(stdout);

@@ -3,6 +3,7 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <unistd.h>
 #ifdef __SSE__
 #include <xmmintrin.h>
@@ -90,6 +91,40 @@ static enum hc_status crash(struct hc_queue *queue, const struct hc_call *call)
     return raise(SIGSEGV) == 0 ? HC_OK : HC_DEVICE;
 }
 
+/* Each call takes a page of the stack, until there is none left. */
+static int deeper(const volatile char *above, int depth)
+{
+    volatile char page[4096];
+    page[0] = (char)(above[0] + 1);
+    return depth < 0 ? page[0] : deeper(page, depth + 1) + page[0];
+}
+
+static enum hc_status overflow(struct hc_queue *queue, const struct hc_call *call)
+{
+    const volatile char first[1] = {0};
+    (void)queue;
+    (void)call;
+    return deeper(first, 0) == 0 ? HC_OK : HC_DEVICE;
+}
+
+/* Ends the process by the signal that HC_BROKEN has behind its word. */
+static enum hc_status raise_it(struct hc_queue *queue, const struct hc_call *call)
+{
+    (void)queue;
+    (void)call;
+    return raise(atoi(getenv("HC_BROKEN") + strlen("raises "))) == 0 ? HC_OK : HC_DEVICE;
+}
+
+/* No file may have a byte from here on, and whoever writes one gets a signal. */
+static enum hc_status limit_files(struct hc_queue *queue, const struct hc_call *call)
+{
+    const struct rlimit none = {0, RLIM_INFINITY};
+    (void)queue;
+    (void)call;
+    return signal(SIGXFSZ, SIG_DFL) != SIG_ERR && setrlimit(RLIMIT_FSIZE, &none) == 0 ? HC_OK
+                                                                                      : HC_DEVICE;
+}
+
 static enum hc_status go_elsewhere(struct hc_queue *queue, const struct hc_call *call)
 {
     (void)queue;
@@ -125,6 +160,12 @@ static void break_it(const char *how)
         cuda.kernel[HC_OP_scale] = end_all_quickly;
     if (strcmp(how, "crashes") == 0)
         cuda.kernel[HC_OP_scale] = crash;
+    if (strcmp(how, "overflows") == 0)
+        cuda.kernel[HC_OP_scale] = overflow;
+    if (strncmp(how, "raises ", strlen("raises ")) == 0)
+        cuda.kernel[HC_OP_scale] = raise_it;
+    if (strcmp(how, "limits files") == 0)
+        cuda.kernel[HC_OP_scale] = limit_files;
     if (strcmp(how, "goes elsewhere") == 0)
         cuda.kernel[HC_OP_scale] = go_elsewhere;
     if (strcmp(how, "null") == 0)

@@ -13,8 +13,10 @@
    V depends on the order. It is taken as the largest of three: from the first term to the last, in
    16 lanes, and on average over all orders (s of k terms then has the mean square
    k (n - k) / (n - 1) v + k^2 m^2, m and v being the terms' mean and variance). Trees, blocks and
-   parts have less in sums of one sign. Twice its root is what an error is measured by, for what
-   else an order may do: the chance stated is for any order whose V is at most four times this. */
+   parts have less in sums of one sign. What a product has around its sum counts, too: alpha
+   multiplies the sum or each term, beta C is rounded, and C is added last or is the first term.
+   Twice the root of V is what an error is measured by, for what else an order may do: the chance
+   stated is for any order whose V is at most four times this. */
 #include <math.h>
 #include <stdlib.h>
 
@@ -62,33 +64,83 @@ static double in_all_orders(const double *term, int64_t n)
     return squares;
 }
 
-/* A plain sum of products: nothing scales it, and nothing is added to it. */
-static bool is_plain(const struct hc_call *call)
+static double in_any_order(const double *term, int64_t n)
 {
-    const struct hc_gemm *p = &call->params.gemm;
-    return call->op != HC_OP_avg_pool && call->op != HC_OP_sum_squares &&
-           (call->op != HC_OP_gemm || (p->alpha == 1 && p->beta == 0));
+    return fmax(fmax(in_order(term, n), in_lanes(term, n)), in_all_orders(term, n));
+}
+
+/* An element that is alpha times a sum, plus c. */
+struct affine {
+    double alpha;
+    double c;
+    bool adds;
+    bool scales_c;
+};
+
+static struct affine affine_of(const struct hc_element *e)
+{
+    const struct hc_gemm *p = &e->call->params.gemm;
+    const struct hc_tensor *c = &e->call->in[HC_GEMM_C];
+    if (e->call->op != HC_OP_gemm)
+        return (struct affine){.alpha = 1};
+    double beta = hc_single(p->beta, p->as_given);
+    struct affine around = {.alpha = hc_single(p->alpha, p->as_given), .adds = beta != 0};
+    if (around.adds) {
+        int64_t columns = e->call->out[HC_GEMM_OUT].shape[1];
+        around.c = beta * hc_tensor_get(c, c->rank == 1 ? e->index % columns : e->index);
+        around.scales_c = beta != 1;
+    }
+    return around;
+}
+
+/* The mean of a window errs by 1 / 9 in fp32, too, which is the same error in each element. */
+static bool is_modelled(const struct hc_call *call)
+{
+    return call->op != HC_OP_avg_pool && call->op != HC_OP_sum_squares;
+}
+
+/* The squares of all that is rounded: term[0] is c, and n terms come after it, of which each is a
+   rounded product or none is. The sum has c as its first term, or c is added to it. alpha
+   multiplies the sum, or one factor of each term. */
+static double rounded_squares(const struct affine *around, double *term, int64_t n, bool products)
+{
+    double each = 0;
+    double sum = 0;
+    for (int64_t i = 1; i <= n; i++) {
+        term[i] *= around->alpha;
+        each += term[i] * term[i];
+        sum += term[i];
+    }
+    double squares = in_any_order(term + 1, n);
+    if (around->adds) {
+        double whole = sum + term[0];
+        squares = fmax(squares + whole * whole, in_any_order(term, n + 1));
+    }
+    squares += products ? each : 0;
+    squares += around->alpha != 1 ? fmax(sum * sum, each) : 0;
+    return squares + (around->scales_c ? term[0] * term[0] : 0);
 }
 
 double hc_judge_deviation(const struct hc_element *e, const struct hc_accumulator *accumulator,
                           const struct hc_exact *want)
 {
     const struct hc_call *call = e->call;
+    const struct affine around = affine_of(e);
     enum hc_format work = hc_call_fp64(call) ? HC_FP64 : HC_FP32;
     enum hc_format in = call->in[HC_FIRST].format;
     enum hc_format out = call->out[e->out].format;
     double u = hc_format_unit(work);
     int64_t length = (int64_t)hc_call_length(call);
-    if (!is_plain(call) || length < 2 || !isfinite(hc_line(call, accumulator, e->out, want)))
+    if (!is_modelled(call) || around.alpha == 0 || length < 2 ||
+        !isfinite(hc_line(call, accumulator, e->out, want)))
         return 0;
-    double *term = malloc((size_t)length * sizeof *term);
+    double *term = malloc((size_t)(length + 1) * sizeof *term);
     if (!term)
         return 0; /* without it nothing is said */
-    int64_t n = hc_judge_terms(e, term, length);
-    double squares = fmax(fmax(in_order(term, n), in_lanes(term, n)), in_all_orders(term, n));
-    bool rounded = call->op != HC_OP_sum && (in == HC_FP32 || in == HC_FP64);
-    for (int64_t i = 0; i < n && rounded; i++)
-        squares += term[i] * term[i];
+    term[0] = around.c;
+    int64_t n = hc_judge_terms(e, term + 1, length);
+    bool products = call->op != HC_OP_sum && (in == HC_FP32 || in == HC_FP64);
+    double squares = rounded_squares(&around, term, n, products);
     free(term);
     double last = out == work ? 0 : hc_half_ulp(out, want->hi);
     double variance = (u * u * squares + last * last) / 3;

@@ -158,6 +158,101 @@ Test(probable, factors_in_tf32_cross_it_where_the_bound_does_not_see_them)
         }
 }
 
+/* alpha times the same dot product plus beta C, C being a bias of that size; C is added
+   last, or the sum begins with it. */
+struct affine {
+    double alpha;
+    double beta;
+    double size;
+    bool first;
+};
+
+static double add_affine(struct hc_probable *probable, const struct affine *f, uint64_t trial,
+                         bool tf32)
+{
+    struct hc_call call = {.op = HC_OP_gemm, .params.gemm = {.alpha = f->alpha, .beta = f->beta}};
+    struct hc_exact want = {0};
+    struct hc_element e = {&call, HC_GEMM_OUT, 0};
+    float alpha = (float)f->alpha;
+    float beta = (float)f->beta;
+    float c = (float)(f->size * hc_random_normal(7, trial, 0));
+    float term[TERMS + 1];
+    float out;
+    call.in[HC_GEMM_A] = hc_tensor2(HC_FP32, 1, TERMS, x);
+    call.in[HC_GEMM_B] = hc_tensor2(HC_FP32, TERMS, 1, y);
+    call.in[HC_GEMM_C] = hc_tensor1(HC_FP32, 1, &c);
+    call.out[HC_GEMM_OUT] = hc_tensor2(HC_FP32, 1, 1, &out);
+    term[0] = beta * c;
+    for (int i = 0; i < TERMS; i++) {
+        double product = (double)x[i] * (double)y[i];
+        want.hi += (double)alpha * product;
+        want.magnitude += fabs((double)alpha * product);
+        term[i + 1] = tf32 ? as_tf32(x[i]) * as_tf32(y[i]) : x[i] * y[i];
+        term[i + 1] *= f->first ? alpha : 1;
+    }
+    want.hi += (double)beta * (double)c;
+    want.magnitude += fabs((double)beta * (double)c);
+    out = f->first ? sequential(term, TERMS + 1) : alpha * sequential(term + 1, TERMS) + term[0];
+    double error = fabs((double)out - want.hi);
+    hc_probable_add(probable, error, hc_judge_deviation(&e, &nearest, &want));
+    return error / hc_bound(&e, &nearest, &want);
+}
+
+static const struct affine affine[] = {
+    {1, 1, 1, false},  {1, 1, 1, true},      {0.7, -1.3, 1, false}, {0.7, -1.3, 1, true},
+    {-3, 1, 8, false}, {1, 0.3, 4096, true}, {0.3, 1, 4096, false}, {0.7, 0, 1, false}};
+enum { AFFINE = sizeof affine / sizeof *affine };
+
+Test(probable, no_right_order_with_a_bias_and_factors_crosses_the_line)
+{
+    for (int f = 0; f < AFFINE; f++) {
+        double worst = 0;
+        struct hc_probable group = {0};
+        for (int trial = 0; trial < trials() / 4; trial++) {
+            struct hc_probable one = {0};
+            draw((uint64_t)trial, trial / DOTS % 3);
+            (void)add_affine(&one, &affine[f], (uint64_t)trial, false);
+            (void)add_affine(&group, &affine[f], (uint64_t)trial, false);
+            cr_assert_eq(one.elements, 1, "row %d says nothing", f);
+            worst = fmax(worst, hc_probable_excess(&one, 1));
+            if (trial % DOTS == DOTS - 1) {
+                worst = fmax(worst, hc_probable_excess(&group, DOTS));
+                group = (struct hc_probable){0};
+            }
+        }
+        if (getenv("HALFCHECK_TRIALS"))
+            (void)fprintf(stderr, "row %d: %.3f\n", f, worst);
+        cr_expect_lt(worst, 0.75, "row %d: %g", f, worst);
+    }
+}
+
+/* A linear layer has a bias. One that is as large as the sum hides nothing of its terms. */
+Test(probable, factors_in_tf32_cross_it_beside_a_bias_too)
+{
+    for (int f = 0; f < AFFINE; f++)
+        for (int kind = 0; kind < 2 && affine[f].size <= 8; kind++) {
+            struct hc_probable group = {0};
+            double ratio = 0;
+            for (uint64_t trial = 0; trial < DOTS; trial++) {
+                draw(trial, kind);
+                ratio = fmax(ratio, add_affine(&group, &affine[f], trial, true));
+            }
+            cr_expect_lt(ratio, 1);
+            cr_expect_gt(hc_probable_excess(&group, DOTS), 1, "row %d, kind %d: %g", f, kind,
+                         hc_probable_excess(&group, DOTS));
+        }
+}
+
+/* What is nothing but beta C is no sum. */
+Test(probable, alpha_0_leaves_no_sum)
+{
+    const struct affine f = {0, 0.3, 1, false};
+    struct hc_probable one = {0};
+    draw(0, 0);
+    (void)add_affine(&one, &f, 0, false);
+    cr_expect_eq(one.elements, 0);
+}
+
 /* A mean over elements that were chosen because they differ most would be too large. */
 Test(probable, there_is_none_without_a_sum_and_none_for_few_judged_of_many)
 {

@@ -3,7 +3,7 @@
    compares: verdicts, counts, errors, bounds and digests, and how and where they were measured. It
    has no pictures, no times, and no notes of results that passed.
 
-     halfcheck baseline 1
+     halfcheck baseline 2
      backend e "exact"                 a letter for each backend,
      backend h "host"
      unit a "abs"                      and for each unit
@@ -15,18 +15,20 @@
      results 3                         so many follow
      op                                names, indented by where their slashes are
       sum
-       fp32 257,514a 29/31e-4 AbC_
+       fp32 257,514a @40/257+3*257 29/31e-4 AbC_
        fp16 e 257a 3e-5/31e-4 -  h 514a 4e-5/ AbC_ FAIL "a note"
      end 3
 
    An entry is: letters of backends, unless they are the usual ones; how many comparisons were made,
-   one number for all backends or one for each, and the unit's letter; error/bound, unless both are
-   0; the digest's upper 24 bits in 4 characters (RFC 4648, base64url), or "-", one for all backends
-   or one for each. An error without an exponent has the bound's. A bound that is left out is that
-   of the entry before it. Behind the last entry of a line may stand a verdict other than PASS, with
-   a colon and how many comparisons fail if any do, and its note. A merged record has `part "name"`
-   before each part's members and results. In names and paths "%2e" stands for a byte that cannot be
-   written there. */
+   one number for all backends or one for each, and the unit's letter; behind a "@" what MPFR
+   judged, one for all backends or one for each: elements, of how many, +how many of them are
+   special, *how large the largest call was (hc_baseline_print_sight; version 1 has none);
+   error/bound, unless both are 0; the digest's upper 24 bits in 4 characters (RFC 4648, base64url),
+   or "-", one for all backends or one for each. An error without an exponent has the bound's. A
+   bound that is left out is that of the entry before it. Behind the last entry of a line may stand
+   a verdict other than PASS, with a colon and how many comparisons fail if any do, and its note. A
+   merged record has `part "name"` before each part's members and results. In names and paths "%2e"
+   stands for a byte that cannot be written there. */
 #ifndef HC_CHECK_RECORD_BASELINE_H
 #define HC_CHECK_RECORD_BASELINE_H
 
@@ -36,7 +38,7 @@
 #define HC_BASELINE_ENDING ".baseline" /* of its file's name */
 
 enum {
-    HC_BASELINE_VERSION = 1,
+    HC_BASELINE_VERSION = 2,
     HC_BASELINE_DIGITS = 4,
     HC_BASELINE_DIGEST = 24, /* bits: a chance hit has a probability of 6e-8 */
     HC_BASELINE_DEPTH = 24,  /* slashes in a name, at most */

@@ -180,6 +180,13 @@ static bool read_digest(const char *list, int i, struct hc_row *row)
     return hc_baseline_read_digest(text, &row->digest);
 }
 
+static bool read_sight(const char *list, int i, struct hc_row *row)
+{
+    size_t length;
+    const char *from = item(list, i, &length);
+    return hc_baseline_read_sight(from, length, row);
+}
+
 /* The command that repeats the result, where it is that of a case. */
 static void write_repro(const struct hc_baseline_parser *p, const struct hc_row *row, char *text,
                         size_t size)
@@ -204,6 +211,7 @@ static void write_repro(const struct hc_baseline_parser *p, const struct hc_row 
 struct said {
     const char *letters;
     char *counts;
+    const char *sights; /* NULL: MPFR judged nothing, or an older baseline does not say what */
     const char *digests;
     const char *unit;
 };
@@ -213,6 +221,7 @@ static bool add_rows(struct hc_baseline_parser *p, const struct said *said, stru
     char repro[2048];
     int n = (int)strlen(said->letters);
     if ((items(said->counts) != 1 && items(said->counts) != n) ||
+        (said->sights && items(said->sights) != 1 && items(said->sights) != n) ||
         (items(said->digests) != 1 && items(said->digests) != n))
         return baseline_wrong(p, "neither one number or digest, nor one for each of '%.26s'",
                               said->letters);
@@ -227,6 +236,8 @@ static bool add_rows(struct hc_baseline_parser *p, const struct said *said, stru
         if (!read_count(said->counts, i, row) || !read_digest(said->digests, i, row))
             return baseline_wrong(p, "no count or no digest: '%.40s', '%.40s'", said->counts,
                                   said->digests);
+        if (said->sights && !read_sight(said->sights, i, row))
+            return baseline_wrong(p, "no counts of elements: '%.40s'", said->sights);
         write_repro(p, row, repro, sizeof repro);
         row->repro = repro;
         hc_record_add(p->document, row);
@@ -284,6 +295,10 @@ static bool read_entry(struct hc_baseline_parser *p, char **at, char bound[32])
         return baseline_wrong(p, "no backends, count and unit");
     text[length - 1] = '\0';
     text = word(at);
+    if (text && *text == '@') {
+        said.sights = text + 1;
+        text = word(at);
+    }
     if (text && strchr(text, '/')) {
         if (!read_error(p, text, &row, bound))
             return false;
@@ -483,9 +498,11 @@ static void read_all(struct hc_baseline_parser *p)
 {
     char *line = next_line(p);
     const char *version = line ? line + strlen(HC_BASELINE_MAGIC) : "";
-    if (line && count_of(version) != HC_BASELINE_VERSION)
-        (void)baseline_wrong(p, "a baseline of version '%.20s'; this halfcheck reads version %d",
-                             version, HC_BASELINE_VERSION);
+    long long number = line ? count_of(version) : 0;
+    if (line && (number < 1 || number > HC_BASELINE_VERSION))
+        (void)baseline_wrong(
+            p, "a baseline of version '%.20s'; this halfcheck reads versions 1 and %d", version,
+            HC_BASELINE_VERSION);
     if (line && p->status == HC_OK)
         read_lines(p);
 }

@@ -1,7 +1,8 @@
-/* What a baseline's lines are made of: names and digests as words, and the members of a record's
-   document, a path and JSON in one line. */
+/* What a baseline's lines are made of: names, digests and what MPFR judged as words, and the
+   members of a record's document, a path and JSON in one line. */
 #include "check/record/baseline_text.h"
 
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -69,6 +70,59 @@ bool hc_baseline_read_digest(const char *text, uint64_t *digest)
         *digest |= (uint64_t)(at - base64) << (58 - 6 * i);
     }
     return text[4] == '\0';
+}
+
+bool hc_baseline_has_sight(const struct hc_row *row)
+{
+    return row->looked_of > 0 || row->largest.work > 0;
+}
+
+bool hc_baseline_same_sight(const struct hc_row *a, const struct hc_row *b)
+{
+    return a->looked_at == b->looked_at && a->looked_of == b->looked_of &&
+           a->special == b->special && a->largest.work == b->largest.work;
+}
+
+void hc_baseline_print_sight(FILE *out, const struct hc_row *row)
+{
+    if (row->looked_at != row->looked_of)
+        (void)fprintf(out, "%" PRId64 "/", row->looked_at);
+    (void)fprintf(out, "%" PRId64, row->looked_of);
+    if (row->special)
+        (void)fprintf(out, "+%" PRId64, row->special);
+    if (row->largest.work)
+        (void)fprintf(out, "*%" PRId64, row->largest.work);
+}
+
+/* Reads the digits at *at, which end before `end`, and moves *at behind them. */
+static bool count_at(const char **at, const char *end, int64_t *count)
+{
+    const char *from = *at;
+    *count = 0;
+    for (; *at < end && **at >= '0' && **at <= '9' && *at - from < 19; ++*at)
+        *count = *at - from < 18 ? *count * 10 + (**at - '0') : *count;
+    return *at > from && *at - from <= 18;
+}
+
+/* The count behind the sign, if it stands there; else there is none, which is right, too. */
+static bool count_behind(char sign, const char **at, const char *end, int64_t *count)
+{
+    if (*at == end || **at != sign)
+        return true;
+    ++*at;
+    return count_at(at, end, count);
+}
+
+bool hc_baseline_read_sight(const char *text, size_t length, struct hc_row *row)
+{
+    const char *end = text + length;
+    row->special = row->largest.work = 0;
+    if (!count_at(&text, end, &row->looked_at))
+        return false;
+    row->looked_of = row->looked_at;
+    return count_behind('/', &text, end, &row->looked_of) &&
+           count_behind('+', &text, end, &row->special) &&
+           count_behind('*', &text, end, &row->largest.work) && text == end;
 }
 
 /* The members of a record's document as lines of a baseline: a path and JSON in one line. */

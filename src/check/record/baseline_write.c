@@ -151,6 +151,21 @@ static void print_digests(const struct hc_baseline_writer *w, const struct hc_ba
         }
 }
 
+/* What MPFR judged for each backend, or for all of them. */
+static void print_sights(const struct hc_baseline_writer *w, const struct hc_baseline_entry *e)
+{
+    bool any = false;
+    bool same = true;
+    for (int i = 0; i < e->count; i++) {
+        any = any || hc_baseline_has_sight(e->row[i]);
+        same = same && hc_baseline_same_sight(e->row[i], e->row[0]);
+    }
+    for (int i = 0; any && i < (same ? 1 : e->count); i++) {
+        (void)fputs(i ? "," : " @", w->out);
+        hc_baseline_print_sight(w->out, e->row[i]);
+    }
+}
+
 static void print_verdict(const struct hc_baseline_writer *w, const struct hc_row *row)
 {
     size_t length = strlen(row->note);
@@ -180,6 +195,7 @@ static void baseline_print_entry(const struct hc_baseline_writer *w,
     for (int i = 0; i < (same ? 1 : e->count); i++)
         (void)fprintf(w->out, "%c%" PRId64, i ? ',' : ' ', e->row[i]->checked);
     (void)fputc(letters_of(&w->units, e->row[0]->unit), w->out);
+    print_sights(w, e);
     print_error(w, e->row[0], before);
     print_digests(w, e);
     print_verdict(w, e->row[0]);
@@ -324,7 +340,7 @@ static void print_results(struct hc_baseline_writer *w, int part)
 
 /* Lists that are rows here, and what is implied. */
 static const char *const without[] = {"schema", "results",      "rates", "parts", "trainings",
-                                      "drift",  "result_count", "name",  NULL};
+                                      "drift",  "result_count", "name",  "calls", NULL};
 
 static bool print_part(struct hc_baseline_writer *w, int part)
 {

@@ -90,7 +90,7 @@ void hc_record_add(json_t *record, const struct hc_row *row)
             o, "looked_at",
             json_pack("{s:I, s:I, s:I}", "elements", (json_int_t)row->looked_at, "of",
                       (json_int_t)row->looked_of, "special", (json_int_t)row->special));
-    if (row->largest.call[0])
+    if (row->largest.call[0] || row->largest.work > 0)
         (void)json_object_set_new(o, "largest",
                                   json_pack("{s:s, s:I}", "call", row->largest.call, "work",
                                             (json_int_t)row->largest.work));

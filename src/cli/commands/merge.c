@@ -4,6 +4,7 @@
 #include "op/output.h"
 #include "check/record/baseline.h"
 #include "check/record/parts.h"
+#include "check/record/refusals.h"
 #include "cli/command.h"
 
 const struct hc_command hc_command_merge;
@@ -100,9 +101,14 @@ static enum hc_status append(json_t *whole, const char *path)
     return HC_OK;
 }
 
-/* A result that is in two of the records is found when the new record is read. `missing` says which
-   shards are, or is "". */
-static enum hc_status merge(char **paths, const char *out, char *missing, size_t bytes)
+/* What only all records together show. */
+struct seen {
+    char missing[300]; /* says which shards are, or is "" */
+    char refused[600]; /* says which cases were refused by their numbers, or is "" */
+};
+
+/* A result that is in two of the records is found when the new record is read. */
+static enum hc_status merge(char **paths, const char *out, struct seen *seen)
 {
     struct hc_record record = {0};
     json_t *whole = json_pack("{s:i, s:[], s:[], s:[]}", "schema", HC_RECORD_SCHEMA, lists[0],
@@ -111,14 +117,16 @@ static enum hc_status merge(char **paths, const char *out, char *missing, size_t
     for (; *paths && status == HC_OK; paths++)
         status = append(whole, *paths);
     if (status == HC_OK)
+        (void)hc_refusals_judge(whole, seen->refused, sizeof seen->refused);
+    if (status == HC_OK)
         status = hc_record_of(out, json_incref(whole), &record);
     if (status == HC_OK) {
         bool baseline = ends_with(out, HC_BASELINE_ENDING);
-        bool lacks = hc_shards_mistrust(whole, &record, missing, bytes);
-        status = baseline && lacks
-                     ? hc_fail(HC_INVALID, "merge: no baseline was written to %s: %s", out, missing)
-                 : baseline ? hc_baseline_write(&record, out)
-                            : hc_record_write(whole, out);
+        bool lacks = hc_shards_mistrust(whole, &record, seen->missing, sizeof seen->missing);
+        status = baseline && lacks ? hc_fail(HC_INVALID, "merge: no baseline was written to %s: %s",
+                                             out, seen->missing)
+                 : baseline        ? hc_baseline_write(&record, out)
+                                   : hc_record_write(whole, out);
     }
     hc_record_free(&record);
     json_decref(whole);
@@ -130,7 +138,7 @@ static int run_merge(int argc, char **argv)
     int words;
     int status;
     const char *json = NULL;
-    char missing[300] = "";
+    struct seen seen = {{0}, {0}};
     const struct hc_option options[] = {
         {.name = "json", .value = "FILE", .text = &json, .help = "the file of the new record"},
         {0},
@@ -139,12 +147,13 @@ static int run_merge(int argc, char **argv)
         return status;
     if (!json || words == 0)
         return hc_complain("merge needs --json FILE and records; see: halfcheck merge --help");
-    if (hc_output_probe(json) != HC_OK || merge(argv + 1, json, missing, sizeof missing) != HC_OK)
+    if (hc_output_probe(json) != HC_OK || merge(argv + 1, json, &seen) != HC_OK)
         return hc_complain_message();
-    if (!missing[0])
-        return HC_AS_CLAIMED;
-    (void)hc_complain("the record is MISTRUSTED: %s", missing);
-    return HC_CLAIM_FAILED;
+    if (seen.refused[0])
+        (void)hc_complain("%s", seen.refused);
+    if (seen.missing[0])
+        (void)hc_complain("the record is MISTRUSTED: %s", seen.missing);
+    return seen.refused[0] || seen.missing[0] ? HC_CLAIM_FAILED : HC_AS_CLAIMED;
 }
 
 const struct hc_command hc_command_merge = {
@@ -159,6 +168,7 @@ const struct hc_command hc_command_merge = {
         "case once.\n\n"
         "Shards of a run (halfcheck run --shard) must all be there. Otherwise the new record\n"
         "says so in a result of its own, " HC_SHARDS_CASE ", which is MISTRUSTED, and the exit\n"
-        "status is 1.",
+        "status is 1. So it is if one part took a call, and another part refused one that\n"
+        "differs in nothing but its numbers: the case that was refused is a FAIL then.",
     .run = run_merge,
 };

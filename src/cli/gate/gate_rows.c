@@ -209,7 +209,7 @@ static void find_fewer(struct hc_gate *c, const struct hc_row *was, const struct
 }
 
 /* MPFR has judged fewer of the elements, or fewer of those that are NaN or infinite. A baseline of
-   text does not say how many it judged. */
+   text of version 1 does not say how many it judged. */
 static void find_less_looked_at(struct hc_gate *c, const struct hc_row *was,
                                 const struct hc_row *is)
 {
@@ -228,8 +228,8 @@ static void find_less_looked_at(struct hc_gate *c, const struct hc_row *was,
                 text);
 }
 
-/* The largest call that was judged is smaller than before. A baseline of text does not say how
-   large it was, nor do records of versions that had no such member. */
+/* The largest call that was judged is smaller than before. A baseline of text of version 1
+   does not say how large it was, nor do records of versions that had no such member. */
 static void find_smaller(struct hc_gate *c, const struct hc_row *was, const struct hc_row *is)
 {
     char text[TEXT];

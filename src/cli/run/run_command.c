@@ -1,3 +1,4 @@
+#define _XOPEN_SOURCE 700 /* SA_ONSTACK */
 #include "cli/run/run_command.h"
 
 #include <errno.h>
@@ -15,7 +16,9 @@
 #include "cases/registry.h"
 #include "check/case_run.h"
 #include "check/check.h"
+#include "check/file_limit.h"
 #include "check/omissions.h"
+#include "check/record/refusals.h"
 #include "check/record/facts.h"
 #include "check/record/invocation.h"
 #include "check/selftest/fault.h"
@@ -332,6 +335,10 @@ static enum hc_status write_record(const struct hc_run_command *s, json_t *left_
         (void)json_object_set(json_object_get(record, "environment"), "fingerprint",
                               s->fingerprints);
     (void)json_object_set_new(record, "left_out", left_out);
+    json_t *calls = hc_calls_json(&s->rows.omissions, HC_ALIKE_BUT_NUMBERS);
+    if (json_array_size(calls) > 0)
+        (void)json_object_set(record, "calls", calls);
+    json_decref(calls);
     for (int i = 0; i < s->rows.count; i++)
         hc_record_add(record, &s->rows.row[i]);
     enum hc_status status = hc_record_write(record, s->settings.json);
@@ -476,14 +483,18 @@ static void report_crash(int number)
     _exit(HC_WRONG);
 }
 
-/* What is caught already is left alone: a sanitizer, or a debugger's library, says more. */
+/* What is caught already is left alone: a sanitizer, or a debugger's library, says more. So are the
+   signals by which somebody outside asks for the end (cli/stop.h). All others that end a process a
+   kernel may have asked for: a timer, a limit, a raise. */
 void hc_run_report_crashes(const struct hc_run_command *run)
 {
-    static const int crashes[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT};
+    static const int crashes[] = {SIGSEGV, SIGBUS,  SIGFPE,  SIGILL,  SIGABRT,   SIGSYS,  SIGTRAP,
+                                  SIGXCPU, SIGXFSZ, SIGALRM, SIGPROF, SIGVTALRM, SIGUSR1, SIGUSR2};
     watched = run;
+    hc_file_limit_begin();
     for (size_t i = 0; i < sizeof crashes / sizeof *crashes; i++) {
         struct sigaction was;
-        struct sigaction action = {.sa_handler = report_crash};
+        struct sigaction action = {.sa_handler = report_crash, .sa_flags = SA_ONSTACK};
         (void)sigemptyset(&action.sa_mask);
         if (sigaction(crashes[i], NULL, &was) == 0 && was.sa_handler == SIG_DFL)
             (void)sigaction(crashes[i], &action, NULL);

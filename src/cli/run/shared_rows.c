@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "check/record/json.h"
+#include "check/record/refusals.h"
 #include "cli/ranks/ranks.h"
 #include "cli/lines.h"
 #include "cli/stop.h"
@@ -35,29 +36,13 @@ static json_t *omissions_json(const struct hc_omissions *all)
     return list;
 }
 
-static json_t *calls_json(const struct hc_omissions *all)
-{
-    json_t *list = json_array();
-    for (int i = 0; i < all->set_count; i++) {
-        const struct hc_alike_calls *set = &all->set[i];
-        (void)json_array_append_new(
-            list, json_pack("{s:s, s:i, s:o, s:I, s:I, s:o, s:s*, s:s*}", "backend", set->backend,
-                            "alike", (int)set->alike, "key", json_sprintf("%016" PRIx64, set->key),
-                            "taken", (json_int_t)set->taken, "refused", (json_int_t)set->refused,
-                            "why", hc_json_text(set->why ? set->why : ""), "taker",
-                            set->taker ? set->taker->name : NULL, "refuser",
-                            set->refuser ? set->refuser->name : NULL));
-    }
-    return list;
-}
-
 enum hc_status hc_shared_rows_text(const struct hc_run_command *s, char **text)
 {
     json_t *document =
         json_pack("{s:i, s:{}, s:[], s:o, s:o, s:O, s:i, s:i}", "schema", HC_RECORD_SCHEMA,
                   "environment", "results", "left_out", omissions_json(&s->rows.omissions), "calls",
-                  calls_json(&s->rows.omissions), "facts", s->facts, "started", s->started,
-                  "signal", hc_stop_signal());
+                  hc_calls_json(&s->rows.omissions, HC_ALIKE_FORMATS), "facts", s->facts, "started",
+                  s->started, "signal", hc_stop_signal());
     for (int i = 0; document && i < s->rows.count; i++)
         hc_record_add(document, &s->rows.row[i]);
     *text = document ? json_dumps(document, JSON_COMPACT) : NULL;
