@@ -204,9 +204,11 @@ class Job:
 
 
 def patterns_of(op, formats=None, order=None):
-    """Patterns of the op's cases. A format is the first input's, so that "bf16" also means
-    "bf16-state-bf16". With an order there are those that compare bits, too."""
-    folders = ["op"] + (["bits"] if order else [])
+    """Patterns of the op's cases, of small calls and of large ones. A format is the first input's,
+    so that "bf16" also means "bf16-state-bf16". With an order there are those that compare bits,
+    too."""
+    large = any(case.startswith(f"size/{op}/") for case in case_names())
+    folders = ["op"] + (["size"] if large else []) + (["bits"] if order else [])
     if formats is None:
         return [f"{folder}/{op}/*" for folder in folders]
     sets = list(dict.fromkeys(_formats_of(case) for case in case_names()
@@ -223,7 +225,8 @@ def patterns_of(op, formats=None, order=None):
     if not chosen:
         raise ValueError(f"formats={formats!r} names none; there are {', '.join(sets)}")
     return [pattern for kind in chosen for pattern in
-            [f"op/{op}/{kind}/*"] + ([f"bits/{op}/{kind}*"] if order else [])]
+            [f"op/{op}/{kind}/*"] + ([f"size/{op}/{kind}/*"] if large else []) +
+            ([f"bits/{op}/{kind}*"] if order else [])]
 
 
 @functools.lru_cache(maxsize=None)

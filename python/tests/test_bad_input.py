@@ -101,13 +101,16 @@ def test_an_optional_input_that_a_function_does_not_take_is_left_out():
 
 @pytest.mark.parametrize("formats", ["bf16", ("bfloat16",), [type("bfloat16", (), {})]])
 def test_formats_have_the_names_that_people_use(formats):
-    assert halfcheck.checks.patterns_of("add", formats) == ["op/add/bf16/*"]
+    assert halfcheck.checks.patterns_of("add", formats) == ["op/add/bf16/*",
+                                                             "size/add/bf16/*"]
 
 
 def test_formats_of_torch_are_taken():
     torch = pytest.importorskip("torch")
-    assert halfcheck.checks.patterns_of("add", torch.bfloat16) == ["op/add/bf16/*"]
-    assert halfcheck.checks.patterns_of("add", [np.float16]) == ["op/add/fp16/*"]
+    assert halfcheck.checks.patterns_of("add", torch.bfloat16) == ["op/add/bf16/*",
+                                                                    "size/add/bf16/*"]
+    assert halfcheck.checks.patterns_of("add", [np.float16]) == ["op/add/fp16/*",
+                                                                  "size/add/fp16/*"]
 
 
 @pytest.mark.parametrize("bad, why", [

@@ -45,6 +45,15 @@ def test_wrong_ones_are_found(function):
     assert again.returncode == 1 and again.stdout.startswith("FAIL")
 
 
+def test_products_are_judged_where_they_fill_tiles():
+    def no_tiles(a, b):
+        out = a @ b
+        return np.zeros_like(out) if min(out.shape) >= 128 and a.shape[1] >= 32 else out
+    assert halfcheck.check(lambda a, b: a @ b, op="gemm", formats=["fp32"]).ok
+    with pytest.raises(halfcheck.Wrong, match="FAIL size/gemm/fp32/257x257x257-plain"):
+        halfcheck.check(no_tiles, op="gemm", formats=["fp32"])
+
+
 def test_says_the_case_that_repeats_it():
     with pytest.raises(halfcheck.Wrong) as caught:
         halfcheck.check(kernels.no_bias_correction, **ADAMW)
@@ -184,9 +193,12 @@ def test_a_survey_says_whose_bits_they_are():
 
 
 def test_patterns_are_those_of_the_formats():
-    assert patterns_of("add", "bf16") == ["op/add/bf16/*"]
+    assert patterns_of("add", "bf16") == ["op/add/bf16/*", "size/add/bf16/*"]
+    assert patterns_of("add") == ["op/add/*", "size/add/*"]
+    assert patterns_of("clip") == ["op/clip/*"]
     assert "op/adamw/bf16-state-bf16/*" in patterns_of("adamw", ["bf16"])
-    assert patterns_of("adamw", ["fp32"], "torch-loop") == ["op/adamw/fp32/*", "bits/adamw/fp32*"]
+    assert patterns_of("adamw", ["fp32"], "torch-loop") == ["op/adamw/fp32/*",
+                                                           "size/adamw/fp32/*", "bits/adamw/fp32*"]
     assert len(case_names("quick")) < len(case_names())
 
 

@@ -19,15 +19,45 @@ static uint64_t mixed(uint64_t x)
     return x ^ x >> 31;
 }
 
-int64_t hc_repeats_of(const struct hc_axis *axis, uint64_t seed, int64_t at)
+/* x mod d without a division, which takes longer: the upper half of x times (2^64 - 1) / d is the
+   quotient or less by 2 at most. */
+static uint64_t modulo(uint64_t x, uint64_t d, uint64_t reciprocal)
+{
+    uint64_t quotient = (uint64_t)((unsigned __int128)x * reciprocal >> 64);
+    uint64_t rest = x - d * quotient;
+    while (rest >= d)
+        rest -= d;
+    return rest;
+}
+
+/* What is the same for all coordinates of an axis. */
+struct choice {
+    uint64_t count;
+    uint64_t reciprocal;
+    uint64_t salt;
+};
+
+static struct choice choice_of(const struct hc_axis *axis, uint64_t seed)
+{
+    uint64_t count = (uint64_t)(axis->small / axis->step - axis->alone);
+    return (struct choice){count, count ? UINT64_MAX / count : 0,
+                           seed + (uint64_t)axis->kind * 0x9e3779b97f4a7c15u};
+}
+
+static int64_t chosen(const struct hc_axis *axis, const struct choice *c, int64_t at)
 {
     if (at < axis->small || axis->kind == 0)
         return at;
-    int64_t block = at / axis->step;
-    uint64_t choices = (uint64_t)(axis->small / axis->step - axis->alone);
-    uint64_t salt = seed + (uint64_t)axis->kind * 0x9e3779b97f4a7c15u;
-    uint64_t chosen = mixed(salt + (uint64_t)block * 0xd1342543de82ef95u) % choices;
-    return (axis->alone + (int64_t)chosen) * axis->step + at % axis->step;
+    int64_t block = axis->step == 1 ? at : at / axis->step;
+    uint64_t hash = mixed(c->salt + (uint64_t)block * 0xd1342543de82ef95u);
+    return (axis->alone + (int64_t)modulo(hash, c->count, c->reciprocal)) * axis->step +
+           (at - block * axis->step);
+}
+
+int64_t hc_repeats_of(const struct hc_axis *axis, uint64_t seed, int64_t at)
+{
+    struct choice c = choice_of(axis, seed);
+    return chosen(axis, &c, at);
 }
 
 /* For each coordinate of each axis, how far its element in the small tensor lies behind the first.
@@ -42,25 +72,32 @@ struct map {
 /* hc_repeats_of for all coordinates, times `inner`. A block is hashed once. */
 static void map_axis(const struct hc_axis *axis, uint64_t seed, int64_t inner, int32_t *to)
 {
+    struct choice c = choice_of(axis, seed);
     int64_t i = axis->kind == 0 ? axis->large : axis->small;
     for (int64_t at = 0; at < i; at++)
         to[at] = (int32_t)(at * inner);
     while (i < axis->large) {
-        int64_t within = i % axis->step;
-        int64_t from = hc_repeats_of(axis, seed, i) - within;
+        int64_t within = axis->step == 1 ? 0 : i % axis->step;
+        int64_t from = chosen(axis, &c, i) - within;
         int64_t n = axis->step < axis->large - i + within ? axis->step : axis->large - i + within;
         for (; within < n; within++, i++)
             to[i] = (int32_t)((from + within) * inner);
     }
 }
 
+static int64_t length_of(const struct hc_layout *layout)
+{
+    int64_t all = 0;
+    for (int a = 0; a < layout->count; a++)
+        all += layout->axis[a].large;
+    return all;
+}
+
 static bool make_map(const struct hc_repeats *repeats, int slot, struct map *map)
 {
     const struct hc_axes *layout = &repeats->slot[slot];
     int64_t inner = 1;
-    int64_t all = 0;
-    for (int a = 0; a < layout->count; a++)
-        all += layout->axis[a].large;
+    int64_t all = length_of(layout);
     *map =
         (struct map){.count = layout->count, .memory = malloc((size_t)(all + 1) * sizeof(int32_t))};
     if (!map->memory)
@@ -109,17 +146,21 @@ void hc_repeats_end(struct hc_repeats *repeats)
     repeats->kept = NULL;
 }
 
-/* The slot's map: the one that is kept, or *own, whose memory the caller frees. NULL without
-   memory. */
+/* The slot's map: the one that is kept, or *own, whose memory the caller frees. A shorter one, of a
+   scalar beside vectors, does not take the place of the one that is kept. NULL without memory. */
 static const struct map *map_of(const struct hc_repeats *repeats, int slot, struct map *own)
 {
     struct hc_repeats_map *kept = repeats->kept;
     *own = (struct map){0};
     if (!kept)
         return make_map(repeats, slot, own) ? own : NULL;
-    if (!kept->map.memory || !same_layout(&kept->layout, &repeats->slot[slot])) {
+    const struct hc_layout *wanted = &repeats->slot[slot];
+    bool same = kept->map.memory && same_layout(&kept->layout, wanted);
+    if (!same && kept->map.memory && length_of(wanted) < length_of(&kept->layout))
+        return make_map(repeats, slot, own) ? own : NULL;
+    if (!same) {
         free(kept->map.memory);
-        kept->layout = repeats->slot[slot];
+        kept->layout = *wanted;
         if (!make_map(repeats, slot, &kept->map))
             return NULL;
     }

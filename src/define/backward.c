@@ -4,6 +4,7 @@
 #include "define/backward.h"
 
 #include <math.h>
+#include <assert.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -76,6 +77,7 @@ static enum hc_status compose(struct proof *q)
     struct hc_pieces p = {.text = NULL};
     struct hc_formula_error error;
     const struct hc_definition *d = q->forward;
+    assert(q->derived); /* whoever composes has derived it */
     put(&p, "op written(");
     for (int i = 0; i < d->inputs; i++)
         put_input(&p, d, i, i == 0);

@@ -246,10 +246,13 @@ static void put_tensor(struct hc_pieces *p, const struct hc_definition *d, int t
 static void gradient_name(const struct hc_definition *d, int tensor, char *name, size_t size)
 {
     (void)snprintf(name, size, "d%s", d->tensor[tensor].name);
-    while (strlen(name) + 1 < size &&
+    size_t length = strlen(name);
+    while (length + 1 < size &&
            (hc_definition_tensor(d, name) >= 0 || hc_definition_axis(d, name) >= 0 ||
-            hc_definition_option(d, name) >= 0))
-        (void)strcat(name, "_");
+            hc_definition_option(d, name) >= 0)) {
+        name[length++] = '_';
+        name[length] = '\0';
+    }
 }
 
 /* Whether the body speaks of an axis that nothing which it reads has, and this input has. */

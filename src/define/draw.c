@@ -235,21 +235,20 @@ static const double most_work = 0x1p19;
 /* Whether all results have elements, and no equation reads beside another one's tensor. */
 static bool computes(struct hc_instance *in, const int64_t *extent)
 {
-    struct hc_tensor out[HC_MAX_DEFINED_TENSORS];
+    struct hc_tensor out[HC_MAX_DEFINED_TENSORS] = {0};
     const struct hc_definition *d = in->definition;
     struct hc_plain_notes notes = {true};
-    int made = 0;
     hc_define_fill_inputs(in, extent, HC_FAMILY_WHOLE, 0);
     bool suits = hc_instance_bind(in) == HC_OK && hc_instance_work(in) <= most_work;
-    for (; suits && made < d->results; made++) {
-        out[made] = hc_instance_tensor(in, d->result[made]);
-        int64_t count = hc_tensor_count(&out[made]);
-        out[made].data = count > 0 ? malloc(hc_tensor_bytes(&out[made])) : NULL;
-        suits = out[made].data != NULL;
+    for (int i = 0; suits && i < d->results; i++) {
+        out[i] = hc_instance_tensor(in, d->result[i]);
+        int64_t count = hc_tensor_count(&out[i]);
+        out[i].data = count > 0 ? malloc(hc_tensor_bytes(&out[i])) : NULL;
+        suits = out[i].data != NULL;
     }
     suits = suits && hc_define_plain(in, out, &notes) == HC_OK && !notes.beside;
-    while (made > 0)
-        free(out[--made].data);
+    for (int i = 0; i < d->results; i++)
+        free(out[i].data);
     return suits;
 }
 

@@ -381,7 +381,7 @@ static void layout(const struct hc_call *call, int slot, const struct hc_tensor 
 static void small_of_ranks(const union hc_params *params, int64_t *d)
 {
     (void)params;
-    d[3] = hc_at_most(HC_SMALL_VECTOR, d[3]);
+    d[3] = hc_small_vector(d[3]);
 }
 
 static void layout_of_ranks(const struct hc_call *call, int slot, const struct hc_tensor *few,
@@ -397,16 +397,28 @@ static void layout_of_ranks(const struct hc_call *call, int slot, const struct h
 }
 
 static const struct hc_family_size of_many_channels[] = {
-    {HC_STANDARD, "fp32", "", {4, 1, 1, (1 << 20) + 1027}}, {.set = NULL}};
-static const struct hc_family_size in_fp32[] = {{HC_STANDARD, "fp32", "", {33, 8, 8, 513}},
-                                                {HC_EXHAUSTIVE, "fp32", "", {64, 56, 56, 64}},
-                                                {.set = NULL}};
-static const struct hc_family_size in_fp16[] = {{HC_STANDARD, "fp16", "", {33, 8, 8, 513}},
-                                                {HC_EXHAUSTIVE, "fp16", "", {64, 56, 56, 64}},
-                                                {.set = NULL}};
-static const struct hc_family_size in_bf16[] = {{HC_STANDARD, "bf16", "", {33, 8, 8, 513}},
-                                                {HC_EXHAUSTIVE, "bf16", "", {64, 56, 56, 64}},
-                                                {.set = NULL}};
+    {HC_STANDARD, "fp32", "", {4, 1, 1, (1 << 20) + 1027}},
+    {HC_STANDARD, HC_OTHER_SETS, NULL, {3, 1, 1, (1 << 13) + 27}},
+    {HC_EXHAUSTIVE, HC_OTHER_SETS, NULL, {4, 1, 1, (1 << 20) + 1027}},
+    {.set = NULL}};
+static const struct hc_family_size in_fp32[] = {
+    {HC_STANDARD, "fp32", "", {33, 8, 8, 513}},
+    {HC_EXHAUSTIVE, "fp32", "", {64, 56, 56, 64}},
+    {HC_STANDARD, HC_OTHER_SETS, NULL, {17, 4, 4, 513}},
+    {HC_EXHAUSTIVE, HC_OTHER_SETS, NULL, {33, 8, 8, 513}},
+    {.set = NULL}};
+static const struct hc_family_size in_fp16[] = {
+    {HC_STANDARD, "fp16", "", {33, 8, 8, 513}},
+    {HC_EXHAUSTIVE, "fp16", "", {64, 56, 56, 64}},
+    {HC_STANDARD, HC_OTHER_SETS, NULL, {17, 4, 4, 513}},
+    {HC_EXHAUSTIVE, HC_OTHER_SETS, NULL, {33, 8, 8, 513}},
+    {.set = NULL}};
+static const struct hc_family_size in_bf16[] = {
+    {HC_STANDARD, "bf16", "", {33, 8, 8, 513}},
+    {HC_EXHAUSTIVE, "bf16", "", {64, 56, 56, 64}},
+    {HC_STANDARD, HC_OTHER_SETS, NULL, {17, 4, 4, 513}},
+    {HC_EXHAUSTIVE, HC_OTHER_SETS, NULL, {33, 8, 8, 513}},
+    {.set = NULL}};
 
 #define ALL_BATCH_NORMS                                                                            \
     .sets = hc_sets_stateful, .variants = norms, .allows = allows,                                 \

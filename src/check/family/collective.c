@@ -127,7 +127,7 @@ static void bit_shape(int64_t length, int64_t *d)
 static void small(const union hc_params *params, int64_t *d)
 {
     (void)params;
-    d[1] = hc_at_most(HC_SMALL_VECTOR, d[1]);
+    d[1] = hc_small_vector(d[1]);
 }
 
 static void layout(const struct hc_call *call, int slot, const struct hc_tensor *few,
@@ -140,6 +140,8 @@ static void layout(const struct hc_call *call, int slot, const struct hc_tensor 
 }
 
 static const struct hc_family_size sizes[] = {{HC_STANDARD, "fp32", "", {4, 262151}},
+                                              {HC_STANDARD, HC_OTHER_SETS, NULL, {3, 65543}},
+                                              {HC_EXHAUSTIVE, HC_OTHER_SETS, NULL, {4, 262151}},
                                               {.set = NULL}};
 
 const struct hc_family hc_family_all_reduce = {

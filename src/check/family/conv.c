@@ -453,6 +453,8 @@ static const struct hc_family_size forward_sizes[] = {
     {HC_STANDARD, "fp16", "", {2, 29, 29, 32, 33, 3, 2, 1}},
     {HC_STANDARD, "fp16", "", {2, 64, 64, 3, 64, 7, 2, 3}},
     {HC_EXHAUSTIVE, "fp16", "", {64, 56, 56, 64, 64, 3, 1, 1}},
+    {HC_STANDARD, HC_OTHER_SETS, NULL, {65, 8, 8, 33, 65, 1, 1, 0}},
+    {HC_EXHAUSTIVE, HC_OTHER_SETS, NULL, {2, 14, 14, 64, 65, 3, 1, 1}},
     {.set = NULL},
 };
 static const struct hc_family_size data_sizes[] = {
@@ -460,6 +462,8 @@ static const struct hc_family_size data_sizes[] = {
     {HC_STANDARD, "bf16", "", {3, 28, 28, 33, 129, 1, 1, 0}},
     {HC_STANDARD, "bf16", "", {2, 29, 29, 32, 33, 3, 2, 1}},
     {HC_EXHAUSTIVE, "fp16", "", {64, 56, 56, 64, 64, 3, 1, 1}},
+    {HC_STANDARD, HC_OTHER_SETS, NULL, {257, 4, 4, 33, 33, 1, 1, 0}},
+    {HC_EXHAUSTIVE, HC_OTHER_SETS, NULL, {2, 14, 14, 64, 65, 3, 1, 1}},
     {.set = NULL},
 };
 static const struct hc_family_size filter_sizes[] = {
@@ -467,16 +471,30 @@ static const struct hc_family_size filter_sizes[] = {
     {HC_STANDARD, "fp16", "", {3, 28, 28, 33, 129, 1, 1, 0}},
     {HC_STANDARD, "fp16", "", {2, 29, 29, 32, 33, 3, 2, 1}},
     {HC_EXHAUSTIVE, "fp16", "", {64, 56, 56, 64, 64, 3, 1, 1}},
+    {HC_STANDARD, HC_OTHER_SETS, NULL, {3, 7, 7, 257, 129, 1, 1, 0}},
+    {HC_EXHAUSTIVE, HC_OTHER_SETS, NULL, {2, 14, 14, 64, 65, 3, 1, 1}},
     {.set = NULL},
 };
-static const struct hc_family_size pool_sizes[] = {{HC_STANDARD, "fp16", "", {33, 8, 8, 513, 8}},
-                                                   {.set = NULL}};
+static const struct hc_family_size pool_sizes[] = {
+    {HC_STANDARD, "fp16", "", {33, 8, 8, 513, 8}},
+    {HC_STANDARD, HC_OTHER_SETS, NULL, {17, 8, 8, 129, 8}},
+    {HC_EXHAUSTIVE, HC_OTHER_SETS, NULL, {33, 8, 8, 513, 8}},
+    {.set = NULL}};
 static const struct hc_family_size pool_bwd_sizes[] = {
-    {HC_STANDARD, "fp32", "", {33, 8, 8, 513, 8}}, {.set = NULL}};
+    {HC_STANDARD, "fp32", "", {33, 8, 8, 513, 8}},
+    {HC_STANDARD, HC_OTHER_SETS, NULL, {17, 8, 8, 129, 8}},
+    {HC_EXHAUSTIVE, HC_OTHER_SETS, NULL, {33, 8, 8, 513, 8}},
+    {.set = NULL}};
 static const struct hc_family_size im2col_sizes[] = {
-    {HC_STANDARD, "fp16", "", {3, 28, 28, 65, 0, 3, 1, 1}}, {.set = NULL}};
+    {HC_STANDARD, "fp16", "", {3, 28, 28, 65, 0, 3, 1, 1}},
+    {HC_STANDARD, HC_OTHER_SETS, NULL, {9, 14, 14, 17, 0, 3, 1, 1}},
+    {HC_EXHAUSTIVE, HC_OTHER_SETS, NULL, {3, 28, 28, 65, 0, 3, 1, 1}},
+    {.set = NULL}};
 static const struct hc_family_size col2im_sizes[] = {
-    {HC_STANDARD, "fp32", "", {3, 28, 28, 65, 0, 3, 1, 1}}, {.set = NULL}};
+    {HC_STANDARD, "fp32", "", {3, 28, 28, 65, 0, 3, 1, 1}},
+    {HC_STANDARD, HC_OTHER_SETS, NULL, {9, 14, 14, 17, 0, 3, 1, 1}},
+    {HC_EXHAUSTIVE, HC_OTHER_SETS, NULL, {3, 28, 28, 65, 0, 3, 1, 1}},
+    {.set = NULL}};
 
 #define ALL_CONVOLUTIONS                                                                           \
     .sets = hc_sets_multiplied, .shapes = convolutions, .variants = hc_variants_plain,             \

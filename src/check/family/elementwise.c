@@ -255,25 +255,64 @@ static bool is_tried_alone(int64_t at, int64_t n)
     return border;
 }
 
-/* Whether an overflow is found that lies alone. Among many special numbers a detector may be blind
-   to one kind of them, or to one place, and the others give it away. */
+/* Whether an overflow is found that lies alone, there. */
+static bool claim_alone(struct hc_check *check, const struct hc_call *call, int64_t at,
+                        double special, struct hc_comparisons *all)
+{
+    const struct hc_tensor *x = &call->in[HC_UNSCALE_X];
+    double before = hc_tensor_get(x, at);
+    hc_tensor_set(x, at, special);
+    bool ran = hc_do(check, call) == HC_OK;
+    all->checked += ran;
+    if (ran && !(hc_tensor_get(&call->out[HC_UNSCALE_NEW_FOUND_INF], 0) == 1))
+        hc_comparisons_wrong(all, "%g alone at element %lld of %lld is not found", special,
+                             (long long)at, (long long)hc_tensor_count(x));
+    hc_tensor_set(x, at, before);
+    return ran;
+}
+
+static const double specials[] = {(double)INFINITY, -(double)INFINITY, (double)NAN};
+enum { SPECIALS = sizeof specials / sizeof specials[0] };
+
+/* Among many special numbers a detector may be blind to one kind of them, or to one place, and the
+   others give it away. */
 static void claim_found_alone(struct hc_check *check, const struct hc_call *call)
 {
-    static const double specials[] = {(double)INFINITY, -(double)INFINITY, (double)NAN};
-    const struct hc_tensor *x = &call->in[HC_UNSCALE_X];
-    int64_t n = hc_tensor_count(x);
+    int64_t n = hc_tensor_count(&call->in[HC_UNSCALE_X]);
     struct hc_comparisons all = {.what = "overflows that lie alone"};
     for (int64_t at = 0; at < n; at++)
-        for (int k = 0; is_tried_alone(at, n) && k < 3; k++) {
+        for (int k = 0; is_tried_alone(at, n) && k < SPECIALS; k++) {
             hc_draw_inputs(call, HC_DRAW_NORMAL, hc_case_seed(check));
-            hc_tensor_set(x, at, specials[k]);
-            if (hc_do(check, call) != HC_OK)
+            if (!claim_alone(check, call, at, specials[k], &all))
                 return;
-            all.checked++;
-            if (!(hc_tensor_get(&call->out[HC_UNSCALE_NEW_FOUND_INF], 0) == 1))
-                hc_comparisons_wrong(&all, "%g alone at element %lld of %lld is not found",
-                                     specials[k], (long long)at, (long long)n);
         }
+    hc_claim_comparisons(check, &all);
+}
+
+/* Alone in a large call: each special number before and after 2^16 elements, or 2^20 if there are
+   so many, at the ends and in the middle of these, which take turns; at level exhaustive each at
+   all of is_tried_alone. The call has been judged before, so that its inputs may be changed. */
+static void claim_found_late(struct hc_check *check, const struct hc_call *call)
+{
+    enum { BLOCKS = 1 << 16, LONG = 1 << 20 };
+    const struct hc_tensor *x = &call->in[HC_UNSCALE_X];
+    int64_t n = hc_tensor_count(x);
+    int64_t late = n > LONG ? LONG : BLOCKS;
+    const int64_t places[] = {0,        late == LONG ? BLOCKS : n / 2 % late,
+                              late - 1, /* before */
+                              late,     late + (n - late) / 2,
+                              n - 1};
+    bool every = hc_check_level(check) == HC_EXHAUSTIVE;
+    struct hc_comparisons all = {.what = "overflows that lie alone"};
+    if (call->in[HC_UNSCALE_FOUND_INF].data)
+        hc_tensor_set(&call->in[HC_UNSCALE_FOUND_INF], 0, 0);
+    for (int p = 0; p < 2 * SPECIALS; p++)
+        if (!claim_alone(check, call, places[p], specials[(p + p / SPECIALS) % SPECIALS], &all))
+            return;
+    for (int64_t at = 0; every && at < n; at++)
+        for (int k = 0; k < SPECIALS && is_tried_alone(at, n); k++)
+            if (!claim_alone(check, call, at, specials[k], &all))
+                return;
     hc_claim_comparisons(check, &all);
 }
 
@@ -288,16 +327,26 @@ static const struct hc_bit_scalar scales = {HC_UNSCALE_SCALE,
 /* The sizes of most, in a set of each op. */
 static const struct hc_family_size in_fp32[] = {{HC_STANDARD, "fp32", "", HC_SIZE_VECTOR},
                                                 {HC_EXHAUSTIVE, "fp32", "", HC_SIZE_VECTORS},
+                                                HC_SIZES_OF_OTHERS,
                                                 {.set = NULL}};
 static const struct hc_family_size in_fp16[] = {{HC_STANDARD, "fp16", "", HC_SIZE_VECTOR},
                                                 {HC_EXHAUSTIVE, "fp16", "", HC_SIZE_VECTORS},
+                                                HC_SIZES_OF_OTHERS,
                                                 {.set = NULL}};
 static const struct hc_family_size in_bf16[] = {{HC_STANDARD, "bf16", "", HC_SIZE_VECTOR},
                                                 {HC_EXHAUSTIVE, "bf16", "", HC_SIZE_VECTORS},
+                                                HC_SIZES_OF_OTHERS,
                                                 {.set = NULL}};
 static const struct hc_family_size into_fp16[] = {{HC_STANDARD, "fp32-fp16", "", HC_SIZE_VECTOR},
                                                   {HC_EXHAUSTIVE, "fp32-fp16", "", HC_SIZE_VECTORS},
+                                                  HC_SIZES_OF_OTHERS,
                                                   {.set = NULL}};
+static const struct hc_family_size of_unscale[] = {{HC_STANDARD, "fp16", "", HC_SIZE_VECTOR},
+                                                   {HC_STANDARD, "fp32", "", HC_SIZE_VECTOR},
+                                                   {HC_STANDARD, "bf16", "", HC_SIZE_VECTOR},
+                                                   {HC_EXHAUSTIVE, "fp16", "", HC_SIZE_VECTORS},
+                                                   HC_SIZES_OF_OTHERS,
+                                                   {.set = NULL}};
 static const struct hc_family_size of_casts[] = {
     {HC_STANDARD, "fp32-fp16", "", HC_SIZE_VECTOR},
     {HC_STANDARD, "fp32-bf16", "", HC_SIZE_VECTOR},
@@ -305,6 +354,7 @@ static const struct hc_family_size of_casts[] = {
     {HC_EXHAUSTIVE, "fp32-fp16", "", HC_SIZE_VECTORS},
     {HC_EXHAUSTIVE, "fp32-bf16", "", HC_SIZE_VECTORS},
     {HC_EXHAUSTIVE, "fp32-e4m3", "-saturating", HC_SIZE_VECTORS},
+    HC_SIZES_OF_OTHERS,
     {.set = NULL}};
 
 #define ALL_ELEMENTWISE                                                                            \
@@ -349,11 +399,12 @@ const struct hc_family hc_family_unscale = {ALL_ELEMENTWISE,
                                             .open_place = leave_out_override,
                                             .finds = has_override,
                                             .also = claim_found_alone,
+                                            .also_large = claim_found_late,
                                             .element = of_scale,
                                             .integer_parameters = integer_unscale,
                                             .integer_scalars = set_unscale,
                                             .bit_scalar = &scales,
-                                            .sizes = in_fp16};
+                                            .sizes = of_unscale};
 const struct hc_family hc_family_leaky_relu = {ALL_ELEMENTWISE,
                                                .sets = hc_sets_mixed,
                                                .variants = slopes,

@@ -57,8 +57,12 @@ struct hc_family_choices {
     } of[HC_PAIR_FACTORS];
 };
 
-/* A call at a size that models have. `set` and `variant` are names of the op's lists. A call at
-   level exhaustive is left to fast backends: `exact` and simulated units would take minutes. */
+/* A call at a size that models have. `set` and `variant` are names of the op's lists. A row for
+   HC_OTHER_SETS stands for every set that has no row of its own at that level; there the variant
+   NULL is the first that the set allows. A call at level exhaustive is left to fast backends:
+   `exact` and simulated units would take minutes. */
+#define HC_OTHER_SETS "*"
+
 struct hc_family_size {
     enum hc_level level;
     const char *set;
@@ -179,6 +183,8 @@ struct hc_family {
                    const struct hc_tensor *large, struct hc_axes *to);
     void (*write_shape)(const int64_t *d, char *text, size_t size);
     bool (*on_integers)(const int64_t *d);
+    void (*also_large)(struct hc_check *check,
+                       const struct hc_call *call); /* afterwards, or NULL */
 
     /* What is taken away from a call of which one element was judged wrong (judge/cut.h), up to a
        NULL. NULL: nothing. */

@@ -119,6 +119,12 @@ int64_t hc_at_most(int64_t n, int64_t extent)
     return n < extent ? n : extent;
 }
 
+int64_t hc_small_vector(int64_t n)
+{
+    enum { LONG = 1 << 18, OF_LONG = 1021, OF_SHORT = 251 };
+    return hc_at_most(n < LONG ? OF_SHORT : OF_LONG, n);
+}
+
 void hc_axes_add(struct hc_axes *l, enum hc_axis_kind kind, int64_t small, int64_t large,
                  int64_t step, int64_t alone)
 {

@@ -35,7 +35,11 @@ struct hc_tensor hc_rank2(int64_t rows, int64_t columns, bool transposed);
    narrowest format. */
 void hc_exponents_of_squares(const struct hc_draw_site *p, double *low, double *high);
 
-/* Lengths of a family's vectors in size/. */
+/* Lengths of a family's vectors in size/: in an op's other formats, in one, and once more. */
+#define HC_SIZE_SHORTER                                                                            \
+    {                                                                                              \
+        (1 << 16) + 1027                                                                           \
+    }
 #define HC_SIZE_VECTOR                                                                             \
     {                                                                                              \
         (1 << 20) + 1027                                                                           \
@@ -43,6 +47,13 @@ void hc_exponents_of_squares(const struct hc_draw_site *p, double *low, double *
 #define HC_SIZE_VECTORS                                                                            \
     {                                                                                              \
         (1 << 24) + 1027                                                                           \
+    }
+
+/* The rows of all other formats of an op of vectors, after those of one. */
+#define HC_SIZES_OF_OTHERS                                                                         \
+    {HC_STANDARD, HC_OTHER_SETS, NULL, HC_SIZE_SHORTER},                                           \
+    {                                                                                              \
+        HC_EXHAUSTIVE, HC_OTHER_SETS, NULL, HC_SIZE_VECTOR                                         \
     }
 
 /* Kinds of axes: what stands along it in every tensor of the call. Rows are the rows of a product,
@@ -53,7 +64,10 @@ enum hc_axis_kind { HC_AXIS_TERMS, HC_AXIS_ROWS, HC_AXIS_COLUMNS };
 /* How many different ones there are: primes, so that no block of a kernel is a multiple of them. Of
    a loss so many classes, which labels name, are not repeated. */
 enum { HC_SIZE_ALONE = 4 };
-enum { HC_SMALL_IMAGES = 2, HC_SMALL_FILTERS = 5, HC_SMALL_VECTOR = 1021 };
+enum { HC_SMALL_IMAGES = 2, HC_SMALL_FILTERS = 5 };
+
+/* How many different elements a vector of n has: fewer where it is shorter than 2^18. */
+int64_t hc_small_vector(int64_t n);
 
 /* Sets all eight numbers of a shape. */
 void hc_shape_set(int64_t *d, const int64_t to[8]);

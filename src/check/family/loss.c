@@ -190,8 +190,12 @@ static bool on_integers(const int64_t *d)
     return true;
 }
 
-static const struct hc_family_size sizes[] = {
-    {HC_STANDARD, "fp32", "", {4097, 1000}}, {HC_STANDARD, "fp16", "", {8193, 129}}, {.set = NULL}};
+static const struct hc_family_size sizes[] = {{HC_STANDARD, "fp32", "", {4097, 1000}},
+                                              {HC_STANDARD, "fp16", "", {8193, 129}},
+                                              {HC_STANDARD, HC_OTHER_SETS, NULL, {2049, 33}},
+                                              {HC_EXHAUSTIVE, HC_OTHER_SETS, NULL, {8193, 129}},
+                                              {HC_EXHAUSTIVE, HC_OTHER_SETS, NULL, {4097, 1000}},
+                                              {.set = NULL}};
 
 #define ALL_LOSSES                                                                                 \
     .sets = hc_sets_mixed, .shapes = losses, .variants = means, .open = open_loss,                 \

@@ -150,6 +150,8 @@ static const struct hc_bit_scalar sgd_steps = {HC_SGD_HYPER, HC_HYPER_STEP, 2, {
 
 static const struct hc_family_size sizes[] = {{HC_STANDARD, "fp32", "", HC_SIZE_VECTOR},
                                               {HC_EXHAUSTIVE, "fp32", "", HC_SIZE_VECTORS},
+                                              {HC_STANDARD, "fp32", "-plain", HC_SIZE_SHORTER},
+                                              HC_SIZES_OF_OTHERS,
                                               {.set = NULL}};
 
 /* All slots but the gradient are state. */

@@ -391,7 +391,7 @@ static void layout(const struct hc_call *call, int slot, const struct hc_tensor 
 static void small_delayed(const union hc_params *params, int64_t *d)
 {
     (void)params;
-    d[1] = hc_at_most(HC_SMALL_VECTOR, d[1]);
+    d[1] = hc_small_vector(d[1]);
 }
 
 static void layout_of_delayed(const struct hc_call *call, int slot, const struct hc_tensor *few,
@@ -408,9 +408,15 @@ static void layout_of_delayed(const struct hc_call *call, int slot, const struct
 static const struct hc_family_size delayed_sizes[] = {
     {HC_STANDARD, "fp32", "", {4, (1 << 20) + 1027}}, {.set = NULL}};
 static const struct hc_family_size quantize_sizes[] = {
-    {HC_STANDARD, "fp32-e4m3", "-rule-mx-floor", {1025, 1056}}, {.set = NULL}};
+    {HC_STANDARD, "fp32-e4m3", "-rule-mx-floor", {1025, 1056}},
+    {HC_STANDARD, HC_OTHER_SETS, "-1x128", {129, 1152}},
+    {HC_EXHAUSTIVE, HC_OTHER_SETS, "-1x128", {1025, 1152}},
+    {.set = NULL}};
 static const struct hc_family_size dequantize_sizes[] = {
-    {HC_STANDARD, "e4m3-e8m0-bf16", "-1x32-bare", {1025, 1056}}, {.set = NULL}};
+    {HC_STANDARD, "e4m3-e8m0-bf16", "-1x32-bare", {1025, 1056}},
+    {HC_STANDARD, HC_OTHER_SETS, "-1x32-bare", {129, 1056}},
+    {HC_EXHAUSTIVE, HC_OTHER_SETS, "-1x32-bare", {1025, 1056}},
+    {.set = NULL}};
 
 static const char no_sums[] = "amaxes, scales and codes are no sums";
 

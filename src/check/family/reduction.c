@@ -109,10 +109,10 @@ static bool on_integers(const int64_t *d)
 static const struct hc_family_extent terms[] = {{HC_EXTENT_TERMS, HC_NEVER_ALONE, false},
                                                 {HC_EXTENT_COUNT, 0, false}};
 
-static const struct hc_family_size in_fp32[] = {{HC_STANDARD, "fp32", "", HC_SIZE_VECTOR},
-                                                {.set = NULL}};
-static const struct hc_family_size into_fp32[] = {{HC_STANDARD, "fp16-fp32", "", HC_SIZE_VECTOR},
-                                                  {.set = NULL}};
+static const struct hc_family_size in_fp32[] = {
+    {HC_STANDARD, "fp32", "", HC_SIZE_VECTOR}, HC_SIZES_OF_OTHERS, {.set = NULL}};
+static const struct hc_family_size into_fp32[] = {
+    {HC_STANDARD, "fp16-fp32", "", HC_SIZE_VECTOR}, HC_SIZES_OF_OTHERS, {.set = NULL}};
 
 #define ALL_REDUCTIONS                                                                             \
     .shapes = hc_shapes_sums, .run = all_elements, .reduces = true, .extents = terms,              \

@@ -217,6 +217,60 @@ static void late_rows_zero(const struct hc_call *call)
         hc_tensor_set(y, i, 0);
 }
 
+/* A product is 0 where it fills a tile of 256 x 256. */
+static void no_larger_tiles(const struct hc_call *call)
+{
+    enum { WIDE = 256 };
+    const struct hc_tensor *out = &call->out[HC_FIRST];
+    no_result(call, out->shape[0] >= WIDE && out->shape[1] >= WIDE);
+}
+
+/* A plain product alone, without C. */
+static void no_plain_tiles(const struct hc_call *call)
+{
+    no_result(call, !call->in[HC_GEMM_C].data && fills_a_tile(call));
+}
+
+/* Elements past 2^16 are 0 in all formats but those of the row's `data`, of an input and of the
+   first output. */
+struct pair {
+    int slot;
+    enum hc_format in;
+    enum hc_format out;
+};
+
+static void late_zero_but_in(const struct hc_call *call, const struct hc_fault *row)
+{
+    const struct pair *right = row->data;
+    const struct hc_tensor *y = &call->out[HC_FIRST];
+    if (call->in[right->slot].format == right->in && y->format == right->out)
+        return;
+    for (int64_t i = 1 << 16; i < hc_tensor_count(y); i++)
+        hc_tensor_set(y, i, 0);
+}
+
+/* The detector is blind to one special number from element `number` on. */
+static void blind_late(const struct hc_call *call, const struct hc_fault *row, double special)
+{
+    bool found = hc_is_set(&call->in[HC_UNSCALE_FOUND_INF]);
+    for (int64_t i = 0; i < hc_tensor_count(&call->in[HC_UNSCALE_X]); i++) {
+        double x = hc_in(call, HC_UNSCALE_X, i);
+        bool unseen = isnan(special) ? isnan(x) : x == special;
+        found |= !isfinite(x) && !(unseen && (double)i >= row->number);
+    }
+    hc_give(call, HC_UNSCALE_NEW_FOUND_INF, 0, found);
+}
+
+static void blind_to_minus_infinity(const struct hc_call *call, const struct hc_fault *row)
+{
+    blind_late(call, row, -(double)INFINITY);
+}
+
+static void blind_to_nan(const struct hc_call *call, const struct hc_fault *row)
+{
+    blind_late(call, row, (double)NAN);
+}
+
 /* A sum forgets what lies past 2^20 elements. */
 static void short_sum(struct hc_call *call)
 {

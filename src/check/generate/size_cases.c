@@ -63,7 +63,7 @@ struct hc_op_shape hc_size_small(enum hc_op op, const struct hc_variant *variant
     if (f->small)
         f->small(&variant->params, s.d);
     else
-        s.d[0] = hc_at_most(HC_SMALL_VECTOR, s.d[0]);
+        s.d[0] = hc_small_vector(s.d[0]);
     return s;
 }
 
@@ -124,29 +124,39 @@ static void run_size(struct hc_check *check)
        not. */
     hc_claim_repeated(check, &large, &repeats, f->multiplies ? HC_INPUTS_RANDOM : HC_INPUTS_ANY);
     hc_repeats_end(&repeats);
+    if (f->also_large)
+        f->also_large(check, &large);
 }
 
-enum { MAX_ROWS = 256 };
+enum { MAX_ROWS = 1024 };
 
 static struct row rows[MAX_ROWS];
 static struct hc_case cases[MAX_ROWS];
 
-static const struct hc_format_set *set_of(const struct row *row)
+static bool is_for(const struct hc_family_size *size, const struct hc_format_set *set)
 {
-    const struct hc_format_set *set = hc_opspace(row->op).sets;
-    while (set->name && strcmp(set->name, row->size->set) != 0)
-        set++;
-    assert(set->name);
-    return set;
+    return strcmp(size->set, set->name) == 0;
 }
 
-static const struct hc_variant *variant_of(const struct row *row)
+/* Whether the set has a row of its own at that level. */
+static bool has_own(enum hc_op op, const struct hc_format_set *set, enum hc_level level)
 {
-    const struct hc_variant *variant = hc_opspace(row->op).variants;
-    while (variant->name && strcmp(variant->name, row->size->variant) != 0)
-        variant++;
-    assert(variant->name);
-    return variant;
+    bool own = false;
+    for (const struct hc_family_size *s = hc_family(op)->sizes; s->set && !own; s++)
+        own = is_for(s, set) && (level == HC_EXHAUSTIVE) == (s->level == HC_EXHAUSTIVE);
+    return own;
+}
+
+/* The row's variant: the named one, or the first that the set allows; NULL if it allows none. */
+static const struct hc_variant *variant_of(enum hc_op op, const struct hc_family_size *size,
+                                           const struct hc_format_set *set)
+{
+    const struct hc_variant *v = hc_opspace(op).variants;
+    while (v->name && (size->variant ? strcmp(v->name, size->variant) != 0
+                                     : !hc_format_set_allowed(op, set, v)))
+        v++;
+    assert(v->name || !size->variant);
+    return v->name && hc_format_set_allowed(op, set, v) ? v : NULL;
 }
 
 static void write_shape(const int64_t *d, char *text, size_t size)
@@ -159,28 +169,51 @@ static void write_shape(const int64_t *d, char *text, size_t size)
         at += (size_t)snprintf(text + at, size - at, "%s%lld", i ? "x" : "", (long long)d[i]);
 }
 
-static void append(struct hc_case_table *table, enum hc_op op, const struct hc_family_size *size)
+static bool is_there(const struct hc_case_table *table, const char *name)
+{
+    bool there = false;
+    for (int i = 0; i < table->count && !there; i++)
+        there = strcmp(table->cases[i].name, name) == 0;
+    return there;
+}
+
+static void append(struct hc_case_table *table, enum hc_op op, const struct hc_family_size *size,
+                   const struct hc_format_set *set)
 {
     const struct hc_family *f = hc_family(op);
+    const struct hc_variant *variant = variant_of(op, size, set);
+    if (!variant) /* the op's lists name a set that the op does not take */
+        return;
     assert(table->count < MAX_ROWS);
     struct row *row = &rows[table->count];
     char shape[64];
-    *row = (struct row){.op = op, .size = size};
-    row->set = set_of(row);
-    row->variant = variant_of(row);
-    assert(hc_format_set_allowed(op, row->set, row->variant));
+    *row = (struct row){.op = op, .size = size, .set = set, .variant = variant};
     (f->write_shape ? f->write_shape : write_shape)(size->d, shape, sizeof shape);
     (void)snprintf(row->name, sizeof row->name, "size/%s/%s/%s%s", hc_ops[op].name, row->set->name,
                    shape, row->variant->name);
     (void)snprintf(row->title, sizeof row->title,
                    "%s: every element right at a size that models have", hc_ops[op].title);
-    cases[table->count++] = (struct hc_case){.name = row->name,
-                                             .title = row->title,
-                                             .source = hc_op_contract(op),
-                                             .level = size->level,
-                                             .run = run_size,
-                                             .data = row,
-                                             .fast_only = size->level == HC_EXHAUSTIVE};
+    if (!is_there(table, row->name)) /* a set's own row at a lower level */
+        cases[table->count++] = (struct hc_case){.name = row->name,
+                                                 .title = row->title,
+                                                 .source = hc_op_contract(op),
+                                                 .level = size->level,
+                                                 .run = run,
+                                                 .data = row,
+                                                 .fast_only = size->level == HC_EXHAUSTIVE};
+}
+
+static void append_size(struct hc_case_table *table, enum hc_op op,
+                        const struct hc_family_size *size)
+{
+    bool others = strcmp(size->set, HC_OTHER_SETS) == 0;
+    int count = 0;
+    for (const struct hc_format_set *set = hc_opspace(op).sets; set->name; set++)
+        if (others ? !has_own(op, set, size->level) : is_for(size, set)) {
+            append(table, op, size, set);
+            count++;
+        }
+    assert(others || count == 1);
 }
 
 const struct hc_case_table *hc_size_cases(void)
@@ -189,7 +222,7 @@ const struct hc_case_table *hc_size_cases(void)
     static bool made;
     for (int op = 0; op < HC_OP_COUNT && !made; op++)
         for (const struct hc_family_size *s = hc_family((enum hc_op)op)->sizes; s && s->set; s++)
-            append(&table, (enum hc_op)op, s);
+            append_size(&table, (enum hc_op)op, s);
     made = true;
     return &table;
 }
