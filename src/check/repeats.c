@@ -85,7 +85,7 @@ static void map_axis(const struct hc_axis *axis, uint64_t seed, int64_t inner, i
     }
 }
 
-static int64_t length_of(const struct hc_layout *layout)
+static int64_t length_of(const struct hc_axes *layout)
 {
     int64_t all = 0;
     for (int a = 0; a < layout->count; a++)
@@ -154,7 +154,7 @@ static const struct map *map_of(const struct hc_repeats *repeats, int slot, stru
     *own = (struct map){0};
     if (!kept)
         return make_map(repeats, slot, own) ? own : NULL;
-    const struct hc_layout *wanted = &repeats->slot[slot];
+    const struct hc_axes *wanted = &repeats->slot[slot];
     bool same = kept->map.memory && same_layout(&kept->layout, wanted);
     if (!same && kept->map.memory && length_of(wanted) < length_of(&kept->layout))
         return make_map(repeats, slot, own) ? own : NULL;

@@ -221,7 +221,7 @@ static struct number option(struct plain *p, int i)
 static struct number read(struct plain *p, const struct hc_expression *e)
 {
     const struct hc_defined_tensor *t = &p->definition->tensor[e->tensor];
-    int64_t shape[HC_MAX_RANK];
+    int64_t shape[HC_MAX_RANK] = {0};
     for (int i = 0; i < t->rank; i++)
         shape[i] =
             t->input ? p->instance->input[e->tensor].shape[i] : p->instance->extent[t->axis[i]];

@@ -198,7 +198,7 @@ static void append(struct hc_case_table *table, enum hc_op op, const struct hc_f
                                                  .title = row->title,
                                                  .source = hc_op_contract(op),
                                                  .level = size->level,
-                                                 .run = run,
+                                                 .run = run_size,
                                                  .data = row,
                                                  .fast_only = size->level == HC_EXHAUSTIVE};
 }

@@ -1,5 +1,5 @@
 /* No format of an op is without a large call. */
-#include "check/generate/size_cases.h"
+#include "check/generate/cases.h"
 
 #include <criterion/criterion.h>
 #include <stdio.h>
