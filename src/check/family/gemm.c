@@ -378,6 +378,8 @@ static const struct hc_family_size sizes[] = {
     {HC_STANDARD, "bf16", "-added", {257, 257, 257}},
     {HC_STANDARD, "bf16", "-added", {512, 512, 256}},
     {HC_STANDARD, HC_OTHER_SETS, "-plain", {129, 129, 65}},
+    {HC_EXHAUSTIVE, "fp16-in-fp16", "-plain", {512, 512, 33}}, /* longer sums lie in the bound */
+    {HC_EXHAUSTIVE, "fp16-in-fp16-fp32", "-plain", {512, 512, 33}},
     {HC_EXHAUSTIVE, HC_OTHER_SETS, "-plain", {512, 512, 256}},
     {HC_EXHAUSTIVE, "fp32", "", {4096, 4096, 4096}},
     {HC_EXHAUSTIVE, "fp16", "-tb-bias", {4096, 4096, 4096}},
