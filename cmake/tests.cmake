@@ -234,21 +234,26 @@ hc_script(workflows COMMAND .ci/workflows ${program})
 hc_script(real-scalers FROM ${scalers}
           COMMAND cases/scaler/real/test ${program} ${CMAKE_BINARY_DIR}/real-scalers)
 set_tests_properties(real-scalers PROPERTIES TIMEOUT 180)
-# The Python package, and its notebook. These tests fetch ml_dtypes, which Debian 12 has not.
-hc_script(python FROM ${HC_ALL} python definitions docs/definitions.md reports/measured/definitions
-                 +numpy +torch +mpmath +pytest
-          COMMAND python/test ${program} ${venv})
+# The Python package, a test a file, and its notebook. These tests fetch ml_dtypes, which Debian 12
+# has not.
+file(GLOB tests RELATIVE ${CMAKE_SOURCE_DIR}/python/tests ${CMAKE_SOURCE_DIR}/python/tests/test_*.py)
+foreach(test ${tests})
+  string(REGEX REPLACE "test_(.*).py" "python.\\1" name ${test})
+  hc_script(${name} FROM ${HC_ALL} python definitions docs/definitions.md
+                         reports/measured/definitions +numpy +torch +mpmath +pytest
+            COMMAND python/test ${program} ${venv} python/tests/${test})
+endforeach()
 hc_script(notebook FROM ${HC_ALL} python .ci/notebook .ci/notebook.py +numpy +nbclient +matplotlib
           COMMAND .ci/notebook ${program} ${venv})
 # Faults in what hands verdicts on. The package's tests find those planted in the package, whatever
-# the program: that it is right is the test python.
+# the program: that it is right the tests python.* say.
 if(HC_PYTHON)
   hc_script(planted-python FROM python .ci/planted.py +numpy +torch +pytest
             COMMAND ${HC_PYTHON} -B ${CMAKE_SOURCE_DIR}/.ci/planted.py python ${venv} ${program})
   file(GLOB tests RELATIVE ${CMAKE_SOURCE_DIR} tests/gate/*.txt)
   hc_script(planted-gate FROM ${HC_ALL} .ci/planted.py tests/run.py tests/tools ${tests}
             COMMAND ${HC_PYTHON} -B ${CMAKE_SOURCE_DIR}/.ci/planted.py gate ${CMAKE_BINARY_DIR})
-  set_tests_properties(planted-python planted-gate PROPERTIES TIMEOUT 600)
+  set_tests_properties(planted-python planted-gate PROPERTIES TIMEOUT 1500)
 endif()
 hc_script(tidy-record COMMAND .ci/tidy-test)
 hc_script(green-record COMMAND .ci/if-changed-test)

@@ -112,7 +112,8 @@ static enum hc_status raise_it(struct hc_queue *queue, const struct hc_call *cal
 {
     (void)queue;
     (void)call;
-    return raise(atoi(getenv("HC_BROKEN") + strlen("raises "))) == 0 ? HC_OK : HC_DEVICE;
+    const char *how = getenv("HC_BROKEN");
+    return how && raise(atoi(how + strlen("raises "))) == 0 ? HC_OK : HC_DEVICE;
 }
 
 /* No file may have a byte from here on, and whoever writes one gets a signal. */
