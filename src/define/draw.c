@@ -255,14 +255,15 @@ static bool computes(struct hc_instance *in, const int64_t *extent)
 static bool suits(const struct hc_definition *d, const int64_t *extent)
 {
     struct hc_instance in = {.definition = d, .io = HC_FP32, .freedoms = hc_usual_freedoms};
+    int inputs = d->inputs;
     bool memory = true;
     hc_define_shape_inputs(&in, extent);
-    for (int i = 0; i < d->inputs; i++) {
+    for (int i = 0; i < inputs; i++) {
         in.input[i].data = malloc(hc_tensor_bytes(&in.input[i]) + 64);
         memory = memory && in.input[i].data;
     }
     bool good = memory && computes(&in, extent);
-    for (int i = 0; i < d->inputs; i++)
+    for (int i = 0; i < inputs; i++)
         free(in.input[i].data);
     return good;
 }

@@ -93,9 +93,7 @@ class Subject:
         self.name, self.backward = kernel.split("__")[0], kernel.endswith("__backward")
         self.definition = definitions.Definition(self.name, folder)
         self.text = (TEXTS / f"{self.name}.op").read_text(encoding="utf-8")
-        axes = self.definition.axes()
-        self.sizes = SIZES.get(self.name) or [
-            dict(zip(axes, row * len(axes))) for row in definitions._SIZES]
+        self.sizes = SIZES.get(self.name) or definitions._SIZES
         self.drawn = {}
 
     def inputs(self, form, family, number):
@@ -117,7 +115,7 @@ class Subject:
             definition, inputs, outputs = asked.backward(inputs, 0)
         else:
             outputs = asked(inputs)
-        return definitions._judged(definition, inputs, outputs, {})
+        return definitions._judged(definition, inputs, outputs, {}, None)
 
     def parts_at(self, function, call):
         """The first equation of the text of which the kernel has a wrong number."""
@@ -140,7 +138,7 @@ class Subject:
             text = re.sub(r"^return .*", f"return {', '.join([f'{name}: fp32', *others])}", self.text,
                           flags=re.M)
             definition = definitions.Definition(text, self.definition.folder)
-            verdict = definitions._judged(definition, inputs, {name: outputs[name]}, {})
+            verdict = definitions._judged(definition, inputs, {name: outputs[name]}, {}, None)
             if verdict.verdict == "FAIL" and not (form != "fp32" and name in (
                     row["name"] for row in self.definition.results)):
                 return name
@@ -165,10 +163,11 @@ def locals_of(function, inputs):
 
 def said(subject, function, call, verdict):
     """Where a fault shows, in words."""
-    form, family, number = call
+    form, family, _ = call
     row = max((row for row in verdict.outputs.values() if row.get("wrong")),
               key=lambda row: float(row["worst"]["ratio"]))
-    sizes = " ".join(f"{axis}={size}" for axis, size in subject.sizes[number].items())
+    axes = subject.definition.sizes(subject.inputs(*call))
+    sizes = " ".join(f"{axis}={size}" for axis, size in axes.items())
     element = re.search(rf"^{row['name']}, .*\n +wrong +(.*)", verdict.text, re.M)[1]
     equation = row["name"] if subject.backward else subject.parts_at(function, call)
     return (f"  {form}, {family}, {sizes}: {element}, "
