@@ -154,6 +154,8 @@ def in_python(venv, program):
         copy = os.path.join(folder, "python")
         shutil.copytree(os.path.join(HERE, "python"), copy,
                         ignore=shutil.ignore_patterns("__pycache__", "examples"))
+        # It says the package's version.
+        shutil.copy2(os.path.join(HERE, "CMakeLists.txt"), folder)
         tests = os.path.join(copy, "tests")
         torch = subprocess.run([python, "-c", "import torch"], stderr=subprocess.DEVNULL, check=False)
 
