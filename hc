@@ -216,7 +216,7 @@ if [ "${1:-}" = test ]; then
     cd "$top"
     # A preset knows only its own folder.
     [ "$folder" != "$top/build/dev" ] || exec ctest --preset dev "$@"
-    exec ctest --test-dir "$folder" --output-on-failure -j 2 --timeout 300 "$@"
+    exec ctest --test-dir "$folder" --output-on-failure -j 2 --timeout 900 "$@"
 fi
 case ${1:-} in
 install | uninstall)
