@@ -3,17 +3,34 @@
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "check/record/json.h"
 #include "check/record/record.h"
 #include "op/text.h"
 
+static int in_order(const void *a, const void *b)
+{
+    const struct hc_alike_calls *one = *(const struct hc_alike_calls *const *)a;
+    const struct hc_alike_calls *other = *(const struct hc_alike_calls *const *)b;
+    int names = strcmp(one->backend, other->backend);
+    if (names || one->key == other->key)
+        return names ? names : (int)one->alike - (int)other->alike;
+    return one->key < other->key ? -1 : 1;
+}
+
 json_t *hc_calls_json(const struct hc_omissions *all, enum hc_alike from)
 {
     json_t *list = json_array();
-    for (int i = 0; i < all->set_count; i++) {
-        const struct hc_alike_calls *set = &all->set[i];
+    /* Threads and ranks meet the sets in any order. */
+    const struct hc_alike_calls **sets = calloc((size_t)all->set_count + 1, sizeof(void *));
+    for (int i = 0; sets && i < all->set_count; i++)
+        sets[i] = &all->set[i];
+    if (sets)
+        qsort(sets, (size_t)all->set_count, sizeof(void *), in_order);
+    for (int i = 0; sets && i < all->set_count; i++) {
+        const struct hc_alike_calls *set = sets[i];
         if (set->alike < from)
             continue;
         (void)json_array_append_new(
@@ -24,6 +41,11 @@ json_t *hc_calls_json(const struct hc_omissions *all, enum hc_alike from)
                             set->taker ? set->taker->name : NULL, "refuser",
                             set->refuser ? set->refuser->name : NULL));
     }
+    if (!sets) {
+        json_decref(list);
+        list = NULL;
+    }
+    free(sets);
     return list;
 }
 

@@ -13,7 +13,8 @@
 
 #include "check/omissions.h"
 
-/* The sets that are alike in as much as `from`, or in more. */
+/* The sets that are alike in as much as `from`, or in more, by backend and key. NULL where there is
+   no memory. */
 json_t *hc_calls_json(const struct hc_omissions *all, enum hc_alike from);
 
 /* Judges the calls of all parts of a merged document together. For each set that was taken in one
