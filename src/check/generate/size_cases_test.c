@@ -29,7 +29,7 @@ static bool is_taken(enum hc_op op, const struct hc_format_set *set)
     return taken;
 }
 
-/* Tables of rows and one number are never large. Ops that definitions say have no large calls yet. */
+/* Tables of rows and one number are never large, and ops that definitions say are not yet. */
 static bool is_small(enum hc_op op)
 {
     return op == HC_OP_rates || op == HC_OP_step_log || op == HC_OP_clip ||
