@@ -84,9 +84,19 @@ def _clamp(g, x, low=None, high=None):
 
 
 def _softplus(g, x, beta=1, threshold=20):
-    if beta != 1:
-        raise Untold("softplus with a beta")
-    return g.each("select({0} > {1}, {0}, log1p(exp({0})))", x, threshold, needs=[PRODUCT, PRODUCT])
+    if beta == 1:
+        return g.each("select({0} > {1}, {0}, log1p(exp({0})))", x, threshold,
+                      needs=[PRODUCT, PRODUCT])
+    return g.each("select({0} * {2} > {1}, {0}, log1p(exp({0} * {2})) / {2})", x, threshold, beta,
+                  needs=[PRODUCT, PRODUCT, UNARY])
+
+
+def _lerp(g, a, b, w):
+    """From the nearer end, as torch does: no sum of the two cancels."""
+    if isinstance(w, (int, float)) and abs(w) >= 0.5:
+        return g.each("{1} - ({1} - {0}) * (1 - {2})", a, b, w, binds=SUM,
+                      needs=[PRODUCT, SUM, PRODUCT])
+    return g.each("{0} + {2} * ({1} - {0})", a, b, w, binds=SUM, needs=[PRODUCT, SUM, UNARY])
 
 
 def elu(g, x, alpha=1, scale=1, input_scale=1):
@@ -211,8 +221,7 @@ OPERATORS = {
                                     needs=[UNARY, SUM]),
     "addcmul": lambda g, c, a, b, value=1: plus("{0} + {1}")(g, c, times(g, a, b), alpha=value),
     "addcdiv": lambda g, c, a, b, value=1: plus("{0} + {1}")(g, c, quotient(g, a, b), alpha=value),
-    "lerp": lambda g, a, b, w: g.each("{0} + {2} * ({1} - {0})", a, b, w, binds=SUM,
-                                      needs=[PRODUCT, SUM, UNARY]),
+    "lerp": _lerp,
     "where": where, "masked_fill": filled, "index_put": _put, "masked_select": selected,
     "eq": compare("=="), "ne": compare("!="), "lt": compare("<"), "le": compare("<="),
     "gt": compare(">"), "ge": compare(">="), "logical_not": contrary, "bitwise_not": contrary,

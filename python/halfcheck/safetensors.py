@@ -43,9 +43,8 @@ def _tensor(path, name, row, data):
     return kind, shape, bytes(data[begin:end])
 
 
-def write(path, tensors, metadata=None):
-    """Replaces the file in one step by these tensors, {name: (type, shape, bytes)}, in their
-    order, and the metadata, {text: text}."""
+def packed(tensors, metadata=None):
+    """The bytes of a file of these tensors, {name: (type, shape, bytes)}, in parts."""
     header = {"__metadata__": dict(metadata)} if metadata else {}
     at = 0
     for name, (kind, shape, data) in tensors.items():
@@ -55,13 +54,18 @@ def write(path, tensors, metadata=None):
         at += len(data)
     text = json.dumps(header, separators=(",", ":")).encode()
     text += b" " * (-(8 + len(text)) % ALIGNMENT)
+    return [len(text).to_bytes(8, "little") + text, *(data for _, _, data in tensors.values())]
+
+
+def write(path, tensors, metadata=None):
+    """Replaces the file in one step by these tensors, {name: (type, shape, bytes)}, in their
+    order, and the metadata, {text: text}."""
+    parts = packed(tensors, metadata)
     folder = os.path.dirname(os.path.abspath(path))
     handle, part = tempfile.mkstemp(prefix=os.path.basename(path) + ".", dir=folder)
     try:
         with os.fdopen(handle, "wb") as file:
-            file.write(len(text).to_bytes(8, "little") + text)
-            for _, _, data in tensors.values():
-                file.write(data)
+            file.writelines(parts)
         umask = os.umask(0)
         os.umask(umask)
         os.chmod(part, 0o666 & ~umask)

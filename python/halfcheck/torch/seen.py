@@ -34,7 +34,7 @@ class Seen:
         self.lines, self.rows = [], {}
         self.unjudged = collections.Counter()
         self.first = {}
-        self.calls_judged = self.elements = self.unbounded = 0
+        self.elements = self.unbounded = 0
 
     def ok(self):
         """Whether something was judged, and nothing was wrong."""
@@ -83,9 +83,9 @@ class Seen:
         return self.rows.setdefault(key, {
             "operator": line.operator, "output": output, "format": fmt, "place": line.place(),
             "where": line.where, "calls": 0, "wrong": 0, "ratio": -1.0, "step": line.step,
-            "worst": None, "kept": None})
+            "worst": None, "words": None, "kept": None})
 
-    def judged(self, line, base, said):
+    def judged(self, line, words, said):
         """Takes what halfcheck says of one question."""
         for output in said["outputs"]:
             self.elements += output["judged"] - output["unbounded"]
@@ -99,26 +99,37 @@ class Seen:
             ratio = float(ratio) if isinstance(ratio, (int, float)) else float("inf")
             if ratio > row["ratio"]:
                 row.update(ratio=ratio, worst=output["worst"], where=line.where, step=line.step,
-                           kept=base)
+                           words=words)
 
     def report(self, path):
-        """Writes a folder: seen.json, and for each wrong row that has one, the worst one first, a
-        definition and its tensors, wrong-1.op and wrong-1.safetensors, which `halfcheck judge`
-        takes up."""
+        """Writes a folder: seen.json, and for each wrong row that has one, the worst one first, its
+        definition and its tensors, wrong-1.op and wrong-1.safetensors; `halfcheck judge --lines`
+        takes up wrong.lines, which has all of them."""
         os.makedirs(path, exist_ok=True)
-        names = {}
+        again = []
         for row in self.wrong():
-            if row["kept"]:
-                names[id(row)] = f"wrong-{len(names) + 1}"
-                for end in (".op", ".safetensors"):
-                    shutil.copy(row["kept"] + end, os.path.join(path, names[id(row)] + end))
+            if row["words"]:
+                row["kept"] = f"wrong-{len(again) + 1}"
+                again.append([self._kept_word(word, os.path.join(path, row["kept"]))
+                              for word in row["words"]])
+        with open(os.path.join(path, "wrong.lines"), "w", encoding="utf-8") as file:
+            file.writelines("\t".join(words) + "\n" for words in again)
         with open(os.path.join(path, "seen.json"), "w", encoding="utf-8") as file:
             json.dump({"steps": self.steps, "made": self.made, "asked": self.asked,
                        "elements": self.elements,
-                       "rows": [{**row, "kept": names.get(id(row))} for row in self.rows.values()],
+                       "rows": [{key: value for key, value in row.items() if key != "words"}
+                                for row in self.rows.values()],
                        "first": {kind: vars(line) for kind, (line, _) in self.first.items()},
                        "unjudged": [[*key, count] for key, count in self.unjudged.items()]},
                       file, indent=1)
+
+    def _kept_word(self, word, base):
+        """A word of the command, whose file is kept."""
+        if not word.startswith(self.folder.name):
+            return word
+        kept = base + os.path.splitext(word)[1]
+        shutil.copy(word, kept)
+        return kept
 
     def __str__(self):
         share = 100 * self.asked / self.made if self.made else 0

@@ -18,7 +18,8 @@ LONGEST_ELEMENT = 1 << 20
 
 
 class Question:
-    """What one call claims: some results of a definition, and the inputs that they have."""
+    """What one call claims: some results of a definition, which is a text or the name of one in the
+    library, and the inputs that they have."""
 
     def __init__(self, text, inputs, results, options=None):
         # Copies: the training may write over what it lent.
@@ -38,10 +39,12 @@ class TooLong(Exception):
 
 
 class Call:
-    """One call of an operator: its arguments by name, its results, and a source of chances."""
+    """One call of an operator: its arguments, as they were given and by name, its results, and a
+    source of chances."""
 
-    def __init__(self, name, arguments, results, seed):
-        self.name, self.args, self.results = name, arguments, results
+    def __init__(self, given, keywords, arguments, results, seed):
+        self.given, self.keywords = given, keywords
+        self.args, self.results = arguments, results
         self.random = random.Random(seed)
 
     def elements(self, terms):
@@ -180,7 +183,7 @@ def layer_norm_backward(call):
         rows = torch.tensor(call.places(flat.shape[0], min(8, call.elements(terms))))
         weight = args.get("weight")
         weight = weight.reshape(-1) if weight is not None else x.new_ones(terms)
-        questions.append(Question(operators.LAYER_NORM_BACKWARD,
+        questions.append(Question("layer_norm_backward",
                                   {"dy": dy[rows], "x": flat[rows], "w": weight,
                                    "mu": mean[rows], "rstd": rstd[rows]},
                                   {"dx": dx.reshape(-1, terms)[rows]}))
@@ -188,9 +191,9 @@ def layer_norm_backward(call):
                if value is not None}
     if results:
         columns = torch.tensor(call.places(terms, call.elements(flat.shape[0])))
-        questions.append(Question(operators.LAYER_NORM_BACKWARD_WEIGHT,
-                                  {"dy": dy[:, columns], "x": flat[:, columns], "mu": mean,
-                                   "rstd": rstd},
+        questions.append(Question("layer_norm_backward",
+                                  {"dy": dy[:, columns], "x": flat[:, columns],
+                                   "w": x.new_ones(len(columns)), "mu": mean, "rstd": rstd},
                                   {name: value[columns] for name, value in results.items()}))
     return questions
 
@@ -252,7 +255,7 @@ def embedding_backward(call):
     taken = torch.cat([(ids == seen[row]).nonzero().reshape(-1) for row in rows])
     place = torch.cat([torch.full((int(counts[row]),), i) for i, row in enumerate(rows)])
     call.elements(len(taken))
-    return [Question(operators.EMBEDDING_BACKWARD,
+    return [Question("embedding_backward",
                      {"dy": dy[taken][:, columns], "id": place},
                      {"dw": call.results[0][seen[rows]][:, columns]}, {"rows": len(rows)})]
 
@@ -425,10 +428,10 @@ STRUCTURED = {
     "linalg_vector_norm": reduced(operators.NORM),
     "norm": reduced(operators.NORM),
     "_softmax": along(operators.SOFTMAX, {"x": "self"}, "y"),
-    "_log_softmax": along(operators.LOG_SOFTMAX, {"x": "self"}, "y"),
-    "_softmax_backward_data": along(operators.SOFTMAX_BACKWARD,
+    "_log_softmax": along("log_softmax", {"x": "self"}, "y"),
+    "_softmax_backward_data": along("softmax_backward",
                                     {"dy": "grad_output", "y": "output"}, "dx"),
-    "_log_softmax_backward_data": along(operators.LOG_SOFTMAX_BACKWARD,
+    "_log_softmax_backward_data": along("log_softmax_backward",
                                         {"dy": "grad_output", "y": "output"}, "dx"),
     "native_layer_norm": layer_norm,
     "native_layer_norm_backward": layer_norm_backward,

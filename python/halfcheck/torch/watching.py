@@ -8,7 +8,6 @@ import contextlib
 import functools
 import json
 import os
-import re
 import runpy
 import subprocess
 import sys
@@ -20,12 +19,11 @@ from torch.utils import _python_dispatch
 
 from .. import program as _program
 from .. import safetensors
-from . import operators, slices
+from . import elements, slices
+from .elements import FORMATS
 from .layers import Layers, caller
 from .seen import Line, Seen
 
-FORMATS = {torch.float64: "fp64", torch.float32: "fp32", torch.bfloat16: "bf16",
-           torch.float16: "fp16"}
 _KINDS = {torch.float64: "F64", torch.float32: "F32", torch.bfloat16: "BF16",
           torch.float16: "F16", torch.int64: "I64"}
 
@@ -51,6 +49,19 @@ def _guarded():
 
 
 _alone = getattr(_python_dispatch, "_disable_current_modes", _guarded)
+
+
+class _Refused:
+    """Why nothing was gathered; also what asks nothing."""
+
+    def __init__(self, why):
+        self.why = why
+
+    def __call__(self):
+        return self
+
+    def __str__(self):
+        return self.why
 
 
 class _Mode(_python_dispatch.TorchDispatchMode):
@@ -79,20 +90,15 @@ class watch:
         self.optimizer, self.every, self.seed = optimizer, every, seed
         self.layers, self.mode, self.step = Layers(), None, 0
         self.seen, self.questions, self.calls, self.judges = None, [], 0, []
+        self.texts = {}  # of definitions, and their files
         self.folder = tempfile.TemporaryDirectory(prefix="halfcheck-watch-")
 
     def __enter__(self):
         self.seen = Seen(self.folder)
         if self.optimizer is not None:
-            # A scheduler may have put its own step there, and looks for what it has marked.
+            # A scheduler may have put its own step there.
             self._own = self.optimizer.__dict__.get("step")
-            self._step = self.optimizer.step
-
-            @functools.wraps(self._step)
-            def after(*args, **kwargs):
-                return self._after_step(*args, **kwargs)
-
-            self.optimizer.step = after
+            self.follow(self.optimizer)
         self._begin()
         return self.seen
 
@@ -104,11 +110,18 @@ class watch:
         self._end()
         self._collect()
 
-    def _after_step(self, *args, **kwargs):
-        try:
-            return self._step(*args, **kwargs)
-        finally:
-            self.next_step()
+    def follow(self, optimizer):
+        """Ends a step with each of this optimizer's."""
+        step = optimizer.step
+
+        @functools.wraps(step)  # a scheduler looks for what it has marked there
+        def after(*args, **kwargs):
+            try:
+                return step(*args, **kwargs)
+            finally:
+                self.next_step()
+
+        optimizer.step = after
 
     def next_step(self):
         """Ends a step, for loops without an optimizer, and begins the next one."""
@@ -139,42 +152,38 @@ class watch:
         overload = name + ("." + schema.overload_name if schema.overload_name else "")
         if name in _MOVES:
             return func(*args, **kwargs)
+        names = [argument.name for argument in schema.arguments]
+        written = [a.name for a in schema.arguments if a.alias_info and a.alias_info.is_write]
         bound = _bind(schema, args, kwargs)
         self.calls += 1
-        written = [a.name for a in schema.arguments if a.alias_info and a.alias_info.is_write]
-        before = self._kept(name, bound, written) if written else None
+        call = slices.Call(args, kwargs, bound, [], f"{self.seed} {self.calls}")
+        ask = lambda: _questions(name, names, call)
+        if written:
+            with _alone():
+                ask = self._guarded(lambda: _before(name, names, call, written))
         results = func(*args, **kwargs)
-        outputs = [bound[written[0]]] if written else _list(results)
-        if not any(isinstance(t, torch.Tensor) and t.is_floating_point() for t in _flat(outputs)):
-            return results
-        with _alone():
-            self._take(name, overload, bound, before, outputs)
+        call.results = _flat([bound[written[0]]] if written else _list(results))
+        if any(isinstance(t, torch.Tensor) and t.is_floating_point() for t in call.results):
+            with _alone():
+                self._take(name, overload, call, ask, bool(written))
         return results
 
-    def _take(self, name, overload, bound, before, outputs):
+    def _take(self, name, overload, call, ask, in_place):
         """Gathers what is to be judged of a call."""
         where, phase = caller()
         line = Line(overload, phase, self.layers.now(phase == "backward"), where,
-                    _format(outputs), self.step)
+                    _format(call.results), self.step)
         self.seen.made += 1
         self.seen.steps += self.fresh
         self.fresh = False
-        self.seen.look(name, line, bound if before is None else {}, outputs)
-        try:
-            move = slices.MOVES.get(name.rstrip("_"))
-            if move:
-                pairs = move(slices.Call(name, bound, _flat(outputs), self._seed()))
-                self.seen.moved(line, pairs)
-                return
-            if before is not None:
-                asked = before(outputs)
-            else:
-                asked = _asked(name, slices.Call(name, bound, _flat(outputs), self._seed()))
-        except slices.TooLong as error:
-            self.seen.left_out(overload, str(error))
+        self.seen.look(name, line, {} if in_place else call.args, call.results)
+        move = slices.MOVES.get(name.rstrip("_"))
+        asked = self._guarded(lambda: move(call) if move else ask())
+        if isinstance(asked, _Refused):
+            self.seen.left_out(overload, str(asked))
             return
-        except Exception as error:  # whatever goes wrong here, the training goes on
-            self.seen.left_out(overload, f"gathering failed: {type(error).__name__}: {error}")
+        if move:
+            self.seen.moved(line, asked)
             return
         if not asked:
             drawn = name.rstrip("_") in _DRAWN
@@ -184,19 +193,15 @@ class watch:
         self.questions += [(line, question) for question in asked]
         self.seen.asked += 1
 
-    def _kept(self, name, bound, written):
+    @staticmethod
+    def _guarded(gather):
+        """What it gathers; whatever goes wrong there, the training goes on."""
         try:
-            with _alone():
-                return _in_place(name, bound, written, self._seed())
+            return gather()
+        except slices.TooLong as error:
+            return _Refused(str(error))
         except Exception as error:
-            said = f"gathering failed: {type(error).__name__}: {error}"
-
-            def refused(outputs):
-                raise slices.TooLong(said)
-            return refused
-
-    def _seed(self):
-        return f"{self.seed} {self.calls}"
+            return _Refused(f"gathering failed: {type(error).__name__}: {error}")
 
     def _judge(self):
         """Starts halfcheck on what the step has asked, beside the steps that come."""
@@ -205,18 +210,16 @@ class watch:
         lines, folder = [], self.folder.name
         first = len(self.seen.lines)
         for number, (line, question) in enumerate(self.questions, first):
-            text, base = os.path.join(folder, f"{number}.op"), os.path.join(folder, str(number))
-            with open(text, "w", encoding="utf-8") as file:
-                file.write(_with_formats(question))
-            safetensors.write(base + ".safetensors", {
-                name: (_KINDS[value.dtype], tuple(value.shape), _bytes(value))
-                for name, value in {**question.inputs, **question.results}.items()})
-            words = ["--define", text, "--tensors", base + ".safetensors", "--json",
-                     base + ".json"]
+            base = os.path.join(folder, str(number))
+            with open(base + ".safetensors", "wb") as file:
+                file.writelines(safetensors.packed({
+                    name: (_KINDS[value.dtype], tuple(value.shape), _bytes(value))
+                    for name, value in {**question.inputs, **question.results}.items()}))
+            words = ["--define", self._definition(question), "--tensors", base + ".safetensors"]
             for option, value in question.options.items():
                 words += ["--set", f"{option}={value!r}"]
-            lines.append("\t".join(words))
-            self.seen.lines.append((line, base))
+            lines.append("\t".join([*words, "--json", base + ".json"]))
+            self.seen.lines.append((line, base, words))
         self.questions = []
         path = os.path.join(folder, f"lines-{first}")
         with open(path, "w", encoding="utf-8") as file:
@@ -226,14 +229,25 @@ class watch:
                 [_program.path(), "judge", "--lines", path], stdin=subprocess.DEVNULL,
                 stdout=subprocess.DEVNULL, stderr=err))
 
+    def _definition(self, question):
+        """The file of its text, or its name in the library."""
+        if "\n" not in question.text:
+            return question.text
+        text = _with_formats(question)
+        if text not in self.texts:
+            self.texts[text] = os.path.join(self.folder.name, f"{len(self.texts)}.op")
+            with open(self.texts[text], "w", encoding="utf-8") as file:
+                file.write(text)
+        return self.texts[text]
+
     def _collect(self):
         for judge in self.judges:
             judge.wait()
         refused = set()
-        for line, base in self.seen.lines:
+        for line, base, words in self.seen.lines:
             try:
                 with open(base + ".json", encoding="utf-8") as file:
-                    self.seen.judged(line, base, json.load(file))
+                    self.seen.judged(line, words, json.load(file))
             except OSError:
                 refused.add(id(line))
                 self.seen.left_out(line.operator, "halfcheck refused what was gathered")
@@ -253,16 +267,7 @@ def script(arguments):
 
     def made(optimizer, *args, **kwargs):
         init(optimizer, *args, **kwargs)
-        step = optimizer.step
-
-        @functools.wraps(step)
-        def after(*args, **kwargs):
-            try:
-                return step(*args, **kwargs)
-            finally:
-                watching.next_step()
-
-        optimizer.step = after
+        watching.follow(optimizer)
 
     argv, sys.argv = sys.argv, [path, *arguments.words]
     sys.path.insert(0, os.path.dirname(os.path.abspath(path)))
@@ -311,142 +316,38 @@ def _format(outputs):
                 if isinstance(t, torch.Tensor) and t.is_floating_point())
 
 
-def _expression(name, bound):
-    """The expression of an elementwise operator, or None."""
-    base = name.rstrip("_") if not name.startswith("_foreach_") else name[9:].rstrip("_")
-    if base in ("add", "sub") and "alpha" not in bound:
-        bound = {**bound, "alpha": 1}
-    if base == "gelu" or base == "gelu_backward":
-        return operators.ELEMENTWISE.get(f"{base}:{bound.get('approximate', 'none')}")
-    if base == "pow":
-        exponent = bound.get("exponent")
-        return operators.POWERS.get(float(exponent)) if isinstance(exponent, (int, float)) else None
-    if base == "div" and bound.get("rounding_mode"):
-        return None
-    if base == "clamp":
-        low, high = bound.get("min"), bound.get("max")
-        inner = "self" if low is None else "max(self, min)"
-        return inner if high is None else f"min({inner}, max)"
-    if base == "softplus":
-        return "select(self * beta > threshold, self, log1p(exp(self * beta)) / beta)"
-    return operators.ELEMENTWISE.get(base)
-
-
-def _elementwise(expression, bound, where, shape):
-    """A question of the elements at `where`, without their results; or None."""
-    words = dict.fromkeys(re.findall(r"[a-z_]\w*(?!\w*\s*\()", expression))
-    inputs, options = {}, {}
-    for word in words:
-        if word not in bound:
-            continue
-        value = bound[word]
-        if isinstance(value, torch.Tensor) and value.dim() == 0 and shape:
-            value = value.item()
-        if isinstance(value, torch.Tensor):
-            taken = slices.at(value, where, shape)
-            inputs[word] = taken.float() if taken.dtype == torch.bool else taken
-            if inputs[word].dtype not in FORMATS:
-                return None
-        elif isinstance(value, (bool, int, float)):
-            options[word] = float(value)
-        else:
-            return None
-    names = {word: f"{word}_" for word in words if word in ("min", "max")}
-    text = expression
-    for word in inputs:
-        text = re.sub(rf"(?<!\w){word}(?!\w)", f"{word}[i]", text)
-    for word in options:
-        if word in names:
-            text = re.sub(rf"(?<!\w){word}(?!\w|\()", names[word], text)
-    if not inputs:
-        return None
-    head = ", ".join(f"{word}[i]" for word in inputs)
-    given = {names.get(word, word): value for word, value in options.items()}
-    tail = "; " + ", ".join(f"{word} = 1.0" for word in given) if given else ""
-    return slices.Question(f"op elementwise({head}{tail})\ny[i] = {text}\nreturn y\n", inputs, {},
-                           given)
-
-
-def _asked(name, call):
-    """The questions of a call whose inputs are as they were, or None."""
+def _questions(name, names, call):
+    """What a call that wrote into no argument has to answer, or None."""
     if name.startswith("_foreach_"):
-        base = "linalg_vector_norm" if name == "_foreach_norm" else name[9:]
-        parts = []
-        for i in call.places(len(call.results), 4):
-            one = slices.Call(base, _one_of(call.args, i, len(call.results)), [call.results[i]],
-                              call.random.random())
-            parts += _asked(base, one) or []
-        return parts
-    if name in slices.STRUCTURED:
-        return slices.STRUCTURED[name](call)
-    expression = _expression(name, call.args)
-    y = call.results[0]
-    if not expression or y.dtype not in FORMATS or not y.numel():
-        return None
-    where = call.chosen(y)
-    question = _elementwise(expression, call.args, where, y.shape)
-    if question is None:
-        return None
-    question.results = {"y": slices.kept(y[where].reshape(-1))}
-    return [question]
-
-
-def _in_place(name, bound, written, seed):
-    """Of an operator that writes into an argument: gathers inputs, and returns what asks with the
-    results."""
-    target = bound[written[0]]
-    if isinstance(target, (tuple, list)):
-        return _each(name, bound, written, seed)
-    if not isinstance(target, torch.Tensor) or target.dtype not in FORMATS or not target.numel():
-        return lambda outputs: None
-    base = name.rstrip("_")
-    expression = _expression(name, bound)
-    if not expression or len(written) > 1 or base in slices.STRUCTURED:
-        return lambda outputs: None
-    call = slices.Call(name, bound, [target], seed)
-    where = call.chosen(target, values=False)
-    question = _elementwise(expression, bound, where, target.shape)
-
-    def ask(outputs):
-        if question is None:
-            return None
-        question.results = {"y": slices.kept(outputs[0][where].reshape(-1))}
-        return [question]
-    return ask
-
-
-# What operators over lists call the arguments of the operators over tensors.
-_OF_LISTS = {"scalar": ("other", "value", "exponent"), "scalars": ("other", "value", "exponent"),
-             "tensor": ("other",), "tensors1": ("end",), "weights": ("weight",)}
-
-
-def _one_of(bound, i, count):
-    """The arguments of the operator over tensors that is applied to the i-th ones of the lists."""
-    one = {key: value[i] if isinstance(value, (tuple, list)) and len(value) == count else value
-           for key, value in bound.items()}
-    for ours, theirs in _OF_LISTS.items():
-        for name in theirs if ours in one else ():
-            one.setdefault(name, one[ours])
-    return one
-
-
-def _each(name, bound, written, seed):
-    """Of an operator over lists of tensors: some of them."""
-    count = len(bound[written[0]])
-    call = slices.Call(name, bound, [], seed)
-    parts = []
-    for i in call.places(count, 4):
-        one = _one_of(bound, i, count)
-        parts.append((i, _in_place(name, one, written, f"{seed} {i}")))
-
-    def ask(outputs):
+        base, count = name[9:], len(call.results)
         questions = []
-        for i, part in parts:
-            asked = part([outputs[0][i]])
-            if not asked:
-                return None
-            questions += asked
+        for i in call.places(count, 4):
+            given = elements.one_of(call.given, i, count)
+            one = slices.Call(given, call.keywords, dict(zip(names, given)), [call.results[i]],
+                              call.random.random())
+            questions += _questions(base, names, one) or []
         return questions
+    gather = slices.STRUCTURED.get(name)
+    return gather(call) if gather else elements.ask(name, names, call)
+
+
+def _before(name, names, call, written):
+    """The same for one that writes into its first argument, or the tensors of that list: gathers
+    what they were, and returns what asks when it has run."""
+    if len(written) > 1 or written[0] != names[0]:
+        return lambda: None
+    base = name[:-1] if name.endswith("_") else name
+    if not name.startswith("_foreach_"):
+        return elements.before(base, names, call)
+    count = len(call.given[0])
+    parts = [elements.before(base[9:], names,
+                             slices.Call(elements.one_of(call.given, i, count), call.keywords, {},
+                                         [], call.random.random()))
+             for i in call.places(count, 4)]
+
+    def ask():
+        asked = [part() for part in parts]
+        return None if None in asked else [question for one in asked for question in one]
     return ask
 
 

@@ -1,0 +1,141 @@
+"""Elementwise operators: chosen elements of a call, and the text of what they are.
+
+The texts are those from which `check(kernel, like=plain)` makes definitions
+(halfcheck.elementwise), and a few more of operators that only a training calls."""
+
+import functools
+
+import torch
+
+from .. import elementwise
+from ..graphs import ATOM, PRODUCT, SUM, Graph, Node, Untold
+from . import slices
+
+
+def _own(template):
+    """An operator on elements; what the template does not name is left out."""
+    count = max(int(c) for c in template if c.isdigit() and f"{{{c}}}" in template) + 1
+
+    def build(g, *given, **_):
+        return g.each(template, *given[:count], binds=SUM, needs=[ATOM] * count)
+    return build
+
+
+def _gelu_backward(g, dy, x, approximate="none"):
+    if approximate != "none":
+        raise Untold("gelu_backward by tanh")
+    return g.each("{0} * (0.5 * (1 + erf({1} / sqrt(2)))"
+                  " + {1} * exp(-0.5 * {1} * {1}) / sqrt(2 * pi))",
+                  dy, x, binds=PRODUCT, needs=[ATOM, ATOM])
+
+
+# Of integers in a definition.
+_OF_INTEGERS = ("remainder", "floor_divide")
+
+OPERATORS = {
+    **{name: build for name, build in elementwise.OPERATORS.items() if name not in _OF_INTEGERS},
+    "_to_copy": _own("{0}"),
+    "copy": lambda g, _, source, *__: g.each("{0}", source, binds=SUM),
+    "gelu_backward": _gelu_backward,
+    "leaky_relu_backward": _own("select({1} > 0, {0}, {0} * {2})"),
+    "native_dropout_backward": lambda g, dy, mask, scale: g.each(
+        "select({1}, {0} * {2}, 0)", dy, mask, scale, binds=SUM, needs=[ATOM, None, ATOM]),
+    "sigmoid_backward": _own("{0} * ((1 - {1}) * {1})"),
+    "silu_backward": _own("{0} * (1 / (1 + exp(-{1}))) * (1 + {1} * (1 - 1 / (1 + exp(-{1}))))"),
+    "tanh_backward": _own("{0} * (1 - {1} * {1})"),
+    "threshold_backward": _own("select({1} <= {2}, 0, {0})"),
+}
+
+FORMATS = {torch.float64: "fp64", torch.float32: "fp32", torch.bfloat16: "bf16",
+           torch.float16: "fp16"}
+
+
+NUMBERS, TRUTHS = object(), object()  # in place of a tensor of them
+
+
+@functools.lru_cache(maxsize=4096)
+def _text(name, names, given, keywords):
+    """The definition of an operator on such arguments, and which of them it reads under which name;
+    None if it has no text. names: the arguments' own."""
+    build = OPERATORS.get(name)
+    graph, inputs = Graph({"i": 2}), []
+
+    def node(place):
+        if given[place] not in (NUMBERS, TRUTHS):
+            return given[place]
+        made = Node(["i"], None)
+        made.name = graph.new_name(names[place])
+        inputs.append((place, made))
+        if given[place] is NUMBERS:
+            return made
+        return graph.each("{0} != 0", made, binds=SUM, needs=[PRODUCT], truth=True)
+
+    try:
+        if build is None:
+            return None
+        made = build(graph, *map(node, range(len(given))), **dict(keywords))
+        made = made[0] if isinstance(made, tuple) else made
+        used = [(place, one.name) for place, one in inputs if one.uses]
+        if not used or made.truth:
+            return None
+        text, _ = graph.source([(made, None)], graph.new_name(name.lstrip("_")),
+                               [f"{one}[i]" for _, one in used])
+    except Untold:
+        return None
+    return text, used
+
+
+def _asked(name, names, args, keywords, where, shape):
+    """The question about the elements at `where`, without their results, or None."""
+    given = []
+    for value in args:
+        if isinstance(value, torch.Tensor) and value.dim() == 0 and shape:
+            value = value.item()
+        if isinstance(value, torch.Tensor):
+            if value.dtype not in FORMATS and value.dtype != torch.bool:
+                return None
+            value = TRUTHS if value.dtype == torch.bool else NUMBERS
+        given.append(value)
+    try:
+        found = _text(name, tuple(names), tuple(given), tuple(keywords.items()))
+    except TypeError:  # an argument that is a list
+        return None
+    if found is None:
+        return None
+    text, used = found
+    inputs = {one: slices.at(args[place], where, shape) for place, one in used}
+    return slices.Question(text, {one: taken.float() if taken.dtype == torch.bool else taken
+                                  for one, taken in inputs.items()}, {})
+
+
+def _with_results(question, tensor, where):
+    name = question.text.rstrip().rsplit(" ", 1)[1]
+    question.results = {name: slices.kept(tensor[where].reshape(-1))}
+    return [question]
+
+
+def ask(name, names, call):
+    """The questions of a call whose inputs are as they were, or None."""
+    y = call.results[0]
+    if y.dtype not in FORMATS or not y.numel():
+        return None
+    where = call.chosen(y)
+    question = _asked(name, names, call.given, call.keywords, where, y.shape)
+    return question and _with_results(question, y, where)
+
+
+def before(name, names, call):
+    """Of an operator that writes into its first argument: gathers what its elements were, and
+    returns what asks once it has run."""
+    target = call.given[0]
+    if target.dtype not in FORMATS or not target.numel():
+        return lambda: None
+    where = call.chosen(target, values=False)
+    question = _asked(name, names, call.given, call.keywords, where, target.shape)
+    return lambda: question and _with_results(question, target, where)
+
+
+def one_of(values, i, count):
+    """The i-th of each list of so many, of an operator that is applied to lists of tensors."""
+    return [value[i] if isinstance(value, (tuple, list)) and len(value) == count else value
+            for value in values]
