@@ -76,6 +76,8 @@ def parse(name, lines):
             blocks[-1].condition = line[4:]
         elif line.startswith('@with ') and not blocks:
             before += line[6:] + '\n'
+        elif line.startswith(('$ ', '> ')):
+            errors.append(f'{name}:{i}: a command that is not indented is prose, and never runs')
         elif len(line) > WIDTH:
             errors.append(f'{name}:{i}: {len(line)} columns of prose, more than {WIDTH}')
     errors += [f'{name}:{block.line}: nothing is run here'

@@ -79,6 +79,8 @@ MALFORMED = [
     ('# A title\n  one', 'this line stands before any command'),
     ('# A title\nProse.', 'nothing is run here'),
     ('Prose alone.', 'there is no block'),
+    ('# A title\n  $ true\n$ halfcheck say one', 'a command that is not indented'),
+    ('# A title\n  $ true\n> more', 'a command that is not indented'),
     ('# A title\n' + 'long ' * 21 + '\n  $ true', 'columns of prose'),
 ]
 
