@@ -1,4 +1,4 @@
-#include "reference_defined.h"
+#include "reference.h"
 
 #include <mpfr.h>
 

@@ -7,7 +7,6 @@
 #include <stdint.h>
 
 #include "op/call.h"
-#include "op/defined_call.h"
 #include "op/status.h"
 
 /* Grows with every change of this header, of call.h or of a header that it includes. A plug-in
@@ -32,6 +31,38 @@ struct hc_unit;  /* a matrix unit by its rules: src/unit/ */
    - HC_UNSUPPORTED says that the kernel does not take these formats or shapes; it then writes no
      output. It never depends on the values in the tensors. */
 typedef enum hc_status hc_kernel(struct hc_queue *queue, const struct hc_call *call);
+
+struct hc_defined_operand {
+    const char *name;
+    struct hc_tensor tensor; /* dense, row-major, its axes in the text's order */
+};
+
+/* An option of the text that is not its default. */
+struct hc_defined_setting {
+    const char *name;
+    const char *value; /* "2", "1e-5", "true" */
+};
+
+/* A call of a definition: an op that is a text (docs/definitions.md), and no row of ops.def. Its
+   operands have the text's names, and the text is known by its digest. */
+struct hc_defined_call {
+    const char *name;   /* of the definition, "rms_norm" */
+    const char *digest; /* the first 16 hexadecimal digits of the text's SHA-256 */
+    const char *text;
+    enum hc_format format; /* of the tensors: what `store` rounds to */
+    int inputs;
+    const struct hc_defined_operand *in;
+    int outputs; /* in the order of `return` */
+    const struct hc_defined_operand *out;
+    int settings;
+    const struct hc_defined_setting *set;
+
+    /* Computes the call, whose tensors lie in host memory, by its text: one equation after the
+       other, sums from their first term to the last, each operation rounded to fp32 (to fp64 where
+       the tensors are fp64). That is one right order. */
+    enum hc_status (*plainly)(const struct hc_defined_call *call);
+    const void *self; /* for `plainly` */
+};
 
 /* How a backend sums products, from which their bounds follow (Fasi, Higham, Mikaitis and Pranesh
    2021, "Numerical behavior of NVIDIA tensor cores"; FTTN, arXiv 2403.00232). */

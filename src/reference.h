@@ -60,6 +60,12 @@ uint64_t hc_reference_promise(const struct hc_call *call);
    hc_reference_begin began. */
 void hc_reference_end(void);
 
+/* The reference of all ops that a definition says (op/defined.h), and what frees what it keeps for
+   this thread. They lie above this floor, in src/define/op.c: a definition's evaluator finds its
+   precision by itself. */
+hc_reference hc_reference_defined;
+void hc_reference_defined_end(void);
+
 /* Where GMP or MPFR gets no memory from `reallocate` (realloc), `no_memory` is called, which must
    not return. Without this GMP aborts the program. Call it before any other function here. */
 void hc_reference_watch(void *(*reallocate)(void *memory, size_t bytes), void (*no_memory)(void));

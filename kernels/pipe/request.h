@@ -8,7 +8,7 @@
 #include <stdint.h>
 
 #include "op/call.h"
-#include "op/defined_call.h"
+#include "backend.h"
 
 /* A tensor of the call. `sent` has the shape that the program sees, and lies `at` bytes into the
    staging memory, or in the caller's memory if nothing has to be changed on the way. */

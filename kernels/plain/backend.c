@@ -1,5 +1,6 @@
-/* Definitions by their own text, in one right order (op/defined_call.h). Every other backend of
-   definitions can be held beside it, and a run of definitions judges it where nobody names one. */
+/* Definitions by their own text, in one right order (plainly of struct hc_defined_call). Every
+   other backend of definitions can be held beside it, and a run of definitions judges it where
+   nobody names one. */
 #include "backend.h"
 
 #include "kernels/memory.h"

@@ -2,7 +2,7 @@
    and so on. A tensor that the call names twice (in place) lies there once. Before a run every byte
    is known: inputs are the caller's, outputs hold one pattern, scratch and guards another. After
    the run everything is compared byte for byte with that, save the bytes of outputs. */
-#include "check/file_limit.h"
+#include "check/last_word.h"
 #include "check/guarded.h"
 
 #include <inttypes.h>

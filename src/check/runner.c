@@ -10,7 +10,7 @@
    A single worker's kernels have all cores. Several share them, so that not every worker wakes as
    many threads as there are cores; but each has two at least, because a kernel that is right on one
    thread alone must be found wrong. */
-#include "check/handler_stack.h"
+#include "check/last_word.h"
 #include "check/runner.h"
 
 #include <assert.h>
@@ -24,7 +24,7 @@
 
 #include "check/case_run.h"
 #include "check/check_inner.h"
-#include "check/former.h"
+#include "check/record/former.h"
 #include "check/omissions.h"
 #include "op/typed.h"
 #include "reference.h"

@@ -6,7 +6,7 @@
 
 #include "check/check.h"
 #include "check/omissions.h"
-#include "check/shard.h"
+#include "check/record/shard.h"
 #include "check/story/story.h"
 
 #define HC_MAX_BACKENDS 64

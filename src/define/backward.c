@@ -1,7 +1,8 @@
-/* Both gradients are functions of the inputs and of the gradients of the results: the derived one
-   by its text (define/adjoint.h), and the written one where the forward equations stand above its
-   own, so that what is given is what they compute. Their real numbers are compared. */
-#include "define/backward.h"
+/* The backward that a text writes, held to the one that is derived. Both gradients are functions of
+   the inputs and of the gradients of the results: the derived one by its text, and the written one
+   where the forward equations stand above its own, so that what is given is what they compute.
+   Their real numbers are compared. */
+#include "define/adjoint.h"
 
 #include <math.h>
 #include <assert.h>
@@ -9,7 +10,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "define/adjoint.h"
 #include "define/draw.h"
 #include "define/pieces.h"
 

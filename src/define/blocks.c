@@ -1,4 +1,4 @@
-#include "define/blocks.h"
+#include "define/unfold.h"
 
 #include <ctype.h>
 #include <stdarg.h>

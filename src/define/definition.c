@@ -3,10 +3,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "define/blocks.h"
 #include "define/pieces.h"
 #include "define/reader.h"
-#include "define/use.h"
+#include "define/unfold.h"
 #include "num/sha256.h"
 
 /* Of the owner's text; what it uses belongs to it. */

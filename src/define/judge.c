@@ -70,6 +70,19 @@ static int by_size(const void *a, const void *b)
     return (*x > *y) - (*x < *y);
 }
 
+/* The format in which a result is judged: that in which it comes, unless the text names one with
+   numbers that this cannot hold. */
+static enum hc_format judged_in(enum hc_format named, enum hc_format comes)
+{
+    if (named == HC_FORMAT_COUNT)
+        return comes;
+    const struct hc_format_info *want = &hc_formats[named];
+    const struct hc_format_info *got = &hc_formats[comes];
+    bool holds =
+        got->precision >= want->precision && got->emin <= want->emin && got->emax >= want->emax;
+    return holds ? comes : named;
+}
+
 struct share {
     struct hc_defined_output output;
     enum hc_status status;
@@ -77,7 +90,7 @@ struct share {
 };
 
 static void judge_share(const struct hc_instance *instance, int tensor, const struct hc_tensor *got,
-                        int64_t judged, double *ratio, struct share *share)
+                        int64_t judged, double *ratio, enum hc_format format, struct share *share)
 {
     struct hc_evaluator *evaluator = hc_evaluator_new(instance);
     int64_t elements = hc_tensor_count(got);
@@ -95,7 +108,7 @@ static void judge_share(const struct hc_instance *instance, int tensor, const st
         if (share->status != HC_OK)
             continue;
         element.got = hc_tensor_get(got, element.index);
-        hc_define_judge_element(got->format, instance->freedoms.compute, &element, &single);
+        hc_define_judge_element(format, instance->freedoms.compute, &element, &single);
         ratio[i] = element.ratio;
         share->output.wrong += element.ratio > 1;
         share->output.unbounded += isinf(element.bound);
@@ -124,14 +137,15 @@ enum hc_status hc_define_judge(const struct hc_instance *instance, int tensor,
     int64_t judged = all || elements < HC_DEFINED_SAMPLE ? elements : HC_DEFINED_SAMPLE;
     double *ratio = malloc((size_t)(judged ? judged : 1) * sizeof *ratio);
     enum hc_status status = HC_OK;
-    *output = (struct hc_defined_output){.elements = elements, .judged = judged};
+    enum hc_format format = judged_in(instance->definition->tensor[tensor].format, got->format);
+    *output = (struct hc_defined_output){.format = format, .elements = elements, .judged = judged};
     output->worst.ratio = -1;
     if (!ratio)
         return hc_fail(HC_NO_MEMORY, "no memory to judge %s", name);
 #pragma omp parallel
     {
         struct share share = {.status = HC_OK};
-        judge_share(instance, tensor, got, judged, ratio, &share);
+        judge_share(instance, tensor, got, judged, ratio, format, &share);
 #pragma omp critical
         {
             if (share.status != HC_OK && status == HC_OK)

@@ -17,6 +17,7 @@ struct hc_defined_element {
 };
 
 struct hc_defined_output {
+    enum hc_format format; /* in which the elements are judged */
     int64_t elements;
     int64_t judged;
     int64_t wrong;     /* of judged */
@@ -28,9 +29,10 @@ struct hc_defined_output {
 
 enum { HC_DEFINED_SAMPLE = 4096 };
 
-/* Judges the elements of `got`, which has the shape of the definition's tensor, that has a format
-   of its own: all of them, or a sample of HC_DEFINED_SAMPLE, in which the first and the last and
-   those at even distances are. HC_INVALID if the shape is another, or an element costs too much. */
+/* Judges the elements of `got`, which has the shape of the definition's tensor: all of them, or a
+   sample of HC_DEFINED_SAMPLE, in which the first and the last and those at even distances are. It
+   is judged in the format in which it comes; where the text names a format with numbers that this
+   cannot hold, in the text's. HC_INVALID if the shape is another, or an element costs too much. */
 enum hc_status hc_define_judge(const struct hc_instance *instance, int tensor,
                                const struct hc_tensor *got, bool all,
                                struct hc_defined_output *output);

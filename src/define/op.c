@@ -10,7 +10,7 @@
 #include "define/value.h"
 #include "op/later.h"
 #include "op/params.h"
-#include "reference_defined.h"
+#include "reference.h"
 
 static const char *text_of(enum hc_op op)
 {

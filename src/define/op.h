@@ -1,5 +1,5 @@
 /* Ops of the table that a definition says (op/defined.h): how far a result may be from its real
-   value. The real value itself is hc_reference_defined's (reference_defined.h). */
+   value. The real value itself is hc_reference_defined's (reference.h). */
 #ifndef HC_DEFINE_OP_H
 #define HC_DEFINE_OP_H
 

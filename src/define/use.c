@@ -1,4 +1,4 @@
-#include "define/use.h"
+#include "define/unfold.h"
 
 #include <ctype.h>
 #include <stdarg.h>

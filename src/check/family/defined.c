@@ -1,7 +1,7 @@
 /* The ops that definitions say: one row for those of rows, one for rows of logits, and one for
    those whose elements stand alone. Shapes come from the descriptor, whose letters are axes
    (op/defined.c), and what integers have as results from the reference. */
-#include "check/family/defined.h"
+#include "check/family/family.h"
 
 #include <assert.h>
 #include <ctype.h>

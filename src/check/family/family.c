@@ -1,6 +1,5 @@
 #include "check/family/family.h"
 
-#include "check/family/defined.h"
 #include "op/later.h"
 
 #define HC_NO_DEFINED_OPS

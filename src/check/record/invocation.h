@@ -9,14 +9,14 @@
       "bits_only": true,                      nothing was compared; absent otherwise
       "ranks": 4,                             processes that shared it; absent if there was one
       "shard": {"index": 3, "of": 16, "plan": "16 hex digits"}}   absent if nothing was parted;
-                                              shards of one plan belong together (check/shard.h) */
+                                              shards of one plan belong together (shard.h) */
 #ifndef HC_CHECK_RECORD_INVOCATION_H
 #define HC_CHECK_RECORD_INVOCATION_H
 
 #include <jansson.h>
 
 #include "backend.h"
-#include "check/shard.h"
+#include "check/record/shard.h"
 
 struct hc_invocation {
     const char *const *command; /* ends with NULL */

@@ -8,7 +8,7 @@
 
 #include "check/record/parts.h"
 #include "check/record/environment.h"
-#include "check/shard.h"
+#include "check/record/shard.h"
 #include "op/text.h"
 
 static bool are_texts(const json_t *list)

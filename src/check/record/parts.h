@@ -26,7 +26,7 @@ struct hc_record_part {
    Returns what is wrong with the record, or NULL. The caller frees record->parts. */
 const char *hc_record_find_parts(struct hc_record *record);
 
-/* Whether a merged record has all shards of the runs that it comes from (check/shard.h). */
+/* Whether a merged record has all shards of the runs that it comes from (check/record/shard.h). */
 
 /* The case, and the part of the record, that say what is missing. */
 #define HC_SHARDS_CASE "run/shards"

@@ -7,7 +7,7 @@
 
 #include "check/record/baseline.h"
 #include "check/record/record.h"
-#include "check/former.h"
+#include "check/record/former.h"
 #include "check/record/exhibits.h"
 #include "check/record/facts.h"
 #include "check/record/picture.h"

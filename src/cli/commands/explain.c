@@ -13,7 +13,7 @@
 #include "cases/registry.h"
 #include "cases/reports.h"
 #include "check/check.h"
-#include "check/former.h"
+#include "check/record/former.h"
 #include "check/record/rows.h"
 #include "check/runner.h"
 #include "cli/backend_options.h"

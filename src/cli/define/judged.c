@@ -164,8 +164,10 @@ static void print_output(const struct judged *j, int tensor)
     const struct hc_defined_output *r = &j->output[tensor];
     const struct hc_defined_element *e = &r->worst;
     enum hc_format format = j->got[tensor].format;
-    printf("\n%s, %s: %lld of %lld elements %s wrong\n", j->definition->tensor[tensor].name,
-           hc_formats[format].name, (long long)r->wrong, (long long)r->judged,
+    printf("\n%s, %s", j->definition->tensor[tensor].name, hc_formats[format].name);
+    if (r->format != format)
+        printf(" where the text says %s", hc_formats[r->format].name);
+    printf(": %lld of %lld elements %s wrong\n", (long long)r->wrong, (long long)r->judged,
            r->wrong == 1 ? "is" : "are");
     if (r->judged < r->elements)
         printf("  (of %lld, at even distances; --all judges every one)\n", (long long)r->elements);

@@ -9,7 +9,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "check/former.h"
+#include "check/record/former.h"
 #include "check/runner.h"
 #include "cli/gate/gate.h"
 #include "op/output.h"

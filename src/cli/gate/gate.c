@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "check/former.h"
+#include "check/record/former.h"
 #include "check/record/environment.h"
 #include "check/record/parts.h"
 #include "check/runner.h"

@@ -16,7 +16,7 @@
 #include "cases/registry.h"
 #include "check/case_run.h"
 #include "check/check.h"
-#include "check/file_limit.h"
+#include "check/last_word.h"
 #include "check/omissions.h"
 #include "check/record/refusals.h"
 #include "check/record/facts.h"

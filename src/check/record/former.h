@@ -1,7 +1,7 @@
 /* Names that cases had in the version before. They are understood for one version: in patterns of
    `run`, by `explain`, and in records, so that a baseline that was taken before goes on serving. */
-#ifndef HC_CHECK_FORMER_H
-#define HC_CHECK_FORMER_H
+#ifndef HC_CHECK_RECORD_FORMER_H
+#define HC_CHECK_RECORD_FORMER_H
 
 #include <stdbool.h>
 

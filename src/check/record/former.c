@@ -1,4 +1,4 @@
-#include "check/former.h"
+#include "check/record/former.h"
 
 #include <stdio.h>
 #include <string.h>

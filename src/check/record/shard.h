@@ -1,8 +1,8 @@
 /* Shards: a run that is parted among several machines or processes, each of which runs the units of
    one shard. Which shard a unit belongs to depends on nothing but the list of units and their
    expected seconds, so that shards which know nothing of each other are disjoint and complete. */
-#ifndef HC_CHECK_SHARD_H
-#define HC_CHECK_SHARD_H
+#ifndef HC_CHECK_RECORD_SHARD_H
+#define HC_CHECK_RECORD_SHARD_H
 
 #include <stdint.h>
 

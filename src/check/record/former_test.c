@@ -1,6 +1,6 @@
 #include <criterion/criterion.h>
 
-#include "check/former.h"
+#include "check/record/former.h"
 #include "cases/registry.h"
 
 Test(former, a_case_is_found_by_its_whole_name_or_by_its_ops)

@@ -1,4 +1,4 @@
-#include "check/shard.h"
+#include "check/record/shard.h"
 
 #include <criterion/criterion.h>
 #include <math.h>
