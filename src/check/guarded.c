@@ -2,7 +2,6 @@
    and so on. A tensor that the call names twice (in place) lies there once. Before a run every byte
    is known: inputs are the caller's, outputs hold one pattern, scratch and guards another. After
    the run everything is compared byte for byte with that, save the bytes of outputs. */
-#include "check/last_word.h"
 #include "check/guarded.h"
 
 #include <inttypes.h>
@@ -12,14 +11,22 @@
 #include <string.h>
 
 #include "check/check.h"
+#include "check/last_word.h"
 #include "num/clones.h"
 #include "num/float_state.h"
-#include "op/descriptor.h"
 
 enum { ALIGNMENT = 64 };
 
-const unsigned char hc_prefill_of_outputs[] = {
-    [HC_PREFILL_FIRST] = 0x5a, [HC_PREFILL_SECOND] = 0xa5};
+/* A call of more bytes runs a second time only if an output may be unwritten, or if that was asked
+   for. */
+enum { REPEATED_BYTES = 1 << 20 };
+
+/* What memory holds before a run: a call that runs a second time finds other bytes there. */
+enum prefill { FIRST, SECOND };
+
+/* What every byte of an output is before a run: parts of an ordinary number, which few results
+   are. */
+static const unsigned char prefill_of_outputs[] = {[FIRST] = 0x5a, [SECOND] = 0xa5};
 
 enum { WORDS = 64 };
 
@@ -33,16 +40,17 @@ HC_CLONES static void salted(uint64_t salt, size_t first, size_t n, uint64_t *wo
     }
 }
 
-/* Part of a NaN in the first run. In the second run it is part of whatever this call's salt makes,
-   so that no kernel can tell by the bytes around its tensors that it is being tested. A call of one
-   element spends most of its time here, so many bytes are made at once. */
-void hc_prefill_outside(const struct hc_guarded *g, enum hc_prefill prefill, size_t from, size_t to,
-                        unsigned char *bytes)
+/* Writes what the bytes from .. to - 1 of scratch and guards are before a run: part of a NaN before
+   the first. Before the second it is part of whatever this call's salt makes, so that no kernel can
+   tell by the bytes around its tensors that it is being tested. A call of one element spends most
+   of its time here, so many bytes are made at once. */
+static void prefill_outside(const struct hc_guarded *g, enum prefill prefill, size_t from,
+                            size_t to, unsigned char *bytes)
 {
     uint64_t words[WORDS];
-    if (prefill == HC_PREFILL_FIRST)
+    if (prefill == FIRST)
         memset(bytes, 0xff, to - from);
-    for (size_t at = from, n; at < to && prefill == HC_PREFILL_SECOND; at += n) {
+    for (size_t at = from, n; at < to && prefill == SECOND; at += n) {
         size_t skipped = at % 8;
         n = to - at < sizeof words - skipped ? to - at : sizeof words - skipped;
         salted(g->salt, at / 8, (skipped + n + 7) / 8, words);
@@ -55,10 +63,11 @@ static size_t larger(size_t a, size_t b)
     return a > b ? a : b;
 }
 
-/* Adds the region of a slot's tensor, or finds the one with the same data. Its number, or -1 if the
-   tensor is absent. `input` is -1 for outputs. */
-static int add_guarded(struct hc_guarded *g, const struct hc_tensor *t, const char *name, int input)
+/* Adds the region of an operand, or finds the one with the same data. Its number, or -1 if the
+   tensor is absent. */
+static int add_region(struct hc_guarded *g, const struct hc_guarded_operand *operand, bool input)
 {
+    const struct hc_tensor *t = operand->host;
     size_t bytes = hc_tensor_bytes(t);
     int i = 0;
     if (!t->data)
@@ -67,42 +76,26 @@ static int add_guarded(struct hc_guarded *g, const struct hc_tensor *t, const ch
         i++;
     struct hc_region *r = &g->region[i];
     if (i == g->count) {
-        *r = (struct hc_region){.name = name, .input = input, .host = t->data};
+        *r = (struct hc_region){.name = operand->name, .input = input ? t : NULL, .host = t->data};
         g->count++;
     }
     r->bytes = larger(r->bytes, bytes);
-    if (input < 0)
-        r->out_bytes = bytes;
-    else
+    if (input)
         r->in_bytes = larger(r->in_bytes, bytes);
+    else
+        r->out_bytes = bytes;
     return i;
 }
 
-static void *place_of(const struct hc_guarded *g, int region)
+enum hc_status hc_guarded_open(struct hc_guarded *g)
 {
-    return region < 0 ? NULL : (unsigned char *)g->block + g->region[region].at;
-}
-
-enum hc_status hc_guarded_open(struct hc_guarded *g, const struct hc_backend *backend,
-                               struct hc_queue *queue, const struct hc_call *call)
-{
-    const struct hc_op_info *op = &hc_ops[call->op];
-    const struct hc_descriptor *d = hc_descriptor(call->op);
     static atomic_uint_fast64_t calls;
-    int input[HC_MAX_IN] = {0};
-    int output[HC_MAX_OUT] = {0};
-    *g = (struct hc_guarded){.backend = backend, .queue = queue, .host = call, .call = *call};
+    int operands = g->inputs + g->outputs;
     g->salt = atomic_fetch_add(&calls, 1) << 32;
-    size_t scratch = backend->scratch ? backend->scratch(queue, call) : 0;
-    if (scratch)
-        g->region[g->count++] =
-            (struct hc_region){.name = "scratch", .input = -1, .bytes = scratch};
-    for (int i = 0; i < op->inputs; i++)
-        input[i] = add_guarded(g, &call->in[i], d->in[i].name, i);
-    for (int o = 0; o < op->outputs; o++) {
-        output[o] = add_guarded(g, &call->out[o], d->out[o].name, -1);
-        g->output[o] = output[o] >= 0 && g->region[output[o]].out_bytes ? output[o] : -1;
-    }
+    if (g->scratch_bytes)
+        g->region[g->count++] = (struct hc_region){.name = "scratch", .bytes = g->scratch_bytes};
+    for (int i = 0; i < operands; i++)
+        g->operand[i].region = add_region(g, &g->operand[i], i < g->inputs);
     for (int i = 0; i < g->count; i++) {
         struct hc_region *r = &g->region[i];
         r->at = g->bytes + HC_GUARD_BYTES;
@@ -110,17 +103,19 @@ enum hc_status hc_guarded_open(struct hc_guarded *g, const struct hc_backend *ba
     }
     if (g->count == 0)
         return HC_OK;
-    g->block = backend->allocate(queue, g->bytes);
+    g->block = g->backend->allocate(g->queue, g->bytes);
     if (!g->block)
         return HC_NO_MEMORY;
-    g->image = backend->host_memory ? g->block : malloc(g->bytes);
+    g->image = g->backend->host_memory ? g->block : malloc(g->bytes);
     if (!g->image)
         return hc_fail(HC_NO_MEMORY, "no memory for %zu bytes", g->bytes);
-    g->call.scratch = scratch ? place_of(g, 0) : NULL;
-    for (int i = 0; i < op->inputs; i++)
-        g->call.in[i].data = place_of(g, input[i]);
-    for (int o = 0; o < op->outputs; o++)
-        g->call.out[o].data = place_of(g, output[o]);
+    if (g->scratch)
+        *g->scratch = g->scratch_bytes ? (unsigned char *)g->block + g->region[0].at : NULL;
+    for (int i = 0; i < operands; i++) {
+        const struct hc_guarded_operand *o = &g->operand[i];
+        o->inside->data =
+            o->region < 0 ? NULL : (unsigned char *)g->block + g->region[o->region].at;
+    }
     return HC_OK;
 }
 
@@ -131,82 +126,22 @@ void hc_guarded_close(struct hc_guarded *g)
     free(g->kept);
     if (g->block)
         g->backend->release(g->queue, g->block);
-    *g = (struct hc_guarded){.count = 0};
 }
 
-static void fill(const struct hc_guarded *g, enum hc_prefill prefill)
+static void fill(const struct hc_guarded *g, enum prefill prefill)
 {
     size_t done = 0;
     for (int i = 0; i < g->count; i++) {
         const struct hc_region *r = &g->region[i];
-        hc_prefill_outside(g, prefill, done, r->at, g->image + done);
+        prefill_outside(g, prefill, done, r->at, g->image + done);
         done = r->at;
         if (!r->host)
             continue;
         memcpy(g->image + r->at, r->host, r->in_bytes);
-        memset(g->image + r->at + r->in_bytes, hc_prefill_of_outputs[prefill],
-               r->bytes - r->in_bytes);
+        memset(g->image + r->at + r->in_bytes, prefill_of_outputs[prefill], r->bytes - r->in_bytes);
         done += r->bytes;
     }
-    hc_prefill_outside(g, prefill, done, g->bytes, g->image + done);
-}
-
-enum hc_status hc_guarded_run(struct hc_guarded *g, enum hc_prefill prefill,
-                              struct hc_breach *breach)
-{
-    const struct hc_backend *backend = g->backend;
-    bool apart = g->image != g->block;
-    if (g->count)
-        fill(g, prefill);
-    enum hc_status status = apart ? backend->upload(g->queue, g->block, g->image, g->bytes) : HC_OK;
-    if (status != HC_OK)
-        return status;
-    enum hc_status ran = backend->kernel[g->call.op](g->queue, &g->call);
-    const char *left = hc_float_state_reset();
-    if (left)
-        (void)snprintf(breach->text, sizeof breach->text,
-                       "%s leaves %s in the thread that called it", hc_ops[g->call.op].name, left);
-    char limits[64];
-    if (hc_file_limit_reset(limits, sizeof limits))
-        (void)snprintf(breach->text, sizeof breach->text, "%s %s", hc_ops[g->call.op].name, limits);
-    if (ran != HC_OK && ran != HC_UNSUPPORTED)
-        return ran;
-    if (apart)
-        status = backend->download(g->queue, g->image, g->block, g->bytes);
-    if (status != HC_OK)
-        return status;
-    hc_breach_look(g, prefill, ran == HC_UNSUPPORTED, breach);
-    return ran;
-}
-
-bool hc_guarded_takes_zeros(const struct hc_guarded *g)
-{
-    if (g->count == 0)
-        return false;
-    memset(g->image, 0, g->bytes);
-    if (g->image != g->block && g->backend->upload(g->queue, g->block, g->image, g->bytes) != HC_OK)
-        return false;
-    return g->backend->kernel[g->call.op](g->queue, &g->call) == HC_OK;
-}
-
-enum hc_status hc_guarded_keep(struct hc_guarded *g)
-{
-    g->kept = malloc(g->bytes);
-    if (!g->kept)
-        return hc_fail(HC_NO_MEMORY, "no memory for %zu bytes", g->bytes);
-    memcpy(g->kept, g->image, g->bytes);
-    return HC_OK;
-}
-
-void hc_guarded_write_back(const struct hc_guarded *g)
-{
-    const unsigned char *from = g->kept ? g->kept : g->image;
-    for (int o = 0; o < hc_ops[g->call.op].outputs; o++) {
-        if (g->output[o] < 0)
-            continue;
-        const struct hc_region *r = &g->region[g->output[o]];
-        memcpy(r->host, from + r->at, r->out_bytes);
-    }
+    prefill_outside(g, prefill, done, g->bytes, g->image + done);
 }
 
 /* What a kernel did that no kernel may do.
@@ -237,14 +172,14 @@ static void note_change(struct changes *found, size_t at)
 }
 
 /* Among the block's bytes from .. to - 1, which lie outside tensors. */
-static struct changes changes_outside(const struct hc_guarded *g, enum hc_prefill prefill,
-                                      size_t from, size_t to)
+static struct changes changes_outside(const struct hc_guarded *g, enum prefill prefill, size_t from,
+                                      size_t to)
 {
     struct changes found = {-1, -1};
     unsigned char want[HC_GUARD_BYTES] = {0};
     for (size_t at = from; at < to; at += sizeof want) {
         size_t n = to - at < sizeof want ? to - at : sizeof want;
-        hc_prefill_outside(g, prefill, at, at + n, want);
+        prefill_outside(g, prefill, at, at + n, want);
         if (memcmp(g->image + at, want, n) == 0)
             continue;
         for (size_t i = 0; i < n; i++)
@@ -261,22 +196,21 @@ static bool any_other(const unsigned char *bytes, size_t n, unsigned char want)
 }
 
 /* Region i's guards, up to its neighbours' guards and the block's ends. */
-static void check_guards(const struct hc_guarded *g, int i, enum hc_prefill prefill,
+static void check_guards(const struct hc_guarded *g, int i, enum prefill prefill,
                          struct hc_breach *breach)
 {
     const struct hc_region *r = &g->region[i];
-    const char *op = hc_ops[g->call.op].name;
     size_t end = r->at + r->bytes;
     size_t next = i + 1 < g->count ? g->region[i + 1].at - HC_GUARD_BYTES : g->bytes;
     struct changes before = changes_outside(g, prefill, r->at - HC_GUARD_BYTES, r->at);
     struct changes behind = changes_outside(g, prefill, end, next);
     if (before.first >= 0)
         (void)snprintf(breach->text, sizeof breach->text,
-                       "%s wrote before %s: %td bytes before its first one", op, r->name,
+                       "%s wrote before %s: %td bytes before its first one", g->name, r->name,
                        HC_GUARD_BYTES - before.first);
     else if (behind.first >= 0)
         (void)snprintf(breach->text, sizeof breach->text,
-                       "%s wrote behind %s: up to %td bytes behind its last one", op, r->name,
+                       "%s wrote behind %s: up to %td bytes behind its last one", g->name, r->name,
                        behind.last + 1);
 }
 
@@ -290,14 +224,13 @@ static void check_input(const struct hc_guarded *g, const struct hc_region *r,
         return;
     while (now[at] == r->host[at])
         at++;
-    const struct hc_tensor *was = &g->host->in[r->input];
+    const struct hc_tensor *was = r->input;
     struct hc_tensor is = *was;
     is.data = g->image + r->at;
     int64_t element = (int64_t)at / hc_formats[was->format].bytes;
     (void)snprintf(breach->text, sizeof breach->text,
-                   "%s changed its input %s: [%" PRId64 "] was %.9g and is %.9g",
-                   hc_ops[g->call.op].name, r->name, element, hc_tensor_get(was, element),
-                   hc_tensor_get(&is, element));
+                   "%s changed its input %s: [%" PRId64 "] was %.9g and is %.9g", g->name, r->name,
+                   element, hc_tensor_get(was, element), hc_tensor_get(&is, element));
 }
 
 /* A kernel that does not take a call leaves its outputs as they were. */
@@ -308,12 +241,13 @@ static void check_refused(const struct hc_guarded *g, const struct hc_region *r,
     if (r->out_bytes && (memcmp(now, r->host, r->in_bytes) != 0 ||
                          any_other(now + r->in_bytes, r->bytes - r->in_bytes, output)))
         (void)snprintf(breach->text, sizeof breach->text,
-                       "%s says that it is unsupported, and wrote %s", hc_ops[g->call.op].name,
-                       r->name);
+                       "%s says that it is unsupported, and wrote %s", g->name, r->name);
 }
 
-void hc_breach_look(const struct hc_guarded *g, enum hc_prefill prefill, bool refused,
-                    struct hc_breach *breach)
+/* After a run: guards, inputs, and the outputs of a refused call. Notes a breach unless one is
+   noted. */
+static void look(const struct hc_guarded *g, enum prefill prefill, bool refused,
+                 struct hc_breach *breach)
 {
     for (int i = 0; i < g->count && !breach->text[0]; i++) {
         const struct hc_region *r = &g->region[i];
@@ -321,29 +255,31 @@ void hc_breach_look(const struct hc_guarded *g, enum hc_prefill prefill, bool re
         if (!breach->text[0] && r->in_bytes)
             check_input(g, r, breach);
         if (!breach->text[0] && refused)
-            check_refused(g, r, hc_prefill_of_outputs[prefill], breach);
+            check_refused(g, r, prefill_of_outputs[prefill], breach);
     }
+}
+
+/* Where output o lies. NULL if it is absent or empty. */
+static const struct hc_region *region_of(const struct hc_guarded *g, int o)
+{
+    int i = g->operand[g->inputs + o].region;
+    return i >= 0 && g->region[i].out_bytes ? &g->region[i] : NULL;
 }
 
 /* An output, which is there, in a copy of the block. */
 static struct hc_tensor output_in(const struct hc_guarded *g, unsigned char *copy, int o)
 {
-    struct hc_tensor t = g->host->out[o];
-    t.data = copy + g->region[g->output[o]].at;
+    struct hc_tensor t = *g->operand[g->inputs + o].host;
+    t.data = copy + region_of(g, o)->at;
     return t;
 }
 
-static int64_t elements_of(const struct hc_guarded *g, int o)
-{
-    return (int64_t)g->region[g->output[o]].out_bytes / hc_formats[g->host->out[o].format].bytes;
-}
-
 /* An element's bits where the filling still stands. */
-static uint64_t filled(const struct hc_tensor *t, enum hc_prefill prefill)
+static uint64_t filled(const struct hc_tensor *t, enum prefill prefill)
 {
     uint64_t bits = 0;
     for (int i = 0; i < hc_formats[t->format].bytes; i++)
-        bits = bits << 8 | hc_prefill_of_outputs[prefill];
+        bits = bits << 8 | prefill_of_outputs[prefill];
     return bits;
 }
 
@@ -378,30 +314,31 @@ static bool holds(const struct hc_tensor *t, int64_t n, uint64_t bits)
     return false;
 }
 
-bool hc_breach_suspected(const struct hc_guarded *g)
+/* Whether an element of an output still holds what the first run's filling left there. */
+static bool unwritten_perhaps(const struct hc_guarded *g)
 {
-    for (int o = 0; o < hc_ops[g->call.op].outputs; o++) {
-        if (g->output[o] < 0)
+    for (int o = 0; o < g->outputs; o++) {
+        if (!region_of(g, o))
             continue;
         struct hc_tensor t = output_in(g, g->image, o);
-        if (holds(&t, elements_of(g, o), filled(&t, HC_PREFILL_FIRST)))
+        if (holds(&t, hc_tensor_count(&t), filled(&t, FIRST)))
             return true;
     }
     return false;
 }
 
+/* The output of the second run against the kept one of the first: every element must be written,
+   and all bits must repeat where the call promises that. */
 static void compare_output(const struct hc_guarded *g, int o, struct hc_breach *breach)
 {
     const struct hc_tensor first = output_in(g, g->kept, o);
     const struct hc_tensor second = output_in(g, g->image, o);
-    if (memcmp(first.data, second.data, g->region[g->output[o]].out_bytes) == 0)
+    if (memcmp(first.data, second.data, region_of(g, o)->out_bytes) == 0)
         return;
-    const char *op = hc_ops[g->call.op].name;
-    const char *name = hc_slot(g->call.op, hc_ops[g->call.op].inputs + o)->name;
-    bool repeats = !g->backend->nondeterministic || hc_op_settled(g->call.op);
-    uint64_t filling1 = filled(&first, HC_PREFILL_FIRST);
-    uint64_t filling2 = filled(&first, HC_PREFILL_SECOND);
-    int64_t n = elements_of(g, o);
+    const char *name = g->operand[g->inputs + o].name;
+    uint64_t filling1 = filled(&first, FIRST);
+    uint64_t filling2 = filled(&first, SECOND);
+    int64_t n = hc_tensor_count(&first);
     int64_t unwritten = 0;
     int64_t at = -1;
     for (int64_t i = 0; i < n; i++) {
@@ -409,23 +346,106 @@ static void compare_output(const struct hc_guarded *g, int o, struct hc_breach *
         uint64_t b = hc_tensor_bits(&second, i);
         if (a == filling1 && b == filling2)
             unwritten++;
-        else if (repeats && at < 0 && !hc_same_bits(first.format, a, b))
+        else if (g->repeats && at < 0 && !hc_same_bits(first.format, a, b))
             at = i;
     }
     if (unwritten)
         (void)snprintf(breach->text, sizeof breach->text,
-                       "%s leaves %" PRId64 " of %" PRId64 " elements of %s unwritten", op,
+                       "%s leaves %" PRId64 " of %" PRId64 " elements of %s unwritten", g->name,
                        unwritten, n, name);
     else if (at >= 0)
         (void)snprintf(breach->text, sizeof breach->text,
                        "%s does not repeat: %s[%" PRId64 "] is %.9g, and %.9g when the same call "
                        "runs again where memory held other bytes",
-                       op, name, at, hc_tensor_get(&first, at), hc_tensor_get(&second, at));
+                       g->name, name, at, hc_tensor_get(&first, at), hc_tensor_get(&second, at));
 }
 
-void hc_breach_compare(const struct hc_guarded *g, struct hc_breach *breach)
+/* Runs the call once, and sets back what it left in the thread and in the process. */
+static enum hc_status call_it(const struct hc_guarded *g, struct hc_breach *breach)
 {
-    for (int o = 0; o < hc_ops[g->call.op].outputs && !breach->text[0]; o++)
-        if (g->output[o] >= 0)
+    char limits[64];
+    enum hc_status ran = g->run(g->backend, g->queue, g->call);
+    const char *left = hc_float_state_reset();
+    if (left)
+        (void)snprintf(breach->text, sizeof breach->text,
+                       "%s leaves %s in the thread that called it", g->name, left);
+    if (hc_file_limit_reset(limits, sizeof limits))
+        (void)snprintf(breach->text, sizeof breach->text, "%s %s", g->name, limits);
+    return ran;
+}
+
+/* Brings the image into the backend's memory, where that lies apart. */
+static enum hc_status upload(const struct hc_guarded *g)
+{
+    bool apart = g->image != g->block;
+    return apart ? g->backend->upload(g->queue, g->block, g->image, g->bytes) : HC_OK;
+}
+
+static enum hc_status run_once(struct hc_guarded *g, enum prefill prefill, struct hc_breach *breach)
+{
+    if (g->count)
+        fill(g, prefill);
+    enum hc_status status = upload(g);
+    if (status != HC_OK)
+        return status;
+    enum hc_status ran = call_it(g, breach);
+    if (ran != HC_OK && ran != HC_UNSUPPORTED)
+        return ran;
+    if (g->image != g->block)
+        status = g->backend->download(g->queue, g->image, g->block, g->bytes);
+    if (status != HC_OK)
+        return status;
+    look(g, prefill, ran == HC_UNSUPPORTED, breach);
+    return ran;
+}
+
+/* Runs the call once more on other fillings. The first run's outputs are those that count. */
+static enum hc_status repeat(struct hc_guarded *g, struct hc_breach *breach)
+{
+    g->kept = malloc(g->bytes);
+    if (!g->kept)
+        return hc_fail(HC_NO_MEMORY, "no memory for %zu bytes", g->bytes);
+    memcpy(g->kept, g->image, g->bytes);
+    enum hc_status status = run_once(g, SECOND, breach);
+    for (int o = 0; o < g->outputs && status == HC_OK && !breach->text[0]; o++)
+        if (region_of(g, o))
             compare_output(g, o, breach);
+    return status;
+}
+
+/* A kernel may refuse formats and shapes. One that looks at the numbers first may refuse whatever
+   it would get wrong, and then its results prove nothing: it is asked again with zeros. */
+static void check_refusal(const struct hc_guarded *g, struct hc_breach *breach)
+{
+    char why[256];
+    if (g->count == 0)
+        return;
+    (void)snprintf(why, sizeof why, "%s", hc_message());
+    memset(g->image, 0, g->bytes);
+    if (upload(g) == HC_OK && call_it(g, breach) == HC_OK)
+        (void)snprintf(breach->text, sizeof breach->text,
+                       "%s refuses inputs by their values: it takes the same call with zeros",
+                       g->name);
+    (void)hc_fail(HC_UNSUPPORTED, "%s", why);
+}
+
+enum hc_status hc_guarded_run(struct hc_guarded *g, struct hc_breach *breach)
+{
+    enum hc_status status = run_once(g, FIRST, breach);
+    if (status == HC_UNSUPPORTED && !breach->text[0])
+        check_refusal(g, breach);
+    if (status == HC_OK && !breach->text[0] &&
+        (g->always_twice || g->bytes <= REPEATED_BYTES || unwritten_perhaps(g)))
+        status = repeat(g, breach);
+    return status;
+}
+
+void hc_guarded_write_back(const struct hc_guarded *g)
+{
+    const unsigned char *from = g->kept ? g->kept : g->image;
+    for (int o = 0; o < g->outputs; o++) {
+        const struct hc_region *r = region_of(g, o);
+        if (r)
+            memcpy(r->host, from + r->at, r->out_bytes);
+    }
 }

@@ -1,6 +1,7 @@
-/* A call's tensors and scratch as a kernel under test gets them: copied into one block of the
-   backend's memory, each between guard bytes. What the kernel does to its inputs and outside its
-   tensors can be seen there on every backend, and the caller's own inputs stay as they were. */
+/* A call's tensors and scratch as what is under test gets them: copied into one block of the
+   backend's memory, each between guard bytes. What a kernel does to its inputs and outside its
+   tensors can be seen there on every backend, and the caller's own inputs stay as they were. Calls
+   of ops and calls of definitions are guarded alike. */
 #ifndef HC_CHECK_GUARDED_H
 #define HC_CHECK_GUARDED_H
 
@@ -13,73 +14,66 @@ struct hc_breach {
     char text[240];
 };
 
-/* The bytes of one tensor, or of the scratch. */
-struct hc_region {
-    const char *name;    /* the slot's, or "scratch" */
-    int input;           /* the slot that it is an input of, or -1 */
-    unsigned char *host; /* the caller's tensor; NULL for scratch */
-    size_t at;           /* in the block */
-    size_t bytes;
-    size_t in_bytes;  /* so many of them are an input's, and are brought in */
-    size_t out_bytes; /* so many of them are an output's, and the kernel may write them */
+/* An operand of a call. */
+struct hc_guarded_operand {
+    const char *name;
+    const struct hc_tensor *host; /* the caller's tensor */
+    struct hc_tensor *inside;     /* that of the call which runs; its data come to lie in the block,
+                                     or are NULL if the caller's are */
+    int region;                   /* its place in the block, or -1; hc_guarded_open sets it */
 };
 
+/* The bytes of one tensor, or of the scratch. */
+struct hc_region {
+    const char *name;              /* the operand's, or "scratch" */
+    const struct hc_tensor *input; /* the caller's, if it is an input; or NULL */
+    unsigned char *host;           /* the caller's data; NULL for scratch */
+    size_t at;                     /* in the block */
+    size_t bytes;
+    size_t in_bytes;  /* so many of them are an input's, and are brought in */
+    size_t out_bytes; /* so many of them are an output's, and may be written */
+};
+
+/* Runs a call whose tensors lie in the block: an op's kernel, or the backend's `defined`. */
+typedef enum hc_status hc_guarded_runs(const struct hc_backend *backend, struct hc_queue *queue,
+                                       const void *call);
+
 struct hc_guarded {
+    /* Whoever guards a call sets these, and zeros the rest. */
     const struct hc_backend *backend;
     struct hc_queue *queue;
-    const struct hc_call *host; /* the caller's call */
-    struct hc_call call;        /* the same call on the tensors in the block */
-    struct hc_region region[HC_MAX_IN + HC_MAX_OUT + 1];
-    int count;
-    int output[HC_MAX_OUT]; /* the region of each output, -1 if it is absent or empty */
+    const char *name; /* of the op or the definition */
+    int inputs;
+    int outputs;
+    struct hc_guarded_operand *operand; /* the inputs, then the outputs */
+    struct hc_region *region;           /* room for one more than operands */
+    void **scratch;                     /* where the call has its scratch, or NULL: it has none */
+    size_t scratch_bytes;
+    hc_guarded_runs *run;
+    const void *call;  /* for `run` */
+    bool repeats;      /* the same call gives the same bits */
+    bool always_twice; /* even if it is a large one */
+
+    int count; /* of regions */
     size_t bytes;
     void *block; /* in the backend's memory */
     unsigned char
         *image; /* the block in host memory; the block itself where the backend works there */
-    unsigned char *kept; /* a copy of the image, or NULL */
+    unsigned char *kept; /* a copy of the image, as the first run left it, or NULL */
     uint64_t salt;       /* makes the bytes outside the tensors of a second run */
 };
 
-/* What memory holds before a kernel runs: a call that runs a second time finds other bytes
-   there. */
-enum hc_prefill { HC_PREFILL_FIRST, HC_PREFILL_SECOND };
-
-/* What every byte of an output is before a run: parts of an ordinary number, which few results
-   are. */
-extern const unsigned char hc_prefill_of_outputs[];
-
-/* Writes what the bytes from .. to - 1 of scratch and guards are before a run. */
-void hc_prefill_outside(const struct hc_guarded *g, enum hc_prefill prefill, size_t from, size_t to,
-                        unsigned char *bytes);
-
-/* HC_NO_MEMORY if there is none. The call outlives the block. Close it in any case. */
-enum hc_status hc_guarded_open(struct hc_guarded *g, const struct hc_backend *backend,
-                               struct hc_queue *queue, const struct hc_call *call);
+/* Makes the block. HC_NO_MEMORY if there is none. Operands and regions outlive it. Close it in any
+   case. */
+enum hc_status hc_guarded_open(struct hc_guarded *g);
 void hc_guarded_close(struct hc_guarded *g);
 
-/* Brings the inputs in, fills everything else, runs the kernel and looks at what it did: notes a
-   breach unless one is noted. The status of the kernel, or of a copy. */
-enum hc_status hc_guarded_run(struct hc_guarded *g, enum hc_prefill prefill,
-                              struct hc_breach *breach);
-
-/* Whether the kernel, which refused the call, takes it with zeros in all inputs. */
-bool hc_guarded_takes_zeros(const struct hc_guarded *g);
-
-/* Keeps a copy of what the first run left. HC_NO_MEMORY if there is no memory for it. */
-enum hc_status hc_guarded_keep(struct hc_guarded *g);
+/* Brings the inputs in, fills everything else, runs the call and looks at what that did; and most
+   calls twice, on two fillings. The status of the run, or of a copy. `breach`, which was empty,
+   says what the kernel did that it may not. */
+enum hc_status hc_guarded_run(struct hc_guarded *g, struct hc_breach *breach);
 
 /* Copies the outputs, those of the first run, to the caller's tensors. */
 void hc_guarded_write_back(const struct hc_guarded *g);
-
-/* What the kernel did. After a run: guards, inputs, and the outputs of a refused call. */
-void hc_breach_look(const struct hc_guarded *g, enum hc_prefill prefill, bool refused,
-                    struct hc_breach *breach);
-
-/* Whether an element of an output still holds what the first run's filling left there. */
-bool hc_breach_suspected(const struct hc_guarded *g);
-
-/* The outputs of the second run against the kept ones of the first: every element must be written,
-   and all bits must repeat unless the op's order is free and the backend is `nondeterministic`. */
-void hc_breach_compare(const struct hc_guarded *g, struct hc_breach *breach);
 
 #endif

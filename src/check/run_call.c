@@ -66,31 +66,23 @@ static enum hc_status check_data(const struct hc_call *call)
     return call->op == HC_OP_augment ? check_batch(call) : HC_OK;
 }
 
-/* A call of more bytes runs a second time only if an output may be unwritten. */
-enum { REPEATED_BYTES = 1 << 20 };
-
-/* Runs the call once more on other fillings. The first run's outputs are those that count. */
-static enum hc_status repeat(struct hc_guarded *g, struct hc_breach *breach)
+static enum hc_status run_kernel(const struct hc_backend *backend, struct hc_queue *queue,
+                                 const void *call)
 {
-    enum hc_status status = hc_guarded_keep(g);
-    if (status == HC_OK)
-        status = hc_guarded_run(g, HC_PREFILL_SECOND, breach);
-    if (status == HC_OK && !breach->text[0])
-        hc_breach_compare(g, breach);
-    return status;
+    const struct hc_call *guarded = call;
+    return backend->kernel[guarded->op](queue, guarded);
 }
 
-/* A kernel may refuse formats and shapes. One that looks at the numbers first may refuse whatever
-   it would get wrong, and then its results prove nothing. */
-static void check_refusal(const struct hc_guarded *g, struct hc_breach *breach)
+/* The operands of a call, and of its copy that runs between guards. */
+static void list_operands(const struct hc_call *call, struct hc_call *inside,
+                          struct hc_guarded_operand *operand)
 {
-    char why[256];
-    (void)snprintf(why, sizeof why, "%s", hc_message());
-    if (hc_guarded_takes_zeros(g))
-        (void)snprintf(breach->text, sizeof breach->text,
-                       "%s refuses inputs by their values: it takes the same call with zeros",
-                       hc_ops[g->call.op].name);
-    (void)hc_fail(HC_UNSUPPORTED, "%s", why);
+    const struct hc_descriptor *d = hc_descriptor(call->op);
+    for (int i = 0; i < hc_ops[call->op].inputs; i++)
+        *operand++ = (struct hc_guarded_operand){d->in[i].name, &call->in[i], &inside->in[i], -1};
+    for (int o = 0; o < hc_ops[call->op].outputs; o++)
+        *operand++ =
+            (struct hc_guarded_operand){d->out[o].name, &call->out[o], &inside->out[o], -1};
 }
 
 /* Runs a valid call, and digests it unless `digest` is NULL. An output may overwrite an input, so
@@ -99,16 +91,26 @@ static enum hc_status run_valid(const struct hc_backend *backend, struct hc_queu
                                 const struct hc_call *call, struct hc_breach *breach,
                                 uint64_t *digest)
 {
-    struct hc_guarded g;
+    struct hc_call inside = *call;
+    struct hc_guarded_operand operand[HC_MAX_IN + HC_MAX_OUT];
+    struct hc_region region[HC_MAX_IN + HC_MAX_OUT + 1];
+    struct hc_guarded g = {.backend = backend,
+                           .queue = queue,
+                           .name = hc_ops[call->op].name,
+                           .inputs = hc_ops[call->op].inputs,
+                           .outputs = hc_ops[call->op].outputs,
+                           .operand = operand,
+                           .region = region,
+                           .scratch = &inside.scratch,
+                           .scratch_bytes = backend->scratch ? backend->scratch(queue, call) : 0,
+                           .run = run_kernel,
+                           .call = &inside,
+                           .repeats = !backend->nondeterministic || hc_op_settled(call->op)};
+    list_operands(call, &inside, operand);
     breach->text[0] = '\0';
-    enum hc_status status = hc_guarded_open(&g, backend, queue, call);
+    enum hc_status status = hc_guarded_open(&g);
     if (status == HC_OK)
-        status = hc_guarded_run(&g, HC_PREFILL_FIRST, breach);
-    if (status == HC_UNSUPPORTED && !breach->text[0])
-        check_refusal(&g, breach);
-    if (status == HC_OK && !breach->text[0] &&
-        (g.bytes <= REPEATED_BYTES || hc_breach_suspected(&g)))
-        status = repeat(&g, breach);
+        status = hc_guarded_run(&g, breach);
     if (status == HC_OK) {
         uint64_t inputs = digest ? hc_digest_inputs(call) : 0;
         hc_guarded_write_back(&g);
