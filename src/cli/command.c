@@ -333,23 +333,44 @@ static void append(struct hc_option flat[HC_MAX_OPTIONS + 1], int *n,
     }
 }
 
-/* Copies a table, with the tables that it includes in their places, and what every command has. */
-static void flatten(const struct hc_option *options, struct hc_option flat[HC_MAX_OPTIONS + 1])
+/* Copies a table, with the tables that it includes in their places, and what every command has. The
+   number of the command's own. */
+static int flatten(const struct hc_option *options, struct hc_option flat[HC_MAX_OPTIONS + 1])
 {
     int n = 0;
     for (const struct hc_option *o = options; o->name || o->include; o++) {
         const struct hc_option one[] = {*o, {0}};
         append(flat, &n, o->include ? o->include : one);
     }
+    int own = n;
     append(flat, &n, hc_colour_option);
     flat[n] = (struct hc_option){0};
+    return own;
+}
+
+static const char *lone_option;
+
+/* Keeps the name of the one of n options that was read, if no word was and no other one. */
+static void note_lone(const struct hc_option *options, int n, const bool *given, int words)
+{
+    int count = words;
+    for (int i = 0; i < n; i++) {
+        lone_option = given[i] ? options[i].name : lone_option;
+        count += given[i];
+    }
+    lone_option = count == 1 && !words ? lone_option : NULL;
+}
+
+bool hc_option_alone(const char *name)
+{
+    return lone_option && strcmp(lone_option, name) == 0;
 }
 
 bool hc_read_options(const struct hc_command *command, const struct hc_option *table, int argc,
                      char **argv, int *words, int *status)
 {
     struct hc_option options[HC_MAX_OPTIONS + 1];
-    flatten(table, options);
+    int own = flatten(table, options);
     bool given[HC_MAX_OPTIONS] = {false};
     int kept = 0;
     int i = 1;
@@ -372,6 +393,7 @@ bool hc_read_options(const struct hc_command *command, const struct hc_option *t
     for (i++; i < argc; i++)
         argv[++kept] = argv[i];
     argv[kept + 1] = NULL;
+    note_lone(options, own, given, kept);
     *words = kept;
     return true;
 }

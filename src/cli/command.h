@@ -66,6 +66,9 @@ enum { HC_MAX_OPTIONS = 40 };
 bool hc_read_options(const struct hc_command *command, const struct hc_option *table, int argc,
                      char **argv, int *words, int *status);
 
+/* Whether that option, and beside it nothing but --color, is what hc_read_options read last. */
+bool hc_option_alone(const char *name);
+
 /* Keeps the command line as it was typed, before hc_read_options moves its words; and returns it:
    "halfcheck", the other words, NULL. False without memory. */
 bool hc_keep_command_line(char **argv);

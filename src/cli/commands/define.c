@@ -60,116 +60,159 @@ static int print_backward(const struct hc_definition *definition)
     return HC_AS_CLAIMED;
 }
 
+static const char usual_format[] = "bf16"; /* of drawn inputs */
+
+/* What the command line says, with the tables of its options. */
+struct orders {
+    bool grad;
+    bool backward;
+    bool json;
+    const char *cores;
+    struct hc_define_question question;
+    struct hc_option of_question[4];
+    struct hc_define_drawing drawing;
+    struct hc_option of_drawing[7];
+    const char *families[HC_FAMILIES + 1];
+    const char *sizes[HC_SIZE_ROWS + 1];
+};
+
 /* Prints the definition, its gradient or its JSON, or draws inputs for it. */
-static int show(const char *source, const char *variant, const struct hc_define_drawing *drawing,
-                bool grad, bool backward, bool json)
+static int show(const struct orders *orders)
 {
-    struct hc_definition *definition = hc_define_open(source, variant);
+    const struct hc_define_drawing *drawing = &orders->drawing;
+    struct hc_definition *definition =
+        hc_define_open(orders->question.source, orders->question.variant);
     int status = HC_AS_CLAIMED;
     if (!definition)
         return HC_WRONG;
-    if (grad)
+    if (orders->grad)
         status = print_gradient(definition);
-    else if (backward)
+    else if (orders->backward)
         status = print_backward(definition);
     else if ((drawing->path && hc_define_draw(definition, drawing) != HC_OK) ||
-             (json && hc_define_print_json(definition) != HC_OK))
+             (orders->json && hc_define_print_json(definition) != HC_OK))
         status = hc_complain_message();
-    else if (!drawing->path && !json)
+    else if (!drawing->path && !orders->json)
         hc_define_print(definition);
     hc_definition_free(definition);
     return status;
 }
 
-static int run_define(int argc, char **argv)
+/* The options of real values. */
+static const struct hc_option *options_of_question(struct orders *orders)
 {
-    struct hc_define_question question = {.source = NULL};
-    struct hc_define_drawing drawing = {.format = "bf16"};
-    bool grad = false;
-    bool backward = false;
-    bool json = false;
-    const char *cores = NULL;
-    const char *families[HC_FAMILIES + 1] = {NULL};
-    for (int i = 0; i < HC_FAMILIES; i++)
-        families[i] = hc_family_names[i];
-    const char *sizes[HC_SIZE_ROWS + 1] = {NULL};
-    for (int i = 0; i < HC_SIZE_ROWS; i++)
-        sizes[i] = hc_size_row_names[i];
-    const struct hc_option options[] = {
-        {.name = "grad", .flag = &grad, .help = "print the gradient, which is a definition, too"},
-        {.name = "backward",
-         .flag = &backward,
-         .help = "print the backward that the definition writes, which is one, too"},
-        {.name = "variant",
-         .value = "NAME",
-         .text = &question.variant,
-         .help = "with the equations of this variant"},
-        {.name = "json", .flag = &json, .help = "print what the definition says as JSON"},
-        {.name = "fpcore",
-         .value = "FILE",
-         .text = &cores,
-         .help = "print the scalar expressions of FPBench in FILE as definitions"},
+    struct hc_define_question *q = &orders->question;
+    const struct hc_option rows[] = {
         {.name = "values",
          .value = "FILE",
-         .text = &question.values,
+         .text = &q->values,
          .help = "write the real values of the results and their radii as JSON; - is standard\n"
                  "output"},
         {.name = "tensors",
          .value = "FILE",
-         .text = &question.tensors,
+         .text = &q->tensors,
          .help = "safetensors of the inputs, by their names, for --values"},
         {.name = "set",
          .value = "NAME=VALUE",
-         .words = &question.set,
+         .words = &q->set,
          .help = "an option of the definition, for --values"},
+        {0},
+    };
+    return memcpy(orders->of_question, rows, sizeof rows);
+}
+
+/* The options of inputs that are drawn. */
+static const struct hc_option *options_of_drawing(struct orders *orders)
+{
+    struct hc_define_drawing *d = &orders->drawing;
+    memcpy(orders->families, hc_family_names, sizeof hc_family_names);
+    memcpy(orders->sizes, hc_size_row_names, sizeof hc_size_row_names);
+    const struct hc_option rows[] = {
         {.name = "draw",
          .value = "FILE",
-         .text = &drawing.path,
+         .text = &d->path,
          .help = "write inputs for the definition as safetensors"},
-        {.name = "format",
-         .value = "FORMAT",
-         .text = &drawing.format,
-         .help = "of these inputs (bf16)"},
+        {.name = "format", .value = "FORMAT", .text = &d->format, .help = "of these inputs (bf16)"},
         {.name = "family",
          .value = "FAMILY",
-         .choice = &drawing.family,
-         .choices = families,
+         .choice = &d->family,
+         .choices = orders->families,
          .help = "of these inputs: normal (default), lognormal, boundaries, subnormals, specials,\n"
                  "cancelling, stagnating, constant, one-hot, whole, offset, mixed or scaled"},
         {.name = "sizes",
          .value = "ROW",
-         .choice = &drawing.row,
-         .choices = sizes,
+         .choice = &d->row,
+         .choices = orders->sizes,
          .help =
              "how long the axes of these inputs are, in turn: usual (default), ones, odd, long\n"
              "or tiles; others that suit the text where these do not"},
         {.name = "size",
          .value = "AXIS=N",
-         .words = &drawing.sizes,
+         .words = &d->sizes,
          .help = "how long one axis of these inputs is"},
-        {.name = "seed", .value = "N", .seed = &drawing.seed, .help = "of these inputs (0)"},
+        {.name = "seed", .value = "N", .seed = &d->seed, .help = "of these inputs (0)"},
+        {0},
+    };
+    _Static_assert(sizeof rows == sizeof orders->of_drawing, "it holds them");
+    return memcpy(orders->of_drawing, rows, sizeof rows);
+}
+
+/* Does what the definition is wanted for, which is one thing. Options of another one would do
+   nothing. */
+static int define(const struct orders *orders)
+{
+    const struct hc_define_question *q = &orders->question;
+    const struct hc_define_drawing *d = &orders->drawing;
+    bool drawn = d->format != usual_format || d->family || d->row || d->sizes.count || d->seed;
+    int wants =
+        orders->grad + orders->backward + orders->json + (q->values != NULL) + (d->path != NULL);
+    if (wants > 1)
+        return hc_complain("define takes one of --grad, --backward, --json, --values and --draw");
+    if (!q->values && (q->tensors || q->set.count))
+        return hc_complain("define: --tensors and --set are for --values");
+    if (!d->path && drawn)
+        return hc_complain("define: --format, --family, --sizes, --size and --seed are for --draw");
+    if (q->source)
+        return q->values ? hc_define_judge_files(q) : show(orders);
+    if (wants || q->variant)
+        return hc_complain("define: no FILE and no NAME of a definition is given");
+    return list_library();
+}
+
+static int run_define(int argc, char **argv)
+{
+    struct orders orders = {.drawing.format = usual_format};
+    const struct hc_option options[] = {
+        {.name = "grad",
+         .flag = &orders.grad,
+         .help = "print the gradient, which is a definition, too"},
+        {.name = "backward",
+         .flag = &orders.backward,
+         .help = "print the backward that the definition writes, which is one, too"},
+        {.name = "variant",
+         .value = "NAME",
+         .text = &orders.question.variant,
+         .help = "with the equations of this variant"},
+        {.name = "json", .flag = &orders.json, .help = "print what the definition says as JSON"},
+        {.name = "fpcore",
+         .value = "FILE",
+         .text = &orders.cores,
+         .help = "print the scalar expressions of FPBench in FILE as definitions"},
+        {.include = options_of_question(&orders)},
+        {.include = options_of_drawing(&orders)},
         {0},
     };
     int count;
     int status;
     if (!hc_read_options(&hc_command_define, options, argc, argv, &count, &status))
         return status;
-    if (cores && (count || grad || json || question.values || drawing.path))
-        return hc_complain("define --fpcore FILE takes nothing else");
-    if (cores)
-        return print_cores(cores);
-    if (count == 0)
-        return list_library();
-    if (count != 1)
+    if (orders.cores)
+        return hc_option_alone("fpcore") ? print_cores(orders.cores)
+                                         : hc_complain("define --fpcore FILE takes nothing else");
+    if (count > 1)
         return hc_complain("define takes one FILE, or the NAME of a definition of the library");
-    if ((grad ? 1 : 0) + (backward ? 1 : 0) + (json ? 1 : 0) + (question.values ? 1 : 0) +
-            (drawing.path ? 1 : 0) >
-        1)
-        return hc_complain("define takes one of --grad, --backward, --json, --values and --draw");
-    question.source = argv[1];
-    if (question.values)
-        return hc_define_judge_files(&question);
-    return show(argv[1], question.variant, &drawing, grad, backward, json);
+    orders.question.source = argv[1];
+    return define(&orders);
 }
 
 const struct hc_command hc_command_define = {

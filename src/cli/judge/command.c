@@ -18,8 +18,10 @@
 const struct hc_command hc_command_judge;
 static int run_judge(int argc, char **argv);
 
-/* What the command line says beside the question. */
+/* What the command line says beside the question, and the tables of its options. */
 struct orders {
+    struct hc_option of_question[7];
+    struct hc_option of_judgement[8];
     struct hc_backend_options backends;
     const char *json;
     const char *keep;
@@ -275,64 +277,87 @@ static int judge_lines(const char *path)
     return worst;
 }
 
+/* The options that say what is judged. */
+static const struct hc_option *options_of_question(struct orders *orders,
+                                                   struct hc_question_words *words)
+{
+    const struct hc_option rows[] = {
+        {.name = "in", .value = "[SLOT=]FILE[:TENSOR]", .words = &words->in, .help = "an input"},
+        {.name = "out",
+         .value = "[SLOT=]FILE[:TENSOR]",
+         .words = &words->out,
+         .help = "an output, which is judged"},
+        {.name = "tensors",
+         .value = "FILE",
+         .text = &words->tensors,
+         .help = "safetensors that are named as the op's slots"},
+        {.name = "set",
+         .value = "NAME=VALUE",
+         .words = &words->set,
+         .help = "a parameter (pad=1), an element of a small input (lr=1e-3), or what the "
+                 "bytes of an input or output are (codes=e2m1)"},
+        {.name = "layout",
+         .value = "LAYOUT",
+         .choice = &words->layout,
+         .choices = hc_layout_names,
+         .help = "of images and filters in the files: nchw (default), or nhwc"},
+        {.name = "accumulator",
+         .value = "A",
+         .text = &words->accumulator,
+         .help = "fp32 (default), half, or PRECISION,BLOCK[,EXTRA[,cut]]: the bits of the\n"
+                 "accumulator, how many terms it aligns at once, the bits it keeps below its\n"
+                 "last one meanwhile, and whether it cuts"},
+        {0},
+    };
+    _Static_assert(sizeof rows == sizeof orders->of_question, "it holds them");
+    return memcpy(orders->of_question, rows, sizeof rows);
+}
+
+/* The options that say how it is judged, and what is written of that. */
+static const struct hc_option *options_of_judgement(struct orders *orders)
+{
+    const struct hc_option rows[] = {
+        {.name = "all",
+         .flag = &orders->all,
+         .help = "judge every element, even if it takes minutes"},
+        {.name = "define",
+         .value = "FILE",
+         .text = &orders->define,
+         .help =
+             "judge by a definition: a text of an op, or the name of one (docs/definitions.md)"},
+        {.name = "variant",
+         .value = "NAME",
+         .text = &orders->variant,
+         .help = "of the definition; any: one of them for all elements"},
+        {.name = "lines",
+         .value = "FILE",
+         .text = &orders->lines,
+         .help = "judge what each line of FILE says: the words of a `judge`, with tabs between"},
+        {.name = "strict",
+         .flag = &orders->strict,
+         .help = "fail also if sums are within their bounds, but their errors hardly come from\n"
+                 "roundings"},
+        {.name = "json",
+         .value = "FILE",
+         .text = &orders->json,
+         .help = "write the judgement as JSON; - is standard output"},
+        {.name = "keep",
+         .value = "FILE",
+         .text = &orders->keep,
+         .help = "keep the smallest sub-problem that still fails, as safetensors"},
+        {0},
+    };
+    _Static_assert(sizeof rows == sizeof orders->of_judgement, "it holds them");
+    return memcpy(orders->of_judgement, rows, sizeof rows);
+}
+
 static int run_judge(int argc, char **argv)
 {
     struct orders orders = {0};
     struct hc_question_words words = {.layout = -1};
     const struct hc_option options[] = {
-        {.name = "in", .value = "[SLOT=]FILE[:TENSOR]", .words = &words.in, .help = "an input"},
-        {.name = "out",
-         .value = "[SLOT=]FILE[:TENSOR]",
-         .words = &words.out,
-         .help = "an output, which is judged"},
-        {.name = "tensors",
-         .value = "FILE",
-         .text = &words.tensors,
-         .help = "safetensors that are named as the op's slots"},
-        {.name = "set",
-         .value = "NAME=VALUE",
-         .words = &words.set,
-         .help = "a parameter (pad=1), an element of a small input (lr=1e-3), or what the "
-                 "bytes of an input or output are (codes=e2m1)"},
-        {.name = "layout",
-         .value = "LAYOUT",
-         .choice = &words.layout,
-         .choices = hc_layout_names,
-         .help = "of images and filters in the files: nchw (default), or nhwc"},
-        {.name = "accumulator",
-         .value = "A",
-         .text = &words.accumulator,
-         .help = "fp32 (default), half, or PRECISION,BLOCK[,EXTRA[,cut]]: the bits of the\n"
-                 "accumulator, how many terms it aligns at once, the bits it keeps below its\n"
-                 "last one meanwhile, and whether it cuts"},
-        {.name = "all",
-         .flag = &orders.all,
-         .help = "judge every element, even if it takes minutes"},
-        {.name = "define",
-         .value = "FILE",
-         .text = &orders.define,
-         .help =
-             "judge by a definition: a text of an op, or the name of one (docs/definitions.md)"},
-        {.name = "variant",
-         .value = "NAME",
-         .text = &orders.variant,
-         .help = "of the definition; any: one of them for all elements"},
-        {.name = "lines",
-         .value = "FILE",
-         .text = &orders.lines,
-         .help = "judge what each line of FILE says: the words of a `judge`, with tabs between"},
-        {.name = "strict",
-         .flag = &orders.strict,
-         .help = "fail also if sums are within their bounds, but their errors hardly come from\n"
-                 "roundings"},
-        {.name = "json",
-         .value = "FILE",
-         .text = &orders.json,
-         .help = "write the judgement as JSON; - is standard output"},
-        {.name = "keep",
-         .value = "FILE",
-         .text = &orders.keep,
-         .help = "keep the smallest sub-problem that still fails, as safetensors"},
+        {.include = options_of_question(&orders, &words)},
+        {.include = options_of_judgement(&orders)},
         {.include = hc_backend_options(&orders.backends, HC_HAS_ITS_OWN_SET,
                                        "compute the outputs on this backend, and judge those")},
         {0},
@@ -341,12 +366,12 @@ static int run_judge(int argc, char **argv)
     int status;
     if (!hc_read_options(&hc_command_judge, options, argc, argv, &count, &status))
         return status;
-    if (orders.variant && !orders.define)
-        return hc_complain("judge: --variant is of a definition, which --define names");
     if (orders.lines)
-        return argc == 3 || (argc == 2 && count == 0)
+        return hc_option_alone("lines")
                    ? judge_lines(orders.lines)
                    : hc_complain("judge --lines takes no other words: each line has its own");
+    if (orders.variant && !orders.define)
+        return hc_complain("judge: --variant is of a definition, which --define names");
     if (orders.define)
         return judge_by_definition(&orders, &words, count);
     if (count != 1)
