@@ -4,7 +4,7 @@
 #include <fenv.h>
 #include <sys/resource.h>
 
-#include "check/file_limit.h"
+#include "check/last_word.h"
 #include "check/guarded.h"
 #include "check/testing.h"
 
