@@ -28,6 +28,7 @@ struct exercise {
     int64_t zero;      /* zero, or rounded to zero by a result that has a bound and not bits */
     int64_t inexact;   /* not a value of the output's format, so that rounding was needed */
     int64_t loose;     /* have a bound; more than one result is right */
+    int64_t nought;    /* of the loose ones: 0, which no right order rounds */
     int64_t vague;     /* of the loose ones: not 0, and not larger than their bound */
     int64_t hollow;    /* of the loose ones: the bound is half of the terms' magnitude or more */
     double worst;      /* largest error / bound of the loose ones */
@@ -84,6 +85,7 @@ static void count_element(struct exercise *e, enum hc_format format, const struc
     if (bits || bound == 0)
         return;
     e->loose++;
+    e->nought += want->hi == 0;
     if (rounded != want->hi || want->lo != 0)
         e->inexact++;
     e->worst = fmax(e->worst, error / bound);
@@ -134,7 +136,7 @@ static void judge_exercise(const struct exercise *e, struct hc_check *check, con
                     n - (long long)e->unbounded, n);
     else if (4 * e->zero > 3 * n)
         hc_mistrust(check, "%s: %lld of %lld results are zero", what, (long long)e->zero, n);
-    else if (!widens && e->loose >= MANY && e->inexact == 0)
+    else if (!widens && e->loose - e->nought >= MANY && e->inexact == 0)
         hc_mistrust(check, "%s: none of %lld results needed rounding", what, n);
     else if (e->inexact >= MANY && e->worst < (norm_in_any_order ? lowest_of_norms : lowest_ratio))
         hc_mistrust(check, "%s: the largest error is %.2g of its bound", what, e->worst);
