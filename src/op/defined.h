@@ -36,6 +36,7 @@
 #define HC_OP_rotary_halves       HC_OP_67
 #define HC_OP_attention           HC_OP_68
 #define HC_OP_attention_backward  HC_OP_69
+#define HC_OP_swap_axes           HC_OP_70
 
 /* What keeps statistics has its op's slots, and theirs. */
 enum { HC_RMS_X, HC_RMS_W, HC_RMS_Y = 0, HC_RMS_RSTD };
@@ -66,6 +67,7 @@ enum {
     HC_ATTENTION_BWD_LSE,
     HC_ATTENTION_BWD_DY
 };
+enum { HC_SWAP_X, HC_SWAP_Y = 0 };
 enum { HC_ATTENTION_BWD_DQ, HC_ATTENTION_BWD_DK, HC_ATTENTION_BWD_DV };
 
 /* Option k of the definition, which is a real number. Where its usual value is an expression of

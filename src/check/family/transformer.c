@@ -80,6 +80,29 @@ static const struct hc_family_extent extents_of_turns[] = {{HC_EXTENT_LOSS_CLASS
                                                            {HC_EXTENT_LOSS_ROWS, 1, false},
                                                            {HC_EXTENT_COUNT, 0, false}};
 
+/* Four axes, of which those in the middle are exchanged. */
+static const struct hc_op_shape fours[] = {
+    {"2x3x5x4", HC_QUICK, true, false, {2, 3, 5, 4}},
+    {"1x1x1x1", HC_STANDARD, false, false, {1, 1, 1, 1}},
+    {"2x0x3x4", HC_STANDARD, false, false, {2, 0, 3, 4}},
+    {"1x7x1x3", HC_STANDARD, false, false, {1, 7, 1, 3}},
+    {"3x33x4x17", HC_STANDARD, false, false, {3, 33, 4, 17}},
+    {"2x129x12x32", HC_EXHAUSTIVE, true, false, {2, 129, 12, 32}},
+    {.name = NULL},
+};
+
+static void border_of_fours(enum hc_extent extent, int64_t size, int number, int64_t *d)
+{
+    static const int64_t least[4] = {2, 3, 2, 3};
+    (void)number;
+    memcpy(d, least, sizeof least);
+    d[extent == HC_EXTENT_LOSS_ROWS ? 1 : 3] = size;
+}
+
+static const struct hc_family_extent extents_of_fours[] = {{HC_EXTENT_LOSS_CLASSES, 3, false},
+                                                           {HC_EXTENT_LOSS_ROWS, 1, false},
+                                                           {HC_EXTENT_COUNT, 0, false}};
+
 /* As a network takes them: all in one format, or a half and its result in fp32. */
 static const struct hc_format_set formats_of_heads[] = {
     {"fp32", HC_FP32, HC_FP32, HC_FP32, HC_FP32},      {"fp64", HC_FP64, HC_FP64, HC_FP64, HC_FP64},
@@ -221,15 +244,19 @@ static const struct hc_family rotary_halves = {ALL_OF_THESE,
                                                .open = hc_open_axes,
                                                .extents = extents_of_turns,
                                                .border_shape = border_of_turns};
+static const struct hc_family swap_axes = {ALL_OF_THESE,
+                                           OF_ROWS,
+                                           .shapes = fours,
+                                           .open = hc_open_axes,
+                                           .extents = extents_of_fours,
+                                           .border_shape = border_of_fours};
 static const struct hc_family attention = {ALL_OF_THESE, OF_HEADS, .shapes = heads};
 static const struct hc_family attention_backward = {ALL_OF_THESE, OF_HEADS, .shapes = heads_back};
 
 static const struct hc_family *const rows[HC_OP_ROOM] = {
-    [HC_OP_embedding] = &embedding,
-    [HC_OP_embedding_backward] = &embedding_backward,
-    [HC_OP_rotary_halves] = &rotary_halves,
-    [HC_OP_attention] = &attention,
-    [HC_OP_attention_backward] = &attention_backward,
+    [HC_OP_embedding] = &embedding,         [HC_OP_embedding_backward] = &embedding_backward,
+    [HC_OP_rotary_halves] = &rotary_halves, [HC_OP_swap_axes] = &swap_axes,
+    [HC_OP_attention] = &attention,         [HC_OP_attention_backward] = &attention_backward,
 };
 
 const struct hc_family *hc_family_transformer(enum hc_op op)
