@@ -392,7 +392,7 @@ const struct hc_command hc_command_judge = {
     .text = "Reads inputs and outputs of one op from files: numpy's .npy, or safetensors. Every\n"
             "output is compared with the real value (MPFR), within the bound that any right\n"
             "implementation keeps, in whatever order it adds up. The worst element is shown, and\n"
-            "whose error it is: the implementation's or the format's.\n\n"
+            "the source of its error: the implementation or the format.\n\n"
             "Files fill the op's slots in order, or by name: --in w=weights.npy. `halfcheck\n"
             "explain op/OP` shows the slots. Images and filters are [N, C, H, W] and [K, C, R, S]\n"
             "in files, as PyTorch has them.\n\n"
