@@ -181,7 +181,7 @@ static int define(const struct orders *orders)
     if (q->source)
         return q->values ? hc_define_judge_files(q) : show(orders);
     if (wants || q->variant)
-        return hc_complain("define: no FILE and no NAME of a definition is given");
+        return hc_complain("define: that needs the FILE or NAME of a definition");
     return list_library();
 }
 

@@ -371,7 +371,7 @@ static int run_judge(int argc, char **argv)
                    ? judge_lines(orders.lines)
                    : hc_complain("judge --lines takes no other words: each line has its own");
     if (orders.variant && !orders.define)
-        return hc_complain("judge: --variant is of a definition, which --define names");
+        return hc_complain("judge: --variant is an option of --define");
     if (orders.define)
         return judge_by_definition(&orders, &words, count);
     if (count != 1)
