@@ -205,7 +205,7 @@ static void print_part(const struct hc_comparison *c, const struct part *part, F
         print_recipe(c, r, base, part, out);
 }
 
-/* The part that begins with that column: as many as a terminal has room for, at least one.
+/* The part that begins with that column: as many as a terminal of 80 columns or more has room for.
    "unscaled" stays beside the column that it is about. */
 static struct part part_from(const struct hc_comparison *c, int from, FILE *out)
 {
@@ -213,8 +213,9 @@ static struct part part_from(const struct hc_comparison *c, int from, FILE *out)
     char label[HC_COMPARED_LABEL];
     hc_comparison_label(c, c->base, label);
     int ratio = (int)strlen(label) + 5;
-    int room = hc_terminal_columns(out, 0) - hc_comparison_width(c);
-    bool narrow = hc_terminal_columns(out, 0) > 0;
+    int columns_there = hc_terminal_columns(out, 0);
+    bool narrow = columns_there > 0;
+    int room = (columns_there < HC_COLUMNS ? HC_COLUMNS : columns_there) - hc_comparison_width(c);
     struct part part = {.from = from, .to = from, .first = from == 0};
     room -= part.first ? RUNS + VERDICT : 0;
     do {
