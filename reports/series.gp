@@ -4,7 +4,14 @@
 # of vertical lines with the arrays mark and mark_text. Reads points: x and y, a block for each series.
 # Writes picture.
 width = 600
-height = 340
+# The key below has up to three columns, all as wide as the widest. The picture is as much higher
+# as a long key needs, so that the plot keeps its size.
+letters = 0
+do for [s = 1 : n] { letters = strlen(name[s]) > letters ? strlen(name[s]) : letters }
+in_key = 74 / (letters + 8)
+in_key = in_key < 1 ? 1 : in_key > 3 ? 3 : in_key
+key_rows = (n + in_key - 1) / in_key
+height = 340 + (key_rows > 1 ? 17 * (key_rows - 1) : 0)
 @open_page
 set output drawing . "picture"
 @begin_style
@@ -15,12 +22,7 @@ two = strlen(title_text) > 76
 titled = two ? title_text[1:cut] . "\n" . title_text[cut + 1:strlen(title_text)] : title_text
 set title titled noenhanced offset 0, (marks ? 1 : 0)
 set tmargin (marks ? 4 : 3) + two
-# The key below has up to three columns, all as wide as the widest.
-letters = 0
-do for [s = 1 : n] { letters = strlen(name[s]) > letters ? strlen(name[s]) : letters }
-in_key = 66 / (letters + 8)
-in_key = in_key < 1 ? 1 : in_key > 3 ? 3 : in_key
-set bmargin 4.4 + 1.15 * ((n + in_key - 1) / in_key)
+set bmargin 4.4 + 1.15 * key_rows
 set xlabel x_text noenhanced
 set ylabel y_text noenhanced
 set key at screen 0.5, screen 0.02 bottom center horizontal Left reverse samplen 3 width 2 maxcols in_key

@@ -190,17 +190,17 @@ struct hc_backend {
        that. */
     bool nondeterministic;
 
-    /* The backend is somebody's own, and owes what any right implementation owes: results within
-       the bounds, in whatever order and however fused. Where the contract states an order so that
-       all backends give the same bits, this one is held to them only if that order was asked for
+    /* The backend comes from outside: its results must lie within the bounds, which hold for
+       every order and every fusing. Where the contract states an order so that all backends
+       give the same bits, these are demanded of it only if that order was asked for
        (--order). */
     bool free_order;
 
-    /* What --backend takes for it, where that is not its name: "pipe:python3 mine.py". Commands
-       that repeat a result say this. NULL: the name. */
+    /* What --backend takes for it, if that is not its name: "pipe:python3 mine.py". Commands that
+       repeat a result say this. NULL: the name. */
     const char *spelled;
 
-    /* The backend's own; whoever copies the table copies the pointer. `open` finds it here. */
+    /* The backend's own data, which `open` finds here. A copy of the table copies the pointer. */
     const void *self;
 
     /* NULL if the backend can run here, otherwise a line that says why not. */
@@ -222,7 +222,7 @@ struct hc_backend {
     enum hc_status (*upload)(struct hc_queue *queue, void *to, const void *from, size_t bytes);
     enum hc_status (*download)(struct hc_queue *queue, void *to, const void *from, size_t bytes);
 
-    /* Queues the writing of zeros into its memory. NULL: whoever wants zeros uploads them. */
+    /* Queues the writing of zeros into the backend's memory. NULL: callers upload zeros instead. */
     enum hc_status (*clear)(struct hc_queue *queue, void *to, size_t bytes);
 
     /* The bytes of scratch that the call needs, whatever its data pointers are. A NULL slot means
@@ -256,7 +256,7 @@ struct hc_backend {
     /* What the queue has been given so far. NULL: the backend does not count. */
     struct hc_work (*work)(const struct hc_queue *queue);
 
-    /* Sweeps whose results are judged where they lie, so that 2^32 of them need not be copied. Both
+    /* Sweeps whose results are judged in place, so that 2^32 of them need not be copied. Both
        are NULL if a backend has none. The call is a cast from fp32 or i32 into fp16 or bf16, or
        add, sub, mul or div of fp16 or bf16; its tensors [n], n <= 2^24, lie in the backend's
        memory. Operands are numbered: number k means the bits k of a cast's input, or x = k >> 16
@@ -321,9 +321,9 @@ bool hc_accumulator_possible(const struct hc_accumulator *accumulator);
 /* Whether the two sum alike. */
 bool hc_accumulator_same(const struct hc_accumulator *a, const struct hc_accumulator *b);
 
-/* How the backend sums the products of the call. Whoever needs a bound asks this. What was found
-   out (hc_backend_found) holds in gemm, then what the backend states. If `accumulates` gives an
-   impossible answer, `accumulator` holds. */
+/* How the backend sums the products of the call; bounds follow from it. In gemm, what was found out
+   (hc_backend_found) comes before what the backend states. If `accumulates` gives an impossible
+   answer, `accumulator` holds. */
 struct hc_accumulator hc_backend_accumulator(const struct hc_backend *backend,
                                              const struct hc_call *call);
 

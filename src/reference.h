@@ -51,9 +51,9 @@ uint32_t hc_unit_by_definition(const struct hc_unit *unit, const uint32_t *a, co
    an amax of quantize, the sums over a channel. */
 void hc_reference_begin(const struct hc_call *call);
 
-/* The number of this thread's promise that this call stays as it is, by which those who keep what
-   they have computed of it know that it is still right; 0 if there is none. No number is given
-   twice in a thread. */
+/* The number of this thread's promise (hc_reference_begin) that the call stays as it is; 0 if there
+   is none. Code that keeps results of the call compares it to know whether they are still right. No
+   number is given twice in a thread. */
 uint64_t hc_reference_promise(const struct hc_call *call);
 
 /* Frees what MPFR caches, and what hc_unit_by_definition keeps, for this thread, and ends what
@@ -66,8 +66,8 @@ void hc_reference_end(void);
 hc_reference hc_reference_defined;
 void hc_reference_defined_end(void);
 
-/* Where GMP or MPFR gets no memory from `reallocate` (realloc), `no_memory` is called, which must
-   not return. Without this GMP aborts the program. Call it before any other function here. */
+/* If `reallocate` (realloc) has no memory for GMP or MPFR, `no_memory` is called, which must not
+   return. Without this GMP aborts the program. Call it before any other function here. */
 void hc_reference_watch(void *(*reallocate)(void *memory, size_t bytes), void (*no_memory)(void));
 
 /* A real number for expectations that are no single op: closed forms and trajectories. It has

@@ -19,7 +19,7 @@ struct hc_run_queues {
     struct hc_known *known;                       /* NULL without memory */
 };
 
-/* The backend that others are held to. */
+/* The backend that others are compared with. */
 const struct hc_backend *hc_run_exact(const struct hc_run_options *options);
 
 /* Opens a queue of each backend that can run here. Close them also after a failure. */
@@ -30,9 +30,9 @@ void hc_run_queues_close(const struct hc_run_options *options, struct hc_run_que
 /* Tells the run's owner what the backends say of themselves, once all cases are done. */
 void hc_run_queues_tell(const struct hc_run_options *options, const struct hc_run_queues *queues);
 
-/* What runs now, for whoever must say where the program broke down; a signal handler may ask. That
-   of this thread, or, in a thread that a kernel has started, that which began last, and *sure is
-   false. NULL: nothing. */
+/* What runs now, for code that must say where the program broke down, signal handlers included. It
+   is this thread's case; in a thread that a kernel has started it is the case that began last, and
+   *sure is false. NULL: nothing. */
 const struct hc_case_run *hc_case_run_now(bool *sure);
 
 /* Says which unit is next; runs it into *check; and reports it, whereupon *check is ended. Returns

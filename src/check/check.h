@@ -224,17 +224,17 @@ enum hc_status hc_claim_call_met(struct hc_check *check, const struct hc_call *c
    nothing to compare; then the verdict is set. For cases that are `against_exact`. */
 bool hc_claim_exact_bits(struct hc_check *check, const char *what, const struct hc_call *call);
 
-/* Where the digests of calls are added that the case runs by other means than hc_do, one thread at
-   a time (struct hc_device, struct hc_train_options). NULL if the result is to have no digest
-   (check/digest.h): the tensors do not lie in host memory, or the bits are not promised. */
+/* The sum to which the case adds the digests of calls that it runs by other means than hc_do, one
+   thread at a time (struct hc_device, struct hc_train_options). NULL if the result is to have no
+   digest (check/digest.h): the tensors do not lie in host memory, or the bits are not promised. */
 uint64_t *hc_check_digest(struct hc_check *check);
 
-/* Says that the case runs kernels whose bits nobody digests: its result then has no digest. */
+/* Says that the case runs kernels whose bits nobody digests, so that its result has no digest. */
 void hc_check_undigested(struct hc_check *check);
 
-/* Says that the case runs calls in that arithmetic, which no claim of theirs has said, and claims
-   what comes of it. A backend of free order may take a finer one; if a claim fails there, the case is
-   left out (check/free_order.h). */
+/* Says that the case runs calls in that arithmetic, which no claim of theirs has said, and makes
+   claims about the results. A backend of free order may take a finer one; if a claim fails there,
+   the case is left out (check/free_order.h). */
 void hc_note_arithmetic(struct hc_check *check, enum hc_format arithmetic);
 
 enum { HC_MARKS = 3, HC_SERIES_POINTS = 200 };

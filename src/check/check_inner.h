@@ -24,7 +24,7 @@ struct hc_check {
     bool bits_only;                 /* kernels run, and nothing is claimed (check/digest.h) */
     struct hc_story *story;         /* of halfcheck explain, or NULL */
     struct hc_omissions *omissions; /* or NULL */
-    struct hc_known *known;         /* what earlier claims were held to (check/known.h), or NULL */
+    struct hc_known *known;         /* what was right in earlier claims (check/known.h), or NULL */
     bool refused;                   /* a kernel returned HC_UNSUPPORTED */
     const char *order;              /* that backends of free order are held to, or NULL */
     const char *order_met;          /* the order of a call that ran in a free one, or NULL */

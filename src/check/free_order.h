@@ -1,4 +1,4 @@
-/* Backends of free order (struct hc_backend): what they are held to.
+/* Backends of free order (struct hc_backend): what is demanded of them.
 
    There are two verdicts, and they are kept apart. Without --order such a backend owes results
    within a bound that holds for any order of evaluation (check/bound/bound.h), and the same bits
@@ -24,9 +24,9 @@ bool hc_order_matters(const struct hc_call *call);
    and the backend is not held to it. The case is then left out. */
 enum hc_status hc_order_stated(struct hc_check *check, const struct hc_call *call);
 
-/* Notes that a call has run whose bits are free: from here on, claims of equal bits that fail leave
-   the case out instead of failing it. If the call states a 16-bit arithmetic, in whose place a
-   finer one is as right, any claim does: such a case shows what that arithmetic does. */
+/* Notes that a call has run whose bits are free: from here on, a claim of equal bits that fails
+   leaves the case out instead of failing it. If the call states a 16-bit arithmetic, any claim that
+   fails does, since a finer arithmetic is as right: such a case shows what that one does. */
 void hc_order_note(struct hc_check *check, const struct hc_call *call);
 
 /* Notes that the call's bound for any order says next to nothing, as that of a long sum in 16 bits

@@ -1,4 +1,4 @@
-/* What one backend's results were held to, kept for the next backend.
+/* What is right for the results of one backend, kept for the next one.
 
    The real value of an element, its bound and its only right bits depend on the call, its inputs
    and the model of the sum, and on nothing that a backend computed: references and bounds do not

@@ -35,9 +35,10 @@ static const struct hc_option order = {
     .name = "order",
     .value = "NAME",
     .choices = hc_adam_order_names,
-    .help = "hold backends of free order (programs, say) to the bits of this order, too:\n"
-            "ours, torch-fused, torch-loop or apex. Without it such a backend owes results\n"
-            "within the bounds, and cases that state an order are left out"};
+    .help = "demand the bits of this order also from backends that may sum in any order,\n"
+            "such as programs: ours, torch-fused, torch-loop or apex. By default their\n"
+            "results must only lie within the bounds, and cases that state an order are\n"
+            "left out"};
 
 static const struct hc_option fallback = {
     .name = "fallback",

@@ -1,4 +1,4 @@
-/* The options that everything takes which runs on backends: one table, for all commands. */
+/* The options of all commands that run backends: one table. */
 #ifndef HC_CLI_BACKEND_OPTIONS_H
 #define HC_CLI_BACKEND_OPTIONS_H
 

@@ -68,11 +68,13 @@ int hc_complain(const char *format, ...)
             (void)snprintf(complaint, sizeof complaint, "%s", line);
         return HC_WRONG;
     }
+    /* In one piece, so that processes of a job which complain at once have a line each. */
+    char plain[4 * sizeof line];
     (void)fflush(stdout);
-    hc_colour_print(stderr, hc_terminal_draws(stderr) ? HC_COLOUR_FAIL : HC_PLAIN, "halfcheck:");
-    (void)fputc(' ', stderr);
-    hc_text_line(stderr, line);
-    (void)fputc('\n', stderr);
+    hc_text_plain(plain, sizeof plain, line);
+    enum hc_colour colour = hc_terminal_draws(stderr) ? HC_COLOUR_FAIL : HC_PLAIN;
+    (void)fprintf(stderr, "%shalfcheck:%s %s\n", hc_colour_begin(stderr, colour),
+                  hc_colour_end(stderr, colour), plain);
     return HC_WRONG;
 }
 

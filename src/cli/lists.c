@@ -189,7 +189,7 @@ static void list_mechanisms(json_t *rows)
             (void)snprintf(faults + strlen(faults), sizeof faults - strlen(faults), "%s%s",
                            f ? " " : "", mechanisms[i].faults[f]);
         json_t *o = row(rows, mechanisms[i].name);
-        put_number(o, "rows", mechanisms[i].rows);
+        put_number(o, "cases", mechanisms[i].rows);
         put(o, "faults", faults[0] ? faults : NULL);
     }
 }

@@ -214,7 +214,7 @@ static int conclude_command(int status)
     if (!written)
         return hc_complain("cannot write to standard output: %s", strerror(errno));
     if (hc_memory_lost() || hc_json_status() != HC_OK)
-        return hc_complain("no memory for all that was to be printed");
+        return hc_complain("no memory for the output");
     return status;
 }
 

@@ -2,7 +2,7 @@
 
    halfcheck has no engine of its own to start processes or to move bytes between them. It stands on
    what a cluster has: MPI (Open MPI, from the plug-in halfcheck-mpi.so) started by mpirun or Slurm,
-   and NCCL where gradients lie on GPUs. This header is the small table that is asked of them. Two
+   and NCCL where gradients lie on GPUs. This header is the small table that they fill in. Two
    more implementations need neither: `self`, one rank alone, and `threads`, ranks that are threads
    of one process, by which cases and tests have as many ranks as they like without MPI.
 
@@ -87,8 +87,8 @@ enum hc_status hc_comm_threads(int size, hc_comm_work *work, void *context);
 struct hc_comm *hc_comm_world(void);
 void hc_comm_end(int exit_status);
 
-/* There is a checkpoint: from now on, the line on a rank that is lost says that the run can be
-   resumed. Of a job of one rank nothing is said. */
+/* Says that there is a checkpoint: from now on, the line about a lost rank says that the run can be
+   resumed. A job of one rank prints nothing about it. */
 void hc_comm_can_resume(void);
 
 /* Short forms; those of size 1 do nothing. hc_comm_max gives the largest of all ranks' numbers (NaN

@@ -11,10 +11,10 @@
    code that is generic over ops of several families; everybody else uses the family's names. */
 enum { HC_FIRST };
 
-/* The op's number, its row in ops.def, which op.c holds it to. Whoever sees a call sees the numbers
-   of the ops that stand here, so that one more would have all of the tree compiled again. An op
-   that came later takes the next free number, HC_OP_51, for its name in a header of its own
-   (op/later.h), which few include. */
+/* The op's number: its row in ops.def, as op.c checks. Every file that sees a call includes
+   these numbers, so one more would recompile the whole tree. An op that came later takes the
+   next free number, HC_OP_51, and has its name in a header of its own (op/later.h) that few
+   files include. */
 enum hc_op {
     HC_OP_cast,
     HC_OP_add,

@@ -10,7 +10,7 @@
 
 /* Rules without a state: from an amax to a scale. */
 enum hc_scale_rule {
-    HC_SCALE_GIVEN, /* the multiplier is an input: delayed scaling, and whoever has his own */
+    HC_SCALE_GIVEN, /* the multiplier is an input, as in delayed scaling */
 #define HC_SCALE(id, name, kind, title, source, defects) HC_SCALE_##id,
 #include "op/scale_rules.def"
 #undef HC_SCALE

@@ -21,10 +21,10 @@ struct hc_ball hc_any_average(enum hc_format f, double beta, double old, double 
 /* w - decay w - u. */
 struct hc_ball hc_any_weight(enum hc_format f, struct hc_ball w, double decay, struct hc_ball u);
 
-/* A polynomial in numbers, of which each is within an error of the one that it stands for: its
-   value, the magnitudes of its monomials, the largest of them on the way, what the errors come to,
-   the roundings that a monomial meets at most, and whether the numbers are finite. A product with 0
-   is 0, and a sum with 0 is the other addend: neither is rounded. */
+/* A polynomial in numbers, each of which lies within an error of the number that it stands for: the
+   polynomial's value, the magnitudes of its monomials, the largest of them on the way, the sum of
+   the errors, the most roundings that a monomial meets, and whether the numbers are finite. A
+   product with 0 is 0, and a sum with 0 is the other addend: neither is rounded. */
 struct hc_polynomial {
     double value;
     double magnitude;
@@ -37,7 +37,7 @@ struct hc_polynomial hc_polynomial_of(struct hc_ball x);
 struct hc_polynomial hc_polynomial_scaled(double by, struct hc_polynomial x);
 struct hc_polynomial hc_polynomial_sum(struct hc_polynomial x, struct hc_polynomial y);
 
-/* Its ball in any order; without end where a part of it may overflow. */
+/* The polynomial's ball in any order; its radius is infinite if a part of it may overflow. */
 struct hc_ball hc_polynomial_ball(enum hc_format f, struct hc_polynomial x, double after);
 
 /* hc_bound_compensated for an update u + decay w. */

@@ -48,8 +48,8 @@ struct hc_strayed {
     const double *invstd;
 };
 
-/* The bound where mean and invstd of the call are the real ones of x, and whoever is judged used
-   its own, as bn_train may compute them, and did not tell them. */
+/* The bound if the call has the real mean and invstd of x, but the kernel under test used its own,
+   as bn_train may compute them, and did not give them. */
 double hc_bound_strayed(const struct hc_element *e, const struct hc_strayed *strayed,
                         const struct hc_exact *want);
 
@@ -80,7 +80,7 @@ bool hc_bound_any_order_bits(const struct hc_element *e, const struct hc_exact *
 /* Whether results of the op may differ in their bits by the order alone. */
 bool hc_bound_any_order_differs(enum hc_op op);
 
-/* Whether `exact` defines the bits of that output even so: it is the real value, rounded once. */
+/* Whether `exact` defines that output's bits for it, too: it is the real value, rounded once. */
 bool hc_bound_any_order_ordered(const struct hc_call *call, int out);
 
 /* The same for inputs whose sums are not rounded before their end (HC_INPUTS_WHOLE), where the
@@ -97,8 +97,8 @@ bool hc_bound_ordered(const struct hc_call *call);
    is infinite by definition must be that infinity. +0 equals -0. */
 double hc_bound_error(enum hc_format format, const struct hc_exact *want, double got);
 
-/* The same for a backend of free order: 0, too, where the definition gives an infinity or NaN and
-   another order makes `got` of the same operation (norm_ranks.c). */
+/* The same for a backend of free order. It is also 0 if the definition gives an infinity or NaN,
+   and another order of the same operation gives `got` (norm_ranks.c). */
 double hc_bound_error_any_order(const struct hc_element *e, const struct hc_exact *want,
                                 double got);
 

@@ -1,4 +1,4 @@
-/* Kernels that bounds in any order are tried with: right ones that are as far from the contract's
+/* Kernels by which bounds in any order are tested: right ones that are as far from the contract's
    order as people write them, and wrong ones that are near to a right one. Each is a formula in
    fp32, every operation rounded (r), or in fp64 throughout. */
 #ifndef HC_CHECK_BOUND_MANNERS_H

@@ -13,7 +13,7 @@ struct hc_kept {
     int64_t channel;
 };
 
-/* Whether it is this channel of this promise that is kept. From now on it is. */
+/* Whether this channel of this promise is kept already. From now on it is. */
 static inline bool hc_is_kept(struct hc_kept *kept, uint64_t promise, int64_t channel)
 {
     bool is = promise && kept->promise == promise && kept->channel == channel;

@@ -25,7 +25,7 @@ double hc_bound_bn_shared(const struct hc_element *e, const int64_t *rows, int r
 /* Whether bn_combine may give that where the definition gives an infinity or NaN, in any order. */
 bool hc_bound_any_combined(const struct hc_element *e, double got);
 
-/* For a backend of free order, where that owes less. */
+/* Rules for a backend of free order, where they are wider. */
 hc_bound_rule hc_bound_any_sgd, hc_bound_any_adam, hc_bound_any_axpy, hc_bound_any_clip;
 hc_bound_rule hc_bound_any_pool, hc_bound_any_pool_bwd, hc_bound_any_conv;
 hc_bound_rule hc_bound_any_bn_train, hc_bound_any_bn_infer, hc_bound_any_bn_bwd;

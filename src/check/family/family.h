@@ -192,8 +192,8 @@ struct hc_family {
     void (*also_large)(struct hc_check *check,
                        const struct hc_call *call); /* afterwards, or NULL */
 
-    /* What is taken away from a call of which one element was judged wrong (judge/cut.h), up to a
-       NULL. NULL: nothing. */
+    /* The cuts that make a call smaller in which one element was judged wrong (judge/cut.h), up to
+       a NULL. NULL: nothing. */
     bool (*const *cuts)(struct hc_cut *cut);
 
     /* What a term costs in MPFR, in terms of a plain sum, and in multiplications; estimates, which

@@ -134,9 +134,9 @@ static void print_wrong(FILE *out, const struct hc_inquiry *inquiry)
     (void)fprintf(out, "Bugs that it misses, or for which it gives a false alarm: %d", count);
     for (int i = 0; i < count; i++)
         (void)fprintf(out, "%s %s", i ? "," : ":", inquiry->row[i].name);
-    (void)fputs(". A case whose buggy arm lies within the bound, or whose fixed arm does not, "
-                "fails, unless its row says that no bound tells the arms apart, and why. So the "
-                "line of halfcheck says how these bugs were chosen, and the other lines what other "
+    (void)fputs(". A case fails if its buggy arm lies within the bound, or its fixed arm does not, "
+                "unless its row says that no bound tells the arms apart, and why. So the line of "
+                "halfcheck only shows how these bugs were chosen; the other lines show what other "
                 "rules make of them.",
                 out);
 }
@@ -148,18 +148,19 @@ static void print_frozen(FILE *out, const struct hc_inquiry *inquiry)
     struct hc_catch_counts c = hc_catch_count_frozen(inquiry->row, inquiry->count, BOUND);
     if (c.bugs == 0)
         return;
-    (void)fprintf(out,
-                  "Only rows that were frozen can tell what the bound misses: they were written "
-                  "down and kept when nothing was known of them but that their formulas give their "
-                  "figures. Whoever wrote them knew how a bound is made. "
-                  "There are %d, of which it misses %d",
-                  c.bugs, c.missed);
+    (void)fprintf(
+        out,
+        "Only frozen rows can show what the bound misses. They were written down and kept "
+        "before their bound was known, when it was only known that their formulas give "
+        "their figures. (Their authors knew how a bound is made.) There are %d, and the "
+        "bound misses %d of them",
+        c.bugs, c.missed);
     for (int i = 0, n = 0; i < inquiry->count; i++)
         if (inquiry->row[i].frozen && inquiry->row[i].buggy[BOUND] == HC_ACCEPTED &&
             !inquiry->row[i].control)
             (void)fprintf(out, "%s %s", n++ ? "," : ":", inquiry->row[i].name);
-    (void)fputs(". Each stays in the table, whatever came of it, and a sum over its text sees a "
-                "later change.",
+    (void)fputs(". Each stays in the table whatever its result, and a checksum of its text shows "
+                "later changes.",
                 out);
 }
 
@@ -175,8 +176,8 @@ static void print_figures(FILE *out, const struct hc_inquiry *inquiry)
     (void)fprintf(
         out,
         "Figures that the rows state: %d of the reports, and %d that were computed for the "
-        "rows. Rows without a figure of their report, which has none, or none that a few "
-        "lines can give: %d.",
+        "rows. Rows without a figure of their report, because it has none, or none that a "
+        "few lines can compute: %d.",
         f.printed, f.computed, without);
 }
 
@@ -198,7 +199,7 @@ static void print_reports(FILE *out, const struct hc_inquiry *inquiry)
                   list_reports(NULL, inquiry, JUDGED) + list_reports(NULL, inquiry, ELSEWHERE) +
                       list_reports(NULL, inquiry, LEFT_OUT),
                   list_reports(NULL, inquiry, JUDGED), inquiry->count);
-    (void)fprintf(out, " %d of them halfcheck found itself; no report of these was found.",
+    (void)fprintf(out, " halfcheck found %d of them itself, and no report of these is known.",
                   found_here());
 }
 
@@ -206,10 +207,11 @@ static void print_elsewhere(FILE *out, const struct hc_inquiry *inquiry)
 {
     if (!inquiry->all)
         return;
-    (void)fprintf(out,
-                  "Reports that are not judged here, since a case without a table of two arms "
-                  "shows them: %d",
-                  list_reports(NULL, inquiry, ELSEWHERE));
+    (void)fprintf(
+        out,
+        "Reports that are not judged here, since the case that shows them has no table of "
+        "two arms: %d",
+        list_reports(NULL, inquiry, ELSEWHERE));
     (void)list_reports(out, inquiry, ELSEWHERE);
     (void)fputs(".", out);
 }
@@ -226,11 +228,11 @@ static void print_left_out(FILE *out, const struct hc_inquiry *inquiry)
 static void print_operations(FILE *out, const struct hc_inquiry *inquiry)
 {
     (void)inquiry;
-    (void)fputs("Checks of single operations miss most of them, halfcheck's own cases op/* too: in "
-                "both arms of every formula each operation has the bits of its definition. What is "
-                "wrong is which operation stands where, and in which format. The bound sees it "
-                "because it is that of the whole formula around its real number: it needs the "
-                "formula, where the other rules need two numbers alone.",
+    (void)fputs("Checks of single operations miss most of these bugs, and so do halfcheck's own "
+                "cases op/*: in both arms of every formula each operation has the bits of its "
+                "definition. The mistake is which operation stands where, and in which format. The "
+                "bound sees it because it belongs to the whole formula and lies around its real "
+                "number. So it needs the formula, where the other rules need only two numbers.",
                 out);
 }
 
@@ -239,11 +241,12 @@ static void print_plays(FILE *out, const struct hc_inquiry *inquiry)
     int plays = 0;
     for (int i = 0; i < inquiry->count; i++)
         plays += inquiry->row[i].play;
-    (void)fprintf(out,
-                  "Of the bugs %d are plays: code of scalers, masters or checkpoints runs, and the "
-                  "play says what the right state is and how far from it is still right. Whoever "
-                  "does not look at that state sees numbers that are right.",
-                  plays);
+    (void)fprintf(
+        out,
+        "%d of the bugs are plays: code of scalers, masters or checkpoints runs, and the play "
+        "says what the right state is and how far from it is still right. A test that "
+        "does not look at that state sees numbers that are right.",
+        plays);
 }
 
 bool hc_inquiry_own(FILE *out, const struct hc_inquiry *inquiry, int item)

@@ -90,17 +90,18 @@ void hc_inquiry_print(FILE *out, const struct hc_inquiry *inquiry)
     print_summary(out, inquiry);
     print_summary_frozen(out, inquiry);
     (void)fputc('\n', out);
-    hc_print_wrapped(out, 0, 0,
-                     "misses: buggy arms that the rule accepts. alarms: arms that are right, and "
-                     "that it refuses. apart: bugs of which it refuses the buggy arm alone.");
+    hc_print_wrapped(
+        out, 0, 0,
+        "misses: buggy arms that the rule accepts. alarms: right arms that it refuses. "
+        "apart: bugs of which it refuses only the buggy arm.");
     print_own(out, inquiry);
     print_rows(out, inquiry);
     (void)fputc('\n', out);
-    hc_print_wrapped(out, 0, 0,
-                     "yes: caught. miss: the buggy arm is accepted. alarm: an arm that is right is "
-                     "refused. both: a miss and a false alarm. right: a negative control, both "
-                     "arms of which are accepted. -: the rule needs a half implementation, and "
-                     "there is none.");
+    hc_print_wrapped(
+        out, 0, 0,
+        "yes: caught. miss: the rule accepts the buggy arm. alarm: it refuses an arm "
+        "that is right. both: a miss and a false alarm. right: it accepts both arms of "
+        "a negative control. -: it needs a half implementation, and there is none.");
 }
 
 /* The table as JSON. */
@@ -182,18 +183,19 @@ static void print_text(FILE *out, const char *bullet, int indent, const char *te
 
 static void print_head(FILE *out, const struct hc_inquiry *inquiry)
 {
-    (void)fputs("# Who catches what\n\n", out);
+    (void)fputs("# Who catches what: common rules of comparison on reported bugs\n\n", out);
     print_text(
         out, "", 0,
-        "A test has to say when a computed number is near enough to the expected one. There "
-        "are a few rules for that, which people copy from each other. Here each of them is "
-        "shown bugs that people reported in fp16 and bf16 training (`field/*`, "
-        "[Cases](cases.md)): the buggy arm, which it should refuse, and the fixed arm, which "
-        "it should accept.");
-    (void)fputs("\nThis page is what `halfcheck catches --markdown` prints. This example holds it "
-                "to that, and\nwould print what differs:\n\n"
-                "```console\n$ ./hc catches --markdown | diff - docs/who-catches-what.md\n```\n\n",
-                out);
+        "A test must decide when a computed number is near enough to the expected one. There are "
+        "a few rules for that, which people copy from each other. This page says which of them "
+        "would have caught the bugs that people reported in fp16 and bf16 training (`field/*`, "
+        "[Cases](cases.md)). Each rule is given the buggy arm of every bug, which it should "
+        "refuse, and the fixed arm, which it should accept.");
+    (void)fputs(
+        "\n`halfcheck catches --markdown` prints this page. This example compares them, and "
+        "would print any\ndifference:\n\n"
+        "```console\n$ ./hc catches --markdown | diff - docs/who-catches-what.md\n```\n\n",
+        out);
     (void)fprintf(out,
                   "`halfcheck catches` prints the same for a terminal, `--json FILE` for "
                   "programs.\nThe arms below were evaluated on the backend `%s`.\n",
@@ -231,18 +233,17 @@ static void print_page_summary(FILE *out, const struct hc_inquiry *inquiry)
     (void)snprintf(
         text, sizeof text,
         "FlashAttention's rule compares an implementation with a plain one in half, and many of "
-        "these bugs are a plain implementation in half: in %d bugs the buggy arm shows the very "
+        "these bugs are a plain implementation in half: in %d bugs the buggy arm has exactly the "
         "numbers of the half implementation. The rule then accepts the bug unless it is NaN. In %d "
-        "the half implementation is NaN; then it refuses the repair, too. That is no fault of the "
-        "rule. It asks whether a kernel adds to the error of its format, and these bugs are the "
-        "error of the format.",
+        "bugs the half implementation is NaN; then the rule refuses the repair, too. That is no "
+        "fault of the rule: it tests whether a kernel adds to the error of its format, and these "
+        "bugs are the error of the format.",
         halves, nans);
     (void)fputc('\n', out);
     print_text(out, "", 0, text);
     (void)snprintf(text, sizeof text,
-                   "%d bugs show one number alone. The cosine of one number is its sign, so that "
-                   "there the cosine sees a wrong sign, a zero, an infinity and a NaN, and nothing "
-                   "else.",
+                   "%d bugs show only one number. The cosine of one number is its sign, so there "
+                   "the cosine sees a wrong sign, a zero, an infinity and a NaN, and nothing else.",
                    single);
     (void)fputc('\n', out);
     print_text(out, "", 0, text);
@@ -268,22 +269,22 @@ static void print_rules(FILE *out)
 {
     (void)fputs("\n## How each rule is applied\n\n", out);
     print_text(out, "", 0,
-               "The choices are the same for all bugs. Where a source leaves one open, it is the "
-               "one that lets the rule look better.");
+               "The choices are the same for all bugs. If a source leaves a choice open, it is "
+               "made so that the rule looks better.");
     static const char *const choices[] = {
         "Expected is the real number of the fixed arm's formula, rounded to the format of the "
-        "value that is judged, as `expected.to(out.dtype)` does. Where that makes it 0, inf or NaN "
-        "the buggy arm is held to the real number itself, or an overflow would be equal to what is "
-        "expected; an arm that is right is not.",
+        "value that is judged, as `expected.to(out.dtype)` does. If that makes it 0, inf or NaN, "
+        "the buggy arm is compared with the real number itself. Otherwise an overflow would equal "
+        "the expected number. Right arms are always compared with the rounded number.",
         "A bug shows up to 12 values. A rule that compares number by number refuses an arm if it "
         "refuses any of them; the cosine takes all of them as a vector.",
-        "NaN is near nothing, and an infinity is near itself alone: those are the defaults of "
-        "torch and numpy.",
+        "NaN is near nothing, and an infinity is near only itself, as by default in torch and "
+        "numpy.",
         "The rules are computed in fp64.",
-        "In a negative control (a report that is no bug) both arms are right: to refuse either is "
-        "a false alarm.",
-        "Where the format's rule is right (a model that was trained with it) the rule's number "
-        "stands in the place of the real one."};
+        "In a negative control (a report that is no bug) both arms are right, and refusing either "
+        "is a false alarm.",
+        "If the format's rule is right, since a model was trained with it, the rule's number "
+        "replaces the real one."};
     (void)fputc('\n', out);
     for (size_t i = 0; i < sizeof choices / sizeof choices[0]; i++)
         print_text(out, "- ", 2, choices[i]);
@@ -302,7 +303,7 @@ static void print_page_rows(FILE *out, const struct hc_inquiry *inquiry)
                "*caught*: the rule refuses the buggy arm and accepts the fixed one. *missed*: it "
                "accepts the buggy arm. *alarm*: it refuses an arm that is right. *both*: it misses "
                "the bug and refuses the repair. *right*: it accepts both arms of a negative "
-               "control. -: it is not applied. What halfcheck itself misses would stand first.");
+               "control. -: it is not applied. Bugs that halfcheck itself misses stand first.");
     (void)fputs("\n| bug |", out);
     for (int r = 0; r < HC_CATCH_RULES; r++)
         (void)fprintf(out, " %s |", hc_rules[r].name);

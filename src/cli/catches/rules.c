@@ -159,9 +159,9 @@ const struct hc_rule hc_rules[HC_CATCH_RULES] = {
                   "value, and 1e-5 absolute (fp64: 1e-7)",
      .source = "PyTorch's default tolerances, https://docs.pytorch.org/docs/stable/testing.html "
                "(torch/testing/_comparison.py, _DTYPE_PRECISIONS)",
-     .applied = "Each value has the tolerances of its own format. Counts that are whole numbers, "
-                "and fp8, must be equal, as every type must that PyTorch's table does not name. "
-                "Other counts are fp64 numbers.",
+     .applied = "Each value has the tolerances of its own format. Whole-number counts and fp8 must "
+                "be equal, as must all types that PyTorch's table does not name. Other counts are "
+                "fp64 numbers.",
      .judge = judge_torch},
     {.name = "numpy",
      .what = "numpy.allclose",
@@ -176,13 +176,14 @@ const struct hc_rule hc_rules[HC_CATCH_RULES] = {
      .source = "Dao-AILab/flash-attention, tests/test_flash_attn.py at 0251105a: assert (out - "
                "out_ref).abs().max().item() <= 2 * (out_pt - out_ref).abs().max().item(), "
                "https://github.com/Dao-AILab/flash-attention",
-     .applied = "Errors are distances from the real number, value by value, since the values of a "
-                "bug are of different kinds. The half implementation is the fixed arm's formula "
-                "with every operation, and every cast to 16 bits or more, rounded to the report's "
-                "16-bit format: the first that the buggy arm names. Where there is no formula (a "
-                "play) or no such format the rule is not applied. As in the test, a half "
-                "implementation that is NaN refuses everything, and one that is infinite accepts "
-                "everything but NaN.",
+     .applied =
+         "Errors are distances from the real number, value by value, since the values of a "
+         "bug are of different kinds. The half implementation is the fixed arm's formula "
+         "with every operation, and every cast to 16 bits or more, rounded to the report's "
+         "16-bit format, the first that the buggy arm names. If there is no formula (a play) "
+         "or no such format, the rule is not applied. As in the test, everything is refused "
+         "if the half implementation is NaN, and everything but NaN is accepted if it is "
+         "infinite.",
      .judge = judge_flash},
     {.name = "1e-3",
      .what = "1e-3 relative",
@@ -190,7 +191,7 @@ const struct hc_rule hc_rules[HC_CATCH_RULES] = {
      .source =
          "a habit, such as rtol=1e-3 for the cache in the same file of FlashAttention, or the "
          "share of errors below one thousandth that msProbe prints",
-     .applied = "There is no absolute tolerance: where 0 is expected only 0 is right.",
+     .applied = "There is no absolute tolerance: if 0 is expected, only 0 is right.",
      .judge = judge_relative},
     {.name = "cos",
      .what = "cosine above 0.99",
@@ -203,9 +204,9 @@ const struct hc_rule hc_rules[HC_CATCH_RULES] = {
                "modelaccuracy/atlasaccuracy_16_0044.html>",
      .applied = "The cosine of a single number is its sign: whatever is not 0 and has the right "
                 "sign is accepted. The tools mean whole tensors, and msProbe computes no cosine "
-                "of a single number. If all values of one side alone are 0 the rule refuses. "
-                "Infinities that stand on both sides are left out, as msProbe does; on one side "
-                "alone they are refused.",
+                "of a single number. If all values of only one side are 0, the rule refuses. An "
+                "infinity on both sides is left out, as msProbe does; an infinity on one side is "
+                "refused.",
      .judge = judge_cosine},
     {.name = "probe",
      .what = "Ascend msProbe, 'Accuracy Reached or Not'",
@@ -222,7 +223,7 @@ const struct hc_rule hc_rules[HC_CATCH_RULES] = {
     {.name = "bound",
      .what = "halfcheck's bound",
      .threshold = "the fixed arm's running bound around the real number",
-     .source = "src/formula/radius.h; of a play, what the play derives",
+     .source = "src/formula/radius.h; for a play, the bound that the play derives",
      .applied = "A negative control may also be the real number rounded once to its own format.",
      .judge = judge_bound},
 };

@@ -13,6 +13,7 @@
 #include "hc_benches_list.h"
 #include "op/text.h"
 #include "op/typed.h"
+#include "op/wrap.h"
 
 const struct hc_command hc_command_bench;
 
@@ -22,8 +23,9 @@ struct sheet {
     json_t *rates;
     FILE *out; /* for people: stderr if the record goes to stdout */
     const struct hc_backend *backend;
-    bool chosen; /* by --backend: run only benches of any backend */
-    int begun;   /* benches */
+    bool chosen;      /* by --backend: run only benches of any backend */
+    int begun;        /* benches */
+    const char *last; /* on a terminal: whose lines stand below its name */
     int rows;
     int missed;
 };
@@ -44,10 +46,18 @@ static void keep(struct sheet *sheet, const struct hc_bench *bench, const struct
     (void)json_array_append_new(sheet->rates, o);
 }
 
+/* On a terminal the lines of a bench stand below its name, and what is claimed below the rate. */
+static bool is_narrow(const struct sheet *sheet)
+{
+    return hc_terminal_columns(sheet->out, 0) > 0;
+}
+
 /* The heading, at once: the first rate takes seconds. */
 static void begin(struct sheet *sheet)
 {
-    if (sheet->begun++ == 0)
+    if (sheet->begun++ == 0 && is_narrow(sheet))
+        hc_print(sheet->out, "bench\n  %-24s %10s %-14s %8s\n", "what", "rate", "unit", "ratio");
+    else if (sheet->begun == 1)
         hc_print(sheet->out, "%-28s %-24s %12s %-14s %8s\n", "bench", "what", "rate", "unit",
                  "ratio");
     (void)fflush(sheet->out);
@@ -56,19 +66,27 @@ static void begin(struct sheet *sheet)
 static void start_line(struct sheet *sheet, const char *name, const char *what)
 {
     sheet->rows++;
-    hc_print(sheet->out, "%-28s %-24s", name, what);
+    if (!is_narrow(sheet)) {
+        hc_print(sheet->out, "%-28s %-24s", name, what);
+        return;
+    }
+    if (!sheet->last || strcmp(sheet->last, name) != 0)
+        hc_print(sheet->out, "%s\n", name);
+    sheet->last = name;
+    hc_print(sheet->out, "  %-24s", what);
 }
 
 static void show_rate(struct hc_bench_run *run, const struct hc_rate *rate)
 {
     struct sheet *sheet = run->context;
     start_line(sheet, run->bench->name, rate->what);
-    hc_print(sheet->out, " %12.4g %-14s", rate->rate, rate->unit);
+    hc_print(sheet->out, " %*.4g %-14s", is_narrow(sheet) ? 10 : 12, rate->rate, rate->unit);
     if (rate->against)
         hc_print(sheet->out, " %8.3g of %s", rate->rate / rate->other, rate->against);
     if (rate->least > 0) {
         bool held = rate->rate / rate->other >= rate->least;
-        hc_print(sheet->out, "; at least %.3g claimed%s", rate->least, held ? "" : ": MISSED");
+        hc_print(sheet->out, "%s at least %.3g claimed%s", is_narrow(sheet) ? "\n   " : ";",
+                 rate->least, held ? "" : ": MISSED");
         sheet->missed += !held;
     }
     (void)fputc('\n', sheet->out);

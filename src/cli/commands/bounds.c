@@ -6,6 +6,7 @@
 #include "check/record/record.h"
 #include "cli/command.h"
 #include "op/text.h"
+#include "op/wrap.h"
 
 const struct hc_command hc_command_bounds;
 
@@ -79,6 +80,12 @@ static void line_text(char *text, size_t size, const struct ratio *r, int n)
     (void)hc_text_write(text, size, isnan(most) ? "-" : "%.2g", most);
 }
 
+/* On a terminal the numbers stand below the names, since 80 columns have no room for both. */
+static const char *before_numbers(void)
+{
+    return hc_terminal_columns(stdout, 0) > 0 ? "\n  " : " ";
+}
+
 /* Prints a line for n ratios in rising order. The p-quantile is the smallest ratio such that a
    share of at least p does not exceed it. */
 static void print_line(const struct key *key, const struct ratio *r, int n)
@@ -89,20 +96,20 @@ static void print_line(const struct key *key, const struct ratio *r, int n)
     while (below < n && r[below].value < low)
         below++;
     line_text(second, sizeof second, r, n);
-    (void)hc_text_write(line, sizeof line,
-                        "%-18.*s %-18.*s %7d %9.2g %9.2g %9.2g %9.3g %10.1f %% %9s", key->op_length,
-                        key->op, key->formats_length, key->formats, n, r[0].value,
-                        r[(n - 1) / 2].value, r[(9 * n + 9) / 10 - 1].value, r[n - 1].value,
-                        100.0 * below / n, second);
+    (void)hc_text_write(line, sizeof line, "%-18.*s %-18.*s", key->op_length, key->op,
+                        key->formats_length, key->formats);
     hc_text_line(stdout, line);
-    (void)putchar('\n');
+    (void)hc_text_write(line, sizeof line, "%7d %9.2g %9.2g %9.2g %9.3g %10.1f %% %9s", n,
+                        r[0].value, r[(n - 1) / 2].value, r[(9 * n + 9) / 10 - 1].value,
+                        r[n - 1].value, 100.0 * below / n, second);
+    (void)printf("%s%s\n", before_numbers(), line);
 }
 
 static void print_table(struct ratio *r, int n)
 {
     static const struct key all = {"all", "", 3, 0};
-    (void)printf("%-18s %-18s %7s %9s %9s %9s %9s %12s %9s\n", "op", "formats", "results", "min",
-                 "median", "90 %", "max", "below 0.05", "of line");
+    (void)printf("%-18s %-18s%s%7s %9s %9s %9s %9s %12s %9s\n", "op", "formats", before_numbers(),
+                 "results", "min", "median", "90 %", "max", "below 0.05", "of line");
     qsort(r, (size_t)n, sizeof *r, compare_ratios);
     for (int from = 0, to; from < n; from = to) {
         for (to = from + 1; to < n && compare_keys(&r[from].key, &r[to].key) == 0;)

@@ -132,25 +132,31 @@ static const struct hc_option *options_of_drawing(struct orders *orders)
          .value = "FILE",
          .text = &d->path,
          .help = "write inputs for the definition as safetensors"},
-        {.name = "format", .value = "FORMAT", .text = &d->format, .help = "of these inputs (bf16)"},
+        {.name = "format",
+         .value = "FORMAT",
+         .text = &d->format,
+         .help = "--draw: the format of the inputs (default bf16)"},
         {.name = "family",
          .value = "FAMILY",
          .choice = &d->family,
          .choices = orders->families,
-         .help = "of these inputs: normal (default), lognormal, boundaries, subnormals, specials,\n"
-                 "cancelling, stagnating, constant, one-hot, whole, offset, mixed, far or scaled"},
+         .help = "--draw: the kind of numbers: normal (default), lognormal, boundaries,\n"
+                 "subnormals, specials, cancelling, stagnating, constant, one-hot, whole,\n"
+                 "offset, mixed, far or scaled"},
         {.name = "sizes",
          .value = "ROW",
          .choice = &d->row,
          .choices = orders->sizes,
-         .help =
-             "how long the axes of these inputs are, in turn: usual (default), ones, odd, long\n"
-             "or tiles; others that suit the text where these do not"},
+         .help = "--draw: the lengths of the axes, in turn: usual (default), ones, odd, long or\n"
+                 "tiles; lengths that do not suit the text are replaced"},
         {.name = "size",
          .value = "AXIS=N",
          .words = &d->sizes,
-         .help = "how long one axis of these inputs is"},
-        {.name = "seed", .value = "N", .seed = &d->seed, .help = "of these inputs (0)"},
+         .help = "--draw: the length of one axis"},
+        {.name = "seed",
+         .value = "N",
+         .seed = &d->seed,
+         .help = "--draw: seed of the inputs (default 0)"},
         {0},
     };
     _Static_assert(sizeof rows == sizeof orders->of_drawing, "it holds them");
@@ -175,7 +181,7 @@ static int define(const struct orders *orders)
     if (q->source)
         return q->values ? hc_define_judge_files(q) : show(orders);
     if (wants || q->variant)
-        return hc_complain("define: no FILE and no NAME of a definition is given");
+        return hc_complain("define: that needs the FILE or NAME of a definition");
     return list_library();
 }
 
@@ -183,16 +189,14 @@ static int run_define(int argc, char **argv)
 {
     struct orders orders = {.drawing.format = usual_format};
     const struct hc_option options[] = {
-        {.name = "grad",
-         .flag = &orders.grad,
-         .help = "print the gradient, which is a definition, too"},
+        {.name = "grad", .flag = &orders.grad, .help = "print the gradient, as a definition"},
         {.name = "backward",
          .flag = &orders.backward,
-         .help = "print the backward that the definition writes, which is one, too"},
+         .help = "print the backward that the definition itself states, as a definition"},
         {.name = "variant",
          .value = "NAME",
          .text = &orders.question.variant,
-         .help = "with the equations of this variant"},
+         .help = "use the equations of this variant"},
         {.name = "json", .flag = &orders.json, .help = "print what the definition says as JSON"},
         {.name = "fpcore",
          .value = "FILE",

@@ -168,7 +168,7 @@ const struct hc_command hc_command_merge = {
         "case once.\n\n"
         "Shards of a run (halfcheck run --shard) must all be there. Otherwise the new record\n"
         "says so in a result of its own, " HC_SHARDS_CASE ", which is MISTRUSTED, and the exit\n"
-        "status is 1. So it is if one part took a call, and another part refused one that\n"
-        "differs in nothing but its numbers: the case that was refused is a FAIL then.",
+        "status is 1. The status is also 1 if one part took a call, and another part refused one\n"
+        "that differs only in its numbers: then the case that was refused is a FAIL.",
     .run = run_merge,
 };

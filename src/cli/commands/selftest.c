@@ -258,8 +258,8 @@ static int run_selftest(int argc, char **argv)
     const struct hc_option options[] = {
         {.include = hc_backend_options(
              &s.backends, HC_TAKES_ORDER,
-             "plant the faults in this backend, as between it and the cases (default:\n"
-             "exact and host, as the faults' rows say). A program is started for each")},
+             "plant the faults between this backend and the cases (default: in exact and\n"
+             "host, as the faults' rows say). A program is started for each fault")},
         {.name = "seed",
          .value = "N",
          .seed = &s.seed,
@@ -305,11 +305,11 @@ const struct hc_command hc_command_selftest = {
         "caught if, for each pattern of cases that its row names, one case fails with the\n"
         "fault and passes without it. PATTERN is a glob over faults or their classes.\n\n"
         "The table says for each class how many faults were planted, how many of them were\n"
-        "caught, and by how many different cases: of each pattern the first that caught one.\n"
-        "A fault must be caught by two results: of two cases, or of one with two seeds. One is\n"
-        "luck, and counts as a failure.\n\n"
+        "caught, and by how many different cases (for each pattern, the first case that did).\n"
+        "A fault must be caught by two results: of two cases, or of one with two seeds. If only\n"
+        "one result catches it, that may be luck, and counts as a failure.\n\n"
         "With --backend the faults are planted in that backend: its kernels compute, and the\n"
-        "fault changes what they get or give. A program of free order owes no order unless\n"
-        "--order names one, so some faults are none there; they are counted apart.",
+        "fault changes what they get or give. A program may sum in any order unless --order\n"
+        "names one, so some faults are none for it; they are counted apart.",
     .run = run_selftest,
 };

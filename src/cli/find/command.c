@@ -111,12 +111,13 @@ const struct hc_command hc_command_find = {
     .name = "find",
     .usage = "WORDS [options]",
     .summary = "find cases by what you see: a symptom, a thread's title, a number",
-    .text = "Type the symptom as you would into a search engine. Words count with any ending, and\n"
-            "so do others of the same meaning: fp16 finds half, epsilon finds eps, stuck finds\n"
-            "what stalls. A case need not have all words; the best come first. A number such as\n"
-            "65504 or 1e-8 must stand by itself. Words that no case has are named on stderr.\n"
-            "A report that no case shows is listed with the reason.\n\n"
-            "  halfcheck find loss scale stuck at 0\n"
-            "  halfcheck find 65504",
+    .text =
+        "Type the symptom as you would into a search engine. Endings of words do not matter, and\n"
+        "words of the same meaning count, too: fp16 finds half, epsilon finds eps, stuck finds\n"
+        "what stalls. A case need not have all words; the best come first. A number such as\n"
+        "65504 or 1e-8 is found only as a whole. Words that no case has are named on standard\n"
+        "error. A report that no case shows is listed with the reason.\n\n"
+        "  halfcheck find loss scale stuck at 0\n"
+        "  halfcheck find 65504",
     .run = run_find,
 };

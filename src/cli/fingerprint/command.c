@@ -278,14 +278,15 @@ const struct hc_command hc_command_fingerprint = {
     .summary = "find out how a backend's gemm sums products, and which matrix unit that equals",
     .text =
         "A matrix unit adds several products at once, and cuts or rounds what does not fit.\n"
-        "Nobody says so at run time, but the bits of well-chosen sums show it: how many products\n"
+        "No library says how it does so, but the bits of well-chosen sums show it: how many "
+        "products\n"
         "are added at once and in which order, how many bits are kept, how the rest is rounded,\n"
         "where C is added, and what becomes of subnormals, NaNs and zeros. Each finding is\n"
         "printed; what the sums do not show is \"not determined\", with the reason.\n\n"
         "Some thousand sums are then compared with the published models of matrix units\n"
         "(src/unit). A model is named only if none of the sums differs; otherwise the nearest one\n"
-        "is, with a sum that differs. Calls of other sizes are compared with the first.\n\n"
+        "is named, with a sum that differs. Calls of other sizes are compared with the first.\n\n"
         "The fingerprint holds for the calls that were made: a library may choose another kernel\n"
-        "for another size. docs/fingerprint.md explains how it works and what run makes of it.",
+        "for another size. docs/fingerprint.md explains how it works, and how run uses it.",
     .run = run_fingerprint,
 };

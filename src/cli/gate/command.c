@@ -342,7 +342,7 @@ static int add_allowance_options(struct gate_wishes *w, struct hc_option *option
         {.name = "allowances",
          .value = "FILE",
          .text = &w->allowances,
-         .help = "what is accepted for a while; see below (default: the baseline's name\n"
+         .help = "what is accepted for a while; see above (default: the baseline's name\n"
                  "and .allow, if there is such a file)"},
         {.name = "today",
          .value = "DATE",
@@ -428,7 +428,7 @@ const struct hc_command hc_command_gate = {
             "  missing  The record lacks the result.\n"
             "  training A recipe's accuracy fell, or a run did not learn.\n"
             "  epochs   A recipe is shown to take longer to the target.\n"
-            "  drift    Gradients or weights drift further than before and than seeds differ.\n\n"
+            "  drift    Gradients or weights drift further, by more than seeds differ.\n\n"
             "These cannot be compared:\n\n"
             "  seed     The seeds differ, and so the inputs; only verdicts are compared.\n"
             "  seeds    Too few seeds to show that a recipe trains as before within --margin.\n"

@@ -6,11 +6,11 @@
    The numbers are positive and differ by factors, so their logarithms are compared: the mean
    difference d, in pairs if three or more seeds are in both sets, otherwise by Welch's test.
 
-   Grown is a number if d > 0 is shown and d is larger than the deviation of one seed in the
-   baseline: a change that is smaller than what another seed makes is a change, but no worse a
-   recipe. Both gradient and weights as a whole are tested at half of 2.5 %, and the rest, which
-   says where it comes from, at 2.5 % divided by how many they are, so that a recipe without any
-   change is called worse with a probability of 5 % at most.
+   A number is grown if d > 0 is shown and d is larger than the deviation of one seed in the
+   baseline. A change smaller than another seed makes is a change, but does not make the recipe
+   worse. Gradient and weights as a whole are tested at half of 2.5 % each. The other numbers, which
+   say where a drift comes from, are tested at 2.5 % divided by how many they are. So a recipe
+   without any change is called worse with a probability of 5 % at most.
 
    Zeros have no logarithm. A number that was 0 in all seeds and is not any more is grown: such a
    source touched nothing. One that is not finite and was is grown, too. Otherwise a number with a 0

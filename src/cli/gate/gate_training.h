@@ -5,8 +5,8 @@
 #include "cli/gate/gate.h"
 #include "cli/gate/training_runs.h"
 
-/* Claims whose numbers are compared otherwise, whose names begin so: those that fail now, and did
-   not, are worse. */
+/* Finds claims whose names begin like that and whose numbers are compared elsewhere: those that
+   fail now, and did not fail before, are worse. */
 void hc_gate_find_failures(struct hc_gate *gate, const char *prefix);
 
 /* What the runs show, in words: "-0.31 points, 90 % interval -0.66 .. +0.04 (5 pairs), margin

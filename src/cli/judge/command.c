@@ -371,7 +371,7 @@ static int run_judge(int argc, char **argv)
                    ? judge_lines(orders.lines)
                    : hc_complain("judge --lines takes no other words: each line has its own");
     if (orders.variant && !orders.define)
-        return hc_complain("judge: --variant is of a definition, which --define names");
+        return hc_complain("judge: --variant is an option of --define");
     if (orders.define)
         return judge_by_definition(&orders, &words, count);
     if (count != 1)
@@ -392,7 +392,7 @@ const struct hc_command hc_command_judge = {
     .text = "Reads inputs and outputs of one op from files: numpy's .npy, or safetensors. Every\n"
             "output is compared with the real value (MPFR), within the bound that any right\n"
             "implementation keeps, in whatever order it adds up. The worst element is shown, and\n"
-            "whose error it is: the implementation's or the format's.\n\n"
+            "the source of its error: the implementation or the format.\n\n"
             "Files fill the op's slots in order, or by name: --in w=weights.npy. `halfcheck\n"
             "explain op/OP` shows the slots. Images and filters are [N, C, H, W] and [K, C, R, S]\n"
             "in files, as PyTorch has them.\n\n"

@@ -2,10 +2,10 @@
 
    Each usual mistake is tried alone, on all elements of all parameters: the moments and the weights
    have to lie within the bounds of the contract that has this one change. A number, such as eps, is
-   solved for: what is left of all that it may be, after every element has cut off what does not
-   make it, is an interval. One change that explains everything is the cause; where several do, the
-   numbers do not tell them apart, and all are named; where none does, none is. Where nothing
-   explains all parameters, the same is asked of those that are wrong, if others are right. */
+   solved for: every element rules out the values that cannot have made it, and an interval is left.
+   If one change explains everything, it is the cause. If several do, the numbers do not tell them
+   apart, and all are named; if none does, none is. If nothing explains all parameters and only some
+   are wrong, the changes are tried on the wrong ones alone. */
 #ifndef HC_CLI_JUDGE_STEP_CAUSE_H
 #define HC_CLI_JUDGE_STEP_CAUSE_H
 

@@ -5,7 +5,7 @@
 
 #include "op/text.h"
 
-enum { LONGEST_NAME = 17, LONGEST_TROUBLE = 24, LONGEST_KEY = 38, LONGEST_AXIS = 70, CROSS = 9 };
+enum { LONGEST_NAME = 20, LONGEST_TROUBLE = 24, LONGEST_KEY = 38, LONGEST_AXIS = 70, CROSS = 9 };
 
 void hc_frames_begin(struct hc_frames *f, struct hc_drawing *d, const struct hc_frames_axes *axes)
 {

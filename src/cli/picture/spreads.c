@@ -132,8 +132,8 @@ static void make_spreads(struct hc_drawing *d, const struct hc_frames_axes *axes
                            hc_count(g.left_out, "result").text, g.left_out == 1 ? "is" : "are");
         if (g.count > MOST_FRAMES)
             hc_drawing_say(d->answer,
-                           " The %d of the largest errors have a frame; the data have the other "
-                           "%d.",
+                           " The %d with the largest errors have a frame; the other %d are in the "
+                           "data.",
                            MOST_FRAMES, g.count - MOST_FRAMES);
     }
     free(g.all);

@@ -143,9 +143,9 @@ static void answer_test(const struct hc_drawing *d)
     char number[32];
     hc_drawing_say(d->answer, " By the test of pairs with equal seeds and a margin of %s %s:",
                    hc_drawing_number(number, margin), hc_noun(margin == 1 ? 1 : 2, "point").text);
-    say_outcome(d->answer, &equivalent, "is as good as the base", "are as good as the base");
-    say_outcome(d->answer, &different, "is not, or loses runs to NaN",
-                "are not, or lose runs to NaN");
+    say_outcome(d->answer, &equivalent, "is equivalent to the base", "are equivalent to the base");
+    say_outcome(d->answer, &different, "is not equivalent, or ends in NaN",
+                "are not equivalent, or end in NaN");
     say_outcome(d->answer, &undecided, "is undecided: more seeds could decide",
                 "are undecided: more seeds could decide");
 }

@@ -460,6 +460,22 @@ Test(report_extremes, a_curve_says_from_where_on_it_is_not_finite, .init = enter
     cr_expect_not_null(strstr(page, "curve (not finite from 2 on)"));
 }
 
+/* The plot has 340 pixels less the key, which were too few for it beside a key of seven lines. */
+Test(report_extremes, a_long_key_makes_a_picture_higher, .init = enter_folder)
+{
+    json_t *drawn = picture("0x1p+0 0x1p+1 0x1p+2", false);
+    json_t *series = json_object_get(drawn, "series");
+    for (int i = 1; i < 7; i++) {
+        json_t *more = json_copy(json_array_get(series, 0));
+        (void)json_object_set_new(more, "name",
+                                  json_sprintf("a curve whose name takes a line by itself, %d", i));
+        (void)json_array_append_new(series, more);
+    }
+    draw_page(json_pack("[o]", with_picture(result("a/b", "exact", "0x0p+0", "0x0p+0"), drawn)));
+    if (can_draw())
+        cr_expect_not_null(strstr(page, "viewBox=\"0 0 600 442\""), "340 and six lines of 17");
+}
+
 Test(report_extremes, all_equal_zero_and_huge_values_are_drawn, .init = enter_folder)
 {
     static const char *const ys[] = {"0x1p+0 0x1p+0 0x1p+0", "0x0p+0 0x0p+0 0x0p+0",

@@ -11,6 +11,16 @@
 #include "cli/training/training_record.h"
 #include "op/output.h"
 #include "op/text.h"
+#include "op/wrap.h"
+
+/* Ends a line, which is at `column`, with a text: on a terminal on as many lines as it takes. */
+static void say(FILE *out, int column, int indent, const char *text)
+{
+    if (hc_terminal_columns(out, 0))
+        hc_print_wrapped(out, column, indent, text);
+    else
+        hc_print(out, "%s\n", text);
+}
 
 /* A column of the table: a member of hc_train_result, times `factor`. */
 struct column {
@@ -125,23 +135,34 @@ static void print_cell(const struct hc_comparison *c, int recipe, const struct c
     hc_print(out, " %*s", width_of(c, column), text);
 }
 
+/* Columns that stand beside each other. One part has all of them, unless the terminal is narrower:
+   then several tables stand one below the other. */
+struct part {
+    int from, to;
+    bool first; /* with the runs and the verdict */
+    bool last;  /* with the speed of the base's */
+};
+
 /* The cells of a recipe. If all its runs ended in NaN, a text about that fills the columns that
    have no number. */
-static void print_cells(const struct hc_comparison *c, int recipe, FILE *out)
+static void print_cells(const struct hc_comparison *c, int recipe, const struct part *part,
+                        FILE *out)
 {
     char lost[HC_NAN_TEXT];
-    int from = 0;
+    int from = part->from;
     if (hc_comparison_nan(c, recipe, lost) == c->seeds_of[recipe]) {
         int width = 0;
-        for (; from < MEMORY; from++)
+        for (; from < part->to && from < MEMORY; from++)
             width += 1 + width_of(c, &columns[from]);
-        hc_print(out, "  %-*s", width - 2, lost);
+        if (width)
+            hc_print(out, "  %-*s", width - 2, lost);
     }
-    for (; from < COLUMNS; from++)
+    for (; from < part->to; from++)
         print_cell(c, recipe, &columns[from], out);
 }
 
-static void print_recipe(const struct hc_comparison *c, int recipe, double base, FILE *out)
+static void print_recipe(const struct hc_comparison *c, int recipe, double base,
+                         const struct part *part, FILE *out)
 {
     double speed;
     double deviation;
@@ -149,39 +170,84 @@ static void print_recipe(const struct hc_comparison *c, int recipe, double base,
     hc_comparison_label(c, c->base, label);
     int width = (int)strlen(label) + 3;
     hc_comparison_label(c, recipe, label);
-    hc_print(out, "%-*s %4d", hc_comparison_width(c), label, c->seeds_of[recipe]);
-    print_cells(c, recipe, out);
+    hc_print(out, "%-*s", hc_comparison_width(c), label);
+    if (part->first)
+        hc_print(out, " %4d", c->seeds_of[recipe]);
+    print_cells(c, recipe, part, out);
     (void)spread_of(c, recipe, &columns[SPEED], &speed, &deviation);
-    if (isnan(speed / base) || shared(c, recipe) || shared(c, c->base))
+    if (part->last && (isnan(speed / base) || shared(c, recipe) || shared(c, c->base)))
         hc_print(out, "  %*s", width, "-");
-    else
+    else if (part->last)
         hc_print(out, "  %*.2f", width, speed / base);
-    hc_print(out, "  %s\n", all_learnt(c, recipe) ? "PASS" : "FAIL");
+    if (part->first)
+        hc_print(out, "  %s", all_learnt(c, recipe) ? "PASS" : "FAIL");
+    hc_print(out, "\n");
+}
+
+static void print_part(const struct hc_comparison *c, const struct part *part, FILE *out)
+{
+    double base;
+    double deviation;
+    char label[HC_COMPARED_LABEL];
+    hc_print(out, "\n%-*s", hc_comparison_width(c), "recipe");
+    if (part->first)
+        hc_print(out, " %4s", "runs");
+    for (int i = part->from; i < part->to; i++)
+        hc_print(out, " %*s", width_of(c, &columns[i]), columns[i].title);
+    hc_comparison_label(c, c->base, label);
+    if (part->last)
+        hc_print(out, "  of %s", label);
+    if (part->first)
+        hc_print(out, "  verdict");
+    hc_print(out, "\n");
+    (void)spread_of(c, c->base, &columns[SPEED], &base, &deviation);
+    for (int r = 0; r < c->recipes; r++)
+        print_recipe(c, r, base, part, out);
+}
+
+/* The part that begins with that column: as many as a terminal of 80 columns or more has room for.
+   "unscaled" stays beside the column that it is about. */
+static struct part part_from(const struct hc_comparison *c, int from, FILE *out)
+{
+    enum { RUNS = 5, VERDICT = 9 };
+    char label[HC_COMPARED_LABEL];
+    hc_comparison_label(c, c->base, label);
+    int ratio = (int)strlen(label) + 5;
+    int columns_there = hc_terminal_columns(out, 0);
+    bool narrow = columns_there > 0;
+    int room = (columns_there < HC_COLUMNS ? HC_COLUMNS : columns_there) - hc_comparison_width(c);
+    struct part part = {.from = from, .to = from, .first = from == 0};
+    room -= part.first ? RUNS + VERDICT : 0;
+    do {
+        room -= 1 + width_of(c, &columns[part.to]) + (part.to == SPEED ? ratio : 0);
+        part.to++;
+    } while (part.to < COLUMNS &&
+             (!narrow || room > width_of(c, &columns[part.to]) + (part.to == SPEED ? ratio : 0)));
+    bool belongs = part.to < COLUMNS && strcmp(columns[part.to].title, "unscaled") == 0;
+    part.to -= belongs && part.to > from + 1;
+    part.last = part.to == COLUMNS;
+    return part;
 }
 
 static void print_recipes(const struct hc_comparison *c, FILE *out)
 {
     char lost[HC_NAN_TEXT];
-    double base;
-    double deviation;
     char label[HC_COMPARED_LABEL];
-    hc_print(out, "\n%-*s %4s", hc_comparison_width(c), "recipe", "runs");
-    for (int i = 0; i < COLUMNS; i++)
-        hc_print(out, " %*s", width_of(c, &columns[i]), columns[i].title);
-    hc_comparison_label(c, c->base, label);
-    hc_print(out, "  of %s  verdict\n", label);
-    (void)spread_of(c, c->base, &columns[SPEED], &base, &deviation);
-    for (int r = 0; r < c->recipes; r++)
-        print_recipe(c, r, base, out);
+    for (struct part part = {0}; part.to < COLUMNS;) {
+        part = part_from(c, part.to, out);
+        print_part(c, &part, out);
+    }
     if (c->seeds > 1)
-        hc_print(out, "Numbers are means over the runs; in parentheses is the standard deviation "
-                      "across seeds.\n");
+        say(out, 0, 0,
+            "Numbers are means over the runs; in parentheses is the standard deviation across "
+            "seeds.");
     bool any = false;
     for (int r = 0; r < c->recipes; r++)
         any |= shared(c, r);
     if (any)
-        hc_print(out, "* was measured beside other work on this machine, so that no ratio is made "
-                      "of it.\n");
+        say(out, 0, 0,
+            "* was measured beside other work on this machine, so that no ratio is made of "
+            "it.");
     for (int r = 0; r < c->recipes; r++) {
         int n = hc_comparison_nan(c, r, lost);
         hc_comparison_label(c, r, label);
@@ -197,10 +263,16 @@ static void print_pair(const struct hc_comparison *c, int recipe, FILE *out)
     struct hc_difference test = hc_comparison_pairs(c, recipe).test;
     hc_comparison_conclusion(c, recipe, conclusion);
     hc_comparison_label(c, recipe, label);
-    hc_print(out, "%-*s ", hc_comparison_width(c), label);
+    int width = hc_comparison_width(c) + 1;
+    char text[HC_CONCLUSION_TEXT + 8];
+    hc_print(out, "%-*s", width, label);
+    int column =
+        width + (test.n > 0 ? snprintf(text, sizeof text, "%+8.2f points   ", test.mean) : 0);
     if (test.n > 0)
-        hc_print(out, "%+8.2f points   ", test.mean);
-    hc_print(out, "%s%s\n", test.verdict == HC_DIFFERENT ? "FAIL: " : "", conclusion);
+        hc_print(out, "%s", text);
+    (void)snprintf(text, sizeof text, "%s%s", test.verdict == HC_DIFFERENT ? "FAIL: " : "",
+                   conclusion);
+    say(out, column, width, text);
 }
 
 static void print_change(const struct hc_comparison *c, int recipe, FILE *out)
@@ -235,12 +307,16 @@ void hc_comparison_print(const struct hc_comparison *c, FILE *out)
 {
     char label[HC_COMPARED_LABEL];
     hc_comparison_label(c, c->base, label);
+    char line[HC_COMPARED_LABEL + 256];
     print_recipes(c, out);
-    if (c->recipes > 1)
-        hc_print(out,
-                 "\nAccuracy against %s, in pairs of equal seed. Equivalent means within %g "
-                 "point%s, by two one-sided t tests at 5 %%.\n",
-                 label, c->margin, c->margin == 1 ? "" : "s");
+    (void)hc_text_write(line, sizeof line,
+                        "Accuracy against %s, in pairs of equal seed. Equivalent means within "
+                        "%g point%s, by two one-sided t tests at 5 %%.",
+                        label, c->margin, c->margin == 1 ? "" : "s");
+    if (c->recipes > 1) {
+        hc_print(out, "\n");
+        say(out, 0, 0, line);
+    }
     for (int r = 0; r < c->recipes; r++)
         if (r != c->base)
             print_pair(c, r, out);
@@ -249,9 +325,10 @@ void hc_comparison_print(const struct hc_comparison *c, FILE *out)
     const struct hc_training_run *run;
     for (int i = 0; (run = hc_comparison_next(c, i)) != NULL; i++) {
         hc_comparison_label(c, (int)((run - c->run) % c->recipes), label);
+        (void)hc_text_write(line, sizeof line, "FAIL  %s, seed %llu, did not learn: %s", label,
+                            (unsigned long long)run->seed, run->result.reason);
         if (!run->result.learned)
-            hc_print(out, "FAIL  %s, seed %llu, did not learn: %s\n", label,
-                     (unsigned long long)run->seed, run->result.reason);
+            say(out, 0, 6, line);
     }
 }
 

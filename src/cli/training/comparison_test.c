@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "check/record/record.h"
+#include "cli/testing_terminal.h"
 #include "cli/training/training_record.h"
 
 enum { SEEDS = 4 };
@@ -68,6 +69,29 @@ static const char *printed(const struct hc_comparison *c)
     hc_comparison_print(c, out);
     (void)fclose(out);
     return text;
+}
+
+/* "unscaled" stays beside its column, and every table begins with the recipes. */
+Test(comparison, the_table_is_parted_where_the_terminal_is_narrower)
+{
+    char name[64];
+    char text[4096];
+    struct hc_comparison c = make(SEEDS);
+    int terminal = open_terminal(80, name, sizeof name);
+    FILE *out = fopen(name, "w");
+    cr_assert_not_null(out);
+    (void)setvbuf(out, NULL, _IOFBF, sizeof text);
+    hc_comparison_print(&c, out);
+    (void)fclose(out);
+    ssize_t length = read(terminal, text, sizeof text - 1);
+    cr_assert_gt(length, 0);
+    text[length] = '\0';
+    (void)close(terminal);
+    cr_expect_leq(widest_line(text), 80, "%s", text);
+    cr_expect_not_null(strstr(text, "test loss  verdict"), "%s", text);
+    cr_expect_not_null(strstr(text, "recipe                 dY = 0 % unscaled"), "%s", text);
+    cr_expect_not_null(strstr(text, "images/s  of fp32"), "%s", text);
+    cr_expect_null(strstr(printed(&c), "recipe                 dY"), "a file has one table");
 }
 
 /* By hand: mean 0, deviation 0.2 / sqrt 3 = 0.1155, t(0.95, 3) = 2.3534, half width 0.1359. */

@@ -140,9 +140,9 @@ struct hc_net_numerics {
     int64_t amax_history;                /* for it; 0: its own */
 };
 
-/* From hc_net_prepare on, batch norm is over the batches of all ranks (norm_sync.c), each of which
-   trains a net of the same network; then training passes are collective, and wait. Before it. NULL,
-   as it is at first: over the net's own batch. */
+/* To be called before hc_net_prepare: batch norm is then over the batches of all ranks
+   (norm_sync.c), each of which trains the same network, and training passes are collective, and
+   wait. NULL, the default: it is over the net's own batch. */
 void hc_net_share(struct hc_net *net, struct hc_comm *comm);
 
 /* Converts the statistics and allocates activations and the buffers of the backward pass.
@@ -151,18 +151,18 @@ void hc_net_share(struct hc_net *net, struct hc_comm *comm);
 enum hc_status hc_net_prepare(struct hc_net *net, struct hc_net_numerics numerics,
                               const struct hc_tensor *gradients);
 
-/* What is quantised as the filters: tensors of the parameters' shapes, plan->parameters of them, in
-   the backend's memory, for as long as the net is used. Before it, the parameters themselves. */
+/* Sets what is quantised as filters: plan->parameters tensors of the parameters' shapes, in the
+   backend's memory, for as long as the net is used. By default the parameters themselves. */
 void hc_net_quantise_from(struct hc_net *net, const struct hc_tensor *weights);
 
 /* The quantised convolutions, or NULL if none are. */
 struct hc_quant *hc_net_quant(const struct hc_net *net);
 
-/* From the next pass on, convolutions are quantised so, with fresh states; NULL: not at all. */
+/* Quantises convolutions by that row from the next pass on, with fresh states; NULL: not at all. */
 enum hc_status hc_net_requantise(struct hc_net *net, const struct hc_quant_recipe *recipe,
                                  int64_t amax_history);
 
-/* The convolution that layer l is among those, in their order; -1: none. */
+/* The number of layer l among the quantised convolutions; -1 if it is none. */
 int hc_net_quant_of(const struct hc_net *net, int l);
 
 /* Sets the batch that all passes read from now on, in the backend's memory: images [batch, side,
@@ -180,11 +180,11 @@ enum hc_status hc_net_queue_infer(struct hc_net *net, int count, struct hc_tenso
 struct hc_tensor hc_net_loss(const struct hc_net *net);
 struct hc_tensor hc_net_right(const struct hc_net *net);
 
-/* While statistics are held, passes with batch statistics leave the running ones as they are.
+/* While statistics are held, passes with batch statistics do not change the running ones.
    HC_NO_MEMORY, at the first call. */
 enum hc_status hc_net_hold_statistics(struct hc_net *net, bool holds);
 
-/* Such a loss, as the mean over its `count` images. */
+/* A loss as above, as the mean over its `count` images. */
 float hc_net_mean_loss(const struct hc_net *net, float loss, int count);
 
 /* One forward pass with batch statistics, which updates the running ones, and one backward pass

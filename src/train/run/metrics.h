@@ -56,8 +56,8 @@ enum hc_status hc_metrics_open(struct hc_metrics **metrics, struct hc_device *de
                                struct hc_net *net, const struct hc_update *update);
 void hc_metrics_close(struct hc_metrics *metrics); /* NULL is fine */
 
-/* Whether it looks at the passes that come: in those of a step that is not measured it need not,
-   and in those that are captured it must not. It does from the start. */
+/* Whether it watches the passes to come. It need not in a step that is not measured, and must not
+   in passes that are captured. It does at first. */
 void hc_metrics_watch(struct hc_metrics *metrics, bool watching);
 
 /* Around hc_update_step(update, lr, beta1): the gradients and the weights before it, then what the
@@ -92,7 +92,7 @@ enum hc_status hc_quant_metrics_open(struct hc_quant_metrics **metrics, struct h
                                      struct hc_net *net);
 void hc_quant_metrics_close(struct hc_quant_metrics *metrics); /* NULL is fine */
 
-/* Whether it looks at the passes that come; it does not at first. NULL is fine. */
+/* Whether it watches the passes to come; it does not at first. NULL is fine. */
 void hc_quant_metrics_watch(struct hc_quant_metrics *metrics, bool watching);
 
 /* The shares of the last passes that it watched; NaN for a tensor that they did not quantise. */

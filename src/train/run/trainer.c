@@ -234,7 +234,8 @@ static enum hc_status check_train_options(const struct hc_train_options *o)
     if (o->epochs < 1 || o->batch < 2)
         return hc_fail(HC_INVALID, "a training needs an epoch and batches of two images or more");
     if (o->measure_every < 0 || o->checkpoint_every < 0)
-        return hc_fail(HC_INVALID, "every so many steps: not a negative number");
+        return hc_fail(HC_INVALID,
+                       "measurements and checkpoints cannot be a negative number of steps apart");
     if (!(o->max_lr > 0) || !isfinite(o->max_lr))
         return hc_fail(HC_INVALID, "the learning rate is not a positive number");
     if (o->resume && !o->out)

@@ -93,7 +93,7 @@ struct hc_train_options {
 
     struct hc_comm *comm; /* NULL: one rank alone */
 
-    /* Every so many steps it is measured what a step loses (metrics.h). On a device that costs many
+    /* What a step loses is measured (metrics.h) every so many steps. On a device that costs many
        times the step. 0: every step in host memory, every 50th elsewhere. */
     int64_t measure_every;
 
@@ -111,8 +111,8 @@ struct hc_train_options {
     void *context;
     bool keep_when_stopped; /* but first writes the checkpoint, from which a resumed run goes on */
 
-    /* Told what was taken of the loaded file and what not, line by line; NULL: nobody asks. The
-       lines may hold any bytes of the file. */
+    /* Gets lines that say what was taken from the loaded file, and what was not. NULL: nobody asks.
+       The lines may hold any bytes of the file. */
     void (*note)(const char *line, void *context);
 
     /* Gets the facts of the backend (its function `describe`) when the training ends. NULL: nobody
@@ -121,14 +121,14 @@ struct hc_train_options {
     void *told;
 };
 
-/* What came of a training: of the whole run, including what an earlier call did before it was
-   interrupted. Fields that say "of this call" are the exception. */
+/* The outcome of a training: of the whole run, including the part before it was interrupted, except
+   in fields that say "of this call". */
 struct hc_train_result {
     bool finished;    /* all epochs are done */
     bool learned;     /* finished, and the network is better than guessing: see reason */
     char reason[200]; /* one line: why it did not learn ("test loss 2.31 is not below 0.9 ln 10"),
                          or "" */
-    bool says;        /* if the call failed: this rank is to say why, for all that know it */
+    bool says;        /* if the call failed: this rank says why, for all that know it */
 
     bool diverged;    /* the last step's loss was not finite; the shares below are NaN then */
     int64_t nan_from; /* if so, the first of the steps without interruption whose loss was not */
