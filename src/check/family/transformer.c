@@ -80,7 +80,8 @@ static const struct hc_family_extent extents_of_turns[] = {{HC_EXTENT_LOSS_CLASS
                                                            {HC_EXTENT_LOSS_ROWS, 1, false},
                                                            {HC_EXTENT_COUNT, 0, false}};
 
-/* As a network takes them: all in one format, or a half and its result in fp32. */
+/* As a network takes them. Into a wider format the bound, which lets weights be rounded into that of
+   q, would say nothing of who does not round them. */
 static const struct hc_format_set formats_of_heads[] = {
     {"fp32", HC_FP32, HC_FP32, HC_FP32, HC_FP32},      {"fp64", HC_FP64, HC_FP64, HC_FP64, HC_FP64},
     {"fp16", HC_FP16, HC_FP16, HC_FP32, HC_FP32},      {"bf16", HC_BF16, HC_BF16, HC_FP32, HC_FP32},
