@@ -33,11 +33,22 @@ static const struct hc_op_shape gradients[] = {
     {.name = NULL},
 };
 
-/* The gradient names its axes in another order. */
+static const struct hc_variant paddings[] = {
+    {.name = ""}, {.name = "-padding", .params.later = {1}}, {.name = NULL}};
+
+/* The gradient names its axes in another order. A variant may have a row that takes none. */
 static void open_gradient(struct hc_call *call, const int64_t *d, const struct hc_variant *variant)
 {
     int64_t turned[8] = {d[2], d[1], d[0]};
+    int64_t row = variant->params.later[0];
     hc_open_axes(call, turned, variant);
+    if (row)
+        memcpy(call->params.later, &row, sizeof row);
+}
+
+static bool allows_padding(const struct hc_format_set *set, const struct hc_variant *variant)
+{
+    return variant->name[0] == '\0' || set->in == HC_FP32 || set->in == HC_FP64;
 }
 
 static int64_t rows_of_table(const struct hc_call *call)
@@ -201,8 +212,7 @@ static const struct hc_family_extent extents_of_heads[] = {{HC_EXTENT_LOSS_CLASS
     .integers = hc_fill_defined, .unsettled = true, .reference_cost = 64, .sample_cost = 64,       \
     .has_specials = hc_no_other_specials
 #define OF_ROWS                                                                                    \
-    .sets = hc_sets_mixed, .variants = hc_variants_plain, .is_special = hc_one_row_in_four,        \
-    .exponents = hc_exponents_of_logits
+    .sets = hc_sets_mixed, .is_special = hc_one_row_in_four, .exponents = hc_exponents_of_logits
 #define OF_TABLES                                                                                  \
     OF_ROWS, .places = rows_of_table, .extents = extents_of_table, .border_shape = border_of_table
 #define OF_HEADS                                                                                   \
@@ -213,12 +223,17 @@ static const struct hc_family_extent extents_of_heads[] = {{HC_EXTENT_LOSS_CLASS
     .integer_parameters = integer_masks
 
 static const struct hc_family embedding = {ALL_OF_THESE, OF_TABLES, .shapes = tables,
-                                           .open = hc_open_axes};
-static const struct hc_family embedding_backward = {ALL_OF_THESE, OF_TABLES, .shapes = gradients,
+                                           .variants = hc_variants_plain, .open = hc_open_axes};
+static const struct hc_family embedding_backward = {ALL_OF_THESE,
+                                                    OF_TABLES,
+                                                    .shapes = gradients,
+                                                    .variants = paddings,
+                                                    .allows = allows_padding,
                                                     .open = open_gradient};
 static const struct hc_family rotary_halves = {ALL_OF_THESE,
                                                OF_ROWS,
                                                .shapes = turns,
+                                               .variants = hc_variants_plain,
                                                .open = hc_open_axes,
                                                .extents = extents_of_turns,
                                                .border_shape = border_of_turns};
