@@ -10,6 +10,13 @@
 #include "op/later.h"
 #include "op/params.h"
 
+/* Sums at boundaries of a wide format cancel to what a narrow one has as a subnormal number. */
+static bool not_narrowed(const struct hc_call *call, enum hc_distribution distribution)
+{
+    return distribution != HC_DRAW_BOUNDARIES ||
+           call->in[HC_FIRST].format == call->out[HC_FIRST].format;
+}
+
 /* Extents of a table: its rows, their length, and how many are read. */
 static const struct hc_op_shape tables[] = {
     {"9x5x13", HC_QUICK, true, false, {9, 5, 13}},
@@ -94,9 +101,11 @@ static const struct hc_family_extent extents_of_turns[] = {{HC_EXTENT_LOSS_CLASS
 /* As a network takes them. Into a wider format the bound, which lets weights be rounded into that of
    q, would say nothing of who does not round them. */
 static const struct hc_format_set formats_of_heads[] = {
-    {"fp32", HC_FP32, HC_FP32, HC_FP32, HC_FP32},      {"fp64", HC_FP64, HC_FP64, HC_FP64, HC_FP64},
-    {"fp16", HC_FP16, HC_FP16, HC_FP32, HC_FP32},      {"bf16", HC_BF16, HC_BF16, HC_FP32, HC_FP32},
-    {"bf16-fp32", HC_BF16, HC_FP32, HC_FP32, HC_FP32}, {.name = NULL},
+    {"fp32", HC_FP32, HC_FP32, HC_FP32, HC_FP32},
+    {"fp64", HC_FP64, HC_FP64, HC_FP64, HC_FP64},
+    {"fp16", HC_FP16, HC_FP16, HC_FP32, HC_FP32},
+    {"bf16", HC_BF16, HC_BF16, HC_FP32, HC_FP32},
+    {.name = NULL},
 };
 
 /* Heads, rows and depth of q, keys, and the width of v. With fewer keys than rows the first rows
@@ -212,7 +221,8 @@ static const struct hc_family_extent extents_of_heads[] = {{HC_EXTENT_LOSS_CLASS
     .integers = hc_fill_defined, .unsettled = true, .reference_cost = 64, .sample_cost = 64,       \
     .has_specials = hc_no_other_specials
 #define OF_ROWS                                                                                    \
-    .sets = hc_sets_mixed, .is_special = hc_one_row_in_four, .exponents = hc_exponents_of_logits
+    .sets = hc_sets_mixed, .is_special = hc_one_row_in_four, .applies = not_narrowed,              \
+    .exponents = hc_exponents_of_logits
 #define OF_TABLES                                                                                  \
     OF_ROWS, .places = rows_of_table, .extents = extents_of_table, .border_shape = border_of_table
 #define OF_HEADS                                                                                   \
