@@ -215,14 +215,27 @@ static void forward(const struct heads *g, int64_t head, float *scratch)
     }
 }
 
+typedef void pass(const struct heads *g, int64_t head, float *scratch);
+
+/* A call for one thread wakes nobody. */
+static enum hc_status each_head(const struct heads *g, pass *run, int64_t floats)
+{
+    float *scratch = g->call->scratch;
+    int threads = team(g);
+    if (threads == 1)
+        for (int64_t head = 0; head < g->heads; head++)
+            run(g, head, scratch);
+    else
+#pragma omp parallel for num_threads(threads)
+        for (int64_t head = 0; head < g->heads; head++)
+            run(g, head, scratch + omp_get_thread_num() * padded(floats));
+    return HC_OK;
+}
+
 enum hc_status hc_host_attention(struct hc_queue *queue, const struct hc_call *call)
 {
     struct heads g = heads_of(queue, call);
-    int64_t floats = padded(forward_floats(&g));
-#pragma omp parallel for num_threads(team(&g))
-    for (int64_t head = 0; head < g.heads; head++)
-        forward(&g, head, (float *)call->scratch + omp_get_thread_num() * floats);
-    return HC_OK;
+    return each_head(&g, forward, forward_floats(&g));
 }
 
 /* n rows of sums, each times `factor`, into rows of t from `first` on. */
@@ -291,9 +304,5 @@ static void backward(const struct heads *g, int64_t head, float *scratch)
 enum hc_status hc_host_attention_backward(struct hc_queue *queue, const struct hc_call *call)
 {
     struct heads g = heads_of(queue, call);
-    int64_t floats = padded(backward_floats(&g));
-#pragma omp parallel for num_threads(team(&g))
-    for (int64_t head = 0; head < g.heads; head++)
-        backward(&g, head, (float *)call->scratch + omp_get_thread_num() * floats);
-    return HC_OK;
+    return each_head(&g, backward, backward_floats(&g));
 }
