@@ -98,8 +98,8 @@ static const struct hc_family_extent extents_of_turns[] = {{HC_EXTENT_LOSS_CLASS
                                                            {HC_EXTENT_LOSS_ROWS, 1, false},
                                                            {HC_EXTENT_COUNT, 0, false}};
 
-/* As a network takes them. Into a wider format the bound, which lets weights be rounded into that of
-   q, would say nothing of who does not round them. */
+/* As a network takes them. Into a wider format the bound, which lets weights be rounded into that
+   of q, would say nothing of who does not round them. */
 static const struct hc_format_set formats_of_heads[] = {
     {"fp32", HC_FP32, HC_FP32, HC_FP32, HC_FP32},
     {"fp64", HC_FP64, HC_FP64, HC_FP64, HC_FP64},
@@ -121,7 +121,8 @@ static const struct hc_op_shape heads[] = {
     {.name = NULL},
 };
 
-/* Without rows of q there are gradients of keys, all of them zeros: attention/gradient-of-nothing. */
+/* Without rows of q there are gradients of keys, all of them zeros: case
+   transformer/attention-gradient-of-nothing. */
 static const struct hc_op_shape heads_back[] = {
     {"2x5x4x7x3", HC_QUICK, true, false, {2, 5, 4, 7, 3}},
     {"1x1x1x1x1", HC_STANDARD, false, false, {1, 1, 1, 1, 1}},

@@ -21,6 +21,9 @@ enum defect {
     LAST_LOST,
     DEAD_NAN,
     DEAD_MEAN,
+    DEAD_FIRST,
+    ZERO_TIMES,
+    Y_IN_BF16,
     LSE_IN_BF16,
     LSE_WITHOUT_MAX,
     LSE_OF_2,
@@ -54,6 +57,7 @@ static int64_t seen(const struct hc_call *call, enum defect defect, int64_t t)
     if (hc_defined_flag(call, 1) && defect == MASK_TOP_LEFT)
         n = t + 1;
     n += (defect == MASK_LATE) - (defect == MASK_EARLY);
+    n = n < 1 && defect == DEAD_FIRST ? 1 : n;
     return n < 0 ? 0 : n < keys ? n : keys;
 }
 
@@ -96,9 +100,13 @@ static void row_of(const struct hc_call *call, enum defect defect, int64_t row, 
         double p = hc_round(HC_FP32, exp((dead ? 0 : score(call, defect, row, u)) - max));
         sum = add(defect == SUM_IN_BF16, defect == NOT_RESCALED ? sum : sum * rescale, p);
         for (int64_t e = 0; e < width; e++)
-            y[e] = y[e] * (defect == NOT_RESCALED || defect == V_NOT_RESCALED ? 1 : rescale) +
-                   p * hc_in(call, HC_ATTENTION_V, (first + u) * width + e);
+            y[e] = add(defect == Y_IN_BF16,
+                       y[e] * (defect == NOT_RESCALED || defect == V_NOT_RESCALED ? 1 : rescale),
+                       p * hc_in(call, HC_ATTENTION_V, (first + u) * width + e));
     }
+    for (int64_t u = n; u < keys && defect == ZERO_TIMES; u++)
+        for (int64_t e = 0; e < width; e++)
+            y[e] += 0 * hc_in(call, HC_ATTENTION_V, (first + u) * width + e);
     for (int64_t e = 0; e < width; e++)
         hc_give(call, HC_ATTENTION_Y, row * width + e, n || defect == DEAD_NAN ? y[e] / sum : 0);
     double lse = dead ? -(double)INFINITY : (defect == LSE_WITHOUT_MAX ? 0 : max) + log(sum);
@@ -181,6 +189,12 @@ static void attention_backward(const struct hc_call *call, const struct hc_fault
     free(dq);
     free(dk);
     free(dv);
+}
+
+static enum hc_status leave_without_rows(const struct hc_fault_site *site,
+                                         const struct hc_call *call)
+{
+    return call->in[HC_ATTENTION_BWD_Q].shape[1] ? hc_right(site, call) : HC_OK;
 }
 
 static void embedding(const struct hc_call *call, const struct hc_fault *row)
