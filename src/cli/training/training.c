@@ -82,7 +82,7 @@ static int add_run_options(struct hc_training *t, struct hc_option *options)
          .least = 1,
          .most = 10000,
          .help = "passes over the training images (default 5); of gpt 1600 pieces of the text\n"
-                 "each (default 3)"},
+                 "each (default 3; of gpt-tiny 8)"},
         {.name = "batch",
          .value = "N",
          .count = &t->batch,
