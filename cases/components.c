@@ -40,6 +40,7 @@ static const struct {
     {"skip", "what a step with an overflow moves, under every recipe"},
     {"stochastic", "stochastic rounding and Kahan's compensation"},
     {"training", "a small network learns, each call within its bound"},
+    {"transformer", "attention and tables of rows, where random numbers show little"},
     {"underflow", "gradients that vanish, and what a loss scale brings back"},
     {"units", "what a matrix unit does to sums of products"},
     {"witness", "no bound has grown: a right result still comes near to it"},

@@ -3,6 +3,8 @@
 #include <assert.h>
 #include <stdlib.h>
 
+#include "op/descriptor.h"
+
 enum { PATTERN = 1 << 14 }; /* elements that are made, and then repeated */
 
 /* Element i of an input, in the range that the op expects of it. */
@@ -12,6 +14,8 @@ static double value(const struct hc_call *call, int slot, int64_t i)
         [HC_HYPER_LR] = 1e-3, [HC_HYPER_BETA1] = 0.9, [HC_HYPER_STEP] = 1};
     enum hc_op_class class_ = hc_ops[call->op].class_;
     double x = hc_random_normal(1, (uint64_t)slot, (uint64_t)i);
+    if (hc_slot(call->op, slot)->values == HC_VALUES_LABELS)
+        return (double)(hc_random(1, (uint64_t)slot, (uint64_t)i) % 10);
     if (class_ == HC_CLASS_OPTIMIZER && slot == hc_optimizer_slots(call->op)->hyper) {
         assert(i >= 0 && i < HC_HYPER_COUNT);
         return hyper[i];

@@ -109,6 +109,14 @@ static const struct host_op ops_h[HC_OP_ROOM] = {
     [HC_OP_rms_norm] = {hc_host_rms_norm, NULL},
     [HC_OP_rms_norm_backward] = {hc_host_rms_norm_backward, NULL},
     [HC_OP_softmax_backward] = {hc_host_softmax_backward, NULL},
+    [HC_OP_swiglu] = {hc_host_swiglu, NULL},
+    [HC_OP_swiglu_backward] = {hc_host_swiglu_backward, NULL},
+    [HC_OP_rms_norm_kept] = {hc_host_rms_norm, NULL},
+    [HC_OP_embedding] = {hc_host_embedding, NULL},
+    [HC_OP_embedding_backward] = {hc_host_embedding_backward, hc_host_embedding_scratch},
+    [HC_OP_rotary_halves] = {hc_host_rotary_halves, NULL},
+    [HC_OP_attention] = {hc_host_attention, hc_host_attention_scratch},
+    [HC_OP_attention_backward] = {hc_host_attention_backward, hc_host_attention_scratch},
 };
 
 /* The kernels for tensors in fp64. The other ops are fast enough as exact runs them. */

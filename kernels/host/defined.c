@@ -46,6 +46,7 @@ static float dot(const struct hc_queue *queue, const struct hc_tensor *x, const 
     return sum_of(lane);
 }
 
+/* rstd goes where rms_norm_kept wants it. */
 enum hc_status hc_host_rms_norm(struct hc_queue *queue, const struct hc_call *call)
 {
     const struct hc_tensor *x = &call->in[HC_RMS_X];
@@ -55,6 +56,8 @@ enum hc_status hc_host_rms_norm(struct hc_queue *queue, const struct hc_call *ca
     for (int64_t t = 0; t < x->shape[0]; t++) {
         float buffer[3][HC_HOST_BLOCK];
         float r = 1 / sqrtf(dot(queue, x, x, NULL, t * n, n) / (float)n + eps);
+        if (call->op == HC_OP_rms_norm_kept)
+            hc_host_set(&call->out[HC_RMS_RSTD], t, r);
         for (int64_t d = 0; d < n; d += HC_HOST_BLOCK) {
             int64_t count = block_at(n, d);
             const float *from = hc_host_view(queue, x, t * n + d, count, buffer[0]);

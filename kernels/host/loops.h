@@ -19,11 +19,27 @@
 #include "op/op.h"
 #include "op/quant.h"
 
-enum { HC_LANES = 64, HC_TILE_ROWS = 6, HC_TILE_COLUMNS = 16 };
+enum { HC_LANES = 64, HC_TILE_ROWS = 6, HC_TILE_COLUMNS = 16, HC_PANEL = 16 };
 
 /* What is quantised is cut into strips of rows, and these into segments of columns, which lie in
    the first-level cache while they are transposed and multiplied. */
 enum { HC_STRIP = 16, HC_SEGMENT = 256 };
+
+/* c [rows, columns] (+)= a [rows, terms] b [terms, columns] in fp32. Columns are whole panels of
+   HC_PANEL; steps are elements from one row to the next, and of a from one term to the next. */
+struct hc_host_product {
+    int64_t rows;
+    int64_t columns;
+    int64_t terms;
+    const float *a;
+    int64_t a_row;
+    int64_t a_term;
+    const float *b;
+    int64_t b_step;
+    float *c;
+    int64_t c_step;
+    bool adds;
+};
 
 /* What a batch norm knows of each column. */
 struct hc_host_norm {
@@ -81,6 +97,20 @@ struct hc_host_loops {
     /* In fp64: sum [ROWS, COLUMNS] = a [terms, ROWS] transposed times b [terms, COLUMNS], the terms
        one after the other, product and sum rounded each. */
     void (*tile)(int64_t terms, const double *a, const double *b, double *sum);
+
+    /* The terms of each sum one after the other, product and sum rounded each. */
+    void (*product)(const struct hc_host_product *p);
+
+    /* Scores s to weights, exp(s scale - max), with the largest s scale and their sum. With a log of
+       the sum: s to weights exp(s scale - lse), and their gradients dp to those of s scale,
+       weight (dp - a). */
+    void (*weights)(float *s, int64_t n, float scale, float *max, float *sum);
+    void (*weights_back)(float *s, float *dp, int64_t n, float scale, float lse, float a);
+
+    /* gate / (1 + exp(-gate)) up, and its gradients. */
+    void (*swiglu)(const float *gate, const float *up, int64_t n, float *y);
+    void (*swiglu_back)(const float *gate, const float *up, const float *dy, int64_t n,
+                        float *dgate, float *dup);
 
     void (*sgd)(enum hc_format arithmetic, const struct hc_sgd_step *step, float *w, const float *g,
                 float *v, int64_t n);

@@ -43,7 +43,6 @@ _CALC = "halfcheck.calc takes it as a formula"
 
 # What there is for one who asks for an op that halfcheck has not.
 _INSTEAD = {
-    "attention": "halfcheck has softmax, and matrix products as gemm",
     "batch_norm_backward": "bn_bwd has its gradients",
     "conv2d_backward": "conv2d_bwd_data and conv2d_bwd_filter are its gradients",
     "cross_entropy_backward": "xent_bwd is its gradient",

@@ -1,5 +1,5 @@
 /* The references of ops that definitions say, against exact values that another program computed
-   (vectors/transformer.txt: mpmath at 300 bits). Calls are in fp64, which has all operands. Where a
+   (vectors/: mpmath at 300 bits). Calls are in fp64, which has all operands. Where a
    gradient is taken from statistics that the forward pass has kept, these are rounded to fp64
    first, and the gradient agrees as far as that goes. */
 #include <criterion/criterion.h>
@@ -17,7 +17,7 @@ enum { MOST_TENSORS = 12 };
 
 struct vectors {
     char op[32];
-    char eps[32]; /* "" where there is none */
+    char line[256]; /* "case N OP PARAM=VALUE ..." */
     int tensors;
     struct {
         char name[16];
@@ -34,9 +34,9 @@ static void read_tensor(struct vectors *v, char *line)
     int k = v->tensors++;
     cr_assert_lt(k, MOST_TENSORS);
     (void)snprintf(v->tensor[k].name, sizeof v->tensor[k].name, "%s", strtok_r(NULL, " ", &save));
-    (void)strtok_r(NULL, " ", &save);
+    bool integers = strcmp(strtok_r(NULL, " ", &save), "i32") == 0;
     struct hc_tensor *t = &v->tensor[k].t;
-    *t = (struct hc_tensor){.format = HC_FP64};
+    *t = (struct hc_tensor){.format = integers ? HC_I32 : HC_FP64};
     for (char *c = strtok_r(NULL, " ", &save); c && *c && *c != ']';)
         t->shape[t->rank++] = strtoll(c + 1, &c, 10);
     int64_t n = hc_tensor_count(t);
@@ -63,25 +63,58 @@ static int named(const struct vectors *v, const char *name)
     return -1;
 }
 
-/* A row of elements that stand alone is a vector, or the only row of a matrix. */
-static struct hc_tensor as_slot(struct hc_tensor t, const struct hc_slot *slot)
+/* The parameter of the case that stands as NAME=VALUE; false if there is none. */
+static bool parameter(const struct vectors *v, const char *name, char value[32])
 {
-    if (strcmp(slot->shape, "[T, D]") == 0 && t.rank == 1)
-        return hc_tensor2(HC_FP64, 1, t.shape[0], t.data);
+    char with[32];
+    (void)snprintf(with, sizeof with, " %s=", name);
+    const char *at = strstr(v->line, with);
+    return at && sscanf(at + strlen(with), "%31s", value) == 1;
+}
+
+/* A row of elements that stand alone is a vector, or the only row of a matrix. Heads of q may share
+   one of k and v, which are then read once for each. */
+static struct hc_tensor as_slot(const struct vectors *v, struct hc_tensor t,
+                                const struct hc_slot *slot)
+{
+    int rank = 0;
+    for (const char *c = slot->shape; *c; c++)
+        rank += *c == '[' || *c == ',';
+    for (; t.rank < rank; t.rank++) {
+        memmove(t.shape + 1, t.shape, sizeof t.shape[0] * (size_t)t.rank);
+        t.shape[0] = 1;
+    }
+    if (rank == 3 && t.shape[0] == 1 && v->tensor[0].t.rank == 3 && v->tensor[0].t.shape[0] == 2) {
+        size_t bytes = hc_tensor_bytes(&t);
+        t.data = realloc(t.data, 2 * bytes);
+        cr_assert_not_null(t.data);
+        memcpy((char *)t.data + bytes, t.data, bytes);
+        t.shape[0] = 2;
+    }
     return t;
 }
 
 /* `names` are those of the op's slots in the file, in order. An evaluator finds as many digits as
    its radius asks for, where they cancel. */
-static void compare(const struct vectors *v, enum hc_op op, const char *const *names, double within)
+static void compare(struct vectors *v, enum hc_op op, const char *const *names, double within)
 {
     struct hc_call call = {.op = op};
     int inputs = hc_ops[op].inputs;
     hc_params_usual(op, &call.params);
-    if (v->eps[0] && hc_op_param(op, "eps"))
-        cr_assert_eq(hc_param_read(op, &call.params, "eps", v->eps), HC_OK);
-    for (int s = 0; s < hc_slot_count(op); s++)
-        *hc_slot_tensor(&call, s) = as_slot(v->tensor[named(v, names[s])].t, hc_slot(op, s));
+    for (const struct hc_param *p = hc_op_params(op); p->name; p++) {
+        char value[32];
+        if (parameter(v, strcmp(p->name, "padding") == 0 ? "padding_idx" : p->name, value))
+            cr_assert_eq(hc_param_read(op, &call.params, p->name, value), HC_OK);
+        if (parameter(v, "mask", value) && strcmp(p->name, "causal") == 0)
+            cr_assert_eq(hc_param_read(op, &call.params, p->name,
+                                       strcmp(value, "none") == 0 ? "false" : "true"),
+                         HC_OK);
+    }
+    for (int s = 0; s < hc_slot_count(op); s++) {
+        struct hc_tensor *t = &v->tensor[named(v, names[s])].t;
+        *t = as_slot(v, *t, hc_slot(op, s));
+        *hc_slot_tensor(&call, s) = *t;
+    }
     cr_assert_eq(hc_call_check(&call), HC_OK, "%s", hc_message());
     hc_reference_begin(&call);
     for (int o = 0; o < hc_ops[op].outputs; o++) {
@@ -103,7 +136,42 @@ static void compare(const struct vectors *v, enum hc_op op, const char *const *n
     hc_reference_end();
 }
 
-static void compare_ops(const struct vectors *v)
+/* The table of the second half of a row is that of the first. In the gradient the angles are
+   negative. */
+static void compare_rope(struct vectors *v, double within)
+{
+    int co = named(v, "cos");
+    int si = named(v, "sin");
+    struct hc_tensor turned = hc_tensor1(HC_FP64, 2 * v->tensor[si].t.shape[0], NULL);
+    turned.data = calloc((size_t)hc_tensor_count(&turned), sizeof(double));
+    for (int k = co; k >= 0; k = k == co ? si : -1) {
+        struct hc_tensor *t = &v->tensor[k].t;
+        int64_t n = t->shape[0];
+        t->data = realloc(t->data, 2 * (size_t)n * sizeof(double));
+        memcpy((double *)t->data + n, t->data, (size_t)n * sizeof(double));
+        t->shape[0] = 2 * n;
+    }
+    for (int64_t i = 0; i < turned.shape[0]; i++)
+        hc_tensor_set(&turned, i, -hc_tensor_get(&v->tensor[si].t, i));
+    compare(v, HC_OP_rotary_halves, (const char *[]){"x", "cos", "sin", "y"}, within);
+    turned.rank = v->tensor[si].t.rank;
+    memcpy(turned.shape, v->tensor[si].t.shape, sizeof turned.shape);
+    free(v->tensor[si].t.data);
+    v->tensor[si].t = turned;
+    compare(v, HC_OP_rotary_halves, (const char *[]){"dy", "cos", "sin", "dx"}, within);
+}
+
+/* What two heads of q give to one key is no result of ours. */
+static void compare_attention(struct vectors *v, double all, double kept)
+{
+    bool shared = v->tensor[named(v, "k")].t.shape[0] != v->tensor[named(v, "q")].t.shape[0];
+    compare(v, HC_OP_attention, (const char *[]){"q", "k", "v", "o", "lse"}, all);
+    if (!shared)
+        compare(v, HC_OP_attention_backward,
+                (const char *[]){"q", "k", "v", "o", "lse", "do", "dq", "dk", "dv"}, kept);
+}
+
+static void compare_ops(struct vectors *v)
 {
     static const double all = 0x1p-95;
     static const double kept = 0x1p-48; /* from statistics in fp64 */
@@ -114,7 +182,10 @@ static void compare_ops(const struct vectors *v)
         compare(v, HC_OP_rms_norm, (const char *[]){"x", "weight", "y"}, all);
         compare(v, HC_OP_rms_norm_backward,
                 (const char *[]){"dy", "x", "weight", "rstd", "dx", "dweight"}, kept);
+        compare(v, HC_OP_rms_norm_kept, (const char *[]){"x", "weight", "y", "rstd"}, all);
     } else if (strcmp(v->op, "layer_norm") == 0) {
+        compare(v, HC_OP_layer_norm_kept,
+                (const char *[]){"x", "weight", "bias", "y", "mean", "rstd"}, all);
         compare(v, HC_OP_layer_norm, (const char *[]){"x", "weight", "bias", "y"}, all);
         compare(v, HC_OP_layer_norm_backward,
                 (const char *[]){"dy", "x", "weight", "mean", "rstd", "dx", "dweight", "dbias"},
@@ -125,27 +196,34 @@ static void compare_ops(const struct vectors *v)
     } else if (strcmp(v->op, "silu") == 0) {
         compare(v, HC_OP_silu, (const char *[]){"x", "y"}, all);
         compare(v, HC_OP_silu_backward, (const char *[]){"dy", "x", "dx"}, all);
-    } else {
-        cr_assert_str_eq(v->op, "swiglu");
+    } else if (strcmp(v->op, "swiglu") == 0) {
         compare(v, HC_OP_swiglu, (const char *[]){"gate", "up", "y"}, all);
+        compare(v, HC_OP_swiglu_backward, (const char *[]){"gate", "up", "dy", "dgate", "dup"},
+                all);
+    } else if (strcmp(v->op, "attention") == 0) {
+        compare_attention(v, all, kept);
+    } else if (strcmp(v->op, "rope") == 0) {
+        compare_rope(v, all);
+    } else {
+        cr_assert_str_eq(v->op, "embedding_bwd");
+        compare(v, HC_OP_embedding_backward, (const char *[]){"dy", "tokens", "dweight"}, all);
     }
 }
 
 static void begin(struct vectors *v, const char *line)
 {
-    const char *eps = strstr(line, "eps=");
     *v = (struct vectors){.tensors = 0};
+    (void)snprintf(v->line, sizeof v->line, "%s", line);
     cr_assert_eq(sscanf(line, "case %*d %31s", v->op), 1);
-    if (eps)
-        cr_assert_eq(sscanf(eps, "eps=%31s", v->eps), 1);
 }
 
-Test(op_golden, references_by_definition_have_the_digits_that_another_program_computed)
+/* Compares all cases of a file, and returns how many there are. */
+static int compare_file(const char *path)
 {
     static char line[1 << 16];
     struct vectors v = {.tensors = 0};
     int cases = 0;
-    FILE *file = fopen(HC_SOURCE "/src/define/vectors/transformer.txt", "r");
+    FILE *file = fopen(path, "r");
     cr_assert_not_null(file);
     while (fgets(line, sizeof line, file)) {
         if (strncmp(line, "case ", 5) == 0)
@@ -162,5 +240,15 @@ Test(op_golden, references_by_definition_have_the_digits_that_another_program_co
         }
     }
     (void)fclose(file);
-    cr_expect_eq(cases, 29);
+    return cases;
+}
+
+Test(op_golden, references_by_definition_have_the_digits_that_another_program_computed)
+{
+    cr_expect_eq(compare_file(HC_SOURCE "/src/define/vectors/transformer.txt"), 29);
+}
+
+Test(op_golden, so_have_those_of_attention_and_what_stands_around_it)
+{
+    cr_expect_eq(compare_file(HC_SOURCE "/src/define/vectors/attention.txt"), 18);
 }

@@ -167,8 +167,8 @@ static const struct hc_descriptor rotary_halves_slots = {
     .in = {IN("x", "[H, T, D]", DATA), WIDE("co", "[T, D]", FACTOR), WIDE("si", "[T, D]", FACTOR)},
     .out = {OUT("y", "[H, T, D]")}};
 
-static const struct hc_descriptor swap_axes_slots = {ALONE, .in = {IN("x", "[A, B, C, D]", DATA)},
-                                                     .out = {OUT("y", "[A, C, B, D]")}};
+static const struct hc_descriptor swap_axes_slots = {ALONE, .in = {IN("x", "[B, T, H, D]", DATA)},
+                                                     .out = {OUT("y", "[B, H, T, D]")}};
 
 /* q, k and v, in either pass. */
 #define HEADS IN("q", "[H, T, D]", DATA), IN("k", "[H, U, D]", FACTOR), IN("v", "[H, U, E]", FACTOR)

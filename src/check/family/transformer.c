@@ -10,6 +10,13 @@
 #include "op/later.h"
 #include "op/params.h"
 
+/* Sums at boundaries of a wide format cancel to what a narrow one has as a subnormal number. */
+static bool not_narrowed(const struct hc_call *call, enum hc_distribution distribution)
+{
+    return distribution != HC_DRAW_BOUNDARIES ||
+           call->in[HC_FIRST].format == call->out[HC_FIRST].format;
+}
+
 /* Extents of a table: its rows, their length, and how many are read. */
 static const struct hc_op_shape tables[] = {
     {"9x5x13", HC_QUICK, true, false, {9, 5, 13}},
@@ -33,11 +40,22 @@ static const struct hc_op_shape gradients[] = {
     {.name = NULL},
 };
 
-/* The gradient names its axes in another order. */
+static const struct hc_variant paddings[] = {
+    {.name = ""}, {.name = "-padding", .params.later = {1}}, {.name = NULL}};
+
+/* The gradient names its axes in another order. A variant may have a row that takes none. */
 static void open_gradient(struct hc_call *call, const int64_t *d, const struct hc_variant *variant)
 {
     int64_t turned[8] = {d[2], d[1], d[0]};
+    int64_t row = variant->params.later[0];
     hc_open_axes(call, turned, variant);
+    if (row)
+        memcpy(call->params.later, &row, sizeof row);
+}
+
+static bool allows_padding(const struct hc_format_set *set, const struct hc_variant *variant)
+{
+    return variant->name[0] == '\0' || set->in == HC_FP32 || set->in == HC_FP64;
 }
 
 static int64_t rows_of_table(const struct hc_call *call)
@@ -103,11 +121,14 @@ static const struct hc_family_extent extents_of_fours[] = {{HC_EXTENT_LOSS_CLASS
                                                            {HC_EXTENT_LOSS_ROWS, 1, false},
                                                            {HC_EXTENT_COUNT, 0, false}};
 
-/* As a network takes them: all in one format, or a half and its result in fp32. */
+/* As a network takes them. Into a wider format the bound, which lets weights be rounded into that
+   of q, would say nothing of who does not round them. */
 static const struct hc_format_set formats_of_heads[] = {
-    {"fp32", HC_FP32, HC_FP32, HC_FP32, HC_FP32},      {"fp64", HC_FP64, HC_FP64, HC_FP64, HC_FP64},
-    {"fp16", HC_FP16, HC_FP16, HC_FP32, HC_FP32},      {"bf16", HC_BF16, HC_BF16, HC_FP32, HC_FP32},
-    {"bf16-fp32", HC_BF16, HC_FP32, HC_FP32, HC_FP32}, {.name = NULL},
+    {"fp32", HC_FP32, HC_FP32, HC_FP32, HC_FP32},
+    {"fp64", HC_FP64, HC_FP64, HC_FP64, HC_FP64},
+    {"fp16", HC_FP16, HC_FP16, HC_FP32, HC_FP32},
+    {"bf16", HC_BF16, HC_BF16, HC_FP32, HC_FP32},
+    {.name = NULL},
 };
 
 /* Heads, rows and depth of q, keys, and the width of v. With fewer keys than rows the first rows
@@ -118,18 +139,19 @@ static const struct hc_op_shape heads[] = {
     {"2x0x3x4x2", HC_STANDARD, false, false, {2, 0, 3, 4, 2}},
     {"1x3x2x0x2", HC_STANDARD, false, false, {1, 3, 2, 0, 2}},
     {"1x9x3x5x4", HC_STANDARD, false, false, {1, 9, 3, 5, 4}},
-    {"1x17x8x19x8", HC_STANDARD, false, false, {1, 17, 8, 19, 8}},
+    {"1x11x8x13x5", HC_STANDARD, false, false, {1, 11, 8, 13, 5}},
     {"2x65x16x130x17", HC_EXHAUSTIVE, true, false, {2, 65, 16, 130, 17}},
     {.name = NULL},
 };
 
-/* Without rows of q there are gradients of keys, all of them zeros: attention/gradient-of-nothing. */
+/* Without rows of q there are gradients of keys, all of them zeros: case
+   transformer/attention-gradient-of-nothing. */
 static const struct hc_op_shape heads_back[] = {
     {"2x5x4x7x3", HC_QUICK, true, false, {2, 5, 4, 7, 3}},
     {"1x1x1x1x1", HC_STANDARD, false, false, {1, 1, 1, 1, 1}},
     {"2x0x3x0x2", HC_STANDARD, false, false, {2, 0, 3, 0, 2}},
     {"1x9x3x5x4", HC_STANDARD, false, false, {1, 9, 3, 5, 4}},
-    {"1x17x8x19x8", HC_STANDARD, false, false, {1, 17, 8, 19, 8}},
+    {"1x11x8x13x5", HC_STANDARD, false, false, {1, 11, 8, 13, 5}},
     {"2x65x16x130x17", HC_EXHAUSTIVE, true, false, {2, 65, 16, 130, 17}},
     {.name = NULL},
 };
@@ -143,9 +165,10 @@ static const struct hc_variant masks[] = {
     {.name = NULL},
 };
 
+/* Masks and borders are the same in all formats. */
 static bool allows(const struct hc_format_set *set, const struct hc_variant *variant)
 {
-    return variant->name[0] == '\0' || set->in == set->out;
+    return variant->name[0] == '\0' || set->out == HC_FP32 || set->out == HC_BF16;
 }
 
 static void open_heads(struct hc_call *call, const int64_t *d, const struct hc_variant *variant)
@@ -161,6 +184,7 @@ static void open_heads(struct hc_call *call, const int64_t *d, const struct hc_v
 
 static void integer_masks(struct hc_variant *variant, int number)
 {
+    variant->name = "-border"; /* `allows` knows it */
     variant->params.later[OF_ALL_KEYS] = (unsigned char)(number % 2);
 }
 
@@ -208,22 +232,23 @@ static bool is_special(const struct hc_draw_site *p, int slot)
 
 static void border_of_heads(enum hc_extent extent, int64_t size, int number, int64_t *d)
 {
-    static const int64_t least[5] = {1, 2, 2, 3, 2};
+    static const int64_t least[5] = {1, 2, 2, 3, 1};
     (void)number;
     memcpy(d, least, sizeof least);
     d[extent == HC_EXTENT_LOSS_ROWS ? 1 : extent == HC_EXTENT_VECTOR ? 4 : 3] = size;
 }
 
-static const struct hc_family_extent extents_of_heads[] = {{HC_EXTENT_LOSS_CLASSES, 3, false},
-                                                           {HC_EXTENT_LOSS_ROWS, 1, false},
-                                                           {HC_EXTENT_VECTOR, 4, false},
-                                                           {HC_EXTENT_COUNT, 0, false}};
+static const struct hc_family_extent extents_of_heads[] = {
+    {HC_EXTENT_LOSS_CLASSES, HC_NEVER_ALONE, false},
+    {HC_EXTENT_LOSS_ROWS, 1, false},
+    {HC_EXTENT_VECTOR, HC_NEVER_ALONE, false},
+    {HC_EXTENT_COUNT, 0, false}};
 
 #define ALL_OF_THESE                                                                               \
     .integers = hc_fill_defined, .unsettled = true, .reference_cost = 64, .sample_cost = 64,       \
     .has_specials = hc_no_other_specials
 #define OF_ROWS                                                                                    \
-    .sets = hc_sets_mixed, .variants = hc_variants_plain, .is_special = hc_one_row_in_four,        \
+    .sets = hc_sets_mixed, .is_special = hc_one_row_in_four, .applies = not_narrowed,              \
     .exponents = hc_exponents_of_logits
 #define OF_TABLES                                                                                  \
     OF_ROWS, .places = rows_of_table, .extents = extents_of_table, .border_shape = border_of_table
@@ -235,18 +260,24 @@ static const struct hc_family_extent extents_of_heads[] = {{HC_EXTENT_LOSS_CLASS
     .integer_parameters = integer_masks
 
 static const struct hc_family embedding = {ALL_OF_THESE, OF_TABLES, .shapes = tables,
-                                           .open = hc_open_axes};
-static const struct hc_family embedding_backward = {ALL_OF_THESE, OF_TABLES, .shapes = gradients,
+                                           .variants = hc_variants_plain, .open = hc_open_axes};
+static const struct hc_family embedding_backward = {ALL_OF_THESE,
+                                                    OF_TABLES,
+                                                    .shapes = gradients,
+                                                    .variants = paddings,
+                                                    .allows = allows_padding,
                                                     .open = open_gradient};
 static const struct hc_family rotary_halves = {ALL_OF_THESE,
                                                OF_ROWS,
                                                .shapes = turns,
+                                               .variants = hc_variants_plain,
                                                .open = hc_open_axes,
                                                .extents = extents_of_turns,
                                                .border_shape = border_of_turns};
 static const struct hc_family swap_axes = {ALL_OF_THESE,
                                            OF_ROWS,
                                            .shapes = fours,
+                                           .variants = hc_variants_plain,
                                            .open = hc_open_axes,
                                            .extents = extents_of_fours,
                                            .border_shape = border_of_fours};

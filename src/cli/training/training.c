@@ -82,7 +82,7 @@ static int add_run_options(struct hc_training *t, struct hc_option *options)
          .least = 1,
          .most = 10000,
          .help = "passes over the training images (default 5); of gpt 1600 pieces of the text\n"
-                 "each (default 3)"},
+                 "each (default 3; of gpt-tiny 8)"},
         {.name = "batch",
          .value = "N",
          .count = &t->batch,
@@ -429,6 +429,25 @@ void hc_training_backend_names(const struct hc_training *t, const char *between,
     }
 }
 
+/* What a GPT cannot do is said before anything is printed. */
+static enum hc_status suits_text(const struct hc_training *t,
+                                 const struct hc_recipe *const *recipes, int n)
+{
+    const char *name = t->network->name;
+    if (t->classes || t->images != 500 || t->hold_out)
+        return hc_fail(HC_INVALID, "%s is trained on text, which has no %s", name,
+                       t->classes    ? "--classes"
+                       : t->hold_out ? "--hold-out"
+                                     : "--images");
+    if (t->dump_count > 0 || t->load)
+        return hc_fail(HC_INVALID, "step files are of Darknets: %s has none", name);
+    for (int i = 0; i < n; i++)
+        if (recipes[i]->quant != HC_BY_NONE)
+            return hc_fail(HC_INVALID, "%s is not trained below half, as by %s", name,
+                           recipes[i]->name);
+    return HC_OK;
+}
+
 enum hc_status hc_training_open(struct hc_training *t, const struct hc_recipe *const *recipes,
                                 int n)
 {
@@ -442,11 +461,8 @@ enum hc_status hc_training_open(struct hc_training *t, const struct hc_recipe *c
     /* A file that may not grow is then an error, like a full disk. */
     (void)signal(SIGXFSZ, SIG_IGN);
     enum hc_status status = hc_training_choose(t);
-    if (status == HC_OK && t->network->gpt && (t->classes || t->images != 500 || t->hold_out))
-        status = hc_fail(HC_INVALID, "%s is trained on text, which has no %s", t->network->name,
-                         t->classes    ? "--classes"
-                         : t->hold_out ? "--hold-out"
-                                       : "--images");
+    if (status == HC_OK && t->network->gpt)
+        status = suits_text(t, recipes, n);
     if (status == HC_OK)
         status = has_ops(t->backend, t->network, recipes, n);
     for (int i = 1; i < t->backend_count && status == HC_OK; i++)

@@ -23,6 +23,7 @@
 
 struct progress_bar {
     const char *recipe;
+    const char *unit; /* of what is trained on */
     uint64_t seed;
     bool terminal; /* stderr is one: draw a bar there */
     double drawn;  /* when it was last drawn, hc_clock() */
@@ -32,10 +33,14 @@ struct progress_bar {
 
 enum { CELLS = 16 };
 
-static struct progress_bar progress_bar(const char *recipe, uint64_t seed)
+static struct progress_bar progress_bar(const struct hc_training *t, const char *recipe,
+                                        uint64_t seed)
 {
-    return (struct progress_bar){
-        .recipe = recipe, .seed = seed, .terminal = hc_terminal_draws(stderr), .first = -1};
+    return (struct progress_bar){.recipe = recipe,
+                                 .unit = t->network->gpt ? "pieces" : "images",
+                                 .seed = seed,
+                                 .terminal = hc_terminal_draws(stderr),
+                                 .first = -1};
 }
 
 /* Removes the bar. */
@@ -67,9 +72,9 @@ static void draw_bar(struct progress_bar *bar, const struct hc_progress *p)
         (void)snprintf(left, sizeof left, " %d:%02d left", seconds / 60, seconds % 60);
     }
     char line[256];
-    (void)hc_text_write(line, sizeof line, "%s [%s] %d/%d%s loss %.3f scale %g %.0f images/s",
+    (void)hc_text_write(line, sizeof line, "%s [%s] %d/%d%s loss %.3f scale %g %.0f %s/s",
                         bar->recipe, cells, p->epoch + 1, p->epochs, left, p->smooth, p->scale,
-                        p->images_per_second);
+                        p->images_per_second, bar->unit);
     hc_terminal_redraw(stderr, line);
     bar->drawn = now;
 }
@@ -86,10 +91,10 @@ static bool progress_show(const struct hc_progress *p, void *context)
     progress_end(bar);
     hc_print(stdout,
              "%-22s seed %-3llu epoch %d/%d  loss %.4f  test loss %.4f  accuracy %6.2f %%  "
-             "scale %g  skipped %lld  %.0f images/s\n",
+             "scale %g  skipped %lld  %.0f %s/s\n",
              bar->recipe, (unsigned long long)bar->seed, p->epoch + 1, p->epochs, p->smooth,
              p->test_loss, 100 * p->accuracy, p->scale, (long long)p->skipped,
-             p->images_per_second);
+             p->images_per_second, bar->unit);
     (void)fflush(stdout);
     return hc_stop_signal() == 0;
 }
@@ -128,7 +133,7 @@ enum hc_status hc_training_run(const struct hc_training *t, struct hc_training_r
     char label[HC_RECIPE_NAME + HC_BACKEND_NAMES];
     (void)snprintf(label, sizeof label, "%s%s%s", run->recipe->name, t->among_several ? " on " : "",
                    t->among_several ? t->backend->name : "");
-    struct progress_bar bar = progress_bar(label, run->seed);
+    struct progress_bar bar = progress_bar(t, label, run->seed);
     struct hc_train_options options = {
         .recipe = run->recipe,
         .network = t->network,
@@ -217,7 +222,7 @@ static int conclude_search(const struct hc_training *t, const struct hc_training
 
 int hc_lr_find_command(const struct hc_training *t, const struct hc_training_run *run)
 {
-    struct progress_bar bar = progress_bar(run->recipe->name, run->seed);
+    struct progress_bar bar = progress_bar(t, run->recipe->name, run->seed);
     struct hc_train_options options = {.recipe = run->recipe,
                                        .network = t->network,
                                        .data = &t->set,

@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "num/rng.h"
 
@@ -68,20 +69,21 @@ static double entropy_of_pairs(const uint8_t *byte, int64_t n)
     return nats / (double)(n - 1);
 }
 
+/* A text has an end: a folder or a pipe is none. */
 static enum hc_status read_file(const char *path, struct hc_text *text)
 {
+    struct stat about;
     FILE *file = fopen(path, "rb");
     if (!file)
         return hc_fail(HC_IO, "%s: %s", path, strerror(errno));
     enum hc_status status = HC_OK;
-    bool ended = fseek(file, 0, SEEK_END) == 0;
-    text->bytes = ended ? ftell(file) : -1;
-    if (text->bytes < 0)
-        status = hc_fail(HC_IO, "%s: %s", path, strerror(errno));
+    bool is_file = fstat(fileno(file), &about) == 0 && S_ISREG(about.st_mode);
+    text->bytes = is_file ? (int64_t)about.st_size : 0;
+    if (!is_file)
+        status = hc_fail(HC_INVALID, "%s: is no file of text", path);
     else if (text->bytes < LEAST || text->bytes > MOST_BYTES)
         status = hc_fail(HC_INVALID, "%s: has %lld bytes; a text to train on has %d to 2^30", path,
                          (long long)text->bytes, LEAST);
-    rewind(file);
     if (status == HC_OK && !(text->byte = malloc((size_t)text->bytes)))
         status = hc_fail(HC_NO_MEMORY, "no memory for %lld bytes of text", (long long)text->bytes);
     if (status == HC_OK && fread(text->byte, 1, (size_t)text->bytes, file) != (size_t)text->bytes)

@@ -16,9 +16,9 @@
 #include "train/net/net_inner.h"
 
 static const struct hc_gpt small = {
-    .blocks = 4, .width = 128, .heads = 4, .length = 128, .hidden = 352, .tied = true};
+    .blocks = 4, .width = 128, .heads = 4, .length = 128, .hidden = 352, .tied = true, .epochs = 3};
 static const struct hc_gpt tiny = {
-    .blocks = 2, .width = 32, .heads = 2, .length = 16, .hidden = 88, .tied = true};
+    .blocks = 2, .width = 32, .heads = 2, .length = 16, .hidden = 88, .tied = true, .epochs = 8};
 
 /* What those who train GPTs have in common, whatever their precision. */
 #define TRAINS_WITH "beta2=0.95+weight_decay=0.1+decay_norm=false+clip=1"

@@ -42,6 +42,7 @@ struct hc_gpt {
     int length; /* bytes that are read at once */
     int hidden; /* width between gate and down */
     bool tied;
+    int epochs; /* of a training, where nobody says more */
 };
 
 /* Of 4 blocks, width 128 and length 128; and of 2, 32 and 16 for tests. */

@@ -189,9 +189,9 @@ static enum hc_status run_block(struct hc_run *run, bool *goes_on)
 
 struct hc_train_usual hc_train_usual(const struct hc_network *network)
 {
-    static const struct hc_train_usual of_images = {5, 64, 3e-3};
-    static const struct hc_train_usual of_text = {3, 16, 2e-3};
-    return network->gpt ? of_text : of_images;
+    if (network->gpt)
+        return (struct hc_train_usual){network->gpt->epochs, 16, 2e-3};
+    return (struct hc_train_usual){5, 64, 3e-3};
 }
 
 static void set_defaults(struct hc_run *run, const struct hc_train_options *options)
