@@ -19,6 +19,7 @@ class Line:
     def __init__(self, operator, phase, layer, where, fmt, step):
         self.operator, self.phase, self.layer = operator, phase, layer
         self.where, self.format, self.step = where, fmt, step
+        self.whole = False  # more than a call of an operator: an optimizer's step
 
     def place(self):
         place = self.layer or "outside of layers"
@@ -35,10 +36,12 @@ class Seen:
         self.unjudged = collections.Counter()
         self.first = {}
         self.elements = self.unbounded = 0
+        self.misused = {}  # what was used against PyTorch's rules, and where
+        self.gradients = {}  # functions whose gradient is not their derivative
 
     def ok(self):
-        """Whether something was judged, and nothing was wrong."""
-        return self.elements > 0 and not self.wrong()
+        """Whether something was judged, and nothing was wrong or used wrongly."""
+        return self.elements > 0 and not self.wrong() and not self.misused
 
     def wrong(self):
         """The rows that are beyond their bound, the worst one first."""
@@ -121,6 +124,7 @@ class Seen:
                        "rows": [{key: value for key, value in row.items() if key != "words"}
                                 for row in self.rows.values()],
                        "first": {kind: vars(line) for kind, (line, _) in self.first.items()},
+                       "misused": self.misused, "gradients": self.gradients,
                        "unjudged": [[*key, count] for key, count in self.unjudged.items()]},
                       file, indent=1)
 
@@ -148,6 +152,15 @@ class Seen:
                       f"           real {_number(worst['real'])}, got {_number(worst['got'])}, "
                       f"bound {_number(worst['bound'])}",
                       f"           {rows[0]['place']}{others}; {rows[0]['where']}"]
+        if self.misused:
+            lines += ["", "used wrongly"]
+            lines += [f"  {words}; {where}" for words, where in self.misused.items()]
+        if self.gradients:
+            lines += ["", "gradients that are not the derivative of their function, which may be "
+                      "meant"]
+            lines += [f"  {name}, argument {place}: {_number(got)} where differences say "
+                      f"{_number(want)}; {where}"
+                      for name, (where, place, want, got) in self.gradients.items()]
         for kind, (line, largest) in self.first.items():
             lines += ["", f"first {kind}: {line.operator}, {line.format}, step {line.step}",
                       f"  {line.place()}; {line.where}" +

@@ -22,6 +22,7 @@ from .. import safetensors
 from . import elements, judged, slices
 from .elements import FORMATS
 from .layers import Layers, caller
+from .promises import Promises
 from .seen import Line, Seen
 
 _KINDS = {torch.float64: "F64", torch.float32: "F32", torch.bfloat16: "BF16",
@@ -95,6 +96,7 @@ class watch:
         self.seen, self.questions, self.calls, self.judges = None, [], 0, []
         self.texts = {}  # of definitions, and their files
         self.folder = tempfile.TemporaryDirectory(prefix="halfcheck-watch-")
+        self.promises = Promises(self, _alone)
 
     def __enter__(self):
         self.seen = Seen(self.folder)
@@ -102,6 +104,7 @@ class watch:
             # A scheduler may have put its own step there.
             self._own = self.optimizer.__dict__.get("step")
             self.follow(self.optimizer)
+        self.promises.open()
         self._begin()
         return self.seen
 
@@ -110,6 +113,7 @@ class watch:
             self.optimizer.__dict__.pop("step", None)
             if self._own is not None:
                 self.optimizer.step = self._own
+        self.promises.close()
         self._end()
         self._collect()
 
@@ -146,6 +150,7 @@ class watch:
         self.mode = None
         self.layers.close()
         with _alone():
+            self.promises.end()
             self._judge()
 
     def call(self, func, args, kwargs):
@@ -254,7 +259,7 @@ class watch:
                 with open(base + ".json", encoding="utf-8") as file:
                     self.seen.judged(line, words, json.load(file))
             except OSError:
-                refused.add(id(line))
+                refused.update([] if line.whole else [id(line)])
                 self.seen.left_out(line.operator, "halfcheck refused what was gathered")
         self.seen.asked -= len(refused)
 
@@ -294,7 +299,7 @@ def script(arguments):
     print(seen)
     if arguments.report:
         seen.report(arguments.report)
-    return status or int(bool(seen.wrong()))
+    return status or int(bool(seen.wrong() or seen.misused))
 
 
 def _bind(schema, args, kwargs):
