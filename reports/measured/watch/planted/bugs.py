@@ -340,10 +340,10 @@ def updates_lost(training):
 
 
 @bug("moe", "fp32", "kernel", r"^(index_put|_unsafe_index_put|index_put_),?")
-def gradients_of_rows_overwrite(training):
-    """The gradient of chosen rows is written, and not added."""
+def gradient_of_a_row_lost(training):
+    """The gradient of chosen rows leaves the last of them out."""
     def put(func, x, indices, values, accumulate=False):
-        return func(x, indices, values, False)
+        return func(x, [index[:-1] for index in indices], values[:-1], accumulate)
     return Kernels(index_put=put)
 
 
