@@ -63,6 +63,15 @@ y[k, i]   = x[k,i] * a[i] + c[i]
 return y, mu, invstd
 """
 
+# What a batch leaves in the running statistics: the variance of n - 1.
+RUNNING = """op batch_norm_running(x[k, i], rm[i], rv[i]; keep = 0.9, take = 0.1, less = 1)
+mu[i]           = mean(k: x[k,i])
+s[i]            = sum(k: (x[k,i] - mu[i])^2)
+running_mean[i] = keep * rm[i] + take * mu[i]
+running_var[i]  = keep * rv[i] + take * s[i] / less
+return running_mean, running_var
+"""
+
 BATCH_NORM_BACKWARD = """op batch_norm_backward(dy[k, i], x[k, i], w[i], mu[i], invstd[i])
 ga[i]    = mean(k: dy[k,i])
 gh[i]    = mean(k: dy[k,i] * (x[k,i] - mu[i]))

@@ -166,6 +166,10 @@ class watch:
         self.calls += 1
         call = slices.Call(args, kwargs, bound, [], f"{self.seed} {self.calls}")
         ask = lambda: _questions(name, names, call)
+        hidden = [bound.get(argument) for argument in slices.WRITTEN.get(name, ())]
+        if written or hidden:
+            with _alone():
+                call.kept = [value.clone() for value in hidden if value is not None]
         if written:
             with _alone():
                 ask = self._guarded(lambda: _before(name, names, call, written))

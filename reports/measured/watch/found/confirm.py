@@ -1,5 +1,5 @@
-"""Each finding of docs/found.md by PyTorch alone, without halfcheck: what it is to be, from fp64, and
-what comes.
+"""Each finding of docs/found.md by PyTorch alone, without halfcheck: what it is to be, from fp64,
+and what comes.
 
     python3 confirm.py            prints a line for each, and writes confirmed.txt beside this file
     python3 confirm.py --print    only prints
@@ -12,6 +12,7 @@ rounding."""
 
 import os
 import sys
+import textwrap
 import warnings
 
 import torch
@@ -67,6 +68,19 @@ def layer_norm_gamma():
 
 
 @finding
+def layer_norm_autocast():
+    """layer_norm's gradients in fp32, of x in bf16 as in autocast, are added up in bf16"""
+    grad = torch.rand(1024, 128, generator=torch.Generator().manual_seed(1)).to(bf16)
+    x = random(1024, 128).to(bf16)
+
+    def run(low, wide):
+        b = torch.zeros(128, dtype=wide, requires_grad=True)
+        F.layer_norm(x.to(low), (128,), torch.ones(128, dtype=wide), b).backward(grad.to(low))
+        return b.grad
+    return run(fp64, fp64), run(bf16, fp32), run(fp32, fp32), fp32
+
+
+@finding
 def layer_norm_input():
     """layer_norm's gradient of its input in fp32 is a difference of numbers as large as its mean"""
     x, grad = random(64, 32) + 1000, random(64, 32, seed=1)
@@ -90,7 +104,7 @@ def batch_norm():
 
 @finding
 def batch_norm_deviation():
-    """batch_norm's saved 1 / deviation is rounded twice, or taken about a mean in bf16"""
+    """batch_norm's saved 1 / deviation is that of a variance rounded to bf16"""
     x = (random(8, 64, 4, 4) * 0.3 + 3).to(bf16)
     one, none = torch.ones(64), torch.zeros(64)
     run = lambda d: aten.native_batch_norm(x.to(d), one.to(d), none.to(d), None, None, True, 0.1,
@@ -100,8 +114,8 @@ def batch_norm_deviation():
 
 @finding
 def log_softmax():
-    """log_softmax near 0, the logit of a sure class, loses all its digits to a sum in bf16"""
-    x = torch.tensor([[8.0, 1.0, 0.5, 0.0, -1.0, -2.0, -1.0, 0.0, 1.0, -3.0]]).repeat(32, 1).to(bf16)
+    """log_softmax rounds a sum and its logarithm to bf16: near 0, for a sure class, all is lost"""
+    x = torch.tensor([[8.0, 1.0, 0.5, 0.0, -1.0, -2.0, -1.0, 0.0, 1.0, -3.0]]).to(bf16)
     run = lambda d: F.log_softmax(x.to(d), -1)
     return *three(run, bf16), bf16
 
@@ -112,6 +126,14 @@ def nll_loss():
     x = F.log_softmax(random(1000, 64), -1).to(bf16)
     which = torch.randint(0, 64, (1000,), generator=torch.Generator().manual_seed(2))
     run = lambda d: F.nll_loss(x.to(d), which)
+    return *three(run, bf16), bf16
+
+
+@finding
+def mse_loss():
+    """mse_loss's gradient in bf16 rounds 2 / n, and a difference, before it multiplies"""
+    x, y = random(1000).to(bf16), random(1000, seed=1).to(bf16)
+    run = lambda d: gradient(lambda x: F.mse_loss(x, y.to(d)), [x], 0, d)
     return *three(run, bf16), bf16
 
 
@@ -167,6 +189,14 @@ def cube():
 
 
 @finding
+def power():
+    """x ** -0.5 in bf16 rounds the root before it divides: a graph convolution's degrees"""
+    x = torch.arange(1, 50).to(bf16)
+    run = lambda d: x.to(d) ** -0.5
+    return *three(run, bf16), bf16
+
+
+@finding
 def max_pool():
     """max_pool2d's gradient adds overlapping windows up in bf16"""
     x = torch.zeros(1, 1, 65, 65)
@@ -178,7 +208,8 @@ def max_pool():
 @finding
 def avg_pool():
     """avg_pool2d's gradient adds overlapping windows up in bf16"""
-    run = lambda d: gradient(lambda x: F.avg_pool2d(x, 33, 1, 16), [torch.zeros(1, 1, 65, 65)], 0, d)
+    x = torch.zeros(1, 1, 65, 65)
+    run = lambda d: gradient(lambda x: F.avg_pool2d(x, 33, 1, 16), [x], 0, d)
     return *three(run, bf16), bf16
 
 
@@ -229,16 +260,15 @@ def attention_lse():
 @finding
 def convolution_garbage():
     """conv2d's gradient of a weight in bf16 is what memory held, where a tap saw padding alone"""
-    x, w, grad = random(1, 16, 1, 1).to(bf16), random(16, 16, 3, 3).to(bf16), random(1, 16, 1, 1)
-    run = lambda d: gradient(lambda w: F.conv2d(x.to(d), w, stride=2, padding=1), [w], 0, d,
-                             grad.to(bf16))
     results = []
-    for number in (1.0, 1e20, -3e-5):  # freed memory holds them
-        junk = [torch.full((16, 16, 3, 3), number) for _ in range(200)]
+    for attempt in range(12):  # memory may hold zeros, and once it did
+        size = 16 << attempt % 3
+        x, w = random(1, size, 1, 1).to(bf16), random(size, size, 3, 3).to(bf16)
+        run = lambda d: gradient(lambda w: F.conv2d(x.to(d), w, stride=2, padding=1), [w], 0, d, x)
+        junk = [torch.full((count,), 3e20) for count in (size, 9 * size * size, 64 * size) * 20]
         del junk
-        results.append(run(bf16))
-    worst = max(results, key=lambda g: float(g.double().abs().nan_to_num(1e38).max()))
-    return run(fp64), worst, run(fp32).to(bf16), bf16
+        results.append((run(fp64), run(bf16), run(fp32).to(bf16)))
+    return *max(results, key=lambda r: float(r[1].double().abs().nan_to_num(1e38).max())), bf16
 
 
 @finding
@@ -278,7 +308,8 @@ def line(take):
     worst, best = float(off.max()), float(fine.max())
     confirmed = worst > (4 if dtype == fp32 else 0.6) and worst > (2 if best > 0.51 else 1.3) * best
     words = " ".join(take.__doc__.split())
-    return (f"{take.__name__}: {words}\n  {NAMES[dtype]}: real {numbers[0]:.7g}, in fp32 "
+    title = textwrap.fill(f"{take.__name__}: {words}", 98, subsequent_indent="    ")
+    return (f"{title}\n  {NAMES[dtype]}: real {numbers[0]:.7g}, in fp32 "
             f"{numbers[1]:.7g}, got {numbers[2]:.7g}: {float(off.max()):.3g} units off, in fp32 "
             f"{float(fine.max()):.2g}"), confirmed
 

@@ -4,6 +4,7 @@ them watched.
     python3 packages.py NAME PRECISION      prints what the watch says
     python3 packages.py --list              the names
     python3 packages.py --all DIR [PRECISION...]    all of them, into DIR
+    python3 packages.py --summary DIR       what they said there, in short
 
 A package that is not there is left out, with a line."""
 
@@ -525,10 +526,33 @@ def _write(name, precision, path):
         file.write(said + "\n")
 
 
+def summary(folder):
+    """What was seen of them, a line for each model and precision, and what was wrong there."""
+    lines = []
+    for name in MODELS:
+        for precision in PRECISIONS:
+            path = os.path.join(folder, f"{name}-{precision}")
+            if not os.path.exists(path + ".txt"):
+                continue
+            with open(path + ".txt", encoding="utf-8") as file:
+                said = file.read().splitlines()
+            first = said[0].removeprefix("1 steps watched, ")
+            first = first.replace(" calls that make numbers,", " calls,").rsplit(", ", 1)[0]
+            lines.append(f"{name}, {precision}: {first}")
+            for line in said:
+                if " times its bound  " in line or line.startswith("first "):
+                    short = line.strip().replace(" its bound ", "")
+                    lines.append("  " + short.replace(
+                        "_scaled_dot_product_flash_attention_for_cpu", "attention"))
+    return "\n".join(lines) + "\n"
+
+
 if __name__ == "__main__":
     warnings.simplefilter("ignore")
     if sys.argv[1] == "--list":
         print("\n".join(MODELS))
+    elif sys.argv[1] == "--summary":
+        print(summary(sys.argv[2]), end="")
     elif sys.argv[1] == "--all":
         every(sys.argv[2], sys.argv[3:] or PRECISIONS)
     else:

@@ -26,13 +26,13 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 STEPS = 2
 
 
-def seen_of(network, precision, plant=None):
+def seen_of(network, precision, plant=None, **views):
     """What the watch says of a training, with a bug or without."""
     training = Training(network, precision)
     kernels = plant(training) if plant else None
     with kernels or contextlib.nullcontext():
         optimizer = getattr(training.optimizer, "inner", training.optimizer)
-        with halfcheck.torch.watch(optimizer) as seen:
+        with halfcheck.torch.watch(optimizer, **views) as seen:
             for _ in range(STEPS):
                 training.step()
     if kernels is not None and not kernels.calls:
@@ -70,6 +70,14 @@ def tried(bug, right):
     return {"line": first, "false": [key for key in new if key not in hits]}
 
 
+def compared(bug):
+    """What is said of it where the run without it is there to be compared with."""
+    right = seen_of(bug.network, bug.precision, trace=True)
+    other = seen_of(bug.network, bug.precision, bug.plant, trace=True).compare(right)
+    call = other.input or (other.first[0] if other.first else None)
+    return f"{call['operator']}, {call['place']}" if call else None
+
+
 def _load():
     try:
         with open(os.path.join(HERE, "planted.json"), encoding="utf-8") as file:
@@ -90,6 +98,9 @@ def table(results):
                 lines += [f"{'found ' if result['line'] else 'MISSED'}  {bug.words} ({where})"]
                 lines += [f"        {result['line']}"] if result["line"] else []
                 lines += [f"        beside it: {key}" for key in result["false"]]
+                if result.get("compared"):
+                    lines.append("        the first difference from a run without it: " +
+                                 result["compared"])
         lines.append("")
     found = sum(bool(results[bug.name]["line"]) for bug in BUGS if bug.name in results)
     lines.append(f"{found} of {len(results)} are found")
@@ -107,6 +118,8 @@ def main(names):
         if pair not in right:
             right[pair] = lines_of(seen_of(*pair))
         results[bug.name] = tried(bug, right[pair])
+        if not results[bug.name]["line"]:
+            results[bug.name]["compared"] = compared(bug)
         print(bug.name, results[bug.name], flush=True)
         with open(os.path.join(HERE, "planted.json"), "w", encoding="utf-8") as file:
             json.dump(results, file, indent=1)
