@@ -37,7 +37,7 @@ SOFTMAX = """op softmax(x[i, k])
 m[i]    = shift max(k: x[i,k])
 s[i]    = sum(k: exp(x[i,k] - m[i]) where x[i,k] != -inf)
 n[i]    = count(k: x[i,k] != -inf)
-p[i, k] = select(x[i,k] == -inf, 0, exp(x[i,k] - m[i]) / s[i])
+p[i, k] = select(x[i,k] == -inf, 0 / s[i], exp(x[i,k] - m[i]) / s[i])
 y[i, k] = select(n[i] == 0, nan, p[i,k])
 return y
 """
