@@ -1,8 +1,8 @@
 # The longest first, by what they take of a processor, so that no core waits for them at the end. The
 # first of them run many programs each, one after the other, and may take long.
 set(cost 100)
-foreach(test tests.run.selftest notebook python.watch python.like python.definitions
-        python.check tests.words.explain
+foreach(test tests.run.selftest notebook python.watch python.watch_views python.like
+        python.definitions python.check tests.words.explain
         docs.drift docs.gate docs.does-it-cost-accuracy docs.recipes docs.torch
         cases.constant_test gpu-check ptx-plant torch-scaler src.cli.report.report_texts_test
         cases.idle_test kernels.cuda.shadow.mutants_test tests.run.run

@@ -104,7 +104,8 @@ def test_a_wrong_operator_is_named(name):
         _, seen = training(2, lambda optimizer: halfcheck.torch.watch(optimizer))
     if not spoilt.met:
         pytest.skip(f"this PyTorch does not call {name}")
-    assert {row["operator"].split(".")[0] for row in seen.wrong()} == {name}, str(seen)
+    wrong = {row["operator"].split(".")[0] for row in seen.wrong()}
+    assert wrong - {"AdamW"} == {name}, str(seen)  # AdamW.step is made of some of them
     assert not seen.ok()
 
 

@@ -33,6 +33,17 @@ def _arguments(argv):
                        help="watch one of N steps, the first one included (default 100)")
     watch.add_argument("--seed", type=int, default=0, help="seed of the choice of elements")
     watch.add_argument("--report", metavar="DIR", help="write what was seen into this folder")
+    watch.add_argument("--budget", action="store_true",
+                       help="say what each operator's rounding has moved the loss by")
+    watch.add_argument("--formats", action="store_true",
+                       help="say which numbers lie beside the windows of their formats")
+    watch.add_argument("--through", metavar="BEGIN",
+                       help="say what roundings have come to since a beginning: step, layers (each "
+                            "from its own inputs), or the name of one")
+    watch.add_argument("--trace", action="store_true",
+                       help="keep hashes of each call, to compare another run with this one")
+    watch.add_argument("--compare", metavar="DIR",
+                       help="say what differs from the run whose --report this is")
     watch.add_argument("script", metavar="SCRIPT", help="the script, and behind it its arguments")
     watch.add_argument("words", nargs=argparse.REMAINDER, metavar="...")
 

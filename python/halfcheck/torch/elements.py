@@ -56,7 +56,7 @@ OPERATORS = {
     "native_dropout_backward": lambda g, dy, mask, scale: g.each(
         "select({1}, {0} * {2}, 0)", dy, mask, scale, binds=SUM, needs=[ATOM, None, ATOM]),
     "pow": _pow,
-    "sigmoid_backward": _own("{0} * ((1 - {1}) * {1})"),
+    "sigmoid_backward": _own("{0} * (1 - {1}) * {1}"),
     "silu_backward": _own("{0} * (1 / (1 + exp(-{1}))) * (1 + {1} * (1 - 1 / (1 + exp(-{1}))))"),
     "softplus_backward": _own(
         "select({1} * {2} > {3}, {0}, {0} / (1 + exp(-({1} * {2}))))"),

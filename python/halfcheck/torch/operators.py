@@ -37,7 +37,7 @@ SOFTMAX = """op softmax(x[i, k])
 m[i]    = shift max(k: x[i,k])
 s[i]    = sum(k: exp(x[i,k] - m[i]) where x[i,k] != -inf)
 n[i]    = count(k: x[i,k] != -inf)
-p[i, k] = select(x[i,k] == -inf, 0, exp(x[i,k] - m[i]) / s[i])
+p[i, k] = select(x[i,k] == -inf, 0 / s[i], exp(x[i,k] - m[i]) / s[i])
 y[i, k] = select(n[i] == 0, nan, p[i,k])
 return y
 """
@@ -61,6 +61,15 @@ a[i]      = invstd[i] * w[i]
 c[i]      = b[i] - mu[i] * a[i]
 y[k, i]   = x[k,i] * a[i] + c[i]
 return y, mu, invstd
+"""
+
+# What a batch leaves in the running statistics: the variance of n - 1.
+RUNNING = """op batch_norm_running(x[k, i], rm[i], rv[i]; keep = 0.9, take = 0.1, less = 1)
+mu[i]           = mean(k: x[k,i])
+s[i]            = sum(k: (x[k,i] - mu[i])^2)
+running_mean[i] = keep * rm[i] + take * mu[i]
+running_var[i]  = keep * rv[i] + take * s[i] / less
+return running_mean, running_var
 """
 
 BATCH_NORM_BACKWARD = """op batch_norm_backward(dy[k, i], x[k, i], w[i], mu[i], invstd[i])

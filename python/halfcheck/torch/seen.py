@@ -3,14 +3,15 @@ first NaN were made; and what was not judged."""
 
 import collections
 import json
+import math
 import os
 import shutil
 
 import torch
 
 # They put infinities where somebody wants them.
-_MEANT = ("full", "fill", "masked_fill", "where", "full_like", "new_full", "scalar_tensor", "copy",
-          "_to_copy", "clone", "cat", "stack", "index", "index_put", "triu", "tril", "embedding")
+MEANT = ("full", "fill", "masked_fill", "where", "full_like", "new_full", "scalar_tensor", "copy",
+         "_to_copy", "clone", "cat", "stack", "index", "index_put", "triu", "tril", "embedding")
 
 
 class Line:
@@ -19,6 +20,7 @@ class Line:
     def __init__(self, operator, phase, layer, where, fmt, step):
         self.operator, self.phase, self.layer = operator, phase, layer
         self.where, self.format, self.step = where, fmt, step
+        self.whole = False  # more than a call of an operator: an optimizer's step
 
     def place(self):
         place = self.layer or "outside of layers"
@@ -34,11 +36,14 @@ class Seen:
         self.lines, self.rows = [], {}
         self.unjudged = collections.Counter()
         self.first = {}
+        self.views = []  # what else is seen of the same calls (views.py)
         self.elements = self.unbounded = 0
+        self.misused = {}  # what was used against PyTorch's rules, and where
+        self.gradients = {}  # functions whose gradient is not their derivative
 
     def ok(self):
-        """Whether something was judged, and nothing was wrong."""
-        return self.elements > 0 and not self.wrong()
+        """Whether something was judged, and nothing was wrong or used wrongly."""
+        return self.elements > 0 and not self.wrong() and not self.misused
 
     def wrong(self):
         """The rows that are beyond their bound, the worst one first."""
@@ -51,7 +56,7 @@ class Seen:
     def look(self, name, line, arguments, outputs):
         """Keeps where the first infinity and the first NaN were made: out of inputs that had
         none."""
-        if name.rstrip("_") in _MEANT or len(self.first) == 2:
+        if name.rstrip("_") in MEANT or len(self.first) == 2:
             return
         for kind, test in (("infinity", torch.isinf), ("NaN", torch.isnan)):
             if kind in self.first or not _any(outputs, test):
@@ -116,13 +121,29 @@ class Seen:
         with open(os.path.join(path, "wrong.lines"), "w", encoding="utf-8") as file:
             file.writelines("\t".join(words) + "\n" for words in again)
         with open(os.path.join(path, "seen.json"), "w", encoding="utf-8") as file:
-            json.dump({"steps": self.steps, "made": self.made, "asked": self.asked,
-                       "elements": self.elements,
-                       "rows": [{key: value for key, value in row.items() if key != "words"}
-                                for row in self.rows.values()],
-                       "first": {kind: vars(line) for kind, (line, _) in self.first.items()},
-                       "unjudged": [[*key, count] for key, count in self.unjudged.items()]},
-                      file, indent=1)
+            json.dump(self.said(), file, indent=1)
+
+    def said(self):
+        """All of it, as seen.json has it: what is no number is a word, "inf" or "nan"."""
+        return _plain({
+            "steps": self.steps, "made": self.made, "asked": self.asked, "elements": self.elements,
+            "rows": [{key: value for key, value in row.items() if key != "words"}
+                     for row in self.rows.values()],
+            "first": {kind: vars(line) for kind, (line, _) in self.first.items()},
+            "misused": self.misused, "gradients": self.gradients,
+            "unjudged": [[*key, count] for key, count in self.unjudged.items()],
+            **{view.name: view.said() for view in self.views}})
+
+    def compare(self, other):
+        """What differs from another run: a watch's, what traces.read gives, the folder of a report,
+        or the seen.json in it. Both have been asked for their trace."""
+        from . import traces
+
+        if not any(view.name == "trace" for view in self.views):
+            raise ValueError("this run has no calls: watch it with trace=True")
+        other = other.said() if isinstance(other, Seen) else other
+        return traces.Difference(self.said(), other if isinstance(other, dict) else
+                                 traces.read(other))
 
     def _kept_word(self, word, base):
         """A word of the command, whose file is kept."""
@@ -148,10 +169,21 @@ class Seen:
                       f"           real {_number(worst['real'])}, got {_number(worst['got'])}, "
                       f"bound {_number(worst['bound'])}",
                       f"           {rows[0]['place']}{others}; {rows[0]['where']}"]
+        if self.misused:
+            lines += ["", "used wrongly"]
+            lines += [f"  {words}; {where}" for words, where in self.misused.items()]
+        if self.gradients:
+            lines += ["", "gradients that are not the derivative of their function, which may be "
+                      "meant"]
+            lines += [f"  {name}, argument {place}: {_number(got)} where differences say "
+                      f"{_number(want)}; {where}"
+                      for name, (where, place, want, got) in self.gradients.items()]
         for kind, (line, largest) in self.first.items():
             lines += ["", f"first {kind}: {line.operator}, {line.format}, step {line.step}",
                       f"  {line.place()}; {line.where}" +
                       (f"; its inputs are at most {largest:.6g}" if largest is not None else "")]
+        for view in self.views:
+            lines += ["", *view.text()]
         if self.unjudged:
             lines += ["", "not judged"]
             width = max(len(key[0]) for key in self.unjudged)
@@ -168,6 +200,15 @@ def _alike(rows):
     for row in rows:
         groups.setdefault((row["operator"], row["output"], row["format"]), []).append(row)
     return groups.values()
+
+
+def _plain(value):
+    """As JSON can have it."""
+    if isinstance(value, dict):
+        return {str(key): _plain(inner) for key, inner in value.items()}
+    if isinstance(value, (tuple, list)):
+        return [_plain(inner) for inner in value]
+    return str(value) if isinstance(value, float) and not math.isfinite(value) else value
 
 
 def _number(value):

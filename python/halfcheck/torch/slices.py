@@ -53,6 +53,7 @@ class Call:
     def __init__(self, given, keywords, arguments, results, seed):
         self.given, self.keywords = given, keywords
         self.args, self.results = arguments, results
+        self.kept = []  # what it writes over, though its schema does not say so
         self.random = random.Random(seed)
 
     def elements(self, terms):
@@ -214,6 +215,10 @@ def channels(tensor, chosen):
     return tensor.transpose(0, 1)[chosen].reshape(len(chosen), -1).t()
 
 
+# Arguments that an operator writes over, though its schema does not say so.
+WRITTEN = {"native_batch_norm": ("running_mean", "running_var")}
+
+
 def batch_norm(call):
     args = call.args
     if not args["training"]:
@@ -224,9 +229,17 @@ def batch_norm(call):
     weight, bias = (value[chosen] if value is not None else x.new_full((len(chosen),), default)
                     for value, default in ((args.get("weight"), 1.0), (args.get("bias"), 0.0)))
     y, mean, invstd = call.results
-    return [Question(operators.BATCH_NORM, {"x": channels(x, chosen), "w": weight, "b": bias},
-                     {"y": channels(y, chosen), "mu": mean[chosen], "invstd": invstd[chosen]},
-                     {"eps": float(args["eps"])})]
+    asked = [Question(operators.BATCH_NORM, {"x": channels(x, chosen), "w": weight, "b": bias},
+                      {"y": channels(y, chosen), "mu": mean[chosen], "invstd": invstd[chosen]},
+                      {"eps": float(args["eps"])})]
+    if call.kept and call.kept[0].dtype == torch.float32 and x.numel() > count:
+        old, taken = [kept[chosen] for kept in call.kept], float(args["momentum"])
+        asked.append(Question(operators.RUNNING, {"x": channels(x, chosen), "rm": old[0],
+                                                  "rv": old[1]},
+                              {"running_mean": args["running_mean"][chosen],
+                               "running_var": args["running_var"][chosen]},
+                              {"keep": 1 - taken, "take": taken, "less": x.numel() // count - 1}))
+    return asked
 
 
 def batch_norm_backward(call):

@@ -4,7 +4,6 @@ It sees each operator that PyTorch calls, gathers some elements of its results w
 computed from (slices.py), and has halfcheck judge them by the operator's definition (operators.py).
 It changes no number and draws none of torch's random ones."""
 
-import contextlib
 import functools
 import json
 import os
@@ -19,10 +18,13 @@ from torch.utils import _python_dispatch
 
 from .. import program as _program
 from .. import safetensors
-from . import elements, judged, slices
+from . import elements, judged, slices, traces
 from .elements import FORMATS
 from .layers import Layers, caller
+from .promises import Promises
 from .seen import Line, Seen
+from .views import Views
+from .wide import alone as _alone
 
 _KINDS = {torch.float64: "F64", torch.float32: "F32", torch.bfloat16: "BF16",
           torch.float16: "F16", torch.int64: "I64"}
@@ -40,18 +42,6 @@ _MOVES = ("view", "as_strided", "detach", "t", "transpose", "permute", "expand",
 
 _DRAWN = ("bernoulli", "exponential", "multinomial", "normal", "poisson", "rand", "rand_like",
           "randn", "randn_like", "random", "uniform")
-
-# What is gathered is no part of the training: no other mode sees it.
-@contextlib.contextmanager
-def _guarded():
-    guard = torch._C._DisableTorchDispatch()
-    try:
-        yield
-    finally:
-        del guard
-
-
-_alone = getattr(_python_dispatch, "_disable_current_modes", _guarded)
 
 
 class _Refused:
@@ -84,24 +74,29 @@ class watch:
         print(seen)
 
     optimizer: a step ends with each of its steps. every: of so many steps one is watched, the first
-    one included. Without an optimizer all is one step. seed: of the choice of elements."""
+    one included. Without an optimizer all is one step. seed: of the choice of elements.
+    views: what else is to be seen of it (views.py), such as budget=True."""
 
-    def __init__(self, optimizer=None, every=1, seed=0):
+    def __init__(self, optimizer=None, every=1, seed=0, **views):
         if every < 1:
             raise ValueError(f"every is {every}, and not 1 or more")
         _program.path()
         self.optimizer, self.every, self.seed = optimizer, every, seed
         self.layers, self.mode, self.step = Layers(), None, 0
+        self.views = Views(views)
         self.seen, self.questions, self.calls, self.judges = None, [], 0, []
         self.texts = {}  # of definitions, and their files
         self.folder = tempfile.TemporaryDirectory(prefix="halfcheck-watch-")
+        self.promises = Promises(self, _alone)
 
     def __enter__(self):
         self.seen = Seen(self.folder)
+        self.seen.views = self.views.all
         if self.optimizer is not None:
             # A scheduler may have put its own step there.
             self._own = self.optimizer.__dict__.get("step")
             self.follow(self.optimizer)
+        self.promises.open()
         self._begin()
         return self.seen
 
@@ -110,6 +105,7 @@ class watch:
             self.optimizer.__dict__.pop("step", None)
             if self._own is not None:
                 self.optimizer.step = self._own
+        self.promises.close()
         self._end()
         self._collect()
 
@@ -119,9 +115,14 @@ class watch:
 
         @functools.wraps(step)  # a scheduler looks for what it has marked there
         def after(*args, **kwargs):
+            watched = self.mode is not None
+            if watched:
+                self.views.optimizing(optimizer)
             try:
                 return step(*args, **kwargs)
             finally:
+                if watched:
+                    self.views.optimized(optimizer)
                 self.next_step()
 
         optimizer.step = after
@@ -135,6 +136,7 @@ class watch:
 
     def _begin(self):
         self.layers.open()
+        self.views.begin(self.step, self.layers)
         self.mode = _Mode(self)
         self.mode.__enter__()
         self.fresh = True
@@ -144,14 +146,17 @@ class watch:
             return
         self.mode.__exit__(None, None, None)
         self.mode = None
+        self.views.end()
         self.layers.close()
         with _alone():
+            self.promises.end()
             self._judge()
 
     def call(self, func, args, kwargs):
         """Runs an operator, and keeps what is to be judged of it."""
         schema = func._schema
         name = schema.name.split("::")[-1]
+        self.views.meet()
         overload = name + ("." + schema.overload_name if schema.overload_name else "")
         if name in _MOVES:
             return func(*args, **kwargs)
@@ -161,10 +166,16 @@ class watch:
         self.calls += 1
         call = slices.Call(args, kwargs, bound, [], f"{self.seed} {self.calls}")
         ask = lambda: _questions(name, names, call)
+        hidden = [bound.get(argument) for argument in slices.WRITTEN.get(name, ())]
+        if written or hidden:
+            with _alone():
+                call.kept = [value.clone() for value in hidden if value is not None]
         if written:
             with _alone():
                 ask = self._guarded(lambda: _before(name, names, call, written))
+        self.views.before(func, overload, call)
         results = func(*args, **kwargs)
+        self.views.after(func, call, results)
         call.results = _flat([bound[written[0]]] if written else _list(results))
         if any(isinstance(t, torch.Tensor) and t.is_floating_point() for t in call.results):
             with _alone():
@@ -254,7 +265,7 @@ class watch:
                 with open(base + ".json", encoding="utf-8") as file:
                     self.seen.judged(line, words, json.load(file))
             except OSError:
-                refused.add(id(line))
+                refused.update([] if line.whole else [id(line)])
                 self.seen.left_out(line.operator, "halfcheck refused what was gathered")
         self.seen.asked -= len(refused)
 
@@ -267,7 +278,10 @@ def script(arguments):
         raise _program.Error(f"watch: there is no script {path}")
     if arguments.every < 1:
         raise _program.Error(f"watch: --every is {arguments.every}, and not 1 or more")
-    watching = watch(every=arguments.every, seed=arguments.seed)
+    other = _other(arguments.compare)
+    watching = watch(every=arguments.every, seed=arguments.seed, budget=arguments.budget,
+                     formats=arguments.formats, through=arguments.through,
+                     trace=arguments.trace or bool(other))
     init = torch.optim.Optimizer.__init__
 
     def made(optimizer, *args, **kwargs):
@@ -292,9 +306,19 @@ def script(arguments):
         sys.argv = argv
         del sys.path[0]
     print(seen)
+    if other:
+        print("\n" + str(seen.compare(other)))
     if arguments.report:
         seen.report(arguments.report)
-    return status or int(bool(seen.wrong()))
+    return status or int(bool(seen.wrong() or seen.misused))
+
+
+def _other(path):
+    """What another run has kept."""
+    try:
+        return traces.read(path) if path else None
+    except (OSError, ValueError) as error:
+        raise _program.Error(f"watch: --compare: {error}") from None
 
 
 def _bind(schema, args, kwargs):

@@ -1,0 +1,274 @@
+"""What PyTorch promises of pieces that are larger than an operator, and that may be wrong though
+each of their operators is right: that an optimizer takes the step of its class, that gradients are
+unscaled before they are used, that a parameter is stepped once; and what a function of autograd is
+expected to do: to hand on the derivative of its forward pass."""
+
+import functools
+import random
+import weakref
+
+import torch
+from torch.optim import optimizer as _optimizer
+
+from .layers import caller
+from .seen import Line
+from .slices import Question
+
+_ELEMENTS = 32  # of a parameter
+_PARAMETERS = 4  # of a step
+_LARGEST = 2**18  # elements of the arguments of a function that is run again
+_CALLS = 2  # of each function, in a step
+
+# The classes whose step is a definition, and the names there of what they keep.
+_STEPS = ((torch.optim.Adam, "adamw", {"m": "exp_avg", "v": "exp_avg_sq"}),
+          (torch.optim.AdamW, "adamw", {"m": "exp_avg", "v": "exp_avg_sq"}),
+          (torch.optim.SGD, "sgd", {"buf": "momentum_buffer"}))
+
+
+class Promises:
+    """Listens while a watch is open. `now` says whether the step is watched, and `alone` is a
+    context in which no mode sees what is gathered."""
+
+    def __init__(self, watch, alone):
+        self.watch, self.alone = watch, alone
+        self.undo, self.calls, self.steps, self.depth = [], [], [], 0
+        self.scaled, self.used = False, {}
+        self.random = random.Random(watch.seed)
+
+    def open(self):
+        if hasattr(_optimizer, "register_optimizer_step_pre_hook"):
+            self.undo += [_optimizer.register_optimizer_step_pre_hook(self._before).remove,
+                          _optimizer.register_optimizer_step_post_hook(self._after).remove]
+        scaler = getattr(torch.amp, "GradScaler", torch.cuda.amp.GradScaler)
+        self._around(scaler, "scale", lambda scaler, *_: scaler.is_enabled() and self._set(True))
+        self._around(scaler, "unscale_", lambda *_: self._set(False))
+        self._around(scaler, "update", lambda *_: self._set(False))
+        clip = torch.nn.utils.clip_grad
+        inner = hasattr(clip, "_clip_grads_with_norm_")
+        self._around(clip, "_clip_grads_with_norm_" if inner else "clip_grad_norm_", self._clipped)
+        apply, listen = torch.autograd.Function.__dict__.get("apply"), self._applied
+        if apply is not None:
+
+            @classmethod
+            def applied(cls, *args, **kwargs):
+                listen(cls, args, kwargs)
+                return apply.__get__(None, cls)(*args, **kwargs)
+
+            torch.autograd.Function.apply = applied
+            self.undo.append(lambda: setattr(torch.autograd.Function, "apply", apply))
+
+    def close(self):
+        for undo in self.undo:
+            undo()
+        self.undo = []
+
+    def end(self):
+        """Ends a watched step: runs its functions of autograd once more, in fp64."""
+        calls, self.calls = self.calls, []
+        for cls, where, args, wanted in calls:
+            try:
+                wrong = _derivative(cls, args, wanted)
+            except Exception as error:  # a function may refuse fp64, or what is not its own tensor
+                why = f"its derivative cannot be tried: {type(error).__name__}"
+                self.watch.seen.left_out(f"{cls.__qualname__}.backward", why)
+                continue
+            if wrong:
+                self.watch.seen.gradients.setdefault(cls.__qualname__, (where, *wrong))
+
+    def _around(self, owner, name, listen):
+        own, before = name in vars(owner), getattr(owner, name)
+
+        @functools.wraps(before)
+        def around(*args, **kwargs):
+            if self.watch.mode is not None:
+                listen(*args, **kwargs)
+            return before(*args, **kwargs)
+
+        setattr(owner, name, around)
+        self.undo.append(lambda: setattr(owner, name, before) if own else delattr(owner, name))
+
+    def _set(self, scaled):
+        self.scaled = scaled
+
+    def _misused(self, words):
+        self.watch.seen.misused.setdefault(words, caller()[0])
+
+    def _clipped(self, *_args, **_kwargs):
+        if self.scaled:
+            self._misused("gradients are clipped while they are scaled: "
+                          "GradScaler.unscale_ comes first")
+
+    def _before(self, optimizer, args, kwargs):
+        self.depth += 1
+        if self.depth > 1 or self.watch.mode is None:
+            return
+        fused = getattr(optimizer, "grad_scale", None) is not None
+        if self.scaled and not fused:
+            self._misused(f"{type(optimizer).__name__} steps with gradients of a scaled loss, "
+                          "which GradScaler did not unscale")
+        with self.alone():
+            self._used_twice(optimizer)
+            closure = any(args[1:]) or any(kwargs.values())
+            self.steps = [] if fused or closure else list(self._chosen(optimizer))
+
+    def _used_twice(self, optimizer):
+        for group in optimizer.param_groups:
+            for p in group["params"]:
+                if p.grad is None:
+                    continue
+                seen, version, who = self.used.get(id(p), (lambda: None, 0, None))
+                if seen() is p.grad and version == p.grad._version and who != id(optimizer):
+                    self._misused("a parameter is stepped by two optimizers with one gradient")
+                self.used[id(p)] = weakref.ref(p.grad), p.grad._version, id(optimizer)
+
+    def _chosen(self, optimizer):
+        """Of some parameters some elements: what they are before the step."""
+        text, kept = next(((text, kept) for cls, text, kept in reversed(_STEPS)
+                           if isinstance(optimizer, cls)), (None, {}))
+        pairs = [(group, p) for group in optimizer.param_groups for p in group["params"]
+                 if p.grad is not None and p.grad.layout == torch.strided and p.numel() and
+                 p.dtype in (torch.float32, torch.float64) and p.grad.dtype == p.dtype]
+        for group, p in self.random.sample(pairs, min(len(pairs), _PARAMETERS)) if text else ():
+            options = _options(text, group, optimizer.state.get(p, {}))
+            if options is None:
+                continue
+            name = text
+            if options.pop("coupled", False):
+                name = "adam_l2"
+            flat = p.grad.reshape(-1)
+            places = torch.tensor([int(flat.abs().argmax())] + [
+                self.random.randrange(p.numel()) for _ in range(min(p.numel(), _ELEMENTS) - 1)])
+            state = optimizer.state.get(p, {})
+            inputs = {"p": _at(p, places), ("w" if name == "adam_l2" else "g"): _at(p.grad, places)}
+            for own, key in kept.items():
+                value = state.get(key)
+                inputs[own] = torch.zeros_like(inputs["p"]) if value is None else _at(value, places)
+            if all(value.dtype == p.dtype for value in inputs.values()):
+                yield name, p, places, inputs, options, kept
+
+    def _after(self, optimizer, _args, _kwargs):
+        self.depth -= 1
+        if self.depth or self.watch.mode is None:
+            return
+        steps, self.steps = self.steps, []
+        own = type(optimizer)
+        name = next((cls.__name__ for cls, _, _ in reversed(_STEPS) if isinstance(optimizer, cls)),
+                    "")
+        if not own.__module__.startswith("torch."):
+            name += f".step as {own.__name__} has it"
+        else:
+            name += ".step"
+        with self.alone():
+            for text, p, places, inputs, options, kept in steps:
+                state = optimizer.state.get(p, {})
+                results = {"p2": _at(p, places)}
+                for key, value in kept.items():
+                    if state.get(value) is not None and state[value].dtype == p.dtype:
+                        results[key + "2"] = _at(state[value], places)
+                line = Line(name, "optimizer", "", caller()[0],
+                            "fp32" if p.dtype == torch.float32 else "fp64", self.watch.step)
+                line.whole = True  # it is no call of an operator
+                self.watch.questions.append((line, Question(text, inputs, results, options)))
+
+    def _applied(self, cls, args, kwargs):
+        """Keeps what a function of autograd was called with."""
+        if self.watch.mode is None or kwargs or cls.__module__.startswith("torch.") or \
+                not torch.is_grad_enabled():
+            return
+        tensors = [a for a in args if isinstance(a, torch.Tensor)]
+        wanted = [isinstance(a, torch.Tensor) and a.requires_grad for a in args]
+        if not any(wanted) or any(type(t) not in (torch.Tensor, torch.nn.Parameter)
+                                  for t in tensors) or \
+                sum(call[0] is cls for call in self.calls) >= _CALLS:
+            return
+        if sum(t.numel() for t in tensors) > _LARGEST:
+            self.watch.seen.left_out(f"{cls.__qualname__}.backward", "its arguments are large")
+            return
+        with self.alone(), torch.no_grad():
+            kept = [a.detach().clone() if isinstance(a, torch.Tensor) else a for a in args]
+        self.calls.append((cls, caller()[0], kept, wanted))
+
+
+def _at(tensor, places):
+    return tensor.detach().reshape(-1)[places.to(tensor.device)].clone()
+
+
+def _options(text, group, state):
+    """The options of its definition, or None where it has none of that kind."""
+    number = lambda key: float(group.get(key) or 0.0)
+    if group.get("amsgrad") or group.get("maximize") or group.get("nesterov") or \
+            number("dampening"):
+        return None
+    options = {"lr": number("lr"), "decay": number("weight_decay")}
+    if text == "sgd":
+        return {**options, "momentum": number("momentum")}
+    b1, b2 = (float(b) for b in group["betas"])
+    step = float(state.get("step", 0)) + 1
+    decoupled = group.get("decoupled_weight_decay", "decoupled" in str(group))
+    return {**options, "beta1": b1, "beta2": b2, "eps": number("eps"), "c1": 1 - b1**step,
+            "c2": 1 - b2**step, "coupled": bool(options["decay"]) and not decoupled}
+
+
+def _derivative(cls, args, wanted):
+    """Compares what a function's backward pass says with differences of its forward pass, both in
+    fp64, along three directions of each argument, near a point that it was called at: at the point
+    itself a mask or a rectified zero may be a corner. Returns None, or of the argument that is off
+    its number, the difference and what backward says.
+
+    Differences over three widths tell how far they are off themselves; beyond eight times that, and
+    64 roundings of the terms of the sum, in all three directions, backward is another function."""
+    random = torch.Generator().manual_seed(0)
+
+    def value(inputs):
+        torch.manual_seed(0)  # for what draws masks
+        outputs = cls.apply(*inputs)
+        outputs = outputs if isinstance(outputs, tuple) else (outputs,)
+        outputs = [y for y in outputs if isinstance(y, torch.Tensor) and y.is_floating_point()]
+        if any(y.dtype != torch.float64 for y in outputs):
+            raise TypeError("it computes in fp32 whatever its arguments are")
+        return outputs
+
+    with torch.random.fork_rng(devices=[]), torch.enable_grad():
+        wide = [a.double() if isinstance(a, torch.Tensor) and a.is_floating_point() else a
+                for a in args]
+        scales = {i: float(wide[i].square().mean().sqrt()) or 1.0
+                  for i, want in enumerate(wanted) if want and wide[i].numel()}
+        for i, scale in scales.items():
+            moved = torch.randn(wide[i].shape, generator=random, dtype=torch.float64)
+            wide[i] = (wide[i] + scale / 64 * moved).requires_grad_()
+        outputs = [y for y in value([w.clone() if isinstance(w, torch.Tensor) else w
+                                     for w in wide])]
+        weights = [torch.randn(y.shape, generator=random, dtype=torch.float64) for y in outputs]
+        used = [(y, w) for y, w in zip(outputs, weights) if y.requires_grad]
+        gradients = torch.autograd.grad([y for y, _ in used], [wide[i] for i in scales],
+                                        [w for _, w in used], allow_unused=True)
+        with torch.no_grad():
+            for (i, scale), gradient in zip(scales.items(), gradients):
+                gradient = torch.zeros_like(wide[i]) if gradient is None else gradient
+                off = [_off(value, wide, i, scale, gradient, weights, random) for _ in range(3)]
+                if all(off):
+                    return i, *max(off, key=lambda pair: abs(pair[0] - pair[1]))
+    return None
+
+
+def _off(value, wide, i, scale, gradient, weights, random):
+    """The difference along a direction, and what the gradient says of it, if they differ."""
+    along = torch.randn(wide[i].shape, generator=random, dtype=torch.float64)
+    spread = 0.0
+
+    def difference(width):
+        nonlocal spread
+        sides = []
+        for sign in (1, -1):
+            inputs = [w.detach().clone() if isinstance(w, torch.Tensor) else w for w in wide]
+            inputs[i] += sign * width * along
+            terms = [y * w for y, w in zip(value(inputs), weights)]
+            spread = max(spread, float(sum(t.abs().sum() for t in terms)))
+            sides.append(float(sum(t.sum() for t in terms)))
+        return (sides[0] - sides[1]) / (2 * width)
+
+    width = scale * 2.0**-17
+    wider, middle, want = difference(2 * width), difference(width), difference(width / 2)
+    got = float((gradient * along).sum())
+    allowed = 8 * max(abs(middle - want), abs(wider - middle)) + 2.0**-46 * spread / width
+    return (want, got) if not abs(want - got) <= allowed else None

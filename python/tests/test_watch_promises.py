@@ -1,0 +1,150 @@
+"""What halfcheck.torch.watch holds PyTorch's larger pieces to: each can be broken, and right ones
+have no line."""
+
+import importlib
+
+import pytest
+
+torch = pytest.importorskip("torch")
+
+import halfcheck.torch  # noqa: E402
+
+pytestmark = pytest.mark.skipif(
+    not hasattr(importlib.import_module("torch.optim.optimizer"),
+                "register_optimizer_step_pre_hook"),
+    reason="this PyTorch has no hooks of all optimizers")
+
+
+def seen_of(optimizer, weight, loss, steps=2, update=None):
+    with halfcheck.torch.watch(optimizer) as seen:
+        for _ in range(steps):
+            optimizer.zero_grad()
+            loss(weight).backward()
+            (update or optimizer.step)()
+    return seen
+
+
+def weight_of(rows=6):
+    torch.manual_seed(1)
+    return torch.nn.Parameter(torch.randn(rows, 8))
+
+
+def wave(weight):
+    return (weight * 3).sin().mean()
+
+
+MAKERS = [
+    lambda w: torch.optim.SGD([w], 0.1),
+    lambda w: torch.optim.SGD([w], 0.1, momentum=0.9, weight_decay=0.01),
+    lambda w: torch.optim.Adam([w], 0.1),
+    lambda w: torch.optim.Adam([w], 0.1, weight_decay=0.1),
+    lambda w: torch.optim.AdamW([w], 0.1, weight_decay=0.1, betas=(0.8, 0.95)),
+    lambda w: torch.optim.AdamW([w], 0.1, foreach=True),
+    lambda w: torch.optim.AdamW([w], 0.1, fused=True),
+]
+
+
+@pytest.mark.parametrize("make", MAKERS)
+def test_a_right_step_is_judged_as_a_whole_and_is_right(make):
+    weight = weight_of()
+    seen = seen_of(make(weight), weight, wave)
+    steps = [row for row in seen.rows.values() if row["operator"].endswith(".step")]
+    assert steps and all(row["calls"] == 2 for row in steps), seen
+    assert not any(row["wrong"] for row in steps), seen
+    assert not seen.misused and not seen.gradients
+
+
+def test_a_subclass_that_decays_twice_is_wrong():
+    class Own(torch.optim.AdamW):
+        @torch.no_grad()
+        def step(self, closure=None):
+            for group in self.param_groups:
+                for p in group["params"]:
+                    p.mul_(1 - group["lr"] * group["weight_decay"])
+            return super().step(closure)
+
+    weight = weight_of()
+    seen = seen_of(Own([weight], 0.1, weight_decay=0.1), weight, wave)
+    assert [row["operator"] for row in seen.wrong()] == ["AdamW.step as Own has it"]
+    assert not seen.ok()
+
+
+def test_two_optimizers_that_step_one_parameter_with_one_gradient_are_named():
+    weight = weight_of()
+    first, second = (torch.optim.SGD([weight], 0.1) for _ in range(2))
+    seen = seen_of(first, weight, wave, update=lambda: (second.step(), first.step()))
+    assert list(seen.misused) == ["a parameter is stepped by two optimizers with one gradient"]
+    assert not seen.ok()
+
+
+def scaled(update):
+    weight = weight_of()
+    optimizer = torch.optim.SGD([weight], 0.1)
+    scaler = torch.amp.GradScaler("cpu", init_scale=128.0)
+    seen = seen_of(optimizer, weight, lambda w: scaler.scale(wave(w)),
+                   update=lambda: update(scaler, optimizer, weight))
+    return list(seen.misused)
+
+
+def test_scaling_is_followed():
+    clip = torch.nn.utils.clip_grad_norm_
+
+    def right(scaler, optimizer, weight):
+        scaler.unscale_(optimizer)
+        clip([weight], 1.0)
+        scaler.step(optimizer)
+        scaler.update()
+
+    def without_scaler(scaler, optimizer, weight):
+        optimizer.step()
+
+    def clipped_first(scaler, optimizer, weight):
+        clip([weight], 1.0)
+        scaler.step(optimizer)
+        scaler.update()
+
+    assert scaled(right) == []
+    assert "did not unscale" in scaled(without_scaler)[0]
+    assert "clipped while they are scaled" in scaled(clipped_first)[0]
+
+
+def function(derivative, forward=torch.sin):
+    class Own(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx, x):
+            ctx.save_for_backward(x)
+            return forward(x)
+
+        @staticmethod
+        def backward(ctx, grad):
+            return grad * derivative(ctx.saved_tensors[0])
+
+    return Own
+
+
+def gradients(own):
+    weight = weight_of()
+    apply, state = torch.autograd.Function.__dict__.get("apply"), torch.get_rng_state()
+    seen = seen_of(torch.optim.SGD([weight], 0.1), weight, lambda w: own.apply(w).sum())
+    assert torch.autograd.Function.__dict__.get("apply") is apply
+    assert torch.equal(torch.get_rng_state(), state)
+    return seen.gradients
+
+
+def test_the_gradient_of_a_function_is_held_to_differences():
+    assert not gradients(function(torch.cos))
+    assert not gradients(function(lambda x: (x > 0).to(x.dtype), torch.relu))
+    assert gradients(function(lambda x: torch.cos(x) * (1 + 1e-4)))
+    assert gradients(function(lambda x: torch.ones_like(x), torch.round))  # may be meant: not wrong
+
+
+def test_a_function_that_refuses_fp64_is_listed():
+    def refuses(x):
+        if x.dtype == torch.float64:
+            raise TypeError("fp32 alone")
+        return x.sin()
+
+    weight = weight_of()
+    own = function(torch.cos, refuses)
+    seen = seen_of(torch.optim.SGD([weight], 0.1), weight, lambda w: own.apply(w).sum())
+    assert not seen.gradients and any("derivative" in why for _, why in seen.unjudged)
