@@ -1,5 +1,5 @@
-/* The ops of a small GPT's training step on host, against exact: 16 rows of 128 tokens, width 128, 4
-   heads, gates of 352, 256 bytes. */
+/* The ops of a small GPT's training step on host, against exact: 16 rows of 128 tokens, width 128,
+   4 heads, gates of 352, 256 bytes. */
 #include <assert.h>
 #include <stddef.h>
 

@@ -114,14 +114,16 @@ static void settled(struct hc_check *check)
 static void settled_gradient(struct hc_check *check)
 {
     enum { T = 512, U = 3, D = 4, E = 2 };
-    static double dq[T * D], dk[U * D], dv[U * E];
+    double *dq = hc_check_memory(check, T * D * sizeof *dq);
+    double dk[U * D];
+    double dv[U * E];
     for (int f = 0; f < 6; f++) {
         struct hc_call call = backward(check, formats[f / 2], (struct size){1, T, D, U, E}, false);
         const struct hc_tensor *in = call.in;
         for (int i = 0; i < 6; i++)
             if (i != HC_ATTENTION_BWD_LSE && i != (f % 2 ? HC_ATTENTION_BWD_Q : HC_ATTENTION_BWD_K))
                 fill_integers(check, &call.in[i], (uint64_t)i);
-        memset(dq, 0, sizeof dq);
+        memset(dq, 0, T * D * sizeof *dq);
         memset(dk, 0, sizeof dk);
         memset(dv, 0, sizeof dv);
         for (int t = 0; t < T; t++) {

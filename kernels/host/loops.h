@@ -101,8 +101,8 @@ struct hc_host_loops {
     /* The terms of each sum one after the other, product and sum rounded each. */
     void (*product)(const struct hc_host_product *p);
 
-    /* Scores s to weights, exp(s scale - max), with the largest s scale and their sum. With a log of
-       the sum: s to weights exp(s scale - lse), and their gradients dp to those of s scale,
+    /* Scores s to weights, exp(s scale - max), with the largest s scale and their sum. With a log
+       of the sum: s to weights exp(s scale - lse), and their gradients dp to those of s scale,
        weight (dp - a). */
     void (*weights)(float *s, int64_t n, float scale, float *max, float *sum);
     void (*weights_back)(float *s, float *dp, int64_t n, float scale, float lse, float a);

@@ -171,15 +171,14 @@ static bool allows(const struct hc_format_set *set, const struct hc_variant *var
     return variant->name[0] == '\0' || set->out == HC_FP32 || set->out == HC_BF16;
 }
 
+/* A kernel is told the scale as a number. */
 static void open_heads(struct hc_call *call, const int64_t *d, const struct hc_variant *variant)
 {
     bool full = variant->params.later[OF_ALL_KEYS] != 0;
-    double scale = 0.3;
+    double scale = full ? 0.3 : 1 / sqrt((double)d[2]);
     hc_open_axes(call, d, variant);
-    if (!full)
-        return;
-    call->params.later[OF_ALL_KEYS] = false;
     memcpy(call->params.later, &scale, sizeof scale);
+    call->params.later[OF_ALL_KEYS] = !full;
 }
 
 static void integer_masks(struct hc_variant *variant, int number)

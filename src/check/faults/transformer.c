@@ -1,6 +1,6 @@
-/* Wrong kernels of a transformer's ops: attention, tables of rows, turned pairs, and norms that keep
-   their statistics. Each computes in fp64, or spoils what a sound kernel gave, so that nothing but
-   its defect is wrong. */
+/* Wrong kernels of a transformer's ops: attention, tables of rows, turned pairs, and norms that
+   keep their statistics. Each computes in fp64, or spoils what a sound kernel gave, so that nothing
+   but its defect is wrong. */
 #include <math.h>
 #include <stdlib.h>
 
