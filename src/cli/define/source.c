@@ -9,7 +9,7 @@
 #include "define/adjoint.h"
 #include "define/library.h"
 #include "define/value.h"
-#include "define/rows.h"
+#include "cli/define/rows.h"
 #include "op/text.h"
 #include "op/typed.h"
 

@@ -1,4 +1,4 @@
-#include "define/rows.h"
+#include "cli/define/rows.h"
 
 #include <stdlib.h>
 

@@ -1,5 +1,5 @@
 /* Axes of whose places each stands alone. */
-#include "define/rows.h"
+#include "cli/define/rows.h"
 
 #include <criterion/criterion.h>
 #include <string.h>
