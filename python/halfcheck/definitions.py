@@ -45,6 +45,7 @@ class Definition:
         said = json.loads(_said("define", self.source, "--json"))
         self.name, self.digest = said["name"], said["digest"]
         self.inputs, self.options, self.results = said["inputs"], said["options"], said["results"]
+        self.rows = said["rows"]
 
     @functools.cached_property
     def gradient(self):
@@ -198,6 +199,8 @@ def check(fn, define, formats=None, backward=False, families=None, sizes=None, s
             for family in families or FAMILIES:
                 for given in sizes or call.sizes():
                     _one(report, call, fmt, family, given, seed, backward)
+            if not (sizes or backward or like or families):
+                _large(report, call, fmt, seed)
         if report.failed:
             raise Wrong(_first_wrong(report), report)
         if not report.ok:
@@ -221,6 +224,64 @@ def _one(report, call, fmt, family, sizes, seed, backward):
         return
     report.rows.append((fmt, family, sizes,
                         _judged(definition, inputs, outputs, call.options, call.variant)))
+
+
+# A large call has so many elements in its largest input, and its results so many different ones, as
+# many as the judge looks at.
+_LARGE, _DIFFERENT = 1 << 22, 4096
+
+
+def _large(report, call, fmt, seed):
+    """Judges all rows of a call at a model's size, which repeats a few: of each element of those the
+    least and the largest that their copies give."""
+    definition = call.definition
+    if not definition.rows:
+        return
+    axis, *_ = definition.rows
+    others = [name for name in definition.axes() if name != axis]
+    longest = {0: [], 1: [1024], 2: [128, 64]}.get(len(others), [16, 32, 8, 16])
+    sizes = dict(zip(others, itertools.cycle(longest or [1])))
+    kinds = max(2, min(4093, _DIFFERENT // int(np.prod([1, *sizes.values()]))))
+    try:
+        few = definition.draw(fmt, "normal", {axis: kinds, **sizes}, seed)
+    except ValueError:  # whatever suits the text
+        usual = definition.sizes(definition.draw(fmt, "normal", "usual", seed))
+        few = definition.draw(fmt, "normal", {**usual, axis: kinds}, seed)
+    rows = min(1 << 20, 4097 if others else 1 << 20,
+               kinds * _LARGE // max(array.size for array in few.values()))
+    which = np.random.default_rng(seed).integers(0, kinds, rows)
+    which[:kinds] = range(kinds)
+    places = {row["name"]: row["axes"].index(axis)
+              for row in definition.inputs + definition.results if axis in row["axes"]}
+    try:
+        many = call({name: array.take(which, places[name]) if name in places else array
+                     for name, array in few.items()})
+    except _arrays.Unsupported as error:
+        report.left_out[str(error)] = report.left_out.get(str(error), 0) + 1
+        return
+    ends = {name: _ends(array, places[name], which, kinds) for name, array in many.items()}
+    sizes = {**definition.sizes(few), axis: rows}
+    for end in range(2):
+        verdict = _judged(definition, few, {name: both[end] for name, both in ends.items()},
+                          call.options, call.variant)
+        if end and verdict.verdict == "PASS":
+            continue
+        verdict.text += (f"\n  of {rows} places on {axis}, which repeat these {kinds}, and of which "
+                         f"the {'largest' if end else 'least'} results are judged")
+        report.rows.append((fmt, "normal", sizes, verdict))
+
+
+def _ends(array, place, which, kinds):
+    """Of each kind of row the least and the largest elements; NaN if any is NaN."""
+    array = _arrays.to_numpy(array)
+    if array.ndim <= place or array.shape[place] != len(which):
+        return array, array  # whose shape is refused
+    begins = np.searchsorted(np.sort(which), np.arange(kinds))
+    copies = array.take(np.argsort(which, kind="stable"), place)
+    if copies.dtype.kind not in "iu":
+        copies = copies.astype(np.float64)
+    return [function.reduceat(copies, begins, place).astype(array.dtype)
+            for function in (np.minimum, np.maximum)]
 
 
 class _Call:

@@ -151,6 +151,28 @@ def test_a_function_does_not_change_what_it_is_judged_by():
         halfcheck.check(cheat, define=text, formats=["fp32"], families=["normal"])
 
 
+def softmax(x):
+    wide = x.astype(np.float64)
+    e = np.exp(wide - wide.max(-1, keepdims=True))
+    return (e / e.sum(-1, keepdims=True)).astype(x.dtype)
+
+
+@pytest.mark.filterwarnings("ignore:.*encountered")
+def test_rows_of_a_models_size_are_judged_and_one_wrong_element_is_found():
+    report = halfcheck.check(softmax, define="softmax", formats="bf16")
+    assert report.ok and {"n": 4096, "c": 1024} in [row[2] for row in report.rows]
+
+    def late(x):
+        y = softmax(x)
+        if len(y) > 4000:
+            y[4000, 7] = 0
+        return y
+
+    with pytest.raises(halfcheck.Wrong, match=r"n = 4096, c = 1024") as wrong:
+        halfcheck.check(late, define="softmax", formats="bf16")
+    assert "1 of 4096 elements is wrong" in str(wrong.value)
+
+
 def test_an_option_that_is_not_there_is_refused():
     with pytest.raises(TypeError, match="rms_norm has no option 'epz'; it has eps"):
         halfcheck.check(scaled, define="rms_norm", epz=1)

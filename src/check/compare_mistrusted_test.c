@@ -156,7 +156,7 @@ Test(compare, mistrusts_few_results_that_may_be_half_of_their_terms_off)
     cr_assert(strstr(result.note, "half of the terms or more in 4 of 4"), "%s", result.note);
 }
 
-/* Half of the elements are 0, which needs no rounding and has a bound, and the results of the others
+/* Half of the elements are 0, which needs no rounding and has a bound. The results of the others
    are settled to the bit, since their real values lie far from the middle of two numbers. */
 static void zeros_among_settled(struct hc_check *check)
 {

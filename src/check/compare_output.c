@@ -17,6 +17,7 @@
 #include "check/record/spread.h"
 #include "check/repeats.h"
 #include "check/sample.h"
+#include "num/ulp.h"
 #include "op/text.h"
 #include "reference.h"
 
@@ -26,7 +27,7 @@ struct exercise {
     int64_t special;   /* NaN or infinite by definition */
     int64_t unbounded; /* the contract allows anything */
     int64_t zero;      /* zero, or rounded to zero by a result that has a bound and not bits */
-    int64_t inexact;   /* not a value of the output's format, so that rounding was needed */
+    int64_t inexact;   /* needed rounding: no value of the format is as near as 2^-20 ulp */
     int64_t nearest;   /* of the inexact ones: nothing of the format is nearer */
     int64_t loose;     /* have a bound; more than one result is right */
     int64_t nought;    /* of the loose ones: 0, which no right order rounds */
@@ -85,7 +86,8 @@ static void count_element(struct exercise *e, enum hc_format format, const struc
     double rounded = hc_round(format, want->hi);
     if (want->hi == 0 || (!bits && rounded == 0))
         e->zero++;
-    bool inexact = rounded != want->hi || want->lo != 0;
+    double rest = hc_bound_error(format, want, rounded);
+    bool inexact = rest > 0 && !(rest < 0x1p-20 * hc_ulp(format, rounded));
     e->settled += bits && rounded != 0;
     e->rounded += bits && inexact;
     if (bits || bound == 0)
@@ -93,7 +95,7 @@ static void count_element(struct exercise *e, enum hc_format format, const struc
     e->loose++;
     e->nought += want->hi == 0;
     e->inexact += inexact;
-    e->nearest += inexact && error <= hc_bound_error(format, want, rounded);
+    e->nearest += inexact && error <= rest;
     e->worst = fmax(e->worst, error / bound);
     e->crossed = fmax(e->crossed, error / line);
     e->vague += want->hi != 0 && bound >= fabs(want->hi);

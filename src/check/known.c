@@ -9,6 +9,7 @@
 #include "check/bound/bound.h"
 #include "check/bound/line.h"
 #include "check/generate/integers.h"
+#include "check/repeats.h"
 #include "check/subnormals.h"
 #include "op/digest.h"
 
@@ -44,7 +45,13 @@ struct hc_known {
     struct hc_known_call *calls[CALLS]; /* the oldest first */
     int count;
     size_t bytes;
+    struct hc_repeats_map *map;
 };
+
+struct hc_repeats_map **hc_known_map(struct hc_known *known)
+{
+    return known ? &known->map : NULL;
+}
 
 struct hc_known *hc_known_new(void)
 {
@@ -65,8 +72,10 @@ void hc_known_free(struct hc_known *known)
 {
     for (int i = 0; known && i < known->count; i++)
         free_call(known->calls[i]);
-    if (known)
+    if (known) {
         free(known->drawn.data);
+        hc_repeats_map_free(known->map);
+    }
     free(known);
 }
 

@@ -27,6 +27,11 @@ struct hc_known;
 struct hc_known *hc_known_new(void);
 void hc_known_free(struct hc_known *known);
 
+/* Where the map of a large call's repeated elements is kept (check/repeats.h). NULL without
+   `known`. */
+struct hc_repeats_map;
+struct hc_repeats_map **hc_known_map(struct hc_known *known);
+
 /* The call of the claim, whose factors are those that its unit takes, among the calls that are
    kept: found there, or added to them. It is there until the next hc_known_call. NULL where nothing
    is kept, because of its size or for want of memory. */

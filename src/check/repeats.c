@@ -130,19 +130,37 @@ static bool same_layout(const struct hc_axes *a, const struct hc_axes *b)
 struct hc_repeats_map {
     struct map map; /* without memory: there is none yet */
     struct hc_axes layout;
+    uint64_t seed;
 };
 
-bool hc_repeats_keep(struct hc_repeats *repeats)
+void hc_repeats_map_free(struct hc_repeats_map *map)
 {
-    repeats->kept = calloc(1, sizeof *repeats->kept);
+    if (map)
+        free(map->map.memory);
+    free(map);
+}
+
+/* A case has a seed of its own, so that another seed ends what was kept. */
+bool hc_repeats_keep(struct hc_repeats *repeats, struct hc_known *known)
+{
+    struct hc_repeats_map **place = hc_known_map(known);
+    if (place && *place && (*place)->seed != repeats->seed) {
+        hc_repeats_map_free(*place);
+        *place = NULL;
+    }
+    repeats->kept = place && *place ? *place : calloc(1, sizeof *repeats->kept);
+    repeats->lent = place;
+    if (repeats->kept)
+        repeats->kept->seed = repeats->seed;
+    if (place)
+        *place = repeats->kept;
     return repeats->kept;
 }
 
 void hc_repeats_end(struct hc_repeats *repeats)
 {
-    if (repeats->kept)
-        free(repeats->kept->map.memory);
-    free(repeats->kept);
+    if (!repeats->lent)
+        hc_repeats_map_free(repeats->kept);
     repeats->kept = NULL;
 }
 
@@ -263,12 +281,20 @@ static bool holds(const struct hc_tensor *t, const struct hc_expected *right, ui
     return isinf(right->bound) || hc_bound_error(t->format, &right->want, got) <= right->bound;
 }
 
+static uint64_t bits_at(const struct hc_tensor *t, size_t bytes, int64_t i)
+{
+    return bytes == 2   ? ((const uint16_t *)t->data)[i]
+           : bytes == 4 ? ((const uint32_t *)t->data)[i]
+                        : hc_tensor_bits(t, i);
+}
+
 /* Most elements of one kind have the same bits, which then need to be judged once. */
 void hc_claim_repeats(struct hc_claim *claim, int out, const char *what,
                       const struct hc_expected *right)
 {
     const struct hc_tensor *t = &claim->call.out[out];
     int64_t kinds = hc_repeats_count(claim->repeats, &claim->call, out);
+    size_t bytes = (size_t)hc_formats[t->format].bytes;
     uint64_t *good = hc_check_memory(claim->check, (size_t)kinds * sizeof *good);
     bool *known = hc_check_memory(claim->check, (size_t)kinds * sizeof *known);
     char name[96];
@@ -287,7 +313,7 @@ void hc_claim_repeats(struct hc_claim *claim, int out, const char *what,
         int64_t base = row_of(map, row);
         for (int64_t i = 0; i < n; i++) {
             int64_t kind = base + offset[i];
-            uint64_t got = hc_tensor_bits(t, row * n + i);
+            uint64_t got = bits_at(t, bytes, row * n + i);
             if (known[kind] && good[kind] == got)
                 continue;
             if (holds(t, &right[kind], got)) {

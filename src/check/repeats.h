@@ -35,16 +35,19 @@ struct hc_axes {
 };
 
 struct hc_repeats_map;
+void hc_repeats_map_free(struct hc_repeats_map *map);
 
 struct hc_repeats {
     struct hc_axes slot[HC_MAX_IN + HC_MAX_OUT];
     uint64_t seed;
     struct hc_repeats_map *kept; /* of hc_repeats_keep, or NULL */
+    bool lent;                   /* it stays for the case's next backend */
 };
 
 /* Keeps the map of a slot until one that is laid out otherwise is asked for: most slots of a call
-   are laid out alike. False if there is no memory. End it with hc_repeats_end. */
-bool hc_repeats_keep(struct hc_repeats *repeats);
+   are laid out alike, and so are those of the case's next backend if there is a `known` to keep it
+   in. False if there is no memory. End it with hc_repeats_end. */
+bool hc_repeats_keep(struct hc_repeats *repeats, struct hc_known *known);
 void hc_repeats_end(struct hc_repeats *repeats);
 
 /* The coordinate in the small tensor of coordinate `at` in the large one. The first `small` are

@@ -202,12 +202,50 @@ static void border_shape(enum hc_extent extent, int64_t size, int number, int64_
 static const struct hc_family_extent extents[] = {
     {HC_EXTENT_TERMS, 1, false}, {HC_EXTENT_LOSS_ROWS, 0, false}, {HC_EXTENT_COUNT, 0, false}};
 
+/* How many different rows and columns a large call has. Sums run over repeated terms. */
+enum { ROWS = 3, COLUMNS = 11 };
+
+static void small(const union hc_params *params, int64_t *d)
+{
+    (void)params;
+    d[0] = hc_at_most(ROWS, d[0]);
+    d[1] = hc_at_most(COLUMNS, d[1]);
+}
+
+/* The first letter of the op's shapes is that of rows, or of a vector's elements. */
+static void layout(const struct hc_call *call, int slot, const struct hc_tensor *few,
+                   const struct hc_tensor *large, struct hc_axes *to)
+{
+    const char *letter = hc_slot(call->op, slot)->shape + 1; /* "[T, D]" */
+    char letters[MOST_AXES + 1];
+    (void)letters_of(call->op, letters);
+    assert(hc_defined_is_placeless(call->op) && strlen(letters) <= 2);
+    for (int a = 0; a < large->rank; a++, letter += 3)
+        hc_axes_add(to, *letter == letters[0] ? HC_AXIS_ROWS : HC_AXIS_COLUMNS, few->shape[a],
+                    large->shape[a], 1, 0);
+}
+
+/* A lost term of 1025 shows in fp32, whose bound on such a sum is 2^-14 of its terms. */
+static const struct hc_family_size sizes_of_rows[] = {
+    {HC_STANDARD, "fp32", "", {1025, 1025}},
+    {HC_STANDARD, HC_OTHER_SETS, NULL, {129, 513}},
+    {HC_EXHAUSTIVE, HC_OTHER_SETS, NULL, {4097, 1025}},
+    {HC_EXHAUSTIVE, HC_OTHER_SETS, NULL, {16385, 257}},
+    {.set = NULL}};
+static const struct hc_family_size sizes_of_vectors[] = {
+    {HC_STANDARD, "fp32", "", HC_SIZE_VECTOR},
+    {HC_EXHAUSTIVE, "fp32", "", HC_SIZE_VECTORS},
+    HC_SIZES_OF_OTHERS,
+    {.set = NULL}};
+
 #define ALL_DEFINED                                                                                \
     .sets = hc_sets_mixed, .variants = hc_variants_plain, .open = hc_open_axes,                    \
     .integers = hc_fill_defined, .unsettled = true, .cancelling = cancelling,                      \
-    .cancels_within = true, .reference_cost = 64, .sample_cost = 64
+    .cancels_within = true, .layout = layout, .reference_cost = 64, .sample_cost = 64
 #define ONE_IN_FOUR .is_special = hc_one_row_in_four, .has_specials = hc_no_other_specials
-#define OF_ROWS     .shapes = rows, .extents = extents, .border_shape = border_shape
+#define OF_ROWS                                                                                    \
+    .shapes = rows, .extents = extents, .border_shape = border_shape, .small = small,              \
+    .sizes = sizes_of_rows
 
 static const struct hc_family of_rows = {ALL_DEFINED, OF_ROWS, ONE_IN_FOUR,
                                          .exponents = exponents_of_rows};
@@ -216,13 +254,15 @@ static const struct hc_family of_logits = {ALL_DEFINED,
                                            .exponents = hc_exponents_of_logits,
                                            .applies = hc_not_on_subnormals,
                                            .has_specials = has_specials_first,
+                                           .first_row_is_finite = true,
                                            .never_minus_infinity = true};
 static const struct hc_family of_vectors = {ALL_DEFINED,
                                             ONE_IN_FOUR,
                                             .shapes = vectors,
                                             .applies = hc_not_on_subnormals,
                                             .exponents = hc_exponents_of_logits,
-                                            .extents = hc_extents_vector};
+                                            .extents = hc_extents_vector,
+                                            .sizes = sizes_of_vectors};
 
 /* Whose elements stand alone, in two axes. */
 static const struct hc_family of_matrices = {ALL_DEFINED, OF_ROWS, ONE_IN_FOUR,

@@ -245,75 +245,29 @@ static bool has_override(const struct hc_call *call)
     return hc_tensor_count(&call->in[HC_UNSCALE_OVERRIDE]) > 0;
 }
 
-/* The first, the middle and the last element, and those on both sides of a power of two, which is
-   where vectors, cache lines and threads' shares end. */
-static bool is_tried_alone(int64_t at, int64_t n)
-{
-    bool border = at == 0 || at == n / 2 || at == n - 1;
-    for (int64_t b = 4; b <= n && !border; b *= 2)
-        border = at == b - 1 || at == b;
-    return border;
-}
-
 /* Whether an overflow is found that lies alone, there. */
-static bool claim_alone(struct hc_check *check, const struct hc_call *call, int64_t at,
-                        double special, struct hc_comparisons *all)
+static bool is_found(const struct hc_call *call, int64_t at, double special)
 {
-    const struct hc_tensor *x = &call->in[HC_UNSCALE_X];
-    double before = hc_tensor_get(x, at);
-    hc_tensor_set(x, at, special);
-    bool ran = hc_do(check, call) == HC_OK;
-    all->checked += ran;
-    if (ran && !(hc_tensor_get(&call->out[HC_UNSCALE_NEW_FOUND_INF], 0) == 1))
-        hc_comparisons_wrong(all, "%g alone at element %lld of %lld is not found", special,
-                             (long long)at, (long long)hc_tensor_count(x));
-    hc_tensor_set(x, at, before);
-    return ran;
+    (void)at;
+    (void)special;
+    return hc_tensor_get(&call->out[HC_UNSCALE_NEW_FOUND_INF], 0) == 1;
 }
 
-static const double specials[] = {(double)INFINITY, -(double)INFINITY, (double)NAN};
-enum { SPECIALS = sizeof specials / sizeof specials[0] };
+static const struct hc_alone found_alone = {.slot = HC_UNSCALE_X, .is_right = is_found};
 
 /* Among many special numbers a detector may be blind to one kind of them, or to one place, and the
    others give it away. */
 static void claim_found_alone(struct hc_check *check, const struct hc_call *call)
 {
-    int64_t n = hc_tensor_count(&call->in[HC_UNSCALE_X]);
-    struct hc_comparisons all = {.what = "overflows that lie alone"};
-    for (int64_t at = 0; at < n; at++)
-        for (int k = 0; is_tried_alone(at, n) && k < SPECIALS; k++) {
-            hc_draw_inputs(call, HC_DRAW_NORMAL, hc_case_seed(check));
-            if (!claim_alone(check, call, at, specials[k], &all))
-                return;
-        }
-    hc_claim_comparisons(check, &all);
+    hc_draw_inputs(call, HC_DRAW_NORMAL, hc_case_seed(check));
+    hc_claim_alone(check, call, &found_alone);
 }
 
-/* Alone in a large call: each special number before and after 2^16 elements, or 2^20 if there are
-   so many, at the ends and in the middle of these, which take turns; at level exhaustive each at
-   all of is_tried_alone. The call has been judged before, so that its inputs may be changed. */
 static void claim_found_late(struct hc_check *check, const struct hc_call *call)
 {
-    enum { BLOCKS = 1 << 16, LONG = 1 << 20 };
-    const struct hc_tensor *x = &call->in[HC_UNSCALE_X];
-    int64_t n = hc_tensor_count(x);
-    int64_t late = n > LONG ? LONG : BLOCKS;
-    const int64_t places[] = {0,        late == LONG ? BLOCKS : n / 2 % late,
-                              late - 1, /* before */
-                              late,     late + (n - late) / 2,
-                              n - 1};
-    bool every = hc_check_level(check) == HC_EXHAUSTIVE;
-    struct hc_comparisons all = {.what = "overflows that lie alone"};
     if (call->in[HC_UNSCALE_FOUND_INF].data)
         hc_tensor_set(&call->in[HC_UNSCALE_FOUND_INF], 0, 0);
-    for (int p = 0; p < 2 * SPECIALS; p++)
-        if (!claim_alone(check, call, places[p], specials[(p + p / SPECIALS) % SPECIALS], &all))
-            return;
-    for (int64_t at = 0; every && at < n; at++)
-        for (int k = 0; k < SPECIALS && is_tried_alone(at, n); k++)
-            if (!claim_alone(check, call, at, specials[k], &all))
-                return;
-    hc_claim_comparisons(check, &all);
+    hc_claim_alone_late(check, call, &found_alone);
 }
 
 /* A number that all elements share: the scale of an unscaling. */

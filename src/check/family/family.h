@@ -144,7 +144,8 @@ struct hc_family {
     bool (*is_special)(const struct hc_draw_site *p, int slot);
     bool (*has_specials)(const struct hc_call *call, int slot);
     bool never_minus_infinity;
-    bool half_subnormal; /* of a slot of subnormals every second number is none */
+    bool first_row_is_finite; /* by chance every row might have some, and they take all of it */
+    bool half_subnormal;      /* of a slot of subnormals every second number is none */
 
     /* Terms that cancel: the elements that one sum runs over (NULL: the op has no sum), and values
        (NULL: pairs along `run`). The result must be little beside `size` (NULL: the sum of its

@@ -97,6 +97,26 @@ bool hc_no_other_specials(const struct hc_call *call, int slot);
 void hc_exponents_of_logits(const struct hc_draw_site *p, double *low, double *high);
 bool hc_not_on_subnormals(const struct hc_call *call, enum hc_distribution distribution);
 
+/* A special number that lies alone in `slot`: whether the results of the call are right where it is
+   `special`, at element `at` (alone.c); what else of the inputs depends on where it lies (NULL:
+   nothing). */
+struct hc_alone {
+    int slot;
+    void (*place)(const struct hc_call *call, int64_t at);
+    bool (*is_right)(const struct hc_call *call, int64_t at, double special);
+};
+
+/* Claims that each special number is found at the ends, in the middle and on both sides of each
+   power of two. The inputs must be finite. */
+void hc_claim_alone(struct hc_check *check, const struct hc_call *call,
+                    const struct hc_alone *alone);
+
+/* The same in a large call: each before and after 2^16 elements, or 2^20 if there are so many, at
+   the ends and in the middle of these, which take turns; at level exhaustive at all of
+   hc_claim_alone's places, too. */
+void hc_claim_alone_late(struct hc_check *check, const struct hc_call *call,
+                         const struct hc_alone *alone);
+
 /* Images of any kind: rows are images, and columns channels. */
 void hc_layout_images(const struct hc_call *call, int slot, const struct hc_tensor *small,
                       const struct hc_tensor *large, struct hc_axes *to);

@@ -1,6 +1,7 @@
 /* Cross-entropy. */
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "check/family/kit.h"
 #include "check/generate/draw.h"
@@ -190,6 +191,42 @@ static bool on_integers(const int64_t *d)
     return true;
 }
 
+/* A logit that lies alone is its row's label, so that minus infinity makes the loss infinite. */
+static void label_it(const struct hc_call *call, int64_t at)
+{
+    int64_t classes = call->in[HC_XENT_LOGITS].shape[1];
+    hc_tensor_set(&call->in[HC_XENT_LABELS], at / classes, (double)(at % classes));
+}
+
+/* All other logits are 0: of their rows those are correct whose label is the first class. */
+static bool is_special(const struct hc_call *call, int64_t at, double special)
+{
+    const struct hc_tensor *labels = &call->in[HC_XENT_LABELS];
+    int64_t own = at / call->in[HC_XENT_LOGITS].shape[1];
+    int64_t correct = isinf(special) && special > 0;
+    double loss = hc_tensor_get(&call->out[HC_XENT_LOSS], 0);
+    for (int64_t row = 0; row < hc_tensor_count(labels); row++)
+        correct += row != own && hc_tensor_get(labels, row) == 0;
+    if (call->out[HC_XENT_CORRECT].data &&
+        hc_tensor_get(&call->out[HC_XENT_CORRECT], 0) != (double)correct)
+        return false;
+    return special < 0 ? isinf(loss) && loss > 0 : isnan(loss);
+}
+
+/* Of fewer classes than the call has, since exponentials take long. */
+static void claim_alone(struct hc_check *check, const struct hc_call *call)
+{
+    enum { MOST_CLASSES = 33 };
+    static const struct hc_alone alone = {
+        .slot = HC_XENT_LOGITS, .place = label_it, .is_right = is_special};
+    struct hc_call few = *call;
+    struct hc_tensor *logits = &few.in[HC_XENT_LOGITS];
+    logits->shape[1] = hc_at_most(MOST_CLASSES, logits->shape[1]);
+    memset(logits->data, 0, hc_tensor_bytes(logits));
+    memset(few.in[HC_XENT_LABELS].data, 0, hc_tensor_bytes(&few.in[HC_XENT_LABELS]));
+    hc_claim_alone_late(check, &few, &alone);
+}
+
 static const struct hc_family_size sizes[] = {{HC_STANDARD, "fp32", "", {4097, 1000}},
                                               {HC_STANDARD, "fp16", "", {8193, 129}},
                                               {HC_STANDARD, HC_OTHER_SETS, NULL, {2049, 33}},
@@ -205,5 +242,6 @@ static const struct hc_family_size sizes[] = {{HC_STANDARD, "fp32", "", {4097, 1
     .integers = loss_integers, .integer_parameters = integer_parameters, .unsettled = true,        \
     .small = small, .layout = layout, .sizes = sizes, .reference_cost = 16, .sample_cost = 32
 
-const struct hc_family hc_family_xent = {ALL_LOSSES, .sums = &sums, .on_integers = on_integers};
+const struct hc_family hc_family_xent = {ALL_LOSSES, .sums = &sums, .on_integers = on_integers,
+                                         .also_large = claim_alone};
 const struct hc_family hc_family_xent_bwd = {ALL_LOSSES, .cuts = hc_cut_rows_of_loss};

@@ -106,6 +106,34 @@ static bool on_integers(const int64_t *d)
     return true;
 }
 
+/* A sum is the special number that is one of its terms. */
+static bool is_special(const struct hc_call *call, int64_t at, double special)
+{
+    double want = special;
+    if (call->op == HC_OP_dot)
+        want *= hc_tensor_get(&call->in[HC_DOT_Y], at);
+    if (call->op == HC_OP_sum_squares)
+        want *= special;
+    double got = hc_tensor_get(&call->out[HC_REDUCE_OUT], 0);
+    return isnan(want) ? isnan(got) : got == want;
+}
+
+/* Among terms of 1 and -1, whose partial sums stay small in any order. */
+static void claim_alone(struct hc_check *check, const struct hc_call *call)
+{
+    static const struct hc_alone alone = {.slot = HC_REDUCE_X, .is_right = is_special};
+    for (int s = 0; s < hc_ops[call->op].inputs; s++) {
+        const struct hc_tensor *t = &call->in[s];
+        const uint64_t one[] = {hc_encode(t->format, -1, 0, HC_NEAREST),
+                                hc_encode(t->format, 1, 0, HC_NEAREST)};
+        for (int64_t i = 0; t->data && i < hc_tensor_count(t); i++)
+            hc_tensor_set_bits(t, i, one[(uint32_t)(i + s) * 2654435761u >> 31]);
+    }
+    if (call->op == HC_OP_sum_squares && call->in[HC_SUM_SQUARES_PARTIAL].data)
+        hc_tensor_set(&call->in[HC_SUM_SQUARES_PARTIAL], 0, 0);
+    hc_claim_alone_late(check, call, &alone);
+}
+
 static const struct hc_family_extent terms[] = {{HC_EXTENT_TERMS, HC_NEVER_ALONE, false},
                                                 {HC_EXTENT_COUNT, 0, false}};
 
@@ -116,7 +144,8 @@ static const struct hc_family_size into_fp32[] = {
 
 #define ALL_REDUCTIONS                                                                             \
     .shapes = hc_shapes_sums, .run = all_elements, .reduces = true, .extents = terms,              \
-    .integers = sum_integers, .on_integers = on_integers, .cuts = hc_cut_reductions
+    .integers = sum_integers, .on_integers = on_integers, .also_large = claim_alone,               \
+    .cuts = hc_cut_reductions
 
 const struct hc_family hc_family_sum = {ALL_REDUCTIONS,
                                         .sets = reduced,

@@ -116,6 +116,8 @@ static double special(const struct hc_draw_site *p, int slot)
     const struct hc_tensor *t = &p->call->in[slot];
     const struct hc_family *f = hc_family(p->call->op);
     bool shared = f->multiplies;
+    if (f->first_row_is_finite && p->index < (uint64_t)t->shape[t->rank - 1])
+        return hc_draw_normal(p);
     double length = fmax(hc_call_length(p->call), 4);
     double u = hc_draw_uniform(p, 3);
     if (p->index == (uint64_t)hc_tensor_count(t) / 4)

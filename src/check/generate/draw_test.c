@@ -7,6 +7,7 @@
 #include "check/bound/bound.h"
 #include "check/generate/distribution.h"
 #include "check/generate/op_space.h"
+#include "op/defined.h"
 
 static void give_memory(struct hc_call *call)
 {
@@ -137,5 +138,23 @@ Test(opcancel, terms_leave_little_of_each_other_under_every_seed)
             for (const struct hc_variant *variant = space.variants; variant->name; variant++)
                 if (shape->every_distribution && shape->level < HC_EXHAUSTIVE)
                     every_seed_leaves_little((enum hc_op)op, shape, variant);
+    }
+}
+
+/* If every row had some, all results would be NaN by definition. */
+Test(opspecials, a_row_of_a_softmax_has_none_and_the_others_have_some_under_every_seed)
+{
+    enum { ROWS = 5, CLASSES = 13 };
+    static double x[ROWS * CLASSES];
+    struct hc_call call = {.op = HC_OP_softmax};
+    call.in[HC_SOFTMAX_X] = hc_tensor2(HC_FP64, ROWS, CLASSES, x);
+    for (uint64_t seed = 0; seed < 300; seed++) {
+        int special = 0;
+        hc_draw_inputs(&call, HC_DRAW_SPECIALS, seed);
+        for (int i = 0; i < ROWS * CLASSES; i++) {
+            special += !isfinite(x[i]);
+            cr_assert(i >= CLASSES || isfinite(x[i]), "seed %d: [%d]", (int)seed, i);
+        }
+        cr_assert_gt(special, 0, "seed %d", (int)seed);
     }
 }

@@ -84,12 +84,19 @@ void hc_size_layout(const struct hc_call *small, const struct hc_call *large,
     }
 }
 
-static void run_on_integers(struct hc_check *check, const struct row *row)
+static void run_on_integers(struct hc_check *check, const struct row *row,
+                            const struct hc_op_shape *shape)
 {
+    const struct hc_family *f = hc_family(row->op);
     struct hc_border_row what = {row->op, row->set, HC_EXTENT_COUNT, true};
     struct hc_border_point point = {.text = "large"};
-    memcpy(point.shape.d, row->size->d, sizeof point.shape.d);
+    memcpy(point.shape.d, shape->d, sizeof point.shape.d);
     hc_claim_integers(check, &what, &point, 1);
+    if (!f->also_large || check->result.verdict != HC_PASS)
+        return;
+    struct hc_call large = hc_op_call(row->op, row->set, shape, row->variant);
+    allocate(check, &large, true);
+    f->also_large(check, &large);
 }
 
 static void run_size(struct hc_check *check)
@@ -97,12 +104,12 @@ static void run_size(struct hc_check *check)
     const struct row *row = hc_check_case(check)->data;
     enum hc_op op = row->op;
     const struct hc_family *f = hc_family(op);
-    if (f->on_integers && f->on_integers(row->size->d)) {
-        run_on_integers(check, row);
-        return;
-    }
     struct hc_op_shape shape = {.name = ""};
     memcpy(shape.d, row->size->d, sizeof shape.d);
+    if (f->on_integers && f->on_integers(row->size->d)) {
+        run_on_integers(check, row, &shape);
+        return;
+    }
     struct hc_op_shape few = hc_size_small(op, row->variant, &shape);
     struct hc_call small = hc_op_call(op, row->set, &few, row->variant);
     struct hc_call large = hc_op_call(op, row->set, &shape, row->variant);
@@ -114,7 +121,7 @@ static void run_size(struct hc_check *check)
     allocate(check, &large, true);
     hc_draw_inputs(&small, HC_DRAW_NORMAL, repeats.seed);
     hold_labels(&small);
-    if (!hc_repeats_keep(&repeats) || !hc_repeats_fill(&repeats, &small, &large)) {
+    if (!hc_repeats_keep(&repeats, check->known) || !hc_repeats_fill(&repeats, &small, &large)) {
         hc_repeats_end(&repeats);
         (void)hc_fail(HC_NO_MEMORY, "%s: no memory for its inputs", hc_ops[op].name);
         hc_check_failed(check);

@@ -9,6 +9,7 @@
 #include "define/adjoint.h"
 #include "define/library.h"
 #include "define/value.h"
+#include "cli/define/rows.h"
 #include "op/text.h"
 #include "op/typed.h"
 
@@ -225,6 +226,16 @@ static json_t *axes_of(const struct hc_definition *d, const struct hc_defined_te
     return axes;
 }
 
+/* Of inputs, those whose places stand alone. */
+static json_t *rows_of(const struct hc_definition *d)
+{
+    json_t *rows = json_array();
+    for (int i = 0; i < d->axes; i++)
+        if (hc_define_stands_alone(d, i))
+            (void)json_array_append_new(rows, json_string(d->axis[i].name));
+    return rows;
+}
+
 enum hc_status hc_define_print_json(const struct hc_definition *definition)
 {
     static const char *const types[] = {
@@ -252,8 +263,9 @@ enum hc_status hc_define_print_json(const struct hc_definition *definition)
             results, json_pack("{s:s, s:o, s:s?}", "name", t->name, "axes", axes_of(d, t), "format",
                                t->format == HC_FORMAT_COUNT ? NULL : hc_formats[t->format].name));
     }
-    json_t *document = json_pack("{s:s, s:s, s:o, s:o, s:o}", "name", d->name, "digest", d->digest,
-                                 "inputs", inputs, "options", options, "results", results);
+    json_t *document =
+        json_pack("{s:s, s:s, s:o, s:o, s:o, s:o}", "name", d->name, "digest", d->digest, "inputs",
+                  inputs, "options", options, "results", results, "rows", rows_of(d));
     char *text = document ? json_dumps(document, JSON_INDENT(1)) : NULL;
     if (text)
         printf("%s\n", text);

@@ -172,36 +172,46 @@ static bool multiplies(int op)
     return hc_ops[op].class_ == HC_CLASS_GEMM || hc_ops[op].class_ == HC_CLASS_CONV;
 }
 
-/* The largest call of each op that was judged on any backend: of what is larger the run says
-   nothing. Unless more is asked for, it is the one of most products and the one of most elements.
-   A run of some cases has those cases' names. */
-static void print_largest(const struct hc_run_command *s)
+/* The largest call of each op that was judged on any backend; the number of such ops. */
+static int find_largest(const struct hc_run_command *s, const struct hc_largest *of[HC_OP_ROOM])
 {
-    const struct hc_largest *of[HC_OP_ROOM] = {NULL};
-    const struct hc_largest *most[2] = {NULL, NULL};
-    struct hc_lines t = {.used = 0};
+    int count = 0;
     for (int i = 0; i < s->rows.count; i++) {
         const struct hc_row *row = &s->rows.row[i];
         size_t length = strcspn(row->largest.call, " ");
         for (int op = 0; op < HC_OP_COUNT && length && row->verdict == HC_PASS; op++)
             if (strlen(hc_ops[op].name) == length &&
                 memcmp(hc_ops[op].name, row->largest.call, length) == 0 &&
-                (!of[op] || row->largest.work > of[op]->work))
+                (!of[op] || row->largest.work > of[op]->work)) {
+                count += !of[op];
                 of[op] = &row->largest;
+            }
     }
+    return count;
+}
+
+/* Of what is larger the run says nothing. Unless more is asked for, or there are a few ops, it is
+   the call of most products and the one of most elements. A few cases say it by their names. */
+static void print_largest(const struct hc_run_command *s)
+{
+    enum { FEW_CASES = 100, FEW_OPS = 4 };
+    const struct hc_largest *of[HC_OP_ROOM] = {NULL};
+    const struct hc_largest *most[2] = {NULL, NULL};
+    struct hc_lines t = {.used = 0};
+    bool all = find_largest(s, of) <= FEW_OPS || s->settings.verbose;
     for (int op = 0; op < HC_OP_COUNT; op++) {
         const struct hc_largest **one = &most[multiplies(op) ? 0 : 1];
-        if (of[op] && s->settings.verbose)
+        if (of[op] && all)
             hc_lines_add(&t, "%s %s", t.used ? "," : "judged up to:", of[op]->call);
         if (of[op] && (!*one || of[op]->work > (*one)->work))
             *one = of[op];
     }
-    for (int i = 0; i < 2 && !s->settings.verbose; i++)
+    for (int i = 0; i < 2 && !all; i++)
         if (most[i])
             hc_lines_add(&t, "%s %s", t.used ? "," : "judged up to:", most[i]->call);
-    if (t.used && !s->settings.verbose)
+    if (!all)
         hc_lines_add(&t, "; --verbose has all ops");
-    if (t.used && s->options.pattern_count == 0)
+    if (t.used && (s->options.pattern_count == 0 || s->rows.count > FEW_CASES))
         hc_print_wrapped(s->out, 0, 2, t.text);
 }
 
