@@ -43,8 +43,23 @@ struct row {
     enum hc_family family;
     char name[MAX_NAME + 64];
     char title[MAX_NAME + 96];
+    const char *path; /* of a text of somebody's own, or NULL */
     char source[MAX_NAME];
 };
+
+/* Texts of somebody's own. */
+enum { MAX_OWN = 16 };
+
+static struct {
+    const char *pattern[MAX_OWN];
+    char name[MAX_OWN][sizeof "def/" + HC_LONGEST_DEFINED_NAME];
+    char *text[MAX_OWN];
+    const char *path[MAX_OWN];
+    int count;
+} own;
+
+static struct hc_freedoms allowed;
+static bool is_allowed;
 
 /* One call, with the memory of its check. */
 struct subject {
@@ -74,6 +89,8 @@ static enum hc_status prepare(struct hc_check *check, const struct row *row, str
     struct hc_instance *in = &s->instance;
     int64_t extent[HC_MAX_AXES];
     *in = (struct hc_instance){.definition = d, .io = row->format, .freedoms = hc_usual_freedoms};
+    if (is_allowed)
+        in->freedoms = allowed;
     enum hc_status status = hc_define_sizes(d, row->sizes, extent);
     if (status != HC_OK)
         return status;
@@ -224,6 +241,8 @@ static void run(struct hc_check *check)
     enum hc_status status = s->definition ? prepare(check, row, s)
                                           : hc_fail(HC_INVALID, "%s: %s", row->name, error.what);
     if (s->definition && status == HC_OK) {
+        if (row->path)
+            hc_remark(check, "definition %s", s->definition->digest);
         tell(check, s);
         if (hc_do_defined(check, &s->call) == HC_OK && !hc_check_bits_only(check))
             status = judge(check, s);
@@ -242,14 +261,18 @@ static bool added;
 
 static void release(void)
 {
+    for (int i = 0; i < own.count; i++)
+        free(own.text[i]);
     free(all_rows);
     free(all_cases);
 }
 
-static void append(const char *name, const char *text, int f, int sizes, int family)
+static void append(const char *name, const char *text, const char *path, int f, int sizes,
+                   int family)
 {
     struct row *row = &all_rows[table.count];
     *row = (struct row){.text = text,
+                        .path = path,
                         .format = formats[f],
                         .sizes = (enum hc_size_row)sizes,
                         .family = (enum hc_family)family};
@@ -258,7 +281,10 @@ static void append(const char *name, const char *text, int f, int sizes, int fam
     (void)snprintf(row->title, sizeof row->title,
                    "%s of %s %s numbers, %s sizes: within the bound of its definition", name,
                    hc_family_names[family], hc_formats[formats[f]].name, hc_size_row_names[sizes]);
-    (void)snprintf(row->source, sizeof row->source, "definitions/%s.op", name);
+    if (path)
+        (void)snprintf(row->source, sizeof row->source, "%s", path);
+    else
+        (void)snprintf(row->source, sizeof row->source, "definitions/%s.op", name);
     bool quick = sizes == HC_SIZES_USUAL && family == HC_FAMILY_NORMAL;
     all_cases[table.count++] = (struct hc_case){.name = row->name,
                                                 .title = row->title,
@@ -269,13 +295,13 @@ static void append(const char *name, const char *text, int f, int sizes, int fam
                                                 .defined = true};
 }
 
-static void append_all(const char *name, const char *text)
+static void append_all(const char *name, const char *text, const char *path)
 {
     for (int f = 0; f < FORMATS; f++)
         for (int sizes = 0; sizes < HC_SIZE_ROWS; sizes++)
             for (int family = 0; family < HC_FAMILIES; family++)
                 if (rows[sizes].families >> family & 1)
-                    append(name, text, f, sizes, family);
+                    append(name, text, path, f, sizes, family);
 }
 
 enum hc_status hc_cases_of_definitions(void)
@@ -286,7 +312,7 @@ enum hc_status hc_cases_of_definitions(void)
     while (hc_library[texts].name)
         texts++;
     assert(texts > 0); /* the library is built in */
-    size_t most = texts * FORMATS * HC_SIZE_ROWS * HC_FAMILIES;
+    size_t most = (texts + (size_t)own.count) * FORMATS * HC_SIZE_ROWS * HC_FAMILIES;
     all_rows = malloc(most * sizeof *all_rows);
     all_cases = malloc(most * sizeof *all_cases);
     if (!all_rows || !all_cases) {
@@ -295,10 +321,43 @@ enum hc_status hc_cases_of_definitions(void)
     }
     (void)atexit(release);
     for (size_t i = 0; i < texts; i++)
-        append_all(hc_library[i].name, hc_library[i].text);
+        append_all(hc_library[i].name, hc_library[i].text, NULL);
+    for (int i = 0; i < own.count; i++)
+        append_all(own.name[i] + strlen("def/"), own.text[i], own.path[i]);
     table.cases = all_cases;
     added = true;
     return hc_cases_add(&table);
+}
+
+enum hc_status hc_definitions_own(const char *name, char *text, const char *path)
+{
+    int i = own.count;
+    if (i == MAX_OWN)
+        return hc_fail(HC_INVALID, "there are more than %d texts", MAX_OWN);
+    (void)snprintf(own.name[i], sizeof own.name[i], "def/%s", name);
+    for (int k = 0; k < i; k++)
+        if (strcmp(own.name[k], own.name[i]) == 0)
+            return hc_fail(HC_INVALID, "%s: the op %s is defined twice", path, name);
+    if (hc_library_find(name))
+        return hc_fail(HC_INVALID, "%s: the library has a definition %s: call the op otherwise",
+                       path, name);
+    own.text[i] = text;
+    own.path[i] = path;
+    own.pattern[i] = own.name[i];
+    own.count++;
+    return HC_OK;
+}
+
+void hc_definitions_allow(const struct hc_freedoms *freedoms)
+{
+    allowed = *freedoms;
+    is_allowed = true;
+}
+
+const char *const *hc_definitions_own_patterns(int *count)
+{
+    *count = own.count;
+    return own.pattern;
 }
 
 bool hc_is_of_definitions(const char *pattern)

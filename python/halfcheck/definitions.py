@@ -156,29 +156,30 @@ class Report:
     __repr__ = __str__
 
 
-def judge(define, inputs, outputs, variant=None, **options):
+def judge(define, inputs, outputs, variant=None, allow=(), **options):
     """Says whether results are within the bound of a definition: its text, file or name. inputs and
     outputs are arrays in its order, or a dict by name; only results that are given are judged.
-    variant: of the definition; "any": one of them for all elements."""
+    variant: of the definition; "any": one of them for all elements. allow: what is stated of the
+    implementation, ["order=blocks(16)"]; `halfcheck explain def/NAME` lists such words."""
     with tempfile.TemporaryDirectory(prefix="halfcheck-") as folder:
         definition = Definition(define, folder)
         _check_options(definition, options)
         named = [by_name(definition.name, what, [row["name"] for row in rows], given)
                  for what, rows, given in (("input", definition.inputs, inputs),
                                            ("result", definition.results, outputs))]
-        return _judged(definition, *named, options, variant)
+        return _judged(definition, *named, options, variant, allow)
 
 
 def check(fn, define, formats=None, backward=False, families=None, sizes=None, seed=0, arrays=None,
-          variant=None, like=None, inputs=None, **options):
+          variant=None, like=None, inputs=None, allow=(), **options):
     """Runs a function on drawn inputs of a definition, and returns a Report; raises halfcheck.Wrong
     at wrong numbers, and what the function raises.
 
     fn gets the inputs in the definition's order, or by name where its parameters are named so; and
     options that are named as its parameters. With `backward` the gradients that torch's autograd
     gives for it are judged by the definition's gradient. sizes: a list of dicts, {"d": 768}.
-    variant: of the definition; "any": one of them for all elements of a call. With `like` and
-    `inputs` instead of `define`, the definition is what that function computes.
+    variant: of the definition; "any": one of them for all elements of a call. allow: as in judge.
+    With `like` and `inputs` instead of `define`, the definition is what that function computes.
     """
     __tracebackhide__ = True
     from .checks import Wrong
@@ -192,6 +193,7 @@ def check(fn, define, formats=None, backward=False, families=None, sizes=None, s
             _check_options(definition, options)
             call = _Call(fn, definition, options, "torch" if backward else arrays)
         call.variant = None if backward else variant
+        call.allow = allow
         report = Report(getattr(fn, "__name__", "the function"), definition, call.text)
         for fmt in map(format_named, [formats] if isinstance(formats, str) else
                        formats or _FORMATS):
@@ -220,7 +222,8 @@ def _one(report, call, fmt, family, sizes, seed, backward):
         report.left_out[str(error)] = report.left_out.get(str(error), 0) + 1
         return
     report.rows.append((fmt, family, sizes,
-                        _judged(definition, inputs, outputs, call.options, call.variant)))
+                        _judged(definition, inputs, outputs, call.options, call.variant,
+                                call.allow)))
 
 
 class _Call:
@@ -241,7 +244,7 @@ class _Call:
 
     def __init__(self, fn, definition, options, kind):
         self.fn, self.definition, self.options = fn, definition, options
-        self.variant = None
+        self.variant, self.allow = None, ()
         self.kind = kind or _arrays.kind_of([fn])
         self.make, _ = _arrays.maker(self.kind)
         names = [row["name"] for row in definition.inputs]
@@ -371,7 +374,7 @@ def _check_options(definition, options):
                             f"{', '.join(known) or 'none'}")
 
 
-def _judged(definition, inputs, outputs, options, variant):
+def _judged(definition, inputs, outputs, options, variant, allow):
     path = os.path.join(definition.folder, "tensors.safetensors")
     said = os.path.join(definition.folder, "said.json")
     safetensors.write(path, {name: tensor_of(array_of(definition.name, name, array))
@@ -379,6 +382,8 @@ def _judged(definition, inputs, outputs, options, variant):
     known = {row["name"] for row in definition.options}
     words = [f"{name}={_text(value)}" for name, value in options.items() if name in known]
     named = ["--variant", variant] if variant else []
+    named += [word for one in ([allow] if isinstance(allow, str) else allow)
+              for word in ("--allow", one)]
     text = _said("judge", "--define", definition.source, "--tensors", path, "--json", said, *named,
                  *(word for option in words for word in ("--set", option)))
     with open(said, encoding="utf-8") as file:

@@ -4,7 +4,7 @@
 
 #include "define/draw.h"
 #include "define/judge.h"
-#include "define/library.h"
+#include "define/plain.h"
 #include "define/testing.h"
 
 enum { MOST = 4096 };
@@ -267,4 +267,67 @@ Test(demands, what_a_root_takes_is_drawn_without_negative_numbers)
     cr_expect_gt(negative[1], 16);
     cr_expect_gt(negative[2], 16);
     hc_definition_free(d);
+}
+
+Test(demands, a_stated_order_of_sums_is_held_to)
+{
+    static const char *const words[] = {"order=any", "order=pairs", "order=blocks(16)"};
+    static float x[MOST];
+    struct hc_definition *d = defined("op f(x[n])\ny = sum(n: x[n])\nreturn y\n");
+    float forwards = 0;
+    struct hc_instance in = {.definition = d, .io = HC_FP32};
+    in.input[0] = hc_tensor1(HC_FP32, MOST, x);
+    hc_family_draw(&in.input[0], HC_FAMILY_STAGNATING, 0, 0, 0);
+    for (int i = 0; i < MOST; i++)
+        forwards += x[i];
+    for (int w = 0; w < 3; w++) {
+        struct hc_defined_output output;
+        float plainly;
+        struct hc_tensor got = hc_tensor1(HC_FP32, 1, &forwards);
+        struct hc_tensor plain = hc_tensor1(HC_FP32, 1, &plainly);
+        got.rank = plain.rank = 0;
+        in.freedoms = hc_usual_freedoms;
+        cr_assert_eq(hc_freedoms_allow(&in.freedoms, words[w]), HC_OK);
+        cr_assert_eq(hc_instance_bind(&in), HC_OK);
+        cr_assert_eq(hc_define_judge(&in, d->result[0], &got, true, &output), HC_OK);
+        cr_expect_eq(output.wrong, w > 0, "%s", words[w]);
+        cr_assert_eq(hc_define_plain(&in, &plain, NULL), HC_OK);
+        cr_assert_eq(hc_define_judge(&in, d->result[0], &plain, true, &output), HC_OK);
+        cr_expect_eq(output.wrong, 0, "%s", words[w]);
+    }
+    hc_definition_free(d);
+}
+
+/* The radius of element 0, with a word allowed. */
+static double radius_with(const char *word, const char *text, double x)
+{
+    struct hc_definition *d = defined(text);
+    struct hc_instance in = {.definition = d, .io = HC_FP32, .freedoms = hc_usual_freedoms};
+    float given[2] = {(float)x, (float)x};
+    in.input[0] = hc_tensor1(HC_FP32, 2, given);
+    cr_assert_eq(hc_freedoms_allow(&in.freedoms, word), HC_OK);
+    cr_assert_eq(hc_instance_bind(&in), HC_OK);
+    struct hc_evaluator *evaluator = hc_evaluator_new(&in);
+    double rad = value_at(evaluator, d->result[0], 0).rad;
+    hc_evaluator_free(evaluator);
+    hc_definition_free(d);
+    return rad;
+}
+
+Test(demands, what_is_stated_costs_what_the_table_says)
+{
+    const char *dot = "op f(x[n])\ny = sum(n: x[n] * x[n])\nreturn y\n";
+    const char *power = "op f(x[n])\ny[n] = exp(x[n])\nreturn y\n";
+    const char *small = "op f(x[n])\ny[n] = x[n] * 1\nreturn y\n";
+    double x = 1 + 0x1p-20;
+    double u = 0x1p-24;
+    cr_expect_leq(radius_with("factors=tf32", dot, x), 2 * 2.01 * 0x1p-11 + 4 * u);
+    cr_expect_geq(radius_with("factors=tf32", dot, x), 2 * 2 * 0x1p-11);
+    cr_expect_leq(radius_with("factors=tf32", dot, 1.5), 4 * u, "tf32 has it");
+    cr_expect_geq(radius_with("compute=bf16", dot, x), 0x1p-8);
+    cr_expect_leq(radius_with("compute=fp64", dot, x), 0x1p-50);
+    double more = radius_with("ulps=4", power, 1) - radius_with("ulps=2", power, 1);
+    cr_expect(more >= 4 * u * 2.7 && more <= 4 * u * 2.8, "%g", more);
+    cr_expect_eq(radius_with("flush=no", small, 0x1p-130), 0);
+    cr_expect_geq(radius_with("flush=yes", small, 0x1p-130), 0x1p-130);
 }

@@ -80,6 +80,12 @@ static bool is_in(enum hc_format format, const struct hc_enclosure *x)
     return x->own == 0 && value.lo == 0 && hc_round(format, value.hi) == value.hi;
 }
 
+/* Whether it is below the normal numbers, and may be 0 therefore. */
+static bool may_vanish(const struct hc_arithmetic *a, double x)
+{
+    return a->freedoms.flush && x != 0 && fabs(x) < a->tiny / a->unit / 2;
+}
+
 /* What `units` roundings of a result of this size cost. The last one is at most half an ulp, u
    times the power of two below, and those before it are u of the result each; or half of the least
    number where it is subnormal. Beyond the largest number there may be an infinity. */
@@ -89,9 +95,39 @@ static double rounding(const struct hc_arithmetic *a, double value, double rad, 
     if (!(size <= a->most))
         return (double)INFINITY;
     double least = size < a->tiny / a->unit ? hc_mul_up(units, a->tiny) : 0;
+    if (a->freedoms.flush && size < a->tiny / a->unit)
+        least = hc_add_up(least, a->tiny / a->unit / 2);
     double half = size > 0 ? ldexp(a->unit, ilogb(size)) : 0;
     double before = units > 1 ? hc_mul_up(units - 1, hc_mul_up(a->unit, size)) : 0;
     return hc_add_up(least, hc_add_up(half, before));
+}
+
+void hc_enclosure_input(const struct hc_arithmetic *a, struct hc_enclosure *y, double value)
+{
+    const struct hc_format_info *io = &hc_formats[a->io];
+    const struct hc_format_info *compute = &hc_formats[a->freedoms.compute];
+    hc_enclosure_set(a, y, value);
+    if (compute->precision < io->precision || compute->emax < io->emax)
+        hc_enclosure_given(a, y);
+    if (may_vanish(a, value))
+        y->rad = fabs(value);
+}
+
+void hc_enclosure_factors(const struct hc_arithmetic *a, struct hc_enclosure *y,
+                          const struct hc_enclosure *const *x)
+{
+    double unit = 0;
+    double size = hc_add_up(fabs(hc_enclosure_double(y)), hc_add_up(y->rad, y->own));
+    if (!a->freedoms.rounds_factors || !isfinite(size))
+        return;
+    /* (1 + u)^2 - 1 is below 2 u + u^2. Below the normal numbers a factor may be any share of it
+       off, and all of it if it becomes 0. */
+    for (int i = 0; i < 2; i++) {
+        bool normal = fabs(hc_enclosure_double(x[i])) >= ldexp(1, hc_formats[HC_FP32].emin);
+        if (x[i]->rad > 0 || !is_in(a->freedoms.factors, x[i]))
+            unit = hc_add_up(unit, normal ? hc_format_unit(a->freedoms.factors) : 1);
+    }
+    y->rad = hc_add_up(y->rad, hc_mul_up(hc_add_up(unit, hc_mul_up(unit, unit)), size));
 }
 
 void hc_enclosure_given(const struct hc_arithmetic *a, struct hc_enclosure *y)
@@ -189,7 +225,7 @@ static bool is_settled(const struct hc_arithmetic *a, enum hc_function f,
     if (f == HC_FN_div && fabs(frexp(hc_enclosure_double(x[1]), &exponent)) != 0.5)
         return false;
     return (f == HC_FN_add || f == HC_FN_sub || f == HC_FN_mul || f == HC_FN_div) &&
-           is_in(a->freedoms.compute, y);
+           is_in(a->freedoms.compute, y) && !may_vanish(a, hc_enclosure_double(y));
 }
 
 /* Whether the result is the infinity of an operand in every right implementation: that operand is
@@ -453,6 +489,8 @@ static void add_to_sum(const struct hc_arithmetic *a, struct hc_running *r,
     r->owns = hc_add_up(r->owns, x->own);
     r->rads = hc_add_up(r->rads, x->terms ? x->rads : x->rad);
     r->all_terms += x->terms ? x->terms : 1;
+    r->sum_terms++;
+    r->depth = fmax(r->depth, x->terms ? x->depth : 0);
     if (isnan(value.hi) || isinf(value.hi)) {
         r->special = r->special || hc_real_is_nan(x->real) || hc_real_is_inf(x->real);
         r->settled = false;
@@ -521,7 +559,10 @@ static void end_sum(const struct hc_arithmetic *a, struct hc_running *r)
     y->grain = r->grain;
     if (r->settled && r->magnitude <= fmin(ldexp(1, r->grain + precision), a->most))
         return;
-    double share = roundings(a, (double)(r->all_terms - 1));
+    /* Sums of sums may be added up as they stand, or all of their terms as one sum. */
+    double nested = r->depth + hc_freedoms_depth(&a->freedoms, r->sum_terms);
+    y->depth = fmax(nested, hc_freedoms_depth(&a->freedoms, r->all_terms));
+    double share = roundings(a, y->depth);
     if (r->on_shift && a->freedoms.tile > 0) {
         double tiles = ceil((double)r->all_terms / a->freedoms.tile);
         share = hc_add_up(share, (tiles - 1) * (2 * a->freedoms.ulps + 1) * a->unit);

@@ -7,7 +7,8 @@
    do, and what each freedom costs, is in this table and nowhere else; u is the unit roundoff of the
    format in which it computes, fp32 unless the tensors are fp64.
 
-     sums in any order            (n - 1) u of the sum of the magnitudes, n terms that are there
+     sums in any order            (n - 1) u of the sum of the magnitudes, n terms that are there;
+                                  less in a stated order
      a product, a sum of two      1 u of the result
      fused multiply-add           nothing: it leaves a rounding out
      a quotient                   2.5 u, so that it may be a product with a reciprocal
@@ -36,14 +37,31 @@
 #include "define/definition.h"
 #include "reference.h"
 
+/* How a sum of n terms is ordered: its depth, the roundings that a term takes part in at most, is n
+   - 1 in any order, log2 n in pairs (rounded up), and n / B - 1 + log2 B (both rounded up) in B
+   lanes that are added up in pairs, or in blocks of B terms, which are added up in pairs each. */
+enum hc_sum_order { HC_SUMS_ANY, HC_SUMS_PAIRS, HC_SUMS_BLOCKS };
+
 struct hc_freedoms {
-    enum hc_format compute; /* fp32 or fp64 */
+    enum hc_format compute; /* whose u and range count */
     double ulps;            /* F */
     double shift;           /* C */
     int tile;               /* T; 0: none */
+    enum hc_sum_order order;
+    int block;           /* B */
+    bool rounds_factors; /* of products that are summed, into this format */
+    enum hc_format factors;
+    bool flush; /* what is below the normal numbers may be 0, an input, too */
 };
 
 extern const struct hc_freedoms hc_usual_freedoms;
+
+/* Grants what a word says: "order=any", "order=pairs", "order=blocks(16)", "compute=FORMAT",
+   "factors=FORMAT", "ulps=F", "shift=C", "tile=T", "flush=yes". HC_INVALID with a line. */
+enum hc_status hc_freedoms_allow(struct hc_freedoms *freedoms, const char *word);
+
+/* The depth of a sum of n terms, n > 0. */
+double hc_freedoms_depth(const struct hc_freedoms *freedoms, int64_t n);
 
 /* A definition with the tensors and options of one call. */
 struct hc_instance {

@@ -140,10 +140,13 @@ static enum hc_status ask(struct judged *j, const struct hc_define_question *que
     if (results == 0 && !question->values)
         return hc_fail(HC_INVALID, "judge: no result of %s is given", d->name);
     j->instance.definition = d;
-    j->instance.freedoms = hc_usual_freedoms;
     j->instance.io = io_format(j);
+    j->instance.freedoms = hc_usual_freedoms;
     if (j->instance.io == HC_FP64)
         j->instance.freedoms.compute = HC_FP64;
+    status = hc_define_allow(&question->allow, &j->instance.freedoms);
+    if (status != HC_OK)
+        return status;
     return hc_instance_bind(&j->instance);
 }
 
