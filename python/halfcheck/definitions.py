@@ -98,13 +98,16 @@ def _takes_names(function, names):
 
 class DefinedVerdict:
     """What halfcheck says of results, held to a definition: ok, verdict (PASS, FAIL, MISTRUSTED),
-    outputs by name, and text for people."""
+    outputs by name, and text for people. improbable: nothing is wrong, and errors of sums are larger
+    than independent roundings come to with a chance of one in a million."""
 
     def __init__(self, said, text):
         self.verdict, self.definition, self.digest = (said[key] for key in
                                                       ("verdict", "definition", "digest"))
         self.outputs = {row["name"]: row for row in said["outputs"]}
         self.ok = self.verdict == "PASS"
+        excesses = [float(row["excess"]) for row in said["outputs"]]
+        self.improbable = self.ok and any(excess > 1 for excess in excesses)
         self.text = text
 
     def __bool__(self):
@@ -374,7 +377,7 @@ def _check_options(definition, options):
                             f"{', '.join(known) or 'none'}")
 
 
-def _judged(definition, inputs, outputs, options, variant, allow):
+def _judged(definition, inputs, outputs, options, variant, allow=()):
     path = os.path.join(definition.folder, "tensors.safetensors")
     said = os.path.join(definition.folder, "said.json")
     safetensors.write(path, {name: tensor_of(array_of(definition.name, name, array))

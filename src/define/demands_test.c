@@ -331,3 +331,69 @@ Test(demands, what_is_stated_costs_what_the_table_says)
     cr_expect_eq(radius_with("flush=no", small, 0x1p-130), 0);
     cr_expect_geq(radius_with("flush=yes", small, 0x1p-130), 0x1p-130);
 }
+
+/* The worst excess of a product of two 8 x 1024 matrices of normal numbers, whose factors are rounded
+   to a format, and which is summed forwards or in lanes. No element of it is wrong. */
+static double excess_of(enum hc_format factors, int lanes, uint64_t seed)
+{
+    enum { ROWS = 8, LENGTH = 1024 };
+    static float x[2][ROWS * LENGTH];
+    float y[ROWS * ROWS];
+    struct hc_defined_output output;
+    struct hc_definition *d = defined("op f(x[m, k], w[n, k])\n"
+                                      "y[m, n] = sum(k: x[m,k] * w[n,k])\nreturn y\n");
+    struct hc_instance in = {.definition = d, .io = HC_FP32, .freedoms = hc_usual_freedoms};
+    for (int i = 0; i < 2; i++) {
+        in.input[i] = hc_tensor2(HC_FP32, ROWS, LENGTH, x[i]);
+        hc_family_draw(&in.input[i], HC_FAMILY_NORMAL, 0, seed, (uint64_t)i);
+    }
+    for (int i = 0; i < ROWS * ROWS; i++) {
+        float lane[16] = {0};
+        for (int k = 0; k < LENGTH; k++)
+            lane[k % lanes] += (float)hc_round(factors, (double)x[0][i / ROWS * LENGTH + k]) *
+                               (float)hc_round(factors, (double)x[1][i % ROWS * LENGTH + k]);
+        for (int l = 1; l < lanes; l++)
+            lane[0] += lane[l];
+        y[i] = lane[0];
+    }
+    struct hc_tensor got = hc_tensor2(HC_FP32, ROWS, ROWS, y);
+    cr_assert_eq(hc_instance_bind(&in), HC_OK);
+    cr_assert_eq(hc_define_judge(&in, d->result[0], &got, true, &output), HC_OK);
+    cr_expect_eq(output.wrong, 0, "%lld", (long long)output.wrong);
+    hc_definition_free(d);
+    return output.excess;
+}
+
+Test(demands, factors_that_are_kept_in_fewer_bits_are_improbable_where_they_are_possible)
+{
+    for (uint64_t seed = 0; seed < 4; seed++) {
+        cr_expect_gt(excess_of(HC_TF32, 16, seed), 1);
+        double right = fmax(excess_of(HC_FP32, 1, seed), excess_of(HC_FP32, 16, seed));
+        cr_expect(isnan(right) || right < 0.5, "%g", right);
+    }
+}
+
+Test(demands, a_variance_in_one_pass_is_improbable_where_welfords_allowance_covers_it)
+{
+    static float x[MOST];
+    struct hc_definition *d = defined("op var(x[d])\nm = mean(d: x[d])\n"
+                                      "v = mean(d: (x[d] - m)^2)\nreturn v\n");
+    int improbable[2] = {0};
+    for (uint64_t seed = 0; seed < 10; seed++)
+        for (int welford = 0; welford < 2; welford++) {
+            struct hc_instance in = {.definition = d, .io = HC_FP32, .freedoms = hc_usual_freedoms};
+            struct hc_defined_output output;
+            in.input[0] = hc_tensor1(HC_FP32, MOST, x);
+            hc_family_draw(&in.input[0], HC_FAMILY_FAR, 0, seed, 0);
+            float v = welford ? by_welford(x, MOST) : in_one_pass_of_lanes(x, MOST);
+            struct hc_tensor got = hc_tensor1(HC_FP32, 1, &v);
+            got.rank = 0;
+            cr_assert_eq(hc_instance_bind(&in), HC_OK);
+            cr_assert_eq(hc_define_judge(&in, d->result[0], &got, true, &output), HC_OK);
+            cr_expect_eq(output.wrong, 0);
+            improbable[welford] += output.excess > 1;
+        }
+    cr_expect_geq(improbable[0], 2, "%d", improbable[0]);
+    cr_expect_eq(improbable[1], 0, "%d", improbable[1]);
+    hc_definition_free(d);
+}

@@ -39,6 +39,17 @@ static double roundings(const struct hc_arithmetic *a, double k)
     return ku < 1 ? hc_div_up(ku, 1 - ku) : (double)INFINITY;
 }
 
+/* What they come to in all likelihood, if that is asked for. */
+static double likely_roundings(const struct hc_arithmetic *a, double k)
+{
+    double most = roundings(a, k);
+    double u = a->unit;
+    if (!a->freedoms.probable || k < 1)
+        return most;
+    double lambda = sqrt(2 * log(2 * k * HC_LIKELY / HC_LIKELY_CHANCE)) / (1 - u);
+    return fmin(most, expm1(lambda * sqrt(k) * u + k * u * u / (1 - u)) * (1 + 0x1p-40));
+}
+
 /* Gives y memory, and makes it a number without any error. */
 static void begin(const struct hc_arithmetic *a, struct hc_enclosure *y)
 {
@@ -444,10 +455,10 @@ void hc_enclosure_welford(const struct hc_arithmetic *a, struct hc_enclosure *y,
     double v = hc_add_up(fabs(hc_enclosure_double(y)), y->rad);
     double m = hc_add_up(fabs(hc_enclosure_double(mean)), mean->rad);
     double q = hc_add_up(v, hc_mul_up(m, m));
-    double k = hc_mul_up(3 * (double)n, a->unit);
+    double k = hc_mul_up(3, likely_roundings(a, (double)n));
     double bound =
         hc_add_up(hc_mul_up(k, hc_up(sqrt(hc_mul_up(q, v)))), hc_mul_up(hc_mul_up(k, k), q));
-    bound = hc_add_up(bound, hc_mul_up(hc_mul_up((double)n + 3, a->unit), v));
+    bound = hc_add_up(bound, hc_mul_up(likely_roundings(a, (double)n + 3), v));
     y->rad = hc_add_up(y->rad, isfinite(bound) ? bound : (double)INFINITY);
 }
 
@@ -562,7 +573,7 @@ static void end_sum(const struct hc_arithmetic *a, struct hc_running *r)
     /* Sums of sums may be added up as they stand, or all of their terms as one sum. */
     double nested = r->depth + hc_freedoms_depth(&a->freedoms, r->sum_terms);
     y->depth = fmax(nested, hc_freedoms_depth(&a->freedoms, r->all_terms));
-    double share = roundings(a, y->depth);
+    double share = likely_roundings(a, y->depth);
     if (r->on_shift && a->freedoms.tile > 0) {
         double tiles = ceil((double)r->all_terms / a->freedoms.tile);
         share = hc_add_up(share, (tiles - 1) * (2 * a->freedoms.ulps + 1) * a->unit);

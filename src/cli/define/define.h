@@ -61,6 +61,7 @@ struct hc_define_question {
     const char *values;    /* a file for the real values, in place of a judgement; or NULL */
     const char *variant;   /* of the definition, or "any", or NULL */
     bool all;
+    bool strict; /* improbable errors are wrong */
 };
 
 /* Judges and prints. One of enum hc_exit. */

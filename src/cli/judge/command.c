@@ -233,12 +233,13 @@ static int judge_by_definition(const struct orders *orders, const struct hc_ques
                                                 .json = orders->json,
                                                 .variant = orders->variant,
                                                 .allow = orders->allow,
-                                                .all = orders->all};
-    if (count || orders->keep || orders->strict || words->accumulator || words->layout >= 0 ||
+                                                .all = orders->all,
+                                                .strict = orders->strict};
+    if (count || orders->keep || words->accumulator || words->layout >= 0 ||
         orders->backends.named.count)
         return hc_complain(
-            "judge --define takes --in, --out, --tensors, --set, --variant, --allow, --all "
-            "and --json");
+            "judge --define takes --in, --out, --tensors, --set, --variant, --allow, --all, "
+            "--strict and --json");
     return hc_define_judge_files(&question);
 }
 
