@@ -179,8 +179,8 @@ def check(fn, define, formats=None, backward=False, families=None, sizes=None, s
     at wrong numbers, and what the function raises.
 
     fn gets the inputs in the definition's order, or by name where its parameters are named so; and
-    options that are named as its parameters. With `backward` the gradients that torch's autograd
-    gives for it are judged by the definition's gradient. sizes: a list of dicts, {"d": 768}.
+    options that are named as its parameters. With `backward` the gradients that torch's autograd or
+    jax.vjp gives for it are judged by the definition's gradient. sizes: a list of dicts, {"d": 768}.
     variant: of the definition; "any": one of them for all elements of a call. allow: as in judge.
     With `like` and `inputs` instead of `define`, the definition is what that function computes.
     """
@@ -194,7 +194,8 @@ def check(fn, define, formats=None, backward=False, families=None, sizes=None, s
         else:
             definition = Definition(define, folder)
             _check_options(definition, options)
-            call = _Call(fn, definition, options, "torch" if backward else arrays)
+            kind = arrays or (_arrays.kind_of([fn]) if backward else None)
+            call = _Call(fn, definition, options, "torch" if backward and kind != "jax" else kind)
         call.variant = None if backward else variant
         call.allow = allow
         report = Report(getattr(fn, "__name__", "the function"), definition, call.text)
@@ -271,20 +272,13 @@ class _Call:
         return {name: _arrays.to_numpy(value) for name, value in got.items() if value is not None}
 
     def backward(self, inputs, seed):
-        """The gradient's definition, its inputs, and the gradients that autograd gives."""
-        import torch
-
+        """The gradient's definition, its inputs, and the gradients that torch's autograd or jax.vjp
+        gives."""
         indices = {row["name"] for row in self.definition.inputs if row["index"] is not None}
         tensors = {name: self.make(array.copy()) for name, array in inputs.items()}
         numbers = [name for name in tensors if name not in indices]
-        for name in numbers:
-            tensors[name].requires_grad_(True)
-        results = self._call(tensors)
-        rng = np.random.default_rng(seed)
-        given = {name: torch.from_numpy(rng.standard_normal(tuple(value.shape))).to(value.dtype)
-                 for name, value in results.items()}
-        grads = torch.autograd.grad(list(results.values()), [tensors[name] for name in numbers],
-                                    list(given.values()), allow_unused=True)
+        derive = self._by_jax if self.kind == "jax" else self._by_torch
+        given, grads = derive(tensors, numbers, np.random.default_rng(seed))
         gradient = self.definition.gradient
         taken = {*inputs, *(row["name"] for row in self.definition.options),
                  *self.definition.axes()}
@@ -295,8 +289,31 @@ class _Call:
         names = [row["name"] for row in gradient.results]
         return gradient, {name: array for name, array in all_inputs.items() if name in wanted}, {
             # Where nothing depends on an input, its gradient is 0.
-            name: _arrays.to_numpy(torch.zeros_like(tensors[of]) if value is None else value)
+            name: np.zeros_like(inputs[of]) if value is None else _arrays.to_numpy(value)
             for name, of, value in zip(names, numbers, grads)}
+
+    def _by_torch(self, tensors, numbers, rng):
+        """Drawn gradients of the results by name, and those of the inputs that follow."""
+        import torch
+
+        for name in numbers:
+            tensors[name].requires_grad_(True)
+        results = self._call(tensors)
+        given = {name: torch.from_numpy(rng.standard_normal(tuple(value.shape))).to(value.dtype)
+                 for name, value in results.items()}
+        return given, torch.autograd.grad(
+            list(results.values()), [tensors[name] for name in numbers], list(given.values()),
+            allow_unused=True)
+
+    def _by_jax(self, tensors, numbers, rng):
+        """The same by jax.vjp."""
+        import jax
+
+        results, back = jax.vjp(lambda *of: self._call({**tensors, **dict(zip(numbers, of))}),
+                                *(tensors[name] for name in numbers))
+        given = {name: jax.numpy.asarray(rng.standard_normal(value.shape), value.dtype)
+                 for name, value in results.items()}
+        return given, back(given)
 
 
 class _LikeCall(_Call):

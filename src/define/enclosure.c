@@ -455,10 +455,12 @@ void hc_enclosure_welford(const struct hc_arithmetic *a, struct hc_enclosure *y,
     double v = hc_add_up(fabs(hc_enclosure_double(y)), y->rad);
     double m = hc_add_up(fabs(hc_enclosure_double(mean)), mean->rad);
     double q = hc_add_up(v, hc_mul_up(m, m));
-    double k = hc_mul_up(3, likely_roundings(a, (double)n));
+    /* As many roundings in one direction as n come to in all likelihood. */
+    double few = a->freedoms.probable ? likely_roundings(a, (double)n) / a->unit : (double)n;
+    double k = hc_mul_up(3 * few, a->unit);
     double bound =
         hc_add_up(hc_mul_up(k, hc_up(sqrt(hc_mul_up(q, v)))), hc_mul_up(hc_mul_up(k, k), q));
-    bound = hc_add_up(bound, hc_mul_up(likely_roundings(a, (double)n + 3), v));
+    bound = hc_add_up(bound, hc_mul_up(hc_mul_up(few + 3, a->unit), v));
     y->rad = hc_add_up(y->rad, isfinite(bound) ? bound : (double)INFINITY);
 }
 
