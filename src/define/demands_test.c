@@ -1,5 +1,5 @@
-/* What is demanded of an element, and what is not: where roundings are owed, maxima, infinities that
-   a mask hides, and variances. */
+/* What is demanded of an element, and what is not: where roundings are owed, maxima, infinities
+   that a mask hides, and variances. */
 #include <stdio.h>
 
 #include "define/draw.h"
@@ -332,8 +332,8 @@ Test(demands, what_is_stated_costs_what_the_table_says)
     cr_expect_geq(radius_with("flush=yes", small, 0x1p-130), 0x1p-130);
 }
 
-/* The worst excess of a product of two 8 x 1024 matrices of normal numbers, whose factors are rounded
-   to a format, and which is summed forwards or in lanes. No element of it is wrong. */
+/* The worst excess of a product of two 8 x 1024 matrices of normal numbers, whose factors are
+   rounded to a format, and which is summed forwards or in lanes. No element of it is wrong. */
 static double excess_of(enum hc_format factors, int lanes, uint64_t seed)
 {
     enum { ROWS = 8, LENGTH = 1024 };

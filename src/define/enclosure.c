@@ -240,8 +240,8 @@ static bool is_settled(const struct hc_arithmetic *a, enum hc_function f,
 }
 
 /* Whether the result is the infinity of an operand in every right implementation: that operand is
-   surely infinite, and what it meets is surely a number. So a score of minus infinity stays one when
-   the maximum is taken off, however that was rounded. */
+   surely infinite, and what it meets is surely a number. So a score of minus infinity stays one
+   when the maximum is taken off, however that was rounded. */
 static bool is_surely_infinite(const struct hc_arithmetic *a, enum hc_function f,
                                const struct hc_disc *x)
 {
@@ -405,8 +405,8 @@ static double step(enum hc_format format, double mid, double rad, double rounded
 }
 
 /* Whether a rounding that is owed gives one number in every right implementation. What is computed
-   with a shift is another number with another shift, and rounds otherwise; and in the format in which
-   is computed, the last operation's rounding is this one. */
+   with a shift is another number with another shift, and rounds otherwise; and in the format in
+   which is computed, the last operation's rounding is this one. */
 static bool is_decided(const struct hc_arithmetic *a, const struct hc_enclosure *x,
                        enum hc_format to)
 {

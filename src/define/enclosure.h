@@ -75,9 +75,9 @@ void hc_enclosure_between(const struct hc_arithmetic *a, struct hc_enclosure *y,
 bool hc_enclosure_compare(enum hc_function f, const struct hc_enclosure *const *x, bool *sure);
 
 /* x rounded. To a format it is a function with steps: the real number is rounded. To
-   HC_FORMAT_COUNT it is a rounding into the tensors' format. If that is `owed`, and all that a right
-   implementation may have for x rounds to one number, this number is what it goes on with. Else the
-   real number stays, and the radius grows by half an ulp. */
+   HC_FORMAT_COUNT it is a rounding into the tensors' format. If that is `owed`, and all that a
+   right implementation may have for x rounds to one number, this number is what it goes on with.
+   Else the real number stays, and the radius grows by half an ulp. */
 void hc_enclosure_store(const struct hc_arithmetic *a, struct hc_enclosure *y,
                         const struct hc_enclosure *x, enum hc_format format, bool owed);
 

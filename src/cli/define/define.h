@@ -31,8 +31,8 @@ enum hc_status hc_define_allow(const struct hc_words *words, struct hc_freedoms 
    places it holds, "" if it has none, and null for numbers. */
 enum hc_status hc_define_print_json(const struct hc_definition *definition);
 
-/* --define FILE and --allow WORD, which may be repeated, of commands that run cases; and these words
-   as they were given, each with a space before it. */
+/* --define FILE and --allow WORD, which may be repeated, of commands that run cases; and these
+   words as they were given, each with a space before it. */
 const struct hc_option *hc_define_own_options(void);
 const char *hc_define_own_words(void);
 

@@ -210,8 +210,8 @@ static void print_output(const struct judged *j, int tensor)
 }
 
 /* {"definition", "digest", "verdict", "outputs": [{"name", "format", "elements", "judged", "wrong",
-   "unbounded", "single", "median", "excess", "worst": {"index", "real", "got", "error", "bound", "ratio"}}]}.
- */
+   "unbounded", "single", "median", "excess", "worst": {"index", "real", "got", "error", "bound",
+   "ratio"}}]}. */
 static enum hc_status write_json(const struct judged *j, const char *path, const char *verdict)
 {
     const struct hc_definition *d = j->definition;
