@@ -414,7 +414,10 @@ const struct hc_enclosure *hc_evaluator_real(struct hc_evaluator *v, const struc
         x = hc_evaluator_real(v, e->operand[0]);
         if (!x)
             return NULL;
-        hc_enclosure_store(&v->arithmetic, y, x, e->format, !e->optional);
+        if (e->optional && v->instance->optional == HC_STORES_NOT)
+            return x;
+        hc_enclosure_store(&v->arithmetic, y, x, e->format,
+                           !e->optional || v->instance->optional == HC_STORES);
         return y;
     default:
         assert(e->kind == HC_EXPRESSION_APPLY);

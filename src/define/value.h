@@ -83,8 +83,9 @@ struct hc_instance {
     struct hc_freedoms freedoms;
     int64_t extent[HC_MAX_AXES]; /* hc_instance_bind fills it in */
     int suspect;                 /* an equation's tensor; 0, an input, stands for none: it may be */
-    bool narrow;                 /* computed in the tensors' format, */
-                                 /* or else stored in it once more than the text says */
+    enum hc_optional { HC_MAY_STORE, HC_STORES, HC_STORES_NOT } optional; /* what `store?` is */
+    bool narrow; /* computed in the tensors' format, */
+                 /* or else stored in it once more than the text says */
 };
 
 /* Checks the inputs and options and finds the extents. HC_INVALID with a line that names what does

@@ -302,6 +302,27 @@ static bool explains(struct judged *j, bool all)
     return true;
 }
 
+/* Says whether what passed is stored where the text has `store?`. */
+static void print_optional(struct judged *j, bool all)
+{
+    const struct hc_definition *d = j->definition;
+    bool optional = false;
+    for (int i = 0; i < d->expressions; i++)
+        optional = optional || d->expression[i]->optional;
+    if (!optional || j->instance.io == j->instance.freedoms.compute)
+        return;
+    j->instance.optional = HC_STORES;
+    bool stores = explains(j, all);
+    j->instance.optional = HC_STORES_NOT;
+    bool leaves_out = explains(j, all);
+    j->instance.optional = HC_MAY_STORE;
+    printf("\nWhere the text says store?, %s.\n",
+           stores && leaves_out ? "these results suit a rounding as well as none"
+           : stores             ? "all results suit a rounding"
+           : leaves_out         ? "all results suit no rounding"
+                                : "some results suit a rounding and others none");
+}
+
 /* Says which single rounding would explain all that is wrong: a tensor that is stored in the
    tensors' format, or an equation that is computed in it. It is a suspicion: bounds grow with it.
  */
@@ -381,6 +402,8 @@ static enum hc_status judge(struct judged *j, const struct hc_define_question *q
     for (int i = 0; i < d->results; i++)
         if (j->got[d->result[i]].data)
             print_output(j, d->result[i]);
+    if (**verdict == 'P')
+        print_optional(j, question->all);
     if (**verdict == 'F' && !(j->excess > 1))
         print_suspects(j, question->all);
     return question->json ? write_json(j, question->json, *verdict) : HC_OK;
