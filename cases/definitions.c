@@ -43,8 +43,23 @@ struct row {
     enum hc_family family;
     char name[MAX_NAME + 64];
     char title[MAX_NAME + 96];
+    const char *path; /* of a text of somebody's own, or NULL */
     char source[MAX_NAME];
 };
+
+/* Texts of somebody's own. */
+enum { MAX_OWN = 16 };
+
+static struct {
+    const char *pattern[MAX_OWN];
+    char name[MAX_OWN][sizeof "def/" + HC_LONGEST_DEFINED_NAME];
+    char *text[MAX_OWN];
+    const char *path[MAX_OWN];
+    int count;
+} own;
+
+static struct hc_freedoms allowed;
+static bool is_allowed;
 
 /* One call, with the memory of its check. */
 struct subject {
@@ -74,6 +89,8 @@ static enum hc_status prepare(struct hc_check *check, const struct row *row, str
     struct hc_instance *in = &s->instance;
     int64_t extent[HC_MAX_AXES];
     *in = (struct hc_instance){.definition = d, .io = row->format, .freedoms = hc_usual_freedoms};
+    if (is_allowed)
+        in->freedoms = allowed;
     enum hc_status status = hc_define_sizes(d, row->sizes, extent);
     if (status != HC_OK)
         return status;
@@ -173,7 +190,8 @@ static enum hc_status find_variant(struct hc_check *check, const struct subject 
     return status;
 }
 
-static void claim(struct hc_check *check, const char *name, const struct hc_defined_output *output)
+static void claim(struct hc_check *check, const char *name, const struct hc_defined_output *output,
+                  double line)
 {
     const struct hc_defined_element *worst = &output->worst;
     double bound = worst->bound;
@@ -193,16 +211,29 @@ static void claim(struct hc_check *check, const char *name, const struct hc_defi
                                                         .got = worst->got,
                                                         .error = worst->error,
                                                         .bound = bound,
-                                                        .line = (double)NAN});
+                                                        .line = line});
+}
+
+/* Whether the family's numbers have random bits below the last one of a sum. */
+static bool is_random(enum hc_family family)
+{
+    return family == HC_FAMILY_NORMAL || family == HC_FAMILY_OFFSET || family == HC_FAMILY_FAR ||
+           family == HC_FAMILY_SCALED;
 }
 
 /* Judges the results, and says how many elements no right order is bound to. */
-static enum hc_status judge(struct hc_check *check, const struct subject *s)
+static enum hc_status judge(struct hc_check *check, const struct subject *s, bool random)
 {
     struct finding *f = hc_check_memory(check, sizeof *f);
     enum hc_status status = find_variant(check, s, f);
     for (int i = 0; i < s->definition->results && status == HC_OK; i++)
-        claim(check, s->out[i].name, &f->output[i]);
+        claim(check, s->out[i].name, &f->output[i], random ? f->output[i].excess : (double)NAN);
+    for (int i = 0; i < s->definition->results && status == HC_OK && random; i++)
+        if (f->wrong == 0 && f->output[i].excess > 1)
+            hc_mistrust(check,
+                        "the errors of %s are %.3g times what independent roundings of sums "
+                        "come to with a chance of one in a million",
+                        s->out[i].name, f->output[i].excess);
     if (status == HC_OK && hc_define_says_little(f->judged, f->unbounded))
         hc_mistrust(check, "right orders may overflow or differ in NaN in %lld of %lld elements",
                     (long long)f->unbounded, (long long)f->judged);
@@ -224,9 +255,11 @@ static void run(struct hc_check *check)
     enum hc_status status = s->definition ? prepare(check, row, s)
                                           : hc_fail(HC_INVALID, "%s: %s", row->name, error.what);
     if (s->definition && status == HC_OK) {
+        if (row->path)
+            hc_remark(check, "definition %s", s->definition->digest);
         tell(check, s);
         if (hc_do_defined(check, &s->call) == HC_OK && !hc_check_bits_only(check))
-            status = judge(check, s);
+            status = judge(check, s, is_random(row->family));
     }
     if (status != HC_OK)
         hc_check_failed(check);
@@ -242,14 +275,18 @@ static bool added;
 
 static void release(void)
 {
+    for (int i = 0; i < own.count; i++)
+        free(own.text[i]);
     free(all_rows);
     free(all_cases);
 }
 
-static void append(const char *name, const char *text, int f, int sizes, int family)
+static void append(const char *name, const char *text, const char *path, int f, int sizes,
+                   int family)
 {
     struct row *row = &all_rows[table.count];
     *row = (struct row){.text = text,
+                        .path = path,
                         .format = formats[f],
                         .sizes = (enum hc_size_row)sizes,
                         .family = (enum hc_family)family};
@@ -258,7 +295,10 @@ static void append(const char *name, const char *text, int f, int sizes, int fam
     (void)snprintf(row->title, sizeof row->title,
                    "%s of %s %s numbers, %s sizes: within the bound of its definition", name,
                    hc_family_names[family], hc_formats[formats[f]].name, hc_size_row_names[sizes]);
-    (void)snprintf(row->source, sizeof row->source, "definitions/%s.op", name);
+    if (path)
+        (void)snprintf(row->source, sizeof row->source, "%s", path);
+    else
+        (void)snprintf(row->source, sizeof row->source, "definitions/%s.op", name);
     bool quick = sizes == HC_SIZES_USUAL && family == HC_FAMILY_NORMAL;
     all_cases[table.count++] = (struct hc_case){.name = row->name,
                                                 .title = row->title,
@@ -269,13 +309,13 @@ static void append(const char *name, const char *text, int f, int sizes, int fam
                                                 .defined = true};
 }
 
-static void append_all(const char *name, const char *text)
+static void append_all(const char *name, const char *text, const char *path)
 {
     for (int f = 0; f < FORMATS; f++)
         for (int sizes = 0; sizes < HC_SIZE_ROWS; sizes++)
             for (int family = 0; family < HC_FAMILIES; family++)
                 if (rows[sizes].families >> family & 1)
-                    append(name, text, f, sizes, family);
+                    append(name, text, path, f, sizes, family);
 }
 
 enum hc_status hc_cases_of_definitions(void)
@@ -286,7 +326,7 @@ enum hc_status hc_cases_of_definitions(void)
     while (hc_library[texts].name)
         texts++;
     assert(texts > 0); /* the library is built in */
-    size_t most = texts * FORMATS * HC_SIZE_ROWS * HC_FAMILIES;
+    size_t most = (texts + (size_t)own.count) * FORMATS * HC_SIZE_ROWS * HC_FAMILIES;
     all_rows = malloc(most * sizeof *all_rows);
     all_cases = malloc(most * sizeof *all_cases);
     if (!all_rows || !all_cases) {
@@ -295,10 +335,43 @@ enum hc_status hc_cases_of_definitions(void)
     }
     (void)atexit(release);
     for (size_t i = 0; i < texts; i++)
-        append_all(hc_library[i].name, hc_library[i].text);
+        append_all(hc_library[i].name, hc_library[i].text, NULL);
+    for (int i = 0; i < own.count; i++)
+        append_all(own.name[i] + strlen("def/"), own.text[i], own.path[i]);
     table.cases = all_cases;
     added = true;
     return hc_cases_add(&table);
+}
+
+enum hc_status hc_definitions_own(const char *name, char *text, const char *path)
+{
+    int i = own.count;
+    if (i == MAX_OWN)
+        return hc_fail(HC_INVALID, "there are more than %d texts", MAX_OWN);
+    (void)snprintf(own.name[i], sizeof own.name[i], "def/%s", name);
+    for (int k = 0; k < i; k++)
+        if (strcmp(own.name[k], own.name[i]) == 0)
+            return hc_fail(HC_INVALID, "%s: the op %s is defined twice", path, name);
+    if (hc_library_find(name))
+        return hc_fail(HC_INVALID, "%s: the library has a definition %s: call the op otherwise",
+                       path, name);
+    own.text[i] = text;
+    own.path[i] = path;
+    own.pattern[i] = own.name[i];
+    own.count++;
+    return HC_OK;
+}
+
+void hc_definitions_allow(const struct hc_freedoms *freedoms)
+{
+    allowed = *freedoms;
+    is_allowed = true;
+}
+
+const char *const *hc_definitions_own_patterns(int *count)
+{
+    *count = own.count;
+    return own.pattern;
 }
 
 bool hc_is_of_definitions(const char *pattern)

@@ -6,10 +6,20 @@
 
 #include <stdbool.h>
 
-#include "op/status.h"
+#include "define/value.h"
 
 /* Adds the cases to hc_all_cases, once. HC_NO_MEMORY with a line. */
 enum hc_status hc_cases_of_definitions(void);
+
+/* Adds a text of somebody's own, whose memory is taken over, before the cases are made: they are
+   called def/NAME. `path` lives on. HC_INVALID with a line if there is one of this name. */
+enum hc_status hc_definitions_own(const char *name, char *text, const char *path);
+
+/* What implementations may do in all these cases. */
+void hc_definitions_allow(const struct hc_freedoms *freedoms);
+
+/* The patterns of the cases of all texts of one's own, and how many there are. */
+const char *const *hc_definitions_own_patterns(int *count);
 
 /* Whether the pattern of a run is about these cases alone: it begins with "def". */
 bool hc_is_of_definitions(const char *pattern);

@@ -99,13 +99,16 @@ def _takes_names(function, names):
 
 class DefinedVerdict:
     """What halfcheck says of results, held to a definition: ok, verdict (PASS, FAIL, MISTRUSTED),
-    outputs by name, and text for people."""
+    outputs by name, and text for people. improbable: nothing is wrong, and errors of sums are larger
+    than independent roundings come to with a chance of one in a million."""
 
     def __init__(self, said, text):
         self.verdict, self.definition, self.digest = (said[key] for key in
                                                       ("verdict", "definition", "digest"))
         self.outputs = {row["name"]: row for row in said["outputs"]}
         self.ok = self.verdict == "PASS"
+        excesses = [float(row["excess"]) for row in said["outputs"]]
+        self.improbable = self.ok and any(excess > 1 for excess in excesses)
         self.text = text
 
     def __bool__(self):
@@ -157,29 +160,30 @@ class Report:
     __repr__ = __str__
 
 
-def judge(define, inputs, outputs, variant=None, **options):
+def judge(define, inputs, outputs, variant=None, allow=(), **options):
     """Says whether results are within the bound of a definition: its text, file or name. inputs and
     outputs are arrays in its order, or a dict by name; only results that are given are judged.
-    variant: of the definition; "any": one of them for all elements."""
+    variant: of the definition; "any": one of them for all elements. allow: what is stated of the
+    implementation, ["order=blocks(16)"]; `halfcheck explain def/NAME` lists such words."""
     with tempfile.TemporaryDirectory(prefix="halfcheck-") as folder:
         definition = Definition(define, folder)
         _check_options(definition, options)
         named = [by_name(definition.name, what, [row["name"] for row in rows], given)
                  for what, rows, given in (("input", definition.inputs, inputs),
                                            ("result", definition.results, outputs))]
-        return _judged(definition, *named, options, variant)
+        return _judged(definition, *named, options, variant, allow)
 
 
 def check(fn, define, formats=None, backward=False, families=None, sizes=None, seed=0, arrays=None,
-          variant=None, like=None, inputs=None, **options):
+          variant=None, like=None, inputs=None, allow=(), **options):
     """Runs a function on drawn inputs of a definition, and returns a Report; raises halfcheck.Wrong
     at wrong numbers, and what the function raises.
 
     fn gets the inputs in the definition's order, or by name where its parameters are named so; and
-    options that are named as its parameters. With `backward` the gradients that torch's autograd
-    gives for it are judged by the definition's gradient. sizes: a list of dicts, {"d": 768}.
-    variant: of the definition; "any": one of them for all elements of a call. With `like` and
-    `inputs` instead of `define`, the definition is what that function computes.
+    options that are named as its parameters. With `backward` the gradients that torch's autograd or
+    jax.vjp gives for it are judged by the definition's gradient. sizes: a list of dicts, {"d": 768}.
+    variant: of the definition; "any": one of them for all elements of a call. allow: as in judge.
+    With `like` and `inputs` instead of `define`, the definition is what that function computes.
     """
     __tracebackhide__ = True
     from .checks import Wrong
@@ -191,8 +195,10 @@ def check(fn, define, formats=None, backward=False, families=None, sizes=None, s
         else:
             definition = Definition(define, folder)
             _check_options(definition, options)
-            call = _Call(fn, definition, options, "torch" if backward else arrays)
+            kind = arrays or (_arrays.kind_of([fn]) if backward else None)
+            call = _Call(fn, definition, options, "torch" if backward and kind != "jax" else kind)
         call.variant = None if backward else variant
+        call.allow = allow
         report = Report(getattr(fn, "__name__", "the function"), definition, call.text)
         for fmt in map(format_named, [formats] if isinstance(formats, str) else
                        formats or _FORMATS):
@@ -223,7 +229,8 @@ def _one(report, call, fmt, family, sizes, seed, backward):
         report.left_out[str(error)] = report.left_out.get(str(error), 0) + 1
         return
     report.rows.append((fmt, family, sizes,
-                        _judged(definition, inputs, outputs, call.options, call.variant)))
+                        _judged(definition, inputs, outputs, call.options, call.variant,
+                                call.allow)))
 
 
 # A large call has so many elements in its largest input, and its results so many different ones, as
@@ -302,7 +309,7 @@ class _Call:
 
     def __init__(self, fn, definition, options, kind):
         self.fn, self.definition, self.options = fn, definition, options
-        self.variant = None
+        self.variant, self.allow = None, ()
         self.kind = kind or _arrays.kind_of([fn])
         self.make, _ = _arrays.maker(self.kind)
         names = [row["name"] for row in definition.inputs]
@@ -326,20 +333,13 @@ class _Call:
         return {name: _arrays.to_numpy(value) for name, value in got.items() if value is not None}
 
     def backward(self, inputs, seed):
-        """The gradient's definition, its inputs, and the gradients that autograd gives."""
-        import torch
-
+        """The gradient's definition, its inputs, and the gradients that torch's autograd or jax.vjp
+        gives."""
         indices = {row["name"] for row in self.definition.inputs if row["index"] is not None}
         tensors = {name: self.make(array.copy()) for name, array in inputs.items()}
         numbers = [name for name in tensors if name not in indices]
-        for name in numbers:
-            tensors[name].requires_grad_(True)
-        results = self._call(tensors)
-        rng = np.random.default_rng(seed)
-        given = {name: torch.from_numpy(rng.standard_normal(tuple(value.shape))).to(value.dtype)
-                 for name, value in results.items()}
-        grads = torch.autograd.grad(list(results.values()), [tensors[name] for name in numbers],
-                                    list(given.values()), allow_unused=True)
+        derive = self._by_jax if self.kind == "jax" else self._by_torch
+        given, grads = derive(tensors, numbers, np.random.default_rng(seed))
         gradient = self.definition.gradient
         taken = {*inputs, *(row["name"] for row in self.definition.options),
                  *self.definition.axes()}
@@ -350,8 +350,31 @@ class _Call:
         names = [row["name"] for row in gradient.results]
         return gradient, {name: array for name, array in all_inputs.items() if name in wanted}, {
             # Where nothing depends on an input, its gradient is 0.
-            name: _arrays.to_numpy(torch.zeros_like(tensors[of]) if value is None else value)
+            name: np.zeros_like(inputs[of]) if value is None else _arrays.to_numpy(value)
             for name, of, value in zip(names, numbers, grads)}
+
+    def _by_torch(self, tensors, numbers, rng):
+        """Drawn gradients of the results by name, and those of the inputs that follow."""
+        import torch
+
+        for name in numbers:
+            tensors[name].requires_grad_(True)
+        results = self._call(tensors)
+        given = {name: torch.from_numpy(rng.standard_normal(tuple(value.shape))).to(value.dtype)
+                 for name, value in results.items()}
+        return given, torch.autograd.grad(
+            list(results.values()), [tensors[name] for name in numbers], list(given.values()),
+            allow_unused=True)
+
+    def _by_jax(self, tensors, numbers, rng):
+        """The same by jax.vjp."""
+        import jax
+
+        results, back = jax.vjp(lambda *of: self._call({**tensors, **dict(zip(numbers, of))}),
+                                *(tensors[name] for name in numbers))
+        given = {name: jax.numpy.asarray(rng.standard_normal(value.shape), value.dtype)
+                 for name, value in results.items()}
+        return given, back(given)
 
 
 class _LikeCall(_Call):
@@ -432,7 +455,7 @@ def _check_options(definition, options):
                             f"{', '.join(known) or 'none'}")
 
 
-def _judged(definition, inputs, outputs, options, variant):
+def _judged(definition, inputs, outputs, options, variant, allow=()):
     path = os.path.join(definition.folder, "tensors.safetensors")
     said = os.path.join(definition.folder, "said.json")
     safetensors.write(path, {name: tensor_of(array_of(definition.name, name, array))
@@ -440,6 +463,8 @@ def _judged(definition, inputs, outputs, options, variant):
     known = {row["name"] for row in definition.options}
     words = [f"{name}={_text(value)}" for name, value in options.items() if name in known]
     named = ["--variant", variant] if variant else []
+    named += [word for one in ([allow] if isinstance(allow, str) else allow)
+              for word in ("--allow", one)]
     text = _said("judge", "--define", definition.source, "--tensors", path, "--json", said, *named,
                  *(word for option in words for word in ("--set", option)))
     with open(said, encoding="utf-8") as file:

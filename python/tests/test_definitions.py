@@ -233,3 +233,27 @@ def test_a_program_in_python_computes_definitions(tmp_path):
                           check=False, env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)})
     assert done.returncode == 0, done.stdout
     assert "PASS: 13 of 14 results are as claimed; 1 MISTRUSTED; 1 case left out" in done.stdout
+
+
+def test_a_function_of_jax_and_its_gradient_are_checked():
+    jax = pytest.importorskip("jax")
+
+    def norm(x, w, cut=lambda r: r):
+        wide = x.astype(np.float32)
+        r = cut(jax.lax.rsqrt((wide * wide).mean(-1, keepdims=True) + 1e-6))
+        return (wide * r * w.astype(np.float32)).astype(x.dtype)
+
+    def wrong(x, w):
+        return norm(x, w, jax.lax.stop_gradient)
+
+    few = {"define": "rms_norm", "formats": ["bf16", "fp32"], "families": ["normal"],
+           "arrays": "jax"}
+    assert halfcheck.check(norm, **few).ok
+    assert halfcheck.check(norm, backward=True, **few).ok
+    assert halfcheck.check(wrong, **few).ok
+    with pytest.raises(halfcheck.Wrong, match="dx, bf16"):
+        halfcheck.check(wrong, backward=True, **few)
+    x = jax.numpy.asarray(np.random.default_rng(0).standard_normal((4, 33)), np.float32)
+    y = jax.nn.softmax(x, axis=-1)
+    assert halfcheck.judge(define="softmax", inputs=[x], outputs=[y]).ok
+    assert not halfcheck.judge(define="softmax", inputs=[x], outputs=[y * 1.001]).ok

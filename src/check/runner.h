@@ -31,7 +31,8 @@ struct hc_run_options {
     bool by_default; /* nobody named them: each runs its default_cases alone, if it states some */
     const struct hc_backend *exact; /* what they are compared with; NULL: the backend `exact` */
     const char *order; /* that backends of free order are held to (check/free_order.h), or NULL */
-    const char *fallback; /* what --fallback names, for commands that repeat a result, or NULL */
+    const char *fallback;    /* what --fallback names, for commands that repeat a result, or NULL */
+    const char *definitions; /* words of a command that repeats a case of these; NULL: none */
     enum hc_level level;
     bool bits_only; /* kernels run, and nothing is claimed: results have digests alone */
     uint64_t seed;

@@ -79,6 +79,7 @@ struct hc_expression {
     bool variance;  /* the mean of the squares of deviations from a mean */
     bool moment;    /* a mean from which deviations are taken, or the mean of their
                        squares, which may be computed by Welford's formulas */
+    bool summed;    /* a product that a sum is over */
     bool optional;  /* of kind STORE: `store?`, a rounding that may be left out */
     enum hc_function function;
     enum hc_reduction reduction;

@@ -1,10 +1,10 @@
-/* What is demanded of an element, and what is not: where roundings are owed, maxima, infinities that
-   a mask hides, and variances. */
+/* What is demanded of an element, and what is not: where roundings are owed, maxima, infinities
+   that a mask hides, and variances. */
 #include <stdio.h>
 
 #include "define/draw.h"
 #include "define/judge.h"
-#include "define/library.h"
+#include "define/plain.h"
 #include "define/testing.h"
 
 enum { MOST = 4096 };
@@ -266,5 +266,134 @@ Test(demands, what_a_root_takes_is_drawn_without_negative_numbers)
     cr_expect_eq(negative[0], 0);
     cr_expect_gt(negative[1], 16);
     cr_expect_gt(negative[2], 16);
+    hc_definition_free(d);
+}
+
+Test(demands, a_stated_order_of_sums_is_held_to)
+{
+    static const char *const words[] = {"order=any", "order=pairs", "order=blocks(16)"};
+    static float x[MOST];
+    struct hc_definition *d = defined("op f(x[n])\ny = sum(n: x[n])\nreturn y\n");
+    float forwards = 0;
+    struct hc_instance in = {.definition = d, .io = HC_FP32};
+    in.input[0] = hc_tensor1(HC_FP32, MOST, x);
+    hc_family_draw(&in.input[0], HC_FAMILY_STAGNATING, 0, 0, 0);
+    for (int i = 0; i < MOST; i++)
+        forwards += x[i];
+    for (int w = 0; w < 3; w++) {
+        struct hc_defined_output output;
+        float plainly;
+        struct hc_tensor got = hc_tensor1(HC_FP32, 1, &forwards);
+        struct hc_tensor plain = hc_tensor1(HC_FP32, 1, &plainly);
+        got.rank = plain.rank = 0;
+        in.freedoms = hc_usual_freedoms;
+        cr_assert_eq(hc_freedoms_allow(&in.freedoms, words[w]), HC_OK);
+        cr_assert_eq(hc_instance_bind(&in), HC_OK);
+        cr_assert_eq(hc_define_judge(&in, d->result[0], &got, true, &output), HC_OK);
+        cr_expect_eq(output.wrong, w > 0, "%s", words[w]);
+        cr_assert_eq(hc_define_plain(&in, &plain, NULL), HC_OK);
+        cr_assert_eq(hc_define_judge(&in, d->result[0], &plain, true, &output), HC_OK);
+        cr_expect_eq(output.wrong, 0, "%s", words[w]);
+    }
+    hc_definition_free(d);
+}
+
+/* The radius of element 0, with a word allowed. */
+static double radius_with(const char *word, const char *text, double x)
+{
+    struct hc_definition *d = defined(text);
+    struct hc_instance in = {.definition = d, .io = HC_FP32, .freedoms = hc_usual_freedoms};
+    float given[2] = {(float)x, (float)x};
+    in.input[0] = hc_tensor1(HC_FP32, 2, given);
+    cr_assert_eq(hc_freedoms_allow(&in.freedoms, word), HC_OK);
+    cr_assert_eq(hc_instance_bind(&in), HC_OK);
+    struct hc_evaluator *evaluator = hc_evaluator_new(&in);
+    double rad = value_at(evaluator, d->result[0], 0).rad;
+    hc_evaluator_free(evaluator);
+    hc_definition_free(d);
+    return rad;
+}
+
+Test(demands, what_is_stated_costs_what_the_table_says)
+{
+    const char *dot = "op f(x[n])\ny = sum(n: x[n] * x[n])\nreturn y\n";
+    const char *power = "op f(x[n])\ny[n] = exp(x[n])\nreturn y\n";
+    const char *small = "op f(x[n])\ny[n] = x[n] * 1\nreturn y\n";
+    double x = 1 + 0x1p-20;
+    double u = 0x1p-24;
+    cr_expect_leq(radius_with("factors=tf32", dot, x), 2 * 2.01 * 0x1p-11 + 4 * u);
+    cr_expect_geq(radius_with("factors=tf32", dot, x), 2 * 2 * 0x1p-11);
+    cr_expect_leq(radius_with("factors=tf32", dot, 1.5), 4 * u, "tf32 has it");
+    cr_expect_geq(radius_with("compute=bf16", dot, x), 0x1p-8);
+    cr_expect_leq(radius_with("compute=fp64", dot, x), 0x1p-50);
+    double more = radius_with("ulps=4", power, 1) - radius_with("ulps=2", power, 1);
+    cr_expect(more >= 4 * u * 2.7 && more <= 4 * u * 2.8, "%g", more);
+    cr_expect_eq(radius_with("flush=no", small, 0x1p-130), 0);
+    cr_expect_geq(radius_with("flush=yes", small, 0x1p-130), 0x1p-130);
+}
+
+/* The worst excess of a product of two 8 x 1024 matrices of normal numbers, whose factors are
+   rounded to a format, and which is summed forwards or in lanes. No element of it is wrong. */
+static double excess_of(enum hc_format factors, int lanes, uint64_t seed)
+{
+    enum { ROWS = 8, LENGTH = 1024 };
+    static float x[2][ROWS * LENGTH];
+    float y[ROWS * ROWS];
+    struct hc_defined_output output;
+    struct hc_definition *d = defined("op f(x[m, k], w[n, k])\n"
+                                      "y[m, n] = sum(k: x[m,k] * w[n,k])\nreturn y\n");
+    struct hc_instance in = {.definition = d, .io = HC_FP32, .freedoms = hc_usual_freedoms};
+    for (int i = 0; i < 2; i++) {
+        in.input[i] = hc_tensor2(HC_FP32, ROWS, LENGTH, x[i]);
+        hc_family_draw(&in.input[i], HC_FAMILY_NORMAL, 0, seed, (uint64_t)i);
+    }
+    for (int i = 0; i < ROWS * ROWS; i++) {
+        float lane[16] = {0};
+        for (int k = 0; k < LENGTH; k++)
+            lane[k % lanes] += (float)hc_round(factors, (double)x[0][i / ROWS * LENGTH + k]) *
+                               (float)hc_round(factors, (double)x[1][i % ROWS * LENGTH + k]);
+        for (int l = 1; l < lanes; l++)
+            lane[0] += lane[l];
+        y[i] = lane[0];
+    }
+    struct hc_tensor got = hc_tensor2(HC_FP32, ROWS, ROWS, y);
+    cr_assert_eq(hc_instance_bind(&in), HC_OK);
+    cr_assert_eq(hc_define_judge(&in, d->result[0], &got, true, &output), HC_OK);
+    cr_expect_eq(output.wrong, 0, "%lld", (long long)output.wrong);
+    hc_definition_free(d);
+    return output.excess;
+}
+
+Test(demands, factors_that_are_kept_in_fewer_bits_are_improbable_where_they_are_possible)
+{
+    for (uint64_t seed = 0; seed < 4; seed++) {
+        cr_expect_gt(excess_of(HC_TF32, 16, seed), 1);
+        double right = fmax(excess_of(HC_FP32, 1, seed), excess_of(HC_FP32, 16, seed));
+        cr_expect(isnan(right) || right < 0.5, "%g", right);
+    }
+}
+
+Test(demands, a_variance_in_one_pass_is_improbable_where_welfords_allowance_covers_it)
+{
+    static float x[MOST];
+    struct hc_definition *d = defined("op var(x[d])\nm = mean(d: x[d])\n"
+                                      "v = mean(d: (x[d] - m)^2)\nreturn v\n");
+    int improbable[2] = {0};
+    for (uint64_t seed = 0; seed < 10; seed++)
+        for (int welford = 0; welford < 2; welford++) {
+            struct hc_instance in = {.definition = d, .io = HC_FP32, .freedoms = hc_usual_freedoms};
+            struct hc_defined_output output;
+            in.input[0] = hc_tensor1(HC_FP32, MOST, x);
+            hc_family_draw(&in.input[0], HC_FAMILY_FAR, 0, seed, 0);
+            float v = welford ? by_welford(x, MOST) : in_one_pass_of_lanes(x, MOST);
+            struct hc_tensor got = hc_tensor1(HC_FP32, 1, &v);
+            got.rank = 0;
+            cr_assert_eq(hc_instance_bind(&in), HC_OK);
+            cr_assert_eq(hc_define_judge(&in, d->result[0], &got, true, &output), HC_OK);
+            cr_expect_eq(output.wrong, 0);
+            improbable[welford] += output.excess > 1;
+        }
+    cr_expect_geq(improbable[0], 2, "%d", improbable[0]);
+    cr_expect_eq(improbable[1], 0, "%d", improbable[1]);
     hc_definition_free(d);
 }

@@ -193,6 +193,23 @@ static int mark_of(const struct hc_definition *d, int tensor)
     return -1;
 }
 
+/* Whether the integers are codes of numbers, which nothing but real arithmetic reads, and so may be
+   negative. */
+static bool holds_codes(const struct hc_definition *d, int tensor)
+{
+    bool codes = d->tensor[tensor].index && d->tensor[tensor].index_axis < 0;
+    for (int i = 0; i < d->expressions && codes; i++) {
+        const struct hc_expression *e = d->expression[i];
+        bool real = e->type == HC_TYPE_REAL && e->kind != HC_EXPRESSION_READ;
+        for (int k = 0; k < e->operands; k++) {
+            const struct hc_expression *o = e->operand[k];
+            bool reads = o && o->kind == HC_EXPRESSION_READ && o->tensor == tensor;
+            codes = codes && (real || !reads);
+        }
+    }
+    return codes;
+}
+
 /* Every seventh place is the mark, where there is one. */
 static void mark_some(const struct hc_definition *d, int tensor, const struct hc_tensor *x)
 {
@@ -292,7 +309,10 @@ void hc_define_fill_inputs(const struct hc_instance *instance, const int64_t ext
     for (int i = 0; i < d->inputs; i++) {
         const struct hc_tensor *x = &instance->input[i];
         int axis = d->tensor[i].index_axis;
-        hc_family_draw(x, family, axis >= 0 ? extent[axis] : 8, seed, (uint64_t)i);
+        bool codes = holds_codes(d, i);
+        hc_family_draw(x, family, axis >= 0 ? extent[axis] : codes ? 256 : 8, seed, (uint64_t)i);
+        for (int64_t k = 0; k < hc_tensor_count(x) && codes; k++)
+            hc_tensor_set(x, k, hc_tensor_get(x, k) - 128);
         for (int64_t k = 0; k < hc_tensor_count(x) && never_negative[i]; k++)
             hc_tensor_set(x, k, fabs(hc_tensor_get(x, k)));
         mark_some(d, i, x);
@@ -313,6 +333,13 @@ static const int64_t rows[HC_SIZE_ROWS][ROW] = {[HC_SIZES_USUAL] = {5, 17, 8, 32
                                                 [HC_SIZES_ODD] = {3, 33, 4, 64},
                                                 [HC_SIZES_LONG] = {2, 127, 3, 129},
                                                 [HC_SIZES_TILES] = {4, 64, 32, 64}};
+
+/* Where the inputs have one axis alone. */
+static const int64_t alone[HC_SIZE_ROWS] = {[HC_SIZES_USUAL] = 257,
+                                            [HC_SIZES_ONES] = 1,
+                                            [HC_SIZES_ODD] = 33,
+                                            [HC_SIZES_LONG] = 1000,
+                                            [HC_SIZES_TILES] = 64};
 
 /* Images before filters, channels that two groups share, as many of everything. */
 static const int64_t small[SMALL_ROWS][SMALL] = {{2, 4, 9, 10, 3, 3, 2, 5},
@@ -363,9 +390,14 @@ static bool suits(const struct hc_definition *d, const int64_t *extent)
 enum hc_status hc_define_sizes(const struct hc_definition *definition, enum hc_size_row row,
                                int64_t extent[HC_MAX_AXES])
 {
-    for (int look = 0; look < LOOKS; look++) {
+    int of_inputs = 0;
+    for (int i = 0; i < definition->axes; i++)
+        of_inputs += definition->axis[i].inputs > 0;
+    for (int look = of_inputs == 1 ? -1 : 0; look < LOOKS; look++) {
         for (int i = 0; i < HC_MAX_AXES; i++)
-            extent[i] = look < ROW ? rows[row][(i + look) % ROW] : small[look - ROW][i % SMALL];
+            extent[i] = look < 0     ? alone[row]
+                        : look < ROW ? rows[row][(i + look) % ROW]
+                                     : small[look - ROW][i % SMALL];
         if (suits(definition, extent))
             return HC_OK;
     }

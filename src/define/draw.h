@@ -32,11 +32,11 @@ void hc_family_draw(const struct hc_tensor *t, enum hc_family family, int64_t pl
 
 /* How long the axes are, in turn. */
 enum hc_size_row {
-    HC_SIZES_USUAL, /* 5, 17, 8, 32: borders of vectors and tiles, and beside */
+    HC_SIZES_USUAL, /* 5, 17, 8, 32: borders of vectors and tiles, and beside; 257 for one axis */
     HC_SIZES_ONES,
-    HC_SIZES_ODD,  /* 3, 33, 4, 64 */
-    HC_SIZES_LONG, /* 2, 127, 3, 129 */
-    HC_SIZES_TILES /* 4, 64, 32, 64 */,
+    HC_SIZES_ODD,   /* 3, 33, 4, 64; 33 */
+    HC_SIZES_LONG,  /* 2, 127, 3, 129; 1000 */
+    HC_SIZES_TILES, /* 4, 64, 32, 64; 64 */
     HC_SIZE_ROWS
 };
 

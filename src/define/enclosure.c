@@ -39,6 +39,17 @@ static double roundings(const struct hc_arithmetic *a, double k)
     return ku < 1 ? hc_div_up(ku, 1 - ku) : (double)INFINITY;
 }
 
+/* What they come to in all likelihood, if that is asked for. */
+static double likely_roundings(const struct hc_arithmetic *a, double k)
+{
+    double most = roundings(a, k);
+    double u = a->unit;
+    if (!a->freedoms.probable || k < 1)
+        return most;
+    double lambda = sqrt(2 * log(2 * k * HC_LIKELY / HC_LIKELY_CHANCE)) / (1 - u);
+    return fmin(most, expm1(lambda * sqrt(k) * u + k * u * u / (1 - u)) * (1 + 0x1p-40));
+}
+
 /* Gives y memory, and makes it a number without any error. */
 static void begin(const struct hc_arithmetic *a, struct hc_enclosure *y)
 {
@@ -80,6 +91,12 @@ static bool is_in(enum hc_format format, const struct hc_enclosure *x)
     return x->own == 0 && value.lo == 0 && hc_round(format, value.hi) == value.hi;
 }
 
+/* Whether it is below the normal numbers, and may be 0 therefore. */
+static bool may_vanish(const struct hc_arithmetic *a, double x)
+{
+    return a->freedoms.flush && x != 0 && fabs(x) < a->tiny / a->unit / 2;
+}
+
 /* What `units` roundings of a result of this size cost. The last one is at most half an ulp, u
    times the power of two below, and those before it are u of the result each; or half of the least
    number where it is subnormal. Beyond the largest number there may be an infinity. */
@@ -89,9 +106,39 @@ static double rounding(const struct hc_arithmetic *a, double value, double rad, 
     if (!(size <= a->most))
         return (double)INFINITY;
     double least = size < a->tiny / a->unit ? hc_mul_up(units, a->tiny) : 0;
+    if (a->freedoms.flush && size < a->tiny / a->unit)
+        least = hc_add_up(least, a->tiny / a->unit / 2);
     double half = size > 0 ? ldexp(a->unit, ilogb(size)) : 0;
     double before = units > 1 ? hc_mul_up(units - 1, hc_mul_up(a->unit, size)) : 0;
     return hc_add_up(least, hc_add_up(half, before));
+}
+
+void hc_enclosure_input(const struct hc_arithmetic *a, struct hc_enclosure *y, double value)
+{
+    const struct hc_format_info *io = &hc_formats[a->io];
+    const struct hc_format_info *compute = &hc_formats[a->freedoms.compute];
+    hc_enclosure_set(a, y, value);
+    if (compute->precision < io->precision || compute->emax < io->emax)
+        hc_enclosure_given(a, y);
+    if (may_vanish(a, value))
+        y->rad = fabs(value);
+}
+
+void hc_enclosure_factors(const struct hc_arithmetic *a, struct hc_enclosure *y,
+                          const struct hc_enclosure *const *x)
+{
+    double unit = 0;
+    double size = hc_add_up(fabs(hc_enclosure_double(y)), hc_add_up(y->rad, y->own));
+    if (!a->freedoms.rounds_factors || !isfinite(size))
+        return;
+    /* (1 + u)^2 - 1 is below 2 u + u^2. Below the normal numbers a factor may be any share of it
+       off, and all of it if it becomes 0. */
+    for (int i = 0; i < 2; i++) {
+        bool normal = fabs(hc_enclosure_double(x[i])) >= ldexp(1, hc_formats[HC_FP32].emin);
+        if (x[i]->rad > 0 || !is_in(a->freedoms.factors, x[i]))
+            unit = hc_add_up(unit, normal ? hc_format_unit(a->freedoms.factors) : 1);
+    }
+    y->rad = hc_add_up(y->rad, hc_mul_up(hc_add_up(unit, hc_mul_up(unit, unit)), size));
 }
 
 void hc_enclosure_given(const struct hc_arithmetic *a, struct hc_enclosure *y)
@@ -189,12 +236,12 @@ static bool is_settled(const struct hc_arithmetic *a, enum hc_function f,
     if (f == HC_FN_div && fabs(frexp(hc_enclosure_double(x[1]), &exponent)) != 0.5)
         return false;
     return (f == HC_FN_add || f == HC_FN_sub || f == HC_FN_mul || f == HC_FN_div) &&
-           is_in(a->freedoms.compute, y);
+           is_in(a->freedoms.compute, y) && !may_vanish(a, hc_enclosure_double(y));
 }
 
 /* Whether the result is the infinity of an operand in every right implementation: that operand is
-   surely infinite, and what it meets is surely a number. So a score of minus infinity stays one when
-   the maximum is taken off, however that was rounded. */
+   surely infinite, and what it meets is surely a number. So a score of minus infinity stays one
+   when the maximum is taken off, however that was rounded. */
 static bool is_surely_infinite(const struct hc_arithmetic *a, enum hc_function f,
                                const struct hc_disc *x)
 {
@@ -358,8 +405,8 @@ static double step(enum hc_format format, double mid, double rad, double rounded
 }
 
 /* Whether a rounding that is owed gives one number in every right implementation. What is computed
-   with a shift is another number with another shift, and rounds otherwise; and in the format in which
-   is computed, the last operation's rounding is this one. */
+   with a shift is another number with another shift, and rounds otherwise; and in the format in
+   which is computed, the last operation's rounding is this one. */
 static bool is_decided(const struct hc_arithmetic *a, const struct hc_enclosure *x,
                        enum hc_format to)
 {
@@ -408,10 +455,12 @@ void hc_enclosure_welford(const struct hc_arithmetic *a, struct hc_enclosure *y,
     double v = hc_add_up(fabs(hc_enclosure_double(y)), y->rad);
     double m = hc_add_up(fabs(hc_enclosure_double(mean)), mean->rad);
     double q = hc_add_up(v, hc_mul_up(m, m));
-    double k = hc_mul_up(3 * (double)n, a->unit);
+    /* As many roundings in one direction as n come to in all likelihood. */
+    double few = a->freedoms.probable ? likely_roundings(a, (double)n) / a->unit : (double)n;
+    double k = hc_mul_up(3 * few, a->unit);
     double bound =
         hc_add_up(hc_mul_up(k, hc_up(sqrt(hc_mul_up(q, v)))), hc_mul_up(hc_mul_up(k, k), q));
-    bound = hc_add_up(bound, hc_mul_up(hc_mul_up((double)n + 3, a->unit), v));
+    bound = hc_add_up(bound, hc_mul_up(hc_mul_up(few + 3, a->unit), v));
     y->rad = hc_add_up(y->rad, isfinite(bound) ? bound : (double)INFINITY);
 }
 
@@ -453,6 +502,8 @@ static void add_to_sum(const struct hc_arithmetic *a, struct hc_running *r,
     r->owns = hc_add_up(r->owns, x->own);
     r->rads = hc_add_up(r->rads, x->terms ? x->rads : x->rad);
     r->all_terms += x->terms ? x->terms : 1;
+    r->sum_terms++;
+    r->depth = fmax(r->depth, x->terms ? x->depth : 0);
     if (isnan(value.hi) || isinf(value.hi)) {
         r->special = r->special || hc_real_is_nan(x->real) || hc_real_is_inf(x->real);
         r->settled = false;
@@ -521,7 +572,10 @@ static void end_sum(const struct hc_arithmetic *a, struct hc_running *r)
     y->grain = r->grain;
     if (r->settled && r->magnitude <= fmin(ldexp(1, r->grain + precision), a->most))
         return;
-    double share = roundings(a, (double)(r->all_terms - 1));
+    /* Sums of sums may be added up as they stand, or all of their terms as one sum. */
+    double nested = r->depth + hc_freedoms_depth(&a->freedoms, r->sum_terms);
+    y->depth = fmax(nested, hc_freedoms_depth(&a->freedoms, r->all_terms));
+    double share = likely_roundings(a, y->depth);
     if (r->on_shift && a->freedoms.tile > 0) {
         double tiles = ceil((double)r->all_terms / a->freedoms.tile);
         share = hc_add_up(share, (tiles - 1) * (2 * a->freedoms.ulps + 1) * a->unit);

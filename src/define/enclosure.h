@@ -15,6 +15,7 @@ struct hc_enclosure {
     int64_t terms;    /* of a sum: that it has, 0 for what is none; */
     double magnitude; /* these and their radii added up, */
     double rads;      /* and the radii alone, without what adding costs */
+    double depth;     /* how many roundings a term takes part in; */
     int grain;        /* the terms are multiples of 2^grain, if the sum is settled */
     enum hc_standing { HC_NO_SHIFT, HC_IS_SHIFT, HC_ON_SHIFT } standing; /* computed with a shift */
 };
@@ -44,6 +45,13 @@ void hc_enclosure_number(const struct hc_arithmetic *a, struct hc_enclosure *y, 
                          int length);
 void hc_enclosure_read(const struct hc_arithmetic *a, struct hc_enclosure *y, const char *text);
 
+/* A number of an input, which may be rounded into the format in which is computed. */
+void hc_enclosure_input(const struct hc_arithmetic *a, struct hc_enclosure *y, double value);
+
+/* y is the product of the two, which is added to others: its factors may be rounded first. */
+void hc_enclosure_factors(const struct hc_arithmetic *a, struct hc_enclosure *y,
+                          const struct hc_enclosure *const *x);
+
 /* y, which was computed beforehand, comes to the implementation in its format. */
 void hc_enclosure_given(const struct hc_arithmetic *a, struct hc_enclosure *y);
 
@@ -67,9 +75,9 @@ void hc_enclosure_between(const struct hc_arithmetic *a, struct hc_enclosure *y,
 bool hc_enclosure_compare(enum hc_function f, const struct hc_enclosure *const *x, bool *sure);
 
 /* x rounded. To a format it is a function with steps: the real number is rounded. To
-   HC_FORMAT_COUNT it is a rounding into the tensors' format. If that is `owed`, and all that a right
-   implementation may have for x rounds to one number, this number is what it goes on with. Else the
-   real number stays, and the radius grows by half an ulp. */
+   HC_FORMAT_COUNT it is a rounding into the tensors' format. If that is `owed`, and all that a
+   right implementation may have for x rounds to one number, this number is what it goes on with.
+   Else the real number stays, and the radius grows by half an ulp. */
 void hc_enclosure_store(const struct hc_arithmetic *a, struct hc_enclosure *y,
                         const struct hc_enclosure *x, enum hc_format format, bool owed);
 
@@ -83,8 +91,10 @@ struct hc_running {
     enum hc_reduction reduction;
     struct hc_enclosure *y;
     int64_t terms;
+    int64_t sum_terms; /* that are not 0 */
     int64_t all_terms; /* those of sums that are terms are counted one by one: all may be added up
                           in one row */
+    double depth;      /* of the deepest of these */
     double magnitude;  /* of the terms, with their radii, added up */
     double rads;       /* of the terms, added up */
     double owns;

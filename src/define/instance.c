@@ -9,6 +9,94 @@
 const struct hc_freedoms hc_usual_freedoms = {
     .compute = HC_FP32, .ulps = 2, .shift = 1, .tile = 16};
 
+/* The whole number from `least` to `most` that the text is. */
+static bool whole_number(const char *text, const char *end, long least, long most, int *value)
+{
+    char *rest;
+    long number = strtol(text, &rest, 10);
+    *value = (int)number;
+    return rest != text && rest == end && number >= least && number <= most;
+}
+
+static bool some_number(const char *text, double least, double most, double *value)
+{
+    char *rest;
+    *value = strtod(text, &rest);
+    return rest != text && !*rest && *value >= least && *value <= most;
+}
+
+static bool number_format(const char *text, enum hc_format *format)
+{
+    *format = hc_format_by_name(text);
+    return *format != HC_FORMAT_COUNT && !hc_is_integer(&hc_formats[*format]) &&
+           hc_formats[*format].special == HC_SPECIAL_IEEE;
+}
+
+/* With the range of fp32, so that no factor overflows. */
+static bool factors_format(const char *text, enum hc_format *format)
+{
+    return number_format(text, format) && (*format == HC_TF32 || *format == HC_BF16);
+}
+
+static bool read_order(struct hc_freedoms *f, const char *text)
+{
+    static const char blocks[] = "blocks(";
+    size_t length = strlen(text);
+    f->order = strcmp(text, "pairs") == 0 ? HC_SUMS_PAIRS : HC_SUMS_ANY;
+    if (f->order == HC_SUMS_PAIRS || strcmp(text, "any") == 0)
+        return true;
+    f->order = HC_SUMS_BLOCKS;
+    return strncmp(text, blocks, sizeof blocks - 1) == 0 && text[length - 1] == ')' &&
+           whole_number(text + sizeof blocks - 1, text + length - 1, 1, 1 << 20, &f->block);
+}
+
+enum hc_status hc_freedoms_allow(struct hc_freedoms *freedoms, const char *word)
+{
+    static const char *const rows[][2] = {
+        {"order", "any, pairs or blocks(16)"},
+        {"compute", "a format of numbers, such as fp64"},
+        {"factors", "tf32 or bf16"},
+        {"ulps", "a number from 0.5 to 1024"},
+        {"shift", "a number from 0 to 1024"},
+        {"tile", "a whole number from 0 to 1048576"},
+        {"flush", "yes or no"},
+    };
+    enum { ROWS = sizeof rows / sizeof rows[0] };
+    struct hc_freedoms *f = freedoms;
+    const char *equals = strchr(word, '=');
+    size_t length = equals ? (size_t)(equals - word) : strlen(word);
+    const char *value = equals ? equals + 1 : "";
+    int row = 0;
+    while (row < ROWS && (strlen(rows[row][0]) != length || strncmp(rows[row][0], word, length)))
+        row++;
+    if (row == ROWS)
+        return hc_fail(HC_INVALID,
+                       "nothing is allowed by '%.40s': it is order=, compute=, factors=, ulps=, "
+                       "shift=, tile= or flush=",
+                       word);
+    bool flush = strcmp(value, "yes") == 0;
+    bool good = row == 0   ? read_order(f, value)
+                : row == 1 ? number_format(value, &f->compute)
+                : row == 2 ? (f->rounds_factors = factors_format(value, &f->factors))
+                : row == 3 ? some_number(value, 0.5, 1024, &f->ulps)
+                : row == 4 ? some_number(value, 0, 1024, &f->shift)
+                : row == 5 ? whole_number(value, value + strlen(value), 0, 1 << 20, &f->tile)
+                           : (f->flush = flush) || strcmp(value, "no") == 0;
+    return good ? HC_OK
+                : hc_fail(HC_INVALID, "%s='%.40s' is not allowed: it is %s", rows[row][0], value,
+                          rows[row][1]);
+}
+
+double hc_freedoms_depth(const struct hc_freedoms *freedoms, int64_t n)
+{
+    double any = (double)(n - 1);
+    if (freedoms->order == HC_SUMS_PAIRS)
+        return fmin(any, ceil(log2((double)n)));
+    if (freedoms->order == HC_SUMS_BLOCKS)
+        return fmin(any, ceil((double)n / freedoms->block) - 1 + ceil(log2(freedoms->block)));
+    return any;
+}
+
 /* floor of a quotient takes the quotient's operands. */
 static const struct hc_expression *operands_of(const struct hc_expression *e)
 {

@@ -83,6 +83,48 @@ static enum hc_format judged_in(enum hc_format named, enum hc_format comes)
     return holds ? comes : named;
 }
 
+/* The evaluators of one thread: of what may be, and of what is likely. */
+struct evaluators {
+    struct hc_evaluator *bound;
+    struct hc_evaluator *likely;
+    struct hc_instance likely_instance;
+};
+
+static bool open_evaluators(struct evaluators *v, const struct hc_instance *instance)
+{
+    v->likely_instance = *instance;
+    v->likely_instance.freedoms.probable = true;
+    v->bound = hc_evaluator_new(instance);
+    v->likely = v->bound ? hc_evaluator_new(&v->likely_instance) : NULL;
+    return v->likely;
+}
+
+static void close_evaluators(struct evaluators *v)
+{
+    hc_evaluator_free(v->bound);
+    hc_evaluator_free(v->likely);
+}
+
+/* A right element's error in units of the likely line; NaN where it is so small, beside what a
+   result's own rounding or a thousandth of the radius comes to, that it need not be asked. */
+static enum hc_status likely_excess(struct evaluators *v, int tensor, enum hc_format format,
+                                    const struct hc_defined_element *element, double *excess)
+{
+    double once = element->bound - element->value.rad;
+    bool small = element->error <= once || element->error <= element->value.rad * 0x1p-10;
+    *excess = (double)NAN;
+    if (small || element->ratio > 1 || isinf(element->bound))
+        return HC_OK;
+    struct hc_defined_element likely = *element;
+    bool single;
+    enum hc_status status = hc_evaluator_element(v->likely, tensor, element->index, &likely.value);
+    if (status != HC_OK)
+        return status;
+    hc_define_judge_element(format, v->likely_instance.freedoms.compute, &likely, &single);
+    *excess = isinf(likely.bound) ? (double)NAN : likely.ratio;
+    return HC_OK;
+}
+
 struct share {
     struct hc_defined_output output;
     enum hc_status status;
@@ -92,23 +134,28 @@ struct share {
 static void judge_share(const struct hc_instance *instance, int tensor, const struct hc_tensor *got,
                         int64_t judged, double *ratio, enum hc_format format, struct share *share)
 {
-    struct hc_evaluator *evaluator = hc_evaluator_new(instance);
+    struct evaluators evaluators;
     int64_t elements = hc_tensor_count(got);
-    share->status = evaluator ? HC_OK : HC_NO_MEMORY;
+    share->status = open_evaluators(&evaluators, instance) ? HC_OK : HC_NO_MEMORY;
+    share->output.excess = (double)NAN;
     share->output.worst.ratio = -1;
 #pragma omp for schedule(static)
     for (int64_t i = 0; i < judged; i++) {
         struct hc_defined_element element = {.index = i};
         bool single;
+        double excess;
         if (share->status != HC_OK)
             continue;
         if (judged < elements)
             element.index = (int64_t)((double)i * (double)(elements - 1) / (double)(judged - 1));
-        share->status = hc_evaluator_element(evaluator, tensor, element.index, &element.value);
+        share->status =
+            hc_evaluator_element(evaluators.bound, tensor, element.index, &element.value);
         if (share->status != HC_OK)
             continue;
         element.got = hc_tensor_get(got, element.index);
         hc_define_judge_element(format, instance->freedoms.compute, &element, &single);
+        share->status = likely_excess(&evaluators, tensor, format, &element, &excess);
+        share->output.excess = fmax(share->output.excess, excess); /* passes over NaN */
         ratio[i] = element.ratio;
         share->output.wrong += element.ratio > 1;
         share->output.unbounded += isinf(element.bound);
@@ -118,7 +165,7 @@ static void judge_share(const struct hc_instance *instance, int tensor, const st
     }
     if (share->status != HC_OK)
         (void)strncpy(share->message, hc_message(), sizeof share->message - 1);
-    hc_evaluator_free(evaluator);
+    close_evaluators(&evaluators);
 }
 
 enum hc_status hc_define_judge(const struct hc_instance *instance, int tensor,
@@ -140,6 +187,7 @@ enum hc_status hc_define_judge(const struct hc_instance *instance, int tensor,
     enum hc_format format = judged_in(instance->definition->tensor[tensor].format, got->format);
     *output = (struct hc_defined_output){.format = format, .elements = elements, .judged = judged};
     output->worst.ratio = -1;
+    output->excess = (double)NAN;
     if (!ratio)
         return hc_fail(HC_NO_MEMORY, "no memory to judge %s", name);
 #pragma omp parallel
@@ -152,6 +200,7 @@ enum hc_status hc_define_judge(const struct hc_instance *instance, int tensor,
                 status = hc_fail(share.status, "%s", share.message);
             output->wrong += share.output.wrong;
             output->unbounded += share.output.unbounded;
+            output->excess = fmax(output->excess, share.output.excess);
             output->single += share.output.single;
             bool same = share.output.worst.ratio == output->worst.ratio;
             if (share.output.worst.ratio > output->worst.ratio ||

@@ -24,6 +24,8 @@ struct hc_defined_output {
     int64_t unbounded; /* of judged: right orders may differ in infinities or NaN there */
     int64_t single;    /* of judged: one result alone is right */
     double median;     /* of the ratios */
+    double excess; /* the largest error of a right element in units of what independent roundings
+                          come to in all likelihood; NaN where errors are too small to ask */
     struct hc_defined_element worst;
 };
 

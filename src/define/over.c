@@ -72,6 +72,8 @@ static bool make_over(struct hc_reader *r, enum hc_reduction reduction, const st
                       const char *start, struct hc_expression *where, struct hc_expression **body)
 {
     bool truth = reduction == HC_OVER_ANY || reduction == HC_OVER_ALL;
+    bool sum = reduction == HC_OVER_SUM || reduction == HC_OVER_MEAN;
+    (*body)->summed = sum && (*body)->kind == HC_EXPRESSION_APPLY && (*body)->function == HC_FN_mul;
     for (int i = ranges->axes - 1; i >= 0; i--) {
         struct hc_expression *condition;
         if (!make_condition(r, ranges, i, start, where, &condition))

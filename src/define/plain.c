@@ -264,6 +264,35 @@ static double join(const struct plain *p, enum hc_reduction reduction, double so
     return rounded(p, reduction == HC_OVER_PROD ? so_far * x : so_far + x);
 }
 
+/* A sum in pairs: those of as many terms are added up as soon as there are two of them. */
+struct pairs {
+    double sum[64];
+    int64_t terms[64];
+    int count;
+};
+
+static void add_last_two(const struct plain *p, struct pairs *s)
+{
+    s->count--;
+    s->sum[s->count - 1] = rounded(p, s->sum[s->count - 1] + s->sum[s->count]);
+    s->terms[s->count - 1] += s->terms[s->count];
+}
+
+static void add_term(const struct plain *p, struct pairs *s, double x)
+{
+    s->sum[s->count] = x;
+    s->terms[s->count++] = 1;
+    while (s->count > 1 && s->terms[s->count - 2] == s->terms[s->count - 1])
+        add_last_two(p, s);
+}
+
+static double end_of_pairs(const struct plain *p, struct pairs *s)
+{
+    while (s->count > 1)
+        add_last_two(p, s);
+    return s->count ? s->sum[0] : 0;
+}
+
 static struct number over(struct plain *p, const struct hc_expression *e)
 {
     static const double first[HC_REDUCTIONS] = {
@@ -271,6 +300,9 @@ static struct number over(struct plain *p, const struct hc_expression *e)
     int64_t outside = p->place[e->axis];
     int64_t terms = 0;
     double y = first[e->reduction];
+    bool sums = e->reduction == HC_OVER_SUM || e->reduction == HC_OVER_MEAN;
+    bool in_pairs = sums && p->instance->freedoms.order != HC_SUMS_ANY;
+    struct pairs pairs = {.count = 0};
     if (e->reduction == HC_OVER_COUNT) {
         int64_t held;
         count(p, e, &held, &terms);
@@ -283,8 +315,12 @@ static struct number over(struct plain *p, const struct hc_expression *e)
         struct number x = evaluate(p, e->operand[0]);
         if (x.absent)
             continue;
+        if (in_pairs)
+            add_term(p, &pairs, x.x);
         y = terms++ == 0 ? x.x : join(p, e->reduction, y, x.x);
     }
+    if (in_pairs)
+        y = end_of_pairs(p, &pairs);
     p->place[e->axis] = outside;
     return number(e->reduction == HC_OVER_MEAN ? rounded(p, y / (double)terms) : y);
 }

@@ -1,6 +1,7 @@
 /* A definition computed plainly: its equations in their order, element by element, sums from their
-   first term to the last, and each operation rounded to the format in which is computed. That is
-   one right order of many, in which nothing is fused, rescaled or shifted otherwise. */
+   first term to the last, and each operation rounded to the format in which is computed; in pairs
+   where an order of sums is stated, which suits each of these. That is one right order of many, in
+   which nothing is fused, rescaled or shifted otherwise. */
 #ifndef HC_DEFINE_PLAIN_H
 #define HC_DEFINE_PLAIN_H
 

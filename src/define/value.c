@@ -54,7 +54,7 @@ static const struct hc_enclosure *read_input(struct hc_evaluator *v, const struc
         inside = inside && at >= 0 && at < t->shape[i];
         index = index * t->shape[i] + at;
     }
-    hc_enclosure_set(&v->arithmetic, y, inside ? hc_tensor_get(t, index) : 0);
+    hc_enclosure_input(&v->arithmetic, y, inside ? hc_tensor_get(t, index) : 0);
     return y;
 }
 
@@ -376,6 +376,8 @@ static const struct hc_enclosure *apply(struct hc_evaluator *v, const struct hc_
                             x[hc_truth_really(c) ? 2 : 1]);
     else
         hc_enclosure_apply(&v->arithmetic, y, e->function, x);
+    if (e->summed)
+        hc_enclosure_factors(&v->arithmetic, y, x);
     if (!e->mean)
         return y;
     int64_t terms = 1;
@@ -412,7 +414,10 @@ const struct hc_enclosure *hc_evaluator_real(struct hc_evaluator *v, const struc
         x = hc_evaluator_real(v, e->operand[0]);
         if (!x)
             return NULL;
-        hc_enclosure_store(&v->arithmetic, y, x, e->format, !e->optional);
+        if (e->optional && v->instance->optional == HC_STORES_NOT)
+            return x;
+        hc_enclosure_store(&v->arithmetic, y, x, e->format,
+                           !e->optional || v->instance->optional == HC_STORES);
         return y;
     default:
         assert(e->kind == HC_EXPRESSION_APPLY);

@@ -7,7 +7,8 @@
    do, and what each freedom costs, is in this table and nowhere else; u is the unit roundoff of the
    format in which it computes, fp32 unless the tensors are fp64.
 
-     sums in any order            (n - 1) u of the sum of the magnitudes, n terms that are there
+     sums in any order            (n - 1) u of the sum of the magnitudes, n terms that are there;
+                                  less in a stated order
      a product, a sum of two      1 u of the result
      fused multiply-add           nothing: it leaves a rounding out
      a quotient                   2.5 u, so that it may be a product with a reciprocal
@@ -36,14 +37,42 @@
 #include "define/definition.h"
 #include "reference.h"
 
+/* How a sum of n terms is ordered: its depth, the roundings that a term takes part in at most, is n
+   - 1 in any order, log2 n in pairs (rounded up), and n / B - 1 + log2 B (both rounded up) in B
+   lanes that are added up in pairs, or in blocks of B terms, which are added up in pairs each. */
+enum hc_sum_order { HC_SUMS_ANY, HC_SUMS_PAIRS, HC_SUMS_BLOCKS };
+
 struct hc_freedoms {
-    enum hc_format compute; /* fp32 or fp64 */
+    enum hc_format compute; /* whose u and range count */
     double ulps;            /* F */
     double shift;           /* C */
     int tile;               /* T; 0: none */
+    enum hc_sum_order order;
+    int block;           /* B */
+    bool rounds_factors; /* of products that are summed, into this format */
+    enum hc_format factors;
+    bool probable; /* not what may be, but what is likely: see below */
+    bool flush;    /* what is below the normal numbers may be 0, an input, too */
 };
 
 extern const struct hc_freedoms hc_usual_freedoms;
+
+/* A second, tighter line inside the bound: what the roundings of sums come to with overwhelming
+   probability if each is an independent error of mean zero. Those that a term takes part in, k, are
+   exp(lambda sqrt(k) u + k u^2) - 1 of the magnitudes then, and not k u / (1 - k u), except with a
+   chance of 2 k exp(-lambda^2 (1 - u)^2 / 2) (Higham and Mary, 2019, theorem 3.1; as in
+   src/check/bound/line.c). Lambda is such that this is less than HC_LIKELY_CHANCE in HC_LIKELY
+   sums: 8.0 for 33 terms and 8.6 for 4,099. All other roundings count in full, for an intermediate
+   number may be read many times. It is no model of sums whose terms stagnate, or are all alike. */
+#define HC_LIKELY        0x1p30
+#define HC_LIKELY_CHANCE 0x1p-10
+
+/* Grants what a word says: "order=any", "order=pairs", "order=blocks(16)", "compute=FORMAT",
+   "factors=FORMAT", "ulps=F", "shift=C", "tile=T", "flush=yes". HC_INVALID with a line. */
+enum hc_status hc_freedoms_allow(struct hc_freedoms *freedoms, const char *word);
+
+/* The depth of a sum of n terms, n > 0. */
+double hc_freedoms_depth(const struct hc_freedoms *freedoms, int64_t n);
 
 /* A definition with the tensors and options of one call. */
 struct hc_instance {
@@ -54,8 +83,9 @@ struct hc_instance {
     struct hc_freedoms freedoms;
     int64_t extent[HC_MAX_AXES]; /* hc_instance_bind fills it in */
     int suspect;                 /* an equation's tensor; 0, an input, stands for none: it may be */
-    bool narrow;                 /* computed in the tensors' format, */
-                                 /* or else stored in it once more than the text says */
+    enum hc_optional { HC_MAY_STORE, HC_STORES, HC_STORES_NOT } optional; /* what `store?` is */
+    bool narrow; /* computed in the tensors' format, */
+                 /* or else stored in it once more than the text says */
 };
 
 /* Checks the inputs and options and finds the extents. HC_INVALID with a line that names what does

@@ -33,9 +33,10 @@ def definition_of(name):
     return definitions_oracle.Definition(text_of(name))
 
 
-def judged(program, text, tensors):
+def judged(program, text, tensors, allow=()):
     """The judgement of every element of the results: a list of {"name", "wrong", "judged",
-    "unbounded", "median", "worst"}. Tensors are arrays of the formats' types, or of int32."""
+    "unbounded", "median", "worst"}. Tensors are arrays of the formats' types, or of int32; `allow`
+    is what is stated of the implementation."""
     kinds = {np.dtype(np.int32): "I32", **{np.dtype(d): k for k, d in FORMATS.values()}}
     with tempfile.TemporaryDirectory() as folder:
         source, file = os.path.join(folder, "definition.op"), os.path.join(folder, "tensors")
@@ -44,7 +45,7 @@ def judged(program, text, tensors):
         halfcheck.safetensors.write(file, {name: (kinds[a.dtype], a.shape, a.tobytes())
                                            for name, a in tensors.items()})
         done = subprocess.run([program, "judge", "--define", source, "--tensors", file, "--all",
-                               "--json", "-"], stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                               "--json", "-", *(w for a in allow for w in ("--allow", a))], stdout=subprocess.PIPE, stderr=subprocess.PIPE,
                               text=True, check=False)
     if done.returncode == 2:
         raise SystemExit(f"{done.stderr}\n{text}")

@@ -2,7 +2,9 @@
 """Runs definitions in right orders (python/tests/definitions_orders.py) and judges the results.
 
   orders.py HALFCHECK [NAME...]          each definition of the library in each format: the worst
-                                         error / bound over all orders, and where it is
+                                         error / bound over all orders, and where it is; "blocks" is
+                                         fp32 in pairs and lanes of 16, by the bound of
+                                         order=blocks(16)
   orders.py HALFCHECK --random A B       random definitions A to B - 1
 
 The status is 1 if any element is beyond its bound: then the bound is wrong, since every order is a
@@ -20,6 +22,9 @@ import definitions_orders
 import definitions_random
 
 SEEDS = (1,)
+# The ways whose sums are in pairs, or of 16 lanes; and what is stated of them.
+BLOCKED = ("pairs", "blocks 16", "reciprocals, exp2", "fused, exp2, shifted")
+STATED = ("order=blocks(16)",)
 
 
 def in_format(arrays, form):
@@ -28,18 +33,18 @@ def in_format(arrays, form):
             for name, a in arrays.items()}
 
 
-def tried(program, text, definition, draws, form, tally):
+def tried(program, text, definition, draws, form, tally, ways=definitions_orders.WAYS, allow=()):
     formats = [f or form for f in definitions_orders.result_formats(definition)]
     for arrays in draws:
         given = in_format(arrays, form)
         stored = {name: a if a.dtype == np.int32 else a.astype(FORMATS[form][1])
                   for name, a in given.items()}
-        for way in definitions_orders.WAYS:
+        for way in ways:
             got = definitions_orders.implementation(definition, given, way, form)
             with np.errstate(over="ignore"):
                 results = {name: got[name].astype(FORMATS[f][1])
                            for name, f in zip(definition.results, formats)}
-            tally.add(judged(program, text, {**stored, **results}), f", {way}")
+            tally.add(judged(program, text, {**stored, **results}, allow), f", {way}")
 
 
 def library(program, chosen):
@@ -50,9 +55,12 @@ def library(program, chosen):
     for name in chosen or names():
         definition = definition_of(name)
         draws = [definitions_inputs.inputs(definition, seed) for seed in SEEDS]
-        for form in FORMATS:
+        for form in (*FORMATS, "blocks"):
             tally = Tally()
-            tried(program, text_of(name), definition, draws, form, tally)
+            if form == "blocks":
+                tried(program, text_of(name), definition, draws, "fp32", tally, BLOCKED, STATED)
+            else:
+                tried(program, text_of(name), definition, draws, form, tally)
             print(line.format(name, form, f"{tally.worst:.3g}", tally.where, f"{tally.median:.2g}",
                               tally.judged, tally.wrong), flush=True)
             beyond += tally.wrong

@@ -59,6 +59,8 @@ static size_t repro(char *line, size_t size, const struct hc_result *result,
             n = append(line, size, n, "%s", hc_pipe_options());
     }
     n = append(line, size, n, "%s%s", hc_settings_options(), hc_plugins_options());
+    if (result->what->defined && options->definitions)
+        n = append(line, size, n, "%s", options->definitions);
     if (options->bits_only)
         n = append(line, size, n, " --bits-only");
     if (options->level != HC_STANDARD)

@@ -60,6 +60,15 @@ static int print_backward(const struct hc_definition *definition)
     return HC_AS_CLAIMED;
 }
 
+static int print_definition(const struct hc_definition *definition, const struct hc_words *allow)
+{
+    struct hc_freedoms freedoms = hc_usual_freedoms;
+    if (hc_define_allow(allow, &freedoms) != HC_OK)
+        return hc_complain_message();
+    hc_define_print(definition, &freedoms);
+    return HC_AS_CLAIMED;
+}
+
 static const char usual_format[] = "bf16"; /* of drawn inputs */
 
 /* What the command line says, with the tables of its options. */
@@ -69,7 +78,7 @@ struct orders {
     bool json;
     const char *cores;
     struct hc_define_question question;
-    struct hc_option of_question[4];
+    struct hc_option of_question[5];
     struct hc_define_drawing drawing;
     struct hc_option of_drawing[7];
     const char *families[HC_FAMILIES + 1];
@@ -93,7 +102,7 @@ static int show(const struct orders *orders)
              (orders->json && hc_define_print_json(definition) != HC_OK))
         status = hc_complain_message();
     else if (!drawing->path && !orders->json)
-        hc_define_print(definition);
+        status = print_definition(definition, &orders->question.allow);
     hc_definition_free(definition);
     return status;
 }
@@ -116,6 +125,11 @@ static const struct hc_option *options_of_question(struct orders *orders)
          .value = "NAME=VALUE",
          .words = &q->set,
          .help = "an option of the definition, for --values"},
+        {.name = "allow",
+         .value = "WORD",
+         .words = &q->allow,
+         .help = "what an owner states of an implementation: order=blocks(16), say\n"
+                 "(`halfcheck explain def/NAME` lists such words); may be repeated"},
         {0},
     };
     return memcpy(orders->of_question, rows, sizeof rows);
@@ -176,6 +190,8 @@ static int define(const struct orders *orders)
         return hc_complain("define takes one of --grad, --backward, --json, --values and --draw");
     if (!q->values && (q->tensors || q->set.count))
         return hc_complain("define: --tensors and --set are for --values");
+    if (q->allow.count && (!q->source || (wants && !q->values)))
+        return hc_complain("define: --allow is for --values, and for what a definition allows");
     if (!d->path && drawn)
         return hc_complain("define: --format, --family, --sizes, --size and --seed are for --draw");
     if (q->source)

@@ -448,6 +448,7 @@ static bool read_settings(struct settings *s, int argc, char **argv, int *status
          .value = "N",
          .seed = &s->run.seed,
          .help = "seed of all random inputs (default 0)"},
+        {.include = hc_define_own_options()},
         {.name = "all", .flag = &s->all, .help = "print every claim, in the order made"},
         {0},
     };
@@ -491,7 +492,8 @@ static int explain_definition(const char *name)
     struct hc_definition *definition = hc_define_open(name, NULL);
     if (!definition)
         return HC_WRONG;
-    hc_define_print(definition);
+    hc_define_print(definition, &hc_usual_freedoms);
+    hc_define_print_allowable();
     enum hc_status status = hc_adjoint_text(definition, &gradient);
     hc_definition_free(definition);
     if (status != HC_OK)
@@ -525,6 +527,7 @@ static int run_explain(int argc, char **argv)
         return explain_definition(argv[1] + 4);
     s.run.order = hc_backend_order(&s.backends);
     s.run.fallback = s.backends.fallback;
+    s.run.definitions = hc_define_own_words();
     s.run.level = (enum hc_level)s.level;
     const char *word = argv[1];
     if (hc_cases_for_patterns(&word, 1) != HC_OK)

@@ -3,7 +3,7 @@
 #define HC_CLI_DEFINE_DEFINE_H
 
 #include "cli/command.h"
-#include "define/definition.h"
+#include "define/value.h"
 #include "op/status.h"
 
 /* The text of a file, which the caller frees; NULL after a line. */
@@ -14,12 +14,27 @@ char *hc_define_read_file(const char *path);
 struct hc_definition *hc_define_open(const char *source, const char *variant);
 
 /* Prints inputs, options, results, equations and freedoms. */
-void hc_define_print(const struct hc_definition *definition);
+void hc_define_print(const struct hc_definition *definition, const struct hc_freedoms *freedoms);
+
+/* Prints the lines of the freedoms that matter to the definition, each with its cost. */
+void hc_define_print_freedoms(const struct hc_definition *definition,
+                              const struct hc_freedoms *freedoms);
+
+/* Prints what an owner may state beyond the usual freedoms, each with its cost. */
+void hc_define_print_allowable(void);
+
+/* The usual freedoms with what the words allow. HC_INVALID with a line. */
+enum hc_status hc_define_allow(const struct hc_words *words, struct hc_freedoms *freedoms);
 
 /* Prints the same as JSON: {"name", "digest", "inputs": [{"name", "axes", "index"}], "options":
    [{"name", "type", "value"}], "results": [{"name", "axes", "format"}]}; "index" is the axis whose
    places it holds, "" if it has none, and null for numbers. */
 enum hc_status hc_define_print_json(const struct hc_definition *definition);
+
+/* --define FILE and --allow WORD, which may be repeated, of commands that run cases; and these
+   words as they were given, each with a space before it. */
+const struct hc_option *hc_define_own_options(void);
+const char *hc_define_own_words(void);
 
 /* A file of inputs that is to be drawn. */
 struct hc_define_drawing {
@@ -40,11 +55,13 @@ struct hc_define_question {
     struct hc_words in;
     struct hc_words out;
     struct hc_words set;
-    const char *tensors; /* a file whose tensors have the definition's names; or NULL */
-    const char *json;    /* or NULL */
-    const char *values;  /* a file for the real values, in place of a judgement; or NULL */
-    const char *variant; /* of the definition, or "any", or NULL */
+    struct hc_words allow; /* "order=pairs" */
+    const char *tensors;   /* a file whose tensors have the definition's names; or NULL */
+    const char *json;      /* or NULL */
+    const char *values;    /* a file for the real values, in place of a judgement; or NULL */
+    const char *variant;   /* of the definition, or "any", or NULL */
     bool all;
+    bool strict; /* improbable errors are wrong */
 };
 
 /* Judges and prints. One of enum hc_exit. */

@@ -11,6 +11,7 @@
 #include "define/judge.h"
 #include "op/output.h"
 #include "op/text.h"
+#include "op/wrap.h"
 
 enum { LABEL = 10, MAX_VALUES = 1 << 20 };
 
@@ -19,6 +20,7 @@ struct judged {
     struct hc_instance instance;
     struct hc_tensor got[HC_MAX_DEFINED_TENSORS];
     struct hc_defined_output output[HC_MAX_DEFINED_TENSORS];
+    double excess;            /* the largest of all results */
     int64_t judged;           /* elements of all results, */
     int64_t unbounded;        /* and those of them that no right order is bound to */
     struct hc_question files; /* that were read, and the memory of their paths */
@@ -140,10 +142,13 @@ static enum hc_status ask(struct judged *j, const struct hc_define_question *que
     if (results == 0 && !question->values)
         return hc_fail(HC_INVALID, "judge: no result of %s is given", d->name);
     j->instance.definition = d;
-    j->instance.freedoms = hc_usual_freedoms;
     j->instance.io = io_format(j);
+    j->instance.freedoms = hc_usual_freedoms;
     if (j->instance.io == HC_FP64)
         j->instance.freedoms.compute = HC_FP64;
+    status = hc_define_allow(&question->allow, &j->instance.freedoms);
+    if (status != HC_OK)
+        return status;
     return hc_instance_bind(&j->instance);
 }
 
@@ -159,6 +164,20 @@ static void print_place(const struct judged *j, int tensor, int64_t index)
     for (int i = 0; i < shape.rank; i++)
         printf("%s%lld", i ? ", " : "[", (long long)at[i]);
     printf("%s\n", shape.rank ? "]" : "");
+}
+
+/* The second verdict, of sums whose errors are within the bound. */
+static void print_improbable(const struct hc_defined_output *r)
+{
+    char text[256];
+    if (r->wrong || !(r->excess > 1))
+        return;
+    (void)hc_text_write(text, sizeof text,
+                        "the errors are %.3g times what independent roundings of sums come to with "
+                        "a chance of one in a million: are factors or sums kept in fewer bits? "
+                        "(--strict makes it a FAIL)",
+                        r->excess);
+    hc_print_wrapped(stdout, printf("  %-*s", LABEL, "warning"), LABEL + 2, text);
 }
 
 static void print_output(const struct judged *j, int tensor)
@@ -187,11 +206,12 @@ static void print_output(const struct judged *j, int tensor)
     if (r->unbounded)
         printf("  %-*s%lld, where right orders may overflow or differ in NaN\n", LABEL, "unjudged",
                (long long)r->unbounded);
+    print_improbable(r);
 }
 
 /* {"definition", "digest", "verdict", "outputs": [{"name", "format", "elements", "judged", "wrong",
-   "unbounded", "single", "median", "worst": {"index", "real", "got", "error", "bound", "ratio"}}]}.
- */
+   "unbounded", "single", "median", "excess", "worst": {"index", "real", "got", "error", "bound",
+   "ratio"}}]}. */
 static enum hc_status write_json(const struct judged *j, const char *path, const char *verdict)
 {
     const struct hc_definition *d = j->definition;
@@ -201,12 +221,12 @@ static enum hc_status write_json(const struct judged *j, const char *path, const
         const struct hc_defined_output *r = &j->output[t];
         if (!j->got[t].data)
             continue;
-        json_t *output =
-            json_pack("{s:s, s:s, s:I, s:I, s:I, s:I, s:I, s:o}", "name", d->tensor[t].name,
-                      "format", hc_formats[j->got[t].format].name, "elements",
-                      (json_int_t)r->elements, "judged", (json_int_t)r->judged, "wrong",
-                      (json_int_t)r->wrong, "unbounded", (json_int_t)r->unbounded, "single",
-                      (json_int_t)r->single, "median", hc_answer_number(r->median));
+        json_t *output = json_pack(
+            "{s:s, s:s, s:I, s:I, s:I, s:I, s:I, s:o, s:o}", "name", d->tensor[t].name, "format",
+            hc_formats[j->got[t].format].name, "elements", (json_int_t)r->elements, "judged",
+            (json_int_t)r->judged, "wrong", (json_int_t)r->wrong, "unbounded",
+            (json_int_t)r->unbounded, "single", (json_int_t)r->single, "median",
+            hc_answer_number(r->median), "excess", hc_answer_number(r->excess));
         if (r->judged)
             (void)json_object_set_new(
                 output, "worst",
@@ -282,6 +302,27 @@ static bool explains(struct judged *j, bool all)
     return true;
 }
 
+/* Says whether what passed is stored where the text has `store?`. */
+static void print_optional(struct judged *j, bool all)
+{
+    const struct hc_definition *d = j->definition;
+    bool optional = false;
+    for (int i = 0; i < d->expressions; i++)
+        optional = optional || d->expression[i]->optional;
+    if (!optional || j->instance.io == j->instance.freedoms.compute)
+        return;
+    j->instance.optional = HC_STORES;
+    bool stores = explains(j, all);
+    j->instance.optional = HC_STORES_NOT;
+    bool leaves_out = explains(j, all);
+    j->instance.optional = HC_MAY_STORE;
+    printf("\nWhere the text says store?, %s.\n",
+           stores && leaves_out ? "these results suit a rounding as well as none"
+           : stores             ? "all results suit a rounding"
+           : leaves_out         ? "all results suit no rounding"
+                                : "some results suit a rounding and others none");
+}
+
 /* Says which single rounding would explain all that is wrong: a tensor that is stored in the
    tensors' format, or an equation that is computed in it. It is a suspicion: bounds grow with it.
  */
@@ -312,9 +353,11 @@ static void print_suspects(struct judged *j, bool all)
 
 /* Judges all results that are given. What says nothing of more than half of the elements is no
    PASS. */
-static enum hc_status judge_results(struct judged *j, bool all, const char **verdict)
+static enum hc_status judge_results(struct judged *j, const struct hc_define_question *question,
+                                    const char **verdict)
 {
     const struct hc_definition *d = j->definition;
+    j->excess = (double)NAN;
     int64_t judged = 0;
     int64_t unbounded = 0;
     int64_t wrong = 0;
@@ -322,16 +365,20 @@ static enum hc_status judge_results(struct judged *j, bool all, const char **ver
         int t = d->result[i];
         if (!j->got[t].data)
             continue;
-        enum hc_status status = hc_define_judge(&j->instance, t, &j->got[t], all, &j->output[t]);
+        enum hc_status status =
+            hc_define_judge(&j->instance, t, &j->got[t], question->all, &j->output[t]);
         if (status != HC_OK)
             return status;
         judged += j->output[t].judged;
         unbounded += j->output[t].unbounded;
         wrong += j->output[t].wrong;
+        j->excess = fmax(j->excess, j->output[t].excess);
     }
     j->judged = judged;
     j->unbounded = unbounded;
-    *verdict = wrong ? "FAIL" : hc_define_says_little(judged, unbounded) ? "MISTRUSTED" : "PASS";
+    *verdict = wrong || (question->strict && j->excess > 1) ? "FAIL"
+               : hc_define_says_little(judged, unbounded)   ? "MISTRUSTED"
+                                                            : "PASS";
     return HC_OK;
 }
 
@@ -342,7 +389,7 @@ static enum hc_status judge(struct judged *j, const struct hc_define_question *q
     *verdict = "PASS";
     if (question->values)
         return write_values(j, question->values);
-    enum hc_status status = judge_results(j, question->all, verdict);
+    enum hc_status status = judge_results(j, question, verdict);
     if (status != HC_OK)
         return status;
     if (question->json && strcmp(question->json, "-") == 0)
@@ -355,7 +402,9 @@ static enum hc_status judge(struct judged *j, const struct hc_define_question *q
     for (int i = 0; i < d->results; i++)
         if (j->got[d->result[i]].data)
             print_output(j, d->result[i]);
-    if (**verdict == 'F')
+    if (**verdict == 'P')
+        print_optional(j, question->all);
+    if (**verdict == 'F' && !(j->excess > 1))
         print_suspects(j, question->all);
     return question->json ? write_json(j, question->json, *verdict) : HC_OK;
 }
@@ -370,7 +419,7 @@ static enum hc_status judge_variant(struct judged *j, const struct hc_define_que
         return HC_OK; /* and *verdict stays as it is */
     enum hc_status status = ask(j, question);
     if (status == HC_OK)
-        status = quiet ? judge_results(j, question->all, verdict) : judge(j, question, verdict);
+        status = quiet ? judge_results(j, question, verdict) : judge(j, question, verdict);
     return status;
 }
 

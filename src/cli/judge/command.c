@@ -21,13 +21,14 @@ static int run_judge(int argc, char **argv);
 /* What the command line says beside the question, and the tables of its options. */
 struct orders {
     struct hc_option of_question[7];
-    struct hc_option of_judgement[8];
+    struct hc_option of_judgement[9];
     struct hc_backend_options backends;
     const char *json;
     const char *keep;
     const char *define;
     const char *variant;
     const char *lines;
+    struct hc_words allow;
     bool all;
     bool strict;
 };
@@ -231,12 +232,14 @@ static int judge_by_definition(const struct orders *orders, const struct hc_ques
                                                 .tensors = words->tensors,
                                                 .json = orders->json,
                                                 .variant = orders->variant,
-                                                .all = orders->all};
-    if (count || orders->keep || orders->strict || words->accumulator || words->layout >= 0 ||
+                                                .allow = orders->allow,
+                                                .all = orders->all,
+                                                .strict = orders->strict};
+    if (count || orders->keep || words->accumulator || words->layout >= 0 ||
         orders->backends.named.count)
         return hc_complain(
-            "judge --define takes --in, --out, --tensors, --set, --variant, --all and "
-            "--json");
+            "judge --define takes --in, --out, --tensors, --set, --variant, --allow, --all, "
+            "--strict and --json");
     return hc_define_judge_files(&question);
 }
 
@@ -329,6 +332,11 @@ static const struct hc_option *options_of_judgement(struct orders *orders)
          .value = "NAME",
          .text = &orders->variant,
          .help = "of the definition; any: one of them for all elements"},
+        {.name = "allow",
+         .value = "WORD",
+         .words = &orders->allow,
+         .help = "what an owner states of an implementation of the definition: order=blocks(16),\n"
+                 "say (`halfcheck explain def/NAME` lists such words); may be repeated"},
         {.name = "lines",
          .value = "FILE",
          .text = &orders->lines,
@@ -370,8 +378,9 @@ static int run_judge(int argc, char **argv)
         return hc_option_alone("lines")
                    ? judge_lines(orders.lines)
                    : hc_complain("judge --lines takes no other words: each line has its own");
-    if (orders.variant && !orders.define)
-        return hc_complain("judge: --variant is an option of --define");
+    if ((orders.variant || orders.allow.count) && !orders.define)
+        return hc_complain("judge: --%s is an option of --define",
+                           orders.variant ? "variant" : "allow");
     if (orders.define)
         return judge_by_definition(&orders, &words, count);
     if (count != 1)

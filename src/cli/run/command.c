@@ -1,6 +1,7 @@
 #include <string.h>
 
 #include "cli/command.h"
+#include "cli/define/define.h"
 #include "cli/ranks/ranks.h"
 #include "cli/run/fingerprints.h"
 #include "cli/run/run_command.h"
@@ -47,6 +48,7 @@ static int add_case_options(struct hc_run_command *s, struct hc_option *options)
          .most = HC_MAX_WORKERS,
          .help = "cases that run at the same time on the CPU (default: one for each core that\n"
                  "the process may use, or one with --fault); the results do not depend on it"},
+        {.include = hc_define_own_options()},
         {.name = "require",
          .value = "PATTERN",
          .words = &set->required,

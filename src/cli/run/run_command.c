@@ -24,6 +24,7 @@
 #include "check/selftest/fault.h"
 #include "cli/backend_options.h"
 #include "cli/command.h"
+#include "cli/define/define.h"
 #include "cli/lines.h"
 #include "cli/ranks/ranks.h"
 #include "cli/run/outside.h"
@@ -206,6 +207,9 @@ enum hc_status hc_run_command_prepare(struct hc_run_command *s)
     bool json = set->json && strcmp(set->json, "-") == 0;
     bool junit = set->junit && strcmp(set->junit, "-") == 0;
     s->out = (json || junit) && hc_ranks_speaks() ? stderr : stdout;
+    if (s->options.pattern_count == 0)
+        s->options.patterns = hc_definitions_own_patterns(&s->options.pattern_count);
+    s->options.definitions = hc_define_own_words();
     s->folder = open(".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (json + junit + set->tap > 1)
         return hc_fail(HC_INVALID, "only one of --json -, --junit - and --tap can write to stdout");
