@@ -7,7 +7,7 @@ file(GLOB pages RELATIVE ${CMAKE_SOURCE_DIR} CONFIGURE_DEPENDS
 # What only tests are made of is not seen from a page.
 file(GLOB builds RELATIVE ${CMAKE_SOURCE_DIR} CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/cmake/*)
 list(FILTER builds EXCLUDE REGEX
-     "/(audit|costs|mpi_tests|plans|ptx|robustness|tests|transcripts)\\.cmake$|/test_main\\.c$")
+     "/(audit|costs|criterion|mpi_tests|plans|ptx|robustness|tests|transcripts)\\.cmake$|/test_main\\.c$")
 set(tested "")
 foreach(page ${pages})
   file(STRINGS ${CMAKE_SOURCE_DIR}/${page} blocks REGEX "^```console")

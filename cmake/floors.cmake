@@ -19,7 +19,7 @@ function(hc_floor name)
   if(F_DIRECTORY)
     file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/${F_DIRECTORY}/*.c)
     list(FILTER sources EXCLUDE REGEX "(_test|/main)\\.c$")
-    list(FILTER sources EXCLUDE REGEX "/(cuda/device|cuda/ptx|cuda/standin|plugins|programs|comm/mpi|comm/nccl)/") # cuda.cmake, mpi.cmake, nccl.cmake, tests.cmake
+    list(FILTER sources EXCLUDE REGEX "/(cuda/device|cuda/ptx|cuda/standin|plugins|programs|comm/mpi|comm/nccl)/") # cuda.cmake, mpi.cmake, nccl.cmake, criterion.cmake
     if(NOT DNNL_LIBRARY)
       list(FILTER sources EXCLUDE REGEX "kernels/host/onednn/")
     endif()

@@ -20,7 +20,7 @@ if(BUILD_TESTING AND HC_PYTHON)
                                   $<TARGET_FILE:halfcheck> ${CMAKE_SOURCE_DIR}/tests/${transcript})
     set_tests_properties(${name} PROPERTIES SKIP_RETURN_CODE 77)
     # These look at words on paths through memory that others take under the sanitizers
-    # (tests.cmake).
+    # (criterion.cmake).
     if(name MATCHES "^tests\\.(calc\\.|words\\.|verify\\.differences$)")
       set_tests_properties(${name} PROPERTIES LABELS words)
     elseif(name MATCHES "^tests\\.run\\.(bench|selftest)$")
