@@ -6,10 +6,9 @@ It changes no number and draws none of torch's random ones."""
 
 import contextlib
 import functools
-import json
 import os
+import random
 import runpy
-import subprocess
 import sys
 import tempfile
 import traceback
@@ -18,17 +17,11 @@ import torch
 from torch.utils import _python_dispatch
 
 from .. import program as _program
-from .. import safetensors
 from . import elements, judged, slices
 from .elements import FORMATS
+from .judging import Judges
 from .layers import Layers, caller
 from .seen import Line, Seen
-
-_KINDS = {torch.float64: "F64", torch.float32: "F32", torch.bfloat16: "BF16",
-          torch.float16: "F16", torch.int64: "I64"}
-for _name, _kind in (("float8_e4m3fn", "F8_E4M3"), ("float8_e5m2", "F8_E5M2")):
-    if hasattr(torch, _name):
-        _KINDS[getattr(torch, _name)] = _kind
 
 # They hand numbers on, and make none. What starts with one of the words makes no sum or product.
 _MOVES = ("view", "as_strided", "detach", "t", "transpose", "permute", "expand", "unsqueeze",
@@ -90,14 +83,14 @@ class watch:
         if every < 1:
             raise ValueError(f"every is {every}, and not 1 or more")
         _program.path()
-        self.optimizer, self.every, self.seed = optimizer, every, seed
+        self.optimizer, self.every, self.chances = optimizer, every, random.Random(seed)
         self.layers, self.mode, self.step = Layers(), None, 0
-        self.seen, self.questions, self.calls, self.judges = None, [], 0, []
-        self.texts = {}  # of definitions, and their files
-        self.folder = tempfile.TemporaryDirectory(prefix="halfcheck-watch-")
+        self.seen, self.questions, self.judges = None, [], None
+        self.folder = tempfile.TemporaryDirectory(prefix="halfcheck-watch-", dir=_memory())
 
     def __enter__(self):
         self.seen = Seen(self.folder)
+        self.judges = Judges(self.folder.name, self.seen)
         if self.optimizer is not None:
             # A scheduler may have put its own step there.
             self._own = self.optimizer.__dict__.get("step")
@@ -111,7 +104,7 @@ class watch:
             if self._own is not None:
                 self.optimizer.step = self._own
         self._end()
-        self._collect()
+        self.judges.finish()
 
     def follow(self, optimizer):
         """Ends a step with each of this optimizer's."""
@@ -158,8 +151,7 @@ class watch:
         names = [argument.name for argument in schema.arguments]
         written = [a.name for a in schema.arguments if a.alias_info and a.alias_info.is_write]
         bound = _bind(schema, args, kwargs)
-        self.calls += 1
-        call = slices.Call(args, kwargs, bound, [], f"{self.seed} {self.calls}")
+        call = slices.Call(args, kwargs, bound, [], self.chances.getrandbits(64))
         ask = lambda: _questions(name, names, call)
         if written:
             with _alone():
@@ -209,54 +201,20 @@ class watch:
             return _Refused(f"gathering failed: {type(error).__name__}: {error}")
 
     def _judge(self):
-        """Starts halfcheck on what the step has asked, beside the steps that come."""
-        if not self.questions:
-            return
-        lines, folder = [], self.folder.name
-        first = len(self.seen.lines)
-        for number, (line, question) in enumerate(self.questions, first):
-            base = os.path.join(folder, str(number))
-            with open(base + ".safetensors", "wb") as file:
-                file.writelines(safetensors.packed({
-                    name: (_KINDS[value.dtype], tuple(value.shape), _bytes(value))
-                    for name, value in {**question.inputs, **question.results}.items()}))
-            words = ["--define", self._definition(question), "--tensors", base + ".safetensors"]
-            for option, value in question.options.items():
-                words += ["--set", f"{option}={value!r}"]
-            lines.append("\t".join([*words, "--json", base + ".json"]))
-            self.seen.lines.append((line, base, words))
-        self.questions = []
-        path = os.path.join(folder, f"lines-{first}")
-        with open(path, "w", encoding="utf-8") as file:
-            file.write("\n".join(lines) + "\n")
-        with open(path + ".err", "w", encoding="utf-8") as err:
-            self.judges.append(subprocess.Popen(
-                [_program.path(), "judge", "--lines", path], stdin=subprocess.DEVNULL,
-                stdout=subprocess.DEVNULL, stderr=err))
+        """Has judged what the step has asked, beside the steps that come."""
+        if self.questions:
+            self.judges.ask(self.questions)
+            self.questions = []
 
-    def _definition(self, question):
-        """The file of its text, or its name in the library."""
-        if "\n" not in question.text:
-            return question.text
-        text = _with_formats(question)
-        if text not in self.texts:
-            self.texts[text] = os.path.join(self.folder.name, f"{len(self.texts)}.op")
-            with open(self.texts[text], "w", encoding="utf-8") as file:
-                file.write(text)
-        return self.texts[text]
 
-    def _collect(self):
-        for judge in self.judges:
-            judge.wait()
-        refused = set()
-        for line, base, words in self.seen.lines:
-            try:
-                with open(base + ".json", encoding="utf-8") as file:
-                    self.seen.judged(line, words, json.load(file))
-            except OSError:
-                refused.add(id(line))
-                self.seen.left_out(line.operator, "halfcheck refused what was gathered")
-        self.seen.asked -= len(refused)
+def _memory():
+    """A folder that lies in memory, if there is one with room: a step writes many small files."""
+    try:
+        room = os.statvfs("/dev/shm")
+        return "/dev/shm" if room.f_bavail * room.f_frsize >= 1 << 28 and \
+            os.access("/dev/shm", os.W_OK) else None
+    except OSError:
+        return None
 
 
 def script(arguments):
@@ -356,20 +314,3 @@ def _before(name, names, call, written):
         asked = [part() for part in parts]
         return None if None in asked else [question for one in asked for question in one]
     return ask
-
-
-def _with_formats(question):
-    """The text, whose results get the formats of those that there are."""
-    lines = question.text.rstrip("\n").split("\n")
-    names = lines[-1].removeprefix("return ").split(", ")
-    lines[-1] = "return " + ", ".join(
-        name + (f": {FORMATS[question.results[name].dtype]}" if name in question.results else "")
-        for name in names)
-    return "\n".join(lines) + "\n"
-
-
-def _bytes(tensor):
-    tensor = tensor.contiguous()
-    if tensor.dtype not in (torch.float64, torch.float32, torch.float16, torch.int64):
-        tensor = tensor.view({1: torch.uint8, 2: torch.int16}[tensor.element_size()])
-    return tensor.numpy().tobytes()
