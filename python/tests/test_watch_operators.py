@@ -298,6 +298,18 @@ def test_a_row_that_is_masked_throughout_is_0_in_safe_softmax():
     rightly(lambda: aten._safe_softmax(x, -1))
 
 
+def test_what_writes_into_out_is_judged_though_out_is_an_input():
+    def call():
+        x = ROWS.clone()
+        torch.mul(x, 3.0, out=x)
+        torch.mm(ROWS, ROWS.t(), out=torch.empty(10, 10))
+    rightly(call)
+    for name in ("mul", "mm"):
+        with Spoilt(name) as spoilt, halfcheck.torch.watch() as seen:
+            call()
+        assert spoilt.met and seen.wrong(), str(seen)
+
+
 def test_random_bits_that_are_too_often_1_are_wrong():
     with halfcheck.torch.watch() as seen:
         torch.empty(1000).bernoulli_(0.5)

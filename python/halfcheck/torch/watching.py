@@ -34,6 +34,11 @@ _MOVES = ("view", "as_strided", "detach", "t", "transpose", "permute", "expand",
 _DRAWN = ("bernoulli", "exponential", "multinomial", "normal", "poisson", "rand", "rand_like",
           "randn", "randn_like", "random", "uniform")
 
+# Their numbers come from other processes.
+_SENT = ("allreduce", "all_reduce", "allgather", "_allgather_base", "all_gather_into_tensor",
+         "broadcast", "reduce", "reduce_scatter", "_reduce_scatter_base", "reduce_scatter_tensor",
+         "alltoall", "alltoall_base", "scatter_", "recv")
+
 # What is gathered is no part of the training: no other mode sees it.
 @contextlib.contextmanager
 def _guarded():
@@ -183,8 +188,9 @@ class watch:
             self.seen.moved(line, asked)
             return
         if not asked:
-            drawn = name.rstrip("_") in _DRAWN
-            self.seen.left_out(overload, "its numbers are random" if drawn else
+            base = name.rstrip("_")
+            self.seen.left_out(overload, "its numbers are random" if base in _DRAWN else
+                               "other processes have its numbers" if base in _SENT else
                                "it has no definition")
             return
         self.questions += [(line, question) for question in asked]
@@ -299,6 +305,12 @@ def _before(name, names, call, written):
     what they were, and returns what asks when it has run."""
     if name in judged.BEFORE:
         return judged.BEFORE[name](call) or (lambda: None)
+    if written == ["out"]:
+        if name in judged.STRUCTURED:
+            return lambda: _questions(name, names, call)
+        others = {key: value for key, value in call.keywords.items() if key != "out"}
+        return elements.before(name, names, slices.Call(call.given, others, call.args, [],
+                                                        call.random.random()), call.args["out"])
     if len(written) > 1 or written[0] != names[0]:
         return lambda: None
     base = name[:-1] if name.endswith("_") else name

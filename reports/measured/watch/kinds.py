@@ -1,11 +1,9 @@
 """Kinds of training: precisions, optimizers, and what else people put around a step."""
 
 import contextlib
-import copy
 
 import torch
 from torch import nn
-import torch.nn.functional as F
 from torch.utils.checkpoint import checkpoint
 
 import models
@@ -86,7 +84,7 @@ HOW = {"loop": {"foreach": False}, "foreach": {"foreach": True}, "fused": {"fuse
 
 
 class Kind:
-    """What a training is made of. wrap: of the model (DDP)."""
+    """What a training is made of."""
 
     def __init__(self, precision="fp32", optimizer="AdamW", how="foreach", clip=True, micro=1,
                  checkpoint=False):
@@ -98,13 +96,15 @@ PRECISIONS = ["fp32", "autocast bf16", "autocast fp16", "bf16", "bf16 stochastic
 KINDS = {
     **{name: Kind(name) for name in PRECISIONS},
     **{f"{name} {how}": Kind(optimizer=name, how=how) for name in OPTIMIZERS for how in HOW},
-    "bf16, AdamW fused": Kind("bf16", how="fused"),
+    "bf16 AdamW fused": Kind("bf16", how="fused"),
     "accumulation": Kind(micro=2), "checkpointing": Kind("autocast bf16", checkpoint=True)}
 del KINDS["AdamW foreach"]  # which is fp32
 
 
 class Training:
-    """A model with all that its kind of training needs. ready() is called with its optimizer."""
+    """A model with all that its kind of training needs, on batches that are drawn beforehand."""
+
+    BATCHES = 4
 
     def __init__(self, model, kind, seed=0, wrap=None):
         torch.manual_seed(seed)
@@ -114,13 +114,22 @@ class Training:
             self.model.bfloat16()
         if kind.precision == "float8":
             in_float8(self.model)
-        self.called = wrap(self.model) if wrap else self.model
+        self.called = wrap(self.model) if wrap else self.model.loss
         if kind.precision == "bf16 stochastic":
             self.optimizer = Stochastic(self.model.parameters(), 1e-3)
         else:
             self.optimizer = OPTIMIZERS[kind.optimizer](self.model.parameters(), **HOW[kind.how])
         self.scaler = (torch.amp.GradScaler("cpu", init_scale=1024.0)
                        if kind.precision == "autocast fp16" else None)
+        self.draw_of(seed)
+
+    def draw_of(self, seed):
+        """Draws the batches."""
+        torch.manual_seed(seed)
+        self.batches, self.taken = [self.draw() for _ in range(self.BATCHES)], 0
+        if self.kind.precision.startswith("bf16"):
+            self.batches = [tuple(t.bfloat16() if t.is_floating_point() and t.dim() > 1 else t
+                                  for t in batch) for batch in self.batches]
 
     def _context(self):
         kinds = {"autocast bf16": torch.bfloat16, "autocast fp16": torch.float16,
@@ -130,14 +139,12 @@ class Training:
         return contextlib.nullcontext()
 
     def _loss(self):
-        batch = self.draw()
-        if self.kind.precision.startswith("bf16"):
-            batch = tuple(t.bfloat16() if t.is_floating_point() and t.dim() > 1 else t
-                          for t in batch)
+        batch = self.batches[self.taken % self.BATCHES]
+        self.taken += 1
         with self._context():
             if self.kind.checkpoint:
-                return checkpoint(self.model.loss, batch, use_reentrant=False)
-            return self.model.loss(batch)
+                return checkpoint(self.called, batch, use_reentrant=False)
+            return self.called(batch)
 
     def step(self):
         """One step, whose loss is returned."""
