@@ -11,6 +11,9 @@ void hc_split(mpfr_srcptr x, struct hc_exact *want)
     want->magnitude = fabs(want->hi);
     if (!isfinite(want->hi))
         return;
+    /* A number of 53 bits that is no smaller than normal ones is the double itself. */
+    if (mpfr_zero_p(x) || (want->magnitude >= 0x1p-1022 && mpfr_min_prec(x) <= 53))
+        return;
     /* Nearly every precision has room here, so that no memory is asked for. */
     enum { LIMBS = 12 };
     mp_limb_t limbs[LIMBS];

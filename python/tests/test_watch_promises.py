@@ -8,6 +8,7 @@ import pytest
 torch = pytest.importorskip("torch")
 
 import halfcheck.torch  # noqa: E402
+from torch.utils._python_dispatch import TorchDispatchMode  # noqa: E402
 
 pytestmark = pytest.mark.skipif(
     not hasattr(importlib.import_module("torch.optim.optimizer"),
@@ -148,3 +149,32 @@ def test_a_function_that_refuses_fp64_is_listed():
     own = function(torch.cos, refuses)
     seen = seen_of(torch.optim.SGD([weight], 0.1), weight, lambda w: own.apply(w).sum())
     assert not seen.gradients and any("derivative" in why for _, why in seen.unjudged)
+
+
+def test_running_statistics_of_batch_norm_are_judged():
+    class Off(TorchDispatchMode):
+        def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+            results = func(*args, **(kwargs or {}))
+            if func._schema.name == "aten::native_batch_norm":
+                args[self.place].mul_(1.001)
+            return results
+
+    def wrong(place):
+        norm, off = torch.nn.BatchNorm2d(3), Off()
+        off.place = place
+        torch.manual_seed(1)
+        with off, halfcheck.torch.watch() as seen:
+            norm(torch.randn(4, 3, 5, 5) + 1)
+        return {row["output"] for row in seen.wrong()}
+
+    assert wrong(3) == {"running_mean"}
+    assert wrong(4) == {"running_var"}
+
+
+def test_a_masked_place_of_a_row_with_a_nan_is_not_demanded_to_be_0():
+    x = torch.randn(4, 8)
+    x[:, 5:] = -torch.inf
+    x[1, 0] = torch.nan
+    with halfcheck.torch.watch() as seen:
+        x.softmax(-1)
+    assert not seen.wrong() and seen.elements >= 24, seen

@@ -156,10 +156,10 @@ def ask(name, names, call):
     return question and _with_results(question, y, where)
 
 
-def before(name, names, call):
-    """Of an operator that writes into its first argument: gathers what its elements were, and
-    returns what asks once it has run."""
-    target = call.given[0]
+def before(name, names, call, target=None):
+    """Of an operator that writes into its first argument, or into `target`: gathers what its
+    elements were, and returns what asks once it has run."""
+    target = call.given[0] if target is None else target
     if target.dtype not in FORMATS or not target.numel():
         return lambda: None
     where = call.chosen(target, values=False)

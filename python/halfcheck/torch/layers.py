@@ -69,19 +69,32 @@ def _tensors(values):
         yield from _tensors(tuple(values.values()))
 
 
+_KINDS = {}  # of the files that frames are of
+
+
+def _kind(path):
+    """What a frame's file tells: where of PyTorch it lies, a line of the user's, or nothing."""
+    if path.startswith(_TORCH):
+        rest = path[len(_TORCH):].replace(os.sep, "/")
+        return "autograd" if rest.startswith("/autograd/") else "optimizer" if rest.startswith(
+            ("/optim/", "/cuda/amp/grad_scaler", "/amp/grad_scaler")) else ""
+    return "" if path.startswith(_HERE) or path.startswith("<") else "user"
+
+
 def caller():
     """Where the running operator was called: 'file.py:12', and whether it is of the forward pass,
     of the backward pass or of the optimizer."""
     frame, phase = sys._getframe(1), "forward"
     while frame:
-        path = frame.f_code.co_filename
-        if path.startswith(_TORCH):
-            rest = path[len(_TORCH):].replace(os.sep, "/")
-            if rest.startswith("/autograd/") and frame.f_code.co_name in ("backward", "grad"):
-                phase = "backward"
-            elif rest.startswith(("/optim/", "/cuda/amp/grad_scaler", "/amp/grad_scaler")):
-                phase = "optimizer" if phase == "forward" else phase
-        elif not path.startswith(_HERE) and not path.startswith("<"):
-            return f"{os.path.basename(path)}:{frame.f_lineno}", phase
+        code = frame.f_code
+        kind = _KINDS.get(code.co_filename)
+        if kind is None:
+            kind = _KINDS[code.co_filename] = _kind(code.co_filename)
+        if kind == "user":
+            return f"{os.path.basename(code.co_filename)}:{frame.f_lineno}", phase
+        if kind == "autograd" and code.co_name in ("backward", "grad"):
+            phase = "backward"
+        elif kind == "optimizer" and phase == "forward":
+            phase = "optimizer"
         frame = frame.f_back
     return "", phase

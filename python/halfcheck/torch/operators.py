@@ -32,34 +32,72 @@ y[i] = sqrt(sum(k: x[i,k] * x[i,k]))
 return y
 """
 
+# Of rows, and of channels, some places j are judged: at[j] of the k that are summed over.
+
 # A score of -inf is a place that is masked; a row of nothing else is NaN.
-SOFTMAX = """op softmax(x[i, k])
+SOFTMAX = """op softmax(x[i, k], at[j]: index k)
 m[i]    = shift max(k: x[i,k])
 s[i]    = sum(k: exp(x[i,k] - m[i]) where x[i,k] != -inf)
 n[i]    = count(k: x[i,k] != -inf)
-p[i, k] = select(x[i,k] == -inf, 0 / s[i], exp(x[i,k] - m[i]) / s[i])
-y[i, k] = select(n[i] == 0, nan, p[i,k])
+p[i, j] = select(x[i,at[j]] == -inf, 0 / s[i], exp(x[i,at[j]] - m[i]) / s[i])
+y[i, j] = select(n[i] == 0, nan, p[i,j])
 return y
 """
 
+LOG_SOFTMAX = """op log_softmax(x[i, k], at[j]: index k)
+m[i]    = shift max(k: x[i,k])
+l[i]    = log(sum(k: exp(x[i,k] - m[i])))
+y[i, j] = x[i,at[j]] - m[i] - l[i]
+return y
+"""
+
+# From y, which the forward pass has rounded and kept.
+SOFTMAX_BACKWARD = """op softmax_backward(dy[i, k], y[i, k], at[j]: index k)
+s[i]     = sum(k: y[i,k] * dy[i,k])
+dx[i, j] = y[i,at[j]] * (dy[i,at[j]] - s[i])
+return dx
+"""
+
+LOG_SOFTMAX_BACKWARD = """op log_softmax_backward(dy[i, k], y[i, k], at[j]: index k)
+s[i]     = sum(k: dy[i,k])
+dx[i, j] = dy[i,at[j]] - exp(y[i,at[j]]) * s[i]
+return dx
+"""
+
 # PyTorch's kernels for processors scale by rstd and take off mean * rstd, as one product and sum.
-LAYER_NORM = """op layer_norm(x[i, k], w[k], b[k]; eps = 1e-5)
+LAYER_NORM = """op layer_norm(x[i, k], w[k], b[k], at[j]: index k; eps = 1e-5)
 mu[i]   = mean(k: x[i,k])
 v[i]    = mean(k: (x[i,k] - mu[i])^2)
 rstd[i] = 1 / sqrt(v[i] + eps)
 c[i]    = mu[i] * rstd[i]
-y[i, k] = (x[i,k] * rstd[i] - c[i]) * w[k] + b[k]
+y[i, j] = (x[i,at[j]] * rstd[i] - c[i]) * w[at[j]] + b[at[j]]
 return y, mu, rstd
 """
 
+# From mean and rstd, which the forward pass has kept.
+LAYER_NORM_BACKWARD = """op layer_norm_backward(dy[i, k], x[i, k], w[k], mu[i], rstd[i],
+                       at[j]: index k)
+ga[i]    = mean(k: dy[i,k] * w[k])
+gh[i]    = mean(k: dy[i,k] * w[k] * ((x[i,k] - mu[i]) * rstd[i]))
+h[i, j]  = (x[i,at[j]] - mu[i]) * rstd[i]
+dx[i, j] = rstd[i] * (dy[i,at[j]] * w[at[j]] - ga[i] - h[i,j] * gh[i])
+return dx
+"""
+
+LAYER_NORM_WEIGHTS = """op layer_norm_backward_weights(dy[t, k], x[t, k], mu[t], rstd[t])
+dw[k] = sum(t: dy[t,k] * ((x[t,k] - mu[t]) * rstd[t]))
+db[k] = sum(t: dy[t,k])
+return dw, db
+"""
+
 # As above: x * a + (b - mean * a).
-BATCH_NORM = """op batch_norm(x[k, i], w[i], b[i]; eps = 1e-5)
+BATCH_NORM = """op batch_norm(x[k, i], w[i], b[i], at[j]: index k; eps = 1e-5)
 mu[i]     = mean(k: x[k,i])
 v[i]      = mean(k: (x[k,i] - mu[i])^2)
 invstd[i] = 1 / sqrt(v[i] + eps)
 a[i]      = invstd[i] * w[i]
 c[i]      = b[i] - mu[i] * a[i]
-y[k, i]   = x[k,i] * a[i] + c[i]
+y[j, i]   = x[at[j],i] * a[i] + c[i]
 return y, mu, invstd
 """
 
@@ -72,11 +110,12 @@ running_var[i]  = keep * rv[i] + take * s[i] / less
 return running_mean, running_var
 """
 
-BATCH_NORM_BACKWARD = """op batch_norm_backward(dy[k, i], x[k, i], w[i], mu[i], invstd[i])
+BATCH_NORM_BACKWARD = """op batch_norm_backward(dy[k, i], x[k, i], w[i], mu[i], invstd[i],
+                       at[j]: index k)
 ga[i]    = mean(k: dy[k,i])
 gh[i]    = mean(k: dy[k,i] * (x[k,i] - mu[i]))
 p[i]     = gh[i] * invstd[i] * invstd[i]
-dx[k, i] = (dy[k,i] - ga[i] - (x[k,i] - mu[i]) * p[i]) * invstd[i] * w[i]
+dx[j, i] = (dy[at[j],i] - ga[i] - (x[at[j],i] - mu[i]) * p[i]) * invstd[i] * w[i]
 dw[i]    = sum(k: dy[k,i] * (x[k,i] - mu[i])) * invstd[i]
 db[i]    = sum(k: dy[k,i])
 return dx, dw, db

@@ -13,8 +13,10 @@ import torch
 from . import operators
 
 MOST_ELEMENTS = 64
-MOST_TERMS = 1 << 15    # of all elements of one call
+MOST_TERMS = 1 << 13    # of all elements of one call
 LONGEST_ELEMENT = 1 << 20
+ROWS, COLUMNS = 8, 8    # of what is judged by the row
+MOST_PIECES = 16        # of those that are joined
 
 
 class Question:
@@ -67,14 +69,18 @@ class Call:
         others by chance."""
         if count <= most:
             return list(range(count))
-        chosen = {0, count - 1} if most > 1 else set()
+        chosen = {0, count - 1} if most > 1 else {self.random.randrange(count)}
         if of is not None and of.numel() == count and most > 3:
             size = of.detach().reshape(-1)
             size = (size.float() if size.element_size() == 1 else size).abs()
             chosen |= {int(size.argmax()), int(size.argmin())}
-        while len(chosen) < most:
-            chosen.add(self.random.randrange(count))
+        drawn = torch.Generator().manual_seed(self.random.getrandbits(60))  # of nobody else
+        chosen.update(torch.randint(count, (most - len(chosen),), generator=drawn).tolist())
         return sorted(chosen)
+
+    def columns(self, count):
+        """Some places of a row of so many."""
+        return torch.tensor(self.places(count, COLUMNS))
 
     def chosen(self, tensor, terms=1, values=True):
         """Some elements of a tensor, as a tuple of indices; where `values`, by their magnitudes,
@@ -161,11 +167,13 @@ def along(text, inputs, result):
         axis = call.args["dim"]
         moved, kept = rows_last(y, [axis])
         terms = moved.shape[-1]
-        rows = unravel(call.places(math.prod(moved.shape[:kept]), min(8, call.elements(terms))),
+        rows = unravel(call.places(math.prod(moved.shape[:kept]), min(ROWS, call.elements(terms))),
                        moved.shape[:kept])
+        at_ = call.columns(terms)
         taken = {ours: rows_last(call.args[theirs], [axis])[0][rows].reshape(-1, terms)
                  for ours, theirs in inputs.items()}
-        return [Question(text, taken, {result: moved[rows].reshape(-1, terms)})]
+        return [Question(text, {**taken, "at": at_},
+                         {result: moved[rows].reshape(-1, terms)[:, at_]})]
     return gather
 
 
@@ -174,13 +182,16 @@ def layer_norm(call):
     x, shape = args["input"], args["normalized_shape"]
     terms = math.prod(shape)
     flat = x.reshape(-1, terms)
-    rows = torch.tensor(call.places(flat.shape[0], min(8, call.elements(terms))))
+    rows = torch.tensor(call.places(flat.shape[0], min(ROWS, call.elements(terms))))
+    columns = call.columns(terms)
     weight, bias = (value.reshape(-1) if value is not None else x.new_full((terms,), default)
                     for value, default in ((args.get("weight"), 1.0), (args.get("bias"), 0.0)))
     y, mean, rstd = call.results
-    return [Question(operators.LAYER_NORM, {"x": flat[rows], "w": weight, "b": bias},
-                     {"y": y.reshape(-1, terms)[rows], "mu": mean.reshape(-1)[rows],
-                      "rstd": rstd.reshape(-1)[rows]}, {"eps": float(args["eps"])})]
+    return [Question(operators.LAYER_NORM,
+                     {"x": flat[rows], "w": weight, "b": bias, "at": columns},
+                     {"y": y.reshape(-1, terms)[rows[:, None], columns],
+                      "mu": mean.reshape(-1)[rows], "rstd": rstd.reshape(-1)[rows]},
+                     {"eps": float(args["eps"])})]
 
 
 def layer_norm_backward(call):
@@ -192,20 +203,21 @@ def layer_norm_backward(call):
     dx, dw, db = call.results
     questions = []
     if dx is not None:
-        rows = torch.tensor(call.places(flat.shape[0], min(8, call.elements(terms))))
+        rows = torch.tensor(call.places(flat.shape[0], min(ROWS, call.elements(terms))))
+        columns = call.columns(terms)
         weight = args.get("weight")
         weight = weight.reshape(-1) if weight is not None else x.new_ones(terms)
-        questions.append(Question("layer_norm_backward",
+        questions.append(Question(operators.LAYER_NORM_BACKWARD,
                                   {"dy": dy[rows], "x": flat[rows], "w": weight,
-                                   "mu": mean[rows], "rstd": rstd[rows]},
-                                  {"dx": dx.reshape(-1, terms)[rows]}))
+                                   "mu": mean[rows], "rstd": rstd[rows], "at": columns},
+                                  {"dx": dx.reshape(-1, terms)[rows[:, None], columns]}))
     results = {name: value.reshape(-1) for name, value in (("dw", dw), ("db", db))
                if value is not None}
     if results:
-        columns = torch.tensor(call.places(terms, call.elements(flat.shape[0])))
-        questions.append(Question("layer_norm_backward",
-                                  {"dy": dy[:, columns], "x": flat[:, columns],
-                                   "w": x.new_ones(len(columns)), "mu": mean, "rstd": rstd},
+        columns = torch.tensor(call.places(terms, min(COLUMNS, call.elements(flat.shape[0]))))
+        questions.append(Question(operators.LAYER_NORM_WEIGHTS,
+                                  {"dy": dy[:, columns], "x": flat[:, columns], "mu": mean,
+                                   "rstd": rstd},
                                   {name: value[columns] for name, value in results.items()}))
     return questions
 
@@ -229,9 +241,11 @@ def batch_norm(call):
     weight, bias = (value[chosen] if value is not None else x.new_full((len(chosen),), default)
                     for value, default in ((args.get("weight"), 1.0), (args.get("bias"), 0.0)))
     y, mean, invstd = call.results
-    asked = [Question(operators.BATCH_NORM, {"x": channels(x, chosen), "w": weight, "b": bias},
-                      {"y": channels(y, chosen), "mu": mean[chosen], "invstd": invstd[chosen]},
-                      {"eps": float(args["eps"])})]
+    at_ = call.columns(x.numel() // count)
+    asked = [Question(operators.BATCH_NORM,
+                      {"x": channels(x, chosen), "w": weight, "b": bias, "at": at_},
+                      {"y": channels(y, chosen)[at_], "mu": mean[chosen],
+                       "invstd": invstd[chosen]}, {"eps": float(args["eps"])})]
     if call.kept and call.kept[0].dtype == torch.float32 and x.numel() > count:
         old, taken = [kept[chosen] for kept in call.kept], float(args["momentum"])
         asked.append(Question(operators.RUNNING, {"x": channels(x, chosen), "rm": old[0],
@@ -252,11 +266,12 @@ def batch_norm_backward(call):
     weight = args.get("weight")
     weight = weight[chosen] if weight is not None else x.new_ones(len(chosen))
     dx, dw, db = call.results
+    at_ = call.columns(x.numel() // count)
     return [Question(operators.BATCH_NORM_BACKWARD,
                      {"dy": channels(args["grad_out"], chosen), "x": channels(x, chosen),
                       "w": weight, "mu": args["save_mean"][chosen],
-                      "invstd": args["save_invstd"][chosen]},
-                     {"dx": channels(dx, chosen) if dx is not None else None,
+                      "invstd": args["save_invstd"][chosen], "at": at_},
+                     {"dx": channels(dx, chosen)[at_] if dx is not None else None,
                       "dw": dw[chosen] if dw is not None else None,
                       "db": db[chosen] if db is not None else None})]
 
@@ -335,10 +350,10 @@ STRUCTURED = {
     "linalg_vector_norm": reduced(operators.NORM),
     "norm": reduced(operators.NORM),
     "_softmax": along(operators.SOFTMAX, {"x": "self"}, "y"),
-    "_log_softmax": along("log_softmax", {"x": "self"}, "y"),
-    "_softmax_backward_data": along("softmax_backward",
+    "_log_softmax": along(operators.LOG_SOFTMAX, {"x": "self"}, "y"),
+    "_softmax_backward_data": along(operators.SOFTMAX_BACKWARD,
                                     {"dy": "grad_output", "y": "output"}, "dx"),
-    "_log_softmax_backward_data": along("log_softmax_backward",
+    "_log_softmax_backward_data": along(operators.LOG_SOFTMAX_BACKWARD,
                                         {"dy": "grad_output", "y": "output"}, "dx"),
     "native_layer_norm": layer_norm,
     "native_layer_norm_backward": layer_norm_backward,
@@ -375,11 +390,13 @@ def _joined(call):
     """cat: each tensor lies behind the one before it."""
     y, axis, first = call.results[0], call.args["dim"], 0
     pairs = []
-    for tensor in call.args["tensors"]:
-        if not tensor.numel():
-            continue
+    given = [tensor for tensor in call.args["tensors"] if tensor.numel()]
+    taken = set(call.places(len(given), MOST_PIECES))
+    for i, tensor in enumerate(given):
         piece = y.narrow(axis, first, tensor.shape[axis])
         first += tensor.shape[axis]
+        if i not in taken:
+            continue
         where = call.chosen(piece)
         pairs.append((tensor[where].to(y.dtype), piece[where]))
     return pairs
@@ -388,8 +405,9 @@ def _joined(call):
 def _stacked(call):
     y, axis = call.results[0], call.args["dim"]
     pairs = []
-    for i, tensor in enumerate(call.args["tensors"]):
-        piece = y.select(axis, i)
+    tensors = call.args["tensors"]
+    for i in call.places(len(tensors), MOST_PIECES):
+        tensor, piece = tensors[i], y.select(axis, i)
         where = call.chosen(piece)
         pairs.append((tensor[where].to(y.dtype), piece[where]))
     return pairs

@@ -5,10 +5,9 @@ computed from (slices.py), and has halfcheck judge them by the operator's defini
 It changes no number and draws none of torch's random ones."""
 
 import functools
-import json
 import os
+import random
 import runpy
-import subprocess
 import sys
 import tempfile
 import traceback
@@ -17,20 +16,14 @@ import torch
 from torch.utils import _python_dispatch
 
 from .. import program as _program
-from .. import safetensors
 from . import elements, judged, slices, traces
 from .elements import FORMATS
+from .judging import Judges
 from .layers import Layers, caller
 from .promises import Promises
 from .seen import Line, Seen
 from .views import Views
 from .wide import alone as _alone
-
-_KINDS = {torch.float64: "F64", torch.float32: "F32", torch.bfloat16: "BF16",
-          torch.float16: "F16", torch.int64: "I64"}
-for _name, _kind in (("float8_e4m3fn", "F8_E4M3"), ("float8_e5m2", "F8_E5M2")):
-    if hasattr(torch, _name):
-        _KINDS[getattr(torch, _name)] = _kind
 
 # They hand numbers on, and make none. What starts with one of the words makes no sum or product.
 _MOVES = ("view", "as_strided", "detach", "t", "transpose", "permute", "expand", "unsqueeze",
@@ -43,6 +36,10 @@ _MOVES = ("view", "as_strided", "detach", "t", "transpose", "permute", "expand",
 _DRAWN = ("bernoulli", "exponential", "multinomial", "normal", "poisson", "rand", "rand_like",
           "randn", "randn_like", "random", "uniform")
 
+# Their numbers come from other processes.
+_SENT = ("allreduce", "all_reduce", "allgather", "_allgather_base", "all_gather_into_tensor",
+         "broadcast", "reduce", "reduce_scatter", "_reduce_scatter_base", "reduce_scatter_tensor",
+         "alltoall", "alltoall_base", "scatter_", "recv")
 
 class _Refused:
     """Why nothing was gathered; also what asks nothing."""
@@ -81,17 +78,17 @@ class watch:
         if every < 1:
             raise ValueError(f"every is {every}, and not 1 or more")
         _program.path()
-        self.optimizer, self.every, self.seed = optimizer, every, seed
+        self.optimizer, self.every, self.chances = optimizer, every, random.Random(seed)
         self.layers, self.mode, self.step = Layers(), None, 0
-        self.views = Views(views)
-        self.seen, self.questions, self.calls, self.judges = None, [], 0, []
-        self.texts = {}  # of definitions, and their files
-        self.folder = tempfile.TemporaryDirectory(prefix="halfcheck-watch-")
+        self.seed, self.views = seed, Views(views)
+        self.seen, self.questions, self.judges = None, [], None
+        self.folder = tempfile.TemporaryDirectory(prefix="halfcheck-watch-", dir=_memory())
         self.promises = Promises(self, _alone)
 
     def __enter__(self):
         self.seen = Seen(self.folder)
         self.seen.views = self.views.all
+        self.judges = Judges(self.folder.name, self.seen)
         if self.optimizer is not None:
             # A scheduler may have put its own step there.
             self._own = self.optimizer.__dict__.get("step")
@@ -107,7 +104,7 @@ class watch:
                 self.optimizer.step = self._own
         self.promises.close()
         self._end()
-        self._collect()
+        self.judges.finish()
 
     def follow(self, optimizer):
         """Ends a step with each of this optimizer's."""
@@ -163,8 +160,7 @@ class watch:
         names = [argument.name for argument in schema.arguments]
         written = [a.name for a in schema.arguments if a.alias_info and a.alias_info.is_write]
         bound = _bind(schema, args, kwargs)
-        self.calls += 1
-        call = slices.Call(args, kwargs, bound, [], f"{self.seed} {self.calls}")
+        call = slices.Call(args, kwargs, bound, [], self.chances.getrandbits(64))
         ask = lambda: _questions(name, names, call)
         hidden = [bound.get(argument) for argument in slices.WRITTEN.get(name, ())]
         if written or hidden:
@@ -202,8 +198,9 @@ class watch:
             self.seen.moved(line, asked)
             return
         if not asked:
-            drawn = name.rstrip("_") in _DRAWN
-            self.seen.left_out(overload, "its numbers are random" if drawn else
+            base = name.rstrip("_")
+            self.seen.left_out(overload, "its numbers are random" if base in _DRAWN else
+                               "other processes have its numbers" if base in _SENT else
                                "it has no definition")
             return
         self.questions += [(line, question) for question in asked]
@@ -220,54 +217,20 @@ class watch:
             return _Refused(f"gathering failed: {type(error).__name__}: {error}")
 
     def _judge(self):
-        """Starts halfcheck on what the step has asked, beside the steps that come."""
-        if not self.questions:
-            return
-        lines, folder = [], self.folder.name
-        first = len(self.seen.lines)
-        for number, (line, question) in enumerate(self.questions, first):
-            base = os.path.join(folder, str(number))
-            with open(base + ".safetensors", "wb") as file:
-                file.writelines(safetensors.packed({
-                    name: (_KINDS[value.dtype], tuple(value.shape), _bytes(value))
-                    for name, value in {**question.inputs, **question.results}.items()}))
-            words = ["--define", self._definition(question), "--tensors", base + ".safetensors"]
-            for option, value in question.options.items():
-                words += ["--set", f"{option}={value!r}"]
-            lines.append("\t".join([*words, "--json", base + ".json"]))
-            self.seen.lines.append((line, base, words))
-        self.questions = []
-        path = os.path.join(folder, f"lines-{first}")
-        with open(path, "w", encoding="utf-8") as file:
-            file.write("\n".join(lines) + "\n")
-        with open(path + ".err", "w", encoding="utf-8") as err:
-            self.judges.append(subprocess.Popen(
-                [_program.path(), "judge", "--lines", path], stdin=subprocess.DEVNULL,
-                stdout=subprocess.DEVNULL, stderr=err))
+        """Has judged what the step has asked, beside the steps that come."""
+        if self.questions:
+            self.judges.ask(self.questions)
+            self.questions = []
 
-    def _definition(self, question):
-        """The file of its text, or its name in the library."""
-        if "\n" not in question.text:
-            return question.text
-        text = _with_formats(question)
-        if text not in self.texts:
-            self.texts[text] = os.path.join(self.folder.name, f"{len(self.texts)}.op")
-            with open(self.texts[text], "w", encoding="utf-8") as file:
-                file.write(text)
-        return self.texts[text]
 
-    def _collect(self):
-        for judge in self.judges:
-            judge.wait()
-        refused = set()
-        for line, base, words in self.seen.lines:
-            try:
-                with open(base + ".json", encoding="utf-8") as file:
-                    self.seen.judged(line, words, json.load(file))
-            except OSError:
-                refused.update([] if line.whole else [id(line)])
-                self.seen.left_out(line.operator, "halfcheck refused what was gathered")
-        self.seen.asked -= len(refused)
+def _memory():
+    """A folder that lies in memory, if there is one with room: a step writes many small files."""
+    try:
+        room = os.statvfs("/dev/shm")
+        return "/dev/shm" if room.f_bavail * room.f_frsize >= 1 << 28 and \
+            os.access("/dev/shm", os.W_OK) else None
+    except OSError:
+        return None
 
 
 def script(arguments):
@@ -365,6 +328,12 @@ def _before(name, names, call, written):
     what they were, and returns what asks when it has run."""
     if name in judged.BEFORE:
         return judged.BEFORE[name](call) or (lambda: None)
+    if written == ["out"]:
+        if name in judged.STRUCTURED:
+            return lambda: _questions(name, names, call)
+        others = {key: value for key, value in call.keywords.items() if key != "out"}
+        return elements.before(name, names, slices.Call(call.given, others, call.args, [],
+                                                        call.random.random()), call.args["out"])
     if len(written) > 1 or written[0] != names[0]:
         return lambda: None
     base = name[:-1] if name.endswith("_") else name
@@ -380,20 +349,3 @@ def _before(name, names, call, written):
         asked = [part() for part in parts]
         return None if None in asked else [question for one in asked for question in one]
     return ask
-
-
-def _with_formats(question):
-    """The text, whose results get the formats of those that there are."""
-    lines = question.text.rstrip("\n").split("\n")
-    names = lines[-1].removeprefix("return ").split(", ")
-    lines[-1] = "return " + ", ".join(
-        name + (f": {FORMATS[question.results[name].dtype]}" if name in question.results else "")
-        for name in names)
-    return "\n".join(lines) + "\n"
-
-
-def _bytes(tensor):
-    tensor = tensor.contiguous()
-    if tensor.dtype not in (torch.float64, torch.float32, torch.float16, torch.int64):
-        tensor = tensor.view({1: torch.uint8, 2: torch.int16}[tensor.element_size()])
-    return tensor.numpy().tobytes()

@@ -272,6 +272,7 @@ static int judge_lines(const char *path)
         else
             status = run_judge(count, words);
         worst = status > worst ? status : worst;
+        (void)fflush(stdout); /* in the order of what is refused on standard error */
     }
     if (ferror(file))
         worst = hc_complain("judge: cannot read %s: %s", path, strerror(errno));

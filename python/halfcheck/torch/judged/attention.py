@@ -38,7 +38,7 @@ dv[h, u, e] = sum(i: w[h,i,u] * dy[h,i,e])
 return dk, dv
 """
 
-_MOST = 1 << 16  # multiplications of one call, unless one row has more
+_MOST = 1 << 14  # multiplications of one call, unless one row has more
 
 
 def _text(text, mask, when="u <= place[i]"):

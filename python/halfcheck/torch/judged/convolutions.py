@@ -9,87 +9,86 @@ from ..slices import Question
 
 
 class Window:
-    """How a convolution goes over its images."""
+    """How a convolution goes over its images: along each axis, for places of a result and taps of
+    the filter, where they meet in the image; -1 beside it."""
 
     def __init__(self, args):
-        weight = args["weight"]
-        self.kernel = weight.shape[2:]
-        self.stride, self.padding, self.dilation = (
+        self.kernel = args["weight"].shape[2:]
+        stride, padding, dilation = (
             list(args[name]) * (len(self.kernel) if len(args[name]) == 1 else 1)
             for name in ("stride", "padding", "dilation"))
+        self.axes = list(zip(stride, padding, dilation))
         self.groups = args["groups"]
 
-    def taps(self, place, extents):
-        """For each axis the pairs of a tap of the filter and the place in the image below it."""
-        return [[(tap, start) for tap in range(size)
-                 for start in [where * stride - padding + tap * dilation] if 0 <= start < extent]
-                for where, extent, size, stride, padding, dilation in
-                zip(place, extents, self.kernel, self.stride, self.padding, self.dilation)]
+    def taps(self):
+        return [torch.arange(size)[None] for size in self.kernel]
+
+    def below(self, places, taps, extents):
+        """The place in the image that a tap has under a place of the result."""
+        found = []
+        for (stride, padding, dilation), place, tap, extent in zip(self.axes, places, taps,
+                                                                   extents):
+            at = place * stride - padding + tap * dilation
+            found.append(torch.where((at >= 0) & (at < extent), at, -1))
+        return found
+
+    def above(self, places, taps, extents):
+        """The place of the result whose tap lies on a place of the image."""
+        found = []
+        for (stride, padding, dilation), place, tap, extent in zip(self.axes, places, taps,
+                                                                   extents):
+            at = place + padding - tap * dilation
+            inside = (at % stride == 0) & (at >= 0) & (at < extent * stride)
+            found.append(torch.where(inside, torch.div(at, stride, rounding_mode="floor"), -1))
+        return found
 
 
-def patch(tensor, taps, side, kernel):
-    """tensor[..., places of taps] of one image or filter, as large as the filter, and 0 beside."""
-    whole = tensor.new_zeros(tensor.shape[0], *kernel)
-    for axis, pairs in enumerate(taps):
-        tensor = tensor.index_select(axis + 1, torch.tensor([pair[side] for pair in pairs],
-                                                            dtype=torch.int64))
-    whole[(slice(None), *torch.meshgrid(*[torch.tensor([pair[0] for pair in pairs],
-                                                       dtype=torch.int64) for pairs in taps],
-                                        indexing="ij"))] = tensor
-    return whole.reshape(-1)
+def _read(tensor, images, channels, places):
+    """tensor[images, channels, places], [row, further, ...] each, for each row one after the other;
+    0 beside. places: for each axis [row, place]."""
+    count = len(places)
+    index, inside = [], torch.ones(1, dtype=torch.bool)
+    for axis, place in enumerate(places):
+        place = place.view(len(place), *[1] * (axis + 1), -1, *[1] * (count - axis - 1))
+        index.append(place.clamp(min=0))
+        inside = inside & (place >= 0)
+    wide = [part.view(*part.shape, *[1] * count) for part in (images, channels)]
+    values = tensor[(*wide, *index)]
+    return torch.where(inside, values, values.new_zeros(())).reshape(len(values), -1)
 
 
 def _images(window, tensor, weight, where):
     """For each chosen y[n, k, o] of a convolution its terms: x[n, c, the place below r] and
     w[k, c, r], for all channels c and taps r."""
     each, filters = weight.shape[1], weight.shape[0] // window.groups
-    rows = [patch(tensor[image, filter_ // filters * each:(filter_ // filters + 1) * each],
-                  window.taps(place, tensor.shape[2:]), 1, window.kernel)
-            for image, filter_, *place in zip(*(index.tolist() for index in where))]
-    return torch.stack(rows), weight[where[1]].reshape(len(rows), -1)
+    image, filter_, *place = (index[:, None] for index in where)
+    channels = torch.div(filter_, filters, rounding_mode="floor") * each + torch.arange(each)
+    below = window.below(place, window.taps(), tensor.shape[2:])
+    return _read(tensor, image, channels, below), weight[where[1]].reshape(len(image), -1)
 
 
 def _back(window, tensor, weight, where):
-    """For each chosen x[n, c, h] those of its gradient: dy[n, k, o] and w[k, c, r] for all filters k
-    and taps r, o being where the tap r of a window lies on h."""
+    """For each chosen x[n, c, h] those of its gradient: dy[n, k, o] and w[k, c, r] for all filters
+    k and taps r, o being where the tap r of a window lies on h."""
     each = weight.shape[0] // window.groups
-    rows, columns = [], []
-    for image, channel, *place in zip(*(index.tolist() for index in where)):
-        first = channel // weight.shape[1] * each
-        taps = [[(tap, (at + padding - tap * dilation) // stride)
-                 for tap in range(size)
-                 if (at + padding - tap * dilation) % stride == 0
-                 and 0 <= (at + padding - tap * dilation) // stride < extent]
-                for at, extent, size, stride, padding, dilation in
-                zip(place, tensor.shape[2:], window.kernel, window.stride, window.padding,
-                    window.dilation)]
-        rows.append(patch(tensor[image, first:first + each], taps, 1, window.kernel))
-        columns.append(weight[first:first + each, channel % weight.shape[1]].reshape(-1))
-    return torch.stack(rows), torch.stack(columns)
+    image, channel, *place = (index[:, None] for index in where)
+    group = torch.div(channel, weight.shape[1], rounding_mode="floor")
+    filters = group * each + torch.arange(each)
+    above = window.above(place, window.taps(), tensor.shape[2:])
+    return (_read(tensor, image, filters, above),
+            weight[filters, channel % weight.shape[1]].reshape(len(image), -1))
 
 
 def _filters(window, x, dy, dw, where):
     """For each chosen dw[k, c, r]: dy[n, k, o] and x[n, c, the place below r], for all images n and
     places o."""
     each = dw.shape[0] // window.groups
-    rows, columns = [], []
-    for filter_, channel, *tap in zip(*(index.tolist() for index in where)):
-        image = x[:, filter_ // each * dw.shape[1] + channel]
-        below = torch.zeros_like(dy[:, filter_], dtype=x.dtype)
-        target = below
-        for axis, (r, out, extent, stride, padding, dilation) in enumerate(
-                zip(tap, dy.shape[2:], x.shape[2:], window.stride, window.padding,
-                    window.dilation)):
-            inside = [(o, o * stride - padding + r * dilation) for o in range(out)]
-            inside = [pair for pair in inside if 0 <= pair[1] < extent]
-            first = inside[0][0] if inside else 0
-            target = target.narrow(axis + 1, first, len(inside))
-            image = image.index_select(axis + 1, torch.tensor([pair[1] for pair in inside],
-                                                              dtype=torch.int64))
-        target.copy_(image)
-        rows.append(dy[:, filter_].reshape(-1))
-        columns.append(below.reshape(-1))
-    return torch.stack(rows), torch.stack(columns)
+    filter_, channel, *tap = (index[:, None] for index in where)
+    channels = torch.div(filter_, each, rounding_mode="floor") * dw.shape[1] + channel
+    places = [torch.arange(extent)[None] for extent in dy.shape[2:]]
+    below = window.below(places, tap, x.shape[2:])
+    return (dy.transpose(0, 1)[where[0]].reshape(len(filter_), -1),
+            _read(x, torch.arange(len(x))[None], channels, below))
 
 
 def _question(terms, y, where, bias=None):

@@ -6,23 +6,24 @@ from .. import operators
 from ..slices import Question, along
 
 # PyTorch's kernels for processors: x * a + (b - mean * a).
-FORWARD = """op group_norm(x[i, c, l], w[i, c], b[i, c]; eps = 1e-5)
+FORWARD = """op group_norm(x[i, c, l], w[i, c], b[i, c], at[j]: index l; eps = 1e-5)
 mu[i]      = mean(c, l: x[i,c,l])
 v[i]       = mean(c, l: (x[i,c,l] - mu[i])^2)
 rstd[i]    = 1 / sqrt(v[i] + eps)
 a[i, c]    = rstd[i] * w[i,c]
 d[i, c]    = b[i,c] - mu[i] * a[i,c]
-y[i, c, l] = x[i,c,l] * a[i,c] + d[i,c]
+y[i, c, j] = x[i,c,at[j]] * a[i,c] + d[i,c]
 return y, mu, rstd
 """
 
 # From the mean and the deviation that the forward pass has kept: x * p + q, as above.
-BACKWARD = """op group_norm_backward(dy[i, c, l], x[i, c, l], w[i, c], mu[i], rstd[i])
+BACKWARD = """op group_norm_backward(dy[i, c, l], x[i, c, l], w[i, c], mu[i], rstd[i],
+                       at[j]: index l)
 ga[i]       = mean(c, l: dy[i,c,l] * w[i,c])
 gx[i]       = mean(c, l: dy[i,c,l] * w[i,c] * x[i,c,l])
 p[i]        = (ga[i] * mu[i] - gx[i]) * rstd[i] * rstd[i] * rstd[i]
 q[i]        = -p[i] * mu[i] - ga[i] * rstd[i]
-dx[i, c, l] = dy[i,c,l] * rstd[i] * w[i,c] + (x[i,c,l] * p[i] + q[i])
+dx[i, c, j] = dy[i,c,at[j]] * rstd[i] * w[i,c] + (x[i,c,at[j]] * p[i] + q[i])
 return dx
 """
 
@@ -56,10 +57,11 @@ def group_norm(call):
     x, (y, mean, rstd) = _groups(args["input"], groups), call.results
     chosen = torch.tensor(call.places(len(x), min(4, call.elements(x[0].numel()))))
     taken = x[chosen]
-    return [Question(FORWARD, {"x": taken,
+    columns = torch.tensor(call.places(x.shape[2], max(1, 16 // x.shape[1])))
+    return [Question(FORWARD, {"x": taken, "at": columns,
                                "w": _weights(args.get("weight"), chosen, groups, taken, 1.0),
                                "b": _weights(args.get("bias"), chosen, groups, taken, 0.0)},
-                     {"y": _groups(y, groups)[chosen], "mu": mean.reshape(-1)[chosen],
+                     {"y": _groups(y, groups)[chosen][..., columns], "mu": mean.reshape(-1)[chosen],
                       "rstd": rstd.reshape(-1)[chosen]}, {"eps": float(args["eps"])})]
 
 
@@ -73,11 +75,12 @@ def group_norm_backward(call):
         rows = _groups(x, groups)
         chosen = torch.tensor(call.places(len(rows), min(4, call.elements(rows[0].numel()))))
         taken = rows[chosen]
+        columns = torch.tensor(call.places(rows.shape[2], max(1, 16 // rows.shape[1])))
         questions.append(Question(
             BACKWARD, {"dy": _groups(dy, groups)[chosen], "x": taken, "mu": mean[chosen],
-                       "rstd": rstd[chosen],
+                       "rstd": rstd[chosen], "at": columns,
                        "w": _weights(args.get("weight"), chosen, groups, taken, 1.0)},
-            {"dx": _groups(dx, groups)[chosen]}))
+            {"dx": _groups(dx, groups)[chosen][..., columns]}))
     if dw is not None or db is not None:
         count = x.shape[1]
         chosen = torch.tensor(call.places(count, min(8, call.elements(x.numel() // count))))

@@ -248,6 +248,13 @@ def add_number():
 
 
 @finding
+def mul_scalar():
+    """A scalar tensor in fp32 times a tensor in bf16 is rounded to bf16 first: CLIP's scale"""
+    x, scale = random(1000).to(bf16), torch.tensor(14.2857)
+    return x.double() * scale.double(), scale * x, (x.float() * scale).to(bf16), bf16
+
+
+@finding
 def attention_lse():
     """Attention in bf16 takes an exponential of 14 bits, and so its logsumexp, which is in fp32"""
     q, k, v = (random(2, 4, 16, 16, seed=i).to(bf16) for i in range(3))

@@ -575,8 +575,8 @@ def clipped_before_unscaling(training):
 
 @bug("gpt", "bf16", "loop", r"(accumul|through|grad)", listed=True)
 def gradients_accumulated_in_bf16(training):
-    """Gradients of 16 small batches are added up in bf16."""
-    training.accumulate = 16
+    """Gradients of 8 small batches are added up in bf16."""
+    training.accumulate = 8
 
 
 @bug("gpt", "fp32", "loop", r"(pad|loss)", listed=True)
