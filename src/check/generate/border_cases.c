@@ -194,7 +194,7 @@ static void run_border(struct hc_check *check)
     hc_claim_integers(check, &row->what, points, count);
 }
 
-enum { MAX_ROWS = 1024 };
+enum { MAX_ROWS = 2048 };
 
 static struct row rows[MAX_ROWS];
 static struct hc_case cases[MAX_ROWS];
