@@ -87,7 +87,8 @@ class Judges:
             self.seen.left_out(line.operator, "halfcheck refused what was gathered")
             self.seen.asked -= not line.whole
         # What is not the worst of a wrong row is not needed again.
-        needed = {row["words"][3] for row in self.seen.rows.values() if row["words"] and row["wrong"]}
+        needed = {row["words"][3] for row in self.seen.rows.values()
+                  if row["words"] and row["wrong"]}
         for _, words in rows:
             if words[3] not in needed:
                 os.unlink(words[3])

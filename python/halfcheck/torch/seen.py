@@ -237,5 +237,8 @@ def _finite(tensor):
     tensor = tensor.detach()
     if tensor.element_size() == 1:
         tensor = tensor.float()
-    low, high = torch.aminmax(tensor)
+    try:
+        low, high = torch.aminmax(tensor)
+    except RuntimeError:  # of fp16, in an older PyTorch
+        return bool(torch.isfinite(tensor).all())
     return math.isfinite(low) and math.isfinite(high)

@@ -3,10 +3,10 @@
 
     PYTHONPATH=python reports/measured/watch/measure.py [judged|bits] [--models M,M] [--kinds K,K]
 
-judged: of each model and kind of training one step, the third: the calls that make numbers, how many
-of them were judged, those that were not, by name, and what was wrong. bits: whether 50 steps have
-equal bits with and without a watch that takes one step of ten. What is committed is judged.txt and
-bits.txt; halfcheck and the PyTorch that runs this make the difference."""
+judged: of each model and kind of training one step, the third: the calls that make numbers, how
+many of them were judged, those that were not, by name, and what was wrong. bits: whether 50 steps
+have equal bits with and without a watch that takes one step of ten. What PyTorch 2.15.0 has is in
+judged.txt and bits.txt."""
 
 import argparse
 import collections

@@ -301,7 +301,8 @@ class UNet(nn.Module):
 
     def __init__(self, width=16):
         super().__init__()
-        self.enter, self.leave = nn.Conv2d(3, width, 3, padding=1), nn.Conv2d(width, 3, 3, padding=1)
+        self.enter = nn.Conv2d(3, width, 3, padding=1)
+        self.leave = nn.Conv2d(width, 3, 3, padding=1)
         self.down1, self.down2 = Residual(width, width), Residual(width, 2 * width)
         self.strided = nn.Conv2d(width, width, 3, 2, 1)
         self.middle = Residual(2 * width, 2 * width)
