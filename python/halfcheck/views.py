@@ -344,7 +344,7 @@ OPERATORS = {
     "roll": _roll, "constant_pad_nd": _pad, "tril": _triangle("<="), "triu": _triangle(">="),
     "embedding": _embedding, "index_select": _index_select, "gather": _gather, "index": _index,
     "clone": _same, "alias": _same, "detach": _same, "contiguous": _same, "lift_fresh": _same,
-    "lift": _same, "_to_copy": _cast, "arange": arange, "ones": constant(1),
+    "lift": _same, "_to_copy": _cast, "convert_element_type": _cast, "arange": arange, "ones": constant(1),
     "zeros": constant(0), "full": constant(), "ones_like": constant(1),
     "zeros_like": constant(0), "full_like": constant(),
     "scalar_tensor": lambda g, value, **_: g.number(value),
