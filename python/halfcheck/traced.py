@@ -1,6 +1,6 @@
 """What a plain function of torch computes, as a graph of halfcheck.graphs: its operators are
-watched while it runs on small numbers, and each has a text. A cast to a wider format is none; one to a
-narrower format is the function of that name."""
+watched while it runs on small numbers, and each has a text. A cast to a wider format is none; one
+to a narrower format is the function of that name."""
 
 import contextlib
 import sys
@@ -22,8 +22,8 @@ def overload(func, name):
 
 def trace(function, arguments, graph, nodes, finish=None, knows=None):
     """Runs a function of torch, and gives the nodes of its results. `nodes` are those of the
-    arguments. finish(name, tensor, node, given) gives what stands for a result in its place, `given`
-    being the operator's first argument; knows(node_of) is told how to find a tensor's node."""
+    arguments. finish(name, tensor, node, given) gives what stands for a result in its place,
+    `given` being the operator's first argument; knows(node_of) is told how to find a tensor's node."""
     import torch
     from torch.utils._python_dispatch import TorchDispatchMode
 

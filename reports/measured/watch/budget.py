@@ -231,8 +231,8 @@ def hold(name, make, out):
         signed += list(zip(sums, b))
     sizes = [row["size"] for row in chosen]
     print(f"{name}: loss {sum(base) / len(base):.4f} in fp64, "
-          f"{sum(p.loss for p in plains) / len(plains):.4f} in bf16; {len(rows)} rows with an error",
-          file=out)
+          f"{sum(p.loss for p in plains) / len(plains):.4f} in bf16; "
+          f"{len(rows)} rows with an error", file=out)
     print("    budget  exact alone  put in alone  operator and layer", file=out)
     for row, truth, other in zip(chosen, truths, clean):
         print(f"  {row['size']:8.1e}     {truth:8.1e}      {other:8.1e}  {row['operator']}, "

@@ -39,8 +39,8 @@ struct hc_page {
 /* Writes the page, as HTML or as Markdown, which has no pictures. HC_NO_MEMORY. */
 enum hc_status hc_page_write(FILE *file, bool markdown, const struct hc_page *page);
 
-/* Writes the page of what halfcheck.torch.watch has seen, from the seen.json of its report. HC_INVALID,
-   with a line, if it is none; HC_NO_MEMORY. */
+/* Writes the page of what halfcheck.torch.watch has seen, from the seen.json of its report.
+   HC_INVALID, with a line, if it is none; HC_NO_MEMORY. */
 enum hc_status hc_page_write_watch(FILE *file, const char *path);
 
 #endif
