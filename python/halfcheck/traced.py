@@ -23,7 +23,8 @@ def overload(func, name):
 def trace(function, arguments, graph, nodes, finish=None, knows=None):
     """Runs a function of torch, and gives the nodes of its results. `nodes` are those of the
     arguments. finish(name, tensor, node, given) gives what stands for a result in its place,
-    `given` being the operator's first argument; knows(node_of) is told how to find a tensor's node."""
+    `given` being the operator's first argument; knows(node_of) is told how to find a
+    tensor's node."""
     import torch
     from torch.utils._python_dispatch import TorchDispatchMode
 

@@ -214,6 +214,17 @@ def test_equal_runs_are_equal_bit_for_bit(tmp_path):
     assert one.compare(tmp_path).same() and one.compare(tmp_path / "seen.json").same()
 
 
+def test_memory_that_is_written_over_is_no_input():
+    def run(before):
+        with halfcheck.torch.watch(trace=True) as seen:
+            x = torch.full((2000,), before)[:1000]
+            x.normal_(generator=torch.Generator().manual_seed(1))
+            torch.full((1000,), before).fill_(2.0)
+        return [call for call in view_of(seen, "trace").calls if call[1].split(".")[0] != "full"]
+    one, two = run(1.0), run(3.0)
+    assert len(one) == 2 and [call[5:] for call in one] == [call[5:] for call in two]
+
+
 @pytest.mark.parametrize("name", ["tanh", "convolution_backward", "addcdiv_"])
 def test_the_first_operator_that_makes_a_difference_is_named(name):
     plain = traced()
@@ -338,7 +349,7 @@ def narrow(x, w):
 @pytest.mark.parametrize("inner,outcome", [
     (plain, "as written"), (elided, "roundings elided"), (wrong, "wrong")])
 def test_a_region_is_as_written_or_elided_or_wrong(inner, outcome):
-    from halfcheck.torch.compiled import Compiled
+    from halfcheck.torch.regions import Compiled
 
     torch._dynamo.reset()
     torch.manual_seed(2)
@@ -354,10 +365,13 @@ def test_a_region_is_as_written_or_elided_or_wrong(inner, outcome):
 
 @inductor
 def test_a_region_that_has_no_text_is_not_judged():
-    from halfcheck.torch.compiled import Compiled
+    from halfcheck.torch.regions import Compiled
 
     torch._dynamo.reset()
-    regions = Compiled(plain)
+    # The name is a class each time, and no module of that name.
+    regions = halfcheck.torch.compiled(plain), halfcheck.torch.compiled(plain)
+    regions = regions[1]
+    assert isinstance(regions, Compiled)
     torch.compile(torch.linalg.cholesky, backend=regions)(torch.eye(3))
     assert not regions.ok() and regions.regions[0].outcome == "not judged"
     assert "no text" in str(regions)

@@ -10,6 +10,6 @@ def __getattr__(name):
         from .watching import watch
         return watch
     if name == "compiled":
-        from .compiled import Compiled
+        from .regions import Compiled
         return Compiled
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -109,9 +109,9 @@ class Seen:
 
     def report(self, path):
         """Writes a folder: watch.html, a page; record.json, for `halfcheck gate`; seen.json; and
-        for each wrong row that has one, the worst one first, its definition and its tensors, wrong-1.op
-        and wrong-1.safetensors; `halfcheck judge --lines` takes up wrong.lines, which has all of
-        them."""
+        for each wrong row that has one, the worst one first, its definition and its tensors,
+        wrong-1.op and wrong-1.safetensors; `halfcheck judge --lines` takes up wrong.lines, which
+        has all of them."""
         os.makedirs(path, exist_ok=True)
         again = []
         for row in self.wrong():

@@ -1,9 +1,10 @@
 """torch.compile, judged: each region that a compiler makes, forward and backward, against the
 region's own graph as one definition.
 
-    step = torch.compile(step, backend=halfcheck.torch.compiled())
+    regions = halfcheck.torch.compiled()
+    step = torch.compile(step, backend=regions)
     step(x)
-    print(step_regions)     # see `compiled`
+    print(regions)
 
 A graph says which results are narrow: operators in bf16 or fp16, and casts. Written as it stands
 each of these is a rounding. A compiler may keep such numbers wide inside of a kernel, as Inductor
