@@ -107,7 +107,7 @@ def run(page, program, write):
         # As on a machine without a GPU, whatever this one is.
         environment = dict(os.environ, LC_ALL='C', HALFCHECK_PROGRESS='0',
                            OMP_WAIT_POLICY='passive', HALFCHECK_CUDA_PLUGIN='none',
-                           HALFCHECK_PROGRAM=program,
+                           HALFCHECK_PROGRAM=program, TMPDIR=built,
                            PATH=os.path.dirname(program) + ':' + os.environ['PATH'])
         # mpirun starts ranks as any user, and as many as a page likes.
         environment.update(OMPI_ALLOW_RUN_AS_ROOT='1', OMPI_ALLOW_RUN_AS_ROOT_CONFIRM='1',

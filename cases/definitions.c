@@ -203,9 +203,14 @@ static enum hc_status judge(struct hc_check *check, const struct subject *s)
     enum hc_status status = find_variant(check, s, f);
     for (int i = 0; i < s->definition->results && status == HC_OK; i++)
         claim(check, s->out[i].name, &f->output[i]);
-    if (status == HC_OK && f->judged == f->unbounded)
-        hc_mistrust(check, "right orders may overflow or differ in NaN in all of %lld elements",
-                    (long long)f->judged);
+    if (status == HC_OK && hc_define_says_little(f->judged, f->unbounded))
+        hc_mistrust(check, "right orders may overflow or differ in NaN in %lld of %lld elements",
+                    (long long)f->unbounded, (long long)f->judged);
+    else if (status == HC_OK && f->unbounded)
+        hc_remark(check,
+                  "not judged: %lld of %lld elements, where right orders may overflow or "
+                  "differ in NaN",
+                  (long long)f->unbounded, (long long)f->judged);
     return status;
 }
 

@@ -117,7 +117,7 @@ class Walk:
     def environment(self, inject=None):
         """What every command sees."""
         keep = {"OMP_WAIT_POLICY": "passive", "OMP_NUM_THREADS": "1", "PATH": QUIET_PATH,
-                "LC_ALL": "C", "COLUMNS": "80"}
+                "LC_ALL": "C", "COLUMNS": "80", "TMPDIR": str(self.folder)}
         keep.update({k: v for k, v in os.environ.items() if k.endswith("SAN_OPTIONS")})
         if inject:
             keep["LD_PRELOAD"] = str(self.library)

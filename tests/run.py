@@ -142,12 +142,13 @@ def surroundings(program, folder):
              'GITHUB_STEP_SUMMARY', 'COLUMNS')
     environment = {name: value for name, value in os.environ.items() if name not in unset}
     os.mkdir(folder + '/bin')
+    os.mkdir(folder + '/tmp')
     os.symlink(program, folder + '/bin/halfcheck')
     path = f'{folder}/bin:{TOP}/tests/tools:{os.environ["PATH"]}'
     environment.update(LC_ALL='C', TERM='dumb', HALFCHECK_PROGRESS='0',
                        OMP_WAIT_POLICY='passive', PATH=path, SOURCE=TOP,
                        BUILD=os.path.dirname(program), HALFCHECK_CUDA_PLUGIN='none',
-                       HOME=folder + '/work', PYTHONDONTWRITEBYTECODE='1')
+                       HOME=folder + '/work', TMPDIR=folder + '/tmp', PYTHONDONTWRITEBYTECODE='1')
     return environment
 
 

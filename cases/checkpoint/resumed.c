@@ -8,6 +8,7 @@
 #include "case.h"
 #include "cases/fixture/training/tiny_training.h"
 #include "cases/fixture/training/update_fixture.h"
+#include "op/output.h"
 #include "train/run/checkpoint.h"
 
 /* The trainer's own checkpoint on the backend under test: a training that was stopped between its
@@ -26,8 +27,8 @@ struct resumption {
     struct hc_check *check;
     struct hc_recipe recipe;
     struct hc_dataset data;
-    char folder[40];
-    char path[60]; /* of the checkpoint */
+    char folder[HC_MAX_TEMPORARY];
+    char path[HC_MAX_TEMPORARY + 16]; /* of the checkpoint */
 };
 
 static bool stops_between(const struct hc_progress *progress, void *context)
@@ -134,7 +135,7 @@ static void stop_and_go_on(struct resumption *resumption)
 static void clear(const char *folder)
 {
     static const char *const names[] = {"steps.csv", "epochs.csv", "gradients.csv", "checkpoint"};
-    char path[80];
+    char path[HC_MAX_TEMPORARY + 16];
     for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
         (void)snprintf(path, sizeof path, "%s/%s", folder, names[i]);
         (void)remove(path);
@@ -146,9 +147,7 @@ static void clear(const char *folder)
    which no other does: one would set growth_tracker to 0, as the case does. */
 static void trainer(struct hc_check *check)
 {
-    struct resumption resumption = {.check = check,
-                                    .recipe = *hc_recipe_by_name("amp"),
-                                    .folder = "/tmp/halfcheck-checkpoint-XXXXXX"};
+    struct resumption resumption = {.check = check, .recipe = *hc_recipe_by_name("amp")};
     struct hc_data_options set = {.classes = "airplane,dog",
                                   .seed = hc_check_seed(check),
                                   .train_per_class = 8,
@@ -157,12 +156,10 @@ static void trainer(struct hc_check *check)
     resumption.recipe.scaler.backoff = 0x1p-18F;
     if (!hc_check_ok(check, hc_dataset_open(&set, &resumption.data)))
         return;
-    if (mkdtemp(resumption.folder)) {
+    if (hc_check_ok(check, hc_output_folder(resumption.folder, "halfcheck-checkpoint"))) {
         (void)snprintf(resumption.path, sizeof resumption.path, "%s/checkpoint", resumption.folder);
         stop_and_go_on(&resumption);
         clear(resumption.folder);
-    } else {
-        (void)hc_check_ok(check, hc_fail(HC_IO, "%s: cannot be made", resumption.folder));
     }
     hc_dataset_close(&resumption.data);
 }

@@ -7,6 +7,7 @@
 
 #include "case.h"
 #include "cases/fixture/training/update_fixture.h"
+#include "op/output.h"
 
 /* What an infinity does without an overflow check, beside GradScaler's rule. (What every recipe
    lets change in such a step: cases/skip.) */
@@ -92,7 +93,7 @@ static void compare(struct hc_check *check, FILE *file, int64_t steps, double ma
 static void clear(const char *folder)
 {
     static const char *const names[] = {"steps.csv", "epochs.csv", "gradients.csv", "checkpoint"};
-    char path[128];
+    char path[HC_MAX_TEMPORARY + 16];
     for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
         (void)snprintf(path, sizeof path, "%s/%s", folder, names[i]);
         (void)remove(path);
@@ -104,8 +105,8 @@ static void clear(const char *folder)
 static void moves_on(struct hc_check *check)
 {
     enum { STEPS = 16, BATCH = 2 };
-    char folder[] = "/tmp/halfcheck-schedule-XXXXXX";
-    char path[128];
+    char folder[HC_MAX_TEMPORARY];
+    char path[HC_MAX_TEMPORARY + 16];
     struct hc_dataset data;
     struct hc_recipe recipe = *hc_recipe_by_name("amp");
     struct hc_data_options set = {.classes = "airplane,dog",
@@ -126,9 +127,11 @@ static void moves_on(struct hc_check *check)
     recipe.scaler.initial = 0x1p24F;
     if (!hc_check_ok(check, hc_dataset_open(&set, &data)))
         return;
-    if (!mkdtemp(folder)) {
-        (void)hc_check_ok(check, hc_fail(HC_IO, "%s: cannot be made", folder));
-    } else if (hc_check_ok(check, hc_train(&options, &result))) {
+    if (!hc_check_ok(check, hc_output_folder(folder, "halfcheck-schedule"))) {
+        hc_dataset_close(&data);
+        return;
+    }
+    if (hc_check_ok(check, hc_train(&options, &result))) {
         (void)snprintf(path, sizeof path, "%s/steps.csv", folder);
         FILE *file = fopen(path, "r");
         if (file) {

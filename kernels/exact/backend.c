@@ -64,6 +64,16 @@ static int64_t columns_of(const struct hc_call *call)
     }
 }
 
+/* Weights of a row of keys; in the gradient also those of its scores, and the sums for a head. */
+static int64_t numbers_of_attention(const struct hc_call *call)
+{
+    const struct hc_tensor *k = &call->in[HC_ATTENTION_K];
+    int64_t sums = k->shape[2] + call->in[HC_ATTENTION_V].shape[2];
+    if (call->op == HC_OP_attention)
+        return k->shape[1];
+    return call->op == HC_OP_attention_backward ? k->shape[1] * (2 + sums) : 0;
+}
+
 /* What gemm and the convolutions pack: their second factor, filled up to whole tiles of columns,
    and their first one where it is converted. Backward-filter also keeps a tile of sums.
    bn_leaky_bwd keeps dz, and quantize a number for each block. */
@@ -78,11 +88,11 @@ size_t hc_exact_scratch(struct hc_queue *queue, const struct hc_call *call)
     if (hc_factors_convert(call))
         return hc_factors_scratch(queue, call, hc_exact_scratch);
     int64_t columns = columns_of(call);
-    if (columns < 0)
-        return 0;
     const struct hc_tensor *first = &call->in[HC_FIRST];
     const struct hc_tensor *second = &call->in[HC_FIRST + 1];
     bool fp64 = first->format == HC_FP64;
+    if (columns < 0)
+        return (size_t)numbers_of_attention(call) * (fp64 ? sizeof(double) : sizeof(float));
     int64_t numbers = fp64 || first->format == HC_FP32 ? 0 : hc_tensor_count(first);
     if (columns > 0)
         numbers += hc_tensor_count(second) / columns * hc_tile_padded(columns);

@@ -44,6 +44,16 @@ Test(loopback, a_right_program_in_another_order_passes, .init = enter_folder)
     expect_only_passes(run_loopback("exact order=torch-fused reversed", ""));
 }
 
+/* In size/ nobody asks `exact` how near an error comes to a bound on sums in fp32. */
+Test(loopback, a_program_that_sums_in_fp64_passes_strictly, .init = enter_folder)
+{
+    const struct ran *ran = run_shell(
+        "$hc run 'size/gemm/*' 'size/conv2d*/*tf32*' 'products/*' 'op/layer_norm*/fp32/*' "
+        "--strict --backend 'pipe:" HC_LOOPBACK " exact finer'");
+    cr_expect_eq(ran->status, 0, "%s%s", ran->out, ran->err);
+    cr_expect_not_null(strstr(ran->out, "\nPASS: "), "%s", ran->out);
+}
+
 /* All formats and families of numbers. */
 Test(loopback, averages_over_ranks_in_another_order_pass, .init = enter_folder)
 {

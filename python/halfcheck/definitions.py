@@ -20,7 +20,7 @@ from .program import Error
 from .verdicts import TYPES, array_of, by_name, tensor_of
 
 FAMILIES = ("normal", "whole", "lognormal", "boundaries", "subnormals", "specials", "cancelling",
-            "stagnating", "constant", "one-hot", "offset", "mixed", "scaled")
+            "stagnating", "constant", "one-hot", "offset", "mixed", "far", "scaled")
 
 # How long the axes of a definition are: rows of the program's, which finds others where these do
 # not suit the text.
@@ -145,6 +145,9 @@ class Report:
             wrong = sum(row[0] == fmt for row in self.failed)
             lines.append(f"  {fmt:5} {len(rows) - wrong:4} pass" +
                          (f"  {wrong:4} fail" if wrong else ""))
+        unjudged = len(self.rows) - len(judged)
+        if unjudged:
+            lines.append(f"  not judged, {unjudged} calls: right orders may overflow or differ in NaN")
         lines += [f"  left out, {count} calls: {why}" for why, count in self.left_out.items()]
         if self.text:
             lines += ["judged by", *(f"  {line}" for line in self.text.splitlines())]

@@ -232,8 +232,8 @@ uint64_t *hc_check_digest(struct hc_check *check);
 /* Says that the case runs kernels whose bits nobody digests: its result then has no digest. */
 void hc_check_undigested(struct hc_check *check);
 
-/* Says that the case runs calls by other means than hc_do, in that arithmetic, and claims what
-   comes of it. A backend of free order may take a finer one; if a claim fails there, the case is
+/* Says that the case runs calls in that arithmetic, which no claim of theirs has said, and claims
+   what comes of it. A backend of free order may take a finer one; if a claim fails there, the case is
    left out (check/free_order.h). */
 void hc_note_arithmetic(struct hc_check *check, enum hc_format arithmetic);
 

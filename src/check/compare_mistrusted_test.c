@@ -2,6 +2,7 @@
 #include "check/testing.h"
 
 #include "num/rng.h"
+#include "op/defined.h"
 
 static void nans(struct hc_check *check)
 {
@@ -153,4 +154,40 @@ Test(compare, mistrusts_few_results_that_may_be_half_of_their_terms_off)
     run(half_way_to_nothing, HC_OP_gemm, right(HC_OP_gemm));
     cr_assert_eq(result.verdict, HC_MISTRUSTED, "%s", result.note);
     cr_assert(strstr(result.note, "half of the terms or more in 4 of 4"), "%s", result.note);
+}
+
+/* Half of the elements are 0, which needs no rounding and has a bound, and the results of the others
+   are settled to the bit, since their real values lie far from the middle of two numbers. */
+static void zeros_among_settled(struct hc_check *check)
+{
+    enum { EACH = 40 };
+    struct hc_call call = {.op = HC_OP_silu};
+    call.in[HC_SILU_X] = hc_check_vector(check, HC_BF16, 2 * EACH);
+    call.out[HC_SILU_Y] = hc_check_vector(check, HC_BF16, 2 * EACH);
+    for (int i = 0; i < EACH; i++)
+        hc_tensor_set(&call.in[HC_SILU_X], 2 * i, 1 + 0x1p-7 * i);
+    hc_claim_call(check, &call);
+}
+
+Test(compare, trusts_settled_results_beside_loose_zeros)
+{
+    run(zeros_among_settled, HC_OP_silu, right(HC_OP_silu));
+    cr_expect_eq(result.verdict, HC_PASS, "%s", result.note);
+}
+
+/* One result is loose and smaller than its bound; the others, subnormal numbers, are settled. */
+static void one_loose_among_settled(struct hc_check *check)
+{
+    struct hc_call call = {.op = HC_OP_silu};
+    call.in[HC_SILU_X] = hc_check_vector(check, HC_FP32, 20);
+    call.out[HC_SILU_Y] = hc_check_vector(check, HC_BF16, 20);
+    for (int i = 0; i < 20; i++)
+        hc_tensor_set(&call.in[HC_SILU_X], i, i ? ldexp(5 + i, -130) : 0x1p-133);
+    hc_claim_call(check, &call);
+}
+
+Test(compare, trusts_settled_results_beside_one_that_is_loose)
+{
+    run(one_loose_among_settled, HC_OP_silu, right(HC_OP_silu));
+    cr_expect_eq(result.verdict, HC_PASS, "%s", result.note);
 }

@@ -8,12 +8,19 @@
 #include "num/rng.h"
 
 const char *const hc_family_names[HC_FAMILIES] = {
-    [HC_FAMILY_NORMAL] = "normal",         [HC_FAMILY_LOGNORMAL] = "lognormal",
-    [HC_FAMILY_BOUNDARIES] = "boundaries", [HC_FAMILY_SUBNORMALS] = "subnormals",
-    [HC_FAMILY_SPECIALS] = "specials",     [HC_FAMILY_CANCELLING] = "cancelling",
-    [HC_FAMILY_STAGNATING] = "stagnating", [HC_FAMILY_CONSTANT] = "constant",
-    [HC_FAMILY_ONE_HOT] = "one-hot",       [HC_FAMILY_WHOLE] = "whole",
-    [HC_FAMILY_OFFSET] = "offset",         [HC_FAMILY_MIXED] = "mixed",
+    [HC_FAMILY_NORMAL] = "normal",
+    [HC_FAMILY_LOGNORMAL] = "lognormal",
+    [HC_FAMILY_BOUNDARIES] = "boundaries",
+    [HC_FAMILY_SUBNORMALS] = "subnormals",
+    [HC_FAMILY_SPECIALS] = "specials",
+    [HC_FAMILY_CANCELLING] = "cancelling",
+    [HC_FAMILY_STAGNATING] = "stagnating",
+    [HC_FAMILY_CONSTANT] = "constant",
+    [HC_FAMILY_ONE_HOT] = "one-hot",
+    [HC_FAMILY_WHOLE] = "whole",
+    [HC_FAMILY_OFFSET] = "offset",
+    [HC_FAMILY_MIXED] = "mixed",
+    [HC_FAMILY_FAR] = "far",
     [HC_FAMILY_SCALED] = "scaled",
 };
 
@@ -118,6 +125,15 @@ static double offset(const struct draw *d, int64_t i)
     return 100 + normal(d, i);
 }
 
+/* E[x^2] - mean^2 loses with the mean's square, and Welford's formulas, which a bound allows for,
+   with the mean alone. */
+static double far(const struct draw *d, int64_t i)
+{
+    double mean = fmin(3000, hc_format_max(d->format) / 16);
+    double ulp = ldexp(hc_format_unit(d->format) * 2, ilogb(mean));
+    return mean + fmax(1, 2 * ulp) * normal(d, i);
+}
+
 /* So that each input meets zeros, terms that vanish, and factors below the normal numbers. */
 static double mixed(const struct draw *d, int64_t i)
 {
@@ -133,12 +149,19 @@ static double scaled(const struct draw *d, int64_t i)
 }
 
 static number *const numbers[HC_FAMILIES] = {
-    [HC_FAMILY_NORMAL] = normal,         [HC_FAMILY_LOGNORMAL] = lognormal,
-    [HC_FAMILY_BOUNDARIES] = boundary,   [HC_FAMILY_SUBNORMALS] = subnormal,
-    [HC_FAMILY_SPECIALS] = special,      [HC_FAMILY_CANCELLING] = cancelling,
-    [HC_FAMILY_STAGNATING] = stagnating, [HC_FAMILY_CONSTANT] = constant,
-    [HC_FAMILY_ONE_HOT] = one_hot,       [HC_FAMILY_WHOLE] = whole,
-    [HC_FAMILY_OFFSET] = offset,         [HC_FAMILY_MIXED] = mixed,
+    [HC_FAMILY_NORMAL] = normal,
+    [HC_FAMILY_LOGNORMAL] = lognormal,
+    [HC_FAMILY_BOUNDARIES] = boundary,
+    [HC_FAMILY_SUBNORMALS] = subnormal,
+    [HC_FAMILY_SPECIALS] = special,
+    [HC_FAMILY_CANCELLING] = cancelling,
+    [HC_FAMILY_STAGNATING] = stagnating,
+    [HC_FAMILY_CONSTANT] = constant,
+    [HC_FAMILY_ONE_HOT] = one_hot,
+    [HC_FAMILY_WHOLE] = whole,
+    [HC_FAMILY_OFFSET] = offset,
+    [HC_FAMILY_MIXED] = mixed,
+    [HC_FAMILY_FAR] = far,
     [HC_FAMILY_SCALED] = scaled,
 };
 
@@ -183,6 +206,70 @@ static void mark_some(const struct hc_definition *d, int tensor, const struct hc
         hc_tensor_set(x, i, negative ? -mark : mark);
 }
 
+/* Second moments and probabilities: the inputs that a root or a logarithm takes as they are, or
+   added to others. With numbers of both signs nearly all would be NaN, and nothing judged. */
+
+enum { MAX_PRODUCT = 16 };
+
+static bool same_text(const struct hc_expression *a, const struct hc_expression *b)
+{
+    return a->length == b->length && strncmp(a->at, b->at, (size_t)a->length) == 0;
+}
+
+/* The factors of a product, as far as there is room. */
+static int factors_of(const struct hc_expression *e, const struct hc_expression **factor, int n)
+{
+    bool product = e->kind == HC_EXPRESSION_APPLY && e->function == HC_FN_mul;
+    if (!product && n < MAX_PRODUCT)
+        factor[n++] = e;
+    for (int i = 0; i < 2 && product; i++)
+        n = factors_of(e->operand[i], factor, n);
+    return n;
+}
+
+/* Marks the inputs on which the sign of the expression depends. Factors in pairs are squares, which
+   have none, and nor has an exponential. */
+static void mark_signs(const struct hc_definition *d, const struct hc_expression *e, bool *marked)
+{
+    const struct hc_expression *factor[MAX_PRODUCT];
+    if (e->kind == HC_EXPRESSION_READ && e->tensor < d->inputs) {
+        marked[e->tensor] = !d->tensor[e->tensor].index;
+    } else if (e->kind == HC_EXPRESSION_READ && !marked[e->tensor]) {
+        marked[e->tensor] = true; /* so that it is walked once */
+        mark_signs(d, d->tensor[e->tensor].value, marked);
+    } else if (e->kind == HC_EXPRESSION_OVER || e->kind == HC_EXPRESSION_STORE) {
+        mark_signs(d, e->operand[0], marked);
+    } else if (e->kind == HC_EXPRESSION_APPLY && e->function == HC_FN_mul) {
+        int n = factors_of(e, factor, 0);
+        for (int i = 0; i < n; i++) {
+            int times = 0;
+            for (int k = 0; k < n; k++)
+                times += same_text(factor[i], factor[k]);
+            if (times % 2)
+                mark_signs(d, factor[i], marked);
+        }
+    } else if (e->kind == HC_EXPRESSION_APPLY && e->type == HC_TYPE_REAL) {
+        bool both = e->function == HC_FN_add || e->function == HC_FN_div;
+        bool passes = both || e->function == HC_FN_sqrt || e->function == HC_FN_sub;
+        for (int i = 0; i < (both ? 2 : passes); i++)
+            mark_signs(d, e->operand[i], marked);
+    }
+}
+
+/* A scan that reads itself ends nowhere, and is left alone. */
+static void find_unsigned(const struct hc_definition *d, bool *marked)
+{
+    for (int i = d->inputs; i < d->tensors; i++)
+        if (d->tensor[i].scan >= 0)
+            return;
+    for (int i = 0; i < d->expressions; i++) {
+        const struct hc_expression *e = d->expression[i];
+        if (e->kind == HC_EXPRESSION_APPLY &&
+            (e->function == HC_FN_sqrt || e->function == HC_FN_log))
+            mark_signs(d, e->operand[0], marked);
+    }
+}
+
 void hc_define_shape_inputs(struct hc_instance *instance, const int64_t extent[HC_MAX_AXES])
 {
     const struct hc_definition *d = instance->definition;
@@ -199,11 +286,16 @@ void hc_define_fill_inputs(const struct hc_instance *instance, const int64_t ext
                            enum hc_family family, uint64_t seed)
 {
     const struct hc_definition *d = instance->definition;
+    bool never_negative[HC_MAX_DEFINED_TENSORS] = {false};
+    if (family != HC_FAMILY_SPECIALS)
+        find_unsigned(d, never_negative);
     for (int i = 0; i < d->inputs; i++) {
+        const struct hc_tensor *x = &instance->input[i];
         int axis = d->tensor[i].index_axis;
-        hc_family_draw(&instance->input[i], family, axis >= 0 ? extent[axis] : 8, seed,
-                       (uint64_t)i);
-        mark_some(d, i, &instance->input[i]);
+        hc_family_draw(x, family, axis >= 0 ? extent[axis] : 8, seed, (uint64_t)i);
+        for (int64_t k = 0; k < hc_tensor_count(x) && never_negative[i]; k++)
+            hc_tensor_set(x, k, fabs(hc_tensor_get(x, k)));
+        mark_some(d, i, x);
     }
 }
 

@@ -16,8 +16,9 @@ enum hc_family {
     HC_FAMILY_CONSTANT,   /* the same number everywhere */
     HC_FAMILY_ONE_HOT,    /* one number in each row, and zeros */
     HC_FAMILY_WHOLE,      /* small whole numbers: sums of their products are exact in any order */
-    HC_FAMILY_OFFSET,     /* a large mean beside a small deviation */
+    HC_FAMILY_OFFSET,     /* a mean of 100 beside a deviation of 1 */
     HC_FAMILY_MIXED,      /* zeros, ones, large and subnormal numbers side by side */
+    HC_FAMILY_FAR,        /* a mean of 3000 beside a small deviation */
     HC_FAMILY_SCALED,     /* each row by a power of two of its own, down to what eps is */
     HC_FAMILIES
 };
@@ -51,7 +52,8 @@ enum hc_status hc_define_sizes(const struct hc_definition *definition, enum hc_s
 void hc_define_shape_inputs(struct hc_instance *instance, const int64_t extent[HC_MAX_AXES]);
 
 /* Fills these inputs, which have data. Every seventh place of an input of indices that an equation
-   compares with an option, such as the mark of what is ignored, is that mark. */
+   compares with an option, such as the mark of what is ignored, is that mark; and an input that a
+   root or a logarithm takes has no negative numbers, but among specials. */
 void hc_define_fill_inputs(const struct hc_instance *instance, const int64_t extent[HC_MAX_AXES],
                            enum hc_family family, uint64_t seed);
 

@@ -32,6 +32,13 @@ void hc_enclosure_free(struct hc_enclosure *x)
     *x = (struct hc_enclosure){.real = NULL};
 }
 
+/* What k roundings in a row come to at most: k u / (1 - k u) is above (1 + u)^k - 1. */
+static double roundings(const struct hc_arithmetic *a, double k)
+{
+    double ku = k * a->unit;
+    return ku < 1 ? hc_div_up(ku, 1 - ku) : (double)INFINITY;
+}
+
 /* Gives y memory, and makes it a number without any error. */
 static void begin(const struct hc_arithmetic *a, struct hc_enclosure *y)
 {
@@ -185,6 +192,35 @@ static bool is_settled(const struct hc_arithmetic *a, enum hc_function f,
            is_in(a->freedoms.compute, y);
 }
 
+/* Whether the result is the infinity of an operand in every right implementation: that operand is
+   surely infinite, and what it meets is surely a number. So a score of minus infinity stays one when
+   the maximum is taken off, however that was rounded. */
+static bool is_surely_infinite(const struct hc_arithmetic *a, enum hc_function f,
+                               const struct hc_disc *x)
+{
+    bool infinite[2];
+    bool number[2];
+    bool away[2]; /* from 0 */
+    for (int i = 0; i < 2; i++) {
+        infinite[i] = isinf(x[i].mid) && x[i].rad == 0;
+        number[i] = hc_add_up(fabs(x[i].mid), x[i].rad) <= a->most;
+        away[i] = infinite[i] || (number[i] && fabs(x[i].mid) > hc_up(x[i].rad));
+    }
+    if (f == HC_FN_add || f == HC_FN_sub)
+        return (infinite[0] && number[1]) || (number[0] && infinite[1]);
+    if (f == HC_FN_mul)
+        return (infinite[0] && away[1]) || (away[0] && infinite[1]);
+    return f == HC_FN_div && infinite[0] && number[1] && away[1];
+}
+
+/* What the larger of two numbers, or the smaller one, has for a radius: that of the one which it
+   surely is, or else the larger radius (formula/radius.c has the proof). */
+static double extreme_radius(const struct hc_disc *x, int chosen)
+{
+    bool sure = !isnan(x[0].mid) && !isnan(x[1].mid) && hc_radius_apply(HC_FN_greater, x, 0) == 0;
+    return sure ? x[chosen].rad : fmax(x[0].rad, x[1].rad);
+}
+
 void hc_enclosure_apply(const struct hc_arithmetic *a, struct hc_enclosure *y, enum hc_function f,
                         const struct hc_enclosure *const *x)
 {
@@ -204,13 +240,27 @@ void hc_enclosure_apply(const struct hc_arithmetic *a, struct hc_enclosure *y, e
         shift = shift || x[i]->standing == HC_IS_SHIFT;
         y->standing = x[i]->standing != HC_NO_SHIFT ? HC_ON_SHIFT : y->standing;
         known = known && x[i]->rad == 0;
+        y->nan = y->nan || x[i]->nan;
     }
     int inexact = compute(y, f, x);
     double value = hc_enclosure_double(y);
+    y->own = hc_add_up(hc_radius_apply(f, own, value), own_rounding(a, value, inexact));
+    y->masked = (f == HC_FN_exp && rad[0].mid == -(double)INFINITY && rad[0].rad == 0) ||
+                (value == 0 && f == HC_FN_mul && (x[0]->masked || x[1]->masked));
+    if (isinf(value) && is_surely_infinite(a, f, rad)) {
+        y->own = 0;
+        return;
+    }
+    if (f == HC_FN_exp && y->masked)
+        return;
     if (f == HC_FN_exp)
         rad[0].rad = hc_add_up(rad[0].rad, hc_mul_up(1.25 * a->unit, fabs(rad[0].mid)));
-    y->own = hc_add_up(hc_radius_apply(f, own, value), own_rounding(a, value, inexact));
     y->rad = hc_radius_apply(f, rad, value);
+    if (f == HC_FN_min || f == HC_FN_max)
+        y->rad = extreme_radius(rad, hc_real_compare(y->real, x[0]->real) == 0 ? 0 : 1);
+    /* What is masked may be skipped, and so is not infinity times 0. */
+    if (isnan(value) && f == HC_FN_mul && (x[0]->masked || x[1]->masked))
+        y->rad = (double)INFINITY;
     if (isnan(value) || (isinf(value) && hc_real_is_inf(y->real)) || units(a, f) == 0)
         return;
     if (known && !special && is_settled(a, f, y, x)) {
@@ -241,6 +291,7 @@ void hc_enclosure_either(const struct hc_arithmetic *a, struct hc_enclosure *y,
     double apart = x == z ? 0 : hc_up(fabs(x - z) + (fabs(x) + fabs(z)) * 0x1p-50);
     hc_enclosure_copy(a, y, one);
     y->terms = 0;
+    y->nan = one->nan || other->nan;
     y->rad = hc_add_up(fmax(one->rad, other->rad), isnan(apart) ? (double)INFINITY : apart);
 }
 
@@ -249,12 +300,14 @@ void hc_enclosure_between(const struct hc_arithmetic *a, struct hc_enclosure *y,
 {
     double x = hc_enclosure_double(one);
     double z = hc_enclosure_double(other);
+    bool nan = one->nan || other->nan;
     if (!isfinite(x) || !isfinite(z)) {
         hc_enclosure_set(a, y, 0);
         y->rad = (double)INFINITY;
         return;
     }
     hc_enclosure_set(a, y, x / 2 + z / 2);
+    y->nan = nan;
     y->rad = hc_add_up(hc_up(fabs(x - z) / 2), fmax(one->rad, other->rad));
     y->rad = hc_add_up(y->rad, hc_add_up(fmax(one->own, other->own), 0x1p-50 * fabs(x + z)));
 }
@@ -265,6 +318,8 @@ bool hc_enclosure_compare(enum hc_function f, const struct hc_enclosure *const *
     for (int i = 0; i < hc_functions[f].least; i++)
         disc[i] = (struct hc_disc){hc_enclosure_double(x[i]), hc_add_up(x[i]->rad, x[i]->own)};
     *sure = hc_radius_apply(f, disc, 0) == 0;
+    for (int i = 0; i < hc_functions[f].least; i++)
+        *sure = *sure && !x[i]->nan;
     if (hc_functions[f].least == 1)
         return f == HC_FN_isnan   ? hc_real_is_nan(x[0]->real)
                : f == HC_FN_isinf ? hc_real_is_inf(x[0]->real)
@@ -302,17 +357,34 @@ static double step(enum hc_format format, double mid, double rad, double rounded
     return isnan(most) ? (double)INFINITY : most;
 }
 
+/* Whether a rounding that is owed gives one number in every right implementation. What is computed
+   with a shift is another number with another shift, and rounds otherwise; and in the format in which
+   is computed, the last operation's rounding is this one. */
+static bool is_decided(const struct hc_arithmetic *a, const struct hc_enclosure *x,
+                       enum hc_format to)
+{
+    double value = hc_enclosure_double(x);
+    if (x->absent || x->standing != HC_NO_SHIFT || !isfinite(value) ||
+        hc_formats[to].precision >= hc_formats[a->freedoms.compute].precision)
+        return false;
+    double rounded = hc_decode(to, hc_real_bits(x->real, to, HC_NEAREST));
+    return isfinite(rounded) && step(to, value, hc_add_up(x->rad, x->own), rounded) == 0;
+}
+
 void hc_enclosure_store(const struct hc_arithmetic *a, struct hc_enclosure *y,
-                        const struct hc_enclosure *x, enum hc_format format)
+                        const struct hc_enclosure *x, enum hc_format format, bool owed)
 {
     double value = hc_enclosure_double(x);
     enum hc_format to = format == HC_FORMAT_COUNT ? a->io : format;
-    if (format != HC_FORMAT_COUNT && !x->absent) {
+    bool nan = x->nan;
+    if ((format != HC_FORMAT_COUNT && !x->absent) || (owed && is_decided(a, x, to))) {
         double rounded = hc_decode(to, hc_real_bits(x->real, to, HC_NEAREST));
         double own = step(to, value, x->own, rounded);
+        double rad = step(to, value, x->rad, rounded);
         hc_enclosure_set(a, y, rounded);
         y->own = own;
-        y->rad = step(to, value, x->rad, rounded);
+        y->rad = rad;
+        y->nan = nan;
         return;
     }
     hc_enclosure_copy(a, y, x);
@@ -400,10 +472,12 @@ static void add_extreme(const struct hc_arithmetic *a, struct hc_running *r,
                         const struct hc_enclosure *x)
 {
     struct hc_enclosure *y = r->y;
-    double rad = fmax(y->rad, x->rad);
-    double own = fmax(y->own, x->own);
     int order = hc_real_compare(x->real, y->real);
     bool taken = r->reduction == HC_OVER_MAX ? order > 0 : order < 0;
+    const struct hc_disc two[2] = {{hc_enclosure_double(y), y->rad},
+                                   {hc_enclosure_double(x), x->rad}};
+    double rad = extreme_radius(two, taken);
+    double own = fmax(y->own, x->own);
     if (hc_real_is_nan(x->real) || (taken && !hc_real_is_nan(y->real)) || r->terms == 1)
         hc_enclosure_copy(a, y, x);
     y->terms = 0;
@@ -416,6 +490,7 @@ void hc_running_add(const struct hc_arithmetic *a, struct hc_running *r,
 {
     r->terms++;
     r->on_shift = r->on_shift || x->standing == HC_ON_SHIFT;
+    r->nan = r->nan || x->nan;
     if (doubtful)
         r->rads = (double)INFINITY;
     if (r->reduction == HC_OVER_SUM || r->reduction == HC_OVER_MEAN) {
@@ -446,8 +521,7 @@ static void end_sum(const struct hc_arithmetic *a, struct hc_running *r)
     y->grain = r->grain;
     if (r->settled && r->magnitude <= fmin(ldexp(1, r->grain + precision), a->most))
         return;
-    double k = (double)(r->all_terms - 1) * a->unit;
-    double share = k < 1 ? hc_div_up(k, 1 - k) : (double)INFINITY;
+    double share = roundings(a, (double)(r->all_terms - 1));
     if (r->on_shift && a->freedoms.tile > 0) {
         double tiles = ceil((double)r->all_terms / a->freedoms.tile);
         share = hc_add_up(share, (tiles - 1) * (2 * a->freedoms.ulps + 1) * a->unit);
@@ -462,6 +536,7 @@ void hc_running_end(const struct hc_arithmetic *a, struct hc_running *r)
         end_sum(a, r);
     else if (isinf(r->rads))
         r->y->rad = r->rads;
+    r->y->nan = r->nan;
     if (r->reduction != HC_OVER_MEAN)
         return;
     struct hc_enclosure sum = {.real = NULL};

@@ -10,6 +10,8 @@ struct hc_enclosure {
     double own;           /* how far `real` is from the real number at most: its bits are limited */
     double rad;
     bool absent;
+    bool nan;         /* a right implementation may have NaN here, whatever the real number is */
+    bool masked;      /* 0, since it is the exponential of minus infinity */
     int64_t terms;    /* of a sum: that it has, 0 for what is none; */
     double magnitude; /* these and their radii added up, */
     double rads;      /* and the radii alone, without what adding costs */
@@ -64,11 +66,12 @@ void hc_enclosure_between(const struct hc_arithmetic *a, struct hc_enclosure *y,
 /* A comparison of the real numbers; *sure: roundings cannot turn it around. */
 bool hc_enclosure_compare(enum hc_function f, const struct hc_enclosure *const *x, bool *sure);
 
-/* x rounded. To HC_FORMAT_COUNT it is a rounding that is owed: the real number stays, and the
-   radius grows by half an ulp of the tensors' format. To a format it is a function with steps: the
-   real number is rounded. */
+/* x rounded. To a format it is a function with steps: the real number is rounded. To
+   HC_FORMAT_COUNT it is a rounding into the tensors' format. If that is `owed`, and all that a right
+   implementation may have for x rounds to one number, this number is what it goes on with. Else the
+   real number stays, and the radius grows by half an ulp. */
 void hc_enclosure_store(const struct hc_arithmetic *a, struct hc_enclosure *y,
-                        const struct hc_enclosure *x, enum hc_format format);
+                        const struct hc_enclosure *x, enum hc_format format, bool owed);
 
 /* y is the mean of the squares of n deviations from `mean`; its radius grows by what it costs to
    compute it by Welford's or Chan's formulas. */
@@ -86,6 +89,7 @@ struct hc_running {
     double rads;       /* of the terms, added up */
     double owns;
     bool special;  /* a term is an infinity or a NaN */
+    bool nan;      /* a term may be NaN */
     bool on_shift; /* terms are computed with a shift */
     bool settled;  /* no term has a radius, and all are multiples of 2^grain */
     int grain;

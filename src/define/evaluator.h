@@ -15,6 +15,8 @@ struct hc_evaluator {
     void *kept[HC_MAX_DEFINED_TENSORS]; /* trees of POSIX's tsearch */
     int64_t kept_count;
     bool doubtful; /* rounding may turn around where the largest is, on which the element depends */
+    bool looked;   /* whether an input has an infinity or a NaN: */
+    bool specials;
     int64_t operations;                           /* for the element so far */
     int64_t place[HC_MAX_AXES];                   /* of the axes that are bound */
     struct hc_enclosure node[HC_MAX_EXPRESSIONS]; /* results of operations, by id */

@@ -28,8 +28,8 @@ void hc_define_judge_element(enum hc_format format, enum hc_format compute,
     double got = element->got;
     *single = false;
     element->error = element->bound = element->ratio = 0;
-    if (isinf(value->rad)) {
-        element->bound = value->rad;
+    if (isinf(value->rad) || (value->nan && isnan(got))) {
+        element->bound = (double)INFINITY;
         return;
     }
     double below = end(format, value, -1);

@@ -37,6 +37,13 @@ enum hc_status hc_define_judge(const struct hc_instance *instance, int tensor,
                                const struct hc_tensor *got, bool all,
                                struct hc_defined_output *output);
 
+/* Whether the judge has said too little for a verdict: of nothing, or of fewer elements than those
+   that no right order is bound to. */
+static inline bool hc_define_says_little(int64_t judged, int64_t unbounded)
+{
+    return unbounded == judged || unbounded > judged - unbounded;
+}
+
 /* One element of a result in `format`, computed in `compute`: fills in error, bound and ratio. */
 void hc_define_judge_element(enum hc_format format, enum hc_format compute,
                              struct hc_defined_element *element, bool *single);

@@ -1,6 +1,7 @@
 #include "define/op.h"
 
 #include <assert.h>
+#include <ctype.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -49,7 +50,26 @@ struct met {
 
 static _Thread_local struct met *kept;
 
-/* The call's inputs are the definition's, in order (op_test.c), and so are the options. */
+/* The extent of an axis that only a result has, as the option k of its definition says: its place
+   is the result's shape. Whether there is one. */
+static bool extent_of(const struct hc_definition *d, const struct hc_call *call, int k,
+                      char text[HC_PARAM_TEXT])
+{
+    for (int o = 0; o < d->results; o++) {
+        const struct hc_defined_tensor *t = &d->tensor[d->result[o]];
+        for (int i = 0; i < t->rank; i++) {
+            const struct hc_expression *extent = d->axis[t->axis[i]].extent;
+            if (!extent || extent->kind != HC_EXPRESSION_OPTION || extent->option != k)
+                continue;
+            (void)snprintf(text, HC_PARAM_TEXT, "%lld", (long long)call->out[o].shape[i]);
+            return true;
+        }
+    }
+    return false;
+}
+
+/* The call's inputs are the definition's, in order (op_test.c), and so are the options, but for
+   those that are extents. A NaN stands for what the text says. */
 static enum hc_status meet(struct met *m, const struct hc_call *call)
 {
     const struct hc_definition *d = hc_defined_op(call->op);
@@ -63,9 +83,10 @@ static enum hc_status meet(struct met *m, const struct hc_call *call)
     in->freedoms.compute = hc_call_fp64(call) ? HC_FP64 : HC_FP32;
     for (int i = 0; i < d->inputs; i++)
         in->input[i] = call->in[i];
-    for (int i = 0; i < d->options; i++, p++) {
-        hc_param_text(p, &call->params, m->option[i]);
-        in->option[i] = m->option[i];
+    for (int i = 0; i < d->options; i++) {
+        if (!extent_of(d, call, i, m->option[i]))
+            hc_param_text(p++, &call->params, m->option[i]);
+        in->option[i] = strcmp(m->option[i], "nan") == 0 ? NULL : m->option[i];
     }
     enum hc_status status = hc_instance_bind(in);
     if (status == HC_OK)
@@ -138,22 +159,29 @@ double hc_defined_op_radius(const struct hc_element *e)
     return value_of(e).rad;
 }
 
-bool hc_defined_is_placeless(enum hc_op op)
+/* Whether the expression asks for the axis in another way than as a tensor's own. */
+static bool asks_for(const struct hc_definition *d, const struct hc_expression *e, int axis)
+{
+    bool reads = e->kind == HC_EXPRESSION_READ;
+    const struct hc_defined_tensor *t = reads ? &d->tensor[e->tensor] : NULL;
+    for (int k = 0; k < e->operands; k++) {
+        bool plain = e->operand[k]->kind == HC_EXPRESSION_AXIS;
+        if (reads ? !plain && t->axis[k] == axis : plain && e->operand[k]->axis == axis)
+            return true;
+    }
+    return false;
+}
+
+bool hc_defined_is_placeless(enum hc_op op, char letter)
 {
     const struct hc_definition *d = hc_defined_op(op);
-    for (int i = 0; d && i < d->expressions; i++) {
-        const struct hc_expression *e = d->expression[i];
-        bool reads = e->kind == HC_EXPRESSION_READ;
-        if (reads && d->tensor[e->tensor].index)
+    int axis = 0;
+    while (d && axis < d->axes && toupper((unsigned char)d->axis[axis].name[0]) != letter)
+        axis++;
+    for (int i = 0; d && i < d->expressions; i++)
+        if (asks_for(d, d->expression[i], axis))
             return false;
-        for (int k = 0; k < e->operands; k++)
-            if (e->operand[k]->kind == HC_EXPRESSION_AXIS && !reads)
-                return false;
-        for (int k = 0; reads && k < e->operands; k++)
-            if (e->operand[k]->kind != HC_EXPRESSION_AXIS)
-                return false;
-    }
-    return d != NULL;
+    return d && axis < d->axes;
 }
 
 bool hc_defined_has_shift(enum hc_op op)

@@ -16,9 +16,9 @@ double hc_defined_op_radius(const struct hc_element *e);
 /* The definition of an op, parsed once; it stays. NULL for an op of another class. */
 const struct hc_definition *hc_defined_op(enum hc_op op);
 
-/* Whether all elements along an axis are alike: no equation asks for a place on it, so that equal
-   operands give equal results wherever they stand. */
-bool hc_defined_is_placeless(enum hc_op op);
+/* Whether all elements along an axis, which shapes write as this letter, are alike: no equation asks
+   for a place on it, so that equal operands give equal results wherever they stand. */
+bool hc_defined_is_placeless(enum hc_op op, char letter);
 
 /* Whether it has a shift: exponentials of what is less than its maximum. */
 bool hc_defined_has_shift(enum hc_op op);

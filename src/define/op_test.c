@@ -33,6 +33,32 @@ static void compare_slot(enum hc_op op, int slot, const struct hc_definition *d,
     cr_expect_eq(s->format == HC_ALLOW_I32, t->index, "%s: %s", hc_ops[op].name, t->name);
 }
 
+/* An option that is the extent of a result's axis: the call has it as a shape. */
+static bool is_extent(const struct hc_definition *d, int option)
+{
+    for (int i = 0; i < d->axes; i++) {
+        const struct hc_expression *e = d->axis[i].extent;
+        if (e && e->kind == HC_EXPRESSION_OPTION && e->option == option)
+            return true;
+    }
+    return false;
+}
+
+/* NaN stands for an expression of extents. */
+static void compare_usual(const char *op, const struct hc_param *p,
+                          const struct hc_expression *value)
+{
+    bool number = value->kind == HC_EXPRESSION_NUMBER || p->kind != HC_PARAM_REAL;
+    if (number)
+        cr_expect_eq(strncmp(p->usual, value->at, (size_t)value->length), 0, "%s: %s is %s", op,
+                     p->name, p->usual);
+    else
+        cr_expect_str_eq(p->usual, "nan", "%s: %s", op, p->name);
+    char note[64];
+    (void)snprintf(note, sizeof note, "nan stands for %.*s", value->length, value->at);
+    cr_expect(number ? !p->note : p->note && strcmp(p->note, note) == 0, "%s: %s", op, p->name);
+}
+
 Test(op, the_row_of_an_op_is_what_its_definition_says)
 {
     int seen = 0;
@@ -51,12 +77,16 @@ Test(op, the_row_of_an_op_is_what_its_definition_says)
         for (int k = 0; k < d->results; k++)
             compare_slot(op, d->inputs + k, d, d->result[k]);
         const struct hc_param *p = hc_op_params(op);
-        for (int k = 0; k < d->options; k++, p++) {
+        for (int k = 0; k < d->options; k++) {
             const struct hc_expression *value = d->option[k].value;
+            if (is_extent(d, k)) {
+                cr_expect_null(hc_op_param(op, d->option[k].name), "%s: %s", d->name,
+                               d->option[k].name);
+                continue;
+            }
             cr_assert_not_null(p->name, "%s: %s", d->name, d->option[k].name);
             cr_expect_str_eq(p->name, d->option[k].name);
-            cr_expect_eq(strncmp(p->usual, value->at, (size_t)value->length), 0, "%s: %s is %s",
-                         d->name, p->name, p->usual);
+            compare_usual(d->name, p++, value);
         }
         cr_expect_null(p->name, "%s has more parameters than options", d->name);
     }
@@ -128,10 +158,25 @@ Test(op, shapes_that_do_not_belong_together_are_refused_with_the_axis)
     cr_expect_str_eq(hc_message(), "rms_norm: x has shape [2], not [T, D]");
 }
 
-Test(op, of_a_placeless_definition_equal_operands_give_equal_results)
+Test(op, along_a_placeless_axis_equal_operands_give_equal_results)
 {
-    cr_expect(hc_defined_is_placeless(HC_OP_rms_norm));
-    cr_expect(hc_defined_is_placeless(HC_OP_softmax));
-    cr_expect(hc_defined_is_placeless(HC_OP_gelu_backward));
-    cr_expect(!hc_defined_is_placeless(HC_OP_add));
+    cr_expect(hc_defined_is_placeless(HC_OP_rms_norm, 'T'));
+    cr_expect(hc_defined_is_placeless(HC_OP_rms_norm, 'D'));
+    cr_expect(hc_defined_is_placeless(HC_OP_softmax, 'C'));
+    cr_expect(hc_defined_is_placeless(HC_OP_gelu_backward, 'I'));
+    cr_expect(!hc_defined_is_placeless(HC_OP_softmax, 'D'), "it has no such axis");
+    cr_expect(!hc_defined_is_placeless(HC_OP_add, 'T'));
+}
+
+Test(op, what_a_mask_an_index_or_a_neighbour_asks_for_is_a_place)
+{
+    cr_expect(!hc_defined_is_placeless(HC_OP_attention, 'T'));
+    cr_expect(!hc_defined_is_placeless(HC_OP_attention_backward, 'U'));
+    cr_expect(hc_defined_is_placeless(HC_OP_attention_backward, 'H'));
+    cr_expect(hc_defined_is_placeless(HC_OP_attention, 'E'));
+    cr_expect(!hc_defined_is_placeless(HC_OP_embedding, 'V'));
+    cr_expect(!hc_defined_is_placeless(HC_OP_embedding_backward, 'V'));
+    cr_expect(hc_defined_is_placeless(HC_OP_embedding, 'N'));
+    cr_expect(!hc_defined_is_placeless(HC_OP_rotary_halves, 'D'));
+    cr_expect(hc_defined_is_placeless(HC_OP_rotary_halves, 'T'));
 }

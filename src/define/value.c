@@ -103,7 +103,7 @@ static const struct hc_enclosure *compute(struct hc_evaluator *v, int tensor, bo
     v->arithmetic = suspected && v->instance->narrow ? v->narrow : v->wide;
     const struct hc_enclosure *x = compute_as_told(v, tensor, result);
     if (x && suspected && !v->instance->narrow && !result) {
-        hc_enclosure_store(&v->wide, &v->stored, x, HC_FORMAT_COUNT);
+        hc_enclosure_store(&v->wide, &v->stored, x, HC_FORMAT_COUNT, false);
         x = &v->stored;
     }
     v->arithmetic = outside;
@@ -231,6 +231,33 @@ static const struct hc_enclosure *with_welford(struct hc_evaluator *v,
     return mean ? y : NULL;
 }
 
+/* Whether some number that is given is an infinity or a NaN. */
+static bool has_specials(struct hc_evaluator *v)
+{
+    for (int i = 0; i < v->definition->inputs && !v->looked; i++) {
+        const struct hc_tensor *t = &v->instance->input[i];
+        for (int64_t k = 0; k < hc_tensor_count(t) && !v->specials; k++)
+            v->specials = !v->definition->tensor[i].index && !isfinite(hc_tensor_get(t, k));
+    }
+    v->looked = true;
+    return v->specials;
+}
+
+/* Whether a term that a sum leaves out is an infinity or a NaN: an implementation that multiplies
+   it with 0 has NaN. A term that cannot be computed is not. */
+static bool is_special(struct hc_evaluator *v, const struct hc_expression *e)
+{
+    bool sum = e->reduction == HC_OVER_SUM || e->reduction == HC_OVER_MEAN;
+    if (!sum || v->status != HC_OK || !has_specials(v))
+        return false;
+    bool doubtful = v->doubtful;
+    const struct hc_enclosure *x = hc_evaluator_real(v, e->operand[0]);
+    bool special = x && (x->nan || !isfinite(hc_enclosure_double(x)));
+    v->doubtful = doubtful;
+    v->status = HC_OK;
+    return special;
+}
+
 static const struct hc_enclosure *over(struct hc_evaluator *v, const struct hc_expression *e)
 {
     struct hc_enclosure *y = &v->node[e->id];
@@ -253,12 +280,15 @@ static const struct hc_enclosure *over(struct hc_evaluator *v, const struct hc_e
             return NULL;
         }
         enum hc_truth there = e->operands > 1 ? hc_evaluator_truth(v, e->operand[1]) : HC_IS_TRUE;
-        if (there == HC_IS_FALSE || (there == HC_IS_ABSENT && v->status == HC_OK))
+        if (there == HC_IS_FALSE || (there == HC_IS_ABSENT && v->status == HC_OK)) {
+            running.nan = running.nan || (there == HC_IS_FALSE && is_special(v, e));
             continue;
+        }
         const struct hc_enclosure *x =
             v->status == HC_OK ? hc_evaluator_real(v, e->operand[0]) : NULL;
         if (!x)
             return NULL;
+        running.nan = running.nan || x->nan;
         if (!x->absent && hc_truth_really(there))
             hc_running_add(&v->arithmetic, &running, x, hc_truth_unsure(there));
         else if (hc_truth_unsure(there) || isinf(x->rad))
@@ -311,6 +341,8 @@ static const struct hc_enclosure *apply(struct hc_evaluator *v, const struct hc_
     bool chosen = e->function == HC_FN_select;
     bool absent = false;
     bool doubtful = false; /* rounding may turn around whether an operand is absent */
+    bool special = false;
+    bool nan = false;
     enum hc_truth c = HC_IS_TRUE;
     if (chosen) {
         c = hc_evaluator_truth(v, e->operand[0]);
@@ -328,10 +360,14 @@ static const struct hc_enclosure *apply(struct hc_evaluator *v, const struct hc_
             return NULL;
         absent = absent || x[i]->absent;
         doubtful = doubtful || (x[i]->absent && isinf(x[i]->rad));
+        special = special || !isfinite(hc_enclosure_double(x[i]));
+        nan = nan || x[i]->nan;
     }
     if (absent) {
         hc_enclosure_set(&v->arithmetic, y, 0);
         y->absent = true;
+        /* What is absent may be left out, or be multiplied with 0. */
+        y->nan = nan || (special && e->function == HC_FN_mul);
         y->rad = doubtful ? (double)INFINITY : 0;
         return y;
     }
@@ -376,7 +412,7 @@ const struct hc_enclosure *hc_evaluator_real(struct hc_evaluator *v, const struc
         x = hc_evaluator_real(v, e->operand[0]);
         if (!x)
             return NULL;
-        hc_enclosure_store(&v->arithmetic, y, x, e->format);
+        hc_enclosure_store(&v->arithmetic, y, x, e->format, !e->optional);
         return y;
     default:
         assert(e->kind == HC_EXPRESSION_APPLY);
@@ -453,6 +489,7 @@ enum hc_status hc_evaluator_element(struct hc_evaluator *evaluator, int tensor, 
         value->want = hc_real_exact(x->real);
         value->rad = x->rad;
         value->absent = x->absent;
+        value->nan = x->nan;
         double size = fabs(value->want.hi);
         bool sharp = x->own <= 0x1p-40 * x->rad || x->own <= 0x1p-100 * size || isinf(x->rad);
         if (sharp)

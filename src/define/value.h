@@ -18,7 +18,8 @@
      a shift                      it may be off by C, which costs C u in each difference with it
      a shift in a result          3 u of it, where it is added back
      sums over tiles, rescaled    (2 F + 1) u a tile of T terms but the first, where a shift is met
-     `store`                      half an ulp of the tensors' format; `store?` may be left out
+     `store`                      nothing where all that is right rounds to one number; else half an
+                                  ulp of the tensors' format, as for `store?`, which may be left out
      numbers of the text          1 u, where the format does not have them
 
    Where no operand has a radius and the result is a number of the format, sums, differences and
@@ -26,7 +27,9 @@
    power of two and their magnitudes add up to fewer of these than the format counts. Such inputs
    are settled: bits are demanded.
 
-   Where two right orders may give different infinities or NaN, the radius is infinite. */
+   Where two right orders may give different infinities or NaN, the radius is infinite. What is
+   absent, or the exponential of minus infinity, may be left out or be multiplied as 0, so that NaN
+   is right, too, where it meets an infinity. */
 #ifndef HC_DEFINE_VALUE_H
 #define HC_DEFINE_VALUE_H
 
@@ -82,6 +85,7 @@ struct hc_defined_value {
     struct hc_exact want; /* `magnitude` is |hi| */
     double rad;           /* infinite: nothing is demanded */
     bool absent;          /* `where` is false: 0 is demanded */
+    bool nan;             /* NaN is right, too: where 0 meets an infinity that may be left out */
 };
 
 /* Evaluates elements on demand: intermediate ones are kept. Not for two threads at once. */

@@ -45,6 +45,16 @@ HC_INLINE double hc_random_uniform(uint64_t seed, uint64_t stream, uint64_t inde
     return (double)(hc_random(seed, stream, index) >> 11) * 1.1102230246251565e-16;
 }
 
+/* Output j of splitmix64 from that seed (Steele, Lea, Flood: Fast splittable pseudorandom number
+   generators; OOPSLA 2014). */
+HC_INLINE uint64_t hc_splitmix(uint64_t seed, uint64_t j)
+{
+    uint64_t z = seed + (j + 1) * 0x9E3779B97F4A7C15u;
+    z = (z ^ z >> 30) * 0xBF58476D1CE4E5B9u;
+    z = (z ^ z >> 27) * 0x94D049BB133111EBu;
+    return z ^ z >> 31;
+}
+
 /* hc_random of elements first .. first + n - 1. */
 void hc_random_row(uint64_t seed, uint64_t stream, uint64_t first, int n, uint64_t *to);
 

@@ -18,8 +18,27 @@ enum { LONGEST_AXIS = 1 << 24, LETTERS = 26 };
             .usual = (usual_)                                                                      \
     }
 
+/* The same for an integer, and for what is true or false. */
+#define INTEGER(k, name, usual_)                                                                   \
+    {                                                                                              \
+        name, HC_PARAM_LONG, offsetof(union hc_params, later) + (k) * sizeof(double),              \
+            .usual = (usual_)                                                                      \
+    }
+#define FLAG(k, name, usual_)                                                                      \
+    {                                                                                              \
+        name, HC_PARAM_FLAG, offsetof(union hc_params, later) + (k) * sizeof(double),              \
+            .usual = (usual_)                                                                      \
+    }
+#define SCALE                                                                                      \
+    {                                                                                              \
+        "scale", HC_PARAM_REAL, offsetof(union hc_params, later),                                  \
+            .usual = "nan", .note = "nan stands for 1/sqrt(D)"                                     \
+    }
+
 static const struct hc_param eps_1e6[] = {REAL(0, "eps", "1e-6"), {0}};
 static const struct hc_param eps_1e5[] = {REAL(0, "eps", "1e-5"), {0}};
+static const struct hc_param no_padding[] = {INTEGER(0, "padding", "-1"), {0}};
+static const struct hc_param scale_and_mask[] = {SCALE, FLAG(1, "causal", "true"), {0}};
 
 static enum hc_status axes(const struct hc_call *call)
 {
@@ -55,6 +74,16 @@ static enum hc_status axes(const struct hc_call *call)
     return HC_OK;
 }
 
+/* Scores are scaled by 1 / sqrt(D). */
+static enum hc_status axes_of_attention(const struct hc_call *call)
+{
+    enum hc_status status = axes(call);
+    if (status == HC_OK && call->in[HC_ATTENTION_Q].shape[2] < 1)
+        return hc_fail(HC_INVALID, "%s: D is 0, and q and k have no numbers",
+                       hc_ops[call->op].name);
+    return status;
+}
+
 /* The longest sum runs over one axis. */
 static int64_t longest_axis(const struct hc_call *call)
 {
@@ -69,12 +98,16 @@ static int64_t longest_axis(const struct hc_call *call)
     {                                                                                              \
         name, format, HC_SIZE_RULE, .shape = (shape_), .values = HC_VALUES_##values_               \
     }
-#define IN(name, shape, values) SLOT(name, HC_ALLOW_FLOAT, shape, values)
-#define KEPT(name, shape)       SLOT(name, HC_ALLOW_WIDE, shape, GAIN)
-#define OUT(name, shape)        SLOT(name, HC_ALLOW_FLOAT, shape, NONE)
-#define SUMS                    .fp64 = true, .rule = axes, .length = longest_axis
-#define LESS                    SUMS, .cancels = true      /* a mean or a maximum, which is near */
-#define ALONE                   .fp64 = true, .rule = axes /* each element for itself */
+#define IN(name, shape, values)   SLOT(name, HC_ALLOW_FLOAT, shape, values)
+#define WIDE(name, shape, values) SLOT(name, HC_ALLOW_WIDE, shape, values)
+#define KEPT(name, shape)         WIDE(name, shape, GAIN)
+#define INDEX(name, shape)        SLOT(name, HC_ALLOW_I32, shape, LABELS)
+#define OUT(name, shape)          SLOT(name, HC_ALLOW_FLOAT, shape, NONE)
+#define SUMS                      .fp64 = true, .rule = axes, .length = longest_axis
+#define LESS                      SUMS, .cancels = true /* a mean or a maximum, which is near */
+#define ALONE                     .fp64 = true, .rule = axes /* each element for itself */
+#define ATTENTION                                                                                  \
+    .params = scale_and_mask, .fp64 = true, .rule = axes_of_attention, .length = longest_axis
 
 static const struct hc_descriptor rms_norm_slots = {
     SUMS, .params = eps_1e6, .in = {IN("x", "[T, D]", DATA), IN("w", "[D]", GAIN)},
@@ -101,7 +134,7 @@ static const struct hc_descriptor layer_norm_slots = {
 static const struct hc_descriptor layer_norm_backward_slots = {
     SUMS,
     .in = {IN("dy", "[T, D]", FACTOR), IN("x", "[T, D]", DATA), IN("w", "[D]", GAIN),
-           SLOT("mu", HC_ALLOW_WIDE, "[T]", OFFSET), KEPT("rstd", "[T]")},
+           WIDE("mu", "[T]", OFFSET), KEPT("rstd", "[T]")},
     .out = {OUT("dx", "[T, D]"), OUT("dw", "[D]"), OUT("db", "[D]")}};
 static const struct hc_descriptor silu_slots = {ALONE, .in = {IN("x", "[I]", DATA)},
                                                 .out = {OUT("y", "[I]")}};
@@ -110,6 +143,44 @@ static const struct hc_descriptor silu_backward_slots = {
 static const struct hc_descriptor swiglu_slots = {
     ALONE, .in = {IN("gate", "[T, D]", DATA), IN("up", "[T, D]", FACTOR)},
     .out = {OUT("y", "[T, D]")}};
+
+static const struct hc_descriptor swiglu_backward_slots = {
+    ALONE,
+    .in = {IN("gate", "[T, D]", DATA), IN("up", "[T, D]", FACTOR), IN("dy", "[T, D]", FACTOR)},
+    .out = {OUT("dgate", "[T, D]"), OUT("dup", "[T, D]")}};
+
+static const struct hc_descriptor rms_norm_kept_slots = {
+    SUMS, .params = eps_1e6, .in = {IN("x", "[T, D]", DATA), IN("w", "[D]", GAIN)},
+    .out = {OUT("y", "[T, D]"), WIDE("rstd", "[T]", NONE)}};
+static const struct hc_descriptor layer_norm_kept_slots = {
+    LESS, .params = eps_1e5,
+    .in = {IN("x", "[T, D]", DATA), IN("w", "[D]", GAIN), IN("b", "[D]", OFFSET)},
+    .out = {OUT("y", "[T, D]"), WIDE("mu", "[T]", NONE), WIDE("rstd", "[T]", NONE)}};
+
+static const struct hc_descriptor embedding_slots = {
+    ALONE, .in = {IN("w", "[V, D]", DATA), INDEX("id", "[N]")}, .out = {OUT("y", "[N, D]")}};
+static const struct hc_descriptor embedding_backward_slots = {
+    SUMS, .params = no_padding, .in = {IN("dy", "[N, D]", DATA), INDEX("id", "[N]")},
+    .out = {OUT("dw", "[V, D]")}};
+static const struct hc_descriptor rotary_halves_slots = {
+    ALONE,
+    .in = {IN("x", "[H, T, D]", DATA), WIDE("co", "[T, D]", FACTOR), WIDE("si", "[T, D]", FACTOR)},
+    .out = {OUT("y", "[H, T, D]")}};
+
+static const struct hc_descriptor swap_axes_slots = {ALONE, .in = {IN("x", "[A, B, C, D]", DATA)},
+                                                     .out = {OUT("y", "[A, C, B, D]")}};
+
+/* q, k and v, in either pass. */
+#define HEADS IN("q", "[H, T, D]", DATA), IN("k", "[H, U, D]", FACTOR), IN("v", "[H, U, E]", FACTOR)
+
+static const struct hc_descriptor attention_slots = {
+    ATTENTION, .cancels = true, .in = {HEADS},
+    .out = {OUT("y", "[H, T, E]"), WIDE("lse", "[H, T]", NONE)}};
+static const struct hc_descriptor attention_backward_slots = {
+    ATTENTION,
+    .in = {HEADS, IN("o", "[H, T, E]", FACTOR), WIDE("lse", "[H, T]", OFFSET),
+           IN("dy", "[H, T, E]", FACTOR)},
+    .out = {OUT("dq", "[H, T, D]"), OUT("dk", "[H, U, D]"), OUT("dv", "[H, U, E]")}};
 
 const struct hc_descriptor *const hc_defined_ops[HC_OP_ROOM] = {
 #define HC_OP(name, class, inputs, outputs, title) [HC_OP_##name] = &name##_slots,

@@ -9,6 +9,7 @@
 #ifndef HC_OP_DEFINED_H
 #define HC_OP_DEFINED_H
 
+#include <math.h>
 #include <string.h>
 
 #include "op/call.h"
@@ -27,27 +28,75 @@
 #define HC_OP_silu                HC_OP_59
 #define HC_OP_silu_backward       HC_OP_60
 #define HC_OP_swiglu              HC_OP_61
+#define HC_OP_swiglu_backward     HC_OP_62
+#define HC_OP_rms_norm_kept       HC_OP_63
+#define HC_OP_layer_norm_kept     HC_OP_64
+#define HC_OP_embedding           HC_OP_65
+#define HC_OP_embedding_backward  HC_OP_66
+#define HC_OP_rotary_halves       HC_OP_67
+#define HC_OP_attention           HC_OP_68
+#define HC_OP_attention_backward  HC_OP_69
+#define HC_OP_swap_axes           HC_OP_70
 
-enum { HC_RMS_X, HC_RMS_W, HC_RMS_Y = 0 };
+/* What keeps statistics has its op's slots, and theirs. */
+enum { HC_RMS_X, HC_RMS_W, HC_RMS_Y = 0, HC_RMS_RSTD };
 enum { HC_RMS_BWD_DY, HC_RMS_BWD_X, HC_RMS_BWD_W, HC_RMS_BWD_RSTD };
 enum { HC_RMS_BWD_DX, HC_RMS_BWD_DW };
 enum { HC_SOFTMAX_X, HC_SOFTMAX_Y = 0 };
 enum { HC_SOFTMAX_BWD_DY, HC_SOFTMAX_BWD_Y, HC_SOFTMAX_BWD_DX = 0 };
 enum { HC_GELU_X, HC_GELU_Y = 0 };
 enum { HC_GELU_BWD_DY, HC_GELU_BWD_X, HC_GELU_BWD_DX = 0 };
-enum { HC_LN_X, HC_LN_W, HC_LN_B, HC_LN_Y = 0 };
+enum { HC_LN_X, HC_LN_W, HC_LN_B, HC_LN_Y = 0, HC_LN_MU, HC_LN_RSTD };
 enum { HC_LN_BWD_DY, HC_LN_BWD_X, HC_LN_BWD_W, HC_LN_BWD_MU, HC_LN_BWD_RSTD };
 enum { HC_LN_BWD_DX, HC_LN_BWD_DW, HC_LN_BWD_DB };
 enum { HC_SILU_X, HC_SILU_Y = 0 };
 enum { HC_SILU_BWD_DY, HC_SILU_BWD_X, HC_SILU_BWD_DX = 0 };
 enum { HC_SWIGLU_GATE, HC_SWIGLU_UP, HC_SWIGLU_Y = 0 };
+enum { HC_SWIGLU_BWD_GATE, HC_SWIGLU_BWD_UP, HC_SWIGLU_BWD_DY };
+enum { HC_SWIGLU_BWD_DGATE, HC_SWIGLU_BWD_DUP };
+enum { HC_EMBEDDING_W, HC_EMBEDDING_ID, HC_EMBEDDING_Y = 0 };
+enum { HC_EMBEDDING_BWD_DY, HC_EMBEDDING_BWD_ID, HC_EMBEDDING_BWD_DW = 0 };
+enum { HC_ROTARY_X, HC_ROTARY_CO, HC_ROTARY_SI, HC_ROTARY_Y = 0 };
+enum { HC_ATTENTION_Q, HC_ATTENTION_K, HC_ATTENTION_V };
+enum { HC_ATTENTION_Y, HC_ATTENTION_LSE };
+enum {
+    HC_ATTENTION_BWD_Q,
+    HC_ATTENTION_BWD_K,
+    HC_ATTENTION_BWD_V,
+    HC_ATTENTION_BWD_O,
+    HC_ATTENTION_BWD_LSE,
+    HC_ATTENTION_BWD_DY
+};
+enum { HC_SWAP_X, HC_SWAP_Y = 0 };
+enum { HC_ATTENTION_BWD_DQ, HC_ATTENTION_BWD_DK, HC_ATTENTION_BWD_DV };
 
-/* Option k of the definition, which is a real number. */
+/* Option k of the definition, which is a real number. Where its usual value is an expression of
+   extents, NaN stands for that. */
 static inline double hc_defined_real(const struct hc_call *call, int k)
 {
     double value;
     memcpy(&value, call->params.later + (size_t)k * sizeof value, sizeof value);
     return value;
+}
+
+/* Option k, which is an integer, or true or false. */
+static inline int64_t hc_defined_integer(const struct hc_call *call, int k)
+{
+    int64_t value;
+    memcpy(&value, call->params.later + (size_t)k * sizeof value, sizeof value);
+    return value;
+}
+
+static inline bool hc_defined_flag(const struct hc_call *call, int k)
+{
+    return call->params.later[(size_t)k * sizeof(double)] != 0;
+}
+
+/* The scale of an attention's scores: its first option, usually 1 / sqrt(D). */
+static inline double hc_attention_scale(const struct hc_call *call)
+{
+    double scale = hc_defined_real(call, 0);
+    return scale == scale ? scale : 1 / sqrt((double)call->in[HC_ATTENTION_Q].shape[2]);
 }
 
 /* "definitions/rms_norm.op". NULL for an op of another class. */

@@ -249,6 +249,17 @@ enum hc_status hc_output_print(const char *path, void (*print)(FILE *out, const 
     return status;
 }
 
+enum hc_status hc_output_folder(char path[HC_MAX_TEMPORARY], const char *name)
+{
+    const char *temporary = getenv("TMPDIR");
+    int length = snprintf(path, HC_MAX_TEMPORARY, "%s/%s-XXXXXX",
+                          temporary && *temporary ? temporary : "/tmp", name);
+    if (length < HC_MAX_TEMPORARY && mkdtemp(path))
+        return HC_OK;
+    return hc_fail(HC_IO, "cannot make a temporary folder: %s",
+                   strerror(length < HC_MAX_TEMPORARY ? errno : ENAMETOOLONG));
+}
+
 int hc_output_reopen(const char *path)
 {
     int file = open(path, O_RDWR | O_NOFOLLOW | O_CLOEXEC);

@@ -59,6 +59,12 @@ void hc_output_discard(struct hc_output *output);
    file. */
 enum hc_status hc_output_close(struct hc_output *output, bool good);
 
+/* Makes an empty folder for what is needed for a while, below $TMPDIR, or /tmp, and sets `path` to
+   it: NAME and six characters. HC_IO if that cannot be, also because the path is longer than
+   HC_MAX_TEMPORARY. */
+enum { HC_MAX_TEMPORARY = 512 };
+enum hc_status hc_output_folder(char path[HC_MAX_TEMPORARY], const char *name);
+
 /* Opens an existing file for reading and writing; refuses a symbolic link. -1, with HC_IO's line,
    on failure. */
 int hc_output_reopen(const char *path);

@@ -172,3 +172,25 @@ Test(output, what_cannot_be_written_is_one_line)
     cr_expect_eq(hc_output_reopen("link"), -1);
     cr_expect_not_null(strstr(hc_message(), "link is a symbolic link"), "%s", hc_message());
 }
+
+Test(output, a_temporary_folder_is_new_and_where_TMPDIR_says)
+{
+    char one[HC_MAX_TEMPORARY];
+    char other[HC_MAX_TEMPORARY];
+    char long_name[HC_MAX_TEMPORARY + 1];
+    struct stat s;
+    cr_assert_eq(setenv("TMPDIR", folder, 1), 0);
+    cr_assert_eq(hc_output_folder(one, "made"), HC_OK, "%s", hc_message());
+    cr_assert_eq(hc_output_folder(other, "made"), HC_OK, "%s", hc_message());
+    cr_expect(strncmp(one, folder, strlen(folder)) == 0 && strstr(one, "/made-"), "%s", one);
+    cr_expect_str_neq(one, other);
+    cr_expect(stat(one, &s) == 0 && S_ISDIR(s.st_mode) && (s.st_mode & 0777) == 0700);
+    cr_assert_eq(setenv("TMPDIR", "/nonexistent", 1), 0);
+    cr_expect_eq(hc_output_folder(one, "made"), HC_IO);
+    cr_expect(strstr(hc_message(), "temporary folder"), "%s", hc_message());
+    memset(long_name, 'x', sizeof long_name - 1);
+    long_name[sizeof long_name - 1] = '\0';
+    cr_assert_eq(setenv("TMPDIR", folder, 1), 0);
+    cr_expect_eq(hc_output_folder(one, long_name), HC_IO);
+    cr_expect(strstr(hc_message(), "too long"), "%s", hc_message());
+}

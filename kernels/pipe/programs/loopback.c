@@ -11,6 +11,8 @@
    memory       large tensors go by shared memory
    flushed=NAME it says that products of factors in this format alone are flushed; flushed=own, of
                 which ops and formats its backend says so
+   finer        it sums in fp64 and rounds once, at the end: products, norms, losses and all ops of
+                rows that have fp64 and whose contract states no rounding on the way
    zeros        it is wrong: all outputs are 0 */
 #include <fcntl.h>
 #include <jansson.h>
@@ -20,6 +22,7 @@
 #include <sys/mman.h>
 
 #include "backend.h"
+#include "op/defined.h"
 #include "op/descriptor.h"
 #include "op/params.h"
 #include "op/rule.h"
@@ -27,7 +30,7 @@
 static const struct hc_backend *backend;
 static struct hc_queue *queue;
 static const char *only, *order, *one_format, *flushed;
-static bool reversed, by_memory, zeros;
+static bool reversed, by_memory, finer, zeros;
 static int memory_file;
 
 static void *some(size_t bytes)
@@ -219,8 +222,61 @@ static void move(const json_t *tensors, struct hc_call *call, bool output, unsig
     }
 }
 
+/* Whether the contract states no rounding before the last one. */
+static bool rounds_once(const struct hc_call *call)
+{
+    enum hc_op_class class_ = hc_ops[call->op].class_;
+    bool sums = class_ == HC_CLASS_REDUCTION || class_ == HC_CLASS_GEMM ||
+                class_ == HC_CLASS_CONV || class_ == HC_CLASS_POOL ||
+                class_ == HC_CLASS_BATCH_NORM || class_ == HC_CLASS_LOSS ||
+                class_ == HC_CLASS_DEFINED;
+    return sums && call->op != HC_OP_bn_leaky_bwd && hc_descriptor(call->op)->fp64;
+}
+
+/* The call in fp64, without memory. False if it is no such call. */
+static bool widen(const struct hc_call *call, struct hc_call *wide)
+{
+    *wide = *call;
+    if (!rounds_once(call))
+        return false;
+    if (call->op == HC_OP_gemm)
+        wide->params.gemm.tf32 = wide->params.gemm.half_accumulator = false;
+    if (call->op == HC_OP_sum || call->op == HC_OP_dot)
+        wide->params.reduce.accumulator = HC_FP64;
+    for (int s = 0; s < hc_slot_count(call->op); s++)
+        if (hc_slot_formats(call->op, s, true) >> HC_FP64 & 1)
+            hc_slot_tensor(wide, s)->format = HC_FP64;
+    return hc_backend_has(backend, wide) == HC_OK;
+}
+
+static enum hc_status run(struct hc_call *call);
+
+static enum hc_status run_wide(const struct hc_call *call, struct hc_call *wide)
+{
+    int inputs = hc_ops[call->op].inputs;
+    for (int s = 0; s < hc_slot_count(call->op); s++) {
+        const struct hc_tensor *t = hc_slot_tensor_const(call, s);
+        struct hc_tensor *w = hc_slot_tensor(wide, s);
+        w->data = t->data ? some(hc_tensor_bytes(w)) : NULL;
+        for (int64_t i = 0; t->data && s < inputs && i < hc_tensor_count(t); i++)
+            hc_tensor_set(w, i, hc_tensor_get(t, i));
+    }
+    enum hc_status status = run(wide);
+    for (int s = 0; s < hc_slot_count(call->op); s++) {
+        const struct hc_tensor *t = hc_slot_tensor_const(call, s);
+        struct hc_tensor *w = hc_slot_tensor(wide, s);
+        for (int64_t i = 0; t->data && s >= inputs && i < hc_tensor_count(t); i++)
+            hc_tensor_set(t, i, hc_tensor_get(w, i));
+        free(w->data);
+    }
+    return status;
+}
+
 static enum hc_status run(struct hc_call *call)
 {
+    struct hc_call wide;
+    if (finer && call->in[HC_FIRST].format != HC_FP64 && widen(call, &wide))
+        return run_wide(call, &wide);
     size_t scratch = backend->scratch ? backend->scratch(queue, call) : 0;
     enum hc_status status = hc_backend_has(backend, call);
     if (status != HC_OK)
@@ -274,6 +330,7 @@ int main(int count, char **words)
         flushed = strncmp(words[i], "flushed=", 8) == 0 ? words[i] + 8 : flushed;
         reversed |= strcmp(words[i], "reversed") == 0;
         zeros |= strcmp(words[i], "zeros") == 0;
+        finer |= strcmp(words[i], "finer") == 0;
         by_memory |= strcmp(words[i], "memory") == 0;
     }
     if (!backend || backend->open(backend, &queue, 1) != HC_OK || !fgets(line, sizeof line, stdin))

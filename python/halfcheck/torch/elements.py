@@ -4,6 +4,7 @@ The texts are those from which `check(kernel, like=plain)` makes definitions
 (halfcheck.elementwise), and a few more of operators that only a training calls."""
 
 import functools
+import math
 
 import torch
 
@@ -29,26 +30,48 @@ def _gelu_backward(g, dy, x, approximate="none"):
                   dy, x, binds=PRODUCT, needs=[ATOM, ATOM])
 
 
+def _pow(g, x, power):
+    """By exp and log where the exponent is no whole number."""
+    if isinstance(x, Node) and not isinstance(power, Node):
+        if power == 1:
+            return g.each("{0}", x, binds=SUM)
+        if power != int(power) and power not in (0.5, -0.5, 1.5):
+            return g.each("select({0} > 0, exp({1} * log({0})), select({0} == 0, {2}, nan))", x,
+                          power, 0 if power > 0 else math.inf, needs=[ATOM, ATOM])
+    if not isinstance(x, Node) and isinstance(power, Node) and x > 0:
+        return g.each("exp({1} * log({0}))", x, power, needs=[SUM, ATOM])
+    return elementwise.OPERATORS["pow"](g, x, power)
+
+
 # Of integers in a definition.
 _OF_INTEGERS = ("remainder", "floor_divide")
 
 OPERATORS = {
     **{name: build for name, build in elementwise.OPERATORS.items() if name not in _OF_INTEGERS},
     "_to_copy": _own("{0}"),
+    "_saturated": _own("min(max({0}, -448), 448)"),
     "copy": lambda g, _, source, *__: g.each("{0}", source, binds=SUM),
     "gelu_backward": _gelu_backward,
     "leaky_relu_backward": _own("select({1} > 0, {0}, {0} * {2})"),
     "native_dropout_backward": lambda g, dy, mask, scale: g.each(
         "select({1}, {0} * {2}, 0)", dy, mask, scale, binds=SUM, needs=[ATOM, None, ATOM]),
+    "pow": _pow,
     "sigmoid_backward": _own("{0} * ((1 - {1}) * {1})"),
     "silu_backward": _own("{0} * (1 / (1 + exp(-{1}))) * (1 + {1} * (1 - 1 / (1 + exp(-{1}))))"),
+    "softplus_backward": _own(
+        "select({1} * {2} > {3}, {0}, {0} / (1 + exp(-({1} * {2}))))"),
     "tanh_backward": _own("{0} * (1 - {1} * {1})"),
     "threshold_backward": _own("select({1} <= {2}, 0, {0})"),
 }
 
 FORMATS = {torch.float64: "fp64", torch.float32: "fp32", torch.bfloat16: "bf16",
            torch.float16: "fp16"}
+for _name, _format in (("float8_e4m3fn", "e4m3"), ("float8_e5m2", "e5m2")):
+    if hasattr(torch, _name):
+        FORMATS[getattr(torch, _name)] = _format
 
+
+WHOLE = (torch.bool, torch.uint8, torch.int8, torch.int16, torch.int32, torch.int64)
 
 NUMBERS, TRUTHS = object(), object()  # in place of a tensor of them
 
@@ -92,7 +115,7 @@ def _asked(name, names, args, keywords, where, shape):
         if isinstance(value, torch.Tensor) and value.dim() == 0 and shape:
             value = value.item()
         if isinstance(value, torch.Tensor):
-            if value.dtype not in FORMATS and value.dtype != torch.bool:
+            if value.dtype not in FORMATS and value.dtype not in WHOLE:
                 return None
             value = TRUTHS if value.dtype == torch.bool else NUMBERS
         given.append(value)
@@ -104,8 +127,12 @@ def _asked(name, names, args, keywords, where, shape):
         return None
     text, used = found
     inputs = {one: slices.at(args[place], where, shape) for place, one in used}
-    return slices.Question(text, {one: taken.float() if taken.dtype == torch.bool else taken
-                                  for one, taken in inputs.items()}, {})
+    for one, taken in inputs.items():
+        if taken.dtype in WHOLE:
+            if taken.dtype != torch.bool and bool((taken.abs() > 1 << 24).any()):
+                return None  # fp32 has not all of these
+            inputs[one] = taken.float()
+    return slices.Question(text, inputs, {})
 
 
 def _with_results(question, tensor, where):
@@ -120,6 +147,11 @@ def ask(name, names, call):
     if y.dtype not in FORMATS or not y.numel():
         return None
     where = call.chosen(y)
+    if name == "_to_copy" and FORMATS[y.dtype] == "e4m3":
+        # Beyond its range a cast to e4m3 may saturate, or make NaN: the format's paper has both.
+        name, got = "_saturated", y[where].float()
+        kept = ~(got.isnan() & (call.given[0][where].abs() > 448)).reshape(-1)
+        where = tuple(index[kept] for index in where)
     question = _asked(name, names, call.given, call.keywords, where, y.shape)
     return question and _with_results(question, y, where)
 

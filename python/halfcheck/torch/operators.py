@@ -10,9 +10,10 @@ y[i] = alpha * s[i]
 return y
 """
 
+# What is added is one more term: a kernel may begin its sum with it.
 DOT_ADDED = """op dot_added(a[i, k], b[i, k], c[i]; alpha = 1.0, beta = 1.0)
-s[i] = sum(k: a[i,k] * b[i,k])
-y[i] = beta * c[i] + alpha * s[i]
+axis j = K + 1
+y[i] = sum(j: select(j < K, alpha * (a[i,j] * b[i,j]), beta * c[i]))
 return y
 """
 

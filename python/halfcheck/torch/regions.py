@@ -69,11 +69,12 @@ class Region:
 
 class Compiled:
     """A backend of torch.compile that keeps what it has compiled, and judges the first call of
-    each. every: of so many calls of a region one is judged."""
+    each. every: of so many calls of a region one is judged. seconds: how long one reading of a
+    graph may take."""
 
-    def __init__(self, inner=None, every=1 << 62):
+    def __init__(self, inner=None, every=1 << 62, seconds=60):
         _program.path()
-        self.inner, self.every, self.regions = inner, every, []
+        self.inner, self.every, self.seconds, self.regions = inner, every, seconds, []
         self.folder = tempfile.TemporaryDirectory(prefix="halfcheck-compiled-")
 
     def __call__(self, graph, example_inputs, **more):
@@ -122,6 +123,10 @@ class Compiled:
             region.why = f"its graph has {untold}, of which halfcheck has no text"
             region.results = []
             return
+        except subprocess.TimeoutExpired:
+            region.why = f"one reading of its graph takes more than {self.seconds} s"
+            region.results = []
+            return
         except Exception as error:  # the training goes on, whatever a graph has
             region.why = f"gathering failed: {type(error).__name__}: {str(error)[:200]}"
             region.texts = locals().get("texts")
@@ -152,7 +157,8 @@ class Compiled:
         ended = subprocess.run(
             [_program.path(), "judge", "--define", base + ".op", "--tensors",
              base + ".safetensors", "--json", base + ".json"],
-            stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False)
+            stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False,
+            timeout=self.seconds)
         if ended.returncode not in (0, 1):
             raise ValueError(ended.stderr.strip()[:200])
         with open(base + ".json", encoding="utf-8") as file:

@@ -73,6 +73,7 @@ class Seen:
         from .slices import differing
 
         self.asked += 1
+        pairs = [(want.reshape(-1), got.reshape(-1)) for want, got in pairs]
         row = self._row(line, "y", line.format)
         wrong = sum(differing(want, got) for want, got in pairs)
         self.elements += sum(got.numel() for _, got in pairs)

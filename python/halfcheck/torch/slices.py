@@ -29,6 +29,14 @@ class Question:
         self.text = text
 
 
+class Same:
+    """What one call claims that was to hand numbers on: pairs of what is wanted and what was got,
+    which have equal bits."""
+
+    def __init__(self, pairs):
+        self.pairs = [(want.clone(), got.clone()) for want, got in pairs]
+
+
 def kept(tensor):
     """A copy in the host's memory."""
     return tensor.detach().to("cpu", copy=True)
@@ -60,7 +68,8 @@ class Call:
             return list(range(count))
         chosen = {0, count - 1} if most > 1 else set()
         if of is not None and of.numel() == count and most > 3:
-            size = of.detach().reshape(-1).abs()
+            size = of.detach().reshape(-1)
+            size = (size.float() if size.element_size() == 1 else size).abs()
             chosen |= {int(size.argmax()), int(size.argmin())}
         while len(chosen) < most:
             chosen.add(self.random.randrange(count))
@@ -90,6 +99,8 @@ def at(tensor, indices, shape):
 
 def rows_last(tensor, axes):
     """A view with the given axes behind the others."""
+    if not tensor.dim():
+        return tensor, 0
     axes = [axis % max(tensor.dim(), 1) for axis in axes]
     others = [axis for axis in range(tensor.dim()) if axis not in axes]
     return tensor.permute(*others, *axes), len(others)
@@ -301,123 +312,6 @@ def nll_backward(call):
                      {"dx": dx[rows, ours]}, {"total": total})]
 
 
-class Window:
-    """How a convolution goes over its images."""
-
-    def __init__(self, args):
-        weight = args["weight"]
-        self.kernel = weight.shape[2:]
-        self.stride, self.padding, self.dilation = (
-            list(args[name]) * (len(self.kernel) if len(args[name]) == 1 else 1)
-            for name in ("stride", "padding", "dilation"))
-        self.groups = args["groups"]
-
-    def taps(self, place, extents):
-        """For each axis the pairs of a tap of the filter and the place in the image below it."""
-        return [[(tap, start) for tap in range(size)
-                 for start in [where * stride - padding + tap * dilation] if 0 <= start < extent]
-                for where, extent, size, stride, padding, dilation in
-                zip(place, extents, self.kernel, self.stride, self.padding, self.dilation)]
-
-
-def patch(tensor, taps, side, kernel):
-    """tensor[..., places of taps] of one image or filter, as large as the filter, and 0 beside."""
-    whole = tensor.new_zeros(tensor.shape[0], *kernel)
-    for axis, pairs in enumerate(taps):
-        tensor = tensor.index_select(axis + 1, torch.tensor([pair[side] for pair in pairs],
-                                                            dtype=torch.int64))
-    whole[(slice(None), *torch.meshgrid(*[torch.tensor([pair[0] for pair in pairs],
-                                                       dtype=torch.int64) for pairs in taps],
-                                        indexing="ij"))] = tensor
-    return whole.reshape(-1)
-
-
-def convolution(call):
-    args = call.args
-    if args.get("transposed"):
-        return None
-    x, weight, bias = args["input"], args["weight"], args.get("bias")
-    window = Window(args)
-    y = call.results[0]
-    where = call.chosen(y, weight[0].numel())
-    each = weight.shape[1]
-    rows = []
-    for image, filter_, *place in zip(*(index.tolist() for index in where)):
-        first = filter_ // (weight.shape[0] // window.groups) * each
-        rows.append(patch(x[image, first:first + each], window.taps(place, x.shape[2:]), 1,
-                          window.kernel))
-    inputs = {"a": torch.stack(rows), "b": weight[where[1]].reshape(len(rows), -1)}
-    if bias is None:
-        return [Question(operators.DOT, inputs, {"y": y[where]})]
-    return [Question(operators.DOT_ADDED, {**inputs, "c": bias[where[1]]}, {"y": y[where]})]
-
-
-def convolution_backward(call):
-    args = call.args
-    if args.get("transposed"):
-        return None
-    window = Window(args)
-    dx, dw, db = call.results
-    questions = []
-    if dx is not None:
-        questions.append(_of_images(call, window, dx))
-    if dw is not None:
-        questions.append(_of_filters(call, window, dw))
-    if db is not None:
-        dy = args["grad_output"].transpose(0, 1).reshape(len(db), -1)
-        where = call.chosen(db, dy.shape[1])
-        questions.append(Question(operators.SUM, {"x": dy[where]}, {"y": db[where]}))
-    return questions
-
-
-def _of_images(call, window, dx):
-    """dx[n, c, h]: the sum over filters and taps of dy[n, k, o] w[k, c, r], o being where the tap
-    r of a window lies on h."""
-    dy, weight = call.args["grad_output"], call.args["weight"]
-    each = weight.shape[0] // window.groups
-    where = call.chosen(dx, each * math.prod(window.kernel))
-    rows, columns = [], []
-    for image, channel, *place in zip(*(index.tolist() for index in where)):
-        first = channel // weight.shape[1] * each
-        taps = [[(tap, (at_ + padding - tap * dilation) // stride)
-                 for tap in range(size)
-                 if (at_ + padding - tap * dilation) % stride == 0
-                 and 0 <= (at_ + padding - tap * dilation) // stride < extent]
-                for at_, extent, size, stride, padding, dilation in
-                zip(place, dy.shape[2:], window.kernel, window.stride, window.padding,
-                    window.dilation)]
-        rows.append(patch(dy[image, first:first + each], taps, 1, window.kernel))
-        columns.append(weight[first:first + each, channel % weight.shape[1]].reshape(-1))
-    return Question(operators.DOT, {"a": torch.stack(rows), "b": torch.stack(columns)},
-                    {"y": dx[where]})
-
-
-def _of_filters(call, window, dw):
-    """dw[k, c, r]: the sum over images and places o of dy[n, k, o] x[n, c, the place below r]."""
-    x, dy = call.args["input"], call.args["grad_output"]
-    each = dw.shape[0] // window.groups
-    where = call.chosen(dw, dy.shape[0] * math.prod(dy.shape[2:]))
-    rows, columns = [], []
-    for filter_, channel, *tap in zip(*(index.tolist() for index in where)):
-        image = x[:, filter_ // each * dw.shape[1] + channel]
-        below = torch.zeros_like(dy[:, filter_], dtype=x.dtype)
-        target = below
-        for axis, (r, out, extent, stride, padding, dilation) in enumerate(
-                zip(tap, dy.shape[2:], x.shape[2:], window.stride, window.padding,
-                    window.dilation)):
-            inside = [(o, o * stride - padding + r * dilation) for o in range(out)]
-            inside = [pair for pair in inside if 0 <= pair[1] < extent]
-            first = inside[0][0] if inside else 0
-            target = target.narrow(axis + 1, first, len(inside))
-            image = image.index_select(axis + 1, torch.tensor([pair[1] for pair in inside],
-                                                              dtype=torch.int64))
-        target.copy_(image)
-        rows.append(dy[:, filter_].reshape(-1))
-        columns.append(below.reshape(-1))
-    return Question(operators.DOT, {"a": torch.stack(rows), "b": torch.stack(columns)},
-                    {"y": dw[where]})
-
-
 STRUCTURED = {
     "mm": mm,
     "bmm": mm,
@@ -440,8 +334,6 @@ STRUCTURED = {
     "embedding_dense_backward": embedding_backward,
     "nll_loss_backward": nll_backward,
     "nll_loss_forward": nll,
-    "convolution": convolution,
-    "convolution_backward": convolution_backward,
 }
 
 
@@ -462,7 +354,7 @@ def _constant(value):
 
 
 def _full(call):
-    value = call.args.get("fill_value", call.args.get("value"))
+    value = call.args.get("fill_value", call.args.get("value", call.args.get("s")))
     return _constant(float(value))(call)
 
 
@@ -522,6 +414,7 @@ MOVES = {
     "new_zeros": _constant(0.0),
     "ones": _constant(1.0),
     "ones_like": _constant(1.0),
+    "scalar_tensor": _full,
     "select_backward": _put_back,
     "slice_backward": _put_back,
     "stack": _stacked,

@@ -18,7 +18,7 @@ from torch.utils import _python_dispatch
 
 from .. import program as _program
 from .. import safetensors
-from . import elements, slices, traces
+from . import elements, judged, slices, traces
 from .elements import FORMATS
 from .layers import Layers, caller
 from .seen import Line, Seen
@@ -27,6 +27,9 @@ from .wide import alone as _alone
 
 _KINDS = {torch.float64: "F64", torch.float32: "F32", torch.bfloat16: "BF16",
           torch.float16: "F16", torch.int64: "I64"}
+for _name, _kind in (("float8_e4m3fn", "F8_E4M3"), ("float8_e5m2", "F8_E5M2")):
+    if hasattr(torch, _name):
+        _KINDS[getattr(torch, _name)] = _kind
 
 # They hand numbers on, and make none. What starts with one of the words makes no sum or product.
 _MOVES = ("view", "as_strided", "detach", "t", "transpose", "permute", "expand", "unsqueeze",
@@ -179,11 +182,13 @@ class watch:
         self.seen.steps += self.fresh
         self.fresh = False
         self.seen.look(name, line, {} if in_place else call.args, call.results)
-        move = slices.MOVES.get(name.rstrip("_"))
+        move = judged.MOVES.get(name.rstrip("_"))
         asked = self._guarded(lambda: move(call) if move else ask())
         if isinstance(asked, _Refused):
             self.seen.left_out(overload, str(asked))
             return
+        if isinstance(asked, slices.Same):
+            asked, move = asked.pairs, True
         if move:
             self.seen.moved(line, asked)
             return
@@ -342,13 +347,15 @@ def _questions(name, names, call):
                               call.random.random())
             questions += _questions(base, names, one) or []
         return questions
-    gather = slices.STRUCTURED.get(name)
+    gather = judged.STRUCTURED.get(name)
     return gather(call) if gather else elements.ask(name, names, call)
 
 
 def _before(name, names, call, written):
     """The same for one that writes into its first argument, or the tensors of that list: gathers
     what they were, and returns what asks when it has run."""
+    if name in judged.BEFORE:
+        return judged.BEFORE[name](call) or (lambda: None)
     if len(written) > 1 or written[0] != names[0]:
         return lambda: None
     base = name[:-1] if name.endswith("_") else name
@@ -378,6 +385,6 @@ def _with_formats(question):
 
 def _bytes(tensor):
     tensor = tensor.contiguous()
-    if tensor.dtype == torch.bfloat16:
-        tensor = tensor.view(torch.int16)
+    if tensor.dtype not in (torch.float64, torch.float32, torch.float16, torch.int64):
+        tensor = tensor.view({1: torch.uint8, 2: torch.int16}[tensor.element_size()])
     return tensor.numpy().tobytes()

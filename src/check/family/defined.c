@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "check/family/kit.h"
+#include "check/generate/distribution.h"
 #include "check/generate/draw.h"
 #include "check/generate/integers.h"
 #include "define/op.h"
@@ -32,7 +33,7 @@ static int letters_of(enum hc_op op, char letters[MOST_AXES + 1])
 
 /* Axis k of the op, in that order, has the extent d[k]. Options are as they are where nobody says
    more. */
-static void open_axes(struct hc_call *call, const int64_t *d, const struct hc_variant *variant)
+void hc_open_axes(struct hc_call *call, const int64_t *d, const struct hc_variant *variant)
 {
     char letters[MOST_AXES + 1];
     (void)variant;
@@ -75,7 +76,7 @@ static void exponents_of_rows(const struct hc_draw_site *p, double *low, double 
 }
 
 /* What has an exponential or an erf: beyond 4 it is flat. */
-static void exponents(const struct hc_draw_site *p, double *low, double *high)
+void hc_exponents_of_logits(const struct hc_draw_site *p, double *low, double *high)
 {
     (void)p;
     *low = -10;
@@ -90,22 +91,21 @@ static double cancelling(const struct hc_draw_site *p, int slot, enum hc_values 
     return values == HC_VALUES_DATA ? 100 + 4 * hc_draw_normal(p) : hc_draw_normal(p);
 }
 
-/* What is linear near 0 gives numbers of few bits back. */
-static bool applies(const struct hc_call *call, enum hc_distribution distribution)
+bool hc_not_on_subnormals(const struct hc_call *call, enum hc_distribution distribution)
 {
     (void)call;
     return distribution != HC_DRAW_SUBNORMALS;
 }
 
 /* An infinity takes its row with it: one row of four has one, or one element of four. */
-static bool is_special(const struct hc_draw_site *p, int slot)
+bool hc_one_row_in_four(const struct hc_draw_site *p, int slot)
 {
     const struct hc_tensor *x = &p->call->in[slot];
     uint64_t row = x->rank > 1 ? (uint64_t)x->shape[x->rank - 1] : 1;
     return slot == HC_FIRST && p->index / row % 4 == 1 && p->index % row == row / 2;
 }
 
-static bool has_no_others(const struct hc_call *call, int slot)
+bool hc_no_other_specials(const struct hc_call *call, int slot)
 {
     (void)call;
     (void)slot;
@@ -123,13 +123,14 @@ struct repeated {
 static struct repeated repeated_of(const struct hc_call *call, int slot)
 {
     static const int64_t primes[MOST_AXES] = {7, 5, 3, 11, 13, 17, 19, 23};
-    bool placeless = hc_defined_is_placeless(call->op);
     const char *letter = hc_slot(call->op, slot)->shape + 1; /* "[T, D]" */
     char letters[MOST_AXES + 1];
     struct repeated r = {.t = hc_slot_tensor_const(call, slot)};
     (void)letters_of(call->op, letters);
     for (int d = 0; d < r.t->rank; d++, letter += 3)
-        r.period[d] = placeless ? primes[strchr(letters, *letter) - letters] : INT64_MAX;
+        r.period[d] = hc_defined_is_placeless(call->op, *letter)
+                          ? primes[strchr(letters, *letter) - letters]
+                          : INT64_MAX;
     return r;
 }
 
@@ -158,7 +159,7 @@ static bool has_specials_first(const struct hc_call *call, int slot)
 /* Longer rows take the reference too long. */
 enum { LONGEST = 4200 };
 
-static bool fill(struct hc_integers *z)
+bool hc_fill_defined(struct hc_integers *z)
 {
     const struct hc_call *call = &z->call;
     const struct hc_op_info *op = &hc_ops[call->op];
@@ -167,6 +168,12 @@ static bool fill(struct hc_integers *z)
     for (int s = 0; s < op->inputs; s++) {
         struct repeated r = repeated_of(call, s);
         bool positive = hc_slot(call->op, s)->values == HC_VALUES_GAIN;
+        if (r.t->format == HC_I32) {
+            hc_draw_input(call, s, HC_DRAW_NORMAL, z->seed);
+            for (int64_t i = 0; i < hc_tensor_count(r.t); i++)
+                hc_tensor_set(r.t, i, hc_tensor_get(r.t, alike(&r, i)));
+            continue;
+        }
         for (int64_t i = 0; i < hc_tensor_count(r.t); i++) {
             int32_t x = hc_integers_draw(z, s, alike(&r, i), 4);
             z->value[s][i] = positive && x < 0 ? -x : x;
@@ -196,30 +203,31 @@ static const struct hc_family_extent extents[] = {
     {HC_EXTENT_TERMS, 1, false}, {HC_EXTENT_LOSS_ROWS, 0, false}, {HC_EXTENT_COUNT, 0, false}};
 
 #define ALL_DEFINED                                                                                \
-    .sets = hc_sets_mixed, .variants = hc_variants_plain, .open = open_axes, .integers = fill,     \
-    .unsettled = true, .cancelling = cancelling, .cancels_within = true, .reference_cost = 64,     \
-    .sample_cost = 64
-#define ONE_IN_FOUR .is_special = is_special, .has_specials = has_no_others
+    .sets = hc_sets_mixed, .variants = hc_variants_plain, .open = hc_open_axes,                    \
+    .integers = hc_fill_defined, .unsettled = true, .cancelling = cancelling,                      \
+    .cancels_within = true, .reference_cost = 64, .sample_cost = 64
+#define ONE_IN_FOUR .is_special = hc_one_row_in_four, .has_specials = hc_no_other_specials
 #define OF_ROWS     .shapes = rows, .extents = extents, .border_shape = border_shape
 
 static const struct hc_family of_rows = {ALL_DEFINED, OF_ROWS, ONE_IN_FOUR,
                                          .exponents = exponents_of_rows};
 static const struct hc_family of_logits = {ALL_DEFINED,
                                            OF_ROWS,
-                                           .exponents = exponents,
-                                           .applies = applies,
+                                           .exponents = hc_exponents_of_logits,
+                                           .applies = hc_not_on_subnormals,
                                            .has_specials = has_specials_first,
                                            .never_minus_infinity = true};
 static const struct hc_family of_vectors = {ALL_DEFINED,
                                             ONE_IN_FOUR,
                                             .shapes = vectors,
-                                            .applies = applies,
-                                            .exponents = exponents,
+                                            .applies = hc_not_on_subnormals,
+                                            .exponents = hc_exponents_of_logits,
                                             .extents = hc_extents_vector};
 
 /* Whose elements stand alone, in two axes. */
-static const struct hc_family of_matrices = {ALL_DEFINED, OF_ROWS, ONE_IN_FOUR, .applies = applies,
-                                             .exponents = exponents};
+static const struct hc_family of_matrices = {ALL_DEFINED, OF_ROWS, ONE_IN_FOUR,
+                                             .applies = hc_not_on_subnormals,
+                                             .exponents = hc_exponents_of_logits};
 
 /* Looked up once: this is asked for each number that is drawn. */
 static bool has_shift(enum hc_op op)
@@ -238,6 +246,9 @@ const struct hc_family *hc_family_defined(enum hc_op op)
 {
     bool alone = !hc_descriptor(op)->length;
     bool vector = !strchr(hc_slot(op, HC_FIRST)->shape, ',');
+    const struct hc_family *own = hc_family_transformer(op);
+    if (own)
+        return own;
     if (has_shift(op))
         return &of_logits;
     return !alone ? &of_rows : vector ? &of_vectors : &of_matrices;

@@ -132,6 +132,12 @@ struct hc_family {
     void (*exponents)(const struct hc_draw_site *p, double *low, double *high);
     double (*boundary)(const struct hc_draw_site *p);
 
+    /* Numbers of HC_VALUES_LABELS lie below this: places on an axis (NULL: a loss's classes).
+       Numbers of HC_VALUES_OFFSET that a forward pass keeps of the inputs before them (NULL:
+       draw.c's). */
+    int64_t (*places)(const struct hc_call *call);
+    double (*kept)(const struct hc_draw_site *p, int slot);
+
     /* Special numbers: elements that are always special, where no others may be (NULL: none); slots
        that have some at random (NULL: all); and whether -inf is none of them, since it is a
        probability of 0. */
@@ -200,8 +206,10 @@ struct hc_family {
 /* The op's row, hc_family_NAME. */
 const struct hc_family *hc_family(enum hc_op op);
 
-/* The row of an op that a definition says: one of those in defined.c. */
+/* The row of an op that a definition says: one of those in defined.c, or in transformer.c, where
+   that has one. */
 const struct hc_family *hc_family_defined(enum hc_op op);
+const struct hc_family *hc_family_transformer(enum hc_op op);
 
 /* Another row in its place, for tests; returns the one before. */
 const struct hc_family *hc_family_replace(enum hc_op op, const struct hc_family *family);

@@ -80,6 +80,23 @@ void hc_axes_add(struct hc_axes *l, enum hc_axis_kind kind, int64_t small, int64
 void hc_axes_plain(struct hc_axes *l, const struct hc_tensor *small, const struct hc_tensor *large,
                    const enum hc_axis_kind *kinds);
 
+/* Ops that definitions say (defined.c). Axis k of the op, in the order in which its slots' shapes
+   name them, has the extent d[k]; options are as they are where nobody says more. */
+void hc_open_axes(struct hc_call *call, const int64_t *d, const struct hc_variant *variant);
+
+/* Integers, and what the reference says of them. */
+bool hc_fill_defined(struct hc_integers *z);
+
+/* An infinity takes its row with it: one row of four has one in the first input, or one element of
+   four, and no other element has. */
+bool hc_one_row_in_four(const struct hc_draw_site *p, int slot);
+bool hc_no_other_specials(const struct hc_call *call, int slot);
+
+/* What has an exponential or an erf: beyond 4 it is flat. What is linear near 0 gives subnormal
+   numbers of few bits back. */
+void hc_exponents_of_logits(const struct hc_draw_site *p, double *low, double *high);
+bool hc_not_on_subnormals(const struct hc_call *call, enum hc_distribution distribution);
+
 /* Images of any kind: rows are images, and columns channels. */
 void hc_layout_images(const struct hc_call *call, int slot, const struct hc_tensor *small,
                       const struct hc_tensor *large, struct hc_axes *to);

@@ -77,10 +77,11 @@ static double count(const struct hc_call *call, int64_t i, enum hc_distribution 
     return floor(exp2(31 * u)) - 1;
 }
 
-/* A class; first those that a signed byte, a byte and a table's end would spoil. */
+/* A class, or a place; first those that a signed byte, a byte and a table's end would spoil. */
 static double label(const struct hc_call *call, int64_t row, double u)
 {
-    const int64_t classes = call->in[HC_XENT_LOGITS].shape[1];
+    int64_t (*places)(const struct hc_call *) = hc_family(call->op)->places;
+    const int64_t classes = places ? places(call) : call->in[HC_XENT_LOGITS].shape[1];
     const int64_t odd[] = {0, classes - 1, 127, 128, 255};
     if (row < 5 && classes > 5 && odd[row] < classes)
         return (double)odd[row];

@@ -231,6 +231,8 @@ double hc_op_value(const struct hc_call *call, int slot, enum hc_values values, 
     case HC_VALUES_GAIN:
         return 0.5 + hc_draw_uniform(&p, 2);
     case HC_VALUES_OFFSET:
+        if (f->kept)
+            return f->kept(&p, slot);
         if (distribution == HC_DRAW_SUBNORMALS)
             return subnormal(&p);
         if (distribution == HC_DRAW_CANCELLATION)

@@ -13,7 +13,7 @@
 #include "op/memory_stream.h"
 #include "op/output.h"
 
-enum { LONGEST_LABEL = 48, LONGEST_TITLE = 90, FOLDER = 512 };
+enum { LONGEST_LABEL = 48, LONGEST_TITLE = 90 };
 
 static bool ends_with(const char *path, const char *end)
 {
@@ -21,24 +21,14 @@ static bool ends_with(const char *path, const char *end)
     return length > strlen(end) && strcmp(path + length - strlen(end), end) == 0;
 }
 
-static enum hc_status make_folder(char folder[FOLDER])
-{
-    const char *temporary = getenv("TMPDIR");
-    int length = snprintf(folder, FOLDER, "%s/halfcheck-calc-XXXXXX",
-                          temporary && *temporary ? temporary : "/tmp");
-    if (length < FOLDER && mkdtemp(folder))
-        return HC_OK;
-    return hc_fail(HC_IO, "cannot make a temporary folder: %s", strerror(errno));
-}
-
 enum hc_status hc_calc_draw_probe(const char *path)
 {
-    char folder[FOLDER];
+    char folder[HC_MAX_TEMPORARY];
     if (!ends_with(path, ".png") && !ends_with(path, ".svg"))
         return hc_fail(HC_INVALID, "--plot draws FILE.png or FILE.svg, not '%s'", path);
     enum hc_status status = hc_output_probe(path);
     if (status == HC_OK)
-        status = make_folder(folder);
+        status = hc_output_folder(folder, "halfcheck-calc");
     if (status != HC_OK)
         return status;
     status = hc_plot("", hc_plot_values(), folder); /* is there a gnuplot? */
@@ -139,10 +129,10 @@ static enum hc_status copy_picture(const char *from, const char *to)
 
 enum hc_status hc_calc_draw(const struct hc_calc_run *run, const char *path)
 {
-    char folder[FOLDER];
-    char points[FOLDER + 16];
-    char picture[FOLDER + 16];
-    enum hc_status status = make_folder(folder);
+    char folder[HC_MAX_TEMPORARY];
+    char points[HC_MAX_TEMPORARY + 16];
+    char picture[HC_MAX_TEMPORARY + 16];
+    enum hc_status status = hc_output_folder(folder, "halfcheck-calc");
     if (status != HC_OK)
         return status;
     (void)snprintf(points, sizeof points, "%s/points", folder);

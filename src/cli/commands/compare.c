@@ -315,6 +315,10 @@ static int run_compare(int argc, char **argv)
     int seeds = 1;
     if (!read_settings(&training, &c, &request, &recipes, &ranks, &seeds, argc, argv, &status))
         return status;
+    if (!request.path)
+        hc_training_settle(&training);
+    if (c.drift && training.network->gpt)
+        return hc_complain("--drift is of Darknets, not of %s", training.network->name);
     if (c.shares && !c.drift)
         return hc_complain("--shares of compare is an option of --drift");
     if (request.path) {

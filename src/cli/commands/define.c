@@ -138,7 +138,7 @@ static const struct hc_option *options_of_drawing(struct orders *orders)
          .choice = &d->family,
          .choices = orders->families,
          .help = "of these inputs: normal (default), lognormal, boundaries, subnormals, specials,\n"
-                 "cancelling, stagnating, constant, one-hot, whole, offset, mixed or scaled"},
+                 "cancelling, stagnating, constant, one-hot, whole, offset, mixed, far or scaled"},
         {.name = "sizes",
          .value = "ROW",
          .choice = &d->row,

@@ -16,28 +16,29 @@ const struct hc_command hc_command_train;
 static int conclude_training(const struct hc_training *t, const struct hc_training_run *run)
 {
     const struct hc_train_result *r = &run->result;
-    hc_print(
-        stdout,
-        "\naccuracy %.2f %% on %lld test images, test loss %.4f; %lld steps, %lld skipped, final "
-        "scale %g\n",
-        100 * r->accuracy, (long long)t->set.test.count, r->test_loss, (long long)r->steps,
-        (long long)r->skipped, r->final_scale);
+    bool text = t->network->gpt != NULL;
+    hc_print(stdout,
+             "\naccuracy %.2f %% on %lld test %s, test loss %.4f; %lld steps, %lld skipped, final "
+             "scale %g\n",
+             100 * r->accuracy, (long long)t->set.test.count, text ? "pieces" : "images",
+             r->test_loss, (long long)r->steps, (long long)r->skipped, r->final_scale);
     hc_print(stdout,
              "underflow of the weights' gradients %.3g %% (%.3g %% without the loss scale), of the "
              "layers' outputs' %.3g %% (%.3g %%); updates lost %.3g %%\n",
              100 * r->underflow, 100 * r->unscaled, 100 * r->activation_underflow,
              100 * r->activation_unscaled, 100 * r->update_lost);
     if (isfinite(r->images_per_second))
-        printf("%.0f images/s%s, %.0f s, %.0f MiB\n", r->images_per_second,
+        printf("%.0f %s/s%s, %.0f s, %.0f MiB\n",
+               r->images_per_second * (text ? t->network->gpt->length : 1),
+               text ? "tokens" : "images",
                hc_cpu_shared(run->others) ? " beside other work on this machine" : "", r->seconds,
                (double)r->memory / 1048576);
     if (!t->backend->host_memory)
         printf("device graph of a step: %s\n", r->captured);
     hc_training_print_fallback(t);
-    hc_print_line(
-        stdout,
-        "%s/: run.json, epochs.csv, steps.csv, gradients.csv, predictions.csv, checkpoint%s",
-        run->folder, t->dump_count > 0 ? ", step-*.safetensors" : "");
+    hc_print_line(stdout, "%s/: run.json, epochs.csv, steps.csv, gradients.csv, %scheckpoint%s",
+                  run->folder, text ? "" : "predictions.csv, ",
+                  t->dump_count > 0 ? ", step-*.safetensors" : "");
     if (t->set.synthetic)
         printf("%s\n", t->set.origin);
     if (r->learned)
@@ -154,6 +155,7 @@ static int run_train(int argc, char **argv)
     struct hc_training_run one = {0};
     if (!read_settings(&training, &recipe, &dumps, argc, argv, &status))
         return status;
+    hc_training_settle(&training);
     if (read_dumps(dumps, &training) != HC_OK || prepare(&training, recipe, &one) != HC_OK)
         return hc_complain_message();
     if (hc_training_open(&training, &one.recipe, 1) != HC_OK)

@@ -19,6 +19,8 @@ struct judged {
     struct hc_instance instance;
     struct hc_tensor got[HC_MAX_DEFINED_TENSORS];
     struct hc_defined_output output[HC_MAX_DEFINED_TENSORS];
+    int64_t judged;           /* elements of all results, */
+    int64_t unbounded;        /* and those of them that no right order is bound to */
     struct hc_question files; /* that were read, and the memory of their paths */
 };
 
@@ -183,8 +185,8 @@ static void print_output(const struct judged *j, int tensor)
     if (r->single)
         printf("  %-*sone result alone is right in %lld\n", LABEL, "settled", (long long)r->single);
     if (r->unbounded)
-        printf("  %-*s%lld, where right orders may overflow or differ in NaN\n", LABEL,
-               "not judged", (long long)r->unbounded);
+        printf("  %-*s%lld, where right orders may overflow or differ in NaN\n", LABEL, "unjudged",
+               (long long)r->unbounded);
 }
 
 /* {"definition", "digest", "verdict", "outputs": [{"name", "format", "elements", "judged", "wrong",
@@ -308,7 +310,8 @@ static void print_suspects(struct judged *j, bool all)
     printf("%s", found ? "\n" : "");
 }
 
-/* Judges all results that are given. */
+/* Judges all results that are given. What says nothing of more than half of the elements is no
+   PASS. */
 static enum hc_status judge_results(struct judged *j, bool all, const char **verdict)
 {
     const struct hc_definition *d = j->definition;
@@ -326,7 +329,9 @@ static enum hc_status judge_results(struct judged *j, bool all, const char **ver
         unbounded += j->output[t].unbounded;
         wrong += j->output[t].wrong;
     }
-    *verdict = wrong ? "FAIL" : unbounded == judged ? "MISTRUSTED" : "PASS";
+    j->judged = judged;
+    j->unbounded = unbounded;
+    *verdict = wrong ? "FAIL" : hc_define_says_little(judged, unbounded) ? "MISTRUSTED" : "PASS";
     return HC_OK;
 }
 
@@ -342,8 +347,11 @@ static enum hc_status judge(struct judged *j, const struct hc_define_question *q
         return status;
     if (question->json && strcmp(question->json, "-") == 0)
         return write_json(j, question->json, *verdict);
-    printf("%s by definition %s%s%s: %s\n", d->name, d->digest, d->chosen[0] ? ", variant " : "",
+    printf("%s by definition %s%s%s: %s", d->name, d->digest, d->chosen[0] ? ", variant " : "",
            d->chosen, *verdict);
+    if (j->unbounded)
+        printf("; %lld of %lld elements not judged", (long long)j->unbounded, (long long)j->judged);
+    printf("\n");
     for (int i = 0; i < d->results; i++)
         if (j->got[d->result[i]].data)
             print_output(j, d->result[i]);

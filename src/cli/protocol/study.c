@@ -35,7 +35,10 @@ static enum hc_status find_network(const struct hc_protocol *p, const char *path
         t->network_choice = i;
         t->network = hc_training_networks[i];
         if (strcmp(t->network->name, p->network) == 0)
-            return HC_OK;
+            return t->network->gpt
+                       ? hc_fail(HC_INVALID, "%s: a protocol is about images; %s reads text", path,
+                                 p->network)
+                       : HC_OK;
     }
     return hc_fail(HC_INVALID, "%s: there is no network '%s'%s", path, p->network,
                    hc_nearest_hint(&nearest));

@@ -9,6 +9,7 @@
 #include "cli/lines.h"
 #include "cli/ranks/ranks.h"
 #include "cli/run/outside.h"
+#include "op/defined.h"
 #include "op/digest.h"
 #include "op/text.h"
 #include "settings.h"
@@ -17,18 +18,20 @@
 
 /* The options that `train` and `compare` share. */
 
-static const char *const network_names[] = {"darknet16", "darknet-tiny", NULL};
-const struct hc_network *const hc_training_networks[] = {&hc_darknet16, &hc_darknet_tiny, NULL};
+static const char *const network_names[] = {"darknet16", "darknet-tiny", "gpt", "gpt-tiny", NULL};
+const struct hc_network *const hc_training_networks[] = {&hc_darknet16, &hc_darknet_tiny,
+                                                         &hc_gpt_small, &hc_gpt_tiny, NULL};
 
 /* What is trained, and on which images. */
 static int add_data_options(struct hc_training *t, struct hc_option *options)
 {
     const struct hc_option rows[] = {
         {.name = "data",
-         .value = "DIR",
+         .value = "PATH",
          .text = &t->data,
          .help = "the folder of CIFAR-10's binary files: data_batch_1..5.bin, test_batch.bin,\n"
-                 "batches.meta.txt (default: a synthetic set made from --data-seed)"},
+                 "batches.meta.txt (default: a synthetic set made from --data-seed); for gpt a\n"
+                 "file of text, whose last tenth it is tested on (default: a made text)"},
         {.name = "classes",
          .value = "LIST",
          .list = &t->classes,
@@ -56,7 +59,8 @@ static int add_data_options(struct hc_training *t, struct hc_option *options)
          .choice = &t->network_choice,
          .choices = network_names,
          .help = "darknet16 (default): Darknet([1, 2, 2, 2, 2], nf=16); or\n"
-                 "darknet-tiny: [1, 1, 1], nf=4, for a quick look"},
+                 "darknet-tiny: [1, 1, 1], nf=4, for a quick look; gpt: a Llama of 4 layers,\n"
+                 "width 128, that reads 128 bytes; or gpt-tiny: of 2, 32 and 16"},
         {.name = "set",
          .value = "KEY=VALUE",
          .words = &t->overrides,
@@ -77,19 +81,20 @@ static int add_run_options(struct hc_training *t, struct hc_option *options)
          .count = &t->epochs,
          .least = 1,
          .most = 10000,
-         .help = "passes over the training images (default 5)"},
+         .help = "passes over the training images (default 5); of gpt 1600 pieces of the text\n"
+                 "each (default 3)"},
         {.name = "batch",
          .value = "N",
          .count = &t->batch,
          .least = 1,
          .most = 4096,
-         .help = "images in a step, over all ranks together (default 64)"},
+         .help = "images in a step, over all ranks together (default 64; pieces of gpt 16)"},
         {.name = "lr",
          .value = "X",
          .real = &t->max_lr,
          .least = 1e-12,
          .most = 1e6,
-         .help = "peak of the one-cycle learning rate (default 0.003)"},
+         .help = "peak of the learning rate (default 0.003 of the one-cycle; of gpt 0.002)"},
         {.name = "seed",
          .value = "N",
          .seed = &t->seed,
@@ -123,11 +128,19 @@ static int add_run_options(struct hc_training *t, struct hc_option *options)
 
 void hc_training_options(struct hc_training *t, struct hc_option *options)
 {
-    *t = (struct hc_training){
-        .seed = 1, .data_seed = 1, .images = 500, .max_lr = 3e-3, .epochs = 5, .batch = 64};
+    *t = (struct hc_training){.seed = 1, .data_seed = 1, .images = 500};
     int n = add_data_options(t, options);
     n += add_run_options(t, options + n);
     assert(n == HC_TRAINING_OPTIONS);
+}
+
+void hc_training_settle(struct hc_training *t)
+{
+    t->network = hc_training_networks[t->network_choice];
+    struct hc_train_usual usual = hc_train_usual(t->network);
+    t->epochs = t->epochs ? t->epochs : usual.epochs;
+    t->batch = t->batch ? t->batch : usual.batch;
+    t->max_lr = t->max_lr != 0 ? t->max_lr : usual.max_lr;
 }
 
 enum { TEXT = 2048 };
@@ -162,7 +175,9 @@ static void describe_recipes(const struct hc_recipe *const *recipes, int n, char
 /* The digest comes first, because where the images come from may be a long path. */
 static void describe_data(const struct hc_dataset *set, char text[TEXT])
 {
-    uint64_t digest = digest_of_images(digest_of_images(0, &set->train), &set->test);
+    uint64_t digest = set->text.bytes
+                          ? hc_digest_bytes(0, set->text.byte, (size_t)set->text.bytes)
+                          : digest_of_images(digest_of_images(0, &set->train), &set->test);
     (void)snprintf(text, TEXT, "%016llx: %s", (unsigned long long)digest, set->origin);
 }
 
@@ -237,7 +252,8 @@ const struct hc_recipe *hc_training_recipe(const struct hc_training *t, const ch
         (void)hc_fail(HC_INVALID, "too many recipes or overrides");
         return NULL;
     }
-    if (hc_recipe_read(&read[count].recipe, read[count].name, all, (size_t)used) != HC_OK)
+    if (hc_recipe_read_for(t->network, &read[count].recipe, read[count].name, all, (size_t)used) !=
+        HC_OK)
         return NULL;
     return &read[count++].recipe;
 }
@@ -282,20 +298,27 @@ static void print_heading(const struct hc_training *t, const struct hc_recipe *c
     char number[4][32];
     struct hc_plan plan;
     hc_plan_make(t->network, t->set.classes, &plan);
+    bool text = t->network->gpt != NULL;
     hc_print_line(stdout, "data      %s", t->set.origin);
-    printf("          %s training and %s test images, %d classes:",
-           grouped(t->set.train.count, number[0]), grouped(t->set.test.count, number[1]),
-           t->set.classes);
+    if (text)
+        printf("          %s bytes to train on, %s to test on; %.3f nats a byte by pairs of bytes",
+               grouped(t->set.text.trained, number[0]),
+               grouped(t->set.text.bytes - t->set.text.trained, number[1]), t->set.text.pairs);
+    else
+        printf("          %s training and %s test images, %d classes:",
+               grouped(t->set.train.count, number[0]), grouped(t->set.test.count, number[1]),
+               t->set.classes);
     for (int i = 0; i < t->set.classes; i++)
         printf(" %s", t->set.names[i]);
-    printf("\nnetwork   %s: %s parameters (%s of batch norm), %s MACs an image forward\n",
-           t->network->name, grouped(plan.weights + plan.norm_weights, number[0]),
-           grouped(plan.norm_weights, number[1]), grouped(plan.macs, number[2]));
+    printf("\nnetwork   %s: %s parameters (%s of %s), %s MACs %s forward\n", t->network->name,
+           grouped(plan.weights + plan.norm_weights, number[0]),
+           grouped(plan.norm_weights, number[1]), text ? "norms" : "batch norm",
+           grouped(plan.macs, number[2]), text ? "a piece" : "an image");
     if (t->lr_find)
         printf("finder    batch %d, backend %s\n", t->batch, t->backend->name);
     else {
-        printf("training  %d epoch%s, batch %d, one-cycle to %g, ", t->epochs,
-               t->epochs == 1 ? "" : "s", t->batch, t->max_lr);
+        printf("training  %d epoch%s, batch %d, %s to %g, ", t->epochs, t->epochs == 1 ? "" : "s",
+               t->batch, text ? "warmup and cosine" : "one-cycle", t->max_lr);
         print_optimizers(recipes, n);
         if (t->ranks > 1)
             printf(", %d ranks", t->ranks);
@@ -306,13 +329,19 @@ static void print_heading(const struct hc_training *t, const struct hc_recipe *c
     (void)fflush(stdout);
 }
 
-/* What every training runs, and what some recipes do. */
+/* What every training runs; that of a Darknet, and of a GPT; and what some recipes do. */
 static const enum hc_op trained[] = {
-    HC_OP_cast,           HC_OP_add,          HC_OP_unscale,         HC_OP_master_to_model,
-    HC_OP_gemm,           HC_OP_conv2d,       HC_OP_conv2d_bwd_data, HC_OP_conv2d_bwd_filter,
-    HC_OP_bn_leaky_train, HC_OP_bn_leaky_bwd, HC_OP_bn_leaky_infer,  HC_OP_avg_pool,
-    HC_OP_avg_pool_bwd,   HC_OP_xent,         HC_OP_xent_bwd,        HC_OP_scaler_update,
-    HC_OP_rates,          HC_OP_step_log,     HC_OP_overflow_verdict};
+    HC_OP_cast,  HC_OP_add,      HC_OP_unscale,         HC_OP_master_to_model,
+    HC_OP_gemm,  HC_OP_xent,     HC_OP_xent_bwd,        HC_OP_scaler_update,
+    HC_OP_rates, HC_OP_step_log, HC_OP_overflow_verdict};
+static const enum hc_op of_images[] = {
+    HC_OP_conv2d,       HC_OP_conv2d_bwd_data, HC_OP_conv2d_bwd_filter, HC_OP_bn_leaky_train,
+    HC_OP_bn_leaky_bwd, HC_OP_bn_leaky_infer,  HC_OP_avg_pool,          HC_OP_avg_pool_bwd};
+static const enum hc_op of_text[] = {
+    HC_OP_embedding,          HC_OP_embedding_backward, HC_OP_rms_norm_kept,
+    HC_OP_rms_norm_backward,  HC_OP_rotary_halves,      HC_OP_attention,
+    HC_OP_attention_backward, HC_OP_swap_axes,          HC_OP_swiglu,
+    HC_OP_swiglu_backward};
 
 static enum hc_op updated_by(const struct hc_recipe *r)
 {
@@ -332,10 +361,17 @@ static bool quantises_by(const struct hc_recipe *r, enum hc_op op)
     return needed;
 }
 
-static bool needs(const struct hc_recipe *const *recipes, int n, enum hc_op op)
+static bool needs(const struct hc_network *network, const struct hc_recipe *const *recipes, int n,
+                  enum hc_op op)
 {
     for (size_t i = 0; i < sizeof trained / sizeof *trained; i++)
         if (trained[i] == op)
+            return true;
+    for (size_t i = 0; !network->gpt && i < sizeof of_images / sizeof *of_images; i++)
+        if (of_images[i] == op)
+            return true;
+    for (size_t i = 0; network->gpt && i < sizeof of_text / sizeof *of_text; i++)
+        if (of_text[i] == op)
             return true;
     for (int i = 0; i < n; i++)
         if (updated_by(recipes[i]) == op || quantises_by(recipes[i], op))
@@ -344,12 +380,12 @@ static bool needs(const struct hc_recipe *const *recipes, int n, enum hc_op op)
 }
 
 /* A partial backend is refused before it trains for an hour, and all that it lacks is named. */
-static enum hc_status has_ops(const struct hc_backend *backend,
+static enum hc_status has_ops(const struct hc_backend *backend, const struct hc_network *network,
                               const struct hc_recipe *const *recipes, int n)
 {
     char lacking[400] = "";
     for (int op = 0; op < HC_OP_COUNT; op++) {
-        if (!backend->kernel[op] && needs(recipes, n, (enum hc_op)op))
+        if (!backend->kernel[op] && needs(network, recipes, n, (enum hc_op)op))
             hc_append(lacking, sizeof lacking, "%s%s", lacking[0] ? ", " : "", hc_ops[op].name);
     }
     return lacking[0]
@@ -396,7 +432,8 @@ void hc_training_backend_names(const struct hc_training *t, const char *between,
 enum hc_status hc_training_open(struct hc_training *t, const struct hc_recipe *const *recipes,
                                 int n)
 {
-    struct hc_data_options data = {.directory = t->data,
+    struct hc_data_options data = {.text = t->network->gpt != NULL,
+                                   .directory = t->data,
                                    .classes = t->classes,
                                    .seed = t->data_seed,
                                    .train_per_class = t->images,
@@ -404,12 +441,16 @@ enum hc_status hc_training_open(struct hc_training *t, const struct hc_recipe *c
                                    .hold_out_per_class = t->hold_out};
     /* A file that may not grow is then an error, like a full disk. */
     (void)signal(SIGXFSZ, SIG_IGN);
-    t->network = hc_training_networks[t->network_choice];
     enum hc_status status = hc_training_choose(t);
+    if (status == HC_OK && t->network->gpt && (t->classes || t->images != 500 || t->hold_out))
+        status = hc_fail(HC_INVALID, "%s is trained on text, which has no %s", t->network->name,
+                         t->classes    ? "--classes"
+                         : t->hold_out ? "--hold-out"
+                                       : "--images");
     if (status == HC_OK)
-        status = has_ops(t->backend, recipes, n);
+        status = has_ops(t->backend, t->network, recipes, n);
     for (int i = 1; i < t->backend_count && status == HC_OK; i++)
-        status = has_ops(t->several[i], recipes, n);
+        status = has_ops(t->several[i], t->network, recipes, n);
     if (status == HC_OK)
         status = hc_dataset_open(&data, &t->set);
     if (status == HC_OK && t->set.train.count < t->batch)

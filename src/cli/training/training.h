@@ -67,6 +67,10 @@ extern const struct hc_network *const hc_training_networks[];
 /* Sets the defaults, and HC_TRAINING_OPTIONS options that change them. */
 void hc_training_options(struct hc_training *training, struct hc_option *options);
 
+/* Fills in the network, and what the options leave to it. To be called when they are read, before
+   anything below. */
+void hc_training_settle(struct hc_training *training);
+
 /* RECIPE-seedN, the name of a run's folder. A list in the recipe's name has slashes between its
    numbers; they become underscores, which no number has, so that every run has one folder. */
 void hc_training_folder(const struct hc_recipe *recipe, uint64_t seed, char *name, size_t bytes);

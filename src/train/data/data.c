@@ -7,6 +7,7 @@
 #include "num/rng.h"
 #include "op/typed.h"
 #include "train/data/cifar.h"
+#include "train/data/text.h"
 
 enum hc_status hc_images_open(struct hc_images *images, int64_t count)
 {
@@ -223,6 +224,8 @@ enum hc_status hc_dataset_open(const struct hc_data_options *options, struct hc_
 {
     int kind[HC_CLASSES] = {0};
     *set = (struct hc_dataset){.synthetic = options->directory == NULL};
+    if (options->text)
+        return hc_text_open(options, set);
     memcpy(set->mean, cifar_mean, sizeof set->mean);
     memcpy(set->deviation, cifar_deviation, sizeof set->deviation);
     enum hc_status status = choose_classes(options->classes, set, kind);
@@ -238,4 +241,6 @@ void hc_dataset_close(struct hc_dataset *set)
 {
     hc_images_close(&set->train);
     hc_images_close(&set->test);
+    free(set->text.byte);
+    set->text.byte = NULL;
 }

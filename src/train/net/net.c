@@ -30,16 +30,27 @@ const struct hc_network hc_darknet_tiny = {.name = "darknet-tiny",
 enum start {
     START_ZERO,
     START_ONE,
-    START_UNIFORM /* in +- 1 / sqrt(fan in) */
+    START_UNIFORM, /* in +- 1 / sqrt(fan in) */
+    START_NORMAL,  /* of a GPT */
+    START_BRANCH   /* the same, where a branch ends */
 };
 
-/* A tensor that a layer of n channels has of its own, on an input of c channels: of rank 4, a
-   filter [n, kernel, kernel, c]; of rank 2, a matrix [n, c]; of rank 1, [n]. */
+/* What an extent of a layer's tensor is. */
+enum extent {
+    RANK_ENDS,
+    OUT,     /* channels of the output */
+    THRICE,  /* three times as many */
+    IN,      /* channels of the input */
+    KERNEL,  /* of a convolution */
+    ALPHABET /* bytes, which are told apart */
+};
+
+/* A tensor that a layer has of its own. */
 struct tensor_row {
     const char *name;
     enum hc_role role;
-    int rank;
     enum start start;
+    enum extent extent[HC_MAX_RANK];
 };
 
 /* The kinds of layers, as far as their memory goes: net_pass.c has what they compute. */
@@ -49,20 +60,30 @@ static const struct {
     struct tensor_row parameter[HC_CONV_PARAMETERS];
     struct tensor_row statistic[HC_CONV_STATISTICS];
 } kinds[] = {
-    [HC_LAYER_CONV] = {HC_CONV_PARAMETERS,
-                       HC_CONV_STATISTICS,
-                       {[HC_CONV_FILTER] = {"filter", HC_ROLE_WEIGHT, 4, START_UNIFORM},
-                        [HC_CONV_GAMMA] = {"gamma", HC_ROLE_NORM, 1, START_ONE},
-                        [HC_CONV_BETA] = {"beta", HC_ROLE_NORM, 1, START_ZERO}},
-                       {[HC_CONV_MEAN] = {"mean", HC_ROLE_STATISTIC, 1, START_ZERO},
-                        [HC_CONV_VARIANCE] = {"variance", HC_ROLE_STATISTIC, 1, START_ONE}}},
-    [HC_LAYER_ADD] = {0},
-    [HC_LAYER_POOL] = {0},
+    [HC_LAYER_CONV] =
+        {HC_CONV_PARAMETERS,
+         HC_CONV_STATISTICS,
+         {[HC_CONV_FILTER] = {"filter", HC_ROLE_WEIGHT, START_UNIFORM, {OUT, KERNEL, KERNEL, IN}},
+          [HC_CONV_GAMMA] = {"gamma", HC_ROLE_NORM, START_ONE, {OUT}},
+          [HC_CONV_BETA] = {"beta", HC_ROLE_NORM, START_ZERO, {OUT}}},
+         {[HC_CONV_MEAN] = {"mean", HC_ROLE_STATISTIC, START_ZERO, {OUT}},
+          [HC_CONV_VARIANCE] = {"variance", HC_ROLE_STATISTIC, START_ONE, {OUT}}}},
     [HC_LAYER_LINEAR] = {HC_LINEAR_PARAMETERS,
                          0,
-                         {[HC_LINEAR_WEIGHT] = {"weight", HC_ROLE_WEIGHT, 2, START_UNIFORM},
-                          [HC_LINEAR_BIAS] = {"bias", HC_ROLE_BIAS, 1, START_UNIFORM}},
+                         {[HC_LINEAR_WEIGHT] = {"weight", HC_ROLE_WEIGHT, START_UNIFORM, {OUT, IN}},
+                          [HC_LINEAR_BIAS] = {"bias", HC_ROLE_BIAS, START_UNIFORM, {OUT}}},
                          {{0}}},
+    [HC_LAYER_EMBED] = {1, 0, {{"weight", HC_ROLE_WEIGHT, START_NORMAL, {ALPHABET, OUT}}}, {{0}}},
+    [HC_LAYER_NORM] = {1, 0, {{"weight", HC_ROLE_NORM, START_ONE, {OUT}}}, {{0}}},
+    [HC_LAYER_ATTENTION] = {1, 0, {{"qkv", HC_ROLE_WEIGHT, START_NORMAL, {THRICE, IN}}}, {{0}}},
+    [HC_LAYER_MATRIX] = {1, 0, {{"weight", HC_ROLE_WEIGHT, START_BRANCH, {OUT, IN}}}, {{0}}},
+    [HC_LAYER_GATED] = {HC_GATED_PARAMETERS,
+                        0,
+                        {[HC_GATED_GATE] = {"gate", HC_ROLE_WEIGHT, START_NORMAL, {OUT, IN}},
+                         [HC_GATED_UP] = {"up", HC_ROLE_WEIGHT, START_NORMAL, {OUT, IN}}},
+                        {{0}}},
+    [HC_LAYER_HEAD] = {1, 0, {{"weight", HC_ROLE_WEIGHT, START_NORMAL, {OUT, IN}}}, {{0}}},
+    [HC_LAYER_TIED_HEAD] = {0},
 };
 
 /* The channels of a layer's input. */
@@ -74,21 +95,21 @@ static int channels_before(const struct hc_plan *plan, const struct hc_layer *la
 static struct hc_tensor tensor_of(const struct hc_plan *plan, const struct hc_layer *layer,
                                   const struct tensor_row *row)
 {
-    int64_t n = layer->channels;
-    int64_t c = channels_before(plan, layer);
-    if (row->rank == 4)
-        return hc_tensor4(HC_FP32, n, layer->kernel, layer->kernel, c, NULL);
-    return row->rank == 2 ? hc_tensor2(HC_FP32, n, c, NULL) : hc_tensor1(HC_FP32, n, NULL);
+    const int64_t extents[] = {[OUT] = layer->channels,
+                               [THRICE] = 3 * (int64_t)layer->channels,
+                               [IN] = channels_before(plan, layer),
+                               [KERNEL] = layer->kernel,
+                               [ALPHABET] = HC_BYTES};
+    struct hc_tensor t = {.format = HC_FP32};
+    while (t.rank < HC_MAX_RANK && row->extent[t.rank] != RANK_ENDS) {
+        t.shape[t.rank] = extents[row->extent[t.rank]];
+        t.rank++;
+    }
+    return t;
 }
 
-/* Appends a layer on the value before it, and counts what it has. A kernel's border is half of it.
-   What is 0 is as in that value. */
-#if defined(__GNUC__)
-__attribute__((format(printf, 6, 7)))
-#endif
-static void
-append(struct hc_plan *plan, enum hc_layer_kind kind, int kernel, int stride, int channels,
-       const char *name, ...)
+void hc_plan_append(struct hc_plan *plan, enum hc_layer_kind kind, int kernel, int stride,
+                    int channels, const char *name, ...)
 {
     assert(plan->layers < HC_MAX_LAYERS);
     int in = plan->layers;
@@ -115,7 +136,8 @@ append(struct hc_plan *plan, enum hc_layer_kind kind, int kernel, int stride, in
         int64_t n = hc_tensor_count(&t);
         layer->role[p] = row->role;
         layer->elements[p] = n;
-        layer->macs += row->rank > 1 ? n * layer->side * layer->side : 0;
+        bool multiplies = row->extent[1] != RANK_ENDS && kind != HC_LAYER_EMBED;
+        layer->macs += multiplies ? n * layer->side * layer->side * plan->places : 0;
         *(row->role == HC_ROLE_NORM ? &plan->norm_weights : &plan->weights) += n;
     }
     plan->macs += layer->macs;
@@ -131,27 +153,33 @@ void hc_plan_make(const struct hc_network *network, int classes, struct hc_plan 
     memset(plan, 0, sizeof *plan);
     plan->network = network;
     plan->classes = classes;
-    append(plan, HC_LAYER_CONV, 3, 1, channels, "stem");
+    plan->places = 1;
+    if (network->gpt) {
+        hc_gpt_plan(network->gpt, plan);
+        return;
+    }
+    hc_plan_append(plan, HC_LAYER_CONV, 3, 1, channels, "stem");
     for (int g = 0; g < network->groups; g++) {
         channels *= 2;
-        append(plan, HC_LAYER_CONV, 3, network->strides[g], channels, "g%d", g);
+        hc_plan_append(plan, HC_LAYER_CONV, 3, network->strides[g], channels, "g%d", g);
         for (int b = 0; b < network->blocks[g]; b++) {
             int skip = plan->layers;
-            append(plan, HC_LAYER_CONV, 1, 1, channels / 2, "g%d.%da", g, b);
-            append(plan, HC_LAYER_CONV, 3, 1, channels, "g%d.%db", g, b);
-            append(plan, HC_LAYER_ADD, 0, 0, 0, "g%d.%d", g, b);
+            hc_plan_append(plan, HC_LAYER_CONV, 1, 1, channels / 2, "g%d.%da", g, b);
+            hc_plan_append(plan, HC_LAYER_CONV, 3, 1, channels, "g%d.%db", g, b);
+            hc_plan_append(plan, HC_LAYER_ADD, 0, 0, 0, "g%d.%d", g, b);
             plan->layer[plan->layers - 1].skip = skip;
         }
     }
-    append(plan, HC_LAYER_POOL, plan->layer[plan->layers - 1].side, 0, 0, "pool");
-    append(plan, HC_LAYER_LINEAR, 0, 0, classes, "linear");
+    hc_plan_append(plan, HC_LAYER_POOL, plan->layer[plan->layers - 1].side, 0, 0, "pool");
+    hc_plan_append(plan, HC_LAYER_LINEAR, 0, 0, classes, "linear");
 }
 
 enum { INIT_STREAM = 0x494e4954 }; /* in the upper half of a stream's number; the parameter below */
 
 /* A tensor begins as its row says; what is drawn is a function of the seed and its index. */
 static enum hc_status begin_tensor(struct hc_parameter *p, const struct tensor_row *row,
-                                   int64_t fan_in, uint64_t seed, int index)
+                                   const struct hc_gpt *gpt, int64_t fan_in, uint64_t seed,
+                                   int index)
 {
     int64_t n = hc_parameter_count(p);
     double middle = row->start == START_ONE;
@@ -159,6 +187,8 @@ static enum hc_status begin_tensor(struct hc_parameter *p, const struct tensor_r
     uint64_t stream = (uint64_t)INIT_STREAM << 32 | (uint64_t)index;
     if (row->start == START_ZERO)
         return HC_OK; /* as memory begins */
+    if (row->start == START_NORMAL || row->start == START_BRANCH)
+        return hc_gpt_begin(gpt, row->start == START_BRANCH, seed, index, p);
     float *values = malloc((size_t)n * sizeof *values);
     if (!values)
         return hc_fail(HC_NO_MEMORY, "no memory for %s", p->name);
@@ -181,7 +211,8 @@ static enum hc_status open_tensor(struct hc_net *net, const struct hc_layer *lay
     char name[sizeof p->name];
     (void)snprintf(name, sizeof name, "%s.%s", layer->name, row->name);
     enum hc_status status = hc_parameter_open(p, net->device, name, row->role, &as);
-    return status == HC_OK ? begin_tensor(p, row, fan_in, seed, index) : status;
+    return status == HC_OK ? begin_tensor(p, row, net->plan.network->gpt, fan_in, seed, index)
+                           : status;
 }
 
 static enum hc_status open_layer(struct hc_net *net, const struct hc_layer *layer, uint64_t seed)
@@ -262,6 +293,7 @@ void hc_net_close(struct hc_net *net)
     hc_storage_drop(net->unread);
     hc_norm_sync_close(net->norm_sync);
     hc_quant_close(net->quant);
+    hc_gpt_close(net->gpt);
     free(net);
 }
 
@@ -305,6 +337,10 @@ enum { HC_ALIGNED = 64 };
 struct hc_tensor hc_net_shaped(const struct hc_net *net, int v, enum hc_format format, void *data)
 {
     const struct hc_network *network = net->plan.network;
+    int64_t places = (int64_t)net->batch * net->plan.places;
+    if (network->gpt)
+        return v == 0 ? hc_tensor1(HC_I32, places, data)
+                      : hc_tensor2(format, places, net->plan.layer[v - 1].channels, data);
     if (v == 0)
         return hc_tensor4(format, net->batch, network->side, network->side, network->channels,
                           data);
@@ -338,6 +374,9 @@ static enum hc_status make_forward(struct hc_net *net)
     for (int l = 0; l < net->plan.layers; l++) {
         struct hc_kept *kept = &net->kept[l];
         make_storage(net, &status, &kept->value, net->numerics.format, count_value(net, l + 1));
+        if (net->plan.layer[l].kind == HC_LAYER_NORM)
+            make_storage(net, &status, &kept->invstd, statistics,
+                         (int64_t)net->batch * net->plan.places);
         if (net->plan.layer[l].kind != HC_LAYER_CONV)
             continue;
         make_storage(net, &status, &kept->conv, net->numerics.format, count_value(net, l + 1));
@@ -413,9 +452,11 @@ static enum hc_status make_backward(struct hc_net *net)
 static enum hc_status make_batch(struct hc_net *net)
 {
     enum hc_status status = HC_OK;
-    make_storage(net, &status, &net->image, HC_FP32, count_value(net, 0));
-    make_storage(net, &status, &net->input, net->numerics.format, count_value(net, 0));
-    make_storage(net, &status, &net->own_labels, HC_I32, net->batch);
+    bool text = net->plan.network->gpt != NULL;
+    make_storage(net, &status, &net->image, HC_FP32, text ? 0 : count_value(net, 0));
+    make_storage(net, &status, &net->input, text ? HC_I32 : net->numerics.format,
+                 count_value(net, 0));
+    make_storage(net, &status, &net->own_labels, HC_I32, (int64_t)net->batch * net->plan.places);
     make_storage(net, &status, &net->report, HC_FP32, 2);
     if (net->numerics.format == HC_FP64)
         make_storage(net, &status, &net->wide_report, HC_FP64, HC_WIDE_COUNT);
@@ -521,10 +562,15 @@ enum hc_status hc_net_prepare(struct hc_net *net, struct hc_net_numerics numeric
         status = make_forward(net);
     if (status == HC_OK)
         status = make_backward(net);
+    if (status == HC_OK && numerics.quant && net->plan.network->gpt)
+        status = hc_fail(HC_INVALID, "a GPT is not trained below half: its recipe says %s",
+                         numerics.quant->name);
     if (status == HC_OK && numerics.quant)
         status = make_quant(net);
-    if (status == HC_OK && net->comm)
+    if (status == HC_OK && net->comm && !net->plan.network->gpt)
         status = make_norm_sync(net);
+    if (status == HC_OK && net->plan.network->gpt)
+        status = hc_gpt_prepare(net);
     return status == HC_OK ? make_batch(net) : status;
 }
 

@@ -1,4 +1,5 @@
-/* Networks as lists of layers, forward and backward over the op table. */
+/* Networks as lists of layers, forward and backward over the op table: Darknets, which see images,
+   and GPTs, which read text. */
 #ifndef HC_TRAIN_NET_NET_H
 #define HC_TRAIN_NET_NET_H
 
@@ -11,12 +12,15 @@
    average pooling over what is left and a linear layer. conv_layer: convolution without bias,
    padding k/2, batch norm (eps 1e-5, momentum 0.1), leaky ReLU 0.1. Residual layer of n channels: x
    + conv_layer(n/2 -> n, k3)(conv_layer(n -> n/2, k1)(x)). */
+struct hc_gpt;
 struct hc_network {
     const char *name;
-    int side;     /* of the square input image */
-    int channels; /* of the input image */
-    int width;    /* of the stem */
-    int groups;   /* at most 8 */
+    const char *trains_with;  /* fields of every recipe, "beta2=0.95+clip=1"; or NULL */
+    const struct hc_gpt *gpt; /* NULL: a Darknet, which the rest describes */
+    int side;                 /* of the square input image */
+    int channels;             /* of the input image */
+    int width;                /* of the stem */
+    int groups;               /* at most 8 */
     int blocks[8];
     int strides[8];
 };
@@ -26,35 +30,65 @@ struct hc_network {
 extern const struct hc_network hc_darknet16;
 extern const struct hc_network hc_darknet_tiny;
 
+/* A GPT in the manner of Llama: bytes are embedded; then blocks of x + projection(attention(norm
+   x)) and x + down(swiglu(gate, up)(norm x)); a norm, and a head, which is the embedding where they
+   are tied. Norms are RMS norms (eps 1e-5), attention is causal, of heads with rotary positions
+   (halves, base 10,000), and no matrix has a bias. Matrices begin as normal numbers of deviation
+   0.02, those that end a branch of 0.02 / sqrt(2 blocks). */
+struct hc_gpt {
+    int blocks;
+    int width;
+    int heads;
+    int length; /* bytes that are read at once */
+    int hidden; /* width between gate and down */
+    bool tied;
+};
+
+/* Of 4 blocks, width 128 and length 128; and of 2, 32 and 16 for tests. */
+extern const struct hc_network hc_gpt_small;
+extern const struct hc_network hc_gpt_tiny;
+
+enum { HC_BYTES = 256 }; /* that a GPT tells apart */
+
 enum hc_layer_kind {
     HC_LAYER_CONV, /* convolution, batch norm, leaky ReLU */
     HC_LAYER_ADD,  /* value + skip */
     HC_LAYER_POOL,
-    HC_LAYER_LINEAR
+    HC_LAYER_LINEAR,
+    HC_LAYER_EMBED,     /* a row for each byte */
+    HC_LAYER_NORM,      /* RMS norm of each row */
+    HC_LAYER_ATTENTION, /* queries, keys and values, and attention of all heads */
+    HC_LAYER_MATRIX,    /* without a bias */
+    HC_LAYER_GATED,     /* gate and up, and swiglu of the two */
+    HC_LAYER_HEAD,      /* logits by a matrix of its own */
+    HC_LAYER_TIED_HEAD, /* or by the embedding's */
+    HC_LAYER_KINDS
 };
 
 enum hc_conv_parameter { HC_CONV_FILTER, HC_CONV_GAMMA, HC_CONV_BETA, HC_CONV_PARAMETERS };
 enum hc_conv_statistic { HC_CONV_MEAN, HC_CONV_VARIANCE, HC_CONV_STATISTICS };
 enum hc_linear_parameter { HC_LINEAR_WEIGHT, HC_LINEAR_BIAS, HC_LINEAR_PARAMETERS };
+enum hc_gated_parameter { HC_GATED_GATE, HC_GATED_UP, HC_GATED_PARAMETERS };
 
 /* Layer l turns value `in` (and `skip`) into value l + 1; value 0 is the image. */
 struct hc_layer {
-    char name[24]; /* stem, g1.0, g1.1a, g1.1b, g1.1, ..., pool, linear */
+    char name[24]; /* stem, g1.0, g1.1a, g1.1b, g1.1, ..., pool, linear; or
+                      tok, 0.norm1, 0.attention, 0.proj, 0.add1, ..., norm, head */
     enum hc_layer_kind kind;
     int in;
     int skip;       /* of ADD */
     int kernel;     /* of CONV; the window of POOL */
     int stride;     /* of CONV */
     int pad;        /* of CONV */
-    int side;       /* of the output */
+    int side;       /* of the output image; of text 1 */
     int channels;   /* of the output */
-    int parameter;  /* number of its first parameter, in the order of enum hc_conv_parameter or
-                       hc_linear_parameter; -1: none */
+    int parameter;  /* number of its first parameter, in the order of enum hc_conv_parameter,
+                       hc_linear_parameter or hc_gated_parameter; -1: none */
     int parameters; /* how many */
     int statistic;  /* of CONV: number of its first statistic; else -1 */
     enum hc_role role[HC_CONV_PARAMETERS]; /* of each parameter, and how many elements it has */
     int64_t elements[HC_CONV_PARAMETERS];
-    int64_t macs; /* of one image's forward pass */
+    int64_t macs; /* of one image's forward pass, or one text's */
 };
 
 #define HC_MAX_LAYERS    64
@@ -66,13 +100,14 @@ struct hc_layer {
 struct hc_plan {
     const struct hc_network *network;
     int classes;
+    int places; /* at which one example has a label: 1, or each byte of a text */
     int layers;
     struct hc_layer layer[HC_MAX_LAYERS];
     int parameters;       /* tensors with a gradient */
     int statistics;       /* tensors without */
     int64_t weights;      /* elements of convolution and linear parameters */
-    int64_t norm_weights; /* elements of batch norm's gamma and beta */
-    int64_t macs;         /* of one image's forward pass */
+    int64_t norm_weights; /* elements of norms' parameters */
+    int64_t macs;         /* of one image's forward pass, or one text's */
 };
 
 void hc_plan_make(const struct hc_network *network, int classes, struct hc_plan *plan);
@@ -131,7 +166,8 @@ enum hc_status hc_net_requantise(struct hc_net *net, const struct hc_quant_recip
 int hc_net_quant_of(const struct hc_net *net, int l);
 
 /* Sets the batch that all passes read from now on, in the backend's memory: images [batch, side,
-   side, channels] in the net's format, labels i32 [batch]. */
+   side, channels] in the net's format, labels i32 [batch]; of a GPT texts i32 [batch * length], and
+   as many labels. */
 void hc_net_feed(struct hc_net *net, struct hc_tensor images, struct hc_tensor labels);
 
 /* Queue the passes of hc_net_train and hc_net_infer, and wait for nothing but other ranks. `loss`
@@ -153,12 +189,12 @@ float hc_net_mean_loss(const struct hc_net *net, float loss, int count);
 
 /* One forward pass with batch statistics, which updates the running ones, and one backward pass
    with the gradients of loss * scale.
-     images  fp32 [batch, side, side, channels], in host memory
-     labels  i32 [batch], in host memory
+     images  fp32 [batch, side, side, channels], in host memory; of a GPT texts, i32 [batch, length]
+     labels  i32 [batch], in host memory; of a GPT the byte after each, [batch, length]
      scale   fp32 [1], in the backend's memory
-     *loss   the loss, unscaled, as the mean over the images, rounded as the recipe holds it
-     *right  how many images have their largest logit at the label, as xent counts them */
-enum hc_status hc_net_train(struct hc_net *net, const float *images, const int32_t *labels,
+     *loss   the loss, unscaled, as the mean over the labels, rounded as the recipe holds it
+     *right  how many rows have their largest logit at their label, as xent counts them */
+enum hc_status hc_net_train(struct hc_net *net, const void *images, const int32_t *labels,
                             const struct hc_tensor *scale, float *loss, int *right);
 
 /* Sees the gradient of each output of a layer with parameters, during every backward pass. 
@@ -174,7 +210,7 @@ typedef enum hc_status hc_layer_trace(void *context, int layer, const struct hc_
 void hc_net_trace(struct hc_net *net, hc_layer_trace *trace, void *context);
 
 /* One forward pass with running statistics. Loss and right are of the first `count` images. */
-enum hc_status hc_net_infer(struct hc_net *net, const float *images, const int32_t *labels,
+enum hc_status hc_net_infer(struct hc_net *net, const void *images, const int32_t *labels,
                             int count, float *loss, int *right);
 
 /* Value v of the last pass: value 0 is the image, value l + 1 the output of layer l. The last one

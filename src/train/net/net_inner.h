@@ -41,6 +41,9 @@ enum hc_status hc_norm_sync_train(struct hc_norm_sync *sync, const struct hc_cal
 enum hc_status hc_norm_sync_bwd(struct hc_norm_sync *sync, const struct hc_call *norm,
                                 int64_t elements);
 
+/* What a GPT's layers keep of a forward pass, and what they work in (gpt.c). */
+struct hc_gpt_memory;
+
 enum {
     HC_MAX_PARAMETERS = 3 * HC_MAX_LAYERS,
     HC_MAX_STATISTICS = 2 * HC_MAX_LAYERS,
@@ -48,7 +51,8 @@ enum {
     HC_WIDE_RIGHT,
     HC_WIDE_SCALE,
     HC_WIDE_COUNT,
-    HC_GRADIENT_BUFFERS = 2 /* one for a layer's incoming gradient, one for its outgoing gradient */
+    HC_GRADIENT_BUFFERS = 3 /* one for a layer's incoming gradient, one for its outgoing gradient,
+                               and one that waits where a branch has more than two layers */
 };
 
 /* What each layer keeps of the forward pass. */
@@ -56,8 +60,8 @@ struct hc_kept {
     struct hc_storage *value; /* its output */
     struct hc_storage *conv;  /* CONV: before batch norm */
     struct hc_storage *mean;
-    struct hc_storage *invstd;
-    int64_t elements; /* of all ranks, if they share batch norm */
+    struct hc_storage *invstd; /* NORM: 1 / root of the mean square, of each row */
+    int64_t elements;          /* of all ranks, if they share batch norm */
 };
 
 struct hc_net {
@@ -86,6 +90,7 @@ struct hc_net {
     struct hc_kept kept[HC_MAX_LAYERS];
     struct hc_quant *quant;                        /* or NULL */
     struct hc_tensor quantised[HC_MAX_PARAMETERS]; /* filters: without data, the parameter's own */
+    struct hc_gpt_memory *gpt;                     /* or NULL */
     bool holds_statistics;
     struct hc_storage *unread; /* takes new statistics while the old are held; or NULL */
 
@@ -102,8 +107,48 @@ struct hc_net {
     bool adds[HC_MAX_LAYERS];
 };
 
-/* A value's shape around `data`; the logits are [batch, classes]. */
+/* A value's shape around `data`; logits are [batch, classes], and a GPT's values [batch * length,
+   channels], of which the first is i32 [batch * length]. */
 struct hc_tensor hc_net_shaped(const struct hc_net *net, int v, enum hc_format format, void *data);
+
+/* Appends a layer on the value before it, and counts what it has. A kernel's border is half of it.
+   What is 0 is as in that value. */
+#if defined(__GNUC__)
+__attribute__((format(printf, 6, 7)))
+#endif
+void hc_plan_append(struct hc_plan *plan, enum hc_layer_kind kind, int kernel, int stride,
+                    int channels, const char *name, ...);
+
+/* The gradient of value v, while the backward pass is at its layers. */
+struct hc_tensor hc_net_value_gradient(const struct hc_net *net, int v);
+
+/* Where layer l puts the gradient of its input, and what adds that to what a skip has put there. */
+struct hc_tensor hc_net_share_of(const struct hc_net *net, int l);
+enum hc_status hc_net_add_share(struct hc_net *net, int l);
+
+/* out = op(a) op(b), as the network's recipe multiplies. */
+enum hc_status hc_net_multiply(struct hc_net *net, bool transpose_a, struct hc_tensor a,
+                               bool transpose_b, struct hc_tensor b, struct hc_tensor out);
+
+/* The two passes of a kind of layer. */
+struct hc_layer_pass {
+    enum hc_status (*forward)(struct hc_net *net, int l, bool training);
+    enum hc_status (*backward)(struct hc_net *net, int l);
+};
+
+/* GPTs (gpt.c): the layers, how a matrix begins, the memory that hc_net_prepare asks for, and the
+   passes. */
+void hc_gpt_plan(const struct hc_gpt *gpt, struct hc_plan *plan);
+enum hc_status hc_gpt_begin(const struct hc_gpt *gpt, bool ends_branch, uint64_t seed, int index,
+                            struct hc_parameter *p);
+enum hc_status hc_gpt_prepare(struct hc_net *net);
+void hc_gpt_close(struct hc_gpt_memory *memory); /* NULL is fine */
+extern const struct hc_layer_pass hc_embed_pass;
+extern const struct hc_layer_pass hc_norm_pass;
+extern const struct hc_layer_pass hc_attention_pass;
+extern const struct hc_layer_pass hc_matrix_pass;
+extern const struct hc_layer_pass hc_gated_pass;
+extern const struct hc_layer_pass hc_tied_head_pass;
 
 /* Filter p as the quantised convolutions take it. */
 struct hc_tensor hc_net_filter(const struct hc_net *net, int p);

@@ -71,8 +71,9 @@ static enum hc_status conv_forward(struct hc_net *net, int l, bool training)
     return status == HC_OK ? hc_device_run(net->device, &norm) : status;
 }
 
-static enum hc_status add_layer(struct hc_net *net, int l)
+static enum hc_status add_forward(struct hc_net *net, int l, bool training)
 {
+    (void)training;
     const struct hc_layer *layer = &net->plan.layer[l];
     struct hc_call call = {
         .op = HC_OP_add,
@@ -81,8 +82,9 @@ static enum hc_status add_layer(struct hc_net *net, int l)
     return hc_device_run(net->device, &call);
 }
 
-static enum hc_status pool_forward(struct hc_net *net, int l)
+static enum hc_status pool_forward(struct hc_net *net, int l, bool training)
 {
+    (void)training;
     const struct hc_layer *layer = &net->plan.layer[l];
     struct hc_call call = {.op = HC_OP_avg_pool,
                            .in = {[HC_POOL_X] = hc_net_value(net, layer->in)},
@@ -91,8 +93,9 @@ static enum hc_status pool_forward(struct hc_net *net, int l)
     return hc_device_run(net->device, &call);
 }
 
-static enum hc_status linear_forward(struct hc_net *net, int l)
+static enum hc_status linear_forward(struct hc_net *net, int l, bool training)
 {
+    (void)training;
     const struct hc_layer *layer = &net->plan.layer[l];
     const struct hc_parameter *p = &net->parameter[layer->parameter];
     struct hc_tensor x = hc_net_value(net, layer->in);
@@ -106,32 +109,7 @@ static enum hc_status linear_forward(struct hc_net *net, int l)
     return hc_device_run(net->device, &call);
 }
 
-static enum hc_status layer_forward(struct hc_net *net, int l, bool training)
-{
-    switch (net->plan.layer[l].kind) {
-    case HC_LAYER_CONV:
-        return conv_forward(net, l, training);
-    case HC_LAYER_ADD:
-        return add_layer(net, l);
-    case HC_LAYER_POOL:
-        return pool_forward(net, l);
-    default:
-        return linear_forward(net, l);
-    }
-}
-
-/* From value 0 to the logits, with batch statistics or running ones. */
-static enum hc_status net_forward(struct hc_net *net, bool training)
-{
-    enum hc_status status = HC_OK;
-    if (net->quant)
-        hc_quant_hold(net->quant, !training);
-    for (int l = 0; l < net->plan.layers && status == HC_OK; l++)
-        status = layer_forward(net, l, training);
-    return status;
-}
-
-static struct hc_tensor value_gradient(const struct hc_net *net, int v)
+struct hc_tensor hc_net_value_gradient(const struct hc_net *net, int v)
 {
     return hc_net_shaped(net, v, net->numerics.format, net->buffers[net->buffer_of[v]]->data);
 }
@@ -142,15 +120,29 @@ static struct hc_tensor conv_gradient(const struct hc_net *net, int l)
     return hc_net_shaped(net, l + 1, net->numerics.format, net->before_conv->data);
 }
 
+struct hc_tensor hc_net_share_of(const struct hc_net *net, int l)
+{
+    struct hc_tensor share = hc_net_value_gradient(net, net->plan.layer[l].in);
+    if (net->adds[l])
+        share.data = net->added->data;
+    return share;
+}
+
+enum hc_status hc_net_add_share(struct hc_net *net, int l)
+{
+    struct hc_tensor dx = hc_net_value_gradient(net, net->plan.layer[l].in);
+    struct hc_call add = {.op = HC_OP_add,
+                          .in = {[HC_X] = dx, [HC_Y] = hc_net_share_of(net, l)},
+                          .out = {[HC_OUT] = dx}};
+    return net->adds[l] ? hc_device_run(net->device, &add) : HC_OK;
+}
+
 static enum hc_status conv_to_input(struct hc_net *net, int l, struct hc_tensor dy)
 {
     const struct hc_layer *layer = &net->plan.layer[l];
     if (layer->in == 0)
         return HC_OK;
-    struct hc_tensor dx = value_gradient(net, layer->in);
-    struct hc_tensor share = dx;
-    if (net->adds[l])
-        share.data = net->added->data;
+    struct hc_tensor share = hc_net_share_of(net, l);
     struct hc_call data = {.op = HC_OP_conv2d_bwd_data,
                            .in = {[HC_CONV_BWD_DATA_DY] = dy,
                                   [HC_CONV_BWD_DATA_W] = hc_parameter_tensor(
@@ -162,11 +154,7 @@ static enum hc_status conv_to_input(struct hc_net *net, int l, struct hc_tensor 
         quant >= 0 ? hc_quant_to_input(net->quant, quant, dy,
                                        hc_net_filter(net, layer->parameter + HC_CONV_FILTER), share)
                    : hc_device_run(net->device, &data);
-    if (status != HC_OK || !net->adds[l])
-        return status;
-    struct hc_call add = {
-        .op = HC_OP_add, .in = {[HC_X] = dx, [HC_Y] = share}, .out = {[HC_OUT] = dx}};
-    return hc_device_run(net->device, &add);
+    return status == HC_OK ? hc_net_add_share(net, l) : status;
 }
 
 static enum hc_status conv_backward(struct hc_net *net, int l)
@@ -179,7 +167,7 @@ static enum hc_status conv_backward(struct hc_net *net, int l)
         .op = HC_OP_bn_leaky_bwd,
         .in = {[HC_BN_LEAKY_BWD_X] = x,
                [HC_BN_LEAKY_BWD_Y] = hc_net_value(net, l + 1),
-               [HC_BN_LEAKY_BWD_DY] = value_gradient(net, l + 1),
+               [HC_BN_LEAKY_BWD_DY] = hc_net_value_gradient(net, l + 1),
                [HC_BN_LEAKY_BWD_GAMMA] = hc_parameter_tensor(&net->parameter[p + HC_CONV_GAMMA]),
                [HC_BN_LEAKY_BWD_MEAN] = hc_net_batch_mean(net, l),
                [HC_BN_LEAKY_BWD_INVSTD] = hc_net_batch_invstd(net, l)},
@@ -207,21 +195,22 @@ static enum hc_status pool_backward(struct hc_net *net, int l)
 {
     const struct hc_layer *layer = &net->plan.layer[l];
     struct hc_call call = {.op = HC_OP_avg_pool_bwd,
-                           .in = {[HC_POOL_BWD_DY] = value_gradient(net, l + 1)},
-                           .out = {[HC_POOL_BWD_DX] = value_gradient(net, layer->in)},
+                           .in = {[HC_POOL_BWD_DY] = hc_net_value_gradient(net, l + 1)},
+                           .out = {[HC_POOL_BWD_DX] = hc_net_value_gradient(net, layer->in)},
                            .params.pool = {layer->kernel}};
     return hc_device_run(net->device, &call);
 }
 
-/* out = op(a) b */
-static enum hc_status multiply_linear(struct hc_net *net, bool transpose_a, struct hc_tensor a,
-                                      struct hc_tensor b, struct hc_tensor out)
+enum hc_status hc_net_multiply(struct hc_net *net, bool transpose_a, struct hc_tensor a,
+                               bool transpose_b, struct hc_tensor b, struct hc_tensor out)
 {
-    struct hc_call call = {
-        .op = HC_OP_gemm,
-        .in = {[HC_GEMM_A] = a, [HC_GEMM_B] = b},
-        .out = {[HC_GEMM_OUT] = out},
-        .params.gemm = {.transpose_a = transpose_a, .alpha = 1, .tf32 = net->numerics.tf32}};
+    struct hc_call call = {.op = HC_OP_gemm,
+                           .in = {[HC_GEMM_A] = a, [HC_GEMM_B] = b},
+                           .out = {[HC_GEMM_OUT] = out},
+                           .params.gemm = {.transpose_a = transpose_a,
+                                           .transpose_b = transpose_b,
+                                           .alpha = 1,
+                                           .tf32 = net->numerics.tf32}};
     return hc_device_run(net->device, &call);
 }
 
@@ -232,42 +221,71 @@ static enum hc_status linear_backward(struct hc_net *net, int l)
     int p = layer->parameter;
     struct hc_tensor x = hc_net_value(net, layer->in);
     struct hc_tensor w = hc_parameter_tensor(&net->parameter[p + HC_LINEAR_WEIGHT]);
-    struct hc_tensor dx = value_gradient(net, layer->in);
-    struct hc_tensor dy = value_gradient(net, l + 1);
+    struct hc_tensor dx = hc_net_value_gradient(net, layer->in);
+    struct hc_tensor dy = hc_net_value_gradient(net, l + 1);
     struct hc_tensor dw = net->gradient[p + HC_LINEAR_WEIGHT];
     struct hc_tensor db = net->gradient[p + HC_LINEAR_BIAS];
     struct hc_tensor ones = hc_tensor2(net->numerics.format, 1, net->batch, net->ones->data);
     x = hc_tensor2(x.format, x.shape[0], x.shape[3], x.data);
     dx = hc_tensor2(dx.format, dx.shape[0], dx.shape[3], dx.data);
     db = hc_tensor2(db.format, 1, db.shape[0], db.data);
-    enum hc_status status = multiply_linear(net, true, dy, x, dw);
+    enum hc_status status = hc_net_multiply(net, true, dy, false, x, dw);
     if (status == HC_OK)
-        status = multiply_linear(net, false, ones, dy, db);
-    return status == HC_OK ? multiply_linear(net, false, dy, w, dx) : status;
+        status = hc_net_multiply(net, false, ones, false, dy, db);
+    return status == HC_OK ? hc_net_multiply(net, false, dy, false, w, dx) : status;
+}
+
+/* The gradients of a sum's inputs are that of its output. */
+static enum hc_status add_backward(struct hc_net *net, int l)
+{
+    (void)net;
+    (void)l;
+    return HC_OK;
+}
+
+static const struct hc_layer_pass conv_pass = {conv_forward, conv_backward};
+static const struct hc_layer_pass add_pass = {add_forward, add_backward};
+static const struct hc_layer_pass pool_pass = {pool_forward, pool_backward};
+static const struct hc_layer_pass linear_pass = {linear_forward, linear_backward};
+
+static const struct hc_layer_pass *const passes[HC_LAYER_KINDS] = {
+    [HC_LAYER_CONV] = &conv_pass,
+    [HC_LAYER_ADD] = &add_pass,
+    [HC_LAYER_POOL] = &pool_pass,
+    [HC_LAYER_LINEAR] = &linear_pass,
+    [HC_LAYER_EMBED] = &hc_embed_pass,
+    [HC_LAYER_NORM] = &hc_norm_pass,
+    [HC_LAYER_ATTENTION] = &hc_attention_pass,
+    [HC_LAYER_MATRIX] = &hc_matrix_pass,
+    [HC_LAYER_GATED] = &hc_gated_pass,
+    [HC_LAYER_HEAD] = &hc_matrix_pass,
+    [HC_LAYER_TIED_HEAD] = &hc_tied_head_pass};
+
+/* From value 0 to the logits, with batch statistics or running ones. */
+static enum hc_status net_forward(struct hc_net *net, bool training)
+{
+    enum hc_status status = HC_OK;
+    if (net->quant)
+        hc_quant_hold(net->quant, !training);
+    for (int l = 0; l < net->plan.layers && status == HC_OK; l++)
+        status = passes[net->plan.layer[l].kind]->forward(net, l, training);
+    return status;
 }
 
 static enum hc_status layer_backward(struct hc_net *net, int l)
 {
-    if (net->watch && net->plan.layer[l].parameter >= 0) {
-        struct hc_tensor dy = value_gradient(net, l + 1);
+    const struct hc_layer *layer = &net->plan.layer[l];
+    if (net->watch && layer->parameter >= 0) {
+        struct hc_tensor dy = hc_net_value_gradient(net, l + 1);
         net->watch(net->watch_context, l, &dy);
     }
-    switch (net->plan.layer[l].kind) {
-    case HC_LAYER_CONV:
-        return conv_backward(net, l);
-    case HC_LAYER_ADD:
-        return HC_OK; /* the gradients of its inputs are that of its output */
-    case HC_LAYER_POOL:
-        return pool_backward(net, l);
-    default:
-        return linear_backward(net, l);
-    }
+    return passes[layer->kind]->backward(net, l);
 }
 
 static enum hc_status trace_layer(struct hc_net *net, int l)
 {
     bool conv = net->plan.layer[l].kind == HC_LAYER_CONV;
-    struct hc_tensor dy = value_gradient(net, l + 1);
+    struct hc_tensor dy = hc_net_value_gradient(net, l + 1);
     struct hc_tensor dconv = conv_gradient(net, l);
     return net->trace(net->trace_context, l, &dy, conv ? &dconv : NULL);
 }
@@ -286,7 +304,7 @@ static enum hc_status net_backward(struct hc_net *net)
 
 /* A batch through the network, to the loss and back. */
 
-static struct hc_tensor rows(struct hc_tensor t, int count)
+static struct hc_tensor rows(struct hc_tensor t, int64_t count)
 {
     t.shape[0] = count;
     return t;
@@ -302,10 +320,11 @@ static struct hc_tensor wide(const struct hc_net *net, int which)
 static enum hc_status measure_loss(struct hc_net *net, int count, struct hc_tensor loss,
                                    struct hc_tensor right)
 {
+    int64_t labels = (int64_t)count * net->plan.places;
     struct hc_call call = {
         .op = HC_OP_xent,
-        .in = {[HC_XENT_LOGITS] = rows(hc_net_value(net, net->plan.layers), count),
-               [HC_XENT_LABELS] = rows(net->labels, count)},
+        .in = {[HC_XENT_LOGITS] = rows(hc_net_value(net, net->plan.layers), labels),
+               [HC_XENT_LABELS] = rows(net->labels, labels)},
         .out = {[HC_XENT_LOSS] = loss, [HC_XENT_CORRECT] = right},
         .params.xent = {net->numerics.sum_loss}};
     if (net->wide_report) {
@@ -327,9 +346,9 @@ static enum hc_status measure_loss(struct hc_net *net, int count, struct hc_tens
 void hc_net_feed(struct hc_net *net, struct hc_tensor images, struct hc_tensor labels)
 {
     struct hc_tensor own = hc_net_shaped(net, 0, net->numerics.format, NULL);
-    assert(images.format == net->numerics.format &&
-           hc_tensor_count(&images) == hc_tensor_count(&own));
-    assert(labels.format == HC_I32 && hc_tensor_count(&labels) == net->batch);
+    assert(images.format == own.format && hc_tensor_count(&images) == hc_tensor_count(&own));
+    assert(labels.format == HC_I32 &&
+           hc_tensor_count(&labels) == (int64_t)net->batch * net->plan.places);
     net->images = images.data;
     net->labels = labels;
 }
@@ -346,7 +365,8 @@ struct hc_tensor hc_net_right(const struct hc_net *net)
 
 float hc_net_mean_loss(const struct hc_net *net, float loss, int count)
 {
-    return (float)(net->numerics.sum_loss ? (double)loss / count : (double)loss);
+    double labels = (double)count * net->plan.places;
+    return (float)(net->numerics.sum_loss ? (double)loss / labels : (double)loss);
 }
 
 enum hc_status hc_net_queue_train(struct hc_net *net, const struct hc_tensor *scale)
@@ -384,14 +404,15 @@ enum hc_status hc_net_queue_infer(struct hc_net *net, int count, struct hc_tenso
 }
 
 /* Uploads a batch from host memory and feeds it to the next passes. */
-static enum hc_status upload(struct hc_net *net, const float *images, const int32_t *labels)
+static enum hc_status upload(struct hc_net *net, const void *images, const int32_t *labels)
 {
     struct hc_tensor own = hc_storage_tensor(net->own_labels);
     struct hc_tensor input = hc_storage_tensor(net->input);
-    enum hc_status status = hc_storage_write(net->image, images);
+    bool text = net->plan.network->gpt != NULL;
+    enum hc_status status = hc_storage_write(text ? net->input : net->image, images);
     if (status == HC_OK)
         status = hc_storage_write(net->own_labels, labels);
-    if (status == HC_OK)
+    if (status == HC_OK && !text)
         status = hc_device_cast(net->device, hc_storage_tensor(net->image), input);
     hc_net_feed(net, input, own);
     return status;
@@ -406,7 +427,7 @@ static enum hc_status read_report(const struct hc_net *net, int count, float *lo
     return status;
 }
 
-enum hc_status hc_net_train(struct hc_net *net, const float *images, const int32_t *labels,
+enum hc_status hc_net_train(struct hc_net *net, const void *images, const int32_t *labels,
                             const struct hc_tensor *scale, float *loss, int *right)
 {
     enum hc_status status = upload(net, images, labels);
@@ -415,7 +436,7 @@ enum hc_status hc_net_train(struct hc_net *net, const float *images, const int32
     return status == HC_OK ? read_report(net, net->batch, loss, right) : status;
 }
 
-enum hc_status hc_net_infer(struct hc_net *net, const float *images, const int32_t *labels,
+enum hc_status hc_net_infer(struct hc_net *net, const void *images, const int32_t *labels,
                             int count, float *loss, int *right)
 {
     enum hc_status status = upload(net, images, labels);

@@ -21,6 +21,12 @@ static const char *const linear_parameters[HC_LINEAR_PARAMETERS] = {
     [HC_LINEAR_BIAS] = ".bias",
 };
 
+/* A GPT's names are its layers'. */
+static const char *const gpt_parameters[HC_LAYER_KINDS][HC_GATED_PARAMETERS] = {
+    [HC_LAYER_EMBED] = {".weight"},      [HC_LAYER_NORM] = {".weight"},
+    [HC_LAYER_ATTENTION] = {".qkv"},     [HC_LAYER_MATRIX] = {".weight"},
+    [HC_LAYER_GATED] = {".gate", ".up"}, [HC_LAYER_HEAD] = {".weight"}};
+
 #if defined(__GNUC__)
 __attribute__((format(printf, 2, 3)))
 #endif
@@ -74,6 +80,11 @@ void hc_torch_parameter(const struct hc_plan *plan, int p, char name[HC_TORCH_NA
     char module[HC_TORCH_NAME];
     assert(p >= 0 && p < plan->parameters);
     int l = layer_of(plan, p);
+    if (plan->network->gpt) {
+        print(name, "%s%s", plan->layer[l].name,
+              gpt_parameters[plan->layer[l].kind][p - plan->layer[l].parameter]);
+        return;
+    }
     const char *const *names =
         plan->layer[l].kind == HC_LAYER_CONV ? conv_parameters : linear_parameters;
     hc_torch_module(plan, l, module);

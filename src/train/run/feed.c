@@ -17,6 +17,8 @@ struct hc_feed {
     int owned_count;
     int32_t *order;           /* on the host, to be uploaded */
     struct hc_loader *loader; /* in host memory */
+    int64_t length;           /* of a text's pieces; 0: images */
+    int32_t *piece;           /* a batch of them on the host: the bytes, then those after them */
 };
 
 /* Memory of the tensor's size, filled from the host. */
@@ -56,6 +58,15 @@ static enum hc_status place_set(struct hc_feed *feed, const struct hc_tensor *st
     return status;
 }
 
+/* Batches are bytes and labels, and no op makes them. */
+static void become_text(struct hc_feed *feed)
+{
+    int64_t n = feed->stream.batch * feed->length;
+    feed->call.out[HC_AUGMENT_IMAGES] = hc_tensor1(HC_I32, n, NULL);
+    feed->call.out[HC_AUGMENT_IMAGE_LABELS] = hc_tensor1(HC_I32, n, NULL);
+    feed->piece = malloc((size_t)n * 2 * sizeof *feed->piece);
+}
+
 enum hc_status hc_feed_open(struct hc_feed **feed, struct hc_device *device,
                             const struct hc_feed_options *options)
 {
@@ -69,15 +80,20 @@ enum hc_status hc_feed_open(struct hc_feed **feed, struct hc_device *device,
     made->taken = options->start;
     made->epoch = -1;
     made->next = hc_batch_take_number(&options->take, options->start);
+    made->length = options->length;
     enum hc_status status = hc_batch_stream_check(&made->stream, made->next);
     if (status == HC_OK) {
         made->batches = hc_batch_stream_batches(&made->stream);
         made->call = hc_batch_stream_call(&made->stream, options->format);
+        if (options->length > 0)
+            become_text(made);
         status = place_tensor(made, &made->call.out[HC_AUGMENT_IMAGES], NULL);
     }
     if (status == HC_OK)
         status = place_tensor(made, &made->call.out[HC_AUGMENT_IMAGE_LABELS], NULL);
-    if (status == HC_OK)
+    if (status == HC_OK && options->length > 0)
+        status = made->piece ? HC_OK : hc_fail(HC_NO_MEMORY, "no memory for a batch of text");
+    else if (status == HC_OK)
         status = device->backend->host_memory
                      ? hc_loader_open(&made->stream, made->taken, &made->loader)
                      : place_set(made, &options->steps);
@@ -96,6 +112,7 @@ void hc_feed_close(struct hc_feed *feed)
     for (int i = 0; i < feed->owned_count; i++)
         hc_device_release(feed->device, feed->owned[i], feed->owned_bytes[i]);
     free(feed->order);
+    free(feed->piece);
     free(feed);
 }
 
@@ -143,9 +160,34 @@ static enum hc_status jump(struct hc_feed *feed, int64_t number)
     return feed->device->backend->upload(feed->device->queue, steps->data, &count, sizeof count);
 }
 
+static enum hc_status upload_pieces(struct hc_feed *feed, int64_t number)
+{
+    const struct hc_device *device = feed->device;
+    const struct hc_batch_stream *stream = &feed->stream;
+    struct hc_tensor *to = feed->call.out;
+    int64_t n = stream->batch * feed->length;
+    int64_t first = (stream->train ? number : number % feed->batches) * stream->batch;
+    for (int64_t i = 0; i < n; i++) {
+        const uint8_t *piece = hc_text_piece(&stream->set->text, stream->train, stream->seed,
+                                             first + i / feed->length, feed->length);
+        feed->piece[i] = piece[i % feed->length];
+        feed->piece[n + i] = piece[i % feed->length + 1];
+    }
+    enum hc_status status =
+        device->backend->upload(device->queue, to[HC_AUGMENT_IMAGES].data, feed->piece,
+                                hc_tensor_bytes(&to[HC_AUGMENT_IMAGES]));
+    return status == HC_OK
+               ? device->backend->upload(device->queue, to[HC_AUGMENT_IMAGE_LABELS].data,
+                                         feed->piece + n,
+                                         hc_tensor_bytes(&to[HC_AUGMENT_IMAGE_LABELS]))
+               : status;
+}
+
 enum hc_status hc_feed_prepare(struct hc_feed *feed)
 {
     int64_t number = hc_batch_take_number(&feed->stream.take, feed->taken++);
+    if (feed->piece)
+        return upload_pieces(feed, number);
     if (feed->loader)
         return copy_batch(feed);
     enum hc_status status = number == feed->next ? HC_OK : jump(feed, number);
@@ -161,5 +203,5 @@ enum hc_status hc_feed_prepare(struct hc_feed *feed)
 
 enum hc_status hc_feed_make(struct hc_feed *feed)
 {
-    return feed->loader ? HC_OK : hc_device_run(feed->device, &feed->call);
+    return feed->loader || feed->piece ? HC_OK : hc_device_run(feed->device, &feed->call);
 }

@@ -4,7 +4,9 @@
    the training. Any other backend keeps the whole set in its own memory (u8), and the op augment
    makes each batch there: no image crosses over, and the host uploads only the order of the images,
    when an epoch begins. Both give the same bits, those of batch_stream.h.
-   */
+
+   Pieces of a text (data.h) are few bytes, and the host uploads each batch: piece i of batch b is
+   number b * batch + i of the text's. */
 #ifndef HC_TRAIN_RUN_FEED_H
 #define HC_TRAIN_RUN_FEED_H
 
@@ -14,6 +16,7 @@
 struct hc_feed_options {
     const struct hc_dataset *set; /* outlives the feed */
     bool train;                   /* as in stream.h */
+    int length;                   /* bytes of a text's pieces */
     int batch;                    /* images in a full batch */
     uint64_t seed;
     int shards; /* as in batch_stream.h, and so is `take` */
@@ -40,7 +43,8 @@ int64_t hc_feed_batches(const struct hc_feed *feed);
 int hc_feed_count(const struct hc_feed *feed, int64_t index);
 
 /* The batch: images [batch, 32, 32, 3] in the options' format, labels i32 [batch]; zero beyond the
-   batch's count. Their memory stays the same as long as the feed lives. */
+   batch's count. Of a text: its bytes i32 [batch * length], and the byte after each. Their memory
+   stays the same as long as the feed lives. */
 struct hc_tensor hc_feed_images(const struct hc_feed *feed);
 struct hc_tensor hc_feed_labels(const struct hc_feed *feed);
 

@@ -388,12 +388,19 @@ static uint64_t hash_images(uint64_t hash, const struct hc_images *images)
     return hc_fnv(hash, images->pixels, (size_t)images->count * HC_IMAGE_BYTES);
 }
 
+static uint64_t hash_text(const struct hc_text *text)
+{
+    return hc_fnv(HC_FNV_START, text->byte, (size_t)text->bytes);
+}
+
 /* The hash of all images: other classes, files or seeds of the synthetic set are other data. */
 static uint64_t hash_data(struct hc_run *run)
 {
     if (run->data == 0)
-        run->data = hash_images(hash_images(HC_FNV_START, &run->options.data->train),
-                                &run->options.data->test);
+        run->data = run->options.data->text.bytes
+                        ? hash_text(&run->options.data->text)
+                        : hash_images(hash_images(HC_FNV_START, &run->options.data->train),
+                                      &run->options.data->test);
     return run->data;
 }
 

@@ -187,13 +187,20 @@ static enum hc_status run_block(struct hc_run *run, bool *goes_on)
     return status;
 }
 
+struct hc_train_usual hc_train_usual(const struct hc_network *network)
+{
+    static const struct hc_train_usual of_images = {5, 64, 3e-3};
+    static const struct hc_train_usual of_text = {3, 16, 2e-3};
+    return network->gpt ? of_text : of_images;
+}
+
 static void set_defaults(struct hc_run *run, const struct hc_train_options *options)
 {
     run->options = *options;
     if (run->options.batch == 0)
-        run->options.batch = HC_TRAIN_BATCH;
+        run->options.batch = hc_train_usual(options->network).batch;
     if (run->options.max_lr == 0)
-        run->options.max_lr = 3e-3;
+        run->options.max_lr = hc_train_usual(options->network).max_lr;
     if (run->options.measure_every == 0)
         run->options.measure_every = options->backend->host_memory ? 1 : 50;
     run->keeps = options->out != NULL;
@@ -215,9 +222,15 @@ static void leave_to_rank_0(struct hc_train_options *o)
 static enum hc_status check_train_options(const struct hc_train_options *o)
 {
     const char *why = o->backend->unavailable ? o->backend->unavailable() : NULL;
-    assert(o->network->side == HC_IMAGE_SIDE && o->network->channels == HC_IMAGE_CHANNELS);
+    assert(o->network->gpt ||
+           (o->network->side == HC_IMAGE_SIDE && o->network->channels == HC_IMAGE_CHANNELS));
     if (why)
         return hc_fail(HC_DEVICE, "%s: %s", o->backend->name, why);
+    if ((o->network->gpt != NULL) != (o->data->text.bytes > 0))
+        return hc_fail(HC_INVALID, "%s is not trained on %s", o->network->name,
+                       o->data->text.bytes ? "text" : "images");
+    if (o->network->gpt && (o->dump_count > 0 || o->load))
+        return hc_fail(HC_INVALID, "step files are of Darknets: %s has none", o->network->name);
     if (o->epochs < 1 || o->batch < 2)
         return hc_fail(HC_INVALID, "a training needs an epoch and batches of two images or more");
     if (o->measure_every < 0 || o->checkpoint_every < 0)
@@ -260,7 +273,9 @@ static enum hc_status open_feeds(struct hc_run *run)
                                     .shards = p->shards,
                                     .format = o->recipe->model,
                                     .start = run->totals.step};
-    struct hc_feed_options test = {.set = o->data, .batch = p->images, .format = o->recipe->model};
+    struct hc_feed_options test = {
+        .set = o->data, .batch = p->images, .seed = o->seed, .format = o->recipe->model};
+    train.length = test.length = o->network->gpt ? o->network->gpt->length : 0;
     if (p->shards > 1) {
         train.take = (struct hc_batch_take){p->shards, p->first, 1, p->own};
         train.start *= p->own;
@@ -344,6 +359,19 @@ static void close_run(struct hc_run *run)
     hc_parallel_close(&run->parallel);
 }
 
+/* Whether it learned to read: the test loss must be below what pairs of bytes alone tell. */
+static void judge_reader(const struct hc_run *run, struct hc_train_result *result)
+{
+    const struct hc_run_totals *t = &run->totals;
+    double pairs = run->options.data->text.pairs;
+    if (isnan(t->test_loss))
+        (void)snprintf(result->reason, sizeof result->reason, "the test loss is not a number");
+    else if (!(t->test_loss < pairs))
+        (void)snprintf(result->reason, sizeof result->reason,
+                       "test loss %.4g is not below %.4g, which pairs of bytes alone tell",
+                       t->test_loss, pairs);
+}
+
 /* Whether it learned, and if not, why: the training loss must be below that of guessing, and the
    accuracy four deviations above it. */
 static void judge_run(const struct hc_run *run, struct hc_train_result *result)
@@ -363,6 +391,8 @@ static void judge_run(const struct hc_run *run, struct hc_train_result *result)
         (void)snprintf(result->reason, sizeof result->reason,
                        "the loss was not finite for %d steps in a row, from step %lld on",
                        HC_GIVE_UP, (long long)(t->step - t->bad));
+    else if (run->options.network->gpt)
+        judge_reader(run, result);
     else if (!(t->train_loss < guessing))
         (void)snprintf(result->reason, sizeof result->reason,
                        "training loss %.4g is not below 0.9 ln(classes) = %.4g",
@@ -417,8 +447,9 @@ enum hc_status hc_train(const struct hc_train_options *options, struct hc_train_
     if (!run)
         return hc_fail(HC_NO_MEMORY, "no memory for a training");
     struct hc_comm *comm = options->comm ? options->comm : hc_comm_self();
-    enum hc_status status = hc_parallel_plan(&run->parallel, comm, options->recipe,
-                                             options->batch ? options->batch : HC_TRAIN_BATCH);
+    enum hc_status status =
+        hc_parallel_plan(&run->parallel, comm, options->recipe,
+                         options->batch ? options->batch : hc_train_usual(options->network).batch);
     bool planned = status == HC_OK;
     if (status == HC_OK)
         status = open_run(run, options);

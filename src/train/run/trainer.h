@@ -55,10 +55,17 @@ struct hc_progress {
     double images_per_second; /* of this epoch so far, training alone */
     bool evaluated;           /* the epoch ended with this step: the next two are new */
     double test_loss;
-    double accuracy; /* 0..1 on the test images; NaN before the first evaluation */
+    double accuracy; /* 0..1 on the test images, or of a text's bytes; NaN before the first
+                        evaluation */
 };
 
-enum { HC_TRAIN_BATCH = 64 };
+/* What a training has where nobody says it: of images, and of a text. */
+struct hc_train_usual {
+    int epochs;
+    int batch;
+    double max_lr;
+};
+struct hc_train_usual hc_train_usual(const struct hc_network *network);
 
 struct hc_train_options {
     const struct hc_recipe *recipe;
@@ -67,8 +74,8 @@ struct hc_train_options {
     const struct hc_backend *backend;
     int threads; /* 0: one per core */
     int epochs;
-    int batch;     /* of all ranks together; 0: HC_TRAIN_BATCH */
-    double max_lr; /* 0: 3e-3 */
+    int batch;     /* of all ranks together; 0: the usual one */
+    double max_lr; /* 0: the usual one */
     uint64_t seed; /* of initial weights, order and augmentation */
 
     /* A folder that exists: steps.csv, epochs.csv, gradients.csv and checkpoint are written there.
@@ -90,7 +97,7 @@ struct hc_train_options {
        times the step. 0: every step in host memory, every 50th elsewhere. */
     int64_t measure_every;
 
-    /* The rates of each step; NULL: the one-cycle to max_lr. */
+    /* The rates of each step; NULL: the one-cycle to max_lr, or a GPT's. */
     hc_schedule *schedule;
     const void *plan; /* for it */
 

@@ -116,9 +116,10 @@ static void add_up(struct hc_run *run, const struct evaluation *e)
     for (int64_t b = 0; b < e->batches; b++) {
         const struct result *r = &e->result[b % run->parallel.ranks * e->batches + b];
         int count = hc_feed_count(run->test, b);
-        sum += (double)hc_net_mean_loss(run->net, r->loss, count) * count;
+        sum += (double)hc_net_mean_loss(run->net, r->loss, count) * count *
+               hc_net_plan(run->net)->places;
         right += (double)r->right;
-        images += count;
+        images += (double)count * hc_net_plan(run->net)->places;
     }
     run->totals.test_loss = sum / images;
     /* NaN outputs tell no classes apart, even if one of them comes first. */
@@ -163,7 +164,9 @@ enum hc_status hc_evaluate(struct hc_run *run)
 {
     int64_t ranks = run->parallel.ranks;
     struct evaluation e = {.batches = hc_feed_batches(run->test),
-                           .images = hc_run_over(run) ? run->options.data->test.count : 0};
+                           .images = hc_run_over(run) && !run->options.data->text.bytes
+                                         ? run->options.data->test.count
+                                         : 0};
     e.result = calloc((size_t)(e.batches * ranks), sizeof *e.result);
     e.classes = calloc((size_t)(e.images * ranks + 1), sizeof *e.classes);
     enum hc_status status = hc_shared_statistics(run);

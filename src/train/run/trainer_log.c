@@ -214,7 +214,8 @@ static enum hc_status log_gradients(struct hc_run *run, int64_t epoch)
 enum hc_status hc_log_epoch(struct hc_run *run, int64_t epoch)
 {
     const struct hc_run_totals *totals = &run->totals;
-    int64_t images = hc_run_epoch_steps(run, epoch) * run->options.batch;
+    int64_t images =
+        hc_run_epoch_steps(run, epoch) * run->options.batch * hc_net_plan(run->net)->places;
     if (!run->options.out)
         return HC_OK;
     hc_print(run->log[1], "%lld,%.9g,%.9g,%.9g,%.9g,%.6g,%lld,%.17g\n", (long long)epoch,

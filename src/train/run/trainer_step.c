@@ -16,7 +16,10 @@ enum { ROWS = 256 };
 static struct hc_rates rates(const struct hc_run *run, int64_t step)
 {
     const struct hc_train_options *o = &run->options;
-    return o->schedule ? o->schedule(step, o->plan) : hc_one_cycle(o->max_lr, run->steps, step);
+    if (o->schedule)
+        return o->schedule(step, o->plan);
+    return o->network->gpt ? hc_warmup_cosine(o->max_lr, run->steps / 10, run->steps, step)
+                           : hc_one_cycle(o->max_lr, run->steps, step);
 }
 
 static enum hc_status schedule(struct hc_run *run)

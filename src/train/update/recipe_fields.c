@@ -315,6 +315,12 @@ static size_t word(const char *text, size_t length)
 enum hc_status hc_recipe_read(struct hc_recipe *recipe, char name[HC_RECIPE_NAME], const char *text,
                               size_t length)
 {
+    return hc_recipe_read_for(NULL, recipe, name, text, length);
+}
+
+enum hc_status hc_recipe_read_for(const struct hc_network *network, struct hc_recipe *recipe,
+                                  char name[HC_RECIPE_NAME], const char *text, size_t length)
+{
     char known[1000] = "";
     int count;
     const struct hc_recipe *recipes = hc_recipes(&count);
@@ -341,12 +347,16 @@ enum hc_status hc_recipe_read(struct hc_recipe *recipe, char name[HC_RECIPE_NAME
     for (char *comma = name; (comma = strchr(comma, ',')) != NULL;)
         *comma = '/';
     recipe->name = name;
-    while (n < length) {
+    enum hc_status status = HC_OK;
+    const char *usual = network && network->trains_with ? network->trains_with : "";
+    for (size_t next; *usual && status == HC_OK; usual += next + (usual[next] == '+')) {
+        next = word(usual, strlen(usual));
+        status = hc_recipe_set(recipe, usual, next);
+    }
+    while (n < length && status == HC_OK) {
         size_t next = word(text + n + 1, length - n - 1);
-        enum hc_status status = hc_recipe_set(recipe, text + n + 1, next);
-        if (status != HC_OK)
-            return status;
+        status = hc_recipe_set(recipe, text + n + 1, next);
         n += 1 + next;
     }
-    return hc_recipe_check(recipe);
+    return status == HC_OK ? hc_recipe_check(recipe) : status;
 }

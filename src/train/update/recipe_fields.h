@@ -80,4 +80,9 @@ enum { HC_RECIPE_NAME = 200 };
 enum hc_status hc_recipe_read(struct hc_recipe *recipe, char name[HC_RECIPE_NAME], const char *text,
                               size_t length);
 
+/* The same for a network: what it trains with (hc_network) comes before the overrides, and is not
+   in the name. */
+enum hc_status hc_recipe_read_for(const struct hc_network *network, struct hc_recipe *recipe,
+                                  char name[HC_RECIPE_NAME], const char *text, size_t length);
+
 #endif

@@ -570,3 +570,13 @@ struct hc_rates hc_one_cycle(double max_lr, int64_t steps, int64_t step)
     return (struct hc_rates){.lr = end + left * (max_lr - end),
                              .beta1 = beta_high - left * (beta_high - beta_low)};
 }
+
+struct hc_rates hc_warmup_cosine(double max_lr, int64_t warmup, int64_t steps, int64_t step)
+{
+    assert(step >= 0 && step < steps);
+    double end = max_lr / 10;
+    if (step < warmup)
+        return (struct hc_rates){.lr = max_lr * (double)(step + 1) / (double)warmup, .beta1 = 0.9};
+    double left = 0.5 + 0.5 * cos(pi * (double)(step + 1 - warmup) / (double)(steps - warmup));
+    return (struct hc_rates){.lr = end + left * (max_lr - end), .beta1 = 0.9};
+}

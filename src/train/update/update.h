@@ -51,6 +51,10 @@ typedef struct hc_rates hc_schedule(int64_t step, const void *plan);
    */
 struct hc_rates hc_one_cycle(double max_lr, int64_t steps, int64_t step);
 
+/* The schedule of GPTs: step s of the first `warmup` has (s + 1) / warmup of max_lr; then the rate
+   falls over half a cosine to a tenth of it, which the last step has; beta1 is 0.9. */
+struct hc_rates hc_warmup_cosine(double max_lr, int64_t warmup, int64_t steps, int64_t step);
+
 /* What a recipe makes of one parameter.
 
    A recipe speaks of the whole model: "weights in fp16, masters in fp32, no decay on norms". A step

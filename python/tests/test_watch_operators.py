@@ -1,0 +1,357 @@
+"""Each operator that halfcheck.torch.judged knows is judged, passes, and is found where it is wrong,
+in each of its results."""
+
+import math
+
+import pytest
+
+torch = pytest.importorskip("torch")
+
+from torch import nn  # noqa: E402
+import torch.nn.functional as F  # noqa: E402
+from torch.utils._python_dispatch import TorchDispatchMode  # noqa: E402
+
+import halfcheck.torch  # noqa: E402
+from halfcheck.torch import elements, judged, slices  # noqa: E402
+
+aten = torch.ops.aten
+
+
+class Spoilt(TorchDispatchMode):
+    """One result of an operator is wrong; of one that returns nothing, one of its arguments, or one
+    tensor of that list. how: what is done to it."""
+
+    def __init__(self, name, output=0, how=lambda t: t.mul_(1 + 2.0 ** -4).add_(2.0 ** -20)):
+        super().__init__()
+        self.name, self.output, self.how, self.met = name, output, how, 0
+
+    def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+        results = func(*args, **(kwargs or {}))
+        if func._schema.name == f"aten::{self.name}":
+            given = results if isinstance(results, (tuple, list)) else [results]
+            given = args if not func._schema.returns else given
+            self.met += 1
+            tensor = given[self.output]
+            with torch.no_grad():
+                self.how(tensor[-1] if isinstance(tensor, (tuple, list)) else tensor)
+        return results
+
+
+DRAWN = torch.randn(1 << 14, generator=torch.Generator().manual_seed(1))
+
+
+def numbers(*shape, seed=0):
+    """The same ones whenever they are asked for, without an operator that draws."""
+    return DRAWN[seed * 1000:seed * 1000 + math.prod(shape)].view(shape).clone()
+
+
+Q, K, V, DY = (numbers(2, 3, 12, 8, seed=seed) for seed in range(4))
+IMAGES = numbers(2, 4, 9, 8)
+ROWS, PICKED = numbers(10, 6), torch.tensor([1, 3, 3, 9, 0])
+MASK = numbers(12, 12).masked_fill(torch.ones(12, 12).triu(5).bool(), -float("inf"))
+EIGHT = getattr(torch, "float8_e4m3fn", None)
+
+
+def flash(**more):
+    return aten._scaled_dot_product_flash_attention_for_cpu(Q, K, V, **more)
+
+
+def flash_backward(**more):
+    y, lse = flash(**more)
+    return aten._scaled_dot_product_flash_attention_for_cpu_backward(
+        DY, Q, K, V, y, lse, 0.0, more.get("is_causal", False),
+        **{key: value for key, value in more.items() if key != "is_causal"})
+
+
+def recurrent(reverse=False):
+    w, b = [numbers(4 * 6, n, seed=n) for n in (5, 6)], [numbers(24, seed=n) for n in (1, 2)]
+    h, c = numbers(1, 3, 6), numbers(1, 3, 6, seed=1)
+    return aten.mkldnn_rnn_layer(numbers(7, 3, 5), *w, *b, h, c, reverse, [], 2, 6, 1, True,
+                                 False, False, True)
+
+
+def pooled(n, **more):
+    x = IMAGES if n == 2 else IMAGES.view(1, 2, 4, 9, 8)
+    return getattr(F, f"max_pool{n}d")(x, 3, 2, 1, return_indices=True, **more)
+
+
+def pooled_backward(n):
+    x = (IMAGES if n == 2 else IMAGES.view(1, 2, 4, 9, 8)).clone().requires_grad_()
+    y = getattr(F, f"max_pool{n}d")(x, 3, 2, 1)
+    return lambda: y.backward(numbers(*y.shape))
+
+
+def backward_of(f, *shape):
+    x = numbers(*shape).requires_grad_()
+    y = f(x)
+    dy = numbers(*y.shape, seed=5)
+    return lambda: y.backward(dy)
+
+
+def volumes(f):
+    return lambda: f(IMAGES.view(1, 2, 4, 9, 8))
+
+
+def normed():
+    return F.group_norm(IMAGES, 2, numbers(4), numbers(4, seed=1))
+
+
+def normed_backward():
+    x, w, b = IMAGES.clone(), numbers(4), numbers(4, seed=1)
+    for tensor in (x, w, b):
+        tensor.requires_grad_()
+    y = F.group_norm(x, 2, w, b)
+    return lambda: y.backward(numbers(*y.shape, seed=2))
+
+
+def optimizer(name, **more):
+    """A fused one, of two tensors with gradients, whose first step is made."""
+    made = [nn.Parameter(numbers(5, 4)), nn.Parameter(numbers(7))]
+    optimizer = getattr(torch.optim, name)(made, lr=0.1, fused=True, **more)
+    for p in made:
+        p.grad = numbers(*p.shape, seed=3)
+    optimizer.step()
+    return optimizer.step
+
+
+def unscaled():
+    grads, found, inverse = [numbers(5), numbers(3, 3)], torch.zeros(1), torch.full((1,), 0.3)
+    return lambda: aten._amp_foreach_non_finite_check_and_unscale_(grads, found, inverse)
+
+
+def scale(found=0.0):
+    size, count = torch.tensor(64.0), torch.tensor(1, dtype=torch.int32)
+    return lambda: aten._amp_update_scale_(size, count, torch.tensor(found), 2.0, 0.5, 2)
+
+
+def written(f):
+    """f of a tensor that it may write into."""
+    return lambda: f(ROWS.clone())
+
+
+def scaled(b=EIGHT, **more):
+    x, w = numbers(16, 32).to(EIGHT), numbers(16, 32, seed=1).to(b)
+    return torch._scaled_mm(x, w.t(), torch.tensor(0.3), torch.tensor(0.7), out_dtype=torch.float32,
+                            **more)
+
+
+# name: what calls it, or (made beforehand) what makes that.
+CALLS = {
+    "_scaled_dot_product_flash_attention_for_cpu": flash,
+    "_scaled_dot_product_flash_attention_for_cpu_backward": flash_backward,
+    "mkldnn_rnn_layer": recurrent,
+    "convolution": lambda: F.conv_transpose2d(IMAGES, numbers(4, 6, 3, 3), numbers(6), stride=2),
+    "native_group_norm": normed,
+    "_safe_softmax": lambda: aten._safe_softmax(numbers(4, 9), -1),
+    "max_pool2d_with_indices": lambda: pooled(2), "max_pool3d_with_indices": lambda: pooled(3),
+    "_adaptive_avg_pool2d": lambda: F.adaptive_avg_pool2d(IMAGES, (4, 3)),
+    "_adaptive_avg_pool3d": volumes(lambda x: F.adaptive_avg_pool3d(x, (2, 4, 3))),
+    "avg_pool2d": lambda: F.avg_pool2d(IMAGES, 3, 2, 1, ceil_mode=True),
+    "avg_pool3d": volumes(lambda x: F.avg_pool3d(x, 2, 2, 1, count_include_pad=False)),
+    "upsample_nearest1d": lambda: F.interpolate(IMAGES[0], scale_factor=2),
+    "upsample_nearest2d": lambda: F.interpolate(IMAGES, size=(13, 20)),
+    "upsample_nearest3d": volumes(lambda x: F.interpolate(x, scale_factor=2)),
+    "index": lambda: ROWS[PICKED], "index_select": lambda: ROWS.index_select(0, PICKED),
+    "gather": lambda: ROWS.gather(1, PICKED.view(1, 5) % 6),
+    "index_put": lambda: aten.index_put(ROWS, [PICKED], numbers(5, 6), True),
+    "index_put_": written(lambda x: x.index_put_((PICKED,), numbers(5, 6), accumulate=True)),
+    "_index_put_impl": lambda: aten._index_put_impl(ROWS, [PICKED], numbers(5, 6), True),
+    "_index_put_impl_": written(lambda x: aten._index_put_impl_(x, [PICKED], numbers(5, 6), True)),
+    "index_add": lambda: ROWS.index_add(0, PICKED, numbers(5, 6), alpha=0.5),
+    "index_add_": written(lambda x: x.index_add_(0, PICKED, numbers(5, 6))),
+    "index_fill_": written(lambda x: x.index_fill_(0, PICKED, 2.5)),
+    "scatter": lambda: ROWS.scatter(1, torch.tensor([[1, 2], [3, 4]]), numbers(2, 2)),
+    "scatter_": written(lambda x: x.scatter_(-1, torch.tensor([[1, 2], [3, 4]]), 7.0)),
+    "scatter_add": lambda: ROWS.scatter_add(1, torch.tensor([[1, 1], [3, 4]]), numbers(2, 2)),
+    "scatter_add_": written(lambda x: x.scatter_add_(1, torch.tensor([[1, 1]]), numbers(1, 2))),
+    "topk": lambda: ROWS.topk(3, dim=1), "sort": lambda: ROWS.sort(0),
+    "max": lambda: (ROWS + 9).max(1), "min": lambda: (ROWS - 9).min(0),
+    "amax": lambda: ROWS.amax((0, 1)), "amin": lambda: ROWS.amin(1),
+    "mse_loss": lambda: F.mse_loss(ROWS, ROWS + numbers(10, 6)),
+    "arange": lambda: torch.arange(3.0, 9.0, 0.3),
+    "bernoulli_": lambda: torch.empty(100).bernoulli_(0.5),
+    "_scaled_mm": scaled,
+    "softplus_backward": lambda: aten.softplus_backward(ROWS, ROWS, 2.0, 1.0),
+    "pow": lambda: 10000.0 ** ROWS,
+    "scalar_tensor": lambda: aten.scalar_tensor(2.5),
+}
+MADE = {
+    "native_group_norm_backward": normed_backward,
+    "max_pool2d_with_indices_backward": lambda: pooled_backward(2),
+    "max_pool3d_with_indices_backward": lambda: pooled_backward(3),
+    **{f"_adaptive_avg_pool{n}d_backward": lambda n=n: backward_of(
+        lambda x: getattr(F, f"adaptive_avg_pool{n}d")(x, (3, 2, 4)[:n]), 2, 3, *(7, 5, 8)[:n])
+       for n in (2, 3)},
+    **{f"avg_pool{n}d_backward": lambda n=n: backward_of(
+        lambda x: getattr(F, f"avg_pool{n}d")(x, 3, 2, 1, ceil_mode=True), 2, 3, *(7, 5, 8)[:n])
+       for n in (2, 3)},
+    **{f"upsample_nearest{n}d_backward": lambda n=n: backward_of(
+        lambda x: F.interpolate(x, size=(9, 8, 12)[:n]), 2, 3, *(7, 5, 4)[:n]) for n in (1, 2, 3)},
+    "mse_loss_backward": lambda: backward_of(lambda x: F.mse_loss(x, ROWS + 1), 10, 6),
+    "convolution_backward": lambda: backward_of(
+        lambda x: F.conv_transpose1d(x, numbers(4, 3, 3), groups=2, stride=2), 2, 4, 7),
+    "_fused_adam_": lambda: optimizer("Adam", weight_decay=0.1),
+    "_fused_adamw_": lambda: optimizer("AdamW", weight_decay=0.1, maximize=True),
+    "_fused_sgd_": lambda: optimizer("SGD", momentum=0.9, nesterov=True, weight_decay=0.1),
+    "_amp_foreach_non_finite_check_and_unscale_": unscaled,
+    "_amp_update_scale_": scale,
+}
+# Further results, or arguments that are written.
+OTHERS = [
+    ("_scaled_dot_product_flash_attention_for_cpu", 1),
+    ("_scaled_dot_product_flash_attention_for_cpu_backward", 1),
+    ("_scaled_dot_product_flash_attention_for_cpu_backward", 2), ("mkldnn_rnn_layer", 2),
+    ("native_group_norm", 1), ("native_group_norm", 2), ("native_group_norm_backward", 1),
+    ("native_group_norm_backward", 2), ("_fused_adam_", 2), ("_fused_adam_", 3),
+    ("_fused_sgd_", 2), ("_amp_foreach_non_finite_check_and_unscale_", 1)]
+# Which place was chosen.
+INDICES = ["max_pool2d_with_indices", "max_pool3d_with_indices", "topk", "sort", "max", "min"]
+
+
+NEW = hasattr(aten, "_scaled_dot_product_flash_attention_for_cpu")  # 2.3 and later
+
+
+def calling(name):
+    if not hasattr(aten, name) or not NEW and name.startswith(("_fused", "_amp", "_scaled_mm")):
+        pytest.skip(f"this PyTorch has no {name} for processors")
+    return MADE[name]() if name in MADE else CALLS[name]
+
+
+@pytest.mark.parametrize("name", [*CALLS, *MADE])
+def test_an_operator_passes_and_is_found_wrong(name):
+    call = calling(name)
+    with halfcheck.torch.watch() as seen:
+        call()
+    assert seen.ok() and not seen.unjudged, str(seen)
+    wrong_in(name, 0)
+
+
+def wrong_in(name, output, **how):
+    call = calling(name)
+    with Spoilt(name, output, **how) as spoilt, halfcheck.torch.watch() as seen:
+        call()
+    if not spoilt.met:
+        pytest.skip(f"this PyTorch does not call {name}")
+    assert {row["operator"].split(".")[0] for row in seen.wrong()} == {name}, str(seen)
+
+
+@pytest.mark.parametrize("name,output", OTHERS)
+def test_each_result_of_an_operator_is_judged(name, output):
+    wrong_in(name, output)
+
+
+@pytest.mark.parametrize("name", INDICES)
+def test_a_place_is_held_to_the_number_that_stands_there(name):
+    wrong_in(name, 1, how=lambda places: places.copy_(places.flip(-1)))
+
+
+def test_every_table_has_a_call_above_or_in_test_watch():
+    # Those of slices.py and the elementwise ones have theirs in test_watch.py.
+    beside = {*slices.STRUCTURED, *slices.MOVES, *elements.OPERATORS}
+    rows = {*judged.STRUCTURED, *judged.MOVES, *judged.BEFORE} - beside
+    names = {*CALLS, *MADE}
+    assert not {row for row in rows if row not in names and row + "_" not in names}
+
+
+def rightly(call):
+    with halfcheck.torch.watch() as seen:
+        call()
+    assert seen.ok() and not seen.unjudged, str(seen)
+    return seen
+
+
+needs_new = pytest.mark.skipif(not NEW, reason="an older PyTorch")
+
+
+@needs_new
+@pytest.mark.parametrize("more", [{"is_causal": True}, {"attn_mask": MASK}, {"scale": 0.5}])
+def test_attention_is_judged_with_its_mask_and_scale(more):
+    rightly(lambda: flash_backward(**more))
+
+
+@needs_new
+@pytest.mark.parametrize("wrong", ["scale", "mask", "causal"])
+def test_attention_under_another_mask_is_wrong(wrong):
+    given = {"scale": ({"scale": 0.5}, {"scale": 0.4}), "causal": ({"is_causal": True}, {}),
+             "mask": ({"attn_mask": MASK}, {"attn_mask": MASK.roll(1, 1)})}[wrong]
+
+    class Other(TorchDispatchMode):
+        def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+            kwargs = kwargs or {}
+            if "flash" in func._schema.name:
+                kwargs, args = given[1], args[:3]
+            return func(*args, **kwargs)
+    with Other(), halfcheck.torch.watch() as seen:
+        flash(**given[0])
+    assert seen.wrong(), str(seen)
+
+
+@pytest.mark.skipif(not hasattr(aten, "mkldnn_rnn_layer"), reason="an older PyTorch")
+def test_a_layer_that_goes_backwards_through_time_is_judged():
+    rightly(lambda: recurrent(True))
+
+
+@pytest.mark.skipif(not hasattr(aten, "_safe_softmax"), reason="an older PyTorch")
+def test_a_row_that_is_masked_throughout_is_0_in_safe_softmax():
+    x = numbers(4, 16)
+    x[1, 8:] = x[2] = -float("inf")
+    rightly(lambda: aten._safe_softmax(x, -1))
+
+
+def test_random_bits_that_are_too_often_1_are_wrong():
+    with halfcheck.torch.watch() as seen:
+        torch.empty(1000).bernoulli_(0.5)
+    assert seen.ok()
+    wrong_in("bernoulli_", 0, how=lambda t: t.fill_(1))
+    wrong_in("bernoulli_", 0, how=lambda t: t.fill_(0))
+
+
+@needs_new
+@pytest.mark.parametrize("found", [0.0, 1.0])
+def test_a_scale_grows_or_shrinks(found):
+    rightly(scale(found))
+
+
+@needs_new
+def test_what_is_not_finite_is_found_when_gradients_are_unscaled():
+    grads, found = [torch.tensor([1.0, float("inf")])], torch.zeros(1)
+
+    def call():
+        aten._amp_foreach_non_finite_check_and_unscale_(grads, found, torch.full((1,), 0.5))
+    rightly(call)
+    found.zero_()
+    with Spoilt("_amp_foreach_non_finite_check_and_unscale_", 1, lambda t: t.zero_()), \
+            halfcheck.torch.watch() as seen:
+        call()
+    assert seen.wrong(), str(seen)
+
+
+@pytest.mark.skipif(EIGHT is None, reason="an older PyTorch")
+def test_casts_to_eight_bits_are_judged():
+    rightly(lambda: (numbers(300) * 200).to(EIGHT).float())
+    rightly(lambda: (numbers(300) * 200).to(torch.float8_e5m2).float())
+    wrong_in_cast = (numbers(300) * 100)
+
+    class Truncated(TorchDispatchMode):
+        def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+            y = func(*args, **(kwargs or {}))
+            if y.dtype == EIGHT:
+                y.view(torch.uint8).bitwise_and_(0xFE)
+            return y
+    with Truncated(), halfcheck.torch.watch() as seen:
+        wrong_in_cast.to(EIGHT)
+    assert seen.wrong(), str(seen)
+
+
+def test_a_bias_from_which_a_sum_begins_is_right():
+    """The bias is one more term, and no summand of a finished sum."""
+    x, w = torch.full((1, 2), 1.0), torch.tensor([[2.0 ** -24, -1.0]])
+    y = (torch.ones(1) + x[0, 0] * w[0, 0]) + x[0, 1] * w[0, 1]
+
+    class Begun(TorchDispatchMode):
+        def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+            made = func(*args, **(kwargs or {}))
+            return made.copy_(y) if "addmm" in func._schema.name else made
+    with Begun(), halfcheck.torch.watch() as seen:
+        F.linear(x, w, torch.ones(1))
+    assert seen.ok(), str(seen)

@@ -1,0 +1,270 @@
+/* What is demanded of an element, and what is not: where roundings are owed, maxima, infinities that
+   a mask hides, and variances. */
+#include <stdio.h>
+
+#include "define/draw.h"
+#include "define/judge.h"
+#include "define/library.h"
+#include "define/testing.h"
+
+enum { MOST = 4096 };
+
+/* Element 0 of the first result, for inputs of a format in their order: the inputs' axes are all n
+   long. */
+static struct hc_defined_element element_of(const char *text, enum hc_format io, int64_t n,
+                                            const double *x, const double *w)
+{
+    struct hc_definition *d = defined(text);
+    struct hc_instance in = {.definition = d, .io = io, .freedoms = hc_usual_freedoms};
+    struct hc_defined_element element = {.index = 0};
+    for (int i = 0; i < d->inputs; i++) {
+        in.input[i] = (struct hc_tensor){.format = io, .rank = 1, .shape = {n}};
+        in.input[i].data = calloc((size_t)n, 8);
+        for (int64_t k = 0; k < n; k++)
+            hc_tensor_set(&in.input[i], k, (i ? w : x)[k]);
+    }
+    cr_assert_eq(hc_instance_bind(&in), HC_OK, "%s", hc_message());
+    struct hc_evaluator *evaluator = hc_evaluator_new(&in);
+    element.value = value_at(evaluator, d->result[0], 0);
+    hc_evaluator_free(evaluator);
+    free_inputs(&in);
+    hc_definition_free(d);
+    return element;
+}
+
+enum answer { RIGHT, WRONG, NOT_JUDGED };
+
+static enum answer judged(struct hc_defined_element element, enum hc_format format, double got)
+{
+    bool single;
+    element.got = got;
+    hc_define_judge_element(format, HC_FP32, &element, &single);
+    return isinf(element.bound) ? NOT_JUDGED : element.ratio > 1 ? WRONG : RIGHT;
+}
+
+Test(demands, an_infinity_that_a_mask_hides_is_left_out_or_makes_nan)
+{
+    static const char *const texts[] = {
+        "op f(x[u], v[u])\np[u] = x[u]   where u < 2\ny = sum(u: p[u] * v[u])\nreturn y\n",
+        "op f(x[u], v[u])\ny = sum(u: x[u] * v[u] where u < 2)\nreturn y\n"};
+    const double x[] = {1, 2, 3};
+    const double v[] = {4, 5, INFINITY};
+    const double finite[] = {4, 5, 6};
+    for (int i = 0; i < 2; i++) {
+        struct hc_defined_element e = element_of(texts[i], HC_FP32, 3, x, v);
+        cr_expect_eq(judged(e, HC_FP32, 14), RIGHT);
+        cr_expect_eq(judged(e, HC_FP32, (double)NAN), NOT_JUDGED);
+        cr_expect_eq(judged(e, HC_FP32, 15), WRONG);
+        cr_expect_eq(judged(e, HC_FP32, INFINITY), WRONG);
+        e = element_of(texts[i], HC_FP32, 3, x, finite);
+        cr_expect_eq(judged(e, HC_FP32, (double)NAN), WRONG);
+    }
+}
+
+Test(demands, a_score_of_minus_infinity_leaves_the_row_to_be_judged)
+{
+    const double s[] = {0.3, 1.1, -0.7, 0.2};
+    const double v[] = {1.5, -2.25, 3, INFINITY};
+    const char *text = "op f(s[u], v[u])\n"
+                       "z[u] = select(u < 3, s[u] * 1.1, -inf)\n"
+                       "m    = %smax(u: z[u])\n"
+                       "p[u] = exp(z[u] - m)\n"
+                       "y    = sum(u: p[u] * v[u]) / sum(u: p[u])\n"
+                       "return y\n";
+    const double finite[] = {1.5, -2.25, 3, 4};
+    double want = 0;
+    double all = 0;
+    for (int u = 0; u < 3; u++) {
+        want += exp(s[u] * 1.1) * v[u];
+        all += exp(s[u] * 1.1);
+    }
+    for (int shift = 0; shift < 2; shift++) {
+        char with[512];
+        (void)snprintf(with, sizeof with, text, shift ? "shift " : "");
+        double in_fp32[4];
+        for (int u = 0; u < 4; u++)
+            in_fp32[u] = (double)(float)s[u];
+        struct hc_defined_element e = element_of(with, HC_FP32, 4, in_fp32, finite);
+        cr_expect_eq(judged(e, HC_FP32, (double)(float)(want / all)), RIGHT);
+        cr_expect_eq(judged(e, HC_FP32, want / all * 1.0001), WRONG);
+        /* A tile that is masked as a whole may be skipped. */
+        e = element_of(with, HC_FP32, 4, in_fp32, v);
+        cr_expect_eq(judged(e, HC_FP32, (double)NAN), NOT_JUDGED);
+    }
+}
+
+Test(demands, a_store_that_is_owed_is_seen_when_it_is_left_out)
+{
+    const char *text = "op f(x[n], w[n])\nh[n] = %s x[n] * 1.234\ny[n] = h[n] * w[n]\nreturn y\n";
+    int seen = 0;
+    for (int i = 0; i < 200; i++) {
+        char with[256];
+        double x = hc_round(HC_BF16, drawn((uint64_t)i));
+        double w = hc_round(HC_BF16, drawn((uint64_t)i + 1000));
+        float h = (float)x * 1.234F;
+        double stored = hc_round(HC_BF16, hc_round(HC_BF16, (double)h) * w);
+        double left_out = hc_round(HC_BF16, (double)(h * (float)w));
+        (void)snprintf(with, sizeof with, text, "store");
+        struct hc_defined_element e = element_of(with, HC_BF16, 1, &x, &w);
+        cr_expect_eq(judged(e, HC_BF16, stored), RIGHT, "%g %g", x, w);
+        seen += judged(e, HC_BF16, left_out) == WRONG;
+        (void)snprintf(with, sizeof with, text, "store?");
+        e = element_of(with, HC_BF16, 1, &x, &w);
+        cr_expect_eq(judged(e, HC_BF16, stored), RIGHT);
+        cr_expect_eq(judged(e, HC_BF16, left_out), RIGHT);
+    }
+    cr_expect_geq(seen, 40, "%d", seen);
+}
+
+Test(demands, a_store_of_what_a_shift_moves_may_fall_either_way)
+{
+    const char *text = "op f(x[n], w[n])\nm = shift max(n: x[n])\np[n] = store exp(x[n] - m)\n"
+                       "y = sum(n: p[n] * w[n]) / sum(n: p[n])\nreturn y\n";
+    const double x[] = {0.5, 0.25};
+    const double w[] = {1, -1};
+    struct hc_defined_element e = element_of(text, HC_BF16, 2, x, w);
+    for (int shift = 0; shift < 2; shift++) {
+        double p[2];
+        for (int i = 0; i < 2; i++)
+            p[i] = hc_round(HC_BF16, exp(x[i] - 0.5 - 0.4 * shift));
+        cr_expect_eq(judged(e, HC_BF16, hc_round(HC_BF16, (p[0] - p[1]) / (p[0] + p[1]))), RIGHT);
+    }
+}
+
+Test(demands, a_maximum_has_the_radius_of_the_one_that_it_surely_is)
+{
+    const double x[] = {1e6};
+    const double w[] = {3};
+    struct hc_defined_element far = element_of(
+        "op f(x[n], w[n])\ny[n] = max(0 - x[n] * 1.1, w[n] * 1.1)\nreturn y\n", HC_FP32, 1, x, w);
+    struct hc_defined_element near = element_of(
+        "op f(x[n], w[n])\ny[n] = max(x[n] * 1.1, x[n] * 1.1 - w[n] * 0.001)\nreturn y\n", HC_FP32,
+        1, x, w);
+    struct hc_defined_element all =
+        element_of("op f(x[n], w[n])\naxis k = 2\n"
+                   "y = max(k: select(k == 0, w[0] * 1.1, 0 - x[0] * 1.1))\nreturn y\n",
+                   HC_FP32, 1, x, w);
+    cr_expect_lt(far.value.rad, 1e-6, "%g", far.value.rad);
+    cr_expect_lt(all.value.rad, 1e-6, "%g", all.value.rad);
+    cr_expect_gt(near.value.rad, 0.05, "%g", near.value.rad);
+}
+
+/* How a row's variance is computed in fp32. */
+static float in_one_pass(const float *x, int64_t n)
+{
+    float sum = 0;
+    float squares = 0;
+    for (int64_t i = 0; i < n; i++) {
+        sum += x[i];
+        squares += x[i] * x[i];
+    }
+    return squares / (float)n - sum / (float)n * (sum / (float)n);
+}
+
+/* The same, whose sums are of 32 lanes each. */
+static float in_one_pass_of_lanes(const float *x, int64_t n)
+{
+    float sum[32] = {0};
+    float squares[32] = {0};
+    for (int64_t i = 0; i < n; i++) {
+        sum[i % 32] += x[i];
+        squares[i % 32] += x[i] * x[i];
+    }
+    for (int step = 16; step > 0; step /= 2)
+        for (int lane = 0; lane < step; lane++) {
+            sum[lane] += sum[lane + step];
+            squares[lane] += squares[lane + step];
+        }
+    return squares[0] / (float)n - sum[0] / (float)n * (sum[0] / (float)n);
+}
+
+static float in_two_passes(const float *x, int64_t n)
+{
+    float sum = 0;
+    float squares = 0;
+    for (int64_t i = 0; i < n; i++)
+        sum += x[i];
+    for (int64_t i = 0; i < n; i++)
+        squares += (x[i] - sum / (float)n) * (x[i] - sum / (float)n);
+    return squares / (float)n;
+}
+
+static float by_welford(const float *x, int64_t n)
+{
+    float mean = 0;
+    float squares = 0;
+    for (int64_t i = 0; i < n; i++) {
+        float away = x[i] - mean;
+        mean += away / (float)(i + 1);
+        squares += away * (x[i] - mean);
+    }
+    return squares / (float)n;
+}
+
+/* Of twenty rows of a family, how many are wrong. */
+static int wrong_rows(float (*variance)(const float *, int64_t), enum hc_family family, int64_t n)
+{
+    static float x[MOST];
+    struct hc_definition *d = defined("op var(x[d])\nm = mean(d: x[d])\n"
+                                      "v = mean(d: (x[d] - m)^2)\nreturn v\n");
+    int wrong = 0;
+    for (uint64_t seed = 0; seed < 20; seed++) {
+        struct hc_instance in = {.definition = d, .io = HC_FP32, .freedoms = hc_usual_freedoms};
+        struct hc_defined_output output;
+        float v;
+        in.input[0] = hc_tensor1(HC_FP32, n, x);
+        hc_family_draw(&in.input[0], family, 0, seed, 0);
+        v = variance(x, n);
+        struct hc_tensor got = hc_tensor1(HC_FP32, 1, &v);
+        got.rank = 0;
+        cr_assert_eq(hc_instance_bind(&in), HC_OK, "%s", hc_message());
+        cr_assert_eq(hc_define_judge(&in, d->result[0], &got, true, &output), HC_OK);
+        wrong += output.wrong > 0;
+    }
+    hc_definition_free(d);
+    return wrong;
+}
+
+Test(demands, a_mean_of_the_squares_less_the_square_of_the_mean_is_no_variance)
+{
+    const int64_t lengths[] = {17, 32, 129, 512};
+    for (int i = 0; i < 4; i++) {
+        int64_t n = lengths[i];
+        cr_expect_geq(wrong_rows(in_one_pass, HC_FAMILY_FAR, n), 12, "%lld", (long long)n);
+        cr_expect_geq(wrong_rows(in_one_pass_of_lanes, HC_FAMILY_FAR, n), 7, "%lld", (long long)n);
+    }
+    cr_expect_geq(wrong_rows(in_one_pass, HC_FAMILY_FAR, MOST), 5);
+}
+
+Test(demands, a_variance_of_two_passes_or_by_welford_is_right_for_every_family)
+{
+    for (int family = 0; family < HC_FAMILIES; family++) {
+        cr_expect_eq(wrong_rows(in_two_passes, (enum hc_family)family, 67), 0, "%s",
+                     hc_family_names[family]);
+        cr_expect_eq(wrong_rows(by_welford, (enum hc_family)family, 67), 0, "%s",
+                     hc_family_names[family]);
+    }
+    cr_expect_eq(wrong_rows(by_welford, HC_FAMILY_FAR, 1024), 0);
+}
+
+Test(demands, what_a_root_takes_is_drawn_without_negative_numbers)
+{
+    struct hc_definition *d =
+        defined("op f(v[n], g[n], x[n])\nw[n] = 0.9 * v[n] + 0.1 * g[n] * g[n]\n"
+                "y[n] = x[n] / sqrt(w[n] + (x[n] - 1)^2)\nreturn y\n");
+    struct hc_instance in = {.definition = d, .io = HC_FP32};
+    int64_t extent[HC_MAX_AXES] = {64};
+    float data[3][64];
+    int negative[3] = {0};
+    hc_define_shape_inputs(&in, extent);
+    for (int i = 0; i < 3; i++)
+        in.input[i].data = data[i];
+    hc_define_fill_inputs(&in, extent, HC_FAMILY_NORMAL, 0);
+    for (int i = 0; i < 3; i++)
+        for (int k = 0; k < 64; k++)
+            negative[i] += data[i][k] < 0;
+    cr_expect_eq(negative[0], 0);
+    cr_expect_gt(negative[1], 16);
+    cr_expect_gt(negative[2], 16);
+    hc_definition_free(d);
+}

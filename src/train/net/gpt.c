@@ -1,0 +1,510 @@
+/* GPTs: their layers, how a matrix begins, and the passes of the layers that a Darknet has not.
+
+   A value is a matrix with a row for each byte of each text. Attention needs a matrix for each head
+   instead: qkv x gives rows of 3 x heads x d numbers, [text, byte, part and head, d], which two
+   exchanges of axes (the op swap_axes) turn into [part, text, head, byte, d], so that queries, keys
+   and values lie one behind the other, each as attention takes them. Positions turn the first two
+   parts at once. The way back is the same with the angles negated, and so is the gradient's. */
+#include <assert.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "num/rng.h"
+#include "op/defined.h"
+#include "op/params.h"
+#include "train/net/net_inner.h"
+
+static const struct hc_gpt small = {
+    .blocks = 4, .width = 128, .heads = 4, .length = 128, .hidden = 352, .tied = true};
+static const struct hc_gpt tiny = {
+    .blocks = 2, .width = 32, .heads = 2, .length = 16, .hidden = 88, .tied = true};
+
+/* What those who train GPTs have in common, whatever their precision. */
+#define TRAINS_WITH "beta2=0.95+weight_decay=0.1+decay_norm=false+clip=1"
+const struct hc_network hc_gpt_small = {
+    .name = "gpt", .trains_with = TRAINS_WITH, .gpt = &small, .side = 1};
+const struct hc_network hc_gpt_tiny = {
+    .name = "gpt-tiny", .trains_with = TRAINS_WITH, .gpt = &tiny, .side = 1};
+
+enum { PARTS = 3 }; /* queries, keys, values */
+
+static void append_branch_end(struct hc_plan *plan, int width, int skip, const char *name, int b,
+                              const char *sum)
+{
+    hc_plan_append(plan, HC_LAYER_MATRIX, 0, 0, width, "%d.%s", b, name);
+    hc_plan_append(plan, HC_LAYER_ADD, 0, 0, 0, "%d.%s", b, sum);
+    plan->layer[plan->layers - 1].skip = skip;
+}
+
+void hc_gpt_plan(const struct hc_gpt *gpt, struct hc_plan *plan)
+{
+    int64_t length = gpt->length;
+    plan->classes = HC_BYTES;
+    plan->places = gpt->length;
+    hc_plan_append(plan, HC_LAYER_EMBED, 0, 0, gpt->width, "tok");
+    for (int b = 0; b < gpt->blocks; b++) {
+        int skip = plan->layers;
+        hc_plan_append(plan, HC_LAYER_NORM, 0, 0, 0, "%d.norm1", b);
+        hc_plan_append(plan, HC_LAYER_ATTENTION, 0, 0, gpt->width, "%d.attention", b);
+        plan->layer[plan->layers - 1].macs += 2 * length * length * gpt->width;
+        plan->macs += 2 * length * length * gpt->width;
+        append_branch_end(plan, gpt->width, skip, "proj", b, "sum1");
+        skip = plan->layers;
+        hc_plan_append(plan, HC_LAYER_NORM, 0, 0, 0, "%d.norm2", b);
+        hc_plan_append(plan, HC_LAYER_GATED, 0, 0, gpt->hidden, "%d.mlp", b);
+        append_branch_end(plan, gpt->width, skip, "down", b, "sum2");
+    }
+    hc_plan_append(plan, HC_LAYER_NORM, 0, 0, 0, "norm");
+    hc_plan_append(plan, gpt->tied ? HC_LAYER_TIED_HEAD : HC_LAYER_HEAD, 0, 0, HC_BYTES, "head");
+    if (gpt->tied) {
+        plan->layer[plan->layers - 1].macs += length * HC_BYTES * gpt->width;
+        plan->macs += length * HC_BYTES * gpt->width;
+    }
+}
+
+static const double pi = 3.141592653589793;
+
+static double unit_of(uint64_t bits)
+{
+    return ((double)(bits >> 11) + 0.5) * 0x1p-53;
+}
+
+/* Normal numbers by Box and Muller, of the stream 1000003 seed + index. */
+enum hc_status hc_gpt_begin(const struct hc_gpt *gpt, bool ends_branch, uint64_t seed, int index,
+                            struct hc_parameter *p)
+{
+    int64_t n = hc_parameter_count(p);
+    uint64_t stream = 1000003 * seed + (uint64_t)index;
+    double deviation = ends_branch ? 0.02 / sqrt(2.0 * gpt->blocks) : 0.02;
+    float *values = malloc((size_t)n * sizeof *values);
+    if (!values)
+        return hc_fail(HC_NO_MEMORY, "no memory for %s", p->name);
+    for (int64_t k = 0; k < n; k++) {
+        double radius = sqrt(-2 * log(unit_of(hc_splitmix(stream, 2 * (uint64_t)k))));
+        double turn = 2 * pi * unit_of(hc_splitmix(stream, 2 * (uint64_t)k + 1));
+        values[k] = (float)(deviation * radius * cos(turn));
+    }
+    enum hc_status status = hc_storage_write(p->storage, values);
+    free(values);
+    return status;
+}
+
+/* Of an attention layer: queries, keys and values as attention took them, its output before the
+   heads are brought together, and the logarithm of each row's sum. Of a gated one: gate and up. */
+struct kept {
+    struct hc_storage *parts;
+    struct hc_storage *o;
+    struct hc_storage *lse;
+    struct hc_storage *gate;
+    struct hc_storage *up;
+};
+
+enum { WORK = 2 };
+
+struct hc_gpt_memory {
+    struct kept kept[HC_MAX_LAYERS];
+    struct hc_storage *work[WORK]; /* of PARTS * rows * width, or of rows * hidden, elements */
+    struct hc_storage *cosines;    /* [length, d] */
+    struct hc_storage *sines;
+    struct hc_storage *negated; /* sines */
+    struct hc_storage *share;   /* of the embedding's gradient, where it is also the head's */
+};
+
+static const struct hc_gpt *gpt_of(const struct hc_net *net)
+{
+    return net->plan.network->gpt;
+}
+
+static int64_t rows_of(const struct hc_net *net)
+{
+    return (int64_t)net->batch * gpt_of(net)->length;
+}
+
+/* What statistics are kept in. */
+static enum hc_format wide(const struct hc_net *net)
+{
+    return net->numerics.format == HC_FP64 ? HC_FP64 : HC_FP32;
+}
+
+static void make(struct hc_net *net, enum hc_status *status, struct hc_storage **storage,
+                 enum hc_format format, int64_t n)
+{
+    if (*status != HC_OK)
+        return;
+    *storage = hc_storage_new(net->device, format, n);
+    *status = *storage ? HC_OK : HC_NO_MEMORY;
+}
+
+/* Element i of a row of d is turned by the angle position / 10000^(2 (i mod d/2) / d), whose cosine
+   and sine are rounded once, from fp64. */
+static enum hc_status make_angles(struct hc_net *net)
+{
+    const struct hc_gpt *gpt = gpt_of(net);
+    struct hc_gpt_memory *m = net->gpt;
+    int d = gpt->width / gpt->heads;
+    int64_t n = (int64_t)gpt->length * d;
+    enum hc_status status = HC_OK;
+    make(net, &status, &m->cosines, wide(net), n);
+    make(net, &status, &m->sines, wide(net), n);
+    make(net, &status, &m->negated, wide(net), n);
+    struct hc_storage *to[] = {m->cosines, m->sines, m->negated};
+    struct hc_tensor table = hc_tensor1(wide(net), n, NULL);
+    table.data = malloc(hc_tensor_bytes(&table));
+    if (status == HC_OK && !table.data)
+        status = hc_fail(HC_NO_MEMORY, "no memory for %lld angles", (long long)n);
+    for (int k = 0; k < 3 && status == HC_OK; k++) {
+        for (int64_t i = 0; i < n; i++) {
+            double angle = (double)(i / d) / pow(10000, 2.0 * (double)(i % d % (d / 2)) / d);
+            hc_tensor_set(&table, i, k == 0 ? cos(angle) : k == 1 ? sin(angle) : -sin(angle));
+        }
+        status = hc_storage_write(to[k], table.data);
+    }
+    free(table.data);
+    return status;
+}
+
+enum hc_status hc_gpt_prepare(struct hc_net *net)
+{
+    const struct hc_gpt *gpt = gpt_of(net);
+    enum hc_format format = net->numerics.format;
+    enum hc_status status = HC_OK;
+    int64_t values = rows_of(net) * gpt->width;
+    int64_t hidden = rows_of(net) * gpt->hidden;
+    struct hc_gpt_memory *m = calloc(1, sizeof *m);
+    net->gpt = m;
+    if (!m)
+        return hc_fail(HC_NO_MEMORY, "no memory for a GPT");
+    for (int l = 0; l < net->plan.layers; l++) {
+        struct kept *kept = &m->kept[l];
+        if (net->plan.layer[l].kind == HC_LAYER_ATTENTION) {
+            make(net, &status, &kept->parts, format, PARTS * values);
+            make(net, &status, &kept->o, format, values);
+            make(net, &status, &kept->lse, wide(net), rows_of(net) * gpt->heads);
+        }
+        if (net->plan.layer[l].kind == HC_LAYER_GATED) {
+            make(net, &status, &kept->gate, format, hidden);
+            make(net, &status, &kept->up, format, hidden);
+        }
+    }
+    for (int w = 0; w < WORK; w++)
+        make(net, &status, &m->work[w], format, hidden > PARTS * values ? hidden : PARTS * values);
+    if (gpt->tied)
+        make(net, &status, &m->share, net->gradient[0].format, (int64_t)HC_BYTES * gpt->width);
+    return status == HC_OK ? make_angles(net) : status;
+}
+
+void hc_gpt_close(struct hc_gpt_memory *m)
+{
+    if (!m)
+        return;
+    for (int l = 0; l < HC_MAX_LAYERS; l++) {
+        hc_storage_drop(m->kept[l].parts);
+        hc_storage_drop(m->kept[l].o);
+        hc_storage_drop(m->kept[l].lse);
+        hc_storage_drop(m->kept[l].gate);
+        hc_storage_drop(m->kept[l].up);
+    }
+    for (int w = 0; w < WORK; w++)
+        hc_storage_drop(m->work[w]);
+    hc_storage_drop(m->cosines);
+    hc_storage_drop(m->sines);
+    hc_storage_drop(m->negated);
+    hc_storage_drop(m->share);
+    free(m);
+}
+
+static struct hc_tensor weight_of(const struct hc_net *net, int l, int p)
+{
+    return hc_parameter_tensor(&net->parameter[net->plan.layer[l].parameter + p]);
+}
+
+static struct hc_tensor weight_gradient(const struct hc_net *net, int l, int p)
+{
+    return net->gradient[net->plan.layer[l].parameter + p];
+}
+
+/* Bytes to rows of the embedding, and back. */
+
+static enum hc_status embed_forward(struct hc_net *net, int l, bool training)
+{
+    struct hc_call call = {
+        .op = HC_OP_embedding,
+        .in = {[HC_EMBEDDING_W] = weight_of(net, l, 0), [HC_EMBEDDING_ID] = hc_net_value(net, 0)},
+        .out = {[HC_EMBEDDING_Y] = hc_net_value(net, l + 1)}};
+    (void)training;
+    return hc_device_run(net->device, &call);
+}
+
+/* The head's share of the gradient is there already where the two are tied. */
+static enum hc_status embed_backward(struct hc_net *net, int l)
+{
+    struct hc_tensor dw = weight_gradient(net, l, 0);
+    struct hc_tensor share = dw;
+    if (net->gpt->share)
+        share.data = net->gpt->share->data;
+    struct hc_call call = {.op = HC_OP_embedding_backward,
+                           .in = {[HC_EMBEDDING_BWD_DY] = hc_net_value_gradient(net, l + 1),
+                                  [HC_EMBEDDING_BWD_ID] = hc_net_value(net, 0)},
+                           .out = {[HC_EMBEDDING_BWD_DW] = share}};
+    struct hc_call add = {
+        .op = HC_OP_add, .in = {[HC_X] = dw, [HC_Y] = share}, .out = {[HC_OUT] = dw}};
+    hc_params_usual(call.op, &call.params);
+    enum hc_status status = hc_device_run(net->device, &call);
+    return status == HC_OK && net->gpt->share ? hc_device_run(net->device, &add) : status;
+}
+
+static enum hc_status norm_forward(struct hc_net *net, int l, bool training)
+{
+    const double eps = HC_NORM_EPS;
+    struct hc_call call = {.op = HC_OP_rms_norm_kept,
+                           .in = {[HC_RMS_X] = hc_net_value(net, net->plan.layer[l].in),
+                                  [HC_RMS_W] = weight_of(net, l, 0)},
+                           .out = {[HC_RMS_Y] = hc_net_value(net, l + 1),
+                                   [HC_RMS_RSTD] = hc_storage_tensor(net->kept[l].invstd)}};
+    (void)training;
+    hc_params_usual(call.op, &call.params);
+    memcpy(call.params.later, &eps, sizeof eps);
+    return hc_device_run(net->device, &call);
+}
+
+static enum hc_status norm_backward(struct hc_net *net, int l)
+{
+    struct hc_call call = {.op = HC_OP_rms_norm_backward,
+                           .in = {[HC_RMS_BWD_DY] = hc_net_value_gradient(net, l + 1),
+                                  [HC_RMS_BWD_X] = hc_net_value(net, net->plan.layer[l].in),
+                                  [HC_RMS_BWD_W] = weight_of(net, l, 0),
+                                  [HC_RMS_BWD_RSTD] = hc_storage_tensor(net->kept[l].invstd)},
+                           .out = {[HC_RMS_BWD_DX] = hc_net_share_of(net, l),
+                                   [HC_RMS_BWD_DW] = weight_gradient(net, l, 0)}};
+    enum hc_status status = hc_device_run(net->device, &call);
+    return status == HC_OK ? hc_net_add_share(net, l) : status;
+}
+
+static enum hc_status matrix_forward(struct hc_net *net, int l, bool training)
+{
+    (void)training;
+    return hc_net_multiply(net, false, hc_net_value(net, net->plan.layer[l].in), true,
+                           weight_of(net, l, 0), hc_net_value(net, l + 1));
+}
+
+/* dw = dy' x, dx = dy w */
+static enum hc_status product_backward(struct hc_net *net, int l, struct hc_tensor dy,
+                                       struct hc_tensor w, struct hc_tensor dw)
+{
+    enum hc_status status =
+        hc_net_multiply(net, true, dy, false, hc_net_value(net, net->plan.layer[l].in), dw);
+    return status == HC_OK ? hc_net_multiply(net, false, dy, false, w, hc_net_share_of(net, l))
+                           : status;
+}
+
+static enum hc_status matrix_backward(struct hc_net *net, int l)
+{
+    enum hc_status status = product_backward(net, l, hc_net_value_gradient(net, l + 1),
+                                             weight_of(net, l, 0), weight_gradient(net, l, 0));
+    return status == HC_OK ? hc_net_add_share(net, l) : status;
+}
+
+/* Parameter 0 is the embedding's. */
+static enum hc_status tied_head_forward(struct hc_net *net, int l, bool training)
+{
+    (void)training;
+    return hc_net_multiply(net, false, hc_net_value(net, net->plan.layer[l].in), true,
+                           hc_parameter_tensor(&net->parameter[0]), hc_net_value(net, l + 1));
+}
+
+static enum hc_status tied_head_backward(struct hc_net *net, int l)
+{
+    enum hc_status status =
+        product_backward(net, l, hc_net_value_gradient(net, l + 1),
+                         hc_parameter_tensor(&net->parameter[0]), net->gradient[0]);
+    return status == HC_OK ? hc_net_add_share(net, l) : status;
+}
+
+/* Gate and up of a value, and their product. */
+
+static struct hc_tensor hidden_in(const struct hc_net *net, const struct hc_storage *storage)
+{
+    return hc_tensor2(net->numerics.format, rows_of(net), gpt_of(net)->hidden, storage->data);
+}
+
+static enum hc_status gated_forward(struct hc_net *net, int l, bool training)
+{
+    const struct kept *kept = &net->gpt->kept[l];
+    struct hc_tensor x = hc_net_value(net, net->plan.layer[l].in);
+    struct hc_tensor gate = hidden_in(net, kept->gate);
+    struct hc_tensor up = hidden_in(net, kept->up);
+    struct hc_call call = {.op = HC_OP_swiglu,
+                           .in = {[HC_SWIGLU_GATE] = gate, [HC_SWIGLU_UP] = up},
+                           .out = {[HC_SWIGLU_Y] = hc_net_value(net, l + 1)}};
+    (void)training;
+    enum hc_status status =
+        hc_net_multiply(net, false, x, true, weight_of(net, l, HC_GATED_GATE), gate);
+    if (status == HC_OK)
+        status = hc_net_multiply(net, false, x, true, weight_of(net, l, HC_GATED_UP), up);
+    return status == HC_OK ? hc_device_run(net->device, &call) : status;
+}
+
+/* The two shares of the input's gradient are added as a framework adds them: each is rounded. */
+static enum hc_status gated_backward(struct hc_net *net, int l)
+{
+    const struct hc_gpt_memory *m = net->gpt;
+    assert(!net->adds[l]);
+    struct hc_tensor dgate = hidden_in(net, m->work[0]);
+    struct hc_tensor dup = hidden_in(net, m->work[1]);
+    struct hc_tensor dx = hc_net_share_of(net, l);
+    struct hc_tensor x = hc_net_value(net, net->plan.layer[l].in);
+    struct hc_call call = {.op = HC_OP_swiglu_backward,
+                           .in = {[HC_SWIGLU_BWD_GATE] = hidden_in(net, m->kept[l].gate),
+                                  [HC_SWIGLU_BWD_UP] = hidden_in(net, m->kept[l].up),
+                                  [HC_SWIGLU_BWD_DY] = hc_net_value_gradient(net, l + 1)},
+                           .out = {[HC_SWIGLU_BWD_DGATE] = dgate, [HC_SWIGLU_BWD_DUP] = dup}};
+    enum hc_status status = hc_device_run(net->device, &call);
+    if (status == HC_OK)
+        status = product_backward(net, l, dgate, weight_of(net, l, HC_GATED_GATE),
+                                  weight_gradient(net, l, HC_GATED_GATE));
+    if (status == HC_OK)
+        status = hc_net_multiply(net, true, dup, false, x, weight_gradient(net, l, HC_GATED_UP));
+    struct hc_tensor share = hc_tensor2(dx.format, dx.shape[0], dx.shape[1], m->work[0]->data);
+    struct hc_call add = {
+        .op = HC_OP_add, .in = {[HC_X] = dx, [HC_Y] = share}, .out = {[HC_OUT] = dx}};
+    if (status == HC_OK)
+        status = hc_net_multiply(net, false, dup, false, weight_of(net, l, HC_GATED_UP), share);
+    return status == HC_OK ? hc_device_run(net->device, &add) : status;
+}
+
+/* Attention. */
+
+static struct hc_tensor cube(enum hc_format format, int64_t a, int64_t b, int64_t c, void *data)
+{
+    struct hc_tensor t = hc_tensor4(format, a, b, c, 1, data);
+    t.rank = 3;
+    return t;
+}
+
+/* Exchanges the two axes in the middle of a tensor [a, b, c, d]. */
+static enum hc_status swap(struct hc_net *net, int64_t a, int64_t b, int64_t c, int64_t d,
+                           void *from, void *to)
+{
+    enum hc_format format = net->numerics.format;
+    struct hc_call call = {.op = HC_OP_swap_axes,
+                           .in = {[HC_SWAP_X] = hc_tensor4(format, a, b, c, d, from)},
+                           .out = {[HC_SWAP_Y] = hc_tensor4(format, a, c, b, d, to)}};
+    return hc_device_run(net->device, &call);
+}
+
+/* Turns queries and keys by their positions, or back, and copies the values behind them. */
+static enum hc_status turn(struct hc_net *net, const struct hc_storage *sines, void *from, void *to)
+{
+    const struct hc_gpt *gpt = gpt_of(net);
+    enum hc_format format = net->numerics.format;
+    int64_t d = gpt->width / gpt->heads;
+    int64_t turned = 2 * (int64_t)net->batch * gpt->heads;
+    int64_t values = rows_of(net) * gpt->width;
+    size_t bytes = (size_t)(2 * values) * (size_t)hc_formats[format].bytes;
+    struct hc_call call = {
+        .op = HC_OP_rotary_halves,
+        .in = {[HC_ROTARY_X] = cube(format, turned, gpt->length, d, from),
+               [HC_ROTARY_CO] = hc_tensor2(wide(net), gpt->length, d, net->gpt->cosines->data),
+               [HC_ROTARY_SI] = hc_tensor2(wide(net), gpt->length, d, sines->data)},
+        .out = {[HC_ROTARY_Y] = cube(format, turned, gpt->length, d, to)}};
+    enum hc_status status = hc_device_run(net->device, &call);
+    return status == HC_OK
+               ? hc_device_cast(net->device,
+                                hc_tensor1(format, values, (unsigned char *)from + bytes),
+                                hc_tensor1(format, values, (unsigned char *)to + bytes))
+               : status;
+}
+
+/* One of the parts in `data`, as attention takes it. */
+static struct hc_tensor part(const struct hc_net *net, void *data, int which)
+{
+    const struct hc_gpt *gpt = gpt_of(net);
+    enum hc_format format = net->numerics.format;
+    size_t bytes = (size_t)(rows_of(net) * gpt->width) * (size_t)hc_formats[format].bytes;
+    return cube(format, (int64_t)net->batch * gpt->heads, gpt->length, gpt->width / gpt->heads,
+                (unsigned char *)data + (size_t)which * bytes);
+}
+
+/* A number for each row of each head. */
+static struct hc_tensor lse_of(const struct hc_net *net, int l)
+{
+    const struct hc_gpt *gpt = gpt_of(net);
+    return hc_tensor2(wide(net), (int64_t)net->batch * gpt->heads, gpt->length,
+                      net->gpt->kept[l].lse->data);
+}
+
+static enum hc_status attention_forward(struct hc_net *net, int l, bool training)
+{
+    const struct hc_gpt *gpt = gpt_of(net);
+    const struct kept *kept = &net->gpt->kept[l];
+    int64_t d = gpt->width / gpt->heads;
+    void *a = net->gpt->work[0]->data;
+    void *b = net->gpt->work[1]->data;
+    struct hc_tensor qkv =
+        hc_tensor2(net->numerics.format, rows_of(net), PARTS * (int64_t)gpt->width, a);
+    struct hc_call call = {
+        .op = HC_OP_attention,
+        .in = {[HC_ATTENTION_Q] = part(net, kept->parts->data, 0),
+               [HC_ATTENTION_K] = part(net, kept->parts->data, 1),
+               [HC_ATTENTION_V] = part(net, kept->parts->data, 2)},
+        .out = {
+            [HC_ATTENTION_Y] = part(net, kept->o->data, 0), [HC_ATTENTION_LSE] = lse_of(net, l)}};
+    (void)training;
+    hc_params_usual(call.op, &call.params);
+    enum hc_status status = hc_net_multiply(net, false, hc_net_value(net, net->plan.layer[l].in),
+                                            true, weight_of(net, l, 0), qkv);
+    if (status == HC_OK)
+        status = swap(net, net->batch, gpt->length, PARTS * (int64_t)gpt->heads, d, a, b);
+    if (status == HC_OK)
+        status = swap(net, 1, net->batch, PARTS, (int64_t)gpt->width * gpt->length, b, a);
+    if (status == HC_OK)
+        status = turn(net, net->gpt->sines, a, kept->parts->data);
+    if (status == HC_OK)
+        status = hc_device_run(net->device, &call);
+    return status == HC_OK ? swap(net, net->batch, gpt->heads, gpt->length, d, kept->o->data,
+                                  hc_net_value(net, l + 1).data)
+                           : status;
+}
+
+static enum hc_status attention_backward(struct hc_net *net, int l)
+{
+    const struct hc_gpt *gpt = gpt_of(net);
+    const struct kept *kept = &net->gpt->kept[l];
+    int64_t d = gpt->width / gpt->heads;
+    void *a = net->gpt->work[0]->data;
+    void *b = net->gpt->work[1]->data;
+    struct hc_call call = {.op = HC_OP_attention_backward,
+                           .in = {[HC_ATTENTION_BWD_Q] = part(net, kept->parts->data, 0),
+                                  [HC_ATTENTION_BWD_K] = part(net, kept->parts->data, 1),
+                                  [HC_ATTENTION_BWD_V] = part(net, kept->parts->data, 2),
+                                  [HC_ATTENTION_BWD_O] = part(net, kept->o->data, 0),
+                                  [HC_ATTENTION_BWD_LSE] = lse_of(net, l),
+                                  [HC_ATTENTION_BWD_DY] = part(net, b, 0)},
+                           .out = {[HC_ATTENTION_BWD_DQ] = part(net, a, 0),
+                                   [HC_ATTENTION_BWD_DK] = part(net, a, 1),
+                                   [HC_ATTENTION_BWD_DV] = part(net, a, 2)}};
+    hc_params_usual(call.op, &call.params);
+    enum hc_status status = swap(net, net->batch, gpt->length, gpt->heads, d,
+                                 hc_net_value_gradient(net, l + 1).data, b);
+    if (status == HC_OK)
+        status = hc_device_run(net->device, &call);
+    if (status == HC_OK)
+        status = turn(net, net->gpt->negated, a, b);
+    if (status == HC_OK)
+        status = swap(net, 1, PARTS, net->batch, (int64_t)gpt->width * gpt->length, b, a);
+    if (status == HC_OK)
+        status = swap(net, net->batch, PARTS * (int64_t)gpt->heads, gpt->length, d, a, b);
+    struct hc_tensor dqkv =
+        hc_tensor2(net->numerics.format, rows_of(net), PARTS * (int64_t)gpt->width, b);
+    if (status == HC_OK)
+        status = product_backward(net, l, dqkv, weight_of(net, l, 0), weight_gradient(net, l, 0));
+    return status == HC_OK ? hc_net_add_share(net, l) : status;
+}
+
+const struct hc_layer_pass hc_embed_pass = {embed_forward, embed_backward};
+const struct hc_layer_pass hc_norm_pass = {norm_forward, norm_backward};
+const struct hc_layer_pass hc_attention_pass = {attention_forward, attention_backward};
+const struct hc_layer_pass hc_matrix_pass = {matrix_forward, matrix_backward};
+const struct hc_layer_pass hc_gated_pass = {gated_forward, gated_backward};
+const struct hc_layer_pass hc_tied_head_pass = {tied_head_forward, tied_head_backward};
