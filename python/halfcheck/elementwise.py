@@ -221,7 +221,7 @@ OPERATORS = {
                                     needs=[UNARY, SUM]),
     "addcmul": lambda g, c, a, b, value=1: plus("{0} + {1}")(g, c, times(g, a, b), alpha=value),
     "addcdiv": lambda g, c, a, b, value=1: plus("{0} + {1}")(g, c, quotient(g, a, b), alpha=value),
-    "lerp": _lerp,
+    "fma": lambda g, a, b, c: plus("{0} + {1}")(g, times(g, a, b), c), "lerp": _lerp,
     "where": where, "masked_fill": filled, "index_put": _put, "masked_select": selected,
     "eq": compare("=="), "ne": compare("!="), "lt": compare("<"), "le": compare("<="),
     "gt": compare(">"), "ge": compare(">="), "logical_not": contrary, "bitwise_not": contrary,

@@ -1,6 +1,6 @@
 """What a plain function of torch computes, as a graph of halfcheck.graphs: its operators are
-watched while it runs on small numbers, and each has a text. A cast to a wider format is none; one to a
-narrower format is the function of that name."""
+watched while it runs on small numbers, and each has a text. A cast to a wider format is none; one
+to a narrower format is the function of that name."""
 
 import contextlib
 import sys
@@ -20,9 +20,11 @@ def overload(func, name):
     return OPERATORS.get(name)
 
 
-def trace(function, arguments, graph, nodes):
+def trace(function, arguments, graph, nodes, finish=None, knows=None):
     """Runs a function of torch, and gives the nodes of its results. `nodes` are those of the
-    arguments."""
+    arguments. finish(name, tensor, node, given) gives what stands for a result in its place,
+    `given` being the operator's first argument; knows(node_of) is told how to find a
+    tensor's node."""
     import torch
     from torch.utils._python_dispatch import TorchDispatchMode
 
@@ -66,10 +68,13 @@ def trace(function, arguments, graph, nodes):
             for tensor, node in zip(*(x if isinstance(x, (tuple, list)) else (x,)
                                       for x in (out, made))):
                 if isinstance(tensor, torch.Tensor) and node is not None:
+                    node = finish(name, tensor, node, args[0]) if finish and args else node
                     known[id(tensor)] = node
                     kept.append(tensor)
             return out
 
+    if knows:
+        knows(node_of)
     names = {}
 
     def look(frame, event, _):

@@ -2,6 +2,7 @@
 have no line."""
 
 import importlib
+import json
 
 import pytest
 
@@ -178,3 +179,19 @@ def test_a_masked_place_of_a_row_with_a_nan_is_not_demanded_to_be_0():
     with halfcheck.torch.watch() as seen:
         x.softmax(-1)
     assert not seen.wrong() and seen.elements >= 24, seen
+
+
+def test_a_broken_rule_is_in_the_report(tmp_path):
+    weight = weight_of()
+    others = [torch.optim.SGD([weight], 0.1) for _ in range(2)]
+    with halfcheck.torch.watch() as seen:
+        wave(weight).backward()
+        for optimizer in others:
+            optimizer.step()
+    seen.report(tmp_path)
+    words, = seen.misused
+    page = (tmp_path / "watch.html").read_text()
+    assert words in page and "<title>FAIL: " in page
+    results = json.loads((tmp_path / "record.json").read_text())["results"]
+    rules, = [result for result in results if result["case"] == "watch/rules"]
+    assert rules["verdict"] == "FAIL" and words in rules["note"]

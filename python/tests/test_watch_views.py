@@ -2,6 +2,7 @@
 and what another run has otherwise. Each is given something to find."""
 
 import json
+import subprocess
 
 import pytest
 
@@ -10,7 +11,10 @@ torch = pytest.importorskip("torch")
 from torch import nn  # noqa: E402
 import torch.nn.functional as F  # noqa: E402
 
+from torch.utils._python_dispatch import TorchDispatchMode  # noqa: E402
+
 import halfcheck.torch  # noqa: E402
+from halfcheck import program  # noqa: E402
 from halfcheck.torch import traces, wide  # noqa: E402
 from test_watch import Spoilt, training, watched  # noqa: E402
 
@@ -210,6 +214,17 @@ def test_equal_runs_are_equal_bit_for_bit(tmp_path):
     assert one.compare(tmp_path).same() and one.compare(tmp_path / "seen.json").same()
 
 
+def test_memory_that_is_written_over_is_no_input():
+    def run(before):
+        with halfcheck.torch.watch(trace=True) as seen:
+            x = torch.full((2000,), before)[:1000]
+            x.normal_(generator=torch.Generator().manual_seed(1))
+            torch.full((1000,), before).fill_(2.0)
+        return [call for call in view_of(seen, "trace").calls if call[1].split(".")[0] != "full"]
+    one, two = run(1.0), run(3.0)
+    assert len(one) == 2 and [call[5:] for call in one] == [call[5:] for call in two]
+
+
 @pytest.mark.parametrize("name", ["tanh", "convolution_backward", "addcdiv_"])
 def test_the_first_operator_that_makes_a_difference_is_named(name):
     plain = traced()
@@ -256,3 +271,107 @@ def test_wide_arithmetic_takes_no_random_numbers_and_says_why_not():
         wide.run(torch.ops.aten.bernoulli.default, (torch.ones(3),), {})
     with pytest.raises(wide.NotWide, match="no numbers"):
         wide.run(torch.ops.aten.zeros.default, ([3],), {})
+
+
+# The page and the record.
+
+def gate(was, is_):
+    return subprocess.run([program.path(), "gate", "--baseline", was / "record.json",
+                           is_ / "record.json"], check=False, stdin=subprocess.DEVNULL,
+                          capture_output=True, text=True)
+
+
+def test_the_gate_takes_a_record(tmp_path):
+    for name, spoil in (("was", None), ("same", None), ("wrong", "tanh")):
+        with Spoilt(spoil):
+            traced().report(tmp_path / name)
+    ended = gate(tmp_path / "was", tmp_path / "same")
+    assert ended.returncode == 0 and "PASS: nothing is worse" in ended.stdout, ended.stdout
+    ended = gate(tmp_path / "was", tmp_path / "wrong")
+    assert ended.returncode == 1 and "watch/Net/tanh/fp32" in ended.stdout, ended.stdout
+
+
+def test_a_report_has_a_page_whose_texts_are_escaped(tmp_path):
+    class Bold(nn.Module):
+        def forward(self, x):
+            return x.half() * 1e4 * 1e4
+
+    net = nn.Sequential()
+    net.add_module("<b>", Bold())
+    with Spoilt("mul"), halfcheck.torch.watch(**ALL) as seen:
+        net(torch.ones(8))
+    seen.report(tmp_path)
+    page = (tmp_path / "watch.html").read_text()
+    assert "&lt;b&gt;" in page and "<b>" not in page.replace('<b class="', "").replace("</b>", "")
+    assert "FAIL" in page and "The first infinity was made by" in page and "<svg" in page
+    assert "<script" not in page
+
+
+# torch.compile.
+
+inductor = pytest.mark.skipif(not hasattr(torch, "compile"), reason="this PyTorch has no compile")
+
+
+def elided(graph, _, **__):
+    """A compiler that keeps all narrow numbers wide, but for its results."""
+    def run(*given):
+        values = [value.double() if value.is_floating_point() else value for value in given]
+        formats = iter([t.dtype for t in wide.tensors([graph.forward(*given)])])
+        with Wide():
+            return [t.to(next(formats)) for t in wide.tensors([graph.forward(*values)])]
+    return run
+
+
+class Wide(TorchDispatchMode):
+    def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+        results, _ = wide.run(func, args, kwargs or {}, lambda tensor: tensor.double())
+        return results[0] if len(results) == 1 else tuple(results)
+
+
+def plain(graph, _, **__):
+    return graph.forward
+
+
+def wrong(graph, _, **__):
+    """One that scales a result of its second operator by a little."""
+    def run(*given):
+        with Spoilt("mul"):
+            return graph.forward(*given)
+    return run
+
+
+def narrow(x, w):
+    y = (x * w).sum(-1, keepdim=True)
+    return torch.tanh(x - y) * w + x
+
+
+@inductor
+@pytest.mark.parametrize("inner,outcome", [
+    (plain, "as written"), (elided, "roundings elided"), (wrong, "wrong")])
+def test_a_region_is_as_written_or_elided_or_wrong(inner, outcome):
+    from halfcheck.torch.regions import Compiled
+
+    torch._dynamo.reset()
+    torch.manual_seed(2)
+    x = torch.randn(8, 32).bfloat16().requires_grad_()
+    w = torch.rand(32).bfloat16().requires_grad_()
+    regions = Compiled(inner)
+    torch.compile(narrow, backend=regions)(x, w).sum().backward()
+    assert len(regions.regions) == 2, str(regions)
+    assert {region.outcome for region in regions.regions} == {outcome}, str(regions)
+    assert regions.ok() == (outcome != "wrong") and outcome in str(regions)
+    assert {region.backward for region in regions.regions} == {False, True}
+
+
+@inductor
+def test_a_region_that_has_no_text_is_not_judged():
+    from halfcheck.torch.regions import Compiled
+
+    torch._dynamo.reset()
+    # The name is a class each time, and no module of that name.
+    regions = halfcheck.torch.compiled(plain), halfcheck.torch.compiled(plain)
+    regions = regions[1]
+    assert isinstance(regions, Compiled)
+    torch.compile(torch.linalg.cholesky, backend=regions)(torch.eye(3))
+    assert not regions.ok() and regions.regions[0].outcome == "not judged"
+    assert "no text" in str(regions)

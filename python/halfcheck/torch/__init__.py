@@ -9,4 +9,7 @@ def __getattr__(name):
     if name == "watch":
         from .watching import watch
         return watch
+    if name == "compiled":
+        from .regions import Compiled
+        return Compiled
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

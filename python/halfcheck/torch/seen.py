@@ -6,8 +6,12 @@ import json
 import math
 import os
 import shutil
+import subprocess
 
 import torch
+
+from .. import program
+from . import record
 
 # They put infinities where somebody wants them.
 MEANT = ("full", "fill", "masked_fill", "where", "full_like", "new_full", "scalar_tensor", "copy",
@@ -32,7 +36,7 @@ class Seen:
 
     def __init__(self, folder):
         self.folder = folder
-        self.steps = self.made = self.asked = 0
+        self.steps = self.made = self.asked = self.seed = 0
         self.rows = {}
         self.unjudged = collections.Counter()
         self.first = {}
@@ -110,9 +114,10 @@ class Seen:
                            words=words)
 
     def report(self, path):
-        """Writes a folder: seen.json, and for each wrong row that has one, the worst one first, its
-        definition and its tensors, wrong-1.op and wrong-1.safetensors; `halfcheck judge --lines`
-        takes up wrong.lines, which has all of them."""
+        """Writes a folder: watch.html, a page; record.json, for `halfcheck gate`; seen.json; and
+        for each wrong row that has one, the worst one first, its definition and its tensors,
+        wrong-1.op and wrong-1.safetensors; `halfcheck judge --lines` takes up wrong.lines, which
+        has all of them."""
         os.makedirs(path, exist_ok=True)
         again = []
         for row in self.wrong():
@@ -122,8 +127,12 @@ class Seen:
                               for word in row["words"]])
         with open(os.path.join(path, "wrong.lines"), "w", encoding="utf-8") as file:
             file.writelines("\t".join(words) + "\n" for words in again)
-        with open(os.path.join(path, "seen.json"), "w", encoding="utf-8") as file:
-            json.dump(self.said(), file, indent=1)
+        seen = os.path.join(path, "seen.json")
+        _write(seen, self.said())
+        _write(os.path.join(path, "record.json"), record.record(self))
+        if program.has_option("report", "--watch"):
+            subprocess.run([program.path(), "report", "--watch", seen, "--out", path], check=True,
+                           stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL)
 
     def said(self):
         """All of it, as seen.json has it: what is no number is a word, "inf" or "nan"."""
@@ -131,7 +140,8 @@ class Seen:
             "steps": self.steps, "made": self.made, "asked": self.asked, "elements": self.elements,
             "rows": [{key: value for key, value in row.items() if key != "words"}
                      for row in self.rows.values()],
-            "first": {kind: vars(line) for kind, (line, _) in self.first.items()},
+            "first": {kind: {**vars(line), "largest": largest}
+                      for kind, (line, largest) in self.first.items()},
             "misused": self.misused, "gradients": self.gradients,
             "unjudged": [[*key, count] for key, count in self.unjudged.items()],
             **{view.name: view.said() for view in self.views}})
@@ -202,6 +212,11 @@ def _alike(rows):
     for row in rows:
         groups.setdefault((row["operator"], row["output"], row["format"]), []).append(row)
     return groups.values()
+
+
+def _write(path, document):
+    with open(path, "w", encoding="utf-8") as file:
+        json.dump(document, file, indent=1)
 
 
 def _plain(value):

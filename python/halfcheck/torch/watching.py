@@ -87,7 +87,7 @@ class watch:
 
     def __enter__(self):
         self.seen = Seen(self.folder)
-        self.seen.views = self.views.all
+        self.seen.views, self.seen.seed = self.views.all, self.seed
         self.judges = Judges(self.folder.name, self.seen)
         if self.optimizer is not None:
             # A scheduler may have put its own step there.

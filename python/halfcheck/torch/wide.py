@@ -8,7 +8,7 @@ import torch
 from torch.utils import _python_dispatch
 
 # What draws random numbers would draw others; what makes no numbers of numbers has none to widen.
-_DRAWS = ("bernoulli", "exponential", "multinomial", "normal", "poisson", "rand", "rand_like",
+DRAWS = ("bernoulli", "exponential", "multinomial", "normal", "poisson", "rand", "rand_like",
           "randint", "randn", "randn_like", "randperm", "random", "uniform", "native_dropout",
           "rrelu_with_noise", "_fused_dropout", "alpha_dropout")
 
@@ -72,7 +72,7 @@ def run(func, args, kwargs, lift=plain):
     the results, and one of what it has written. Call it before the call itself, which may write
     over its inputs. NotWide if there is nothing to compute, or torch cannot."""
     name = func._schema.name.split("::")[-1].rstrip("_")
-    if name in _DRAWS:
+    if name in DRAWS:
         raise NotWide("its numbers are random")
     if not numbers([*args, *kwargs.values()]):
         raise NotWide("it is given no numbers")

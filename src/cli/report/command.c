@@ -22,6 +22,7 @@ static const char *const formats[] = {"html", "md", "pdf", NULL};
 struct wishes {
     const char *folder;
     const char *baseline;
+    const char *watch;
     int format;
 };
 
@@ -48,6 +49,7 @@ static void draw_pictures(const struct hc_page_record *records, int count, const
     (void)rmdir(scratch);
 }
 
+/* Without a page it is that of the watch. */
 static enum hc_status write_page(const char *path, const struct hc_page *page,
                                  const struct wishes *w)
 {
@@ -56,7 +58,8 @@ static enum hc_status write_page(const char *path, const struct hc_page *page,
     FILE *out = hc_memory_stream(&text, &length);
     if (!out)
         return hc_fail(HC_NO_MEMORY, "no memory for the page");
-    enum hc_status status = hc_page_write(out, w->format == MARKDOWN, page);
+    enum hc_status status =
+        page ? hc_page_write(out, w->format == MARKDOWN, page) : hc_page_write_watch(out, w->watch);
     if (fclose(out) != 0 || hc_memory_lost() || hc_json_status() != HC_OK)
         status = hc_fail(HC_NO_MEMORY, "no memory for the page");
     if (status == HC_OK && w->format == PDF)
@@ -87,6 +90,18 @@ static int report(const struct hc_page_record *records, int count, const struct 
         return hc_complain_message();
     if (pictures.why_not[0])
         (void)hc_complain("no pictures: %s", pictures.why_not);
+    hc_print_line(stdout, "report: %s", path);
+    return HC_AS_CLAIMED;
+}
+
+/* Writes the page of what a watch has seen. */
+static int report_watch(const struct wishes *w)
+{
+    char path[4096];
+    (void)snprintf(path, sizeof path, "%s/watch.%s", w->folder, formats[w->format]);
+    if (make_folder(w->folder) != HC_OK || hc_output_probe(path) != HC_OK ||
+        write_page(path, NULL, w) != HC_OK)
+        return hc_complain_message();
     hc_print_line(stdout, "report: %s", path);
     return HC_AS_CLAIMED;
 }
@@ -145,12 +160,22 @@ static int run_report(int argc, char **argv)
          .text = &w.baseline,
          .help = "also show what differs from this record or baseline, as halfcheck gate finds\n"
                  "it, with the allowances beside it"},
+        {.name = "watch",
+         .value = "FILE",
+         .text = &w.watch,
+         .help = "show what halfcheck.torch.watch has seen, from the seen.json of its report, in\n"
+                 "DIR/watch.html; it takes the place of records"},
         {0},
     };
     int words;
     int status;
     if (!hc_read_options(&hc_command_report, options, argc, argv, &words, &status))
         return status;
+    if (w.watch && (words || w.baseline || w.format == MARKDOWN || !w.folder))
+        return hc_complain("report --watch FILE takes --out DIR and no records, and writes html "
+                           "or pdf");
+    if (w.watch)
+        return report_watch(&w);
     if (!w.folder || words == 0)
         return hc_complain("report needs records and --out DIR; see: halfcheck report --help");
     if (w.baseline && words != 1)

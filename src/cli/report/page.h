@@ -7,6 +7,7 @@
      baseline   what is otherwise than in a baseline
      field      bugs from the field, who catches them, and the numbers of texts
      runs       how and where the records were made, and rates
+     watch      another page: what a watch of a training has seen
      template   a template filled in with an object; the only place that escapes texts
      script     the files of reports/ that stand in the program
      plot       gnuplot, for these pictures (cli/picture) and for those of training and calc
@@ -37,5 +38,9 @@ struct hc_page {
 
 /* Writes the page, as HTML or as Markdown, which has no pictures. HC_NO_MEMORY. */
 enum hc_status hc_page_write(FILE *file, bool markdown, const struct hc_page *page);
+
+/* Writes the page of what halfcheck.torch.watch has seen, from the seen.json of its report.
+   HC_INVALID, with a line, if it is none; HC_NO_MEMORY. */
+enum hc_status hc_page_write_watch(FILE *file, const char *path);
 
 #endif
