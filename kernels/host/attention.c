@@ -250,6 +250,18 @@ static void store_rows(const struct heads *g, const struct hc_tensor *t, int64_t
     }
 }
 
+/* Rounds n numbers into the format of q, as the definition stores weights before products. */
+static void store_weights(const struct heads *g, int64_t n, float *x)
+{
+    enum hc_format format = g->call->in[HC_ATTENTION_BWD_Q].format;
+    uint16_t stored[HC_HOST_BLOCK];
+    for (int64_t at = 0; at < n && format != HC_FP32; at += HC_HOST_BLOCK) {
+        int64_t count = least(HC_HOST_BLOCK, n - at);
+        g->queue->loops->store(format, x + at, count, stored);
+        g->queue->loops->load(format, stored, count, x + at);
+    }
+}
+
 /* Weights and gradients of scores of row t + i, in place of scores s and dy v. */
 static void weigh(const struct heads *g, int64_t head, int64_t t, int64_t i, const float *dy,
                   float *s, float *dp)
@@ -259,9 +271,12 @@ static void weigh(const struct heads *g, int64_t head, int64_t t, int64_t i, con
     float a = 0;
     for (int64_t e = 0; e < g->width; e++)
         a += dy[i * g->width_padded + e] * hc_host_get(o, row * g->width + e);
-    g->queue->loops->weights_back(s + i * g->keys_padded, dp + i * g->keys_padded, seen(g, t + i),
-                                  g->scale, hc_host_get(&g->call->in[HC_ATTENTION_BWD_LSE], row),
-                                  a);
+    s += i * g->keys_padded;
+    dp += i * g->keys_padded;
+    g->queue->loops->weights_back(s, dp, seen(g, t + i), g->scale,
+                                  hc_host_get(&g->call->in[HC_ATTENTION_BWD_LSE], row), a);
+    store_weights(g, seen(g, t + i), s);
+    store_weights(g, seen(g, t + i), dp);
 }
 
 static void backward(const struct heads *g, int64_t head, float *scratch)

@@ -219,10 +219,12 @@ static void layout(const struct hc_call *call, int slot, const struct hc_tensor 
     const char *letter = hc_slot(call->op, slot)->shape + 1; /* "[T, D]" */
     char letters[MOST_AXES + 1];
     (void)letters_of(call->op, letters);
-    assert(hc_defined_is_placeless(call->op) && strlen(letters) <= 2);
-    for (int a = 0; a < large->rank; a++, letter += 3)
+    assert(strlen(letters) <= 2);
+    for (int a = 0; a < large->rank; a++, letter += 3) {
+        assert(hc_defined_is_placeless(call->op, *letter));
         hc_axes_add(to, *letter == letters[0] ? HC_AXIS_ROWS : HC_AXIS_COLUMNS, few->shape[a],
                     large->shape[a], 1, 0);
+    }
 }
 
 /* A lost term of 1025 shows in fp32, whose bound on such a sum is 2^-14 of its terms. */

@@ -93,8 +93,8 @@ static bool progress_show(const struct hc_progress *p, void *context)
              "%-22s seed %-3llu epoch %d/%d  loss %.4f  test loss %.4f  accuracy %6.2f %%  "
              "scale %g  skipped %lld  %.0f %s/s\n",
              bar->recipe, (unsigned long long)bar->seed, p->epoch + 1, p->epochs, p->smooth,
-             p->test_loss, 100 * p->accuracy, p->scale, (long long)p->skipped,
-             p->images_per_second, bar->unit);
+             p->test_loss, 100 * p->accuracy, p->scale, (long long)p->skipped, p->images_per_second,
+             bar->unit);
     (void)fflush(stdout);
     return hc_stop_signal() == 0;
 }

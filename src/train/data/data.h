@@ -75,8 +75,8 @@ void hc_dataset_close(struct hc_dataset *set);
    allows, as the seed draws; 0.260372 nats a byte are what nobody can do without. */
 void hc_text_make(uint64_t seed, int64_t bytes, uint8_t *to);
 
-/* The pieces that a training reads, in turn, and those that it is tested on: piece i of `length` + 1
-   bytes begins at a place that the seed draws. */
+/* The pieces that a training reads, in turn, and those that it is tested on: piece i of `length` +
+   1 bytes begins at a place that the seed draws. */
 const uint8_t *hc_text_piece(const struct hc_text *text, bool train, uint64_t seed, int64_t i,
                              int64_t length);
 

@@ -1,5 +1,5 @@
-/* Text to train on. A file is taken byte by byte; where none is given a text is made whose entropy is
-   known, so that a training can be seen to come near it, and never below. */
+/* Text to train on. A file is taken byte by byte; where none is given a text is made whose entropy
+   is known, so that a training can be seen to come near it, and never below. */
 #include "train/data/text.h"
 
 #include <errno.h>

@@ -1,5 +1,5 @@
-/* A GPT in fp64 against trainings that another program did (vectors/gpt.txt: 20 steps by PyTorch, in
-   fp64): the loss of each step, and the norm of each parameter's gradient at the first. */
+/* A GPT in fp64 against trainings that another program did (vectors/gpt.txt: 20 steps by PyTorch,
+   in fp64): the loss of each step, and the norm of each parameter's gradient at the first. */
 #include <criterion/criterion.h>
 #include <math.h>
 #include <stdio.h>
