@@ -1,4 +1,5 @@
 /* Large calls of which every element is judged. */
+#include "check/family/family.h"
 #include "check/repeats.h"
 
 #include <criterion/criterion.h>
@@ -172,11 +173,12 @@ Test(repeats, no_element_of_a_large_call_may_be_wrong)
     cr_expect_geq(runs, 15);
 }
 
-/* What has no large calls: scalars, tables, and what draws by the place of an element, which
-   rounding/stochastic-past-2^20 looks at. */
+/* What has no large calls: scalars, tables, what draws by the place of an element, which
+   rounding/stochastic-past-2^20 looks at, and attention with what stands beside it in a network. */
 static bool stays_small(enum hc_op op)
 {
-    return hc_ops[op].class_ == HC_CLASS_CONTROL || op == HC_OP_stochastic_cast;
+    return hc_ops[op].class_ == HC_CLASS_CONTROL || op == HC_OP_stochastic_cast ||
+           hc_family_transformer(op);
 }
 
 Test(repeats, every_op_that_has_large_calls_has_a_case)
