@@ -1,5 +1,4 @@
 /* Large calls of which every element is judged. */
-#include "check/family/family.h"
 #include "check/repeats.h"
 
 #include <criterion/criterion.h>
@@ -7,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "check/family/family.h"
 #include "check/generate/cases.h"
 #include "check/runner.h"
 #include "op/defined.h"
