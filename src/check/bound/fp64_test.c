@@ -98,7 +98,8 @@ Test(fp64, what_is_no_number_of_fp64_has_a_bound_above_0_and_below_a_rounding_to
                     look((enum hc_distribution)d, call, v->name, &seen);
                     calls++;
                 }
-        bool rounds = op != HC_OP_cast && op != HC_OP_im2col && op != HC_OP_embedding;
+        bool rounds = op != HC_OP_cast && op != HC_OP_im2col && op != HC_OP_embedding &&
+                      op != HC_OP_swap_axes;
         cr_expect(calls == 0 || !rounds || seen.rounded > 0, "%s rounds nothing", hc_ops[op].name);
     }
 }
