@@ -79,14 +79,16 @@ static enum hc_status read_file(const char *path, struct hc_text *text)
     enum hc_status status = HC_OK;
     bool is_file = fstat(fileno(file), &about) == 0 && S_ISREG(about.st_mode);
     text->bytes = is_file ? (int64_t)about.st_size : 0;
+    bool fits = text->bytes >= LEAST && text->bytes <= MOST_BYTES;
+    text->byte = fits ? malloc((size_t)text->bytes) : NULL;
     if (!is_file)
         status = hc_fail(HC_INVALID, "%s: is no file of text", path);
-    else if (text->bytes < LEAST || text->bytes > MOST_BYTES)
+    else if (!fits)
         status = hc_fail(HC_INVALID, "%s: has %lld bytes; a text to train on has %d to 2^30", path,
                          (long long)text->bytes, LEAST);
-    if (status == HC_OK && !(text->byte = malloc((size_t)text->bytes)))
+    else if (!text->byte)
         status = hc_fail(HC_NO_MEMORY, "no memory for %lld bytes of text", (long long)text->bytes);
-    if (status == HC_OK && fread(text->byte, 1, (size_t)text->bytes, file) != (size_t)text->bytes)
+    else if (fread(text->byte, 1, (size_t)text->bytes, file) != (size_t)text->bytes)
         status = hc_fail(HC_IO, "%s: it cannot be read to its end", path);
     (void)fclose(file);
     return status;

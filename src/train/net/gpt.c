@@ -155,7 +155,9 @@ static enum hc_status make_angles(struct hc_net *net)
         status = hc_fail(HC_NO_MEMORY, "no memory for %lld angles", (long long)n);
     for (int k = 0; k < 3 && status == HC_OK; k++) {
         for (int64_t i = 0; i < n; i++) {
-            double angle = (double)(i / d) / pow(10000, 2.0 * (double)(i % d % (d / 2)) / d);
+            int64_t position = i / d;
+            int64_t pair = i % d % (d / 2);
+            double angle = (double)position / pow(10000, 2.0 * (double)pair / d);
             hc_tensor_set(&table, i, k == 0 ? cos(angle) : k == 1 ? sin(angle) : -sin(angle));
         }
         status = hc_storage_write(to[k], table.data);
