@@ -1,12 +1,15 @@
-/* The ops of a training step on host, against exact. */
+/* The ops of training steps on host, against exact: of a Darknet, and of a small GPT. */
 #include <assert.h>
 #include <stddef.h>
 
 #include "bench.h"
 #include "benches/inner/calls.h"
 #include "benches/inner/subject.h"
+#include "op/later.h"
+#include "op/params.h"
 
 enum { IMAGES = 8 };
+enum { HEADS = 64, LENGTH = 128, DEPTH = 32, TOKENS = 2048, WIDTH = 128, GATES = 352, BYTES = 256 };
 
 static void on_host(void *context)
 {
@@ -22,28 +25,33 @@ static void on_exact(void *context)
     (void)status;
 }
 
+/* Elements of one of its tensors, n of them, a second. */
+static void time_both(struct hc_bench_run *run, const struct hc_call *call, double n)
+{
+    struct hc_subject sides[2] = {0};
+    void (*const works[])(void *) = {on_host, on_exact};
+    double seconds[2];
+    if (hc_subject_open(&sides[0], hc_backend_by_name("host"), call, 1) == HC_OK &&
+        hc_subject_open(&sides[1], hc_backend_by_name("exact"), call, 1) == HC_OK) {
+        hc_bench_time(works, 2, sides, 5, 0.1, seconds);
+        hc_bench_rate(run, &(struct hc_rate){.what = hc_formats[call->in[HC_FIRST].format].name,
+                                             .rate = n / seconds[0],
+                                             .unit = "elements/s",
+                                             .against = "exact",
+                                             .other = n / seconds[1]});
+    } else {
+        hc_bench_skip(run, hc_message());
+    }
+    hc_subject_close(&sides[0]);
+    hc_subject_close(&sides[1]);
+}
+
 static void compare(struct hc_bench_run *run, hc_make_call *make)
 {
     static const enum hc_format formats[] = {HC_FP32, HC_FP16};
     for (size_t f = 0; f < sizeof formats / sizeof formats[0]; f++) {
         struct hc_call call = make(formats[f], IMAGES);
-        struct hc_subject sides[2] = {0};
-        void (*const works[])(void *) = {on_host, on_exact};
-        double seconds[2];
-        double n = (double)hc_tensor_count(&call.in[HC_FIRST]);
-        if (hc_subject_open(&sides[0], hc_backend_by_name("host"), &call, 1) == HC_OK &&
-            hc_subject_open(&sides[1], hc_backend_by_name("exact"), &call, 1) == HC_OK) {
-            hc_bench_time(works, 2, sides, 5, 0.1, seconds);
-            hc_bench_rate(run, &(struct hc_rate){.what = hc_formats[formats[f]].name,
-                                                 .rate = n / seconds[0],
-                                                 .unit = "elements/s",
-                                                 .against = "exact",
-                                                 .other = n / seconds[1]});
-        } else {
-            hc_bench_skip(run, hc_message());
-        }
-        hc_subject_close(&sides[0]);
-        hc_subject_close(&sides[1]);
+        time_both(run, &call, (double)hc_tensor_count(&call.in[HC_FIRST]));
     }
 }
 
@@ -72,6 +80,79 @@ static void adam(struct hc_bench_run *run)
     compare(run, hc_adamw_call);
 }
 
+/* The ops of a small GPT: 16 rows of 128 tokens, width 128, 4 heads, gates of 352, 256 bytes. */
+
+typedef struct hc_call make_call(enum hc_format format);
+
+static void in_both(struct hc_bench_run *run, enum hc_op op, make_call *make)
+{
+    static const enum hc_format formats[] = {HC_FP32, HC_BF16};
+    for (size_t f = 0; f < sizeof formats / sizeof formats[0]; f++) {
+        struct hc_call call = make(formats[f]);
+        call.op = op;
+        hc_params_usual(op, &call.params);
+        time_both(run, &call, (double)hc_tensor_count(&call.out[HC_FIRST]));
+    }
+}
+
+static struct hc_call attention(enum hc_format format)
+{
+    struct hc_tensor x = hc_tensor3(format, HEADS, LENGTH, DEPTH, NULL);
+    return (struct hc_call){.in = {x, x, x}, .out = {x, hc_tensor2(HC_FP32, HEADS, LENGTH, NULL)}};
+}
+
+static struct hc_call attention_backward(enum hc_format format)
+{
+    struct hc_tensor x = hc_tensor3(format, HEADS, LENGTH, DEPTH, NULL);
+    return (struct hc_call){.in = {x, x, x, x, hc_tensor2(HC_FP32, HEADS, LENGTH, NULL), x},
+                            .out = {x, x, x}};
+}
+
+static struct hc_call swiglu_backward(enum hc_format format)
+{
+    struct hc_tensor x = hc_tensor2(format, TOKENS, GATES, NULL);
+    return (struct hc_call){.in = {x, x, x}, .out = {x, x}};
+}
+
+static struct hc_call embedding_backward(enum hc_format format)
+{
+    return (struct hc_call){
+        .in = {hc_tensor2(format, TOKENS, WIDTH, NULL), hc_tensor1(HC_I32, TOKENS, NULL)},
+        .out = {hc_tensor2(format, BYTES, WIDTH, NULL)}};
+}
+
+static struct hc_call rotary_halves(enum hc_format format)
+{
+    struct hc_tensor table = hc_tensor2(HC_FP32, LENGTH, DEPTH, NULL);
+    struct hc_tensor x = hc_tensor3(format, HEADS, LENGTH, DEPTH, NULL);
+    return (struct hc_call){.in = {x, table, table}, .out = {x}};
+}
+
+static void forward(struct hc_bench_run *run)
+{
+    in_both(run, HC_OP_attention, attention);
+}
+
+static void backward(struct hc_bench_run *run)
+{
+    in_both(run, HC_OP_attention_backward, attention_backward);
+}
+
+static void gates(struct hc_bench_run *run)
+{
+    in_both(run, HC_OP_swiglu_backward, swiglu_backward);
+}
+
+static void table(struct hc_bench_run *run)
+{
+    in_both(run, HC_OP_embedding_backward, embedding_backward);
+}
+
+static void turn(struct hc_bench_run *run)
+{
+    in_both(run, HC_OP_rotary_halves, rotary_halves);
+}
+
 static const struct hc_bench benches[] = {
     {.name = "op/cast", .title = "fp32 into the format, host against exact", .run = cast},
     {.name = "op/conv2d",
@@ -86,6 +167,19 @@ static const struct hc_bench benches[] = {
     {.name = "op/adamw",
      .title = "AdamW on masters in the format, host against exact",
      .run = adam},
+    {.name = "op/attention",
+     .title = "causal attention, 64 heads of 128 x 32, host against exact",
+     .run = forward},
+    {.name = "op/attention_backward", .title = "its gradient, host against exact", .run = backward},
+    {.name = "op/swiglu_backward",
+     .title = "swiglu's gradient, 2048 x 352, host against exact",
+     .run = gates},
+    {.name = "op/embedding_backward",
+     .title = "the gradient of 256 rows of 128, of 2048, host against exact",
+     .run = table},
+    {.name = "op/rotary_halves",
+     .title = "turned pairs, 64 heads of 128 x 32, host against exact",
+     .run = turn},
 };
 
 const struct hc_bench_table hc_benches_ops;

@@ -64,23 +64,6 @@ Test(norm, statistics_hold_against_the_reference_with_a_mean_far_from_zero)
         }
 }
 
-static void assert_one_result(const struct hc_call *call)
-{
-    struct hc_tensor first[HC_MAX_OUT];
-    for (int o = 0; o < hc_ops[call->op].outputs; o++)
-        first[o] = made(call->out[o]);
-    for (int v = 0; v < 9; v++) {
-        struct hc_queue *queue = queue_of(1 + v % 3, loop_names[v / 3]);
-        if (!queue)
-            continue;
-        call_host(queue, call);
-        for (int o = 0; o < hc_ops[call->op].outputs && v == 0; o++)
-            memcpy(first[o].data, call->out[o].data, hc_tensor_bytes(&first[o]));
-        assert_same(call, first, loop_names[v / 3]);
-        hc_backend_by_name("host")->close(queue);
-    }
-}
-
 Test(norm, bits_depend_neither_on_threads_nor_on_the_instruction_set)
 {
     static const int64_t channels[] = {1, 5, 16, 32, 64, 100, 256};

@@ -6,7 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "check/family/family.h"
 #include "check/generate/cases.h"
 #include "check/runner.h"
 #include "op/defined.h"
@@ -173,12 +172,11 @@ Test(repeats, no_element_of_a_large_call_may_be_wrong)
     cr_expect_geq(runs, 15);
 }
 
-/* What has no large calls: scalars, tables, what draws by the place of an element, which
-   rounding/stochastic-past-2^20 looks at, and attention with what stands beside it in a network. */
+/* What has no large calls: scalars, tables, and what draws by the place of an element, which
+   rounding/stochastic-past-2^20 looks at. */
 static bool stays_small(enum hc_op op)
 {
-    return hc_ops[op].class_ == HC_CLASS_CONTROL || op == HC_OP_stochastic_cast ||
-           hc_family_transformer(op);
+    return hc_ops[op].class_ == HC_CLASS_CONTROL || op == HC_OP_stochastic_cast;
 }
 
 Test(repeats, every_op_that_has_large_calls_has_a_case)

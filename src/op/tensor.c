@@ -17,6 +17,11 @@ struct hc_tensor hc_tensor2(enum hc_format format, int64_t rows, int64_t columns
     return (struct hc_tensor){format, 2, {rows, columns, 1, 1}, data};
 }
 
+struct hc_tensor hc_tensor3(enum hc_format format, int64_t a, int64_t b, int64_t c, void *data)
+{
+    return (struct hc_tensor){format, 3, {a, b, c, 1}, data};
+}
+
 struct hc_tensor hc_tensor4(enum hc_format format, int64_t n, int64_t h, int64_t w, int64_t c,
                             void *data)
 {

@@ -20,6 +20,7 @@ struct hc_tensor {
 
 struct hc_tensor hc_tensor1(enum hc_format format, int64_t n, void *data);
 struct hc_tensor hc_tensor2(enum hc_format format, int64_t rows, int64_t columns, void *data);
+struct hc_tensor hc_tensor3(enum hc_format format, int64_t a, int64_t b, int64_t c, void *data);
 struct hc_tensor hc_tensor4(enum hc_format format, int64_t n, int64_t h, int64_t w, int64_t c,
                             void *data);
 

@@ -266,10 +266,24 @@ static const struct hc_family of_vectors = {ALL_DEFINED,
                                             .extents = hc_extents_vector,
                                             .sizes = sizes_of_vectors};
 
-/* Whose elements stand alone, in two axes. */
-static const struct hc_family of_matrices = {ALL_DEFINED, OF_ROWS, ONE_IN_FOUR,
+/* Whose elements stand alone, in two axes: nothing is summed, and borders are those of a vector. */
+static void border_of_matrices(enum hc_extent extent, int64_t size, int number, int64_t *d)
+{
+    (void)extent;
+    (void)number;
+    d[0] = 1;
+    d[1] = size;
+}
+
+static const struct hc_family of_matrices = {ALL_DEFINED,
+                                             ONE_IN_FOUR,
+                                             .shapes = rows,
+                                             .small = small,
+                                             .sizes = sizes_of_rows,
                                              .applies = hc_not_on_subnormals,
-                                             .exponents = hc_exponents_of_logits};
+                                             .exponents = hc_exponents_of_logits,
+                                             .extents = hc_extents_vector,
+                                             .border_shape = border_of_matrices};
 
 /* Looked up once: this is asked for each number that is drawn. */
 static bool has_shift(enum hc_op op)

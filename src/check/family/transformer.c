@@ -243,9 +243,88 @@ static const struct hc_family_extent extents_of_heads[] = {
     {HC_EXTENT_VECTOR, HC_NEVER_ALONE, false},
     {HC_EXTENT_COUNT, 0, false}};
 
+/* Large calls. Axes that no place counts on are repeated, the others stay as they are: words that
+   are read and their length, rows of heads that are turned, rows that are exchanged; and of
+   attention, whose rows and keys have their places, whole heads. */
+enum { ROWS = 13, COLUMNS = 11 };
+
+static const struct {
+    char rows;
+    char columns;
+} repeated[HC_OP_ROOM] = {
+    [HC_OP_embedding] = {'N', 'D'},   [HC_OP_embedding_backward] = {'N', 'D'},
+    [HC_OP_rotary_halves] = {'T', 0}, [HC_OP_swap_axes] = {'T', 'D'},
+    [HC_OP_attention] = {'H', 0},     [HC_OP_attention_backward] = {'H', 0},
+};
+
+static void layout(const struct hc_call *call, int slot, const struct hc_tensor *few,
+                   const struct hc_tensor *large, struct hc_axes *to)
+{
+    const char *letter = hc_slot(call->op, slot)->shape + 1; /* "[T, D]" */
+    for (int a = 0; a < large->rank; a++, letter += 3) {
+        enum hc_axis_kind kind = *letter == repeated[call->op].rows      ? HC_AXIS_ROWS
+                                 : *letter == repeated[call->op].columns ? HC_AXIS_COLUMNS
+                                                                         : HC_AXIS_TERMS;
+        hc_axes_add(to, kind, few->shape[a], large->shape[a], 1, 0);
+    }
+}
+
+static void small_table(const union hc_params *params, int64_t *d)
+{
+    (void)params;
+    d[1] = hc_at_most(COLUMNS, d[1]);
+    d[2] = hc_at_most(ROWS, d[2]);
+}
+
+static void small_turn(const union hc_params *params, int64_t *d)
+{
+    (void)params;
+    d[1] = hc_at_most(ROWS, d[1]);
+}
+
+static void small_four(const union hc_params *params, int64_t *d)
+{
+    (void)params;
+    d[1] = hc_at_most(ROWS, d[1]);
+    d[3] = hc_at_most(COLUMNS, d[3]);
+}
+
+static void small_heads(const union hc_params *params, int64_t *d)
+{
+    (void)params;
+    d[0] = hc_at_most(ROWS, d[0]);
+}
+
+static const struct hc_family_size sizes_of_tables[] = {
+    {HC_STANDARD, "fp32", "", {257, 257, 4097}},
+    {HC_STANDARD, HC_OTHER_SETS, NULL, {33, 65, 1025}},
+    {HC_EXHAUSTIVE, HC_OTHER_SETS, NULL, {257, 257, 4097}},
+    {.set = NULL}};
+/* Few rows, since 13 words are read, and most rows have some of them. */
+static const struct hc_family_size sizes_of_gradients[] = {
+    {HC_STANDARD, "fp32", "", {7, 257, 1025}},
+    {HC_STANDARD, HC_OTHER_SETS, NULL, {7, 257, 257}},
+    {HC_EXHAUSTIVE, HC_OTHER_SETS, NULL, {7, 1025, 1025}},
+    {.set = NULL}};
+static const struct hc_family_size sizes_of_turns[] = {
+    {HC_STANDARD, "fp32", "", {3, 4097, 64}},
+    {HC_STANDARD, HC_OTHER_SETS, NULL, {2, 1025, 32}},
+    {HC_EXHAUSTIVE, HC_OTHER_SETS, NULL, {3, 4097, 64}},
+    {.set = NULL}};
+static const struct hc_family_size sizes_of_fours[] = {
+    {HC_STANDARD, "fp32", "", {2, 1025, 3, 129}},
+    {HC_STANDARD, HC_OTHER_SETS, NULL, {2, 257, 3, 65}},
+    {HC_EXHAUSTIVE, HC_OTHER_SETS, NULL, {2, 1025, 3, 129}},
+    {.set = NULL}};
+static const struct hc_family_size sizes_of_heads[] = {
+    {HC_STANDARD, "fp32", "", {1025, 9, 8, 11, 8}},
+    {HC_STANDARD, HC_OTHER_SETS, NULL, {1025, 9, 8, 11, 8}},
+    {HC_EXHAUSTIVE, HC_OTHER_SETS, NULL, {1025, 33, 8, 35, 8}},
+    {.set = NULL}};
+
 #define ALL_OF_THESE                                                                               \
     .integers = hc_fill_defined, .unsettled = true, .reference_cost = 64, .sample_cost = 64,       \
-    .has_specials = hc_no_other_specials
+    .has_specials = hc_no_other_specials, .layout = layout
 #define OF_ROWS                                                                                    \
     .sets = hc_sets_mixed, .is_special = hc_one_row_in_four, .applies = not_narrowed,              \
     .exponents = hc_exponents_of_logits
@@ -258,30 +337,43 @@ static const struct hc_family_extent extents_of_heads[] = {
     .extents = extents_of_heads, .border_shape = border_of_heads,                                  \
     .integer_parameters = integer_masks
 
-static const struct hc_family embedding = {ALL_OF_THESE, OF_TABLES, .shapes = tables,
-                                           .variants = hc_variants_plain, .open = hc_open_axes};
+static const struct hc_family embedding = {ALL_OF_THESE,
+                                           OF_TABLES,
+                                           .shapes = tables,
+                                           .variants = hc_variants_plain,
+                                           .open = hc_open_axes,
+                                           .small = small_table,
+                                           .sizes = sizes_of_tables};
 static const struct hc_family embedding_backward = {ALL_OF_THESE,
                                                     OF_TABLES,
                                                     .shapes = gradients,
                                                     .variants = paddings,
                                                     .allows = allows_padding,
-                                                    .open = open_gradient};
+                                                    .open = open_gradient,
+                                                    .small = small_table,
+                                                    .sizes = sizes_of_gradients};
 static const struct hc_family rotary_halves = {ALL_OF_THESE,
                                                OF_ROWS,
                                                .shapes = turns,
                                                .variants = hc_variants_plain,
                                                .open = hc_open_axes,
                                                .extents = extents_of_turns,
-                                               .border_shape = border_of_turns};
+                                               .border_shape = border_of_turns,
+                                               .small = small_turn,
+                                               .sizes = sizes_of_turns};
 static const struct hc_family swap_axes = {ALL_OF_THESE,
                                            OF_ROWS,
                                            .shapes = fours,
                                            .variants = hc_variants_plain,
                                            .open = hc_open_axes,
                                            .extents = extents_of_fours,
-                                           .border_shape = border_of_fours};
-static const struct hc_family attention = {ALL_OF_THESE, OF_HEADS, .shapes = heads};
-static const struct hc_family attention_backward = {ALL_OF_THESE, OF_HEADS, .shapes = heads_back};
+                                           .border_shape = border_of_fours,
+                                           .small = small_four,
+                                           .sizes = sizes_of_fours};
+static const struct hc_family attention = {ALL_OF_THESE, OF_HEADS, .shapes = heads,
+                                           .small = small_heads, .sizes = sizes_of_heads};
+static const struct hc_family attention_backward = {ALL_OF_THESE, OF_HEADS, .shapes = heads_back,
+                                                    .small = small_heads, .sizes = sizes_of_heads};
 
 static const struct hc_family *const rows[HC_OP_ROOM] = {
     [HC_OP_embedding] = &embedding,         [HC_OP_embedding_backward] = &embedding_backward,

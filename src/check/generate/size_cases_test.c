@@ -5,7 +5,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "check/family/family.h"
 #include "op/defined.h"
 #include "op/descriptor.h"
 
@@ -29,12 +28,10 @@ static bool is_taken(enum hc_op op, const struct hc_format_set *set)
     return taken;
 }
 
-/* Tables of rows and one number are never large. Attention and what stands beside it in a network
-   has long rows in transformer/ instead (docs/verdicts.md says so). */
+/* Tables of rows and one number are never large. */
 static bool is_small(enum hc_op op)
 {
-    return op == HC_OP_rates || op == HC_OP_step_log || op == HC_OP_clip ||
-           hc_family_transformer(op);
+    return op == HC_OP_rates || op == HC_OP_step_log || op == HC_OP_clip;
 }
 
 Test(size_cases, every_format_of_every_op_has_a_large_call_at_level_standard)

@@ -7,7 +7,6 @@
 #include "num/rng.h"
 #include "op/typed.h"
 #include "train/data/cifar.h"
-#include "train/data/text.h"
 
 enum hc_status hc_images_open(struct hc_images *images, int64_t count)
 {

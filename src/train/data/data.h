@@ -71,6 +71,10 @@ struct hc_data_options {
 enum hc_status hc_dataset_open(const struct hc_data_options *options, struct hc_dataset *set);
 void hc_dataset_close(struct hc_dataset *set);
 
+/* The same of a text, which hc_dataset_open calls (text.c). HC_IO for a file that cannot be read,
+   HC_INVALID for one that is too short or longer than 2^30 bytes. */
+enum hc_status hc_text_open(const struct hc_data_options *options, struct hc_dataset *set);
+
 /* The made text: so many bytes of 64 words, each followed by one of four that the word before it
    allows, as the seed draws; 0.260372 nats a byte are what nobody can do without. */
 void hc_text_make(uint64_t seed, int64_t bytes, uint8_t *to);

@@ -1,6 +1,6 @@
 /* Text to train on. A file is taken byte by byte; where none is given a text is made whose entropy
    is known, so that a training can be seen to come near it, and never below. */
-#include "train/data/text.h"
+#include "train/data/data.h"
 
 #include <errno.h>
 #include <math.h>

@@ -127,15 +127,6 @@ static enum hc_format wide(const struct hc_net *net)
     return net->numerics.format == HC_FP64 ? HC_FP64 : HC_FP32;
 }
 
-static void make(struct hc_net *net, enum hc_status *status, struct hc_storage **storage,
-                 enum hc_format format, int64_t n)
-{
-    if (*status != HC_OK)
-        return;
-    *storage = hc_storage_new(net->device, format, n);
-    *status = *storage ? HC_OK : HC_NO_MEMORY;
-}
-
 /* Element i of a row of d is turned by the angle position / 10000^(2 (i mod d/2) / d), whose cosine
    and sine are rounded once, from fp64. */
 static enum hc_status make_angles(struct hc_net *net)
@@ -145,9 +136,9 @@ static enum hc_status make_angles(struct hc_net *net)
     int d = gpt->width / gpt->heads;
     int64_t n = (int64_t)gpt->length * d;
     enum hc_status status = HC_OK;
-    make(net, &status, &m->cosines, wide(net), n);
-    make(net, &status, &m->sines, wide(net), n);
-    make(net, &status, &m->negated, wide(net), n);
+    hc_net_make(net, &status, &m->cosines, wide(net), n);
+    hc_net_make(net, &status, &m->sines, wide(net), n);
+    hc_net_make(net, &status, &m->negated, wide(net), n);
     struct hc_storage *to[] = {m->cosines, m->sines, m->negated};
     struct hc_tensor table = hc_tensor1(wide(net), n, NULL);
     table.data = malloc(hc_tensor_bytes(&table));
@@ -180,19 +171,21 @@ enum hc_status hc_gpt_prepare(struct hc_net *net)
     for (int l = 0; l < net->plan.layers; l++) {
         struct kept *kept = &m->kept[l];
         if (net->plan.layer[l].kind == HC_LAYER_ATTENTION) {
-            make(net, &status, &kept->parts, format, PARTS * values);
-            make(net, &status, &kept->o, format, values);
-            make(net, &status, &kept->lse, wide(net), rows_of(net) * gpt->heads);
+            hc_net_make(net, &status, &kept->parts, format, PARTS * values);
+            hc_net_make(net, &status, &kept->o, format, values);
+            hc_net_make(net, &status, &kept->lse, wide(net), rows_of(net) * gpt->heads);
         }
         if (net->plan.layer[l].kind == HC_LAYER_GATED) {
-            make(net, &status, &kept->gate, format, hidden);
-            make(net, &status, &kept->up, format, hidden);
+            hc_net_make(net, &status, &kept->gate, format, hidden);
+            hc_net_make(net, &status, &kept->up, format, hidden);
         }
     }
     for (int w = 0; w < WORK; w++)
-        make(net, &status, &m->work[w], format, hidden > PARTS * values ? hidden : PARTS * values);
+        hc_net_make(net, &status, &m->work[w], format,
+                    hidden > PARTS * values ? hidden : PARTS * values);
     if (gpt->tied)
-        make(net, &status, &m->share, net->gradient[0].format, (int64_t)HC_BYTES * gpt->width);
+        hc_net_make(net, &status, &m->share, net->gradient[0].format,
+                    (int64_t)HC_BYTES * gpt->width);
     return status == HC_OK ? make_angles(net) : status;
 }
 
@@ -377,13 +370,6 @@ static enum hc_status gated_backward(struct hc_net *net, int l)
 
 /* Attention. */
 
-static struct hc_tensor cube(enum hc_format format, int64_t a, int64_t b, int64_t c, void *data)
-{
-    struct hc_tensor t = hc_tensor4(format, a, b, c, 1, data);
-    t.rank = 3;
-    return t;
-}
-
 /* Exchanges the two axes in the middle of a tensor [a, b, c, d]. */
 static enum hc_status swap(struct hc_net *net, int64_t a, int64_t b, int64_t c, int64_t d,
                            void *from, void *to)
@@ -406,10 +392,10 @@ static enum hc_status turn(struct hc_net *net, const struct hc_storage *sines, v
     size_t bytes = (size_t)(2 * values) * (size_t)hc_formats[format].bytes;
     struct hc_call call = {
         .op = HC_OP_rotary_halves,
-        .in = {[HC_ROTARY_X] = cube(format, turned, gpt->length, d, from),
+        .in = {[HC_ROTARY_X] = hc_tensor3(format, turned, gpt->length, d, from),
                [HC_ROTARY_CO] = hc_tensor2(wide(net), gpt->length, d, net->gpt->cosines->data),
                [HC_ROTARY_SI] = hc_tensor2(wide(net), gpt->length, d, sines->data)},
-        .out = {[HC_ROTARY_Y] = cube(format, turned, gpt->length, d, to)}};
+        .out = {[HC_ROTARY_Y] = hc_tensor3(format, turned, gpt->length, d, to)}};
     enum hc_status status = hc_device_run(net->device, &call);
     return status == HC_OK
                ? hc_device_cast(net->device,
@@ -424,8 +410,8 @@ static struct hc_tensor part(const struct hc_net *net, void *data, int which)
     const struct hc_gpt *gpt = gpt_of(net);
     enum hc_format format = net->numerics.format;
     size_t bytes = (size_t)(rows_of(net) * gpt->width) * (size_t)hc_formats[format].bytes;
-    return cube(format, (int64_t)net->batch * gpt->heads, gpt->length, gpt->width / gpt->heads,
-                (unsigned char *)data + (size_t)which * bytes);
+    return hc_tensor3(format, (int64_t)net->batch * gpt->heads, gpt->length,
+                      gpt->width / gpt->heads, (unsigned char *)data + (size_t)which * bytes);
 }
 
 /* A number for each row of each head. */

@@ -356,9 +356,8 @@ static int64_t count_value(const struct hc_net *net, int v)
     return hc_tensor_count(&t);
 }
 
-/* Allocates *storage. After a failure, which it remembers in *status, it does nothing any more. */
-static void make_storage(struct hc_net *net, enum hc_status *status, struct hc_storage **storage,
-                         enum hc_format format, int64_t n)
+void hc_net_make(struct hc_net *net, enum hc_status *status, struct hc_storage **storage,
+                 enum hc_format format, int64_t n)
 {
     if (*status != HC_OK)
         return;
@@ -373,15 +372,15 @@ static enum hc_status make_forward(struct hc_net *net)
     enum hc_format statistics = net->numerics.format == HC_FP64 ? HC_FP64 : HC_FP32;
     for (int l = 0; l < net->plan.layers; l++) {
         struct hc_kept *kept = &net->kept[l];
-        make_storage(net, &status, &kept->value, net->numerics.format, count_value(net, l + 1));
+        hc_net_make(net, &status, &kept->value, net->numerics.format, count_value(net, l + 1));
         if (net->plan.layer[l].kind == HC_LAYER_NORM)
-            make_storage(net, &status, &kept->invstd, statistics,
-                         (int64_t)net->batch * net->plan.places);
+            hc_net_make(net, &status, &kept->invstd, statistics,
+                        (int64_t)net->batch * net->plan.places);
         if (net->plan.layer[l].kind != HC_LAYER_CONV)
             continue;
-        make_storage(net, &status, &kept->conv, net->numerics.format, count_value(net, l + 1));
-        make_storage(net, &status, &kept->mean, statistics, net->plan.layer[l].channels);
-        make_storage(net, &status, &kept->invstd, statistics, net->plan.layer[l].channels);
+        hc_net_make(net, &status, &kept->conv, net->numerics.format, count_value(net, l + 1));
+        hc_net_make(net, &status, &kept->mean, statistics, net->plan.layer[l].channels);
+        hc_net_make(net, &status, &kept->invstd, statistics, net->plan.layer[l].channels);
     }
     return status;
 }
@@ -443,9 +442,9 @@ static enum hc_status make_backward(struct hc_net *net)
         if (net->adds[l] && count_value(net, net->plan.layer[l].in) > added)
             added = count_value(net, net->plan.layer[l].in);
     for (int s = 0; s < HC_GRADIENT_BUFFERS; s++)
-        make_storage(net, &status, &net->buffers[s], net->numerics.format, most[s]);
-    make_storage(net, &status, &net->added, net->numerics.format, added);
-    make_storage(net, &status, &net->before_conv, net->numerics.format, largest);
+        hc_net_make(net, &status, &net->buffers[s], net->numerics.format, most[s]);
+    hc_net_make(net, &status, &net->added, net->numerics.format, added);
+    hc_net_make(net, &status, &net->before_conv, net->numerics.format, largest);
     return status;
 }
 
@@ -453,16 +452,16 @@ static enum hc_status make_batch(struct hc_net *net)
 {
     enum hc_status status = HC_OK;
     bool text = net->plan.network->gpt != NULL;
-    make_storage(net, &status, &net->image, HC_FP32, text ? 0 : count_value(net, 0));
-    make_storage(net, &status, &net->input, text ? HC_I32 : net->numerics.format,
-                 count_value(net, 0));
-    make_storage(net, &status, &net->own_labels, HC_I32, (int64_t)net->batch * net->plan.places);
-    make_storage(net, &status, &net->report, HC_FP32, 2);
+    hc_net_make(net, &status, &net->image, HC_FP32, text ? 0 : count_value(net, 0));
+    hc_net_make(net, &status, &net->input, text ? HC_I32 : net->numerics.format,
+                count_value(net, 0));
+    hc_net_make(net, &status, &net->own_labels, HC_I32, (int64_t)net->batch * net->plan.places);
+    hc_net_make(net, &status, &net->report, HC_FP32, 2);
     if (net->numerics.format == HC_FP64)
-        make_storage(net, &status, &net->wide_report, HC_FP64, HC_WIDE_COUNT);
+        hc_net_make(net, &status, &net->wide_report, HC_FP64, HC_WIDE_COUNT);
     if (net->numerics.loss != HC_FP32)
-        make_storage(net, &status, &net->loss_held, net->numerics.loss, 1);
-    make_storage(net, &status, &net->ones, net->numerics.format, net->batch);
+        hc_net_make(net, &status, &net->loss_held, net->numerics.loss, 1);
+    hc_net_make(net, &status, &net->ones, net->numerics.format, net->batch);
     if (status != HC_OK)
         return status;
     struct hc_tensor ones = hc_tensor1(net->numerics.format, net->batch, NULL);
@@ -582,8 +581,8 @@ enum hc_status hc_net_hold_statistics(struct hc_net *net, bool holds)
         if (net->plan.layer[l].channels > most)
             most = net->plan.layer[l].channels;
     if (holds && !net->unread)
-        make_storage(net, &status, &net->unread, net->numerics.statistics,
-                     2 * ((most + HC_ALIGNED - 1) / HC_ALIGNED * HC_ALIGNED));
+        hc_net_make(net, &status, &net->unread, net->numerics.statistics,
+                    2 * ((most + HC_ALIGNED - 1) / HC_ALIGNED * HC_ALIGNED));
     net->holds_statistics = holds;
     return status;
 }

@@ -119,6 +119,10 @@ __attribute__((format(printf, 6, 7)))
 void hc_plan_append(struct hc_plan *plan, enum hc_layer_kind kind, int kernel, int stride,
                     int channels, const char *name, ...);
 
+/* Allocates *storage. After a failure, which it remembers in *status, it does nothing any more. */
+void hc_net_make(struct hc_net *net, enum hc_status *status, struct hc_storage **storage,
+                 enum hc_format format, int64_t n);
+
 /* The gradient of value v, while the backward pass is at its layers. */
 struct hc_tensor hc_net_value_gradient(const struct hc_net *net, int v);
 
