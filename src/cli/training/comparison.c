@@ -112,11 +112,12 @@ static bool are_identical(const struct hc_train_result *a, const struct hc_train
            a->train_loss == b->train_loss;
 }
 
-/* One test image, in points; 0 if there are none. */
+/* One test image, or one byte that was to be told, in points; 0 if there are none. */
 static double grain(const struct hc_comparison *c)
 {
-    double images = (double)c->training->set.test.count;
-    return images > 0 ? 100 / images : 0;
+    const struct hc_gpt *gpt = c->training->network ? c->training->network->gpt : NULL;
+    double labels = (double)c->training->set.test.count * (gpt ? gpt->length : 1);
+    return labels > 0 ? 100 / labels : 0;
 }
 
 struct hc_recipe_pairs hc_comparison_pairs(const struct hc_comparison *c, int recipe)

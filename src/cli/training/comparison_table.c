@@ -193,7 +193,8 @@ static void print_part(const struct hc_comparison *c, const struct part *part, F
     if (part->first)
         hc_print(out, " %4s", "runs");
     for (int i = part->from; i < part->to; i++)
-        hc_print(out, " %*s", width_of(c, &columns[i]), columns[i].title);
+        hc_print(out, " %*s", width_of(c, &columns[i]),
+                 i == SPEED && c->training->network->gpt ? "pieces/s" : columns[i].title);
     hc_comparison_label(c, c->base, label);
     if (part->last)
         hc_print(out, "  of %s", label);
