@@ -1,5 +1,6 @@
 /* Special numbers that lie alone in a call: a kernel may be blind to one kind of them, or to one
    place, and among many of them the others give it away. */
+#include <assert.h>
 #include <math.h>
 
 #include "check/check_inner.h"
@@ -64,6 +65,7 @@ void hc_claim_alone_late(struct hc_check *check, const struct hc_call *call,
 {
     enum { BLOCKS = 1 << 16, LONG = 1 << 20 };
     int64_t n = hc_tensor_count(&call->in[alone->slot]);
+    assert(n > 1); /* a large call has more */
     int64_t late = n > LONG ? LONG : n > BLOCKS ? BLOCKS : n / 2;
     const int64_t places[] = {0,        late == LONG ? BLOCKS : n / 2 % late,
                               late - 1, /* before */
