@@ -46,7 +46,8 @@ static bool read_order(struct hc_freedoms *f, const char *text)
     if (f->order == HC_SUMS_PAIRS || strcmp(text, "any") == 0)
         return true;
     f->order = HC_SUMS_BLOCKS;
-    return strncmp(text, blocks, sizeof blocks - 1) == 0 && text[length - 1] == ')' &&
+    return length > sizeof blocks - 1 && strncmp(text, blocks, sizeof blocks - 1) == 0 &&
+           text[length - 1] == ')' &&
            whole_number(text + sizeof blocks - 1, text + length - 1, 1, 1 << 20, &f->block);
 }
 
@@ -67,7 +68,8 @@ enum hc_status hc_freedoms_allow(struct hc_freedoms *freedoms, const char *word)
     size_t length = equals ? (size_t)(equals - word) : strlen(word);
     const char *value = equals ? equals + 1 : "";
     int row = 0;
-    while (row < ROWS && (strlen(rows[row][0]) != length || strncmp(rows[row][0], word, length)))
+    while (row < ROWS &&
+           (strlen(rows[row][0]) != length || strncmp(rows[row][0], word, length) != 0))
         row++;
     if (row == ROWS)
         return hc_fail(HC_INVALID,
