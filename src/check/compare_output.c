@@ -132,13 +132,13 @@ static void judge_bounds(const struct exercise *e, struct hc_check *check, const
 }
 
 /* Sets MISTRUSTED if the output says nothing; `what` names it. `widens`: the output has more bits
-   than the inputs, so that short sums of them may well be exact. `loosely`: the backend's order and
-   precision are its own. If it sums in fp64, nearly all its results are the numbers nearest to the
-   real ones, and how far those are from a bound on sums in fp32 says nothing of the inputs. A sum in
-   fp32 misses the nearest number in more than a sixteenth of results once it rounds twice: a first
-   error that is even in +-1/2 ulp moves the last rounding in a quarter of them, and one in +-1/4 ulp
-   in an eighth. What rounds once comes to all of its bound, and is not asked. `norm`: of batch norm
-   the bounds in any order hold for Welford's formulas, too. */
+   than the inputs, so that short sums of them may well be exact. `loosely`: the backend's order
+   and precision are its own. If it sums in fp64, nearly all its results are the numbers nearest to
+   the real ones, and how far those are from a bound on sums in fp32 says nothing of the inputs. A
+   sum in fp32 misses the nearest number in more than a sixteenth of results once it rounds twice:
+   a first error that is even in +-1/2 ulp moves the last rounding in a quarter of them, and one in
+   +-1/4 ulp in an eighth. What rounds once comes to all of its bound, and is not asked. `norm`: of
+   batch norm the bounds in any order hold for Welford's formulas, too. */
 static void judge_exercise(const struct exercise *e, struct hc_check *check, const char *what,
                            bool widens, bool loosely, bool norm)
 {

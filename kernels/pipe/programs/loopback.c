@@ -222,7 +222,8 @@ static void move(const json_t *tensors, struct hc_call *call, bool output, unsig
     }
 }
 
-/* Whether the contract states no rounding before the last one. */
+/* Whether the contract states no rounding before the last one. Attention owes one: it stores the
+   weights, and their gradient, before products. */
 static bool rounds_once(const struct hc_call *call)
 {
     enum hc_op_class class_ = hc_ops[call->op].class_;
@@ -230,7 +231,8 @@ static bool rounds_once(const struct hc_call *call)
                 class_ == HC_CLASS_CONV || class_ == HC_CLASS_POOL ||
                 class_ == HC_CLASS_BATCH_NORM || class_ == HC_CLASS_LOSS ||
                 class_ == HC_CLASS_DEFINED;
-    return sums && call->op != HC_OP_bn_leaky_bwd && hc_descriptor(call->op)->fp64;
+    bool stores = call->op == HC_OP_attention || call->op == HC_OP_attention_backward;
+    return sums && !stores && call->op != HC_OP_bn_leaky_bwd && hc_descriptor(call->op)->fp64;
 }
 
 /* The call in fp64, without memory. False if it is no such call. */

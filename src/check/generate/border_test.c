@@ -13,6 +13,7 @@
 #include "check/runner.h"
 #include "kernels/host/host.h"
 #include "kernels/host/norm_tiling.h"
+#include "op/defined.h"
 
 static bool has(const struct hc_border_size *sizes, int count, int64_t size)
 {
@@ -116,6 +117,8 @@ static void expect_references(enum hc_op op, int64_t n)
         shape = (struct hc_op_shape){.d = {2, 5, 7, 3, 4, 3, 2, 1}};
     if (hc_ops[op].class_ == HC_CLASS_BATCH_NORM)
         shape = (struct hc_op_shape){.d = {n, 1, 1, 3}};
+    if (hc_ops[op].class_ == HC_CLASS_DEFINED) /* of up to five extents, all of them sums' */
+        shape = (struct hc_op_shape){.d = {5, 6, 4, 5, 3}};
     struct hc_accumulator sums = {.precision = 24, .block = 1};
     for (int number = 0; number < 8; number++) {
         struct hc_variant variant = hc_integers_variant(op, number);
