@@ -146,11 +146,11 @@ static void find_meanings(struct hc_find_word *words, int count)
 static bool is_common(const char *word)
 {
     static const char *const common[] = {
-        "a",    "an",   "the", "is",   "are",  "was",  "be",   "been",  "of",    "to",   "in",
-        "on",   "at",   "by",  "for",  "from", "with", "and",  "or",    "but",   "if",   "then",
-        "than", "that", "my",  "this", "it",   "its",  "when", "while", "after", "does", "do",
-        "did",  "why",  "how", "what", "i",    "as",   "has",  "have",  "had",   "not",  "no",
-        "so",   "can",  "get", "gets", "got",  "give", "there"};
+        "a",    "an",   "the", "is",   "are",  "was",  "be",    "been",  "of",    "to",   "in",
+        "on",   "at",   "by",  "for",  "from", "with", "and",   "or",    "but",   "if",   "then",
+        "than", "that", "my",  "this", "it",   "its",  "when",  "while", "after", "does", "do",
+        "did",  "why",  "how", "what", "i",    "as",   "has",   "have",  "had",   "not",  "no",
+        "so",   "can",  "get", "gets", "got",  "give", "there", "go",    "goes"};
     for (size_t i = 0; i < sizeof common / sizeof common[0]; i++)
         if (strcmp(common[i], word) == 0)
             return true;
@@ -189,6 +189,9 @@ int hc_words_of_text(const char *text, struct hc_find_word words[HC_WORDS_OF_TEX
 
 double hc_word_match(const struct hc_find_word *asked, const struct hc_find_word *found)
 {
+    /* "at" of "at 0" was asked for with its neighbour, and says nothing beside others. */
+    if (asked->common && asked->as_phrase && !(asked->as_phrase & found->as_phrase))
+        return 0;
     if (strcmp(asked->typed, found->typed) == 0)
         return 1;
     if (!asked->number && strcmp(asked->stem, found->stem) == 0)
@@ -222,7 +225,8 @@ static const double in_lesson = 1.2;
 static const double in_formula = 0.4;
 
 static const double half_worth = 2; /* places worth this together give half of what is possible */
-static const double neighbours = 0.25; /* for words that stand together as they were asked for */
+static const double common_worth = 0.25; /* for "at" of "at 0", which counts as part of it alone */
+static const double neighbours = 0.25;   /* for words that stand together as they were asked for */
 
 /* What the words are worth in one case or report. */
 struct entry {
@@ -400,7 +404,7 @@ static void value(struct entries *all)
             asked->known[w] += all->entry[i].worth[w] > 0;
             known += all->entry[i].worth[w] > 0 && all->entry[i].prior >= 1;
         }
-        rare[w] = log(1 + 600 / (known + 1.0));
+        rare[w] = log(1 + 600 / (known + 1.0)) * (asked->word[w].common ? common_worth : 1);
         possible += asked->known[w] ? rare[w] : 0;
     }
     for (int i = 0; i < all->count; i++) {

@@ -78,6 +78,19 @@ Test(find, a_word_that_nobody_has_is_taken_for_one_that_is_spelt_nearly_so)
     free(found);
 }
 
+Test(find, what_is_stuck_at_0_is_a_loss_scale_unless_something_else_is_named)
+{
+    static const struct {
+        const char *sentence;
+        const char *first;
+    } rows[] = {{"stuck at 0", " field/halvings/loss-scale-to-zero"},
+                {"stuck at zero", " field/halvings/loss-scale-to-zero"},
+                {"scale goes to zero", " field/halvings/loss-scale-to-zero"},
+                {"weights stuck at 0", " field/lost-updates/update-below-half-ulp-bf16"}};
+    for (size_t r = 0; r < sizeof rows / sizeof rows[0]; r++)
+        cr_expect_eq(place_of_right(rows[r].sentence, rows[r].first), 1, "%s", rows[r].sentence);
+}
+
 Test(find, words_that_nobody_has_still_find_three)
 {
     static struct hc_asked asked;
