@@ -331,3 +331,30 @@ def test_a_script_that_raises_has_its_traceback_and_its_findings(tmp_path):
     ended = watched("train.py", "1", cwd=tmp_path)
     assert ended.returncode == 1 and "ValueError: over" in ended.stderr
     assert "1 steps watched" in ended.stdout or "2 steps watched" in ended.stdout
+
+
+def test_a_product_in_float8_under_autocast_has_the_bits_that_it_has_without_a_watch():
+    if not hasattr(torch, "float8_e4m3fn"):
+        pytest.skip("this PyTorch has no float8")
+    a, b = (torch.randn(64, 64).to(torch.float8_e4m3fn) for _ in range(2))
+    product = lambda: torch._scaled_mm(a, b.t(), torch.tensor(0.37), torch.tensor(1.3),
+                                       out_dtype=torch.bfloat16)
+    for cast in (True, False):
+        with torch.autocast("cpu", torch.bfloat16, enabled=cast):
+            alone = product()
+            with halfcheck.torch.watch():
+                watched = product()
+                assert torch.is_autocast_enabled("cpu") == cast
+        assert torch.equal(alone, watched)
+
+
+@pytest.mark.parametrize("count", (5, 16384, 16385, 50000))
+def test_the_largest_and_the_smallest_number_of_a_row_are_found_wherever_they_are(count):
+    for place in (0, 1, 4095, 4096, count // 2, count - 2, count - 1):
+        place %= count
+        for number, extreme, pick in ((9.0, torch.amax, torch.argmax),
+                                      (-9.0, torch.amin, torch.argmin),
+                                      (float("nan"), torch.amax, torch.argmax)):
+            row = torch.zeros(count)
+            row[place] = number
+            assert slices._first(row, extreme, pick) == place

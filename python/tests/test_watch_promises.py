@@ -9,6 +9,7 @@ import pytest
 torch = pytest.importorskip("torch")
 
 import halfcheck.torch  # noqa: E402
+from halfcheck.torch import promises  # noqa: E402
 from torch.utils._python_dispatch import TorchDispatchMode  # noqa: E402
 
 pytestmark = pytest.mark.skipif(
@@ -54,6 +55,13 @@ def test_a_right_step_is_judged_as_a_whole_and_is_right(make):
     assert steps and all(row["calls"] == 2 for row in steps), seen
     assert not any(row["wrong"] for row in steps), seen
     assert not seen.misused and not seen.gradients
+
+
+def test_adamw_of_a_pytorch_whose_groups_do_not_say_so_has_its_decay_apart():
+    group = {"lr": 0.1, "weight_decay": 0.5, "betas": (0.9, 0.99), "eps": 1e-8}
+    coupled = [promises._options("adamw", group, {}, decoupled)["coupled"]
+               for decoupled in (True, False)]
+    assert coupled == [False, True]
 
 
 def test_a_subclass_that_decays_twice_is_wrong():

@@ -1,7 +1,9 @@
 """Has halfcheck judge what the watched steps ask, in a program beside the training: one for each
 step, at most two at a time, and one thread each, so that the training keeps the other cores."""
 
+import functools
 import json
+import math
 import os
 import subprocess
 
@@ -37,10 +39,7 @@ class Judges:
         for line, question in questions:
             base = os.path.join(self.folder, str(self.asked))
             self.asked += 1
-            with open(base + ".safetensors", "wb") as file:
-                file.writelines(safetensors.packed({
-                    name: (_KINDS[value.dtype], tuple(value.shape), _bytes(value))
-                    for name, value in {**question.inputs, **question.results}.items()}))
+            _write(base + ".safetensors", {**question.inputs, **question.results})
             words = ["--define", self._definition(question), "--tensors", base + ".safetensors"]
             for option, value in question.options.items():
                 words += ["--set", f"{option}={value!r}"]
@@ -120,6 +119,28 @@ def _with_formats(question):
         name + (f": {FORMATS[question.results[name].dtype]}" if name in question.results else "")
         for name in names)
     return "\n".join(lines) + "\n"
+
+
+def _write(path, tensors):
+    """A file of a call's tensors. Thousands are written within a step, and many of them are alike
+    but for their numbers."""
+    parts = [_header(tuple((name, value.dtype, value.shape) for name, value in tensors.items())),
+             *map(_bytes, tensors.values())]
+    file = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+    try:
+        text = b"".join(parts)
+        while text:  # a file may take less than all at once
+            text = text[os.write(file, text):]
+    finally:
+        os.close(file)
+
+
+@functools.lru_cache(maxsize=1024)
+def _header(tensors):
+    """That of a file of tensors of these names, types and shapes."""
+    return safetensors.packed({
+        name: (_KINDS[kind], tuple(shape), bytes(math.prod(shape) * safetensors.BYTES[_KINDS[kind]]))
+        for name, kind, shape in tensors})[0]
 
 
 def _bytes(tensor):

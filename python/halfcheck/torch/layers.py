@@ -69,7 +69,7 @@ def _tensors(values):
         yield from _tensors(tuple(values.values()))
 
 
-_KINDS = {}  # of the files that frames are of
+_KINDS = {}  # of the files that frames are of, and their names
 
 
 def _kind(path):
@@ -89,9 +89,11 @@ def caller():
         code = frame.f_code
         kind = _KINDS.get(code.co_filename)
         if kind is None:
-            kind = _KINDS[code.co_filename] = _kind(code.co_filename)
+            kind = _KINDS[code.co_filename] = (_kind(code.co_filename),
+                                               os.path.basename(code.co_filename))
+        kind, name = kind
         if kind == "user":
-            return f"{os.path.basename(code.co_filename)}:{frame.f_lineno}", phase
+            return f"{name}:{frame.f_lineno}", phase
         if kind == "autograd" and code.co_name in ("backward", "grad"):
             phase = "backward"
         elif kind == "optimizer" and phase == "forward":

@@ -129,7 +129,8 @@ class Promises:
                  if p.grad is not None and p.grad.layout == torch.strided and p.numel() and
                  p.dtype in (torch.float32, torch.float64) and p.grad.dtype == p.dtype]
         for group, p in self.random.sample(pairs, min(len(pairs), _PARAMETERS)) if text else ():
-            options = _options(text, group, optimizer.state.get(p, {}))
+            options = _options(text, group, optimizer.state.get(p, {}),
+                               isinstance(optimizer, torch.optim.AdamW))
             if options is None:
                 continue
             name = text
@@ -193,8 +194,9 @@ def _at(tensor, places):
     return tensor.detach().reshape(-1)[places.to(tensor.device)].clone()
 
 
-def _options(text, group, state):
-    """The options of its definition, or None where it has none of that kind."""
+def _options(text, group, state, decoupled):
+    """The options of its definition, or None where it has none of that kind. decoupled: whether the
+    class has its decay so, where its groups say nothing of it, as before PyTorch 2.7."""
     number = lambda key: float(group.get(key) or 0.0)
     if group.get("amsgrad") or group.get("maximize") or group.get("nesterov") or \
             number("dampening"):
@@ -204,7 +206,7 @@ def _options(text, group, state):
         return {**options, "momentum": number("momentum")}
     b1, b2 = (float(b) for b in group["betas"])
     step = float(state.get("step", 0)) + 1
-    decoupled = group.get("decoupled_weight_decay", "decoupled" in str(group))
+    decoupled = group.get("decoupled_weight_decay", decoupled)
     return {**options, "beta1": b1, "beta2": b2, "eps": number("eps"), "c1": 1 - b1**step,
             "c2": 1 - b2**step, "coupled": bool(options["decay"]) and not decoupled}
 

@@ -41,6 +41,10 @@ _SENT = ("allreduce", "all_reduce", "allgather", "_allgather_base", "all_gather_
          "broadcast", "reduce", "reduce_scatter", "_reduce_scatter_base", "reduce_scatter_tensor",
          "alltoall", "alltoall_base", "scatter_", "recv")
 
+# Their kernels call operators that autocast knows; it does not know them.
+_CALLS_OTHERS = ("_scaled_mm", "_scaled_mm_v2")
+
+
 class _Refused:
     """Why nothing was gathered; also what asks nothing."""
 
@@ -151,16 +155,12 @@ class watch:
 
     def call(self, func, args, kwargs):
         """Runs an operator, and keeps what is to be judged of it."""
-        schema = func._schema
-        name = schema.name.split("::")[-1]
         self.views.meet()
-        overload = name + ("." + schema.overload_name if schema.overload_name else "")
+        name, overload, names, written, defaults = _told(func)
         if name in _MOVES:
             return func(*args, **kwargs)
-        names = [argument.name for argument in schema.arguments]
-        written = [a.name for a in schema.arguments if a.alias_info and a.alias_info.is_write]
-        bound = _bind(schema, args, kwargs)
-        call = slices.Call(args, kwargs, bound, [], self.chances.getrandbits(64))
+        bound = {**defaults, **dict(zip(names, args)), **kwargs}
+        call = slices.Call(args, kwargs, bound, [], self.chances)
         ask = lambda: _questions(name, names, call)
         hidden = [bound.get(argument) for argument in slices.WRITTEN.get(name, ())]
         if written or hidden:
@@ -170,19 +170,20 @@ class watch:
             with _alone():
                 ask = self._guarded(lambda: _before(name, names, call, written))
         self.views.before(func, overload, call)
-        results = func(*args, **kwargs)
+        results = _run(func, name, args, kwargs)
         self.views.after(func, call, results)
         call.results = _flat([bound[written[0]]] if written else _list(results))
-        if any(isinstance(t, torch.Tensor) and t.is_floating_point() for t in call.results):
+        form = _format(call.results)
+        if form:
             with _alone():
-                self._take(name, overload, call, ask, bool(written))
+                self._take(name, overload, form, call, ask, bool(written))
         return results
 
-    def _take(self, name, overload, call, ask, in_place):
+    def _take(self, name, overload, form, call, ask, in_place):
         """Gathers what is to be judged of a call."""
         where, phase = caller()
         line = Line(overload, phase, self.layers.now(phase == "backward"), where,
-                    _format(call.results), self.step)
+                    form, self.step)
         self.seen.made += 1
         self.seen.steps += self.fresh
         self.fresh = False
@@ -284,14 +285,35 @@ def _other(path):
         raise _program.Error(f"watch: --compare: {error}") from None
 
 
-def _bind(schema, args, kwargs):
-    """Arguments by the names of the schema, defaults included."""
-    bound = dict(zip((a.name for a in schema.arguments), args))
-    bound.update(kwargs)
-    for argument in schema.arguments:
-        if argument.name not in bound and argument.has_default_value():
-            bound[argument.name] = argument.default_value
-    return bound
+@functools.lru_cache(maxsize=None)
+def _told(func):
+    """What an operator's schema says: its name, that with the overload's, the names of its
+    arguments, those that it writes into, and what an argument is that is not given."""
+    schema = func._schema
+    name = schema.name.split("::")[-1]
+    return (name, name + ("." + schema.overload_name if schema.overload_name else ""),
+            [argument.name for argument in schema.arguments],
+            [a.name for a in schema.arguments if a.alias_info and a.alias_info.is_write],
+            {a.name: a.default_value for a in schema.arguments if a.has_default_value()})
+
+
+def _run(func, name, args, kwargs):
+    """The operator, as it runs without a watch. Within any dispatch mode PyTorch has autocast off:
+    what casts its arguments has done so before. But a kernel of these calls other operators, whose
+    arguments are cast where no mode is, and so it gets back the state that its caller had."""
+    if name not in _CALLS_OTHERS or not hasattr(torch._C, "_RestorePythonTLSSnapshot"):
+        return func(*args, **kwargs)
+    excluded = torch._C._dispatch_tls_is_dispatch_key_excluded
+    with torch._C._RestorePythonTLSSnapshot():
+        on = [key for key in ("AutocastCPU", "AutocastCUDA") if not excluded(key)]
+    on = [key for key in on if excluded(key)]
+    try:
+        for key in on:
+            torch._C._dispatch_tls_set_dispatch_key_excluded(key, False)
+        return func(*args, **kwargs)
+    finally:
+        for key in on:
+            torch._C._dispatch_tls_set_dispatch_key_excluded(key, True)
 
 
 def _list(value):
@@ -304,8 +326,11 @@ def _flat(values):
 
 
 def _format(outputs):
-    return next(FORMATS.get(t.dtype, str(t.dtype)) for t in _flat(outputs)
-                if isinstance(t, torch.Tensor) and t.is_floating_point())
+    """That of the first floating-point numbers among them, or None."""
+    for tensor in outputs:
+        if isinstance(tensor, torch.Tensor) and tensor.is_floating_point():
+            return FORMATS.get(tensor.dtype) or str(tensor.dtype)
+    return None
 
 
 def _questions(name, names, call):
@@ -316,7 +341,7 @@ def _questions(name, names, call):
         for i in call.places(count, 4):
             given = elements.one_of(call.given, i, count)
             one = slices.Call(given, call.keywords, dict(zip(names, given)), [call.results[i]],
-                              call.random.random())
+                              call.random)
             questions += _questions(base, names, one) or []
         return questions
     gather = judged.STRUCTURED.get(name)
@@ -333,7 +358,7 @@ def _before(name, names, call, written):
             return lambda: _questions(name, names, call)
         others = {key: value for key, value in call.keywords.items() if key != "out"}
         return elements.before(name, names, slices.Call(call.given, others, call.args, [],
-                                                        call.random.random()), call.args["out"])
+                                                        call.random), call.args["out"])
     if len(written) > 1 or written[0] != names[0]:
         return lambda: None
     base = name[:-1] if name.endswith("_") else name
@@ -342,7 +367,7 @@ def _before(name, names, call, written):
     count = len(call.given[0])
     parts = [elements.before(base[9:], names,
                              slices.Call(elements.one_of(call.given, i, count), call.keywords, {},
-                                         [], call.random.random()))
+                                         [], call.random))
              for i in call.places(count, 4)]
 
     def ask():

@@ -23,7 +23,14 @@ def _guarded():
         del guard
 
 
-alone = getattr(_python_dispatch, "_disable_current_modes", _guarded)
+_without_modes = getattr(_python_dispatch, "_disable_current_modes", _guarded)
+_modes = getattr(torch._C, "_len_torch_dispatch_stack", lambda: 1)
+_nothing = contextlib.nullcontext()
+
+
+def alone():
+    """A context without modes. Within a mode's call there mostly is none, which costs nothing."""
+    return _without_modes() if _modes() else _nothing
 
 
 class NotWide(Exception):
