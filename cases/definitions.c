@@ -300,10 +300,13 @@ static void append(const char *name, const char *text, const char *path, int f, 
     else
         (void)snprintf(row->source, sizeof row->source, "definitions/%s.op", name);
     bool quick = sizes == HC_SIZES_USUAL && family == HC_FAMILY_NORMAL;
+    bool rare = family == HC_FAMILY_ASKED; /* a search takes longer than what it is for */
     all_cases[table.count++] = (struct hc_case){.name = row->name,
                                                 .title = row->title,
                                                 .source = row->source,
-                                                .level = quick ? HC_QUICK : rows[sizes].level,
+                                                .level = quick  ? HC_QUICK
+                                                         : rare ? HC_EXHAUSTIVE
+                                                                : rows[sizes].level,
                                                 .run = run,
                                                 .data = row,
                                                 .defined = true};

@@ -20,13 +20,15 @@ from .program import Error
 from .verdicts import TYPES, array_of, by_name, tensor_of
 
 FAMILIES = ("normal", "whole", "lognormal", "boundaries", "subnormals", "specials", "cancelling",
-            "stagnating", "constant", "one-hot", "offset", "mixed", "far", "scaled")
+            "stagnating", "constant", "one-hot", "offset", "mixed", "far", "scaled",
+            "asked")
 
 # How long the axes of a definition are: rows of the program's, which finds others where these do
 # not suit the text.
 _SIZES = ("usual", "ones", "odd", "long", "tiles")
 
 _FORMATS = ("fp32", "bf16", "fp16")
+_ASKS = 4
 _NAMES = {kind: name for name, kind in TYPES.items()}
 
 
@@ -203,8 +205,8 @@ def check(fn, define, formats=None, backward=False, families=None, sizes=None, s
         for fmt in map(format_named, [formats] if isinstance(formats, str) else
                        formats or _FORMATS):
             for family in families or FAMILIES:
-                for given in sizes or call.sizes():
-                    _one(report, call, fmt, family, given, seed, backward)
+                for given, more in itertools.product(sizes or call.sizes(), _seeds(family)):
+                    _one(report, call, fmt, family, given, seed + more, backward)
             if not (sizes or backward or like or families):
                 _large(report, call, fmt, seed)
         if report.failed:
@@ -212,6 +214,11 @@ def check(fn, define, formats=None, backward=False, families=None, sizes=None, s
         if not report.ok:
             raise Error(f"{report}\n  nothing was judged")
         return report
+
+
+def _seeds(family):
+    """What is added to the seed: a call has room for some of what a definition asks for."""
+    return range(_ASKS if family == "asked" else 1)
 
 
 def _one(report, call, fmt, family, sizes, seed, backward):

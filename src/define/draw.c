@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "define/ask.h"
 #include "define/plain.h"
 #include "num/rng.h"
 
@@ -22,6 +23,7 @@ const char *const hc_family_names[HC_FAMILIES] = {
     [HC_FAMILY_MIXED] = "mixed",
     [HC_FAMILY_FAR] = "far",
     [HC_FAMILY_SCALED] = "scaled",
+    [HC_FAMILY_ASKED] = "asked",
 };
 
 struct draw {
@@ -163,6 +165,7 @@ static number *const numbers[HC_FAMILIES] = {
     [HC_FAMILY_MIXED] = mixed,
     [HC_FAMILY_FAR] = far,
     [HC_FAMILY_SCALED] = scaled,
+    [HC_FAMILY_ASKED] = normal,
 };
 
 void hc_family_draw(const struct hc_tensor *t, enum hc_family family, int64_t places, uint64_t seed,
@@ -193,21 +196,37 @@ static int mark_of(const struct hc_definition *d, int tensor)
     return -1;
 }
 
-/* Whether the integers are codes of numbers, which nothing but real arithmetic reads, and so may be
-   negative. */
+/* Whether the integers are codes of numbers, which nothing but arithmetic reads: products and sums,
+   and so they may be negative. */
 static bool holds_codes(const struct hc_definition *d, int tensor)
 {
     bool codes = d->tensor[tensor].index && d->tensor[tensor].index_axis < 0;
     for (int i = 0; i < d->expressions && codes; i++) {
         const struct hc_expression *e = d->expression[i];
         bool real = e->type == HC_TYPE_REAL && e->kind != HC_EXPRESSION_READ;
+        bool product = e->kind == HC_EXPRESSION_APPLY && e->function == HC_FN_mul;
         for (int k = 0; k < e->operands; k++) {
             const struct hc_expression *o = e->operand[k];
             bool reads = o && o->kind == HC_EXPRESSION_READ && o->tensor == tensor;
-            codes = codes && (real || !reads);
+            codes = codes && (real || product || !reads);
         }
     }
     return codes;
+}
+
+/* Whether the integers are bytes, of which quotients and remainders are taken. */
+static bool holds_bytes(const struct hc_definition *d, int tensor)
+{
+    for (int i = 0; i < d->expressions; i++) {
+        const struct hc_expression *e = d->expression[i];
+        const struct hc_expression *o = e->operands > 0 ? e->operand[0] : NULL;
+        bool divides = e->kind == HC_EXPRESSION_MOD ||
+                       (e->kind == HC_EXPRESSION_APPLY && e->function == HC_FN_div);
+        if (divides && o->kind == HC_EXPRESSION_READ && o->tensor == tensor &&
+            d->tensor[tensor].index && d->tensor[tensor].index_axis < 0)
+            return true;
+    }
+    return false;
 }
 
 /* Every seventh place is the mark, where there is one. */
@@ -310,12 +329,19 @@ void hc_define_fill_inputs(const struct hc_instance *instance, const int64_t ext
         const struct hc_tensor *x = &instance->input[i];
         int axis = d->tensor[i].index_axis;
         bool codes = holds_codes(d, i);
-        hc_family_draw(x, family, axis >= 0 ? extent[axis] : codes ? 256 : 8, seed, (uint64_t)i);
+        int64_t places = axis >= 0 ? extent[axis] : codes || holds_bytes(d, i) ? 256 : 8;
+        hc_family_draw(x, family, places, seed, (uint64_t)i);
         for (int64_t k = 0; k < hc_tensor_count(x) && codes; k++)
             hc_tensor_set(x, k, hc_tensor_get(x, k) - 128);
         for (int64_t k = 0; k < hc_tensor_count(x) && never_negative[i]; k++)
             hc_tensor_set(x, k, fabs(hc_tensor_get(x, k)));
         mark_some(d, i, x);
+    }
+    if (family == HC_FAMILY_ASKED) {
+        struct hc_instance asking = *instance;
+        struct hc_asked asked[HC_MAX_ASKED];
+        int found;
+        (void)hc_define_ask(&asking, seed, asked, &found); /* or they stay as they are */
     }
 }
 

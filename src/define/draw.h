@@ -20,6 +20,7 @@ enum hc_family {
     HC_FAMILY_MIXED,      /* zeros, ones, large and subnormal numbers side by side */
     HC_FAMILY_FAR,        /* a mean of 3000 beside a small deviation */
     HC_FAMILY_SCALED,     /* each row by a power of two of its own, down to what eps is */
+    HC_FAMILY_ASKED,      /* normal, and then what the definition itself asks for (define/ask.h) */
     HC_FAMILIES
 };
 

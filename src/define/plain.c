@@ -4,10 +4,13 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "define/tape.h"
+
 /* A number, or the absence of one. */
 struct number {
     double x;
     bool absent;
+    int32_t step; /* of the tape, where one is kept; 0: it depends on no input */
 };
 
 enum truth { IS_FALSE, IS_TRUE, IS_ABSENT };
@@ -19,13 +22,14 @@ struct plain {
     int64_t place[HC_MAX_AXES];
     enum hc_format compute;
     bool beside;
-    const char *wrong; /* a sentence, where an index has no value */
+    const char *wrong;    /* a sentence, where an index has no value */
+    struct hc_tape *tape; /* of what is computed; or NULL */
 };
 
 static struct number evaluate(struct plain *p, const struct hc_expression *e);
 static enum truth is_true(struct plain *p, const struct hc_expression *e);
 
-static const struct number nothing = {0, true};
+static const struct number nothing = {0, true, 0};
 
 static double rounded(const struct plain *p, double x)
 {
@@ -34,7 +38,22 @@ static double rounded(const struct plain *p, double x)
 
 static struct number number(double x)
 {
-    return (struct number){x, false};
+    return (struct number){x, false, 0};
+}
+
+/* y as a function of up to three numbers, on the tape. */
+static struct number noted(struct plain *p, const struct hc_expression *e, enum hc_function f,
+                           const struct number *x, int count, double y)
+{
+    struct number result = number(y);
+    struct hc_tape_step step = {.expression = e->id, .function = f, .value = y};
+    for (int i = 0; i < count; i++) {
+        step.of[i] = x[i].step;
+        step.operand[i] = x[i].x;
+    }
+    if (p->tape && (step.of[0] || step.of[1] || step.of[2]))
+        result.step = hc_tape_add(p->tape, &step);
+    return result;
 }
 
 static bool integer(struct plain *p, const struct hc_expression *e, int64_t *value);
@@ -138,12 +157,13 @@ static bool holds(enum hc_function f, double a, double b)
    tensors have memory. */
 static enum truth compare(struct plain *p, const struct hc_expression *e)
 {
-    struct number x[2] = {{0, false}, {0, false}};
+    struct number x[3] = {{0, false, 0}, {0, false, 0}, {0, false, 0}};
     for (int i = 0; i < e->operands; i++) {
         x[i] = evaluate(p, e->operand[i]);
         if (x[i].absent)
             return IS_ABSENT;
     }
+    (void)noted(p, e, HC_FN_sub, x, e->operands, x[0].x - x[1].x);
     return truth_of(holds(e->function, x[0].x, x[1].x));
 }
 
@@ -228,8 +248,13 @@ static struct number read(struct plain *p, const struct hc_expression *e)
     int64_t index = index_of(p, e, shape);
     if (p->wrong)
         return nothing;
-    if (t->input)
-        return number(index < 0 ? 0 : hc_tensor_get(&p->instance->input[e->tensor], index));
+    if (t->input) {
+        const struct hc_tensor *input = &p->instance->input[e->tensor];
+        struct number x = number(index < 0 ? 0 : hc_tensor_get(input, index));
+        if (p->tape && index >= 0 && !t->index)
+            x.step = hc_tape_input(p->tape, e->tensor, index, x.x);
+        return x;
+    }
     if (index >= 0)
         return p->element[e->tensor][index];
     /* What a scan starts from is read at the places of its other axes. */
@@ -293,6 +318,24 @@ static double end_of_pairs(const struct plain *p, struct pairs *s)
     return s->count ? s->sum[0] : 0;
 }
 
+/* The same on the tape: a term that is not chosen changes nothing. */
+static struct number join_on_tape(struct plain *p, const struct hc_expression *e, bool first,
+                                  struct number so_far, struct number x, double y)
+{
+    static const enum hc_function join_by[HC_REDUCTIONS] = {[HC_OVER_SUM] = HC_FN_add,
+                                                            [HC_OVER_MEAN] = HC_FN_add,
+                                                            [HC_OVER_PROD] = HC_FN_mul,
+                                                            [HC_OVER_MAX] = HC_FN_max,
+                                                            [HC_OVER_MIN] = HC_FN_min};
+    struct number of[2] = {so_far, x};
+    if (first)
+        return x;
+    struct number joined = noted(p, e, join_by[e->reduction], of, 2, y);
+    if (joined.step)
+        hc_tape_mark_partial(p->tape, joined.step);
+    return joined;
+}
+
 static struct number over(struct plain *p, const struct hc_expression *e)
 {
     static const double first[HC_REDUCTIONS] = {
@@ -300,6 +343,7 @@ static struct number over(struct plain *p, const struct hc_expression *e)
     int64_t outside = p->place[e->axis];
     int64_t terms = 0;
     double y = first[e->reduction];
+    struct number so_far = nothing;
     bool sums = e->reduction == HC_OVER_SUM || e->reduction == HC_OVER_MEAN;
     bool in_pairs = sums && p->instance->freedoms.order != HC_SUMS_ANY;
     struct pairs pairs = {.count = 0};
@@ -318,15 +362,21 @@ static struct number over(struct plain *p, const struct hc_expression *e)
         if (in_pairs)
             add_term(p, &pairs, x.x);
         y = terms++ == 0 ? x.x : join(p, e->reduction, y, x.x);
+        so_far = p->tape ? join_on_tape(p, e, terms == 1, so_far, x, y) : so_far;
     }
     if (in_pairs)
         y = end_of_pairs(p, &pairs);
     p->place[e->axis] = outside;
-    return number(e->reduction == HC_OVER_MEAN ? rounded(p, y / (double)terms) : y);
+    if (e->reduction == HC_OVER_MEAN)
+        y = rounded(p, y / (double)terms);
+    if (!p->tape || terms == 0)
+        return number(y);
+    struct number of[2] = {so_far, number((double)terms)};
+    bool mean = e->reduction == HC_OVER_MEAN;
+    return noted(p, e, mean ? HC_FN_div : HC_FN_add, of, mean ? 2 : 1, y);
 }
 
-/* A function of one format's numbers, before it is rounded. */
-static double function_of(const struct plain *p, enum hc_function f, const double *x)
+double hc_plain_function(enum hc_format compute, enum hc_function f, const double *x)
 {
     switch ((int)f) {
     case HC_FN_add:
@@ -338,8 +388,8 @@ static double function_of(const struct plain *p, enum hc_function f, const doubl
     case HC_FN_div:
         return x[0] / x[1];
     case HC_FN_fma:
-        return p->compute == HC_FP32 ? (double)fmaf((float)x[0], (float)x[1], (float)x[2])
-                                     : fma(x[0], x[1], x[2]);
+        return compute == HC_FP32 ? (double)fmaf((float)x[0], (float)x[1], (float)x[2])
+                                  : fma(x[0], x[1], x[2]);
     case HC_FN_sqrt:
         return sqrt(x[0]);
     case HC_FN_exp:
@@ -370,17 +420,19 @@ static double function_of(const struct plain *p, enum hc_function f, const doubl
 static struct number apply(struct plain *p, const struct hc_expression *e)
 {
     double x[HC_MAX_EXPRESSION_OPERANDS] = {0};
+    struct number of[HC_MAX_EXPRESSION_OPERANDS] = {{0, false, 0}};
     if (e->function == HC_FN_select) {
         enum truth c = is_true(p, e->operand[0]);
         return c == IS_ABSENT ? nothing : evaluate(p, e->operand[c == IS_TRUE ? 1 : 2]);
     }
     for (int i = 0; i < e->operands; i++) {
-        struct number operand = evaluate(p, e->operand[i]);
-        if (operand.absent)
+        of[i] = evaluate(p, e->operand[i]);
+        if (of[i].absent)
             return nothing;
-        x[i] = operand.x;
+        x[i] = of[i].x;
     }
-    return number(rounded(p, function_of(p, e->function, x)));
+    return noted(p, e, e->function, of, e->operands,
+                 rounded(p, hc_plain_function(p->compute, e->function, x)));
 }
 
 static struct number evaluate(struct plain *p, const struct hc_expression *e)
@@ -432,8 +484,8 @@ static enum hc_status compute(struct plain *p, int tensor)
     return p->wrong ? hc_fail(HC_INVALID, "%s: %s", p->definition->name, p->wrong) : HC_OK;
 }
 
-enum hc_status hc_define_plain(const struct hc_instance *instance, const struct hc_tensor *out,
-                               struct hc_plain_notes *notes)
+static enum hc_status computed(const struct hc_instance *instance, const struct hc_tensor *out,
+                               struct hc_plain_notes *notes, struct hc_tape *tape)
 {
     const struct hc_definition *d = instance->definition;
     enum hc_status status = HC_OK;
@@ -443,9 +495,10 @@ enum hc_status hc_define_plain(const struct hc_instance *instance, const struct 
     p->instance = instance;
     p->definition = d;
     p->compute = instance->freedoms.compute;
+    p->tape = tape;
     for (int t = d->inputs; t < d->tensors && status == HC_OK; t++)
         status = compute(p, t);
-    for (int i = 0; i < d->results && status == HC_OK; i++)
+    for (int i = 0; i < d->results && status == HC_OK && out; i++)
         for (int64_t k = 0; k < hc_tensor_count(&out[i]); k++) {
             struct number x = p->element[d->result[i]][k];
             hc_tensor_set(&out[i], k, x.absent ? 0 : x.x);
@@ -456,4 +509,16 @@ enum hc_status hc_define_plain(const struct hc_instance *instance, const struct 
         free(p->element[t]);
     free(p);
     return status;
+}
+
+enum hc_status hc_define_plain(const struct hc_instance *instance, const struct hc_tensor *out,
+                               struct hc_plain_notes *notes)
+{
+    return computed(instance, out, notes, NULL);
+}
+
+enum hc_status hc_define_on_tape(const struct hc_instance *instance, struct hc_tape *tape)
+{
+    hc_tape_clear(tape);
+    return computed(instance, NULL, NULL, tape);
 }

@@ -18,4 +18,7 @@ struct hc_plain_notes {
 enum hc_status hc_define_plain(const struct hc_instance *instance, const struct hc_tensor *out,
                                struct hc_plain_notes *notes);
 
+/* A function of numbers of a format, before its result is rounded. */
+double hc_plain_function(enum hc_format compute, enum hc_function f, const double *x);
+
 #endif

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "cli/define/define.h"
+#include "define/ask.h"
 #include "define/draw.h"
 #include "tensor_file/tensor_file.h"
 
@@ -45,6 +46,18 @@ static enum hc_status choose_sizes(const struct hc_definition *d,
     return status == HC_OK ? sizes_of(d, &drawing->sizes, extent) : status;
 }
 
+/* Changes the inputs, and prints what was found for them. */
+static enum hc_status ask(struct hc_instance *in, uint64_t seed)
+{
+    struct hc_asked asked[HC_MAX_ASKED];
+    int found = 0;
+    enum hc_status status = hc_define_ask(in, seed, asked, &found);
+    for (int i = 0; i < found; i++)
+        printf("%.*s %s: %.4g\n", asked[i].expression->length, asked[i].expression->at,
+               asked[i].what, asked[i].value);
+    return status;
+}
+
 enum hc_status hc_define_draw(const struct hc_definition *definition,
                               const struct hc_define_drawing *drawing)
 {
@@ -71,7 +84,13 @@ enum hc_status hc_define_draw(const struct hc_definition *definition,
         tensors[count] = (struct hc_named_tensor){.name = d->tensor[count].name, .tensor = *x};
     }
     if (status == HC_OK) {
-        hc_define_fill_inputs(&in, extent, (enum hc_family)drawing->family, drawing->seed);
+        bool asks = drawing->family == HC_FAMILY_ASKED;
+        hc_define_fill_inputs(
+            &in, extent, asks ? HC_FAMILY_NORMAL : (enum hc_family)drawing->family, drawing->seed);
+        if (asks)
+            status = ask(&in, drawing->seed);
+    }
+    if (status == HC_OK) {
         status = hc_safetensors_write(drawing->path, tensors, count, NULL, 0);
     }
     for (int i = 0; i < count; i++)

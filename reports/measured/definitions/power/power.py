@@ -2,6 +2,7 @@
 """Plants faults in right kernels, and says which are caught by halfcheck's inputs and bounds.
 
   power.py HALFCHECK [KERNEL...]     each fault of faults.txt in its kernel of kernels.py
+  power.py HALFCHECK --later [KERNEL...]        those of later.txt; others.py has more kernels
   power.py HALFCHECK --right STEP [KERNEL...]   the kernels as they are: all of them must pass, each
                                      on one call of STEP (1: on all)
 
@@ -22,7 +23,7 @@ sys.path[:0] = [str(HERE.parents[3] / "python"), str(HERE)]
 
 import numpy as np  # noqa: E402
 
-import kernels  # noqa: E402
+import others as kernels  # noqa: E402
 from halfcheck import definitions  # noqa: E402
 
 TEXTS = HERE.parents[3] / "definitions"
@@ -56,10 +57,10 @@ for name in ("backward", "window", "softcap", "sinks", "alibi"):
     SIZES[f"attention_{name}"] = SIZES["attention"]
 
 
-def faults():
+def faults(table="faults.txt"):
     """(kernel, what is wrong, [(old, new)], why it is missed or None) for each row."""
     found = []
-    for line in (HERE / "faults.txt").read_text(encoding="utf-8").splitlines():
+    for line in (HERE / table).read_text(encoding="utf-8").splitlines():
         if re.match(r"\w+: ", line):
             kernel, what = line.split(": ", 1)
             found.append([kernel, what, [], None])
@@ -96,16 +97,16 @@ class Subject:
         self.sizes = SIZES.get(self.name) or definitions._SIZES
         self.drawn = {}
 
-    def inputs(self, form, family, number):
-        key = form, family, number
+    def inputs(self, form, family, number, seed=0):
+        key = form, family, number, seed
         if key not in self.drawn:
-            self.drawn[key] = self.definition.draw(form, family, self.sizes[number], 0)
+            self.drawn[key] = self.definition.draw(form, family, self.sizes[number], seed)
         return self.drawn[key]
 
     def calls(self):
         """Formats, families and sizes, those first that show most."""
-        return [(form, family, number) for family in definitions.FAMILIES for form in FORMATS
-                for number in range(len(self.sizes))]
+        return [(form, family, number, seed) for family in definitions.FAMILIES for form in FORMATS
+                for number in range(len(self.sizes)) for seed in definitions._seeds(family)]
 
     def judged(self, function, call):
         """The verdict of one call, and what it was given."""
@@ -163,7 +164,7 @@ def locals_of(function, inputs):
 
 def said(subject, function, call, verdict):
     """Where a fault shows, in words."""
-    form, family, _ = call
+    form, family, *_ = call
     row = max((row for row in verdict.outputs.values() if row.get("wrong")),
               key=lambda row: float(row["worst"]["ratio"]))
     axes = subject.definition.sizes(subject.inputs(*call))
@@ -197,7 +198,8 @@ def right(step, chosen):
 
 
 def kernel_names():
-    return list(dict.fromkeys(kernel for kernel, *_ in faults()))
+    return list(dict.fromkeys(kernel for table in ("faults.txt", "later.txt")
+                              for kernel, *_ in faults(table)))
 
 
 def main():
@@ -207,7 +209,11 @@ def main():
     words = sys.argv[2:]
     if words[:1] == ["--right"]:
         return right(int(words[1]), words[2:])
-    rows = [row for row in faults() if not words or row[0] in words]
+    table = "faults.txt"
+    if words[:1] == ["--later"]:
+        table = "later.txt"
+        words = words[1:]
+    rows = [row for row in faults(table) if not words or row[0] in words]
     caught = surprises = 0
     with tempfile.TemporaryDirectory(prefix="halfcheck-") as folder:
         subject = None

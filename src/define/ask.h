@@ -1,0 +1,25 @@
+/* Inputs that a definition itself asks for, found with its derivatives: an eps as large as what it
+   is added to, an intermediate number at the limits of a format, a difference that cancels, a sum
+   in which all terms but one are lost, a condition at its border. */
+#ifndef HC_DEFINE_ASK_H
+#define HC_DEFINE_ASK_H
+
+#include "define/value.h"
+
+/* One thing that was found: the value that an expression has there, or what an eps is added to. */
+struct hc_asked {
+    const struct hc_expression *expression;
+    const char *what; /* "cancels", say */
+    double value;
+};
+
+enum { HC_MAX_ASKED = 256 };
+
+/* Changes the inputs, which are drawn and have data, so that as many such things as find room stand
+   side by side: each moves elements that no other one depends on. `seed` says where the search
+   begins in the list of what may be asked for. *found of them are in `asked`, which has room for
+   HC_MAX_ASKED; none where the inputs are many. HC_INVALID if the inputs do not suit the text, HC_NO_MEMORY. */
+enum hc_status hc_define_ask(struct hc_instance *instance, uint64_t seed, struct hc_asked *asked,
+                             int *found);
+
+#endif
