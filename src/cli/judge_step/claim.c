@@ -8,6 +8,7 @@
 #include "check/check.h"
 #include "num/rng.h"
 #include "num/ulp.h"
+#include "op/defined.h"
 
 /* One way in which a claim may have been computed. */
 struct step_way {
@@ -38,6 +39,7 @@ enum {
     MOST_TERMS = 200000, /* of all sums in a claim: some 20 ms */
     LEAST = 24,          /* elements, however long their sums are */
     NORM_COST = 6,       /* batch norm goes through its channel several times for each element */
+    DEFINED_COST = 20,   /* a definition is followed word by word, */
     OPTIMIZER_COST = 40, /* and an optimizer has that many operations */
     ELEMENT_COST = 4,
     SEED = 12
@@ -145,6 +147,9 @@ static int64_t step_sample(const struct hc_step_session *session, const struct h
     switch (hc_ops[call->op].class_) {
     case HC_CLASS_BATCH_NORM:
         cost *= NORM_COST;
+        break;
+    case HC_CLASS_DEFINED:
+        cost *= DEFINED_COST;
         break;
     case HC_CLASS_OPTIMIZER:
         cost *= OPTIMIZER_COST;
@@ -256,6 +261,7 @@ static void step_compare(const struct hc_step_session *session, const struct hc_
 {
 #pragma omp parallel
     {
+        hc_reference_begin(call);
 #pragma omp for schedule(dynamic, 4)
         for (int64_t k = 0; k < n; k++)
             compare_elements(session, claim, call, &all[k]);

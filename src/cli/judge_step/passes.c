@@ -12,16 +12,11 @@
 /* Only those of the file; false if it has none. */
 static bool statistics_in_file(struct hc_step_session *session, int l, struct hc_step_statistics *s)
 {
-    char module[HC_TORCH_NAME];
-    char name[HC_TORCH_NAME + 16];
     struct hc_step *step = session->step;
     struct hc_tensor like = hc_tensor1(HC_FP32, step->plan.layer[l].channels, NULL);
     *s = (struct hc_step_statistics){.in_file = true};
-    hc_torch_module(&step->plan, l, module);
-    (void)snprintf(name, sizeof name, "%s" HC_TORCH_NORM ".mean", module);
-    s->mean = hc_step_tensor(step, "saved.", name, like);
-    (void)snprintf(name, sizeof name, "%s" HC_TORCH_NORM ".invstd", module);
-    s->invstd = hc_step_tensor(step, "saved.", name, like);
+    s->mean = hc_step_inside(step, l, "saved.", HC_TORCH_NORM ".mean", like);
+    s->invstd = hc_step_inside(step, l, "saved.", HC_TORCH_NORM ".invstd", like);
     return s->mean.data && s->invstd.data;
 }
 
@@ -39,11 +34,8 @@ static struct hc_bn step_norm_params(const struct hc_step *step, enum hc_format 
 
 static const char forward[] = "forward";
 
-/* The format in which a layer computes: the narrower one of what enters and what leaves it. */
-static enum hc_format step_format(const struct hc_step_session *session, const struct hc_tensor *in,
-                                  const struct hc_tensor *out)
+enum hc_format hc_step_format(const struct hc_tensor *in, const struct hc_tensor *out)
 {
-    (void)session;
     if (!in->data || !out->data)
         return in->data ? in->format : out->format;
     return hc_step_narrower(in->format, out->format);
@@ -137,8 +129,7 @@ static void forward_norm(struct hc_step_session *session, int l)
             continue;
         /* Statistics are computed in fp32, or fp64, whatever x is. */
         bool y = rows[i].out == HC_BN_Y;
-        claim.expected =
-            step_format(session, &call.in[HC_BN_X], y ? &claim.got : &call.in[HC_BN_X]);
+        claim.expected = hc_step_format(&call.in[HC_BN_X], y ? &claim.got : &call.in[HC_BN_X]);
         claim.data = y ? 1u << HC_BN_X : 0;
         struct hc_step_verdict *v = hc_step_judge(session, &claim);
         if (v && rows[i].out == HC_BN_NEW_VARIANCE)
@@ -158,7 +149,7 @@ static void forward_conv(struct hc_step_session *session, int l)
                                              step, layer->parameter + HC_CONV_FILTER, "weights.")},
                                   .out = {[HC_CONV_Y] = hc_step_shape(step, l + 1)},
                                   .params.conv = {.stride = layer->stride, .pad = layer->pad}};
-    claim.expected = step_format(session, &claim.call.in[HC_CONV_X], &claim.got);
+    claim.expected = hc_step_format(&claim.call.in[HC_CONV_X], &claim.got);
     claim.data = 1u << HC_CONV_X | 1u << HC_CONV_W;
     (void)hc_step_judge(session, &claim);
     if (step->status == HC_OK)
@@ -175,7 +166,7 @@ static void forward_add(struct hc_step_session *session, int l)
                                   .in = {[HC_X] = hc_step_activation(step, layer->in),
                                          [HC_Y] = hc_step_activation(step, layer->skip)},
                                   .out = {[HC_OUT] = hc_step_shape(step, l + 1)}};
-    claim.expected = step_format(session, &claim.call.in[HC_X], &claim.got);
+    claim.expected = hc_step_format(&claim.call.in[HC_X], &claim.got);
     claim.data = 1u << HC_X | 1u << HC_Y;
     (void)hc_step_judge(session, &claim);
 }
@@ -190,7 +181,7 @@ static void forward_pool(struct hc_step_session *session, int l)
                                   .in = {[HC_POOL_X] = hc_step_activation(step, layer->in)},
                                   .out = {[HC_POOL_Y] = hc_step_shape(step, l + 1)},
                                   .params.pool = {layer->kernel}};
-    claim.expected = step_format(session, &claim.call.in[HC_POOL_X], &claim.got);
+    claim.expected = hc_step_format(&claim.call.in[HC_POOL_X], &claim.got);
     claim.data = 1u << HC_POOL_X;
     (void)hc_step_judge(session, &claim);
 }
@@ -209,7 +200,7 @@ static void forward_linear(struct hc_step_session *session, int l)
                [HC_GEMM_C] = hc_step_parameter(step, layer->parameter + 1, "weights.")},
         .out = {[HC_GEMM_OUT] = hc_step_shape(step, l + 1)},
         .params.gemm = {.transpose_b = true, .alpha = 1, .beta = 1}};
-    claim.expected = step_format(session, &x, &claim.got);
+    claim.expected = hc_step_format(&x, &claim.got);
     claim.data = 1u << HC_GEMM_A | 1u << HC_GEMM_B | 1u << HC_GEMM_C;
     (void)hc_step_judge(session, &claim);
 }
@@ -232,12 +223,11 @@ static void forward_loss(struct hc_step_session *session)
             hc_tensor_set(&claim.got, 0, loss);
         }
     }
-    claim.call = (struct hc_call){
-        .op = HC_OP_xent,
-        .in = {[HC_XENT_LOGITS] = logits,
-               [HC_XENT_LABELS] = *hc_tensor_file_find(&step->file, "batch.labels")},
-        .out = {[HC_XENT_LOSS] = claim.got, [HC_XENT_CORRECT] = {.rank = 0}},
-        .params.xent = {.sum = hc_step_metadata_is(step, "reduction", "sum")}};
+    claim.call =
+        (struct hc_call){.op = HC_OP_xent,
+                         .in = {[HC_XENT_LOGITS] = logits, [HC_XENT_LABELS] = hc_step_labels(step)},
+                         .out = {[HC_XENT_LOSS] = claim.got, [HC_XENT_CORRECT] = {.rank = 0}},
+                         .params.xent = {.sum = hc_step_metadata_is(step, "reduction", "sum")}};
     claim.expected = logits.format;
     (void)hc_step_judge(session, &claim);
 }
@@ -266,7 +256,14 @@ void hc_step_judge_forward(struct hc_step_session *session)
                                   int l) = {[HC_LAYER_CONV] = forward_conv,
                                             [HC_LAYER_ADD] = forward_add,
                                             [HC_LAYER_POOL] = forward_pool,
-                                            [HC_LAYER_LINEAR] = forward_linear};
+                                            [HC_LAYER_LINEAR] = forward_linear,
+                                            [HC_LAYER_EMBED] = hc_step_forward_embed,
+                                            [HC_LAYER_NORM] = hc_step_forward_norm,
+                                            [HC_LAYER_ATTENTION] = hc_step_forward_attention,
+                                            [HC_LAYER_MATRIX] = hc_step_forward_matrix,
+                                            [HC_LAYER_GATED] = hc_step_forward_gated,
+                                            [HC_LAYER_HEAD] = hc_step_forward_matrix,
+                                            [HC_LAYER_TIED_HEAD] = hc_step_forward_head};
     struct hc_step *step = session->step;
     judge_copies(session);
     for (int l = 0; l < step->plan.layers && step->status == HC_OK; l++)
@@ -359,7 +356,7 @@ static void backward_norm(struct hc_step_session *session, int l)
             rows[i].parameter < 0
                 ? hc_step_convolved(step, l, "activation_gradients.")
                 : hc_step_parameter(step, layer->parameter + rows[i].parameter, "gradients.");
-        claim.expected = step_format(session, &dy, rows[i].parameter < 0 ? &claim.got : &dy);
+        claim.expected = hc_step_format(&dy, rows[i].parameter < 0 ? &claim.got : &dy);
         claim.strayed = s.in_file ? NULL : &s.strayed;
         claim.data = rows[i].parameter < 0 ? 1u << HC_BN_LEAKY_BWD_DY : 0;
         (void)hc_step_judge(session, &claim);
@@ -367,8 +364,7 @@ static void backward_norm(struct hc_step_session *session, int l)
     free(s.owned);
 }
 
-/* The layer that adds value v to something else, or -1. */
-static int skip_of(const struct hc_plan *plan, int v)
+int hc_step_skip_of(const struct hc_plan *plan, int v)
 {
     for (int l = 0; l < plan->layers; l++)
         if (plan->layer[l].kind == HC_LAYER_ADD && plan->layer[l].skip == v)
@@ -396,7 +392,7 @@ static void backward_conv(struct hc_step_session *session, int l)
     if (layer->in == 0 || step->status != HC_OK)
         return;
     struct hc_step_claim data = hc_step_claim(session, backward, "gradient of the input", l);
-    int add = skip_of(&step->plan, layer->in);
+    int add = hc_step_skip_of(&step->plan, layer->in);
     if (add >= 0)
         data.addend = hc_step_activation_gradient(step, add + 1);
     data.got = hc_step_activation_gradient(step, layer->in);
@@ -406,7 +402,7 @@ static void backward_conv(struct hc_step_session *session, int l)
                                             step, layer->parameter + HC_CONV_FILTER, "weights.")},
                                  .out = {[HC_CONV_BWD_DATA_DX] = data.got},
                                  .params.conv = {.stride = layer->stride, .pad = layer->pad}};
-    data.expected = step_format(session, &dy, &data.got);
+    data.expected = hc_step_format(&dy, &data.got);
     data.data = 1u << HC_CONV_BWD_DATA_DY | 1u << HC_CONV_BWD_DATA_W;
     (void)hc_step_judge(session, &data);
 }
@@ -420,7 +416,7 @@ static void backward_add(struct hc_step_session *session, int l)
     claim.got = hc_step_activation_gradient(step, step->plan.layer[l].in);
     claim.call =
         (struct hc_call){.op = HC_OP_cast, .in = {[HC_X] = dy}, .out = {[HC_OUT] = claim.got}};
-    claim.expected = step_format(session, &dy, &claim.got);
+    claim.expected = hc_step_format(&dy, &claim.got);
     (void)hc_step_judge(session, &claim);
 }
 
@@ -435,20 +431,20 @@ static void backward_pool(struct hc_step_session *session, int l)
                                   .in = {[HC_POOL_BWD_DY] = dy},
                                   .out = {[HC_POOL_BWD_DX] = claim.got},
                                   .params.pool = {layer->kernel}};
-    claim.expected = step_format(session, &dy, &claim.got);
+    claim.expected = hc_step_format(&dy, &claim.got);
     claim.data = 1u << HC_POOL_BWD_DY;
     (void)hc_step_judge(session, &claim);
 }
 
-/* got = op(a) b */
-static void judge_product(struct hc_step_session *session, struct hc_step_claim claim,
-                          bool transpose_a, struct hc_tensor a, struct hc_tensor b,
-                          enum hc_format expected)
+void hc_step_judge_product(struct hc_step_session *session, struct hc_step_claim claim,
+                           bool transpose_a, struct hc_tensor a, bool transpose_b,
+                           struct hc_tensor b, enum hc_format expected)
 {
-    claim.call = (struct hc_call){.op = HC_OP_gemm,
-                                  .in = {[HC_GEMM_A] = a, [HC_GEMM_B] = b},
-                                  .out = {[HC_GEMM_OUT] = claim.got},
-                                  .params.gemm = {.transpose_a = transpose_a, .alpha = 1}};
+    claim.call = (struct hc_call){
+        .op = HC_OP_gemm,
+        .in = {[HC_GEMM_A] = a, [HC_GEMM_B] = b},
+        .out = {[HC_GEMM_OUT] = claim.got},
+        .params.gemm = {.transpose_a = transpose_a, .transpose_b = transpose_b, .alpha = 1}};
     claim.expected = expected;
     claim.data = 1u << HC_GEMM_A | 1u << HC_GEMM_B;
     if (session->step->status == HC_OK)
@@ -469,7 +465,7 @@ static void backward_linear(struct hc_step_session *session, int l)
     struct hc_tensor w = hc_step_parameter(step, layer->parameter, "weights.");
     struct hc_step_claim dw = hc_step_claim(session, backward, "gradient of the weight", l);
     dw.got = hc_step_parameter(step, layer->parameter, "gradients.");
-    judge_product(session, dw, true, dy, x, dy.format);
+    hc_step_judge_product(session, dw, true, dy, false, x, dy.format);
     struct hc_step_claim db = hc_step_claim(session, backward, "gradient of the bias", l);
     db.got = hc_step_parameter(step, layer->parameter + 1, "gradients.");
     struct hc_tensor ones = hc_tensor2(HC_FP32, 1, step->images, NULL);
@@ -477,11 +473,11 @@ static void backward_linear(struct hc_step_session *session, int l)
     for (int64_t i = 0; ones.data && i < step->images; i++)
         hc_tensor_set(&ones, i, 1);
     db.got = hc_tensor2(db.got.format, 1, db.got.shape[0], db.got.data);
-    judge_product(session, db, false, ones, dy, dy.format);
+    hc_step_judge_product(session, db, false, ones, false, dy, dy.format);
     free(ones.data);
     struct hc_step_claim dx = hc_step_claim(session, backward, "gradient of the input", l);
     dx.got = matrix(hc_step_activation_gradient(step, layer->in));
-    judge_product(session, dx, false, dy, w, step_format(session, &dy, &dx.got));
+    hc_step_judge_product(session, dx, false, dy, false, w, hc_step_format(&dy, &dx.got));
 }
 
 static void backward_loss(struct hc_step_session *session)
@@ -492,16 +488,16 @@ static void backward_loss(struct hc_step_session *session)
     double scale = hc_step_scalar(step, "scale", 1);
     float upstream = (float)scale;
     claim.got = hc_step_activation_gradient(step, step->plan.layers);
-    claim.call = (struct hc_call){
-        .op = HC_OP_xent_bwd,
-        .in = {[HC_XENT_LOGITS] = logits,
-               [HC_XENT_LABELS] = *hc_tensor_file_find(&step->file, "batch.labels"),
-               [HC_XENT_UPSTREAM] = hc_tensor1(HC_FP32, 1, &upstream)},
-        .out = {[HC_XENT_DLOGITS] = claim.got},
-        .params.xent = {.sum = hc_step_metadata_is(step, "reduction", "sum")}};
+    claim.call =
+        (struct hc_call){.op = HC_OP_xent_bwd,
+                         .in = {[HC_XENT_LOGITS] = logits,
+                                [HC_XENT_LABELS] = hc_step_labels(step),
+                                [HC_XENT_UPSTREAM] = hc_tensor1(HC_FP32, 1, &upstream)},
+                         .out = {[HC_XENT_DLOGITS] = claim.got},
+                         .params.xent = {.sum = hc_step_metadata_is(step, "reduction", "sum")}};
     if (logits.format == HC_FP64)
         claim.call.in[HC_XENT_UPSTREAM] = hc_tensor1(HC_FP64, 1, &scale);
-    claim.expected = step_format(session, &logits, &claim.got);
+    claim.expected = hc_step_format(&logits, &claim.got);
     (void)hc_step_judge(session, &claim);
 }
 
@@ -511,7 +507,14 @@ void hc_step_judge_backward(struct hc_step_session *session)
                                   int l) = {[HC_LAYER_CONV] = backward_conv,
                                             [HC_LAYER_ADD] = backward_add,
                                             [HC_LAYER_POOL] = backward_pool,
-                                            [HC_LAYER_LINEAR] = backward_linear};
+                                            [HC_LAYER_LINEAR] = backward_linear,
+                                            [HC_LAYER_EMBED] = hc_step_backward_embed,
+                                            [HC_LAYER_NORM] = hc_step_backward_norm,
+                                            [HC_LAYER_ATTENTION] = hc_step_backward_attention,
+                                            [HC_LAYER_MATRIX] = hc_step_backward_matrix,
+                                            [HC_LAYER_GATED] = hc_step_backward_gated,
+                                            [HC_LAYER_HEAD] = hc_step_backward_matrix,
+                                            [HC_LAYER_TIED_HEAD] = hc_step_backward_head};
     struct hc_step *step = session->step;
     if (step->plan.network)
         backward_loss(session);

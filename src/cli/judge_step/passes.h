@@ -29,6 +29,31 @@ void hc_step_explain(struct hc_step_session *session);
 struct hc_step_claim hc_step_claim(const struct hc_step_session *session, const char *stage,
                                    const char *what, int l);
 
+/* The format in which a layer computes: the narrower one of what enters and what leaves it. */
+enum hc_format hc_step_format(const struct hc_tensor *in, const struct hc_tensor *out);
+
+/* Claims that got = op(a) op(b). */
+void hc_step_judge_product(struct hc_step_session *session, struct hc_step_claim claim,
+                           bool transpose_a, struct hc_tensor a, bool transpose_b,
+                           struct hc_tensor b, enum hc_format expected);
+
+/* The layer that adds value v to something else, or -1. */
+int hc_step_skip_of(const struct hc_plan *plan, int v);
+
+/* The claims about the layers that only GPTs have (gpt.c). */
+void hc_step_forward_embed(struct hc_step_session *session, int l);
+void hc_step_forward_norm(struct hc_step_session *session, int l);
+void hc_step_forward_attention(struct hc_step_session *session, int l);
+void hc_step_forward_matrix(struct hc_step_session *session, int l);
+void hc_step_forward_gated(struct hc_step_session *session, int l);
+void hc_step_forward_head(struct hc_step_session *session, int l);
+void hc_step_backward_embed(struct hc_step_session *session, int l);
+void hc_step_backward_norm(struct hc_step_session *session, int l);
+void hc_step_backward_attention(struct hc_step_session *session, int l);
+void hc_step_backward_matrix(struct hc_step_session *session, int l);
+void hc_step_backward_gated(struct hc_step_session *session, int l);
+void hc_step_backward_head(struct hc_step_session *session, int l);
+
 /* Mean and invstd as bn_leaky_bwd takes them: those that the file has, or the real ones and how far
    others may stray from them. The caller frees `owned`. */
 struct hc_step_statistics {

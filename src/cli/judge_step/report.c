@@ -262,8 +262,9 @@ int hc_step_print(const struct hc_step_session *session, const char *path, bool 
     char line[512];
     producer = producer ? producer : "nobody who says so";
     if (step->plan.network)
-        (void)snprintf(line, sizeof line, "%s: a step of %s, %lld images, by %s", path,
-                       step->plan.network->name, (long long)step->images, producer);
+        (void)snprintf(line, sizeof line, "%s: a step of %s, %lld %s, by %s", path,
+                       step->plan.network->name, (long long)step->images,
+                       step->plan.network->gpt ? "texts" : "images", producer);
     else
         (void)snprintf(line, sizeof line, "%s: an optimizer's step of %d parameter%s, by %s", path,
                        step->parameters, step->parameters == 1 ? "" : "s", producer);

@@ -52,15 +52,17 @@ static enum hc_status list_named(struct hc_step *step, const char *path)
         }
     if (step->parameters == 0)
         return hc_fail(HC_INVALID,
-                       "%s: it has no network that is known (darknet16, darknet-tiny), and no "
-                       "weights.NAME or masters.NAME, whose step by the optimizer could be judged",
+                       "%s: it has no network that is known (darknet16, darknet-tiny, gpt, "
+                       "gpt-tiny), and no weights.NAME or masters.NAME, whose step by the "
+                       "optimizer could be judged",
                        path);
     return HC_OK;
 }
 
 static const struct hc_network *network_of(const struct hc_step *step)
 {
-    const struct hc_network *const all[] = {&hc_darknet16, &hc_darknet_tiny};
+    const struct hc_network *const all[] = {&hc_darknet16, &hc_darknet_tiny, &hc_gpt_small,
+                                            &hc_gpt_tiny};
     const char *name = hc_tensor_file_metadata(&step->file, "network");
     for (size_t i = 0; name && i < sizeof all / sizeof all[0]; i++)
         if (strcmp(all[i]->name, name) == 0)
@@ -68,20 +70,47 @@ static const struct hc_network *network_of(const struct hc_step *step)
     return NULL;
 }
 
+/* Whether all of n numbers are indices below `below`. */
+static enum hc_status check_indices(const char *name, const struct hc_tensor *t, int below,
+                                    const char *what)
+{
+    for (int64_t i = 0; i < hc_tensor_count(t); i++) {
+        double index = hc_tensor_get(t, i);
+        if (index < 0 || index >= below)
+            return hc_fail(HC_INVALID, "%s holds %.0f, which is none of %d %s", name, index, below,
+                           what);
+    }
+    return HC_OK;
+}
+
+/* Bytes, and the byte that follows each: N texts, one behind the other. */
+static enum hc_status check_text(struct hc_step *step, const struct hc_tensor *labels)
+{
+    const struct hc_tensor *text = hc_tensor_file_find(&step->file, "batch.text");
+    int64_t length = step->plan.places;
+    int64_t n = labels && labels->data ? hc_tensor_count(labels) : 0;
+    if (n < 1 || n % length != 0 || labels->format != HC_I32 || !text || !text->data ||
+        text->format != HC_I32 || hc_tensor_count(text) != n)
+        return hc_fail(HC_INVALID,
+                       "the step has no batch.text and batch.labels, i32 or i64 [N * %lld]",
+                       (long long)length);
+    step->images = n / length;
+    step->places = n;
+    enum hc_status status = check_indices("batch.text", text, HC_BYTES, "bytes");
+    return status == HC_OK ? check_indices("batch.labels", labels, HC_BYTES, "bytes") : status;
+}
+
 static enum hc_status check_labels(struct hc_step *step)
 {
     const struct hc_tensor *labels = hc_tensor_file_find(&step->file, "batch.labels");
+    if (step->plan.network->gpt)
+        return check_text(step, labels);
     if (!labels || labels->rank != 1 || labels->shape[0] < 1 || !labels->data ||
         labels->format != HC_I32)
         return hc_fail(HC_INVALID, "the step has no batch.labels, i32 or i64 [N]");
     step->images = labels->shape[0];
-    for (int64_t i = 0; i < step->images; i++) {
-        double label = hc_tensor_get(labels, i);
-        if (label < 0 || label >= step->plan.classes)
-            return hc_fail(HC_INVALID, "batch.labels holds %.0f, which is none of %d classes",
-                           label, step->plan.classes);
-    }
-    return HC_OK;
+    step->places = step->images;
+    return check_indices("batch.labels", labels, step->plan.classes, "classes");
 }
 
 enum hc_status hc_step_open(struct hc_step *step, const char *path)
@@ -254,11 +283,13 @@ struct hc_tensor hc_step_shape(const struct hc_step *step, int v)
 {
     const struct hc_network *network = step->plan.network;
     const struct hc_layer *layer = &step->plan.layer[v > 0 ? v - 1 : 0];
+    if (network->gpt && v == 0)
+        return hc_tensor1(HC_I32, step->places, NULL);
     if (v == 0)
         return hc_tensor4(HC_FP32, step->images, network->side, network->side, network->channels,
                           NULL);
-    if (layer->kind == HC_LAYER_LINEAR)
-        return hc_tensor2(HC_FP32, step->images, layer->channels, NULL);
+    if (network->gpt || layer->kind == HC_LAYER_LINEAR)
+        return hc_tensor2(HC_FP32, step->places, layer->channels, NULL);
     return hc_tensor4(HC_FP32, step->images, layer->side, layer->side, layer->channels, NULL);
 }
 
@@ -269,8 +300,19 @@ static struct hc_tensor value(struct hc_step *step, int v, const char *prefix)
     return hc_step_tensor(step, prefix, name, hc_step_shape(step, v));
 }
 
+struct hc_tensor hc_step_labels(struct hc_step *step)
+{
+    const struct hc_tensor *labels = hc_tensor_file_find(&step->file, "batch.labels");
+    return hc_tensor1(HC_I32, step->places, labels->data);
+}
+
 struct hc_tensor hc_step_activation(struct hc_step *step, int v)
 {
+    if (v == 0 && step->plan.network->gpt) {
+        struct hc_tensor text = hc_step_shape(step, 0);
+        text.data = hc_tensor_file_find(&step->file, "batch.text")->data;
+        return text;
+    }
     if (v == 0)
         return hc_step_tensor(step, "", "batch.images", hc_step_shape(step, 0));
     if (v == step->plan.layers)
@@ -285,13 +327,19 @@ struct hc_tensor hc_step_activation_gradient(struct hc_step *step, int v)
     return value(step, v, "activation_gradients.");
 }
 
-struct hc_tensor hc_step_convolved(struct hc_step *step, int l, const char *prefix)
+struct hc_tensor hc_step_inside(struct hc_step *step, int l, const char *prefix, const char *suffix,
+                                struct hc_tensor like)
 {
     char module[HC_TORCH_NAME];
-    char name[HC_TORCH_NAME + sizeof HC_TORCH_CONV];
+    char name[HC_TORCH_NAME + 16];
     hc_torch_module(&step->plan, l, module);
-    (void)snprintf(name, sizeof name, "%s" HC_TORCH_CONV, module);
-    return hc_step_tensor(step, prefix, name, hc_step_shape(step, l + 1));
+    (void)snprintf(name, sizeof name, "%s%s", module, suffix);
+    return hc_step_tensor(step, prefix, name, like);
+}
+
+struct hc_tensor hc_step_convolved(struct hc_step *step, int l, const char *prefix)
+{
+    return hc_step_inside(step, l, prefix, HC_TORCH_CONV, hc_step_shape(step, l + 1));
 }
 
 /* A tensor of a parameter that the file names, as a row of numbers: an optimizer asks for no more
@@ -319,16 +367,6 @@ static struct hc_tensor named_tensor(struct hc_step *step, int p, const char *pr
     return row;
 }
 
-/* The layer of a parameter. */
-static const struct hc_layer *layer_of(const struct hc_step *step, int p)
-{
-    int l = 0;
-    while (step->plan.layer[l].parameter < 0 ||
-           p >= step->plan.layer[l].parameter + step->plan.layer[l].parameters)
-        l++;
-    return &step->plan.layer[l];
-}
-
 void hc_step_name(const struct hc_step *step, int p, char name[HC_STEP_NAME])
 {
     if (step->plan.network)
@@ -341,7 +379,8 @@ bool hc_step_is_norm_or_bias(const struct hc_step *step, int p)
 {
     if (!step->plan.network)
         return step->named[p].shape.rank <= 1;
-    return p != layer_of(step, p)->parameter;
+    const struct hc_layer *layer = hc_plan_layer_of(&step->plan, p);
+    return layer->role[p - layer->parameter] != HC_ROLE_WEIGHT;
 }
 
 double hc_step_number_of(struct hc_step *step, int p, const char *key, double otherwise)
@@ -367,16 +406,8 @@ struct hc_tensor hc_step_parameter(struct hc_step *step, int p, const char *pref
     char name[HC_TORCH_NAME];
     if (!step->plan.network)
         return named_tensor(step, p, prefix);
-    const struct hc_layer *layer = layer_of(step, p);
-    struct hc_tensor in = hc_step_shape(step, layer->in);
-    struct hc_tensor like = hc_tensor1(HC_FP32, layer->channels, NULL);
-    if (p == layer->parameter && layer->kind == HC_LAYER_CONV)
-        like =
-            hc_tensor4(HC_FP32, layer->channels, layer->kernel, layer->kernel, in.shape[3], NULL);
-    else if (p == layer->parameter)
-        like = hc_tensor2(HC_FP32, layer->channels, in.shape[3], NULL);
     hc_torch_parameter(&step->plan, p, name);
-    return hc_step_tensor(step, prefix, name, like);
+    return hc_step_tensor(step, prefix, name, hc_plan_parameter(&step->plan, p));
 }
 
 struct hc_tensor hc_step_gradient(struct hc_step *step, int p)

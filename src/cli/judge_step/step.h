@@ -24,7 +24,8 @@ struct hc_step {
                                     the optimizer's step alone can be judged */
     int parameters;              /* how many the network has, or the file names */
     struct hc_step_named *named; /* they, if the network is not known */
-    int64_t images;              /* of the batch */
+    int64_t images;              /* of the batch, or texts; */
+    int64_t places;              /* and how many labels it has: one an image, many a text */
     struct hc_tensor *converted; /* by number of the file's tensor; its own memory, if any */
     struct hc_tensor *gradients; /* by parameter: hc_step_gradient, where it had to be made; */
     struct hc_tensor *zeros;     /* and hc_step_zeros */
@@ -59,13 +60,16 @@ const struct hc_recipe *hc_step_recipe(const struct hc_step *step);
 bool hc_step_allows_tf32(const struct hc_step *step);
 
 /* The shape of value v, as in hc_net_value: of the image, of layer v - 1's output, or of the
-   logits. */
+   logits. A GPT's first value is i32. */
 struct hc_tensor hc_step_shape(const struct hc_step *step, int v);
 
 /* "activations.", "activation_gradients." and the like: value v > 0, the output of the convolution
    inside layer l, a parameter and a statistic. */
+struct hc_tensor hc_step_labels(struct hc_step *step); /* i32 [places] */
 struct hc_tensor hc_step_activation(struct hc_step *step, int v);
 struct hc_tensor hc_step_activation_gradient(struct hc_step *step, int v);
+struct hc_tensor hc_step_inside(struct hc_step *step, int l, const char *prefix, const char *suffix,
+                                struct hc_tensor like); /* PREFIX LAYER SUFFIX */
 struct hc_tensor hc_step_convolved(struct hc_step *step, int l, const char *prefix);
 struct hc_tensor hc_step_parameter(struct hc_step *step, int p, const char *prefix);
 struct hc_tensor hc_step_statistic(struct hc_step *step, int s, const char *prefix);

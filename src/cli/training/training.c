@@ -430,8 +430,7 @@ void hc_training_backend_names(const struct hc_training *t, const char *between,
 }
 
 /* What a GPT cannot do is said before anything is printed. */
-static enum hc_status suits_text(const struct hc_training *t,
-                                 const struct hc_recipe *const *recipes, int n)
+static enum hc_status suits_text(const struct hc_training *t)
 {
     const char *name = t->network->name;
     if (t->classes || t->images != 500 || t->hold_out)
@@ -439,12 +438,6 @@ static enum hc_status suits_text(const struct hc_training *t,
                        t->classes    ? "--classes"
                        : t->hold_out ? "--hold-out"
                                      : "--images");
-    if (t->dump_count > 0 || t->load)
-        return hc_fail(HC_INVALID, "step files are of Darknets: %s has none", name);
-    for (int i = 0; i < n; i++)
-        if (recipes[i]->quant != HC_BY_NONE)
-            return hc_fail(HC_INVALID, "%s is not trained below half, as by %s", name,
-                           recipes[i]->name);
     return HC_OK;
 }
 
@@ -462,7 +455,7 @@ enum hc_status hc_training_open(struct hc_training *t, const struct hc_recipe *c
     (void)signal(SIGXFSZ, SIG_IGN);
     enum hc_status status = hc_training_choose(t);
     if (status == HC_OK && t->network->gpt)
-        status = suits_text(t, recipes, n);
+        status = suits_text(t);
     if (status == HC_OK)
         status = has_ops(t->backend, t->network, recipes, n);
     for (int i = 1; i < t->backend_count && status == HC_OK; i++)

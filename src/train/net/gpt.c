@@ -28,6 +28,7 @@ const struct hc_network hc_gpt_tiny = {
     .name = "gpt-tiny", .trains_with = TRAINS_WITH, .gpt = &tiny, .side = 1};
 
 enum { PARTS = 3 }; /* queries, keys, values */
+static const char *const part_names[PARTS] = {".q", ".k", ".v"};
 
 static void append_branch_end(struct hc_plan *plan, int width, int skip, const char *name, int b,
                               const char *sum)
@@ -219,6 +220,18 @@ static struct hc_tensor weight_gradient(const struct hc_net *net, int l, int p)
     return net->gradient[net->plan.layer[l].parameter + p];
 }
 
+/* Whoever looks on sees what lies inside a layer. */
+static enum hc_status show(const struct hc_net *net, int l, const char *prefix, const char *suffix,
+                           struct hc_tensor t)
+{
+    return net->inside ? net->inside(net->inside_context, l, prefix, suffix, &t) : HC_OK;
+}
+
+static const char activations[] = "activations.";
+static const char saved[] = "saved.";
+static const char activation_gradients[] = "activation_gradients.";
+static const char shares[] = "shares.";
+
 /* Bytes to rows of the embedding, and back. */
 
 static enum hc_status embed_forward(struct hc_net *net, int l, bool training)
@@ -246,6 +259,8 @@ static enum hc_status embed_backward(struct hc_net *net, int l)
         .op = HC_OP_add, .in = {[HC_X] = dw, [HC_Y] = share}, .out = {[HC_OUT] = dw}};
     hc_params_usual(call.op, &call.params);
     enum hc_status status = hc_device_run(net->device, &call);
+    if (status == HC_OK && net->gpt->share)
+        status = show(net, l, shares, ".weight", share);
     return status == HC_OK && net->gpt->share ? hc_device_run(net->device, &add) : status;
 }
 
@@ -260,7 +275,8 @@ static enum hc_status norm_forward(struct hc_net *net, int l, bool training)
     (void)training;
     hc_params_usual(call.op, &call.params);
     memcpy(call.params.later, &eps, sizeof eps);
-    return hc_device_run(net->device, &call);
+    enum hc_status status = hc_device_run(net->device, &call);
+    return status == HC_OK ? show(net, l, saved, ".rstd", call.out[HC_RMS_RSTD]) : status;
 }
 
 static enum hc_status norm_backward(struct hc_net *net, int l)
@@ -276,27 +292,44 @@ static enum hc_status norm_backward(struct hc_net *net, int l)
     return status == HC_OK ? hc_net_add_share(net, l) : status;
 }
 
-static enum hc_status matrix_forward(struct hc_net *net, int l, bool training)
+/* The products of a layer's matrix p, which some recipes take below half. */
+
+/* out = x w' */
+static enum hc_status multiply(struct hc_net *net, int l, int p, struct hc_tensor out)
 {
-    (void)training;
-    return hc_net_multiply(net, false, hc_net_value(net, net->plan.layer[l].in), true,
-                           weight_of(net, l, 0), hc_net_value(net, l + 1));
+    struct hc_tensor x = hc_net_value(net, net->plan.layer[l].in);
+    int quant = hc_net_quant_of(net, l);
+    return quant >= 0 ? hc_quant_forward(net->quant, quant + p, x,
+                                         hc_net_filter(net, net->plan.layer[l].parameter + p), out)
+                      : hc_net_multiply(net, false, x, true, weight_of(net, l, p), out);
 }
 
 /* dw = dy' x, dx = dy w */
-static enum hc_status product_backward(struct hc_net *net, int l, struct hc_tensor dy,
-                                       struct hc_tensor w, struct hc_tensor dw)
+static enum hc_status multiply_back(struct hc_net *net, int l, int p, struct hc_tensor dy,
+                                    struct hc_tensor dx)
 {
-    enum hc_status status =
-        hc_net_multiply(net, true, dy, false, hc_net_value(net, net->plan.layer[l].in), dw);
-    return status == HC_OK ? hc_net_multiply(net, false, dy, false, w, hc_net_share_of(net, l))
-                           : status;
+    struct hc_tensor x = hc_net_value(net, net->plan.layer[l].in);
+    struct hc_tensor dw = weight_gradient(net, l, p);
+    int quant = hc_net_quant_of(net, l);
+    enum hc_status status = quant >= 0 ? hc_quant_to_filter(net->quant, quant + p, x, dy, dw)
+                                       : hc_net_multiply(net, true, dy, false, x, dw);
+    if (status != HC_OK)
+        return status;
+    return quant >= 0 ? hc_quant_to_input(net->quant, quant + p, dy,
+                                          hc_net_filter(net, net->plan.layer[l].parameter + p), dx)
+                      : hc_net_multiply(net, false, dy, false, weight_of(net, l, p), dx);
+}
+
+static enum hc_status matrix_forward(struct hc_net *net, int l, bool training)
+{
+    (void)training;
+    return multiply(net, l, 0, hc_net_value(net, l + 1));
 }
 
 static enum hc_status matrix_backward(struct hc_net *net, int l)
 {
-    enum hc_status status = product_backward(net, l, hc_net_value_gradient(net, l + 1),
-                                             weight_of(net, l, 0), weight_gradient(net, l, 0));
+    enum hc_status status =
+        multiply_back(net, l, 0, hc_net_value_gradient(net, l + 1), hc_net_share_of(net, l));
     return status == HC_OK ? hc_net_add_share(net, l) : status;
 }
 
@@ -310,9 +343,14 @@ static enum hc_status tied_head_forward(struct hc_net *net, int l, bool training
 
 static enum hc_status tied_head_backward(struct hc_net *net, int l)
 {
-    enum hc_status status =
-        product_backward(net, l, hc_net_value_gradient(net, l + 1),
-                         hc_parameter_tensor(&net->parameter[0]), net->gradient[0]);
+    struct hc_tensor dy = hc_net_value_gradient(net, l + 1);
+    enum hc_status status = hc_net_multiply(
+        net, true, dy, false, hc_net_value(net, net->plan.layer[l].in), net->gradient[0]);
+    if (status == HC_OK)
+        status = hc_net_multiply(net, false, dy, false, hc_parameter_tensor(&net->parameter[0]),
+                                 hc_net_share_of(net, l));
+    if (status == HC_OK)
+        status = show(net, l, shares, ".weight", net->gradient[0]);
     return status == HC_OK ? hc_net_add_share(net, l) : status;
 }
 
@@ -326,17 +364,19 @@ static struct hc_tensor hidden_in(const struct hc_net *net, const struct hc_stor
 static enum hc_status gated_forward(struct hc_net *net, int l, bool training)
 {
     const struct kept *kept = &net->gpt->kept[l];
-    struct hc_tensor x = hc_net_value(net, net->plan.layer[l].in);
     struct hc_tensor gate = hidden_in(net, kept->gate);
     struct hc_tensor up = hidden_in(net, kept->up);
     struct hc_call call = {.op = HC_OP_swiglu,
                            .in = {[HC_SWIGLU_GATE] = gate, [HC_SWIGLU_UP] = up},
                            .out = {[HC_SWIGLU_Y] = hc_net_value(net, l + 1)}};
     (void)training;
-    enum hc_status status =
-        hc_net_multiply(net, false, x, true, weight_of(net, l, HC_GATED_GATE), gate);
+    enum hc_status status = multiply(net, l, HC_GATED_GATE, gate);
     if (status == HC_OK)
-        status = hc_net_multiply(net, false, x, true, weight_of(net, l, HC_GATED_UP), up);
+        status = multiply(net, l, HC_GATED_UP, up);
+    if (status == HC_OK)
+        status = show(net, l, activations, ".gate", gate);
+    if (status == HC_OK)
+        status = show(net, l, activations, ".up", up);
     return status == HC_OK ? hc_device_run(net->device, &call) : status;
 }
 
@@ -348,7 +388,6 @@ static enum hc_status gated_backward(struct hc_net *net, int l)
     struct hc_tensor dgate = hidden_in(net, m->work[0]);
     struct hc_tensor dup = hidden_in(net, m->work[1]);
     struct hc_tensor dx = hc_net_share_of(net, l);
-    struct hc_tensor x = hc_net_value(net, net->plan.layer[l].in);
     struct hc_call call = {.op = HC_OP_swiglu_backward,
                            .in = {[HC_SWIGLU_BWD_GATE] = hidden_in(net, m->kept[l].gate),
                                   [HC_SWIGLU_BWD_UP] = hidden_in(net, m->kept[l].up),
@@ -356,15 +395,20 @@ static enum hc_status gated_backward(struct hc_net *net, int l)
                            .out = {[HC_SWIGLU_BWD_DGATE] = dgate, [HC_SWIGLU_BWD_DUP] = dup}};
     enum hc_status status = hc_device_run(net->device, &call);
     if (status == HC_OK)
-        status = product_backward(net, l, dgate, weight_of(net, l, HC_GATED_GATE),
-                                  weight_gradient(net, l, HC_GATED_GATE));
+        status = show(net, l, activation_gradients, ".gate", dgate);
     if (status == HC_OK)
-        status = hc_net_multiply(net, true, dup, false, x, weight_gradient(net, l, HC_GATED_UP));
+        status = show(net, l, activation_gradients, ".up", dup);
+    if (status == HC_OK)
+        status = multiply_back(net, l, HC_GATED_GATE, dgate, dx);
     struct hc_tensor share = hc_tensor2(dx.format, dx.shape[0], dx.shape[1], m->work[0]->data);
     struct hc_call add = {
         .op = HC_OP_add, .in = {[HC_X] = dx, [HC_Y] = share}, .out = {[HC_OUT] = dx}};
     if (status == HC_OK)
-        status = hc_net_multiply(net, false, dup, false, weight_of(net, l, HC_GATED_UP), share);
+        status = multiply_back(net, l, HC_GATED_UP, dup, share);
+    if (status == HC_OK)
+        status = show(net, l, shares, ".gate", dx);
+    if (status == HC_OK)
+        status = show(net, l, shares, ".up", share);
     return status == HC_OK ? hc_device_run(net->device, &add) : status;
 }
 
@@ -381,6 +425,13 @@ static enum hc_status swap(struct hc_net *net, int64_t a, int64_t b, int64_t c, 
     return hc_device_run(net->device, &call);
 }
 
+/* A cosine or sine for each position and number of a head. */
+static struct hc_tensor table_of(const struct hc_net *net, const struct hc_storage *table)
+{
+    const struct hc_gpt *gpt = gpt_of(net);
+    return hc_tensor2(wide(net), gpt->length, gpt->width / gpt->heads, table->data);
+}
+
 /* Turns queries and keys by their positions, or back, and copies the values behind them. */
 static enum hc_status turn(struct hc_net *net, const struct hc_storage *sines, void *from, void *to)
 {
@@ -390,12 +441,11 @@ static enum hc_status turn(struct hc_net *net, const struct hc_storage *sines, v
     int64_t turned = 2 * (int64_t)net->batch * gpt->heads;
     int64_t values = rows_of(net) * gpt->width;
     size_t bytes = (size_t)(2 * values) * (size_t)hc_formats[format].bytes;
-    struct hc_call call = {
-        .op = HC_OP_rotary_halves,
-        .in = {[HC_ROTARY_X] = hc_tensor3(format, turned, gpt->length, d, from),
-               [HC_ROTARY_CO] = hc_tensor2(wide(net), gpt->length, d, net->gpt->cosines->data),
-               [HC_ROTARY_SI] = hc_tensor2(wide(net), gpt->length, d, sines->data)},
-        .out = {[HC_ROTARY_Y] = hc_tensor3(format, turned, gpt->length, d, to)}};
+    struct hc_call call = {.op = HC_OP_rotary_halves,
+                           .in = {[HC_ROTARY_X] = hc_tensor3(format, turned, gpt->length, d, from),
+                                  [HC_ROTARY_CO] = table_of(net, net->gpt->cosines),
+                                  [HC_ROTARY_SI] = table_of(net, sines)},
+                           .out = {[HC_ROTARY_Y] = hc_tensor3(format, turned, gpt->length, d, to)}};
     enum hc_status status = hc_device_run(net->device, &call);
     return status == HC_OK
                ? hc_device_cast(net->device,
@@ -440,16 +490,27 @@ static enum hc_status attention_forward(struct hc_net *net, int l, bool training
             [HC_ATTENTION_Y] = part(net, kept->o->data, 0), [HC_ATTENTION_LSE] = lse_of(net, l)}};
     (void)training;
     hc_params_usual(call.op, &call.params);
-    enum hc_status status = hc_net_multiply(net, false, hc_net_value(net, net->plan.layer[l].in),
-                                            true, weight_of(net, l, 0), qkv);
+    enum hc_status status = multiply(net, l, 0, qkv);
+    if (status == HC_OK)
+        status = show(net, l, activations, ".qkv", qkv);
     if (status == HC_OK)
         status = swap(net, net->batch, gpt->length, PARTS * (int64_t)gpt->heads, d, a, b);
     if (status == HC_OK)
         status = swap(net, 1, net->batch, PARTS, (int64_t)gpt->width * gpt->length, b, a);
     if (status == HC_OK)
+        status = show(net, l, saved, ".cos", table_of(net, net->gpt->cosines));
+    if (status == HC_OK)
+        status = show(net, l, saved, ".sin", table_of(net, net->gpt->sines));
+    if (status == HC_OK)
         status = turn(net, net->gpt->sines, a, kept->parts->data);
+    for (int p = 0; p < PARTS && status == HC_OK; p++)
+        status = show(net, l, activations, part_names[p], part(net, kept->parts->data, p));
     if (status == HC_OK)
         status = hc_device_run(net->device, &call);
+    if (status == HC_OK)
+        status = show(net, l, activations, ".o", call.out[HC_ATTENTION_Y]);
+    if (status == HC_OK)
+        status = show(net, l, saved, ".lse", call.out[HC_ATTENTION_LSE]);
     return status == HC_OK ? swap(net, net->batch, gpt->heads, gpt->length, d, kept->o->data,
                                   hc_net_value(net, l + 1).data)
                            : status;
@@ -477,6 +538,8 @@ static enum hc_status attention_backward(struct hc_net *net, int l)
                                  hc_net_value_gradient(net, l + 1).data, b);
     if (status == HC_OK)
         status = hc_device_run(net->device, &call);
+    for (int p = 0; p < PARTS && status == HC_OK; p++)
+        status = show(net, l, activation_gradients, part_names[p], part(net, a, p));
     if (status == HC_OK)
         status = turn(net, net->gpt->negated, a, b);
     if (status == HC_OK)
@@ -486,7 +549,9 @@ static enum hc_status attention_backward(struct hc_net *net, int l)
     struct hc_tensor dqkv =
         hc_tensor2(net->numerics.format, rows_of(net), PARTS * (int64_t)gpt->width, b);
     if (status == HC_OK)
-        status = product_backward(net, l, dqkv, weight_of(net, l, 0), weight_gradient(net, l, 0));
+        status = show(net, l, activation_gradients, ".qkv", dqkv);
+    if (status == HC_OK)
+        status = multiply_back(net, l, 0, dqkv, hc_net_share_of(net, l));
     return status == HC_OK ? hc_net_add_share(net, l) : status;
 }
 

@@ -108,6 +108,22 @@ static struct hc_tensor tensor_of(const struct hc_plan *plan, const struct hc_la
     return t;
 }
 
+const struct hc_layer *hc_plan_layer_of(const struct hc_plan *plan, int p)
+{
+    int l = 0;
+    assert(p >= 0 && p < plan->parameters);
+    while (p < plan->layer[l].parameter ||
+           p >= plan->layer[l].parameter + plan->layer[l].parameters)
+        l++;
+    return &plan->layer[l];
+}
+
+struct hc_tensor hc_plan_parameter(const struct hc_plan *plan, int p)
+{
+    const struct hc_layer *layer = hc_plan_layer_of(plan, p);
+    return tensor_of(plan, layer, &kinds[layer->kind].parameter[p - layer->parameter]);
+}
+
 void hc_plan_append(struct hc_plan *plan, enum hc_layer_kind kind, int kernel, int stride,
                     int channels, const char *name, ...)
 {
@@ -319,6 +335,12 @@ void hc_net_trace(struct hc_net *net, hc_layer_trace *trace, void *context)
     net->trace_context = context;
 }
 
+void hc_net_trace_inside(struct hc_net *net, hc_inner_trace *trace, void *context)
+{
+    net->inside = trace;
+    net->inside_context = context;
+}
+
 struct hc_parameter *const *hc_net_parameters(const struct hc_net *net)
 {
     return net->parameters;
@@ -489,33 +511,53 @@ static enum hc_status make_norm_sync(struct hc_net *net)
     return hc_norm_sync_open(&net->norm_sync, net->device, net->comm, &size);
 }
 
-/* The first convolution is not quantised. */
+/* How many products of a layer are quantised: the first convolution is not, nor are a GPT's
+   embedding and head. */
+static int quantised_in(const struct hc_layer *layer)
+{
+    switch (layer->kind) {
+    case HC_LAYER_CONV:
+        return layer->in > 0;
+    case HC_LAYER_ATTENTION:
+    case HC_LAYER_MATRIX:
+    case HC_LAYER_GATED:
+        return layer->parameters;
+    default:
+        return 0;
+    }
+}
+
 int hc_net_quant_of(const struct hc_net *net, int l)
 {
     int before = 0;
     for (int i = 0; i < l; i++)
-        before += net->plan.layer[i].kind == HC_LAYER_CONV && net->plan.layer[i].in > 0;
-    bool is = net->quant && net->plan.layer[l].kind == HC_LAYER_CONV && net->plan.layer[l].in > 0;
-    return is ? before : -1;
+        before += quantised_in(&net->plan.layer[i]);
+    return net->quant && quantised_in(&net->plan.layer[l]) > 0 ? before : -1;
+}
+
+/* A matrix is a filter of one pixel, which meets images of one pixel: the rows of a text. */
+static struct hc_quant_shape quant_shape(const struct hc_net *net, const struct hc_layer *layer,
+                                         int p)
+{
+    const struct hc_layer *from = &net->plan.layer[layer->in - 1];
+    struct hc_tensor w = hc_plan_parameter(&net->plan, layer->parameter + p);
+    bool conv = layer->kind == HC_LAYER_CONV;
+    return (struct hc_quant_shape){.images = (int64_t)net->batch * net->plan.places,
+                                   .side = from->side,
+                                   .channels = from->channels,
+                                   .filters = w.shape[0],
+                                   .kernel = conv ? layer->kernel : 1,
+                                   .stride = conv ? layer->stride : 1,
+                                   .pad = layer->pad};
 }
 
 static enum hc_status make_quant(struct hc_net *net)
 {
-    struct hc_quant_shape shapes[HC_MAX_LAYERS];
+    struct hc_quant_shape shapes[HC_MAX_PARAMETERS];
     int n = 0;
-    for (int l = 0; l < net->plan.layers; l++) {
-        const struct hc_layer *layer = &net->plan.layer[l];
-        if (layer->kind != HC_LAYER_CONV || layer->in == 0)
-            continue;
-        const struct hc_layer *from = &net->plan.layer[layer->in - 1];
-        shapes[n++] = (struct hc_quant_shape){.images = net->batch,
-                                              .side = from->side,
-                                              .channels = from->channels,
-                                              .filters = layer->channels,
-                                              .kernel = layer->kernel,
-                                              .stride = layer->stride,
-                                              .pad = layer->pad};
-    }
+    for (int l = 0; l < net->plan.layers; l++)
+        for (int p = 0; p < quantised_in(&net->plan.layer[l]); p++)
+            shapes[n++] = quant_shape(net, &net->plan.layer[l], p);
     return hc_quant_open(&net->quant, net->device, net->numerics.quant, net->numerics.amax_history,
                          shapes, n, net->numerics.format);
 }
@@ -561,9 +603,6 @@ enum hc_status hc_net_prepare(struct hc_net *net, struct hc_net_numerics numeric
         status = make_forward(net);
     if (status == HC_OK)
         status = make_backward(net);
-    if (status == HC_OK && numerics.quant && net->plan.network->gpt)
-        status = hc_fail(HC_INVALID, "a GPT is not trained below half: its recipe says %s",
-                         numerics.quant->name);
     if (status == HC_OK && numerics.quant)
         status = make_quant(net);
     if (status == HC_OK && net->comm && !net->plan.network->gpt)

@@ -113,6 +113,10 @@ struct hc_plan {
 
 void hc_plan_make(const struct hc_network *network, int classes, struct hc_plan *plan);
 
+/* The layer of parameter p, and its shape: fp32, without data. */
+const struct hc_layer *hc_plan_layer_of(const struct hc_plan *plan, int p);
+struct hc_tensor hc_plan_parameter(const struct hc_plan *plan, int p);
+
 struct hc_net;
 
 /* Opens a net whose parameters are fp32 and initialised from the seed: convolution and linear
@@ -137,7 +141,8 @@ struct hc_net_numerics {
     bool statistics_rounded;             /* statistics pass through `format` at the start */
     bool tf32;                           /* products may take fp32 inputs as tf32 */
     bool sum_loss;                       /* over the batch, instead of the mean */
-    const struct hc_quant_recipe *quant; /* of all convolutions but the first; NULL: none */
+    const struct hc_quant_recipe *quant; /* of all convolutions but the first, or all
+ matrices but embedding and head; NULL: none */
     int64_t amax_history;                /* for it; 0: its own */
 };
 
@@ -163,7 +168,8 @@ struct hc_quant *hc_net_quant(const struct hc_net *net);
 enum hc_status hc_net_requantise(struct hc_net *net, const struct hc_quant_recipe *recipe,
                                  int64_t amax_history);
 
-/* The number of layer l among the quantised convolutions; -1 if it is none. */
+/* The number of layer l's first product among those that are quantised; -1 if it has none. A gated
+   layer has two, one behind the other. */
 int hc_net_quant_of(const struct hc_net *net, int l);
 
 /* Sets the batch that all passes read from now on, in the backend's memory: images [batch, side,
@@ -209,6 +215,13 @@ void hc_net_watch(struct hc_net *net, hc_gradient_watch *watch, void *context);
 typedef enum hc_status hc_layer_trace(void *context, int layer, const struct hc_tensor *dy,
                                       const struct hc_tensor *dconv);
 void hc_net_trace(struct hc_net *net, hc_layer_trace *trace, void *context);
+
+/* Sees what a GPT's layers make on the way to their outputs during every pass, forward and
+   backward, as PREFIX LAYER SUFFIX of docs/step-files.md: "activations." and ".q". Another status
+   than HC_OK ends the pass. NULL ends the trace. */
+typedef enum hc_status hc_inner_trace(void *context, int layer, const char *prefix,
+                                      const char *suffix, const struct hc_tensor *t);
+void hc_net_trace_inside(struct hc_net *net, hc_inner_trace *trace, void *context);
 
 /* One forward pass with running statistics. Loss and right are of the first `count` images. */
 enum hc_status hc_net_infer(struct hc_net *net, const void *images, const int32_t *labels,

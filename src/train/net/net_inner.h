@@ -103,6 +103,8 @@ struct hc_net {
     void *watch_context;
     hc_layer_trace *trace; /* or NULL */
     void *trace_context;
+    hc_inner_trace *inside; /* or NULL */
+    void *inside_context;
     int buffer_of[HC_MAX_LAYERS + 1];
     bool adds[HC_MAX_LAYERS];
 };

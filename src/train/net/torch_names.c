@@ -51,6 +51,10 @@ static bool begins_block(const struct hc_plan *plan, int l)
 void hc_torch_module(const struct hc_plan *plan, int l, char name[HC_TORCH_NAME])
 {
     int index = 0;
+    if (plan->network->gpt) {
+        print(name, "%s", plan->layer[l].name);
+        return;
+    }
     for (int first = 0, next; first < plan->layers; first = next, index++) {
         bool block = begins_block(plan, first);
         next = first + (block ? BLOCK : 1);
@@ -66,29 +70,16 @@ void hc_torch_module(const struct hc_plan *plan, int l, char name[HC_TORCH_NAME]
     assert(false);
 }
 
-static int layer_of(const struct hc_plan *plan, int p)
-{
-    int l = 0;
-    while (p < plan->layer[l].parameter ||
-           p >= plan->layer[l].parameter + plan->layer[l].parameters)
-        l++;
-    return l;
-}
-
 void hc_torch_parameter(const struct hc_plan *plan, int p, char name[HC_TORCH_NAME])
 {
     char module[HC_TORCH_NAME];
     assert(p >= 0 && p < plan->parameters);
-    int l = layer_of(plan, p);
-    if (plan->network->gpt) {
-        print(name, "%s%s", plan->layer[l].name,
-              gpt_parameters[plan->layer[l].kind][p - plan->layer[l].parameter]);
-        return;
-    }
-    const char *const *names =
-        plan->layer[l].kind == HC_LAYER_CONV ? conv_parameters : linear_parameters;
-    hc_torch_module(plan, l, module);
-    print(name, "%s%s", module, names[p - plan->layer[l].parameter]);
+    const struct hc_layer *layer = hc_plan_layer_of(plan, p);
+    const char *const *names = plan->network->gpt             ? gpt_parameters[layer->kind]
+                               : layer->kind == HC_LAYER_CONV ? conv_parameters
+                                                              : linear_parameters;
+    hc_torch_module(plan, (int)(layer - plan->layer), module);
+    print(name, "%s%s", module, names[p - layer->parameter]);
 }
 
 void hc_torch_statistic(const struct hc_plan *plan, int s, char name[HC_TORCH_NAME])

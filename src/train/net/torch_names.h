@@ -4,7 +4,8 @@
    nn.Sequential of convolution, batch norm and leaky ReLU; residual layers, whose attribute `inner`
    is an nn.Sequential of two conv_layers; average pooling; flatten, which is no layer here; and
    linear. state_dict() names a parameter by its module's path, so that these names follow from the
-   list of layers alone. docs/step-files.md has them all. */
+   list of layers alone. A GPT's modules are called as its layers are. docs/step-files.md has them
+   all. */
 #ifndef HC_TRAIN_NET_TORCH_NAMES_H
 #define HC_TRAIN_NET_TORCH_NAMES_H
 

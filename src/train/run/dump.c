@@ -102,6 +102,18 @@ static enum hc_status trace(void *context, int l, const struct hc_tensor *dy,
     return run->dump.status;
 }
 
+static enum hc_status trace_inside(void *context, int l, const char *prefix, const char *suffix,
+                                   const struct hc_tensor *t)
+{
+    struct hc_run *run = context;
+    char module[HC_TORCH_NAME];
+    char name[HC_STATE_NAME];
+    hc_torch_module(hc_net_plan(run->net), l, module);
+    (void)snprintf(name, sizeof name, "%s%s", module, suffix);
+    dump_tensor(run, prefix, name, *t);
+    return run->dump.status;
+}
+
 static void add_gradients(struct hc_run *run, enum hc_state_tensor state)
 {
     const struct hc_plan *plan = hc_net_plan(run->net);
@@ -125,6 +137,7 @@ enum hc_status hc_dump_before(struct hc_run *run)
     hc_tensor_list_end(&run->dump);
     add_state(run, "", run->counters);
     hc_net_trace(run->net, trace, run);
+    hc_net_trace_inside(run->net, trace_inside, run);
     hc_update_watch(run->update, see_unscaled, run);
     return run->dump.status;
 }
@@ -140,7 +153,8 @@ enum hc_status hc_dump_passes(struct hc_run *run)
     const struct hc_plan *plan = hc_net_plan(run->net);
     char name[HC_STATE_NAME];
     hc_net_trace(run->net, NULL, NULL);
-    dump_tensor(run, "batch.", "images", hc_feed_images(run->train));
+    hc_net_trace_inside(run->net, NULL, NULL);
+    dump_tensor(run, "batch.", plan->network->gpt ? "text" : "images", hc_feed_images(run->train));
     dump_tensor(run, "batch.", "labels", hc_feed_labels(run->train));
     for (int l = 0; l < plan->layers; l++) {
         bool last = l == plan->layers - 1;
@@ -215,7 +229,7 @@ static void add_metadata(struct hc_run *run, struct hc_rates rates, const struct
     hc_tensor_list_text(dump, "halfcheck.step", "1");
     hc_tensor_list_text(dump, "producer", "%s", o->producer ? o->producer : "halfcheck");
     hc_tensor_list_text(dump, "network", "%s", o->network->name);
-    hc_tensor_list_text(dump, "classes", "%d", o->data->classes);
+    hc_tensor_list_text(dump, "classes", "%d", hc_net_plan(run->net)->classes);
     hc_tensor_list_text(dump, "recipe", "%s", o->recipe->name);
     hc_tensor_list_text(dump, "step", "%lld", (long long)run->counters.steps);
     hc_tensor_list_text(dump, "seed", "%llu", (unsigned long long)o->seed);

@@ -229,8 +229,6 @@ static enum hc_status check_train_options(const struct hc_train_options *o)
     if ((o->network->gpt != NULL) != (o->data->text.bytes > 0))
         return hc_fail(HC_INVALID, "%s is not trained on %s", o->network->name,
                        o->data->text.bytes ? "text" : "images");
-    if (o->network->gpt && (o->dump_count > 0 || o->load))
-        return hc_fail(HC_INVALID, "step files are of Darknets: %s has none", o->network->name);
     if (o->epochs < 1 || o->batch < 2)
         return hc_fail(HC_INVALID, "a training needs an epoch and batches of two images or more");
     if (o->measure_every < 0 || o->checkpoint_every < 0)
