@@ -69,9 +69,11 @@ static int64_t numbers_of_attention(const struct hc_call *call)
 {
     const struct hc_tensor *k = &call->in[HC_ATTENTION_K];
     int64_t sums = k->shape[2] + call->in[HC_ATTENTION_V].shape[2];
-    if (call->op == HC_OP_attention)
+    if (call->op == HC_OP_attention || call->op == HC_OP_attention_general)
         return k->shape[1];
-    return call->op == HC_OP_attention_backward ? k->shape[1] * (2 + sums) : 0;
+    bool back =
+        call->op == HC_OP_attention_backward || call->op == HC_OP_attention_general_backward;
+    return back ? k->shape[1] * (2 + sums) : 0;
 }
 
 /* What gemm and the convolutions pack: their second factor, filled up to whole tiles of columns,

@@ -9,7 +9,8 @@ SMALL = {"t": 5, "u": 7, "d": 6, "e": 4, "h": 2, "n": 4, "c": 6, "i": 6, "o": 3,
          "l": 5, "g": 2, "r": 5, "s": 3, "m": 3, "b": 2, "v": 5, "p": 4, "w": 6}
 
 EXTENTS = {
-    "attention_grouped": {"h": 4}, "attention_mask": {"t": 4}, "rotary_pairs": {"d": 8},
+    "attention_grouped": {"h": 4}, "attention_general": {"h": 4},
+    "attention_general_backward": {"h": 4}, "attention_mask": {"t": 4}, "rotary_pairs": {"d": 8},
     "rotary_halves": {"d": 8}, "linear_int4": {"i": 8, "p": 4, "g": 2}, "embedding": {"n": 6},
     "linear_fp8_blocks": {"i": 8, "p": 2, "o": 8, "b": 2}, "conv2d": {"h": 5, "r": 3},
     "router_softmax": {"e": 6}, "router_sigmoid": {"e": 6}, "router_balance_loss": {"e": 3},
@@ -63,6 +64,7 @@ DRAWS = {
     "adam_l2": {"m": squares, "v": squares}, "adamw": {"m": squares, "v": squares},
     "adafactor": {"vr": positive, "vc": positive},
     "attention_backward": {"lse": lambda r, s: 3 + r.normal(size=s)},
+    "attention_general_backward": {"lse": lambda r, s: 3 + r.normal(size=s)},
     "attention_alibi": {"slope": unit}, "batch_norm": {"w": one, "rv": positive},
     "batch_norm_inference": {"rv": positive}, "batch_norm_centred": {"rv": positive},
     "bce_with_logits": {"x": logits, "target": unit},

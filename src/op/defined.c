@@ -4,6 +4,7 @@
 
 #include <ctype.h>
 
+#include "op/attention.h"
 #include "op/families.h"
 #include "op/params.h"
 #include "op/rule.h"
@@ -39,6 +40,14 @@ static const struct hc_param eps_1e6[] = {REAL(0, "eps", "1e-6"), {0}};
 static const struct hc_param eps_1e5[] = {REAL(0, "eps", "1e-5"), {0}};
 static const struct hc_param no_padding[] = {INTEGER(0, "padding", "-1"), {0}};
 static const struct hc_param scale_and_mask[] = {SCALE, FLAG(1, "causal", "true"), {0}};
+static const struct hc_param options_of_attention[] = {SCALE,
+                                                       FLAG(1, "causal", "true"),
+                                                       FLAG(2, "top_left", "false"),
+                                                       INTEGER(3, "before", "16777216"),
+                                                       INTEGER(4, "after", "0"),
+                                                       REAL(5, "cap", "0.0"),
+                                                       INTEGER(6, "weights", "0"),
+                                                       {0}};
 
 static enum hc_status axes(const struct hc_call *call)
 {
@@ -81,6 +90,23 @@ static enum hc_status axes_of_attention(const struct hc_call *call)
     if (status == HC_OK && call->in[HC_ATTENTION_Q].shape[2] < 1)
         return hc_fail(HC_INVALID, "%s: D is 0, and q and k have no numbers",
                        hc_ops[call->op].name);
+    return status;
+}
+
+/* As many heads of q have each head of k and v. */
+static enum hc_status axes_of_shared_keys(const struct hc_call *call)
+{
+    const char *op = hc_ops[call->op].name;
+    enum hc_status status = axes_of_attention(call);
+    int64_t heads = call->in[HC_ATTENTION_Q].shape[0];
+    int64_t key_heads = call->in[HC_ATTENTION_K].shape[0];
+    int64_t weights = hc_defined_integer(call, HC_ATTENTION_WEIGHTS);
+    if (status == HC_OK && (key_heads < 1 ? heads > 0 : heads % key_heads != 0))
+        return hc_fail(HC_INVALID, "%s: %lld heads of q cannot share %lld of k and v", op,
+                       (long long)heads, (long long)key_heads);
+    if (status == HC_OK && (weights < 0 || weights >= HC_WEIGHTS_COUNT))
+        return hc_fail(HC_INVALID, "%s: weights is %lld, and not 0, 1 or 2", op,
+                       (long long)weights);
     return status;
 }
 
@@ -181,6 +207,24 @@ static const struct hc_descriptor attention_backward_slots = {
     .in = {HEADS, IN("o", "[H, T, E]", FACTOR), WIDE("lse", "[H, T]", OFFSET),
            IN("dy", "[H, T, E]", FACTOR)},
     .out = {OUT("dq", "[H, T, D]"), OUT("dk", "[H, U, D]"), OUT("dv", "[H, U, E]")}};
+
+/* q, and k and v of fewer heads. */
+#define SHARED_HEADS                                                                               \
+    IN("q", "[H, T, D]", DATA), IN("k", "[G, U, D]", FACTOR), IN("v", "[G, U, E]", FACTOR),        \
+        WIDE("sink", "[H]", FACTOR)
+#define GENERAL                                                                                    \
+    .params = options_of_attention, .fp64 = true, .rule = axes_of_shared_keys,                     \
+    .length = longest_axis
+
+static const struct hc_descriptor attention_general_slots = {
+    GENERAL, .cancels = true, .in = {SHARED_HEADS},
+    .out = {OUT("y", "[H, T, E]"), WIDE("lse", "[H, T]", NONE)}};
+static const struct hc_descriptor attention_general_backward_slots = {
+    GENERAL,
+    .in = {SHARED_HEADS, IN("o", "[H, T, E]", FACTOR), WIDE("lse", "[H, T]", OFFSET),
+           IN("dy", "[H, T, E]", FACTOR)},
+    .out = {OUT("dq", "[H, T, D]"), OUT("dk", "[G, U, D]"), OUT("dv", "[G, U, E]"),
+            WIDE("dsink", "[H]", NONE)}};
 
 const struct hc_descriptor *const hc_defined_ops[HC_OP_ROOM] = {
 #define HC_OP(name, class, inputs, outputs, title) [HC_OP_##name] = &name##_slots,

@@ -38,6 +38,9 @@
 #define HC_OP_attention_backward  HC_OP_69
 #define HC_OP_swap_axes           HC_OP_70
 
+#define HC_OP_attention_general          HC_OP_71
+#define HC_OP_attention_general_backward HC_OP_72
+
 /* What keeps statistics has its op's slots, and theirs. */
 enum { HC_RMS_X, HC_RMS_W, HC_RMS_Y = 0, HC_RMS_RSTD };
 enum { HC_RMS_BWD_DY, HC_RMS_BWD_X, HC_RMS_BWD_W, HC_RMS_BWD_RSTD };
@@ -57,7 +60,7 @@ enum { HC_SWIGLU_BWD_DGATE, HC_SWIGLU_BWD_DUP };
 enum { HC_EMBEDDING_W, HC_EMBEDDING_ID, HC_EMBEDDING_Y = 0 };
 enum { HC_EMBEDDING_BWD_DY, HC_EMBEDDING_BWD_ID, HC_EMBEDDING_BWD_DW = 0 };
 enum { HC_ROTARY_X, HC_ROTARY_CO, HC_ROTARY_SI, HC_ROTARY_Y = 0 };
-enum { HC_ATTENTION_Q, HC_ATTENTION_K, HC_ATTENTION_V };
+enum { HC_ATTENTION_Q, HC_ATTENTION_K, HC_ATTENTION_V, HC_ATTENTION_SINK };
 enum { HC_ATTENTION_Y, HC_ATTENTION_LSE };
 enum {
     HC_ATTENTION_BWD_Q,
@@ -68,7 +71,7 @@ enum {
     HC_ATTENTION_BWD_DY
 };
 enum { HC_SWAP_X, HC_SWAP_Y = 0 };
-enum { HC_ATTENTION_BWD_DQ, HC_ATTENTION_BWD_DK, HC_ATTENTION_BWD_DV };
+enum { HC_ATTENTION_BWD_DQ, HC_ATTENTION_BWD_DK, HC_ATTENTION_BWD_DV, HC_ATTENTION_BWD_DSINK };
 
 /* Option k of the definition, which is a real number. Where its usual value is an expression of
    extents, NaN stands for that. */

@@ -231,7 +231,9 @@ static bool rounds_once(const struct hc_call *call)
                 class_ == HC_CLASS_CONV || class_ == HC_CLASS_POOL ||
                 class_ == HC_CLASS_BATCH_NORM || class_ == HC_CLASS_LOSS ||
                 class_ == HC_CLASS_DEFINED;
-    bool stores = call->op == HC_OP_attention || call->op == HC_OP_attention_backward;
+    bool stores = call->op == HC_OP_attention || call->op == HC_OP_attention_backward ||
+                  call->op == HC_OP_attention_general ||
+                  call->op == HC_OP_attention_general_backward;
     return sums && !stores && call->op != HC_OP_bn_leaky_bwd && hc_descriptor(call->op)->fp64;
 }
 

@@ -7,6 +7,7 @@
 #include "check/family/kit.h"
 #include "check/generate/draw.h"
 #include "check/generate/integers.h"
+#include "op/attention.h"
 #include "op/later.h"
 #include "op/params.h"
 
@@ -187,30 +188,121 @@ static void integer_masks(struct hc_variant *variant, int number)
     variant->params.later[OF_ALL_KEYS] = (unsigned char)(number % 2);
 }
 
+/* attention_general: heads of q, rows and depth, heads of k, keys, and the width of v. */
+static const struct hc_op_shape shared_heads[] = {
+    {"4x5x4x2x7x3", HC_QUICK, true, false, {4, 5, 4, 2, 7, 3}},
+    {"1x1x1x1x1x1", HC_STANDARD, false, false, {1, 1, 1, 1, 1, 1}},
+    {"3x9x3x1x5x4", HC_STANDARD, false, false, {3, 9, 3, 1, 5, 4}},
+    {"2x11x8x2x13x5", HC_STANDARD, false, false, {2, 11, 8, 2, 13, 5}},
+    {"4x65x16x2x130x17", HC_EXHAUSTIVE, true, false, {4, 65, 16, 2, 130, 17}},
+    {.name = NULL},
+};
+
+/* What a variant of attention_general is made of; its number is in the variant's first byte. */
+struct attention_options {
+    bool full;
+    bool top_left;
+    int64_t before;
+    int64_t after;
+    double cap;
+    enum hc_attention_weights weights;
+};
+
+static const struct attention_options attention_options[] = {
+    {.before = 1 << 24},
+    {.full = true, .before = 1 << 24},
+    {.before = 2, .after = 1},
+    {.before = 2, .after = -1},
+    {.top_left = true, .before = 1 << 24},
+    {.before = 1 << 24, .cap = 1.5},
+    {.before = 1 << 24, .weights = HC_WEIGHTS_AS_THEY_ARE},
+    {.before = 1 << 24, .weights = HC_WEIGHTS_E4M3},
+};
+
+static const struct hc_variant options[] = {
+    {.name = ""},
+    {.name = "-full", .params.later = {1}},
+    {.name = "-window", .params.later = {2}},
+    {.name = "-window-behind", .params.later = {3}},
+    {.name = "-top-left", .params.later = {4}},
+    {.name = "-cap", .params.later = {5}},
+    {.name = "-not-stored", .params.later = {6}},
+    {.name = "-e4m3", .params.later = {7}},
+    {.name = NULL},
+};
+
+/* Masks are the same in all formats; how weights are stored shows in narrow ones. */
+static bool allows_options(const struct hc_format_set *set, const struct hc_variant *variant)
+{
+    const struct attention_options *o = &attention_options[variant->params.later[0]];
+    if (variant->name[0] == '\0')
+        return true;
+    return o->weights ? set->out == HC_BF16 : set->out == HC_FP32;
+}
+
+/* Of one variant all distributions are tried; what an option does to a row, normal numbers show. */
+static bool says_more(const struct hc_call *call, enum hc_distribution distribution)
+{
+    const struct hc_attention a = hc_attention_of(call);
+    bool plain = a.causal && a.before > a.keys && a.after == 0 && a.diagonal == a.keys - a.rows &&
+                 !(a.cap > 0) && a.weights == HC_WEIGHTS_STORED;
+    return distribution == HC_DRAW_NORMAL || (plain && hc_not_on_subnormals(call, distribution));
+}
+
+/* The weight of a key is not 0, and takes its value along to all rows that see it: those of the
+   heads that share it. */
+static bool is_special_value(const struct hc_draw_site *p, int slot)
+{
+    return slot == HC_ATTENTION_V && p->index == 0;
+}
+
+static void open_shared_heads(struct hc_call *call, const int64_t *d,
+                              const struct hc_variant *variant)
+{
+    const struct attention_options *o = &attention_options[variant->params.later[0]];
+    double scale = 1 / sqrt((double)d[2]);
+    hc_open_axes(call, d, variant);
+    memcpy(hc_attention_option(call, HC_ATTENTION_SCALE), &scale, sizeof scale);
+    *hc_attention_option(call, HC_ATTENTION_CAUSAL) = !o->full;
+    *hc_attention_option(call, HC_ATTENTION_TOP_LEFT) = o->top_left;
+    memcpy(hc_attention_option(call, HC_ATTENTION_BEFORE), &o->before, sizeof o->before);
+    memcpy(hc_attention_option(call, HC_ATTENTION_AFTER), &o->after, sizeof o->after);
+    memcpy(hc_attention_option(call, HC_ATTENTION_CAP), &o->cap, sizeof o->cap);
+    *hc_attention_option(call, HC_ATTENTION_WEIGHTS) = (unsigned char)o->weights;
+}
+
+static void integer_options(struct hc_variant *variant, int number)
+{
+    static const unsigned char few[] = {0, 1, 2, 5};
+    variant->name = "-border"; /* `allows_options` knows it */
+    variant->params.later[0] = few[number % 4];
+}
+
 /* The log of the sum of a row's exponentials, as a forward pass would keep it. */
 static double log_sum(const struct hc_draw_site *p, int slot)
 {
     const struct hc_call *call = p->call;
-    const struct hc_tensor *q = &call->in[HC_ATTENTION_Q];
-    const struct hc_tensor *k = &call->in[HC_ATTENTION_K];
+    const struct hc_attention a = hc_attention_of(call);
     int64_t row = (int64_t)p->index;
-    int64_t keys = k->shape[1];
-    int64_t depth = k->shape[2];
-    int64_t past = hc_defined_flag(call, 1) ? row % q->shape[1] + keys - q->shape[1] : keys;
-    double max = -(double)INFINITY;
+    int64_t head = row / a.rows;
+    int64_t past = hc_attention_past(&a, row % a.rows);
+    double sink = a.sink ? hc_tensor_get(a.sink, head) : -(double)INFINITY;
+    double max = sink;
     double sum = 0;
     (void)slot;
     for (int pass = 0; pass < 2; pass++)
-        for (int64_t u = 0; u < keys && u <= past; u++) {
-            int64_t key = row / q->shape[1] * keys + u;
+        for (int64_t u = hc_attention_first(&a, row % a.rows); u < past; u++) {
+            int64_t key = head / a.sharing * a.keys + u;
             double s = 0;
-            for (int64_t d = 0; d < depth; d++)
-                s += hc_tensor_get(q, row * depth + d) * hc_tensor_get(k, key * depth + d);
-            s *= hc_attention_scale(call);
+            for (int64_t d = 0; d < a.depth; d++)
+                s += hc_tensor_get(&call->in[HC_ATTENTION_Q], row * a.depth + d) *
+                     hc_tensor_get(&call->in[HC_ATTENTION_K], key * a.depth + d);
+            s *= a.scale;
+            s = a.cap > 0 ? a.cap * tanh(s / a.cap) : s;
             max = pass == 0 ? fmax(max, s) : max;
             sum += pass == 0 ? 0 : exp(s - max);
         }
-    return max + log(sum);
+    return max + log(sum + (sink > -(double)INFINITY ? exp(sink - max) : 0));
 }
 
 /* Scores are near to each other, and their exponentials overflow in fp32 unless the largest is
@@ -236,6 +328,18 @@ static void border_of_heads(enum hc_extent extent, int64_t size, int number, int
     memcpy(d, least, sizeof least);
     d[extent == HC_EXTENT_LOSS_ROWS ? 1 : extent == HC_EXTENT_VECTOR ? 4 : 3] = size;
 }
+
+static void border_of_shared_heads(enum hc_extent extent, int64_t size, int number, int64_t *d)
+{
+    static const int64_t least[6] = {2, 1, 1, 1, 3, 1};
+    (void)extent;
+    (void)number;
+    memcpy(d, least, sizeof least);
+    d[4] = size;
+}
+
+static const struct hc_family_extent extents_of_shared_heads[] = {
+    {HC_EXTENT_LOSS_CLASSES, HC_NEVER_ALONE, false}, {HC_EXTENT_COUNT, 0, false}};
 
 static const struct hc_family_extent extents_of_heads[] = {
     {HC_EXTENT_LOSS_CLASSES, HC_NEVER_ALONE, false},
@@ -375,10 +479,27 @@ static const struct hc_family attention = {ALL_OF_THESE, OF_HEADS, .shapes = hea
 static const struct hc_family attention_backward = {ALL_OF_THESE, OF_HEADS, .shapes = heads_back,
                                                     .small = small_heads, .sizes = sizes_of_heads};
 
+static const struct hc_family general = {ALL_OF_THESE,
+                                         .sets = formats_of_heads,
+                                         .shapes = shared_heads,
+                                         .variants = options,
+                                         .allows = allows_options,
+                                         .open = open_shared_heads,
+                                         .is_special = is_special_value,
+                                         .exponents = hc_exponents_of_logits,
+                                         .applies = says_more,
+                                         .kept = log_sum,
+                                         .cancelling = cancelling,
+                                         .cancels_within = true,
+                                         .extents = extents_of_shared_heads,
+                                         .border_shape = border_of_shared_heads,
+                                         .integer_parameters = integer_options};
+
 static const struct hc_family *const rows[HC_OP_ROOM] = {
     [HC_OP_embedding] = &embedding,         [HC_OP_embedding_backward] = &embedding_backward,
     [HC_OP_rotary_halves] = &rotary_halves, [HC_OP_swap_axes] = &swap_axes,
     [HC_OP_attention] = &attention,         [HC_OP_attention_backward] = &attention_backward,
+    [HC_OP_attention_general] = &general,   [HC_OP_attention_general_backward] = &general,
 };
 
 const struct hc_family *hc_family_transformer(enum hc_op op)
