@@ -50,7 +50,7 @@ static enum hc_status refuse_options(const struct hc_training *t)
                 {t->measure_every != plain.measure_every, "--measure-every"},
                 {t->overrides.count > 0, "--set"},
                 {t->backends.named.count > 0, "--backend"},
-                {protocol.synthetic && t->data != NULL, "--data"}};
+                {(protocol.synthetic || protocol.text) && t->data != NULL, "--data"}};
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
         if (rows[i].given)
             return hc_fail(HC_INVALID, "the protocol decides that; leave out %s", rows[i].name);
@@ -62,7 +62,7 @@ static enum hc_status open_study(struct hc_training *t, const struct protocol_re
     enum hc_status status = hc_protocol_read(request->path, &protocol);
     if (status == HC_OK)
         status = refuse_options(t);
-    if (status == HC_OK && !protocol.synthetic && !t->data && !request->conclude)
+    if (status == HC_OK && !protocol.synthetic && !protocol.text && !t->data && !request->conclude)
         status = hc_fail(HC_INVALID, "%s is about CIFAR-10: say where it lies, with --data DIR",
                          request->path);
     if (status == HC_OK)
@@ -73,7 +73,7 @@ static enum hc_status open_study(struct hc_training *t, const struct protocol_re
     if (status == HC_OK && !request->conclude)
         status = hc_training_open(t, study.recipe, protocol.arms + 1);
     if (status == HC_OK)
-        study.test_images = t->set.test.count;
+        study.test_images = hc_training_tests(t);
     return status;
 }
 
@@ -85,8 +85,9 @@ static int conclude_study(const struct hc_training *t, const struct protocol_req
     if (!request->conclude)
         (void)putchar('\n');
     hc_conclusion_print(&conclusion, stdout);
-    if (t->set.synthetic)
-        printf("The images are synthetic, not CIFAR-10.\n");
+    if (protocol.text || t->set.synthetic)
+        printf("%s\n", protocol.text ? "The text is made, of 64 words."
+                                     : "The images are synthetic, not CIFAR-10.");
     /* Of several processes that end together one writes. */
     if (hc_folder_lock(study.folder, &lock) != HC_OK)
         return HC_AS_CLAIMED;

@@ -97,7 +97,10 @@ static enum hc_status data(struct hc_protocol *p, struct line *l)
     p->synthetic = strcmp(kind, "synthetic") == 0;
     if (p->synthetic)
         return take_count(l, 1, 5000, &p->images);
-    return strcmp(kind, "cifar10") == 0 ? HC_OK : refuse_line(l, "is cifar10 or synthetic IMAGES");
+    p->text = strcmp(kind, "text") == 0;
+    return p->text || strcmp(kind, "cifar10") == 0
+               ? HC_OK
+               : refuse_line(l, "is cifar10, synthetic IMAGES or text");
 }
 
 static enum hc_status classes(struct hc_protocol *p, struct line *l)

@@ -9,7 +9,8 @@
    The file has a line for each setting, its name first; # begins a comment.
 
      question  Does loss scaling cost accuracy?
-     data      cifar10               or: synthetic IMAGES, training images of each class
+     data      cifar10               or: synthetic IMAGES, training images of each class;
+                                     or: text, the made one, for a GPT
      classes   all                   or: airplane,dog
      network   darknet16
      epochs    10
@@ -66,6 +67,7 @@ struct hc_protocol_arm {
 
 struct hc_protocol {
     char question[HC_PROTOCOL_TEXT];
+    bool text; /* the made one */
     bool synthetic;
     int images;                     /* of the synthetic set, of each class */
     char classes[HC_PROTOCOL_TEXT]; /* "": all */

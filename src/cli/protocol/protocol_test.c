@@ -59,7 +59,7 @@ Test(protocol, what_is_wrong_is_said_with_its_line)
         {"looks 4 6 12", "looks", "p:12: looks takes"},
         {"looks 4 6 12", "looks 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18", "too many"},
         {"epochs 2", "epochs 2.5", "p:4: epochs takes a whole number"},
-        {"data synthetic 20", "data mnist", "p:2: data is cifar10 or synthetic IMAGES"},
+        {"data synthetic 20", "data mnist", "p:2: data is cifar10, synthetic IMAGES or text"},
         {"data synthetic 20", "data synthetic", "p:2: data takes a whole number"},
         {"arm one amp equivalent - the  first arm ", "arm one amp better - x",
          "p:16: arm claims one of"},

@@ -35,9 +35,12 @@ static enum hc_status find_network(const struct hc_protocol *p, const char *path
         t->network_choice = i;
         t->network = hc_training_networks[i];
         if (strcmp(t->network->name, p->network) == 0)
-            return t->network->gpt
-                       ? hc_fail(HC_INVALID, "%s: a protocol is about images; %s reads text", path,
-                                 p->network)
+            return (t->network->gpt != NULL) != p->text
+                       ? hc_fail(HC_INVALID, "%s: %s reads %s, and data is %s", path, p->network,
+                                 t->network->gpt ? "text" : "images",
+                                 p->text        ? "text"
+                                 : p->synthetic ? "synthetic"
+                                                : "cifar10")
                        : HC_OK;
     }
     return hc_fail(HC_INVALID, "%s: there is no network '%s'%s", path, p->network,
@@ -80,16 +83,26 @@ static enum hc_status know_data(struct hc_study *study)
 {
     const struct hc_protocol *p = study->protocol;
     struct hc_training *t = study->training;
-    struct hc_data_options few = {.classes = t->classes, .train_per_class = 1, .test_per_class = 1};
+    struct hc_data_options few = {.text = p->text,
+                                  .seed = t->data_seed,
+                                  .classes = t->classes,
+                                  .train_per_class = 1,
+                                  .test_per_class = 1};
     struct hc_dataset set;
     enum hc_status status = hc_dataset_open(&few, &set);
     t->set = set;
-    t->set.train = t->set.test = (struct hc_images){0};
+    t->set.train.labels = t->set.test.labels = NULL;
+    t->set.train.pixels = t->set.test.pixels = NULL;
+    t->set.text.byte = NULL;
     hc_dataset_close(&set);
+    if (p->text) {
+        study->test_images = hc_training_tests(t);
+        return status;
+    }
     t->set.synthetic = p->synthetic;
     t->set.train.count = (int64_t)t->set.classes * (p->synthetic ? p->images : 5000);
     t->set.test.count = (int64_t)t->set.classes * (p->synthetic ? (p->images + 4) / 5 : 1000);
-    study->test_images = t->set.test.count;
+    study->test_images = hc_training_tests(t);
     return status;
 }
 

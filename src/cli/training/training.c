@@ -472,6 +472,11 @@ enum hc_status hc_training_open(struct hc_training *t, const struct hc_recipe *c
     return status;
 }
 
+int64_t hc_training_tests(const struct hc_training *t)
+{
+    return t->set.test.count * (t->network->gpt ? t->network->gpt->length : 1);
+}
+
 void hc_training_close(struct hc_training *t)
 {
     hc_dataset_close(&t->set);

@@ -31,12 +31,19 @@ void hc_training_made(const struct hc_training *t, const struct hc_recipe *recip
     if (t->set.synthetic)
         (void)snprintf(data, sizeof data, "synthetic images of seed %llu",
                        (unsigned long long)t->data_seed);
+    if (t->network->gpt && t->data)
+        (void)snprintf(data, sizeof data, "a text of %lld bytes, %.6f nats a byte",
+                       (long long)t->set.text.bytes, t->set.text.pairs);
+    else if (t->network->gpt)
+        (void)snprintf(data, sizeof data, "the made text of seed %llu",
+                       (unsigned long long)t->data_seed);
     (void)snprintf(length, sizeof length, steps > 0 ? "drift over %d steps" : "%d epochs",
                    steps > 0 ? steps : t->epochs);
     if (t->ranks > 1 && recipe->shards == 0)
         (void)snprintf(ranks, sizeof ranks, ", %d ranks", t->ranks);
-    (void)hc_text_write(text, bytes, "%s, %s, %lld images, %s, %s, batch %d, lr %g%s%s", data,
-                        classes, (long long)t->set.train.count, t->network->name, length, t->batch,
+    (void)hc_text_write(text, bytes, "%s, %s%s%lld %s, %s, %s, batch %d, lr %g%s%s", data, classes,
+                        classes[0] ? ", " : "", (long long)t->set.train.count,
+                        t->network->gpt ? "pieces" : "images", t->network->name, length, t->batch,
                         t->max_lr, t->load ? ", begun from a file" : "", ranks);
 }
 
@@ -67,7 +74,7 @@ static void training_add_outcome(json_t *record, const struct hc_training *t,
                                  .backend = t->backend->name,
                                  .seed = run->seed,
                                  .settings = made,
-                                 .test_images = t->set.test.count,
+                                 .test_images = hc_training_tests(t),
                                  .learned = r->learned,
                                  .reason = r->reason,
                                  .accuracy = r->accuracy,
