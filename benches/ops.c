@@ -1,6 +1,8 @@
 /* The ops of training steps on host, against exact: of a Darknet, and of a small GPT. */
 #include <assert.h>
+#include <math.h>
 #include <stddef.h>
+#include <time.h>
 
 #include "bench.h"
 #include "benches/inner/calls.h"
@@ -138,6 +140,50 @@ static void backward(struct hc_bench_run *run)
     in_both(run, HC_OP_attention_backward, attention_backward);
 }
 
+/* Of one row of text of 1024 tokens, eight heads of 64: beside PyTorch's in
+   benches/pytorch/attention.py. Processor time of all threads says more than the clock of a machine
+   that has other work. */
+enum { LONG_HEADS = 8, LONG = 1024, LONG_DEPTH = 64, CALLS = 20 };
+
+static void time_long(struct hc_bench_run *run, bool back)
+{
+    static const enum hc_format formats[] = {HC_FP32, HC_BF16};
+    for (size_t f = 0; f < sizeof formats / sizeof formats[0]; f++) {
+        struct hc_tensor x = hc_tensor3(formats[f], LONG_HEADS, LONG, LONG_DEPTH, NULL);
+        struct hc_tensor lse = hc_tensor2(HC_FP32, LONG_HEADS, LONG, NULL);
+        struct hc_call call = {.op = HC_OP_attention, .in = {x, x, x}, .out = {x, lse}};
+        if (back)
+            call = (struct hc_call){
+                .op = HC_OP_attention_backward, .in = {x, x, x, x, lse, x}, .out = {x, x, x}};
+        struct hc_subject host = {0};
+        double least = (double)INFINITY;
+        hc_params_usual(call.op, &call.params);
+        enum hc_status status = hc_subject_open(&host, hc_backend_by_name("host"), &call, 1);
+        for (int i = 0; status == HC_OK && i < CALLS; i++) {
+            clock_t start = clock();
+            status = hc_subject_run(&host);
+            least = fmin(least, (double)(clock() - start) / CLOCKS_PER_SEC);
+        }
+        if (status == HC_OK)
+            hc_bench_rate(run, &(struct hc_rate){.what = hc_formats[formats[f]].name,
+                                                 .rate = 1 / least,
+                                                 .unit = "calls/core-s"});
+        else
+            hc_bench_skip(run, hc_message());
+        hc_subject_close(&host);
+    }
+}
+
+static void long_forward(struct hc_bench_run *run)
+{
+    time_long(run, false);
+}
+
+static void long_backward(struct hc_bench_run *run)
+{
+    time_long(run, true);
+}
+
 static void gates(struct hc_bench_run *run)
 {
     in_both(run, HC_OP_swiglu_backward, swiglu_backward);
@@ -171,6 +217,10 @@ static const struct hc_bench benches[] = {
      .title = "causal attention, 64 heads of 128 x 32, host against exact",
      .run = forward},
     {.name = "op/attention_backward", .title = "its gradient, host against exact", .run = backward},
+    {.name = "op/attention-long",
+     .title = "causal attention, 8 heads of 1024 x 64, host alone",
+     .run = long_forward},
+    {.name = "op/attention_backward-long", .title = "its gradient", .run = long_backward},
     {.name = "op/swiglu_backward",
      .title = "swiglu's gradient, 2048 x 352, host against exact",
      .run = gates},

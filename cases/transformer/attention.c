@@ -233,6 +233,50 @@ static void dead(struct hc_check *check)
     }
 }
 
+/* Two heads share one of keys. A window of the two keys before a row leaves the first row without
+   any, and the sink of the first head is none. */
+static void dead_window(struct hc_check *check)
+{
+    enum { HEADS = 2, ROWS = 5, DEPTH = 3 };
+    struct hc_tensor per_head = hc_check_vector(check, HC_FP32, HEADS);
+    struct hc_tensor lse = hc_check_tensor(check, hc_tensor2(HC_FP32, HEADS, ROWS, NULL));
+    struct hc_tensor q = make(check, HC_FP32, HEADS, ROWS, DEPTH);
+    struct hc_tensor k = make(check, HC_FP32, 1, ROWS, DEPTH);
+    struct hc_tensor v = make(check, HC_FP32, 1, ROWS, DEPTH);
+    struct hc_tensor y = make(check, HC_FP32, HEADS, ROWS, DEPTH);
+    struct hc_tensor dy = make(check, HC_FP32, HEADS, ROWS, DEPTH);
+    struct hc_call call = {
+        .op = HC_OP_attention_general, .in = {q, k, v, per_head}, .out = {y, lse}};
+    struct hc_call back = {
+        .op = HC_OP_attention_general_backward,
+        .in = {q, k, v, per_head, y, lse, dy},
+        .out = {make(check, HC_FP32, HEADS, ROWS, DEPTH), make(check, HC_FP32, 1, ROWS, DEPTH),
+                make(check, HC_FP32, 1, ROWS, DEPTH), hc_check_vector(check, HC_FP32, HEADS)}};
+    struct hc_tensor *const drawn[] = {&q, &k, &v, &dy};
+    for (int i = 0; i < 4; i++)
+        fill_normal(check, drawn[i], (uint64_t)i);
+    hc_tensor_set(&per_head, 0, -(double)INFINITY);
+    hc_tensor_set(&per_head, 1, 0.5);
+    hc_params_usual(call.op, &call.params);
+    (void)hc_param_read(call.op, &call.params, "top_left", "true");
+    (void)hc_param_read(call.op, &call.params, "before", "2");
+    (void)hc_param_read(call.op, &call.params, "after", "-1");
+    back.params = call.params;
+    if (hc_claim_call_met(check, &call) != HC_OK || hc_claim_call_met(check, &back) != HC_OK)
+        return;
+    for (int64_t i = 0; i < HEADS * DEPTH; i++) {
+        int64_t at = i / DEPTH * ROWS * DEPTH + i % DEPTH;
+        (void)hc_claim_true(check, "y is 0 in a row that sees no key", hc_tensor_get(&y, at) == 0);
+        (void)hc_claim_true(check, "dq is 0 there",
+                            hc_tensor_get(&back.out[HC_ATTENTION_BWD_DQ], at) == 0);
+    }
+    (void)hc_claim_value(check, "lse of such a row without a sink", -(double)INFINITY,
+                         hc_tensor_get(&lse, 0));
+    (void)hc_claim_value(check, "lse of such a row is its sink", 0.5, hc_tensor_get(&lse, ROWS));
+    (void)hc_claim_true(check, "the gradient of no sink is 0",
+                        hc_tensor_get(&back.out[HC_ATTENTION_BWD_DSINK], 0) == 0);
+}
+
 static void nothing(struct hc_check *check)
 {
     struct hc_call call = backward(check, HC_FP32, (struct size){2, 0, 3, 4, 2}, true);
@@ -340,6 +384,9 @@ static const struct hc_case cases[] = {
      "a row that sees no key is 0, its log-sum -infinity, and no gradient is NaN",
      "Dao-AILab/flash-attention issue 334; flash-attention's README on bottom-right masks",
      .level = HC_STANDARD, .run = dead},
+    {"transformer/attention-dead-windows",
+     "a row whose window has no key is 0, with a sink and without, and no gradient is NaN",
+     "contract in definitions/attention_general.op", .level = HC_STANDARD, .run = dead_window},
     {"transformer/attention-gradient-of-nothing",
      "without rows the gradients of keys and values are zeros, and are written",
      "contract in definitions/attention_backward.op", .level = HC_STANDARD, .run = nothing},

@@ -26,7 +26,9 @@ enum defect {
     E4M3_OF_ONE,
     E4M3_IN_THE_SUM,
     SINK_GRADIENT_UP,
-    SINK_GRADIENT_OF_ONE_ROW
+    SINK_GRADIENT_OF_ONE_ROW,
+    NO_SINK_IS_A_NUMBER,
+    DEAD_NAN
 };
 
 struct subject {
@@ -105,10 +107,11 @@ static void forward_row(const struct subject *s, int64_t row, double *y)
         for (int64_t e = 0; e < a->width; e++)
             y[e] += stored(s, p) * hc_in(s->call, HC_ATTENTION_V, (first + u) * a->width + e);
     }
-    double rest = sink > -(double)INFINITY ? exp(sink - max) : 0;
+    double rest =
+        sink > -(double)INFINITY || s->defect == NO_SINK_IS_A_NUMBER ? exp(sink - max) : 0;
     for (int64_t e = 0; e < a->width; e++)
         hc_give(s->call, HC_ATTENTION_Y, row * a->width + e,
-                past > start ? y[e] / (sum + rest) : 0);
+                past > start || s->defect == DEAD_NAN ? y[e] / (sum + rest) : 0);
     hc_give(s->call, HC_ATTENTION_LSE, row,
             max + log(s->defect == SINK_NOT_IN_LSE ? sum : sum + rest));
 }
@@ -163,7 +166,8 @@ static void backward_row(const struct subject *s, int64_t row, double *dq, doubl
     for (int64_t u = hc_attention_first(a, row % a->rows); u < hc_attention_past(a, row % a->rows);
          u++)
         pair(s, row, first + u, along, dq, dk, dv);
-    if (s->defect != SINK_GRADIENT_OF_ONE_ROW || row % a->rows == 0)
+    bool counts = s->defect != SINK_GRADIENT_OF_ONE_ROW || row % a->rows == 0;
+    if (counts && (sink_of(s, head) > -(double)INFINITY || s->defect == NO_SINK_IS_A_NUMBER))
         dsink[head] -= exp(sink_of(s, head) - hc_tensor_get(a->lse, row)) * along;
 }
 
