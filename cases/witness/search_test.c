@@ -1,9 +1,11 @@
 /* The search for witnesses, and what there must be of them.
 
-   HALFCHECK_WITNESSES=FILE build/dev/cases.witness.search_test searches again, for every rule of a
-   bound (of the ops in the globs HALFCHECK_WITNESSES_OF, if that is set), and writes the rows of
-   cases/witness/witnesses.inc. It draws inputs, changes one number at
-   a time, and keeps a change if error/bound of a right implementation does not fall. */
+   HALFCHECK_WITNESSES=FILE build/dev/cases cases/witness/search_test.c searches again, for every
+   rule of a bound (of the ops in the globs HALFCHECK_WITNESSES_OF, if that is set), and writes the
+   rows of cases/witness/witnesses.inc. It begins with the witness that is kept and with drawn
+   inputs, changes one or two numbers at a time, and keeps a change if error/bound of a right
+   implementation does not fall. HALFCHECK_WITNESSES_LONGER=N takes N times as many changes.
+   HALFCHECK_WITNESSES_BELOW=R searches only for rules whose witness reaches less than R. */
 #include <criterion/criterion.h>
 #include <math.h>
 #include <stdio.h>
@@ -115,10 +117,10 @@ struct best {
 static struct best look(const struct hc_call *call, const struct point *p)
 {
     struct best best = {0};
-    for (int by = 0;
-         by < (p->contract == HC_ANY_ORDER || p->op == HC_OP_xent || p->op == HC_OP_xent_bwd
-                   ? HC_RIGHTS
-                   : 1);
+    for (int by = 0; by < (p->contract == HC_ANY_ORDER || p->op == HC_OP_xent ||
+                                   p->op == HC_OP_xent_bwd || hc_call_tf32(call)
+                               ? HC_RIGHTS
+                               : 1);
          by++) {
         bool manners = by >= 1 && by <= 4;
         if ((manners && p->contract == HC_STATED) || hc_right_run(by, call, scratch) != HC_OK)
@@ -137,7 +139,20 @@ static double uniform(uint64_t seed, uint64_t *at)
     return hc_random_uniform(seed, 77, (*at)++);
 }
 
-/* Another number for one of a tensor's elements, of the same sign, or NaN where it stays. */
+/* A number whose size is that of the last bits of another of the call's numbers: what a sum with it
+   loses. */
+static double at_the_last_bits(const struct hc_call *call, double u, double v)
+{
+    int slot = (int)(u * hc_ops[call->op].inputs);
+    const struct hc_tensor *t = &call->in[slot];
+    if (!t->data || hc_tensor_count(t) == 0)
+        return (double)NAN;
+    double other = hc_tensor_get(t, (int64_t)(v * (double)hc_tensor_count(t)));
+    int precision = hc_call_fp64(call) ? 53 : 24;
+    return other == 0 ? (double)NAN : ldexp(1 + v, ilogb(other) - precision + (int)(8 * u) % 4);
+}
+
+/* Another number for one of a tensor's elements, mostly of the same sign, or NaN where it stays. */
 static double changed(const struct hc_call *call, const struct point *p, int slot, int64_t i,
                       uint64_t *at)
 {
@@ -147,24 +162,29 @@ static double changed(const struct hc_call *call, const struct point *p, int slo
     int hyper = optimizer ? hc_optimizer_slots(call->op)->hyper : -1;
     double u = uniform(1, at);
     double way = 2 * uniform(2, at) - 1;
+    double y = x;
     if (t->format == HC_I32 || x == 0 || (slot == hyper && i == HC_HYPER_STEP))
         return (double)NAN;
-    double y = x;
     if (slot != hyper && u < 0.2)
         y = x * (u < 0.1 ? 2 : 0.5);
-    else if (slot != hyper && u < 0.3)
+    else if (slot != hyper && u < 0.25)
         y = copysign(hc_tensor_get(t, (int64_t)(way * way * (double)hc_tensor_count(t))), x);
-    else if (slot != hyper && u < 0.4)
+    else if (slot != hyper && u < 0.3)
+        y = copysign(at_the_last_bits(call, uniform(5, at), fabs(way)), x);
+    else if (slot != hyper && u < 0.35)
         y = copysign(ldexp(1, ilogb(x)), x);
-    else if (u < 0.5)
+    else if (u < 0.45)
         y = copysign(ldexp(1 + fabs(way), ilogb(x)), x);
+    else if (u < 0.6)
+        y = x + round(8 * way) * hc_ulp(t->format, x);
     else
-        y = x * (1 + ldexp(way, -(int)((2 * u - 1) * (hc_formats[t->format].precision + 2))));
+        y = x * (1 + ldexp(way, -(int)((2.5 * u - 1.5) * (hc_formats[t->format].precision + 2))));
     y = hc_round(t->format, y);
     bool one = slot == hyper && !(fabs(y) < 1);
+    double least = hc_call_fp64(call) ? 0x1p-70 : 0x1p-40;
     if (p->subnormal)
         return one || y == 0 || !(fabs(y) < 0x1p12) ? (double)NAN : y;
-    return one || !(fabs(y) < 0x1p12 && fabs(y) > 0x1p-24) ? (double)NAN : y;
+    return one || !(fabs(y) < 0x1p12 && fabs(y) > least) ? (double)NAN : y;
 }
 
 static void keep(const struct hc_call *call, char *text, size_t size)
@@ -215,6 +235,25 @@ static void make_small(const struct hc_call *call, const struct point *p, int wh
     }
 }
 
+/* One large product and small ones, each of which is 9/16 of the last bit of the sum: so every
+   addition errs to the same side by almost half of that bit. */
+static struct best draw_stagnant(const struct hc_call *call, const struct point *p, char *text,
+                                 size_t size)
+{
+    struct best best = {0};
+    if (p->op != HC_OP_gemm_q)
+        return best;
+    for (int s = 0; s < hc_ops[p->op].inputs; s++) {
+        const struct hc_tensor *t = &call->in[s];
+        double small = s == HC_GEMM_Q_A ? 0x1.2p-5 : 0x1p-5;
+        for (int64_t i = 0; t->data && i < hc_tensor_count(t); i++)
+            hc_tensor_set(t, i, s > HC_GEMM_Q_B ? 1 : i == 0 ? 0x1p7 : small);
+    }
+    best = look(call, p);
+    keep(call, text, size);
+    return best;
+}
+
 static struct best draw_small(const struct hc_call *call, const struct point *p, char *text,
                               size_t size)
 {
@@ -235,30 +274,54 @@ static struct best draw_small(const struct hc_call *call, const struct point *p,
     return best;
 }
 
-static struct best climb(const struct hc_call *call, const struct point *p, char *text, size_t size)
+/* A number that has been changed. */
+struct change {
+    const struct hc_tensor *t;
+    int64_t i;
+    double before;
+};
+
+/* Changes one number, or leaves it; whether it did. */
+static bool change(const struct hc_call *call, const struct point *p, uint64_t *at,
+                   struct change *done)
 {
-    struct best best = p->subnormal ? draw_small(call, p, text, size) : draw(call, p, text, size);
-    int changes = p->subnormal ? CHANGES / 4 : CHANGES;
+    int slot = (int)(uniform(3, at) * hc_ops[p->op].inputs);
+    const struct hc_tensor *t = &call->in[slot];
+    if (!t->data || hc_tensor_count(t) == 0)
+        return false;
+    int64_t i = (int64_t)(uniform(4, at) * (double)hc_tensor_count(t));
+    double y = changed(call, p, slot, i, at);
+    *done = (struct change){t, i, hc_tensor_get(t, i)};
+    if (isnan(y))
+        return false;
+    hc_tensor_set(t, i, y);
+    return true;
+}
+
+/* Goes on from the values in `text`, with which the best so far was reached. */
+static struct best climb(const struct hc_call *call, const struct point *p, struct best best,
+                         char *text, size_t size)
+{
+    const char *longer = getenv("HALFCHECK_WITNESSES_LONGER");
+    int changes = (p->subnormal ? CHANGES / 4 : CHANGES) * (longer ? atoi(longer) : 1);
     struct hc_witness start = {.values = text};
     uint64_t at = 0;
     if (best.ratio == 0)
         return best;
     cr_assert(hc_witness_values(&start, call));
-    for (int n = 0; n < changes && best.ratio < (p->subnormal ? 0.48 : 0.85); n++) {
-        int slot = (int)(uniform(3, &at) * hc_ops[p->op].inputs);
-        if (!call->in[slot].data || hc_tensor_count(&call->in[slot]) == 0)
+    for (int n = 0; n < changes && best.ratio < 0.85; n++) {
+        struct change first, second;
+        if (!change(call, p, &at, &first))
             continue;
-        int64_t i = (int64_t)(uniform(4, &at) * (double)hc_tensor_count(&call->in[slot]));
-        double before = hc_tensor_get(&call->in[slot], i);
-        double y = changed(call, p, slot, i, &at);
-        if (isnan(y))
-            continue;
-        hc_tensor_set(&call->in[slot], i, y);
+        bool two = uniform(6, &at) < 0.4 && change(call, p, &at, &second);
         struct best here = look(call, p);
-        if (here.ratio >= best.ratio)
+        if (here.ratio >= best.ratio) {
             best = here;
-        else
-            hc_tensor_set(&call->in[slot], i, before);
+            continue;
+        }
+        if (two)
+            hc_tensor_set(second.t, second.i, second.before);
+        hc_tensor_set(first.t, first.i, first.before);
     }
     keep(call, text, size);
     return best;
@@ -326,39 +389,68 @@ static const char *variant_of(const struct point *p)
     return name[0] == '-' ? name + 1 : name;
 }
 
-static void write_row(const struct point *p, void *context)
+static bool is_of(const struct hc_witness *w, const struct point *p)
+{
+    return strcmp(w->op, hc_ops[p->op].name) == 0 && strcmp(w->set, p->set->name) == 0 &&
+           strcmp(w->variant, variant_of(p)) == 0 && w->contract == p->contract &&
+           strcmp(w->output, hc_descriptor(p->op)->out[p->out].name) == 0;
+}
+
+/* The rule's witness that is kept, or NULL. */
+static const struct hc_witness *kept(const struct point *p)
+{
+    const struct hc_witness *all = p->subnormal ? hc_subnormal_witnesses : hc_witnesses;
+    int count = p->subnormal ? hc_subnormal_witness_count : hc_witness_count;
+    for (int i = 0; i < count; i++)
+        if (is_of(&all[i], p))
+            return &all[i];
+    return NULL;
+}
+
+/* What has been found for a rule. */
+struct found {
+    struct best best;
+    int64_t d[8];
+    char values[1 << 14];
+};
+
+static void better(struct found *found, struct best best, const int64_t *d, const char *values)
+{
+    if (best.ratio <= found->best.ratio)
+        return;
+    found->best = best;
+    memcpy(found->d, d, sizeof found->d);
+    (void)snprintf(found->values, sizeof found->values, "%s", values);
+}
+
+/* What the kept values come to, and then what can be reached from them. */
+static void from_kept(struct found *found, const struct point *p, bool goes_on)
 {
     static char values[1 << 14];
-    static char best_values[1 << 14];
-    FILE *file = context;
-    const char *only = getenv("HALFCHECK_WITNESSES_OF");
-    const int64_t *d = NULL;
-    struct best best = {0};
-    if (only && !hc_any_glob(only, hc_ops[p->op].name))
+    const struct hc_witness *w = kept(p);
+    if (!w)
         return;
-    for (int k = 0; extents_of(p->op, k); k++) {
-        struct hc_call call = call_of(p, extents_of(p->op, k));
-        struct best here = climb(&call, p, values, sizeof values);
-        if (here.ratio > best.ratio) {
-            best = here;
-            d = extents_of(p->op, k);
-            memcpy(best_values, values, sizeof values);
-        }
-    }
-    (void)fprintf(stderr, "%.3f %s %s %s %s %s\n", best.ratio, hc_ops[p->op].name, p->set->name,
-                  variant_of(p), hc_descriptor(p->op)->out[p->out].name,
-                  p->contract == HC_STATED ? "stated" : "any");
-    if (!d || (p->subnormal && best.ratio < 0.01)) /* what comes no nearer shows nothing */
-        return;
+    struct hc_call call = call_of(p, w->d);
+    (void)snprintf(values, sizeof values, "%s", w->values);
+    cr_assert(hc_witness_values(w, &call));
+    struct best best = look(&call, p);
+    better(found, best, w->d, values);
+    if (goes_on)
+        better(found, climb(&call, p, best, values, sizeof values), w->d, values);
+}
+
+static void write_found(const struct point *p, const struct found *found, FILE *file)
+{
+    const int64_t *d = found->d;
     (void)fprintf(file,
                   "{\"%s\", \"%s\", \"%s\", {%d, %d, %d, %d, %d, %d, %d, %d},\n \"%s\", %d, "
                   "%s, \"%s\", %.3f,\n",
                   hc_ops[p->op].name, p->set->name, variant_of(p), (int)d[0], (int)d[1], (int)d[2],
                   (int)d[3], (int)d[4], (int)d[5], (int)d[6], (int)d[7],
-                  hc_descriptor(p->op)->out[p->out].name, (int)best.index,
-                  p->contract == HC_STATED ? "HC_STATED" : "HC_ANY_ORDER", hc_right_names[best.by],
-                  floor(best.ratio * 1000) / 1000);
-    for (const char *at = best_values; *at;) {
+                  hc_descriptor(p->op)->out[p->out].name, (int)found->best.index,
+                  p->contract == HC_STATED ? "HC_STATED" : "HC_ANY_ORDER",
+                  hc_right_names[found->best.by], floor(found->best.ratio * 1000) / 1000);
+    for (const char *at = found->values; *at;) {
         size_t length = strlen(at) < 88 ? strlen(at) : 88;
         while (length == 88 && at[length - 1] != ' ')
             length--;
@@ -369,22 +461,43 @@ static void write_row(const struct point *p, void *context)
     (void)fflush(file);
 }
 
-static bool has_row(const struct point *p, const struct hc_witness *witnesses, int count)
+static void write_row(const struct point *p, void *context)
 {
-    for (int i = 0; i < count; i++) {
-        const struct hc_witness *w = &witnesses[i];
-        if (strcmp(w->op, hc_ops[p->op].name) == 0 && strcmp(w->set, p->set->name) == 0 &&
-            strcmp(w->variant, variant_of(p)) == 0 && w->contract == p->contract &&
-            strcmp(w->output, hc_descriptor(p->op)->out[p->out].name) == 0)
-            return true;
+    static char values[1 << 14];
+    static struct found found;
+    const char *only = getenv("HALFCHECK_WITNESSES_OF");
+    const char *below = getenv("HALFCHECK_WITNESSES_BELOW");
+    double enough = below ? atof(below) : 0.85;
+    if (only && !hc_any_glob(only, hc_ops[p->op].name))
+        return;
+    found = (struct found){.best = {0}};
+    from_kept(&found, p, false);
+    if (found.best.ratio < enough)
+        from_kept(&found, p, true);
+    for (int k = 0; extents_of(p->op, k) && found.best.ratio < enough; k++) {
+        struct hc_call call = call_of(p, extents_of(p->op, k));
+        struct best best = p->subnormal ? draw_small(&call, p, values, sizeof values)
+                                        : draw(&call, p, values, sizeof values);
+        best = climb(&call, p, best, values, sizeof values);
+        better(&found, best, extents_of(p->op, k), values);
+        if (p->subnormal)
+            continue;
+        best = draw_stagnant(&call, p, values, sizeof values);
+        best = climb(&call, p, best, values, sizeof values);
+        better(&found, best, extents_of(p->op, k), values);
     }
-    return false;
+    (void)fprintf(stderr, "%.3f %s %s %s %s %s\n", found.best.ratio, hc_ops[p->op].name,
+                  p->set->name, variant_of(p), hc_descriptor(p->op)->out[p->out].name,
+                  p->contract == HC_STATED ? "stated" : "any");
+    if (found.best.ratio == 0 || (p->subnormal && found.best.ratio < 0.01))
+        return; /* what comes no nearer shows nothing */
+    write_found(p, &found, context);
 }
 
 static void expect_row(const struct point *p, void *context)
 {
     int *missing = context;
-    if (has_row(p, hc_witnesses, hc_witness_count))
+    if (kept(p))
         return;
     (*missing)++;
     cr_expect(false, "%s of %s %s%s has no witness in contract %d",
@@ -405,6 +518,44 @@ Test(search, every_rule_of_a_bound_has_a_witness)
     }
     each_point(expect_row, &missing);
     cr_expect_eq(missing, 0);
+}
+
+/* Why no witness of some rules reaches half of the bound (docs/bounds.md shows the table). */
+enum { HC_BOTH = HC_ANY_ORDER + 1 };
+static const struct reason {
+    const char *ops, *outputs, *sets; /* globs */
+    int contract;
+    const char *why;
+} reasons[] = {
+#include "cases/witness/reasons.inc"
+};
+enum { REASONS = sizeof reasons / sizeof reasons[0] };
+
+static bool is_reason_of(const struct reason *r, const struct hc_witness *w)
+{
+    return hc_any_glob(r->ops, w->op) && hc_any_glob(r->outputs, w->output) &&
+           hc_any_glob(r->sets, w->set) &&
+           (r->contract == HC_BOTH || r->contract == (int)w->contract);
+}
+
+/* A reason that no rule needs any more would hide the next one that does. */
+Test(search, a_rule_that_no_witness_reaches_half_of_has_a_reason)
+{
+    bool needed[REASONS] = {false};
+    int half = 0;
+    for (int i = 0; i < hc_witness_count; i++) {
+        const struct hc_witness *w = &hc_witnesses[i];
+        bool any = w->reached >= 0.5;
+        half += any;
+        for (int r = 0; r < REASONS && w->reached < 0.5; r++)
+            if (is_reason_of(&reasons[r], w))
+                any = needed[r] = true;
+        cr_expect(any, "%s of %s %s %s reaches %.3f and has no reason", w->output, w->op, w->set,
+                  w->variant, w->reached);
+    }
+    for (int r = 0; r < REASONS; r++)
+        cr_expect(needed[r], "nothing needs the reason: %s", reasons[r].why);
+    cr_expect_geq(half, 750, "%d", half);
 }
 
 /* What underflow loses shows only in outputs that are as wide as the sums: below a half's subnormal
@@ -433,7 +584,7 @@ static void expect_small_row(const struct point *p, void *context)
     int *missing = context;
     struct point small = *p;
     small.subnormal = true;
-    if (!may_be_subnormal(p) || has_row(p, hc_subnormal_witnesses, hc_subnormal_witness_count))
+    if (!may_be_subnormal(p) || kept(&small))
         return;
     struct hc_call call = call_of(p, extents_of(p->op, 0));
     if (draw_small(&call, &small, values, sizeof values).ratio < 0.1)

@@ -12,33 +12,93 @@
 #include "num/ulp.h"
 #include "check/bound/rules.h"
 
+static struct hc_ball product(double x, double y)
+{
+    return hc_ball_mul(HC_REAL, hc_ball_exact(x), hc_ball_exact(y));
+}
+
 struct hc_ball hc_any_gradient(enum hc_format f, double decay, double w, double g)
 {
-    struct hc_ball x = {g + decay * w, 0};
+    struct hc_ball x = hc_ball_add(HC_REAL, hc_ball_exact(g), product(decay, w));
     return hc_ball_any_order(f, x, fabs(g) + fabs(decay * w), HC_ANY_GRADIENT, 1);
 }
 
-/* beta old + (1 - beta) term, or old + (1 - beta) (term - old): with brackets multiplied out, the
-   second has |old| (1 + (1 - beta)). Where 1 - beta is large it is also taken from the other end:
-   term + beta (old - term). Where a difference is one of infinities, nothing is promised. */
-struct hc_ball hc_any_average(enum hc_format f, double beta, double old, double term,
-                              double magnitude, int roundings, double after)
+/* (1 + u)^k - 1. */
+static double growth(enum hc_format f, int k)
 {
-    double share = 1 - beta;
-    struct hc_ball x = {beta * old + share * term, 0};
-    double all = (2 - beta) * fabs(old) + (share > 0.499 ? 1 + beta : share) * magnitude;
-    x = hc_ball_any_order(f, x, all, roundings + HC_ANY_AVERAGE, after);
-    bool overflows = isfinite(term) && !(magnitude <= hc_format_max(f));
-    if (isinf(old) || (share > 0.499 && isinf(term)) || overflows)
+    return hc_ball_any_order(f, hc_ball_exact(1), 1, k, 0).rad;
+}
+
+/* beta old + share term, whose monomials meet, r roundings being those of the term itself:
+
+     both products     old and term their coefficient, a product and a sum. One coefficient may be 1
+                       minus the other, which has been rounded: that adds u share to beta.
+     from old on       old + share (term - old), and what it is with the bracket multiplied out: old
+                       meets two sums; share term and share old the coefficient, a product, and a
+                       difference and a sum or two sums.
+     from term on      term + beta (old - term), where share is large: the same from the other end,
+                       where beta may come from share, as above.
+
+   The error is that of the worst. Where a difference is one of infinities, nothing is promised. A
+   product may underflow; so may a sum of numbers that have more bits than a format of 16. */
+struct hc_ball hc_any_average(enum hc_format f, const struct hc_average *a)
+{
+    struct hc_ball x = hc_ball_add(HC_REAL, hc_ball_mul(HC_REAL, a->beta, hc_ball_exact(a->old)),
+                                   hc_ball_mul(HC_REAL, a->share, a->term));
+    int r = a->roundings;
+    double beta = fabs(a->beta.mid);
+    double share = fabs(a->share.mid);
+    bool from_term = share > 0.499 && !a->from_old;
+    double old = fabs(a->old);
+    double other = growth(f, 1) * (1 + growth(f, 3)) * share;
+    double all = fmax(2 * beta + share, 1 + share) * old + (1 + beta) * a->magnitude;
+    double error =
+        growth(f, 3) * beta * old + growth(f, 3 + r) * share * a->magnitude + other * old;
+    error = fmax(error, (growth(f, 2) + growth(f, 4) * share) * old +
+                            growth(f, 4 + r) * share * a->magnitude);
+    if (from_term)
+        error = fmax(error, (growth(f, 2 + r) + growth(f, 4 + r) * beta + other) * a->magnitude +
+                                (growth(f, 4) * beta + other) * old);
+    bool narrow = f != HC_FP32 && f != HC_FP64;
+    int products = a->roundings + (narrow ? 6 : 2);
+    bool exact = isinf(x.mid) && isfinite(x.rad);
+    x.rad += error * (1 + 0x1p-40);
+    if (all > 0)
+        x.rad += products * hc_half_ulp(f, 0) * fmax(1, a->after);
+    if (narrow)
+        x.rad += products * hc_half_ulp(HC_FP32, 0) * fmax(1, a->after);
+    bool overflows = isfinite(a->term.mid) && !(a->magnitude <= hc_format_max(f));
+    if (exact)
+        x = hc_ball_exact(x.mid);
+    else if (!(all + x.rad <= hc_format_max(f)))
+        x.rad = (double)INFINITY;
+    if (isinf(a->old) || (from_term && isinf(a->term.mid)) || overflows)
         x.rad = (double)INFINITY;
     return x;
+}
+
+struct hc_ball hc_any_moment(enum hc_format f, double beta, double old, struct hc_ball term,
+                             double magnitude, int roundings, double after)
+{
+    const struct hc_average a = {
+        .beta = hc_ball_exact(beta),
+        .share = hc_ball_sub(HC_REAL, hc_ball_exact(1), hc_ball_exact(beta)),
+        .old = old,
+        .term = term,
+        .magnitude = magnitude,
+        .roundings = roundings,
+        .after = after,
+    };
+    return hc_any_average(f, &a);
 }
 
 /* w - decay w - u, where w meets three roundings: the coefficient 1 - decay, the product with it,
    and the last sum. decay w may meet twice as many: lr, weight_decay, two products, two sums. */
 struct hc_ball hc_any_weight(enum hc_format f, struct hc_ball w, double decay, struct hc_ball u)
 {
-    struct hc_ball x = {w.mid - decay * w.mid - u.mid, w.rad + fabs(decay) * w.rad + u.rad};
+    struct hc_ball x = hc_ball_sub(HC_REAL, hc_ball_of(w.mid, 0), product(decay, w.mid));
+    x = hc_ball_sub(HC_REAL, x, u);
+    x.rad = u.rad + w.rad + fabs(w.lo) + fabs(decay) * (w.rad + fabs(w.lo));
     double magnitude = fabs(w.mid) + 3 * fabs(decay * w.mid) + fabs(u.mid) + x.rad;
     return hc_ball_any_order(f, x, magnitude, decay == 0 ? 1 : 3, 1);
 }
@@ -48,7 +108,7 @@ double hc_any_compensated(const struct hc_element *e, enum hc_format f, bool wan
 {
     double w = hc_tensor_get(&e->call->in[HC_FIRST], e->index);
     double c = hc_tensor_get(compensation, e->index);
-    struct hc_ball x = {u.mid + decay * w, u.rad};
+    struct hc_ball x = hc_ball_of(u.mid + decay * w, u.rad);
     /* c may be added to the weight before the update is. */
     double magnitude = fabs(u.mid) + u.rad + 2 * fabs(decay * w) + fabs(w) + fabs(c);
     x = hc_ball_any_order(f, x, magnitude, 3, 1);
@@ -65,8 +125,9 @@ double hc_bound_any_axpy(const struct hc_element *e, const struct hc_accumulator
     double product = alpha * hc_tensor_get(&call->in[HC_X], e->index);
     bool exact = hc_round(HC_FP32, product) == product && want->lo == 0 &&
                  hc_round(HC_FP32, want->hi) == want->hi;
-    struct hc_ball x = {want->hi, 0};
-    double magnitude = fabs(product) + fabs(hc_tensor_get(&call->in[HC_Y], e->index));
+    struct hc_ball x = hc_ball_of(want->hi, 0);
+    /* y meets the sum alone, one of two roundings */
+    double magnitude = fabs(product) + fabs(hc_tensor_get(&call->in[HC_Y], e->index)) / 2;
     if (isfinite(product) && !(fabs(product) <= hc_format_max(HC_FP32)))
         return (double)INFINITY;
     return exact ? 0 : hc_ball_any_order(HC_FP32, x, magnitude, 2, 1).rad;
@@ -81,7 +142,7 @@ double hc_bound_any_clip(const struct hc_element *e, const struct hc_accumulator
     (void)accumulator;
     if (overflowed->data && hc_tensor_get(overflowed, 0) != 0)
         return 0;
-    struct hc_ball x = {want->hi, 0};
+    struct hc_ball x = hc_ball_of(want->hi, 0);
     return hc_ball_any_order(HC_FP32, x, fabs(want->hi), 12, 1e6).rad;
 }
 
@@ -90,7 +151,7 @@ double hc_bound_any_pool_bwd(const struct hc_element *e, const struct hc_accumul
                              const struct hc_exact *want)
 {
     (void)accumulator;
-    struct hc_ball x = {want->hi, 0};
+    struct hc_ball x = hc_ball_of(want->hi, 0);
     int window = e->call->params.pool.window;
     if ((window & (window - 1)) == 0) /* which is then exact */
         return hc_bound_rounding_to_fp32(e, want);
@@ -100,7 +161,11 @@ double hc_bound_any_pool_bwd(const struct hc_element *e, const struct hc_accumul
 struct hc_polynomial hc_polynomial_of(struct hc_ball x)
 {
     double most = fabs(x.mid) + x.rad;
-    return (struct hc_polynomial){x.mid, most, most, x.rad, 0, isfinite(x.mid)};
+    return (struct hc_polynomial){.value = hc_ball_exact(x.mid),
+                                  .magnitude = most,
+                                  .largest = most,
+                                  .error = x.rad + fabs(x.lo),
+                                  .finite = isfinite(x.mid)};
 }
 
 struct hc_polynomial hc_polynomial_scaled(double by, struct hc_polynomial x)
@@ -108,11 +173,12 @@ struct hc_polynomial hc_polynomial_scaled(double by, struct hc_polynomial x)
     if (by == 0)
         return (struct hc_polynomial){.finite = x.finite};
     double magnitude = fabs(by) * x.magnitude;
-    return (struct hc_polynomial){.value = by * x.value,
+    return (struct hc_polynomial){.value = hc_ball_mul(HC_REAL, hc_ball_exact(by), x.value),
                                   .magnitude = magnitude,
                                   .largest = fmax(x.largest, magnitude),
                                   .error = fabs(by) * x.error,
                                   .roundings = x.roundings + 2,
+                                  .weighted = fabs(by) * (x.weighted + 2 * x.magnitude),
                                   .finite = x.finite};
 }
 
@@ -125,24 +191,29 @@ struct hc_polynomial hc_polynomial_sum(struct hc_polynomial x, struct hc_polynom
         return other;
     }
     double magnitude = x.magnitude + y.magnitude;
-    return (struct hc_polynomial){.value = x.value + y.value,
+    return (struct hc_polynomial){.value = hc_ball_add(HC_REAL, x.value, y.value),
                                   .magnitude = magnitude,
                                   .largest = fmax(fmax(x.largest, y.largest), magnitude),
                                   .error = x.error + y.error,
                                   .roundings =
                                       (x.roundings > y.roundings ? x.roundings : y.roundings) + 1,
+                                  .weighted = x.weighted + y.weighted + magnitude,
                                   .finite = finite};
 }
 
-/* What is not computed at all may still be rounded into f. */
+/* A monomial m that meets k of at most K roundings errs by t(k) |m|, t(k) = (1 + u)^k - 1, which is
+   at most t(K) (k / K) |m|, since t is convex. What is not computed at all may still be rounded
+   into f. */
 struct hc_ball hc_polynomial_ball(enum hc_format f, struct hc_polynomial x, double after)
 {
-    bool held = hc_round(f, x.value) == x.value;
+    bool held = hc_round(f, x.value.mid) == x.value.mid;
     int roundings = x.roundings == 0 && !held ? 1 : x.roundings;
-    struct hc_ball b =
-        hc_ball_any_order(f, (struct hc_ball){x.value, x.error}, x.magnitude, roundings, after);
+    double magnitude = x.roundings > 0 ? x.weighted / x.roundings : x.magnitude;
+    struct hc_ball value = x.value;
+    value.rad = x.error; /* what the pair loses is less than is counted below */
+    struct hc_ball b = hc_ball_any_order(f, value, magnitude, roundings, after);
     bool overflows = x.finite && !(x.largest * 1.0001 <= hc_format_max(f));
-    return overflows ? (struct hc_ball){b.mid, (double)INFINITY} : b;
+    return overflows ? hc_ball_of(b.mid, (double)INFINITY) : b;
 }
 
 /* Convolutions in any order. The contract says that a product with padding is no term of the sum,

@@ -9,8 +9,8 @@
    one rounding into fp32 and one more into F.
 
    `mid` itself is computed in fp64; its relative 2^-53 is counted with every rounding. For f =
-   HC_FP64, `mid` is no more precise than the number under test, so the rounding errors of both are
-   added.
+   HC_FP64 that would be as much as the number under test loses. There the real number is mid + lo,
+   a pair of numbers of fp64, whose own errors are below 2^-100; elsewhere lo is 0.
 
    The radius is infinite where nothing can be promised: a finite result may leave the format's
    range, or a divisor may be 0. An infinity that comes from an infinite operand is exact: mid is
@@ -24,10 +24,15 @@
 struct hc_ball {
     double mid;
     double rad;
+    double lo;
 };
+
+/* For a format: nothing is rounded, and the ball is that of the real result. */
+#define HC_REAL HC_FORMAT_COUNT
 
 /* A number that is stored carries no error. */
 struct hc_ball hc_ball_exact(double value);
+struct hc_ball hc_ball_of(double mid, double rad);
 
 /* A number of fp64 rounded into f; for fp64 it stays as it is. */
 struct hc_ball hc_ball_into(enum hc_format f, struct hc_ball x);
@@ -58,6 +63,7 @@ struct hc_ball hc_ball_any_order(enum hc_format f, struct hc_ball x, double magn
 /* A sum in fp32 or fp64, its terms added in any order. */
 struct hc_ball_sum {
     double mid;
+    double lo;
     double rad;       /* of the terms */
     double magnitude; /* of the computed terms */
     double count;

@@ -25,7 +25,7 @@ static struct strayed draw(enum hc_format f, uint64_t stream, uint64_t i, bool p
     double computed = hc_round(f, size);
     double error = fabs(computed) * 8 * hc_format_unit(f) * hc_random_uniform(4, stream, i);
     double real = computed + error * (2 * hc_random_uniform(5, stream, i) - 1);
-    return (struct strayed){computed, {real, error}};
+    return (struct strayed){computed, hc_ball_of(real, error)};
 }
 
 static double of_fp32(enum hc_format f, float x)
@@ -107,7 +107,7 @@ Test(ball, sums_in_any_order_stay_within_their_error)
 Test(ball, what_may_overflow_or_divide_by_nothing_has_no_bound)
 {
     struct hc_ball big = hc_ball_exact(60000);
-    struct hc_ball doubtful = {1e-3, 1e-3};
+    struct hc_ball doubtful = hc_ball_of(1e-3, 1e-3);
     cr_assert(isinf(hc_ball_add(HC_FP16, big, big).rad));
     cr_assert(isfinite(hc_ball_add(HC_FP32, big, big).rad));
     cr_assert(isinf(hc_ball_mul(HC_FP32, hc_ball_exact(1e30), hc_ball_exact(1e30)).rad));
@@ -118,12 +118,12 @@ Test(ball, what_may_overflow_or_divide_by_nothing_has_no_bound)
 Test(ball, what_is_infinite_by_an_operand_is_exact)
 {
     struct hc_ball infinite = hc_ball_exact(-(double)INFINITY);
-    struct hc_ball about = {2, 1e-3};
+    struct hc_ball about = hc_ball_of(2, 1e-3);
     cr_assert_eq(hc_ball_add(HC_FP32, infinite, about).rad, 0);
     cr_assert_eq(hc_ball_mul(HC_FP16, about, infinite).rad, 0);
     cr_assert_eq(hc_ball_div(HC_FP32, infinite, about).rad, 0);
     cr_assert_eq(hc_ball_div(HC_FP32, hc_ball_exact(2), infinite).rad, 0);
-    struct hc_ball doubtful = {0, 1e-3};
+    struct hc_ball doubtful = hc_ball_of(0, 1e-3);
     cr_assert_neq(hc_ball_mul(HC_FP32, doubtful, infinite).rad, 0);
 }
 
@@ -164,5 +164,66 @@ Test(ball, a_number_to_which_nothing_is_added_is_not_rounded)
     cr_assert_eq(hc_ball_sub(HC_FP32, zero, tenth).mid, -(double)0.1F);
     cr_assert_gt(hc_ball_add(HC_BF16, zero, tenth).rad, 0, "bf16 has no such number");
     cr_assert_gt(hc_ball_add(HC_FP32, tenth, hc_ball_exact(1)).rad, 0);
-    cr_assert_gt(hc_ball_add(HC_FP32, (struct hc_ball){0, 1e-30}, tenth).rad, 0);
+    cr_assert_gt(hc_ball_add(HC_FP32, hc_ball_of(0, 1e-30), tenth).rad, 0);
+}
+
+/* A number of fp64 that was computed from two others and is exact as a pair: x + y / 2^60. */
+static struct hc_ball of_pair(uint64_t stream, uint64_t i)
+{
+    struct hc_ball x = {.mid = ldexp(1 + hc_random_uniform(1, stream, i),
+                                     (int)(hc_random_uniform(2, stream, i) * 12) - 6)};
+    x.lo = ldexp(x.mid * (2 * hc_random_uniform(3, stream, i) - 1), -54);
+    return x;
+}
+
+static long double value_of(struct hc_ball x)
+{
+    return (long double)x.mid + (long double)x.lo;
+}
+
+/* long double has 64 bits here, 11 more than fp64: it sees whether `mid` alone was meant. */
+Test(ball, in_fp64_the_middle_is_a_pair_and_one_rounding_is_one)
+{
+    double worst = 0;
+    for (uint64_t i = 0; i < DRAWS; i++) {
+        struct hc_ball x = of_pair(20, i);
+        struct hc_ball y = of_pair(21, i);
+        struct hc_ball got[] = {
+            hc_ball_add(HC_FP64, x, y), hc_ball_sub(HC_FP64, x, y), hc_ball_mul(HC_FP64, x, y),
+            hc_ball_div(HC_FP64, x, y), hc_ball_sqrt(HC_FP64, x),
+        };
+        long double want[] = {
+            value_of(x) + value_of(y), value_of(x) - value_of(y), value_of(x) * value_of(y),
+            value_of(x) / value_of(y), sqrtl(value_of(x)),
+        };
+        for (int op = 0; op < 5; op++) {
+            double size = fabs(x.mid) + fabs(y.mid) + fabs(got[op].mid);
+            cr_assert_lt((double)fabsl(value_of(got[op]) - want[op]), 0x1p-61 * size, "op %d", op);
+            cr_assert_leq(got[op].rad, 0x1.0001p-53 * fabs(got[op].mid) + 0x1p-90);
+            double error = (double)fabsl((long double)(double)want[op] - want[op]);
+            worst = fmax(worst, error / got[op].rad);
+        }
+    }
+    cr_assert(worst > 0.9 && worst <= 1, "%g", worst);
+}
+
+/* The remainder of a product, quotient or root of very small and large numbers is one still. */
+Test(ball, a_pair_is_one_at_both_ends_of_fp64)
+{
+    static const int ends[] = {-940, -900, -300, 0, 300, 900, 1000};
+    for (int i = 0; i < 7; i++)
+        for (int j = 0; j < 7; j++) {
+            struct hc_ball x = of_pair(22, (uint64_t)(7 * i + j));
+            struct hc_ball y = of_pair(23, (uint64_t)(7 * i + j));
+            struct hc_ball quotient = hc_ball_div(HC_REAL, x, y);
+            struct hc_ball a = {.mid = ldexp(x.mid, ends[i]), .lo = ldexp(x.lo, ends[i])};
+            struct hc_ball b = {.mid = ldexp(y.mid, ends[j]), .lo = ldexp(y.lo, ends[j])};
+            struct hc_ball got = hc_ball_div(HC_REAL, a, b);
+            int e = ends[i] - ends[j];
+            if (abs(e) > 950)
+                continue;
+            cr_expect_eq(got.mid, ldexp(quotient.mid, e), "%d %d", ends[i], ends[j]);
+            cr_expect_float_eq(got.lo, ldexp(quotient.lo, e), ldexp(0x1p-90, e), "%d %d", ends[i],
+                               ends[j]);
+        }
 }

@@ -3,6 +3,7 @@
 #include <math.h>
 
 #include "check/bound/products.h"
+#include "num/ulp.h"
 
 /* The magnitudes of an element's products, which alpha = 0 hides in the result's. */
 static double products_of(const struct hc_element *e)
@@ -130,7 +131,7 @@ double hc_bound_gemm(const struct hc_element *e, const struct hc_accumulator *ac
     double relative = with_c(call, accumulator, additions, &lost);
     lost += hc_bound_flushed(call, accumulator, relative) * fmax(alpha, 1);
     double error = (alpha == 0 ? of_c_alone(call, accumulator) : relative) * want->magnitude +
-                   lost + tail * hc_format_tiny(hc_bound_work(call));
+                   lost + tail * hc_half_ulp(hc_bound_work(call), 0);
     double most = hc_format_max(hc_bound_work(call));
     if (leaves_out(e, alpha, relative, most))
         alpha = 1;

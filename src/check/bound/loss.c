@@ -109,7 +109,7 @@ double hc_bound_any_xent(const struct hc_element *e, const struct hc_accumulator
     double error = error_of_loss(e, true);
     if (e->out == HC_XENT_CORRECT)
         return 0;
-    struct hc_ball loss = {want->hi, error};
+    struct hc_ball loss = hc_ball_of(want->hi, error);
     return hc_ball_any_order(hc_bound_work(e->call), loss, fabs(want->hi) + error, 3, 1).rad;
 }
 
@@ -134,7 +134,7 @@ double hc_bound_any_xent_bwd(const struct hc_element *e, const struct hc_accumul
     double rad = fmax(quotient.rad, power.rad);
     double n = call->params.xent.sum ? 1 : (double)z->shape[0];
     double scale = fabs(hc_tensor_get(&call->in[HC_XENT_UPSTREAM], 0)) / n;
-    struct hc_ball x = {(quotient.mid - label) * scale, rad * scale};
+    struct hc_ball x = hc_ball_of((quotient.mid - label) * scale, rad * scale);
     double magnitude = (quotient.mid + rad + label) * scale;
     x = hc_ball_any_order(f, x, magnitude, 5, fmax(1, scale * n));
     return fmax(stated, x.rad);

@@ -22,14 +22,35 @@ static struct hc_ball divided(enum hc_format f, struct hc_ball x, int64_t n)
      sum (x - mean - d)^2 = V + n d^2,   V = sum (x - mean)^2:
    there is no term in d alone. All are positive, so with the n - 1 additions the computed sum is
      (V + n d^2)(1 + t),   |t| <= (1 + u)^3 (1 + (n - 1) u) - 1.
-   A square may underflow. In fp64 v itself is off by as much, another n d^2. */
-static struct hc_ball squares(enum hc_format f, double v, double n, double strayed)
+   A square may underflow, and lose half of the smallest number. In fp64 v is a pair of numbers, as
+   its mean is, of which each square may lose as much. */
+static struct hc_ball squares(enum hc_format f, struct hc_ball v, double n, double strayed)
 {
     double u = hc_format_unit(f);
-    double t = expm1(3 * log1p(u) + log1p((n - 1) * u)) + n * 0x1p-52;
-    double off = (f == HC_FP64 ? 2 : 1) * n * strayed * strayed;
-    double error = off + t * (v + off) + n * hc_format_tiny(f);
-    return (struct hc_ball){v, v + error <= hc_format_max(f) ? error : (double)INFINITY};
+    double t = expm1(3 * log1p(u) + log1p((n - 1) * u)) + n * (f == HC_FP64 ? 0x1p-90 : 0x1p-52);
+    double off = n * strayed * strayed;
+    double error = off + t * (v.mid + off) + n * hc_half_ulp(f, 0);
+    v.rad = v.mid + error <= hc_format_max(f) ? error : (double)INFINITY;
+    return v;
+}
+
+/* sum (x - mean)^2 of channel c. */
+static struct hc_ball deviation(enum hc_format f, const struct hc_tensor *x, int64_t c,
+                                struct hc_ball mean)
+{
+    int64_t channels = x->shape[x->rank - 1];
+    struct hc_ball_sum squared = {0};
+    double v = 0;
+    mean.rad = 0;
+    for (int64_t i = c; i < hc_tensor_count(x); i += channels) {
+        double d = hc_tensor_get(x, i) - mean.mid;
+        v += d * d;
+        if (f != HC_FP64)
+            continue;
+        struct hc_ball of_pairs = hc_ball_sub(HC_REAL, hc_ball_element(x, i), mean);
+        hc_ball_term(&squared, hc_ball_mul(HC_REAL, of_pairs, of_pairs));
+    }
+    return f == HC_FP64 && isfinite(v) ? hc_ball_total(HC_REAL, &squared) : hc_ball_exact(v);
 }
 
 struct hc_bound_moments hc_bound_channel(enum hc_format f, const struct hc_tensor *x, int64_t c)
@@ -40,11 +61,7 @@ struct hc_bound_moments hc_bound_channel(enum hc_format f, const struct hc_tenso
     for (int64_t i = 0; i < n; i++)
         hc_ball_term(&sum, hc_ball_element(x, i * channels + c));
     struct hc_bound_moments m = {.mean = divided(f, hc_ball_total(f, &sum), n)};
-    double v = 0;
-    for (int64_t i = 0; i < n; i++) {
-        double d = hc_tensor_get(x, i * channels + c) - m.mean.mid;
-        v += d * d;
-    }
+    struct hc_ball v = deviation(f, x, c, m.mean);
     m.variance = divided(f, squares(f, v, (double)n, m.mean.rad), n);
     return m;
 }
@@ -370,14 +387,14 @@ static double any_input_gradient(const struct inputs *in, const struct hc_elemen
     double gamma = hc_tensor_get(in->gamma, c);
     double invstd = hc_tensor_get(in->invstd, c);
     struct hc_ball dz = dz_of(in, e->index);
-    struct hc_ball x =
-        hc_ball_product(hc_tensor_get(in->x, e->index) - hc_tensor_get(in->mean, c), invstd);
-    struct hc_ball by_gamma = hc_ball_mul(HC_FP64, x, mean_dgamma);
+    struct hc_ball x = hc_ball_sub(HC_REAL, hc_ball_element(in->x, e->index), mean_of(in, c));
+    x = hc_ball_mul(HC_REAL, x, hc_ball_exact(invstd));
+    struct hc_ball by_gamma = hc_ball_mul(HC_REAL, x, mean_dgamma);
     double scale = fabs(gamma * invstd);
     double magnitude =
         fabs(dz.mid) + fabs(mean_dz.mid) + mean_dz.rad + fabs(by_gamma.mid) + by_gamma.rad;
-    struct hc_ball dx = {gamma * invstd * (dz.mid - mean_dz.mid - by_gamma.mid),
-                         scale * (mean_dz.rad + by_gamma.rad)};
+    struct hc_ball dx = hc_ball_of(gamma * invstd * (dz.mid - mean_dz.mid - by_gamma.mid),
+                                   scale * (mean_dz.rad + by_gamma.rad));
     double after = fmax(fmax(fabs(gamma), 1) * fmax(invstd * invstd, 1), fabs(x.mid));
     double largest = fmax(magnitude, magnitude * fabs(invstd)) * fmax(fabs(gamma), 1);
     dx = hc_ball_any_order(in->work, dx, scale * magnitude, 8, after);
@@ -399,8 +416,8 @@ double hc_bound_any_bn_bwd(const struct hc_element *e, const struct hc_accumulat
     if (e->out != s->dx)
         return e->out == s->dgamma ? dgamma.rad : dbeta.rad;
     struct hc_ball n = hc_ball_exact((double)in.per_channel);
-    return any_input_gradient(&in, e, hc_ball_div(HC_FP64, dgamma, n),
-                              hc_ball_div(HC_FP64, dbeta, n));
+    return any_input_gradient(&in, e, hc_ball_div(HC_REAL, dgamma, n),
+                              hc_ball_div(HC_REAL, dbeta, n));
 }
 
 double hc_bound_any_bn_bwd_apply(const struct hc_element *e,

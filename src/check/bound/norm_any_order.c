@@ -70,8 +70,9 @@
 #include "check/bound/norm.h"
 
 /* The same in any order: with x gamma invstd + (beta - mean gamma invstd), say, each of the three
-   monomials errs by itself. At most six roundings lie between an operand and z: invstd gamma, the
-   product with x or mean, a fold of beta, two sums; and a difference. */
+   monomials errs by itself. x and mean meet at most four roundings: a product of invstd and gamma,
+   one with that, and two sums, of which one may be their difference; or the difference, both
+   products one by one, and a sum. beta meets two sums at most, half as many. */
 static struct hc_ball normalized(const struct hc_element *e, int64_t c, struct hc_ball mean,
                                  struct hc_ball invstd)
 {
@@ -79,13 +80,13 @@ static struct hc_ball normalized(const struct hc_element *e, int64_t c, struct h
     struct hc_ball x = hc_ball_element(&call->in[HC_BN_X], e->index);
     struct hc_ball gamma = hc_ball_element(&call->in[HC_BN_GAMMA], c);
     struct hc_ball beta = hc_ball_element(&call->in[HC_BN_BETA], c);
-    struct hc_ball alpha = hc_ball_mul(HC_FP64, gamma, invstd);
-    struct hc_ball z = hc_ball_mul(HC_FP64, hc_ball_sub(HC_FP64, x, mean), alpha);
+    struct hc_ball alpha = hc_ball_mul(HC_REAL, gamma, invstd);
+    struct hc_ball z = hc_ball_mul(HC_REAL, hc_ball_sub(HC_REAL, x, mean), alpha);
     double centre = fabs(x.mid) + fabs(mean.mid) + mean.rad;
     double scale = fabs(alpha.mid) + alpha.rad;
     double after = fmax(centre * fmax(1, fabs(gamma.mid)), fabs(invstd.mid) + invstd.rad);
-    z = hc_ball_add(HC_FP64, z, beta);
-    z = hc_ball_any_order(hc_bound_work(call), z, centre * scale + fabs(beta.mid), 6, after);
+    z = hc_ball_add(HC_REAL, z, beta);
+    z = hc_ball_any_order(hc_bound_work(call), z, centre * scale + fabs(beta.mid) / 2, 4, after);
     bool overflows =
         !(centre * (fabs(invstd.mid) + invstd.rad) <= hc_format_max(hc_bound_work(call)));
     if (overflows || isinf(alpha.mid)) /* then a x + b is inf - inf */
@@ -97,7 +98,7 @@ static struct hc_ball normalized(const struct hc_element *e, int64_t c, struct h
    more roundings than five. */
 static struct hc_ball inverse_root(enum hc_format f, struct hc_ball variance, double eps)
 {
-    struct hc_ball invstd = hc_bound_norm_stated.inverse_root(HC_FP64, variance, eps);
+    struct hc_ball invstd = hc_bound_norm_stated.inverse_root(HC_REAL, variance, eps);
     return hc_ball_any_order(f, invstd, fabs(invstd.mid) + invstd.rad, 5, 1);
 }
 
@@ -109,9 +110,16 @@ static double blended(enum hc_format f, const struct hc_tensor *running, int64_t
     double m = momentum;
     if (isinf(r))
         return (double)INFINITY;
-    struct hc_ball x = {(1 - m) * r + m * batch.mid, fabs(m) * batch.rad};
-    double magnitude = (1 + fabs(m)) * fabs(r) + fabs(m) * (fabs(batch.mid) + batch.rad);
-    return hc_ball_any_order(f, x, magnitude, HC_ANY_AVERAGE, 1).rad;
+    const struct hc_average a = {
+        .beta = hc_ball_sub(HC_REAL, hc_ball_exact(1), hc_ball_exact(m)),
+        .share = hc_ball_exact(m),
+        .old = r,
+        .term = batch,
+        .magnitude = fabs(batch.mid) + batch.rad,
+        .after = 1,
+        .from_old = true,
+    };
+    return hc_any_average(f, &a).rad;
 }
 
 /* The sums are those of bn_train, in any order already. A sum may be multiplied by 1 / n, which is
@@ -125,8 +133,10 @@ static struct hc_ball unbiased(enum hc_format f, struct hc_ball variance, int64_
 {
     if (m <= 1)
         return variance;
-    struct hc_ball by = hc_ball_exact((double)m / (double)(m - 1));
-    return any_mean(f, hc_ball_mul(HC_FP64, variance, by));
+    struct hc_ball by =
+        hc_ball_div(HC_REAL, hc_ball_exact((double)m), hc_ball_exact((double)(m - 1)));
+
+    return any_mean(f, hc_ball_mul(HC_REAL, variance, by));
 }
 
 const struct hc_bound_norm hc_bound_norm_any = {inverse_root, normalized, blended, unbiased};
@@ -155,10 +165,11 @@ static struct spread spread_of(const struct hc_tensor *x, int64_t c, double mean
                            .shift = fabs(mean - hc_tensor_get(x, c))};
 }
 
-/* t(k), where fp64's own rounding of the middle counts with every one. */
+/* t(k), where fp64's own rounding of the middle counts with every one; the middle of fp64's numbers
+   is a pair. */
 static double growth(enum hc_format f, double k)
 {
-    return expm1(k * log1p(hc_format_unit(f) + 0x1p-52));
+    return expm1(k * log1p(hc_format_unit(f) + (f == HC_FP64 ? 0x1p-90 : 0x1p-52)));
 }
 
 /* L. The means' errors make A and S larger, by less than 5 n u / 2 and 5 n u of the larger one. */
@@ -179,7 +190,7 @@ static struct hc_bound_moments in_parts(enum hc_format f, const struct spread *s
     double mean = fabs(m.mean.mid) * all +
                   sigma * (2.0 / 3 * (n + 1) * sqrt((n + 1) / n) + sqrt(3 * log2(n)));
     double h = error_of_a_node(f, s) * (sqrt((n - 1) * (n + 7) / 12) + sqrt(0.5));
-    double v = 2 * sigma * h + (f == HC_FP64 ? 2 : 1) * h * h;
+    double v = 2 * sigma * h + h * h;
     m.mean.rad = growth(f, 4) * (1 + growth(f, 6 * n)) * mean + 2 * hc_format_tiny(f) * all;
     m.variance.rad = v + growth(f, n + 6) * (m.variance.mid + v);
     return m;

@@ -14,8 +14,8 @@
 
    with no term in d alone. All terms are positive. Each meets at most R + 7 roundings: the
    difference (which counts twice, being squared), the square, the sum with v_r, and those of the
-   mean's terms. So the variance is off by at most d^2 + t (V + d^2), t = (1 + u)^(R + 7) - 1. In
-   fp64 V itself, which is computed here with a mean that is as far off, has another d^2.
+   mean's terms. So the variance is off by at most d^2 + t (V + d^2), t = (1 + u)^(R + 7) - 1. V is
+   computed here with a mean that is a pair of numbers of fp64 (ball.h).
 
    In any order the ranks may also come one by one, the mean and the variance of those so far being
    kept (Chan, Golub and LeVeque, Updating formulae and a pairwise algorithm for computing sample
@@ -26,23 +26,40 @@
    term in E alone stays: the sum of 2 |m_r - a| g E. The sum of (m_r - a)^2 g is B, the sum of w_r
    (m_r - mean)^2, and that of g is at most 1, so by Cauchy and Schwarz the variance is off by at
    most 2 sqrt(B) E + E^2. (The distance of the m_r from each other is far more than sqrt(B) where a
-   rank of few elements has a mean of its own.) V itself is off by no more than another E^2, in fp64
-   as above. A step's term meets at most eleven roundings, and what was summed up so far six in
-   every step: t covers these, of V + 2 sqrt(B) E + 2 E^2. */
+   rank of few elements has a mean of its own.) V itself counts as off by another E^2. A step's
+   term meets at most eleven roundings, and what was summed up so far six in every step: t covers
+   these, of V + 2 sqrt(B) E + 2 E^2. */
 #include <math.h>
 
 #include "check/bound/norm.h"
 
 /* One channel's numbers, over the ranks that have elements. */
 struct ranks {
-    double count; /* of these */
-    int64_t all;  /* elements */
-    double mean;  /* real, as the variance */
-    double variance;
+    double count;        /* of these */
+    int64_t all;         /* elements */
+    struct hc_ball mean; /* real, as the variance: the radius is what a pair of numbers loses */
+    struct hc_ball variance;
     double magnitude; /* sum w_r |m_r| */
     double largest;   /* |m_r| */
     double between;   /* sum w_r (m_r - mean)^2 */
 };
+
+static struct hc_ball real_sum(struct hc_ball sum, struct hc_ball share, struct hc_ball x)
+{
+    return hc_ball_add(HC_REAL, sum, hc_ball_mul(HC_REAL, share, x));
+}
+
+/* v + (m - mean)^2. */
+static struct hc_ball about(struct hc_ball mean, struct hc_ball m, struct hc_ball v)
+{
+    struct hc_ball d = hc_ball_sub(HC_REAL, m, mean);
+    return hc_ball_add(HC_REAL, v, hc_ball_mul(HC_REAL, d, d));
+}
+
+static struct hc_ball share_of(double count, int64_t all)
+{
+    return hc_ball_div(HC_REAL, hc_ball_exact(count), hc_ball_exact((double)all));
+}
 
 static struct ranks ranks_of(const struct hc_call *call, int64_t c)
 {
@@ -58,39 +75,42 @@ static struct ranks ranks_of(const struct hc_call *call, int64_t c)
         if (!(share > 0))
             continue;
         k.count++;
-        k.mean += share * m;
+        k.mean = real_sum(k.mean, share_of(hc_tensor_get(counts, r), k.all), hc_ball_exact(m));
         k.magnitude += share * fabs(m);
         k.largest = fmax(k.largest, fabs(m));
     }
     for (int64_t r = 0; r < hc_tensor_count(counts); r++) {
-        double d = hc_tensor_get(means, r * channels + c) - k.mean;
+        struct hc_ball m = hc_ball_element(means, r * channels + c);
+        struct hc_ball v = hc_ball_element(&call->in[HC_BN_COMBINE_VARIANCES], r * channels + c);
+        double d = m.mid - k.mean.mid;
         double share = hc_tensor_get(counts, r) / (double)k.all;
-        if (share > 0)
-            k.between += share * d * d;
-        if (share > 0)
-            k.variance +=
-                share *
-                (hc_tensor_get(&call->in[HC_BN_COMBINE_VARIANCES], r * channels + c) + d * d);
+        if (!(share > 0))
+            continue;
+        k.between += share * d * d;
+        k.variance =
+            real_sum(k.variance, share_of(hc_tensor_get(counts, r), k.all), about(k.mean, m, v));
     }
     return k;
 }
 
-/* (1 + u)^n - 1, where fp64's own rounding of the middle counts with every one. */
+/* (1 + u)^n - 1, where fp64's own rounding of the middle counts with every one; the middle of
+   fp64's numbers is a pair. */
 static double growth(enum hc_format f, double n)
 {
-    return expm1(n * log1p(hc_format_unit(f) + 0x1p-52));
+    return expm1(n * log1p(hc_format_unit(f) + (f == HC_FP64 ? 0x1p-90 : 0x1p-52)));
 }
 
 /* Where the division comes last, M times the number must be in range. */
-static struct hc_ball held(enum hc_format f, const struct ranks *k, double mid, double most,
-                           double error)
+static struct hc_ball held(enum hc_format f, const struct ranks *k, struct hc_ball real,
+                           double most, double error)
 {
     error += (k->count + 1) * hc_format_tiny(f);
-    if (isinf(mid) || k->count == 0)
-        return hc_ball_exact(mid);
+    if (isinf(real.mid) || k->count == 0)
+        return hc_ball_exact(real.mid);
     if (!((double)k->all * (most + error) <= hc_format_max(f)))
         error = (double)INFINITY;
-    return (struct hc_ball){mid, error};
+    real.rad = error; /* what underflow takes of the pair is in it */
+    return real;
 }
 
 static struct hc_bound_moments in_order(enum hc_format f, const struct ranks *k)
@@ -98,9 +118,9 @@ static struct hc_bound_moments in_order(enum hc_format f, const struct ranks *k)
     struct hc_bound_moments m;
     double t = growth(f, k->count + 3);
     m.mean = held(f, k, k->mean, k->magnitude, t * k->magnitude);
-    double off = (f == HC_FP64 ? 2 : 1) * m.mean.rad * m.mean.rad;
+    double off = m.mean.rad * m.mean.rad;
     t = growth(f, k->count + 7);
-    m.variance = held(f, k, k->variance, k->variance, off + t * (k->variance + off));
+    m.variance = held(f, k, k->variance, k->variance.mid, off + t * (k->variance.mid + off));
     return m;
 }
 
@@ -110,7 +130,7 @@ static struct hc_bound_moments in_any_order(enum hc_format f, const struct ranks
     double t = growth(f, 6 * (k->count + 2));
     m.mean = held(f, k, k->mean, 2 * k->largest, 2 * t * k->largest);
     double off = 2 * (sqrt(k->between) + m.mean.rad) * m.mean.rad;
-    m.variance = held(f, k, k->variance, k->variance, off + t * (k->variance + off));
+    m.variance = held(f, k, k->variance, k->variance.mid, off + t * (k->variance.mid + off));
     return m;
 }
 
@@ -139,20 +159,30 @@ static struct hc_bound_moments of_rank(enum hc_format f, const struct rows *of, 
                    : hc_bound_channel(f, &own, of->channel);
 }
 
-static void add_rank(struct ranks *k, double share, const struct hc_bound_moments *m)
+/* Of a ball, its middle. */
+static struct hc_ball middle(struct hc_ball x)
 {
+    x.rad = 0;
+    return x;
+}
+
+static void add_rank(struct ranks *k, int64_t rows, const struct hc_bound_moments *m)
+{
+    double share = (double)rows / (double)k->all;
     k->count += share > 0;
-    k->mean += share * m->mean.mid;
+    k->mean = real_sum(k->mean, share_of((double)rows, k->all), middle(m->mean));
     k->magnitude += share * (fabs(m->mean.mid) + m->mean.rad);
     k->largest = fmax(k->largest, fabs(m->mean.mid) + m->mean.rad);
 }
 
-static void add_variance(struct ranks *k, struct strayed *off, double share,
+static void add_variance(struct ranks *k, struct strayed *off, int64_t rows,
                          const struct hc_bound_moments *m)
 {
-    double d = m->mean.mid - k->mean;
+    double share = (double)rows / (double)k->all;
+    double d = m->mean.mid - k->mean.mid;
     double of_mean = 2 * fabs(d) * m->mean.rad + m->mean.rad * m->mean.rad;
-    k->variance += share * (m->variance.mid + d * d);
+    k->variance = real_sum(k->variance, share_of((double)rows, k->all),
+                           about(k->mean, middle(m->mean), middle(m->variance)));
     k->between += share * (d * d + of_mean);
     off->mean += share * m->mean.rad;
     off->variance += share * (m->variance.rad + of_mean);
@@ -178,17 +208,17 @@ double hc_bound_bn_shared(const struct hc_element *e, const int64_t *rows, int r
         if (rows[r] == 0)
             continue;
         struct hc_bound_moments m = of_rank(f, &of, first, rows[r]);
-        add_rank(&k, (double)rows[r] / (double)k.all, &m);
+        add_rank(&k, rows[r], &m);
     }
     first = 0;
     for (int r = 0; r < ranks; first += rows[r++]) {
         if (rows[r] == 0)
             continue;
         struct hc_bound_moments m = of_rank(f, &of, first, rows[r]);
-        add_variance(&k, &off, (double)rows[r] / (double)k.all, &m);
+        add_variance(&k, &off, rows[r], &m);
     }
-    struct hc_bound_moments real = {{k.mean, 0}, {k.variance, 0}};
-    k.variance += off.variance;
+    struct hc_bound_moments real = {k.mean, k.variance};
+    k.variance.mid += off.variance;
     struct hc_bound_moments m = any ? in_any_order(f, &k) : in_order(f, &k);
     real.mean.rad = m.mean.rad + off.mean;
     real.variance.rad = m.variance.rad + off.variance;

@@ -1,7 +1,6 @@
 /* The optimizers, in running error analysis (ball.h). The orders of roundings are those that
    kernels/element/adam.h states; coefficients are computed in fp64 before they are rounded. Where
-   an order fuses a product into a sum, the product counts as rounded to fp64: fma does not round it
-   at all, and 2^-53 is less than a thousandth of the rounding after it. */
+   an order fuses a product into a sum, the product is not rounded. */
 #include <math.h>
 
 #include "check/bound/any_order.h"
@@ -28,7 +27,7 @@ struct step {
    product is not one: half of the smallest number is added. */
 static struct hc_ball fused(enum hc_format f, struct hc_ball x, struct hc_ball y, struct hc_ball z)
 {
-    struct hc_ball sum = hc_ball_add(f, hc_ball_mul(HC_FP64, x, y), z);
+    struct hc_ball sum = hc_ball_add(f, hc_ball_mul(HC_REAL, x, y), z);
     sum.rad += f == HC_FP64 ? 0x1p-1074 : 0x1p-150;
     return sum;
 }
@@ -41,7 +40,7 @@ static struct hc_ball power(double beta, double t)
     double value = pow(beta, t);
     if (t == 1)
         return hc_ball_exact(beta);
-    return (struct hc_ball){value, (t + 2) * 0x1p-53 * value + t * 0x1p-1074};
+    return hc_ball_of(value, (t + 2) * 0x1p-53 * value + t * 0x1p-1074);
 }
 
 static struct hc_ball keep(const struct step *s)
@@ -201,10 +200,16 @@ static void any_moments(struct step *s)
     enum hc_format f = s->f;
     double wd = s->decoupled ? 0 : s->p->weight_decay;
     double most = fabs(s->g.mid) + (wd != 0 ? fabs(wd * s->w.mid) : 0);
-    double g = wd != 0 ? s->g.mid + wd * s->w.mid : s->g.mid;
+    struct hc_ball g = s->g;
+    if (wd != 0)
+        g = hc_ball_add(HC_REAL, g, hc_ball_mul(HC_REAL, hc_ball_exact(wd), s->w));
     int before = wd != 0 ? HC_ANY_GRADIENT : 0;
-    s->m = hc_any_average(f, s->beta1, s->m.mid, g, most, before, 1);
-    s->v = hc_any_average(f, s->beta2, s->v.mid, g * g, most * most, 2 * before + 1, most);
+    struct hc_ball square = hc_ball_mul(HC_REAL, g, g);
+    s->m = hc_any_moment(f, s->beta1, s->m.mid, g, most, before, 1);
+    double old = fabs(s->v.mid);
+    s->v = hc_any_moment(f, s->beta2, s->v.mid, square, most * most, 2 * before + 1, most);
+    if (f != HC_FP64) /* beta2 may be taken as it was given */
+        s->v.rad += fabs(s->p->beta2 - s->beta2) * (old + most * most);
     if (!(most * most <= hc_format_max(f)))
         s->v.rad = (double)INFINITY;
 }
@@ -215,13 +220,13 @@ static void any_moments(struct step *s)
 static struct hc_ball any_denominator(const struct step *s)
 {
     struct hc_ball eps = hc_ball_exact(s->p->eps);
-    struct hc_ball d = hc_ball_div(HC_FP64, s->v, s->second);
+    struct hc_ball d = hc_ball_div(HC_REAL, s->v, s->second);
     if (!(d.mid + d.rad <= hc_format_max(s->f)))
         d.rad = (double)INFINITY;
     if (s->p->eps_inside)
-        d = hc_ball_sqrt(HC_FP64, hc_ball_add(HC_FP64, d, eps));
+        d = hc_ball_sqrt(HC_REAL, hc_ball_add(HC_REAL, d, eps));
     else
-        d = hc_ball_add(HC_FP64, hc_ball_sqrt(HC_FP64, d), eps);
+        d = hc_ball_add(HC_REAL, hc_ball_sqrt(HC_REAL, d), eps);
     return hc_ball_any_order(s->f, d, fabs(d.mid) + d.rad, 8, 1 / sqrt(s->second.mid));
 }
 
@@ -231,9 +236,9 @@ static struct hc_ball any_update(const struct step *s)
 {
     enum hc_format f = s->f;
     struct hc_ball d = any_denominator(s);
-    struct hc_ball step = hc_ball_div(HC_FP64, hc_ball_exact(s->lr), s->first);
-    struct hc_ball q = hc_ball_div(HC_FP64, s->m, d);
-    struct hc_ball u = hc_ball_mul(HC_FP64, step, q);
+    struct hc_ball step = hc_ball_div(HC_REAL, hc_ball_exact(s->lr), s->first);
+    struct hc_ball q = hc_ball_div(HC_REAL, s->m, d);
+    struct hc_ball u = hc_ball_mul(HC_REAL, step, q);
     double least = fabs(d.mid) - d.rad;
     double m = fabs(s->m.mid) + s->m.rad;
     double largest = fmax(fabs(q.mid) + q.rad, fabs(s->lr) / least);
@@ -366,7 +371,7 @@ double hc_bound_any_sgd(const struct hc_element *e, const struct hc_accumulator 
         p->arithmetic, p->rate_inside ? v : hc_polynomial_scaled(lr, v), after * after);
     double decay = p->decoupled ? lr * p->weight_decay : 0;
     if (!call->in[HC_SGD_COMPENSATION].data)
-        return hc_any_weight(p->arithmetic, hc_ball_exact(w.value), decay, u).rad;
+        return hc_any_weight(p->arithmetic, w.value, decay, u).rad;
     return hc_any_compensated(e, p->arithmetic, e->out == HC_SGD_NEW_COMPENSATION,
                               &call->in[HC_SGD_COMPENSATION], decay, u);
 }

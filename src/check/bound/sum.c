@@ -14,6 +14,7 @@
 #include <math.h>
 
 #include "check/bound/products.h"
+#include "num/ulp.h"
 
 static const struct hc_accumulator plain = {.precision = 24, .block = 1};
 static const struct hc_accumulator plain_fp64 = {.precision = 53, .block = 1};
@@ -56,7 +57,8 @@ bool hc_bound_in_unit(const struct hc_call *call)
 /* Products of numbers of 16 bits and of fp8 are exact in fp32 unless they underflow; those of fp16
    and of fp8 never do, since the product of the smallest two, 2^-48 or more, is no smaller than
    fp32's smallest number. A product that the accumulator does not hold is rounded, and counts as
-   one more addition. Returns what underflow may lose. */
+   one more addition. Returns what underflow may lose: half of the smallest number for each product
+   that is rounded to nearest, and a whole one where a matrix unit cuts. */
 double hc_bound_products(const struct hc_call *call, const struct hc_accumulator *accumulator,
                          double terms, double *additions)
 {
@@ -69,7 +71,9 @@ double hc_bound_products(const struct hc_call *call, const struct hc_accumulator
     if (hc_bound_in_unit(call) && accumulator->precision < held)
         held = accumulator->precision;
     *additions = bits > held ? terms : fmax(terms - 1, 0);
-    return least >= hc_format_tiny(work) ? 0 : terms * hc_format_tiny(work);
+    bool cuts = hc_bound_in_unit(call) && (accumulator->truncates || accumulator->block > 1);
+    double lost = cuts ? hc_format_tiny(work) : hc_half_ulp(work, 0);
+    return least >= hc_format_tiny(work) ? 0 : terms * lost;
 }
 
 /* What a product loses of its magnitude where its factors may be taken as tf32. Rounded or cut, x
@@ -125,7 +129,7 @@ double hc_bound_in_range(double error, double magnitude, double largest)
 static double narrow(const struct hc_call *call, double terms, const struct hc_exact *want)
 {
     enum hc_format f = call->params.reduce.accumulator;
-    double error = terms * (hc_format_unit(f) * want->magnitude + hc_format_tiny(f));
+    double error = terms * (hc_format_unit(f) * want->magnitude + hc_half_ulp(f, 0));
     return hc_bound_in_range(error, want->magnitude, hc_format_max(f));
 }
 
@@ -194,7 +198,7 @@ double hc_bound_pool(const struct hc_element *e, const struct hc_accumulator *ac
     (void)accumulator;
     double n = hc_call_length(call);
     double error =
-        hc_bound_growth(plain_of(call), n) * want->magnitude + hc_format_tiny(hc_bound_work(call));
+        hc_bound_growth(plain_of(call), n) * want->magnitude + hc_half_ulp(hc_bound_work(call), 0);
     return hc_bound_in_range(error, n * want->magnitude, hc_format_max(hc_bound_work(call)));
 }
 

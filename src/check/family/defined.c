@@ -234,11 +234,11 @@ static const struct hc_family_size sizes_of_rows[] = {
     {HC_EXHAUSTIVE, HC_OTHER_SETS, NULL, {4097, 1025}},
     {HC_EXHAUSTIVE, HC_OTHER_SETS, NULL, {16385, 257}},
     {.set = NULL}};
-static const struct hc_family_size sizes_of_vectors[] = {
-    {HC_STANDARD, "fp32", "", HC_SIZE_VECTOR},
-    {HC_EXHAUSTIVE, "fp32", "", HC_SIZE_VECTORS},
-    HC_SIZES_OF_OTHERS,
-    {.set = NULL}};
+/* An axis of a text has no more than 2^24 places. */
+static const struct hc_family_size sizes_of_vectors[] = {{HC_STANDARD, "fp32", "", HC_SIZE_VECTOR},
+                                                         {HC_EXHAUSTIVE, "fp32", "", {1 << 24}},
+                                                         HC_SIZES_OF_OTHERS,
+                                                         {.set = NULL}};
 
 #define ALL_DEFINED                                                                                \
     .sets = hc_sets_mixed, .variants = hc_variants_plain, .open = hc_open_axes,                    \

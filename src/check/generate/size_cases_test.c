@@ -3,6 +3,7 @@
 
 #include <criterion/criterion.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "op/defined.h"
@@ -48,6 +49,32 @@ Test(size_cases, every_format_of_every_op_has_a_large_call_at_level_standard)
             }
     }
     cr_assert_geq(sets, 330, "%d sets", sets);
+}
+
+/* What a definition says of elements alone takes no axis above 2^24. */
+Test(size_cases, a_large_call_is_one_that_its_op_takes)
+{
+    const struct hc_case_table *table = hc_size_cases();
+    for (int i = 0; i < table->count; i++) {
+        const struct hc_case *c = &table->cases[i];
+        struct hc_op_shape shape = {.name = "large"};
+        char name[64];
+        long long n;
+        char end;
+        if (sscanf(c->name, "size/%63[^/]/fp32/%lld%c", name, &n, &end) != 2)
+            continue;
+        enum hc_op op = hc_op_by_name(name);
+        if (hc_ops[op].class_ != HC_CLASS_DEFINED)
+            continue;
+        shape.d[0] = n;
+        struct hc_opspace space = hc_opspace(op);
+        struct hc_call call = hc_op_call(op, space.sets, &shape, space.variants);
+        for (int t = 0; t < hc_slot_count(op); t++)
+            hc_slot_tensor(&call, t)->data = calloc(1, hc_tensor_bytes(hc_slot_tensor(&call, t)));
+        cr_expect_eq(hc_call_check(&call), HC_OK, "%s: %s", c->name, hc_message());
+        for (int t = 0; t < hc_slot_count(op); t++)
+            free(hc_slot_tensor(&call, t)->data);
+    }
 }
 
 /* Plain and added, in tiles of 128 and of 256 wide, one more, and two of them. */

@@ -176,7 +176,7 @@ static struct hc_ball stored(enum hc_format f, struct hc_ball x)
     double high = hc_round(f, x.mid + x.rad);
     if (!isfinite(low) || !isfinite(high))
         return x;
-    return (struct hc_ball){low + (high - low) / 2, (high - low) / 2 * (1 + 0x1p-50)};
+    return hc_ball_of(low + (high - low) / 2, (high - low) / 2 * (1 + 0x1p-50));
 }
 
 /* The gradient as the optimizer takes it. A factor other than 1 is rounded, and so is the product:
@@ -187,7 +187,7 @@ static struct hc_ball gradient(const struct hc_step_contract *c, enum hc_format 
     int exponent;
     if (c->gradient_format != HC_FORMAT_COUNT)
         g = hc_round(c->gradient_format, g);
-    struct hc_ball x = {c->gradient_factor * g, 0};
+    struct hc_ball x = hc_ball_of(c->gradient_factor * g, 0);
     if (c->gradient_factor != 1)
         x.rad = hc_format_tiny(f);
     if (fabs(frexp(c->gradient_factor, &exponent)) != 0.5)
@@ -199,7 +199,7 @@ static struct hc_ball gradient(const struct hc_step_contract *c, enum hc_format 
 static struct hc_ball correction(double beta, double t)
 {
     double value = pow(beta, t);
-    struct hc_ball x = {value, (t + 2) * 0x1p-53 * fabs(value) + t * 0x1p-1074};
+    struct hc_ball x = hc_ball_of(value, (t + 2) * 0x1p-53 * fabs(value) + t * 0x1p-1074);
     return hc_ball_one_minus(t == 1 ? hc_ball_exact(beta) : x);
 }
 
@@ -217,8 +217,9 @@ static void moments(const struct element *e, struct hc_ball *m, struct hc_ball *
     double most = fabs(e->g.mid) + (wd != 0 ? fabs(wd * e->w) : 0) + e->g.rad;
     double g = wd != 0 ? e->g.mid + wd * e->w : e->g.mid;
     int before = wd != 0 ? HC_ANY_GRADIENT : 0;
-    *m = hc_any_average(e->f, e->c->beta1, e->m, g, most, before, 1);
-    *v = hc_any_average(e->f, beta2, e->v, g * g, most * most, 2 * before + 1, most);
+    *m = hc_any_moment(e->f, e->c->beta1, e->m, hc_ball_exact(g), most, before, 1);
+    *v = hc_any_moment(e->f, beta2, e->v, hc_ball_mul(HC_REAL, hc_ball_exact(g), hc_ball_exact(g)),
+                       most * most, 2 * before + 1, most);
     m->rad += fabs(1 - e->c->beta1) * e->g.rad;
     v->rad += fabs(1 - beta2) * (2 * fabs(g) + e->g.rad) * e->g.rad;
     if (!(most * most <= hc_format_max(e->f)))

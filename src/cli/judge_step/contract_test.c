@@ -158,11 +158,11 @@ Test(contract, a_stored_number_lies_on_a_side_of_its_ball)
     struct hc_step_contract c = contract(HC_OP_sgd, false, false, 1);
     struct hc_step_state s = state_of(&f, &c);
     f.after[HC_STEP_W][0] = 1;
-    cr_expect_eq(hc_step_side(&s, HC_STEP_W, 0, (struct hc_ball){1.25, 0.25}), 0);
-    cr_expect_eq(hc_step_side(&s, HC_STEP_W, 0, (struct hc_ball){1.25, 0.2}), -1);
-    cr_expect_eq(hc_step_side(&s, HC_STEP_W, 0, (struct hc_ball){0.75, 0.2}), 1);
-    cr_expect_neq(hc_step_side(&s, HC_STEP_W, 0, (struct hc_ball){1, (double)INFINITY}), 0);
+    cr_expect_eq(hc_step_side(&s, HC_STEP_W, 0, hc_ball_of(1.25, 0.25)), 0);
+    cr_expect_eq(hc_step_side(&s, HC_STEP_W, 0, hc_ball_of(1.25, 0.2)), -1);
+    cr_expect_eq(hc_step_side(&s, HC_STEP_W, 0, hc_ball_of(0.75, 0.2)), 1);
+    cr_expect_neq(hc_step_side(&s, HC_STEP_W, 0, hc_ball_of(1, (double)INFINITY)), 0);
     f.after[HC_STEP_W][0] = (float)NAN;
-    cr_expect_neq(hc_step_side(&s, HC_STEP_W, 0, (struct hc_ball){1, 0.2}), 0);
-    cr_expect_eq(hc_step_side(&s, HC_STEP_W, 0, (struct hc_ball){(double)NAN, 0}), 0);
+    cr_expect_neq(hc_step_side(&s, HC_STEP_W, 0, hc_ball_of(1, 0.2)), 0);
+    cr_expect_eq(hc_step_side(&s, HC_STEP_W, 0, hc_ball_of((double)NAN, 0)), 0);
 }
