@@ -385,7 +385,7 @@ class _Call:
 
 
 class _LikeCall(_Call):
-    """A function that is held to what a plain function of torch computes, which is a definition of
+    """A function that is held to what a plain function of torch or jax computes, which is a definition of
     its own for each choice of sizes."""
 
     # As those of the program, which finds them once a definition is there.

@@ -163,7 +163,8 @@ def unless(text):
         if re.fullmatch(r"[^<>=!]*" + sign + r"[^<>=!]*", text) and not re.search(
                 r"\b(and|or|not)\b", text):
             return text.replace(sign, other)
-    return f"not ({text})"
+    twice = re.fullmatch(r"not \(([^()]*(?:\([^()]*\)[^()]*)*)\)", text)
+    return twice[1] if twice else f"not ({text})"
 
 
 def _put(g, x, indices, value, accumulate=False):

@@ -1,9 +1,11 @@
-"""Definitions from plain functions of torch: what `check(kernel, like=plain)` judges by."""
+"""Definitions from plain functions of torch or jax: what `check(kernel, like=plain)` judges by."""
 
 import re
 
 import numpy as np
 
+from . import jaxpr
+from .arrays import kind_of
 from .graphs import Graph, Node, Untold
 from .traced import trace
 
@@ -41,8 +43,6 @@ class Head:
 def text_of(function, head, sizes, formats=None):
     """The text of a definition that computes what a function does on inputs of these sizes, and the
     shapes of its results. formats: those of the results, where they are not the tensors'."""
-    import torch
-
     graph = Graph({axis: sizes[axis] for axis in head.axes})
     name = re.sub(r"\W", "", getattr(function, "__name__", "").lower()).lstrip("_0123456789")
     name = graph.new_name(name or "plain")
@@ -52,15 +52,24 @@ def text_of(function, head, sizes, formats=None):
         node.name = given
         graph.taken.add(given)
         nodes.append(node)
-        arguments.append(torch.from_numpy(np.asarray(array)))
+        arguments.append(np.asarray(array))
     try:
-        results, _ = trace(function, arguments, graph, nodes)
+        results = _nodes_of(function, arguments, graph, nodes)
     except Untold as untold:
         raise TypeError(f"{_called(function)} uses {untold}, of which halfcheck has no text: write "
                         "the definition, or say it in other operators") from None
     if any(node.truth for node in results):
         raise TypeError(f"{_called(function)} gives truths, and a definition has numbers")
     return graph.source(list(zip(results, formats or [None] * len(results))), name, head.texts)
+
+
+def _nodes_of(function, arguments, graph, nodes):
+    """Those of its results, by the operators that it calls, or by its jaxpr."""
+    if kind_of([function]) == "jax":
+        return jaxpr.trace(function, arguments, graph, nodes)
+    import torch
+
+    return trace(function, [torch.from_numpy(array) for array in arguments], graph, nodes)[0]
 
 
 def shown(function, head, sizes=None):

@@ -331,8 +331,8 @@ static bool is_one_number(const struct hc_definition *d)
     return false;
 }
 
-/* Tries those of one sort, each once, in an order that the seed says. The tape is written anew after
-   whatever changed the inputs. */
+/* Tries those of one sort, each once, in an order that the seed says. The tape is written anew
+   after whatever changed the inputs. */
 static enum hc_status search(struct ask *a, bool first, int most, struct hc_asked *asked,
                              int *found)
 {

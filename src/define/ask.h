@@ -18,7 +18,8 @@ enum { HC_MAX_ASKED = 256 };
 /* Changes the inputs, which are drawn and have data, so that as many such things as find room stand
    side by side: each moves elements that no other one depends on. `seed` says where the search
    begins in the list of what may be asked for. *found of them are in `asked`, which has room for
-   HC_MAX_ASKED; none where the inputs are many. HC_INVALID if the inputs do not suit the text, HC_NO_MEMORY. */
+   HC_MAX_ASKED; none where the inputs are many. HC_INVALID if the inputs do not suit the text;
+   HC_NO_MEMORY. */
 enum hc_status hc_define_ask(struct hc_instance *instance, uint64_t seed, struct hc_asked *asked,
                              int *found);
 
