@@ -203,3 +203,81 @@ def test_a_broken_rule_is_in_the_report(tmp_path):
     results = json.loads((tmp_path / "record.json").read_text())["results"]
     rules, = [result for result in results if result["case"] == "watch/rules"]
     assert rules["verdict"] == "FAIL" and words in rules["note"]
+
+
+def test_an_sgd_with_the_momentum_of_nesterov_is_judged_as_a_whole():
+    weight = weight_of()
+    seen = seen_of(torch.optim.SGD([weight], 0.1, momentum=0.9, nesterov=True), weight, wave, 3)
+    steps = [row for row in seen.rows.values() if row["operator"] == "SGD.step"]
+    assert steps and not any(row["wrong"] for row in steps), seen
+
+    class Own(torch.optim.SGD):
+        @torch.no_grad()
+        def step(self, closure=None):
+            self.param_groups[0]["nesterov"] = False
+            super().step(closure)
+            self.param_groups[0]["nesterov"] = True
+
+    seen = seen_of(Own([weight], 0.1, momentum=0.9, nesterov=True), weight, wave, 3)
+    assert [row["operator"] for row in seen.wrong()] == ["SGD.step as Own has it"]
+
+
+@pytest.mark.parametrize("most, after, named", ((1.0, True, True), (float("inf"), True, False),
+                                                (1.0, False, False)))
+def test_clipping_what_an_optimizer_has_used_already_is_named(most, after, named):
+    weight = weight_of()
+    optimizer = torch.optim.SGD([weight], 0.1)
+
+    def update():
+        for what in (optimizer.step, clip) if after else (clip, optimizer.step):
+            what()
+
+    clip = lambda: torch.nn.utils.clip_grad_norm_([weight], most)
+    seen = seen_of(optimizer, weight, wave, 2, update)
+    assert bool(seen.misused) == named and seen.ok() == (not named)
+
+
+@pytest.mark.parametrize("forget", (True, False))
+def test_a_copy_of_master_weights_that_is_forgotten_is_named(forget):
+    torch.manual_seed(0)
+    model = torch.nn.Sequential(torch.nn.Linear(8, 16), torch.nn.Linear(16, 8)).bfloat16()
+    masters = [p.detach().float().requires_grad_() for p in model.parameters()]
+    optimizer = torch.optim.SGD(masters, 10.0)
+    with halfcheck.torch.watch(optimizer) as seen:
+        for _ in range(3):
+            model(torch.ones(4, 8, dtype=torch.bfloat16)).square().sum().backward()
+            for master, p in zip(masters, model.parameters()):
+                master.grad, p.grad = p.grad.float() / (p.grad.abs().max() + 1), None
+            optimizer.step()
+            with torch.no_grad():
+                for master, p in list(zip(masters, model.parameters()))[forget:]:
+                    p.copy_(master)
+    assert any("copy was forgotten" in words for words in seen.misused) == forget
+
+
+@pytest.mark.parametrize("make, words", (
+    (lambda: torch.linspace(0, 1000, 50).bfloat16().cos(), "cos of angles in bf16, up to 1000"),
+    (lambda: torch.linspace(0, 3, 50).bfloat16().cos(), None),
+    (lambda: torch.linspace(0, 1000, 50).cos(), None),
+    (lambda: torch.full((50,), 3.0).bfloat16().mul_(0.9999), "a factor changes nothing in bf16"),
+    (lambda: torch.full((50,), 3.0).bfloat16().mul_(0.9), None),
+    (lambda: torch.full((50,), 3.0).bfloat16().lerp_(torch.full((50,), 4.0).bfloat16(), 0.001),
+     "an average takes in nothing in bf16"),
+    (lambda: torch.full((50,), 3.0).bfloat16().lerp_(torch.full((50,), 4.0).bfloat16(), 0.1), None),
+))
+def test_numbers_that_are_coarser_than_what_is_made_of_them_are_named_and_not_wrong(make, words):
+    with halfcheck.torch.watch() as seen:
+        make()
+    assert seen.ok(), seen
+    assert [line.startswith(words) for line in seen.coarse] == [True] if words else not seen.coarse
+
+
+@pytest.mark.parametrize("passes", (2, 8))
+def test_gradients_of_many_passes_that_are_added_up_in_16_bits_are_named(passes):
+    weight = torch.nn.Parameter(torch.ones(4, 4, dtype=torch.bfloat16))
+    with halfcheck.torch.watch() as seen:
+        for _ in range(2):
+            weight.grad.zero_() if weight.grad is not None else None
+            for _ in range(passes):
+                (weight * 3).sum().backward()
+    assert bool(seen.coarse) == (passes == 8), seen

@@ -3,6 +3,7 @@ called it."""
 
 import os
 import sys
+import weakref
 
 import torch
 from torch.nn.modules import module as _module
@@ -18,7 +19,12 @@ class Layers:
 
     def __init__(self):
         self.path, self.names, self.backward = [], {}, []
-        self.handles = []
+        self.handles, self.outermost = [], {}
+
+    def models(self):
+        """The modules that were called from outside of all others, as far as they still exist."""
+        return [model for model in (made() for made in self.outermost.values())
+                if model is not None]
 
     def open(self):
         self.handles = [_module.register_module_forward_pre_hook(self._enter),
@@ -36,6 +42,7 @@ class Layers:
 
     def _enter(self, module, inputs):
         if not self.path:
+            self.outermost[id(module)] = weakref.ref(module)
             for name, inner in module.named_modules():
                 self.names[id(inner)] = name or type(module).__name__
         before = list(self.path)

@@ -32,6 +32,13 @@ y[i] = sqrt(sum(k: x[i,k] * x[i,k]))
 return y
 """
 
+SGD_NESTEROV = """op sgd_nesterov(p[i], g[i], buf[i]; lr = 0.1, momentum = 0.9, decay = 0.0)
+d[i]    = g[i] + decay * p[i]
+buf2[i] = momentum * buf[i] + d[i]
+p2[i]   = p[i] - lr * (d[i] + momentum * buf2[i])
+return p2, buf2
+"""
+
 # Of rows, and of channels, some places j are judged: at[j] of the k that are summed over.
 
 # A score of -inf is a place that is masked; a row of nothing else is NaN.

@@ -10,7 +10,9 @@ import weakref
 import torch
 from torch.optim import optimizer as _optimizer
 
+from .copies import Copies
 from .layers import caller
+from .operators import SGD_NESTEROV
 from .seen import Line
 from .slices import Question
 
@@ -33,6 +35,7 @@ class Promises:
         self.watch, self.alone = watch, alone
         self.undo, self.calls, self.steps, self.depth = [], [], [], 0
         self.scaled, self.used = False, {}
+        self.copies = Copies(watch.layers)
         self.random = random.Random(watch.seed)
 
     def open(self):
@@ -93,10 +96,22 @@ class Promises:
     def _misused(self, words):
         self.watch.seen.misused.setdefault(words, caller()[0])
 
-    def _clipped(self, *_args, **_kwargs):
+    def _clipped(self, *args, **kwargs):
         if self.scaled:
             self._misused("gradients are clipped while they are scaled: "
                           "GradScaler.unscale_ comes first")
+        given = args[0] if args else kwargs.get("parameters")
+        most = args[1] if len(args) > 1 else kwargs.get("max_norm")
+        # With no limit nothing is clipped, and the norm may be wanted. A generator is left alone.
+        if isinstance(given, (list, tuple)) and most is not None and float(most) < float("inf"):
+            with_gradients = [p for p in given if p.grad is not None]
+            if with_gradients and all(self._was_used(p) for p in with_gradients):
+                self._misused("gradients are clipped when an optimizer has used them already")
+
+    def _was_used(self, p):
+        """Whether a watched step has used the gradient that a parameter has now."""
+        grad, version, _ = self.used.get(id(p), (lambda: None, 0, None))
+        return grad() is p.grad and version == p.grad._version
 
     def _before(self, optimizer, args, kwargs):
         self.depth += 1
@@ -108,6 +123,9 @@ class Promises:
                           "which GradScaler did not unscale")
         with self.alone():
             self._used_twice(optimizer)
+            if self.copies.forgotten(optimizer):
+                self._misused("a parameter in 16 bits stays what it was, though its master weights "
+                              "move: the copy was forgotten")
             closure = any(args[1:]) or any(kwargs.values())
             self.steps = [] if fused or closure else list(self._chosen(optimizer))
 
@@ -133,7 +151,7 @@ class Promises:
                                isinstance(optimizer, torch.optim.AdamW))
             if options is None:
                 continue
-            name = text
+            name = SGD_NESTEROV if group.get("nesterov") else text
             if options.pop("coupled", False):
                 name = "adam_l2"
             flat = p.grad.reshape(-1)
@@ -198,8 +216,7 @@ def _options(text, group, state, decoupled):
     """The options of its definition, or None where it has none of that kind. decoupled: whether the
     class has its decay so, where its groups say nothing of it, as before PyTorch 2.7."""
     number = lambda key: float(group.get(key) or 0.0)
-    if group.get("amsgrad") or group.get("maximize") or group.get("nesterov") or \
-            number("dampening"):
+    if group.get("amsgrad") or group.get("maximize") or number("dampening"):
         return None
     options = {"lr": number("lr"), "decay": number("weight_decay")}
     if text == "sgd":

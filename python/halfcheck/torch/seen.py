@@ -44,6 +44,7 @@ class Seen:
         self.elements = self.unbounded = 0
         self.misused = {}  # what was used against PyTorch's rules, and where
         self.gradients = {}  # functions whose gradient is not their derivative
+        self.coarse = {}  # what is coarser than what is made of it, and where
 
     def ok(self):
         """Whether something was judged, and nothing was wrong or used wrongly."""
@@ -142,7 +143,7 @@ class Seen:
                      for row in self.rows.values()],
             "first": {kind: {**vars(line), "largest": largest}
                       for kind, (line, largest) in self.first.items()},
-            "misused": self.misused, "gradients": self.gradients,
+            "misused": self.misused, "gradients": self.gradients, "coarse": self.coarse,
             "unjudged": [[*key, count] for key, count in self.unjudged.items()],
             **{view.name: view.said() for view in self.views}})
 
@@ -190,6 +191,9 @@ class Seen:
             lines += [f"  {name}, argument {place}: {_number(got)} where differences say "
                       f"{_number(want)}; {where}"
                       for name, (where, place, want, got) in self.gradients.items()]
+        if self.coarse:
+            lines += ["", "coarser than what is made of it, which may be meant"]
+            lines += [f"  {words}; {where}" for words, where in self.coarse.items()]
         for kind, (line, largest) in self.first.items():
             lines += ["", f"first {kind}: {line.operator}, {line.format}, step {line.step}",
                       f"  {line.place()}; {line.where}" +

@@ -55,6 +55,7 @@ class Call:
     def __init__(self, given, keywords, arguments, results, chances):
         self.given, self.keywords = given, keywords
         self.args, self.results = arguments, results
+        self.old = None  # what coarse.py compares its result with
         self.kept = []  # what it writes over, though its schema does not say so
         self.random = chances
 

@@ -17,6 +17,7 @@ from torch.utils import _python_dispatch
 
 from .. import program as _program
 from . import elements, judged, slices, traces
+from .coarse import Coarse
 from .elements import FORMATS
 from .judging import Judges
 from .layers import Layers, caller
@@ -87,11 +88,12 @@ class watch:
         self.seed, self.views = seed, Views(views)
         self.seen, self.questions, self.judges = None, [], None
         self.folder = tempfile.TemporaryDirectory(prefix="halfcheck-watch-", dir=_memory())
-        self.promises = Promises(self, _alone)
+        self.promises, self.coarse = Promises(self, _alone), Coarse()
 
     def __enter__(self):
         self.seen = Seen(self.folder)
         self.seen.views, self.seen.seed = self.views.all, self.seed
+        self.seen.coarse = self.coarse.lines
         self.judges = Judges(self.folder.name, self.seen)
         if self.optimizer is not None:
             # A scheduler may have put its own step there.
@@ -169,6 +171,7 @@ class watch:
         if written:
             with _alone():
                 ask = self._guarded(lambda: _before(name, names, call, written))
+                self._guarded(lambda: self.coarse.before(name, call))
         self.views.before(func, overload, call)
         results = _run(func, name, args, kwargs)
         self.views.after(func, call, results)
@@ -188,6 +191,7 @@ class watch:
         self.seen.steps += self.fresh
         self.fresh = False
         self.seen.look(name, line, {} if in_place else call.args, call.results)
+        self._guarded(lambda: self.coarse.look(name, line, call))
         move = judged.MOVES.get(name.rstrip("_"))
         asked = self._guarded(lambda: move(call) if move else ask())
         if isinstance(asked, _Refused):

@@ -288,6 +288,17 @@ def convolution_fp16():
 
 
 @finding
+def scaled_mm():
+    """_scaled_mm under autocast rounds both scaled matrices to bf16, and its sums once more"""
+    x, w = (random(64, 64, seed=seed).to(torch.float8_e4m3fn) for seed in (0, 1))
+    by, too = torch.tensor(0.37), torch.tensor(1.3)
+    real = (x.double() @ w.double().t()) * by.double() * too.double()
+    with torch.autocast("cpu", bf16):
+        got = torch._scaled_mm(x, w.t(), by, too, out_dtype=bf16)
+    return real, got, torch._scaled_mm(x, w.t(), by, too, out_dtype=bf16), bf16
+
+
+@finding
 def gelu():
     """gelu's gradient in fp32 is several units off"""
     x = torch.linspace(0.1, 5, 200001)

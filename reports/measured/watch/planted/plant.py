@@ -53,6 +53,8 @@ def lines_of(seen):
         lines[words] = 1.0, where
     for name in seen.gradients:
         lines[f"gradient of {name} is not its derivative"] = 1.0, "backward"
+    for words, where in seen.coarse.items():
+        lines[words] = 1.0, where
     return lines
 
 
