@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "op/text.h"
+#include "op/wrap.h"
 
 void hc_append(char *text, size_t bytes, const char *format, ...)
 {
@@ -53,4 +54,12 @@ void hc_lines_add(struct hc_lines *lines, const char *format, ...)
     (void)hc_text_format(lines->text + lines->used, HC_LINES_TEXT - lines->used, format, arguments);
     va_end(arguments);
     lines->used += strlen(lines->text + lines->used);
+}
+
+void hc_print_folded(FILE *out, int column, int indent, const char *text)
+{
+    if (hc_terminal_columns(out, 0))
+        hc_print_wrapped(out, column, indent, text);
+    else
+        hc_print(out, "%s\n", text);
 }

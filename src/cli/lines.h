@@ -3,6 +3,7 @@
 #define HC_CLI_LINES_H
 
 #include <stddef.h>
+#include <stdio.h>
 
 /* Appends to a text of at most `bytes`, its NUL included, what printf would print (op/text.h). What
    does not fit is left out. */
@@ -31,5 +32,9 @@ struct hc_lines {
 __attribute__((format(printf, 2, 3)))
 #endif
 void hc_lines_add(struct hc_lines *lines, const char *format, ...);
+
+/* Ends a line, which is at `column`, with a text: on a terminal on as many lines as it takes, those
+   after the first indented, and elsewhere on one, since programs read it. */
+void hc_print_folded(FILE *out, int column, int indent, const char *text);
 
 #endif

@@ -157,7 +157,7 @@ const struct hc_command hc_command_gen = {
         "STEP counts from 1 to STEPS. FOUND says what the gradients of that step hold: 0 if\n"
         "all are finite, else inf, -inf or nan. The program under test gives that to its\n"
         "detector, updates its scale, and prints the same line with the new scale behind it:\n\n"
-        "  halfcheck gen scaler/torch --seed 7 | ./my-scaler | halfcheck verify scaler/torch\n\n"
+        "  halfcheck gen scaler/torch | ./my-scaler | halfcheck verify scaler/torch\n\n"
         "A trace covers overflows one step before, at and one step after growth; a climb to\n"
         "2^26 or the cap; a fall to 1 and below; moves at random; a climb to the cap or to\n"
         "the last finite power of two (2^127 for torch's fp32, 2^1023 for Python's floats);\n"

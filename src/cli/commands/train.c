@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cli/lines.h"
 #include "cli/ranks/ranks.h"
 #include "cli/training/training.h"
 #include "cli/training/machine_load.h"
@@ -13,20 +14,31 @@
 
 const struct hc_command hc_command_train;
 
+/* Prints what was added since the last time. */
+static void say(struct hc_lines *lines)
+{
+    hc_print_folded(stdout, 0, 2, lines->text);
+    *lines = (struct hc_lines){0};
+}
+
 static int conclude_training(const struct hc_training *t, const struct hc_training_run *run)
 {
     const struct hc_train_result *r = &run->result;
     bool text = t->network->gpt != NULL;
-    hc_print(stdout,
-             "\naccuracy %.2f %% on %lld test %s, test loss %.4f; %lld steps, %lld skipped, final "
-             "scale %g\n",
-             100 * r->accuracy, (long long)t->set.test.count, text ? "pieces" : "images",
-             r->test_loss, (long long)r->steps, (long long)r->skipped, r->final_scale);
-    hc_print(stdout,
-             "underflow of the weights' gradients %.3g %% (%.3g %% without the loss scale), of the "
-             "layers' outputs' %.3g %% (%.3g %%); updates lost %.3g %%\n",
-             100 * r->underflow, 100 * r->unscaled, 100 * r->activation_underflow,
-             100 * r->activation_unscaled, 100 * r->update_lost);
+    struct hc_lines lines = {0};
+    (void)putchar('\n');
+    hc_lines_add(&lines,
+                 "accuracy %.2f %% on %lld test %s, test loss %.4f; %lld steps, %lld skipped, "
+                 "final scale %g",
+                 100 * r->accuracy, (long long)t->set.test.count, text ? "pieces" : "images",
+                 r->test_loss, (long long)r->steps, (long long)r->skipped, r->final_scale);
+    say(&lines);
+    hc_lines_add(&lines,
+                 "underflow of the weights' gradients %.3g %% (%.3g %% without the loss scale), of "
+                 "the layers' outputs' %.3g %% (%.3g %%); updates lost %.3g %%",
+                 100 * r->underflow, 100 * r->unscaled, 100 * r->activation_underflow,
+                 100 * r->activation_unscaled, 100 * r->update_lost);
+    say(&lines);
     if (isfinite(r->images_per_second))
         printf("%.0f %s/s%s, %.0f s, %.0f MiB\n",
                r->images_per_second * (text ? t->network->gpt->length : 1),
@@ -36,14 +48,17 @@ static int conclude_training(const struct hc_training *t, const struct hc_traini
     if (!t->backend->host_memory)
         printf("device graph of a step: %s\n", r->captured);
     hc_training_print_fallback(t);
-    hc_print_line(stdout, "%s/: run.json, epochs.csv, steps.csv, gradients.csv, %scheckpoint%s",
-                  run->folder, text ? "" : "predictions.csv, ",
-                  t->dump_count > 0 ? ", step-*.safetensors" : "");
+    hc_lines_add(&lines, "%s/: run.json, epochs.csv, steps.csv, gradients.csv, %scheckpoint%s",
+                 run->folder, text ? "" : "predictions.csv, ",
+                 t->dump_count > 0 ? ", step-*.safetensors" : "");
+    say(&lines);
     if (t->set.synthetic)
         printf("%s\n", t->set.origin);
     if (r->learned)
         return HC_AS_CLAIMED;
-    hc_print_line(stdout, "FAIL  %s did not learn: %s", run->recipe->name, r->reason);
+    hc_lines_add(&lines, "%s did not learn: %s", run->recipe->name, r->reason);
+    printf("FAIL  ");
+    hc_print_folded(stdout, 6, 6, lines.text);
     return HC_CLAIM_FAILED;
 }
 

@@ -59,11 +59,11 @@ static void sum_texts(const struct hc_freedoms *f, char order[64], char depth[64
 {
     bool blocks = f->order == HC_SUMS_BLOCKS;
     (void)snprintf(order, 64, "sum n terms in any order");
-    (void)snprintf(depth, 64, "(n - 1) u of the sum of their magnitudes");
+    (void)snprintf(depth, 64, "(n - 1) u of the sum of magnitudes");
     if (f->order == HC_SUMS_PAIRS)
         (void)snprintf(order, 64, "sum n terms in pairs");
     if (f->order == HC_SUMS_PAIRS)
-        (void)snprintf(depth, 64, "log2 n u of the sum of their magnitudes");
+        (void)snprintf(depth, 64, "log2 n u of the sum of magnitudes");
     if (blocks)
         (void)snprintf(order, 64, "sum n terms in lanes or blocks of %d", f->block);
     if (blocks)

@@ -6,21 +6,13 @@
 #include "check/record/facts.h"
 #include "check/record/json.h"
 #include "check/record/record.h"
+#include "cli/lines.h"
 #include "cli/training/comparison.h"
 #include "cli/training/machine_load.h"
 #include "cli/training/training_record.h"
 #include "op/output.h"
 #include "op/text.h"
 #include "op/wrap.h"
-
-/* Ends a line, which is at `column`, with a text: on a terminal on as many lines as it takes. */
-static void say(FILE *out, int column, int indent, const char *text)
-{
-    if (hc_terminal_columns(out, 0))
-        hc_print_wrapped(out, column, indent, text);
-    else
-        hc_print(out, "%s\n", text);
-}
 
 /* A column of the table: a member of hc_train_result, times `factor`. */
 struct column {
@@ -239,14 +231,16 @@ static void print_recipes(const struct hc_comparison *c, FILE *out)
         print_part(c, &part, out);
     }
     if (c->seeds > 1)
-        say(out, 0, 0,
+        hc_print_folded(
+            out, 0, 0,
             "Numbers are means over the runs; in parentheses is the standard deviation across "
             "seeds.");
     bool any = false;
     for (int r = 0; r < c->recipes; r++)
         any |= shared(c, r);
     if (any)
-        say(out, 0, 0,
+        hc_print_folded(
+            out, 0, 0,
             "* was measured beside other work on this machine, so that no ratio is made of "
             "it.");
     for (int r = 0; r < c->recipes; r++) {
@@ -273,7 +267,7 @@ static void print_pair(const struct hc_comparison *c, int recipe, FILE *out)
         hc_print(out, "%s", text);
     (void)snprintf(text, sizeof text, "%s%s", test.verdict == HC_DIFFERENT ? "FAIL: " : "",
                    conclusion);
-    say(out, column, width, text);
+    hc_print_folded(out, column, width, text);
 }
 
 static void print_change(const struct hc_comparison *c, int recipe, FILE *out)
@@ -316,7 +310,7 @@ void hc_comparison_print(const struct hc_comparison *c, FILE *out)
                         label, c->margin, c->margin == 1 ? "" : "s");
     if (c->recipes > 1) {
         hc_print(out, "\n");
-        say(out, 0, 0, line);
+        hc_print_folded(out, 0, 0, line);
     }
     for (int r = 0; r < c->recipes; r++)
         if (r != c->base)
@@ -329,7 +323,7 @@ void hc_comparison_print(const struct hc_comparison *c, FILE *out)
         (void)hc_text_write(line, sizeof line, "FAIL  %s, seed %llu, did not learn: %s", label,
                             (unsigned long long)run->seed, run->result.reason);
         if (!run->result.learned)
-            say(out, 0, 6, line);
+            hc_print_folded(out, 0, 6, line);
     }
 }
 

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cli/lines.h"
 #include "cli/training/drift_record.h"
 #include "cli/training/drift_ranks.h"
 #include "cli/training/drift_shares.h"
@@ -20,24 +21,24 @@ static void print_summary(const struct hc_drift_report *r, FILE *out)
     char label[HC_COMPARED_LABEL];
     int width = hc_comparison_width(r->c);
     assert(r->drift);
-    hc_print(out,
-             "against fp64, mean over %d steps at its weights         %*s|  free run of %d "
-             "steps\n",
-             r->steps, width - 22, "", r->steps);
-    hc_print(out, "%-*s %10s %12s %9s %8s  %9s %10s\n", width, "recipe", "gradient", "1 - cosine",
+    char left[128];
+    const struct hc_counted steps = hc_count(r->steps, "step");
+    (void)snprintf(left, sizeof left, "against fp64, mean over %s at its weights", steps.text);
+    hc_print(out, "%-*s | free run, %s\n", width + 36, left, steps.text);
+    hc_print(out, "%-*s %9s %10s %8s %6s  %9s %9s\n", width, "recipe", "gradient", "1 - cosine",
              "dW = 0 %", "lost %", "weights", "loss");
     for (int i = 0; i < r->c->recipes; i++) {
         const struct hc_drift *d = &r->drift[i];
         assert(d->recipe);
         hc_comparison_label(r->c, i, label);
-        hc_print(out, "%-*s %10.2e %12.2e %9.3f %8.2f  %9.2e %+10.2e\n", width, label, d->all.error,
+        hc_print(out, "%-*s %9.2e %10.2e %8.3f %6.2f  %9.2e %+9.2e\n", width, label, d->all.error,
                  1 - d->all.cosine, 100 * d->all.underflow, 100 * d->all.lost, d->free, d->unlike);
         if (d->finite < r->steps)
             hc_print(out, "%*s gradients are finite in %d of the %d steps\n", width, "", d->finite,
                      r->steps);
     }
-    hc_print(out, "gradient: |g - g64| / |g64|; weights: |w - w64| / |w64 - start|; loss: "
-                  "minus that of fp64\n");
+    hc_print(out, "gradient: |g - g64| / |g64|; weights: |w - w64| / |w64 - start|;\n"
+                  "loss: minus that of fp64\n");
 }
 
 /* "-" where nothing was measured. */
@@ -70,20 +71,21 @@ static void print_attribution(const struct hc_drift_report *r, int recipe, FILE 
                 : hc_drift_has_source(r, HC_SOURCE_REDUCTION) ? 20
                                                               : 18;
     hc_print(out,
-             "\n%s%s: its formats put into the fp64 run    gradient (measured %.2e)     "
-             "weights (measured %.2e)\n",
-             label, over_ranks(r, ranks), d->all.error, d->free);
-    hc_print(out, "  %-*s %-6s %12s %12s %14s %12s\n", width, "source", "format", "alone",
+             "\n%s%s: its formats put into the fp64 run; in ( ) the recipe itself\n"
+             "  %-*s %11s(%.2e) %13s(%.2e)\n",
+             label, over_ranks(r, ranks), width + 7, "", "gradient ", d->all.error, "weights ",
+             d->free);
+    hc_print(out, "  %-*s %-6s %10s %10s %12s %10s\n", width, "source", "format", "alone",
              "all but it", "alone", "all but it");
     for (int k = 0; k < HC_SOURCE_COUNT; k++)
         if (hc_drift_has_source(r, k))
-            hc_print(out, "  %-*s %-6s %12s %12.2e %14s %12.2e\n", width, hc_drift_source(k),
+            hc_print(out, "  %-*s %-6s %10s %10.2e %12s %10.2e\n", width, hc_drift_source(k),
                      hc_drift_format(d, k), number(d->alone_gradient[k], alone[0]),
                      d->without_gradient[k], number(d->alone_free[k], alone[1]),
                      d->without_free[k]);
-    hc_print(out, "  %-*s %-6s %12.2e %12s %14.2e\n", width, hc_drift_source(HC_SOURCE_COUNT), "-",
+    hc_print(out, "  %-*s %-6s %10.2e %10s %12.2e\n", width, hc_drift_source(HC_SOURCE_COUNT), "-",
              d->alone_gradient[HC_SOURCE_COUNT], "", d->alone_free[HC_SOURCE_COUNT]);
-    hc_print(out, "  %-*s %-6s %12.2e %12s %14.2e\n", width, "left over", "-", d->residual_gradient,
+    hc_print(out, "  %-*s %-6s %10.2e %10s %12.2e\n", width, "left over", "-", d->residual_gradient,
              "", d->residual_free);
 }
 
@@ -126,15 +128,14 @@ static void print_report(FILE *out, const void *report)
             print_units(&one, out);
     }
     hc_drift_print_averages(r, out);
-    (void)fputs(
-        "\nalone: the fp64 run with only this rounding; all but it: with all the others; left "
-        "over: "
-        "the\ndistance between the recipe's own run and the fp64 run with all of its roundings\n",
-        out);
+    (void)fputs("\nalone: the fp64 run with only this rounding; all but it: with all the others;\n"
+                "left over: the distance between the recipe's own run and the fp64 run with all\n"
+                "of its roundings\n",
+                out);
     hc_drift_print_shares_legend(r, out);
     if (hc_drift_has_source(r, HC_SOURCE_UNIT))
-        hc_print(out, "this unit: alone is what it changes in the recipe, against sums in fp32 of "
-                      "the same rounded\ninputs; all but it: the recipe with those sums\n");
+        hc_print(out, "this unit: alone is what it changes in the recipe, against sums in fp32 of\n"
+                      "the same rounded inputs; all but it: the recipe with those sums\n");
     if (r->c->training->set.synthetic)
         hc_print(out, "\n%s\n", r->c->training->set.origin);
 }
@@ -221,9 +222,11 @@ static int conclude_drift(const struct hc_drift_report *r)
         return hc_complain_message();
     hc_training_print_fallback(r->c->training);
     (void)putchar('\n');
-    hc_print_line(stdout,
-                  "record: %s/record.json; table.txt, attribution.csv%s and layers.csv beside it",
-                  r->folder, r->shares ? ", shares.csv, pairs.csv" : "");
+    struct hc_lines lines = {0};
+    hc_lines_add(&lines,
+                 "record: %s/record.json; table.txt, attribution.csv%s and layers.csv beside it",
+                 r->folder, r->shares ? ", shares.csv, pairs.csv" : "");
+    hc_print_folded(stdout, 0, 2, lines.text);
     draw_drift(r);
     return hc_drift_failures(r) == 0 ? HC_AS_CLAIMED : HC_CLAIM_FAILED;
 }

@@ -72,7 +72,7 @@ static void print_average(const struct hc_drift_report *r, int recipe, FILE *out
     const struct hc_drift *d = &r->drift[recipe];
     bool averages = d->shards > 1;
     hc_comparison_label(r->c, recipe, label);
-    hc_print(out, "%-*s %5d %6d %6s %10s %10s %10.2e %10.2e\n", hc_comparison_width(r->c), label,
+    hc_print(out, "%-*s %5d %6d %4s %9s %9s %9.2e %9.2e\n", hc_comparison_width(r->c), label,
              d->ranks, d->shards, hc_drift_format(d, HC_SOURCE_REDUCTION),
              averages ? number(d->alone_gradient[HC_SOURCE_REDUCTION], gradient) : "-",
              averages ? number(d->alone_free[HC_SOURCE_REDUCTION], weights) : "-", d->all.error,
@@ -86,8 +86,8 @@ void hc_drift_print_averages(const struct hc_drift_report *r, FILE *out)
         return;
     hc_print(out,
              "\nwhat averaging over ranks alone does, beside the whole drift of as many ranks\n");
-    hc_print(out, "%-*s %5s %6s %6s %10s %10s %10s %10s\n", width, "recipe", "ranks", "shards",
-             "sums", "gradient", "weights", "gradient", "weights");
+    hc_print(out, "%-*s %5s %6s %4s %9s %9s %9s %9s\n", width, "recipe", "ranks", "shards", "sums",
+             "gradient", "weights", "gradient", "weights");
     for (int i = 0; i < r->c->recipes; i++)
         for (int part = 0; part < r->parts; part++) {
             const struct hc_drift_report one = hc_drift_of_ranks(r, part);

@@ -10,6 +10,7 @@
 #include "cli/training/drift_shares.h"
 #include "cli/training/training_record.h"
 #include "op/output.h"
+#include "cli/lines.h"
 #include "op/text.h"
 
 static const char *const roles[] = {
@@ -108,38 +109,40 @@ static int summary_of(const struct hc_drift_report *r, const struct hc_drift *d,
     return worst;
 }
 
-static void print_recipe(const struct hc_drift_report *r, int recipe, int width, FILE *out)
+static void print_recipe(const struct hc_drift_report *r, int recipe, FILE *out)
 {
     const struct hc_drift *d = &r->drift[recipe];
     char label[HC_COMPARED_LABEL];
+    bool named = false;
     hc_comparison_label(r->c, recipe, label);
     for (int role = 0; role < ROLES; role++) {
         struct hc_drift_operand mean;
         int worst = summary_of(r, d, role, &mean);
         if (worst < 0)
             continue;
-        hc_print(out, "%-*s %-2s %-5s %9.2e %9.2e %-7s %8.3f %10.3f  %9.2e %9.2e\n", width, label,
-                 roles[role], hc_drift_format(d, HC_SOURCE_CODES + role), mean.error,
+        if (!named)
+            hc_print(out, "%s\n", label);
+        named = true;
+        hc_print(out, "  %-3s %-5s %9.2e %9.2e %-8s %8.3f %9.3f  %9.2e %9.2e\n", roles[role],
+                 hc_drift_format(d, HC_SOURCE_CODES + role), mean.error,
                  d->operand[worst][role].error, r->plan.layer[worst].name, 100 * mean.at_max,
                  100 * mean.flushed, mean.least_scale, mean.most_scale);
-        label[0] = '\0';
     }
 }
 
 void hc_drift_print_operands(const struct hc_drift_report *r, FILE *out)
 {
-    int width = hc_comparison_width(r->c);
     if (!hc_drift_has_operands(r))
         return;
     hc_print(out,
-             "\nwhat codes keep of operands, mean over layers; over %d step%s at the weights of "
-             "fp64\n%-*s %-2s %-5s %9s %-17s %8s %10s  %s\n",
-             r->steps, r->steps == 1 ? "" : "s", width, "recipe", "of", "codes", "error",
-             "    most, in", "at max %", "flushed %", "scales, least and most");
+             "\nwhat codes keep of operands, mean over layers and %s at fp64's weights\n"
+             "  %-3s %-5s %9s %-18s %8s %9s  %s\n",
+             hc_count(r->steps, "step").text, "of", "codes", "error", "    most, in", "at max %",
+             "flushed %", "scales: least, most");
     for (int i = 0; i < r->c->recipes; i++)
-        print_recipe(r, i, width, out);
-    hc_print(out, "error: |decoded - x| / |x|; at max: codes of the format's largest number; "
-                  "flushed: numbers not 0\nwhose code is; scale: what codes are multiplied by\n");
+        print_recipe(r, i, out);
+    hc_print(out, "error: |decoded - x| / |x|; at max: codes of the format's largest number;\n"
+                  "flushed: numbers not 0 whose code is; scale: what codes are multiplied by\n");
 }
 
 static bool is_codes(int k)

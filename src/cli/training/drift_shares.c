@@ -6,6 +6,7 @@
 
 #include "check/record/json.h"
 #include "cli/statistics/significance.h"
+#include "cli/lines.h"
 #include "op/text.h"
 #include "train/drift/drift_shapley.h"
 
@@ -107,7 +108,7 @@ static const char *percent(double x, char text[16])
 static void print_cells(const struct hc_drift_shares *s, int i, FILE *out)
 {
     char text[3][16];
-    hc_print(out, " %9s %8s %8s", percent(s->player[i].alone / s->all, text[0]),
+    hc_print(out, " %7s %7s %7s", percent(s->player[i].alone / s->all, text[0]),
              percent(s->player[i].share / s->all, text[1]), percent(half_interval(s, i), text[2]));
 }
 
@@ -118,7 +119,7 @@ static void print_source(const struct hc_drift_shares *s, int source, FILE *out)
     if (i >= 0 && !is_group(s, i))
         print_cells(s, i, out);
     else
-        hc_print(out, " %9s %8s %8s", "-", i >= 0 ? "*" : "0", "-");
+        hc_print(out, " %7s %7s %7s", "-", i >= 0 ? "*" : "0", "-");
 }
 
 static const char *name_of(const struct hc_drift_shares *s, int i)
@@ -156,9 +157,12 @@ static void print_pairs(const struct hc_drift_shares *s, const char *of, FILE *o
         if (a < 0)
             return;
         done[a][b] = true;
-        hc_print(out, "  %s: %s and %s %s: apart %.2e, together %.2e\n", of, name_of(s, a),
-                 name_of(s, b), beyond(s, a, b) < 0 ? "cancel" : "reinforce each other",
-                 sqrt(s->player[a].alone + s->player[b].alone), sqrt(s->pair[a][b]));
+        struct hc_lines lines = {0};
+        hc_lines_add(&lines, "%s: %s and %s %s: apart %.2e, together %.2e", of, name_of(s, a),
+                     name_of(s, b), beyond(s, a, b) < 0 ? "cancel" : "reinforce each other",
+                     sqrt(s->player[a].alone + s->player[b].alone), sqrt(s->pair[a][b]));
+        hc_print(out, "  ");
+        hc_print_folded(out, 2, 4, lines.text);
     }
 }
 
@@ -206,9 +210,9 @@ void hc_drift_print_shares(const struct hc_drift_report *r, int recipe, FILE *ou
     hc_print(out, "\n%s: shares of the squared error, in %%", label);
     if (r->seeds > 1)
         hc_print(out, ", mean over %d seeds", r->seeds);
-    hc_print(out, "\n  %-*s        gradient (%.2e)^2          weights (%.2e)^2\n", width, "",
+    hc_print(out, "\n  %-*s    gradient (%.2e)^2     weights (%.2e)^2\n", width + 7, "",
              sqrt(s[HC_DRIFT_OF_GRADIENT].all), sqrt(s[HC_DRIFT_OF_WEIGHTS].all));
-    hc_print(out, "  %-*s %-6s %9s %8s %8s %9s %8s %8s\n", width, "source", "format", "alone",
+    hc_print(out, "  %-*s %-6s %7s %7s %7s %7s %7s %7s\n", width, "source", "format", "alone",
              "share", "+-", "alone", "share", "+-");
     for (int k = 0; k < HC_SOURCE_COUNT; k++) {
         if (!(sources & UINT32_C(1) << k))
@@ -224,7 +228,7 @@ void hc_drift_print_shares(const struct hc_drift_report *r, int recipe, FILE *ou
             if (is_group(&s[q], s[q].players - 1))
                 print_cells(&s[q], s[q].players - 1, out);
             else
-                hc_print(out, " %9s %8s %8s", "-", "-", "-");
+                hc_print(out, " %7s %7s %7s", "-", "-", "-");
         (void)fputc('\n', out);
     }
     for (int q = 0; q < HC_DRIFT_QUANTITIES; q++)
@@ -236,10 +240,10 @@ void hc_drift_print_shares_legend(const struct hc_drift_report *r, FILE *out)
     if (!r->shares)
         return;
     hc_print(out,
-             "share: what the source adds to the squared error, mean over all orders in which "
-             "sources are put\nin; shares sum to 100 %%, and one below 0 makes the error of the "
-             "others smaller. +-: half of the\n95 %% interval over %s (Student's t). apart: root "
-             "of the sum of what each makes alone, squared\n",
+             "share: what the source adds to the squared error, mean over all orders in which\n"
+             "sources are put in; shares sum to 100 %%, and one below 0 makes the error of the\n"
+             "others smaller. +-: half of the 95 %% interval over %s (Student's t). apart:\n"
+             "root of the sum of what each makes alone, squared\n",
              r->seeds > 1 ? "seeds" : "steps");
 }
 

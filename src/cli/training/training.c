@@ -280,51 +280,75 @@ static const char *optimizer(const struct hc_recipe *r)
     return r->decay == HC_DECAY_DECOUPLED || r->decay == HC_DECAY_MODEL ? "AdamW" : "Adam";
 }
 
-/* Prints each optimizer once. */
-static void print_optimizers(const struct hc_recipe *const *recipes, int n)
+/* Adds each optimizer once. */
+static void add_optimizers(struct hc_lines *lines, const struct hc_recipe *const *recipes, int n)
 {
     for (int i = 0; i < n; i++) {
         int same = 0;
         while (same < i && strcmp(optimizer(recipes[same]), optimizer(recipes[i])) != 0)
             same++;
         if (same == i)
-            printf("%s%s", i ? " or " : "", optimizer(recipes[i]));
+            hc_lines_add(lines, "%s%s", i ? " or " : "", optimizer(recipes[i]));
     }
+}
+
+enum { HEADING = 10 }; /* the column behind the word that says what a line is about */
+
+static void print_about(const char *word, struct hc_lines *lines)
+{
+    printf("%-*s", HEADING, word);
+    hc_print_folded(stdout, HEADING, HEADING, lines->text);
+    *lines = (struct hc_lines){0};
+}
+
+static void print_data(const struct hc_training *t)
+{
+    char number[2][32];
+    struct hc_lines lines = {0};
+    hc_lines_add(&lines, "%s", t->set.origin);
+    print_about("data", &lines);
+    if (t->network->gpt)
+        hc_lines_add(
+            &lines, "%s bytes to train on, %s to test on; %.3f nats a byte by pairs of bytes",
+            grouped(t->set.text.trained, number[0]),
+            grouped(t->set.text.bytes - t->set.text.trained, number[1]), t->set.text.pairs);
+    else
+        hc_lines_add(&lines, "%s training and %s test images, %d classes:",
+                     grouped(t->set.train.count, number[0]), grouped(t->set.test.count, number[1]),
+                     t->set.classes);
+    for (int i = 0; i < t->set.classes; i++)
+        hc_lines_add(&lines, " %s", t->set.names[i]);
+    print_about("", &lines);
 }
 
 static void print_heading(const struct hc_training *t, const struct hc_recipe *const *recipes,
                           int n)
 {
-    char number[4][32];
+    char number[3][32];
     struct hc_plan plan;
+    struct hc_lines lines = {0};
     hc_plan_make(t->network, t->set.classes, &plan);
     bool text = t->network->gpt != NULL;
-    hc_print_line(stdout, "data      %s", t->set.origin);
-    if (text)
-        printf("          %s bytes to train on, %s to test on; %.3f nats a byte by pairs of bytes",
-               grouped(t->set.text.trained, number[0]),
-               grouped(t->set.text.bytes - t->set.text.trained, number[1]), t->set.text.pairs);
-    else
-        printf("          %s training and %s test images, %d classes:",
-               grouped(t->set.train.count, number[0]), grouped(t->set.test.count, number[1]),
-               t->set.classes);
-    for (int i = 0; i < t->set.classes; i++)
-        printf(" %s", t->set.names[i]);
-    printf("\nnetwork   %s: %s parameters (%s of %s), %s MACs %s forward\n", t->network->name,
-           grouped(plan.weights + plan.norm_weights, number[0]),
-           grouped(plan.norm_weights, number[1]), text ? "norms" : "batch norm",
-           grouped(plan.macs, number[2]), text ? "a piece" : "an image");
-    if (t->lr_find)
-        printf("finder    batch %d, backend %s\n", t->batch, t->backend->name);
-    else {
-        printf("training  %d epoch%s, batch %d, %s to %g, ", t->epochs, t->epochs == 1 ? "" : "s",
-               t->batch, text ? "warmup and cosine" : "one-cycle", t->max_lr);
-        print_optimizers(recipes, n);
-        if (t->ranks > 1)
-            printf(", %d ranks", t->ranks);
+    print_data(t);
+    hc_lines_add(&lines, "%s: %s parameters (%s of %s), %s MACs %s forward", t->network->name,
+                 grouped(plan.weights + plan.norm_weights, number[0]),
+                 grouped(plan.norm_weights, number[1]), text ? "norms" : "batch norm",
+                 grouped(plan.macs, number[2]), text ? "a piece" : "an image");
+    print_about("network", &lines);
+    if (t->lr_find) {
+        hc_lines_add(&lines, "batch %d, backend %s", t->batch, t->backend->name);
+        print_about("finder", &lines);
+    } else {
         char names[HC_BACKEND_NAMES];
+        hc_lines_add(&lines, "%d epoch%s, batch %d, %s to %g, ", t->epochs,
+                     t->epochs == 1 ? "" : "s", t->batch, text ? "warmup and cosine" : "one-cycle",
+                     t->max_lr);
+        add_optimizers(&lines, recipes, n);
+        if (t->ranks > 1)
+            hc_lines_add(&lines, ", %d ranks", t->ranks);
         hc_training_backend_names(t, ", ", names);
-        printf(", backend%s %s\n", t->backend_count > 1 ? "s" : "", names);
+        hc_lines_add(&lines, ", backend%s %s", t->backend_count > 1 ? "s" : "", names);
+        print_about("training", &lines);
     }
     (void)fflush(stdout);
 }

@@ -8,6 +8,7 @@
 #include "check/record/facts.h"
 #include "check/timing.h"
 #include "cli/colour.h"
+#include "cli/lines.h"
 #include "cli/ranks/ranks.h"
 #include "cli/report/plot.h"
 #include "cli/report/script.h"
@@ -17,6 +18,7 @@
 #include "cli/training/training.h"
 #include "cli/training/training_record.h"
 #include "op/text.h"
+#include "op/wrap.h"
 #include "train/run/lr_find.h"
 #include "train/run/trainer.h"
 #include "train/update/recipe_fields.h"
@@ -79,6 +81,23 @@ static void draw_bar(struct progress_bar *bar, const struct hc_progress *p)
     bar->drawn = now;
 }
 
+/* One line, whose order programs know, or on a terminal two that fit. */
+static void print_epoch(const struct progress_bar *bar, const struct hc_progress *p)
+{
+    bool folds = hc_terminal_columns(stdout, 0) != 0;
+    char accuracy[32];
+    (void)snprintf(accuracy, sizeof accuracy, "accuracy %6.2f %%", 100 * p->accuracy);
+    hc_print(stdout, "%-22s seed %-3llu epoch %d/%d  loss %.4f  ", bar->recipe,
+             (unsigned long long)bar->seed, p->epoch + 1, p->epochs, p->smooth);
+    if (folds)
+        hc_print(stdout, "%s\n%22s ", accuracy, "");
+    hc_print(stdout, "test loss %.4f  ", p->test_loss);
+    if (!folds)
+        hc_print(stdout, "%s  ", accuracy);
+    hc_print(stdout, "scale %g  skipped %lld  %.0f %s/s\n", p->scale, (long long)p->skipped,
+             p->images_per_second, bar->unit);
+}
+
 /* The callback of hc_train_options; `context` is the bar. Prints a line on stdout after each
    evaluation, and draws the bar in between, on a terminal. */
 static bool progress_show(const struct hc_progress *p, void *context)
@@ -89,12 +108,7 @@ static bool progress_show(const struct hc_progress *p, void *context)
     if (!p->evaluated)
         return hc_stop_signal() == 0;
     progress_end(bar);
-    hc_print(stdout,
-             "%-22s seed %-3llu epoch %d/%d  loss %.4f  test loss %.4f  accuracy %6.2f %%  "
-             "scale %g  skipped %lld  %.0f %s/s\n",
-             bar->recipe, (unsigned long long)bar->seed, p->epoch + 1, p->epochs, p->smooth,
-             p->test_loss, 100 * p->accuracy, p->scale, (long long)p->skipped, p->images_per_second,
-             bar->unit);
+    print_epoch(bar, p);
     (void)fflush(stdout);
     return hc_stop_signal() == 0;
 }
@@ -212,11 +226,12 @@ static int conclude_search(const struct hc_training *t, const struct hc_training
         return HC_CLAIM_FAILED;
     }
     draw_losses(t, run, found);
-    hc_print(stdout,
-             "the smoothed loss falls fastest at a learning rate of %.2e; a tenth of the rate "
-             "where it is "
-             "least is %.2e\n",
-             found->steepest, found->tenth);
+    struct hc_lines lines = {0};
+    hc_lines_add(&lines,
+                 "the smoothed loss falls fastest at a learning rate of %.2e; a tenth of the rate "
+                 "where it is least is %.2e",
+                 found->steepest, found->tenth);
+    hc_print_folded(stdout, 0, 0, lines.text);
     return HC_AS_CLAIMED;
 }
 
