@@ -42,7 +42,8 @@ class Copies:
             alike = [p for p in free.values() if p.shape == master.shape and
                      p.device == master.device and torch.equal(p, master.to(p.dtype))]
             if len(alike) == 1 and bool((master != master.reshape(-1)[0]).any()):
-                places = torch.linspace(0, master.numel() - 1, min(master.numel(), _ELEMENTS)).long()
+                count = master.numel()
+                places = torch.linspace(0, count - 1, min(count, _ELEMENTS)).long()
                 yield (weakref.ref(master), weakref.ref(alike[0]), places,
                        _at(alike[0], places))
 

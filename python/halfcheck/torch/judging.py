@@ -139,7 +139,8 @@ def _write(path, tensors):
 def _header(tensors):
     """That of a file of tensors of these names, types and shapes."""
     return safetensors.packed({
-        name: (_KINDS[kind], tuple(shape), bytes(math.prod(shape) * safetensors.BYTES[_KINDS[kind]]))
+        name: (_KINDS[kind], tuple(shape), bytes(
+            math.prod(shape) * safetensors.BYTES[_KINDS[kind]]))
         for name, kind, shape in tensors})[0]
 
 

@@ -3,6 +3,7 @@
     python3 plant.py                all of them, into planted.json and planted.txt beside this file
     python3 plant.py NAME...        these ones alone
     python3 plant.py --table        planted.txt once more, of planted.json
+    python3 plant.py --more [...]   the same for the bugs of more.py: more.json and more.txt
 
 A bug is found if a line of the report matches what the bug says of itself, `at`, and the training
 without the bug has no such line, or has it with less than a tenth of the error. Another new line is
@@ -19,7 +20,8 @@ import textwrap
 import torch
 
 import halfcheck.torch
-from bugs import BUGS
+import bugs
+import more
 from networks import Training
 
 HERE = os.path.dirname(os.path.abspath(__file__))
@@ -80,20 +82,22 @@ def compared(bug):
     return f"{call['operator']}, {call['place']}" if call else None
 
 
-def _load():
+def _load(base):
     try:
-        with open(os.path.join(HERE, "planted.json"), encoding="utf-8") as file:
+        with open(os.path.join(HERE, base + ".json"), encoding="utf-8") as file:
             return json.load(file)
     except OSError:
         return {}
 
 
-def table(results):
+def table(results, planted):
     """The table, for people."""
     lines = []
     for listed, title in ((True, "Of kinds that the specification lists"), (False, "Others")):
+        if not any(bug.listed == listed for bug in planted):
+            continue
         lines += [title, ""]
-        for bug in BUGS:
+        for bug in planted:
             if bug.listed == listed and bug.name in results:
                 result = results[bug.name]
                 where = f"{bug.network}, {bug.precision}, {bug.kind}"
@@ -104,7 +108,7 @@ def table(results):
                     lines.append("        the first difference from a run without it: " +
                                  result["compared"])
         lines.append("")
-    found = sum(bool(results[bug.name]["line"]) for bug in BUGS if bug.name in results)
+    found = sum(bool(results[bug.name]["line"]) for bug in planted if bug.name in results)
     lines.append(f"{found} of {len(results)} are found")
     return "\n".join(wrapped for line in lines for wrapped in textwrap.wrap(
         line, 98, subsequent_indent=" " * 8) or [""]) + "\n"
@@ -112,8 +116,11 @@ def table(results):
 
 def main(names):
     torch.set_num_threads(1)
-    results, right = _load() if names else {}, {}
-    for bug in BUGS:
+    base, planted = ("more", more.BUGS) if "--more" in names else ("planted", bugs.BUGS)
+    base = os.path.join(HERE, base)
+    names = [name for name in names if name != "--more"]
+    results, right = _load(base) if names else {}, {}
+    for bug in planted:
         if names and bug.name not in names:
             continue
         pair = bug.network, bug.precision
@@ -123,11 +130,11 @@ def main(names):
         if not results[bug.name]["line"]:
             results[bug.name]["compared"] = compared(bug)
         print(bug.name, results[bug.name], flush=True)
-        with open(os.path.join(HERE, "planted.json"), "w", encoding="utf-8") as file:
+        with open(base + ".json", "w", encoding="utf-8") as file:
             json.dump(results, file, indent=1)
-    results = {bug.name: results[bug.name] for bug in BUGS if bug.name in results}
-    with open(os.path.join(HERE, "planted.txt"), "w", encoding="utf-8") as file:
-        file.write(table(results))
+    results = {bug.name: results[bug.name] for bug in planted if bug.name in results}
+    with open(base + ".txt", "w", encoding="utf-8") as file:
+        file.write(table(results, planted))
 
 
 if __name__ == "__main__":
