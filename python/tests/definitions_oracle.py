@@ -153,6 +153,8 @@ class Reader:
             self.next()
             self.take("?")
         value = ("store", self.truth()) if store else self.truth()
+        if self.word() == "\n" and self.word(1) == "where":
+            self.next()
         where = self.truth() if self.take("where") else None
         self.tensors[name] = (axes, False)
         self.equations[name] = (axes, value, where)

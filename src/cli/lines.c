@@ -58,8 +58,10 @@ void hc_lines_add(struct hc_lines *lines, const char *format, ...)
 
 void hc_print_folded(FILE *out, int column, int indent, const char *text)
 {
+    char line[HC_LINES_TEXT];
+    hc_text_plain(line, sizeof line, text);
     if (hc_terminal_columns(out, 0))
-        hc_print_wrapped(out, column, indent, text);
+        hc_print_wrapped(out, column, indent, line);
     else
-        hc_print(out, "%s\n", text);
+        hc_print(out, "%s\n", line);
 }

@@ -34,7 +34,8 @@ __attribute__((format(printf, 2, 3)))
 void hc_lines_add(struct hc_lines *lines, const char *format, ...);
 
 /* Ends a line, which is at `column`, with a text: on a terminal on as many lines as it takes, those
-   after the first indented, and elsewhere on one, since programs read it. */
+   after the first indented, and elsewhere on one, since programs read it. The text may contain any
+   bytes: it is escaped (op/text.h), and cut to HC_LINES_TEXT. */
 void hc_print_folded(FILE *out, int column, int indent, const char *text);
 
 #endif

@@ -7,7 +7,7 @@
 #include "num/format.h"
 #include "tensor_file/tensor_file.h"
 
-TestSuite(gpt, .timeout = 120);
+TestSuite(gpt, .timeout = 600);
 
 static void take_step(const char *recipe)
 {
