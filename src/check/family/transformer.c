@@ -356,9 +356,10 @@ static const struct {
     char rows;
     char columns;
 } repeated[HC_OP_ROOM] = {
-    [HC_OP_embedding] = {'N', 'D'},   [HC_OP_embedding_backward] = {'N', 'D'},
-    [HC_OP_rotary_halves] = {'T', 0}, [HC_OP_swap_axes] = {'T', 'D'},
-    [HC_OP_attention] = {'H', 0},     [HC_OP_attention_backward] = {'H', 0},
+    [HC_OP_embedding] = {'N', 'D'},       [HC_OP_embedding_backward] = {'N', 'D'},
+    [HC_OP_rotary_halves] = {'T', 0},     [HC_OP_swap_axes] = {'T', 'D'},
+    [HC_OP_attention] = {'H', 0},         [HC_OP_attention_backward] = {'H', 0},
+    [HC_OP_attention_general] = {'H', 0}, [HC_OP_attention_general_backward] = {'H', 0},
 };
 
 static void layout(const struct hc_call *call, int slot, const struct hc_tensor *few,
@@ -367,6 +368,7 @@ static void layout(const struct hc_call *call, int slot, const struct hc_tensor 
     const char *letter = hc_slot(call->op, slot)->shape + 1; /* "[T, D]" */
     for (int a = 0; a < large->rank; a++, letter += 3) {
         enum hc_axis_kind kind = *letter == repeated[call->op].rows      ? HC_AXIS_ROWS
+                                 : *letter == 'G'                        ? HC_AXIS_ROWS
                                  : *letter == repeated[call->op].columns ? HC_AXIS_COLUMNS
                                                                          : HC_AXIS_TERMS;
         hc_axes_add(to, kind, few->shape[a], large->shape[a], 1, 0);
@@ -399,6 +401,15 @@ static void small_heads(const union hc_params *params, int64_t *d)
     d[0] = hc_at_most(ROWS, d[0]);
 }
 
+/* For each key a gradient asks of all heads whether they share it, so that few are repeated. */
+static void small_shared_heads(const union hc_params *params, int64_t *d)
+{
+    enum { HEADS = 4 };
+    (void)params;
+    d[0] = hc_at_most(HEADS, d[0]);
+    d[3] = hc_at_most(HEADS, d[3]);
+}
+
 static const struct hc_family_size sizes_of_tables[] = {
     {HC_STANDARD, "fp32", "", {257, 257, 4097}},
     {HC_STANDARD, HC_OTHER_SETS, NULL, {33, 65, 1025}},
@@ -425,6 +436,19 @@ static const struct hc_family_size sizes_of_heads[] = {
     {HC_STANDARD, HC_OTHER_SETS, NULL, {1025, 9, 8, 11, 8}},
     {HC_EXHAUSTIVE, HC_OTHER_SETS, NULL, {1025, 33, 8, 35, 8}},
     {.set = NULL}};
+/* As many heads of keys as of q, or one for all, so that repeated heads share repeated ones. */
+static const struct hc_family_size sizes_of_shared_heads[] = {
+    {HC_STANDARD, "fp32", "", {1025, 9, 8, 1025, 11, 8}},
+    {HC_STANDARD, "fp32", "-window", {1025, 9, 8, 1, 11, 8}},
+    {HC_STANDARD, HC_OTHER_SETS, NULL, {1025, 9, 8, 1025, 11, 8}},
+    {HC_EXHAUSTIVE, HC_OTHER_SETS, NULL, {1025, 33, 8, 1025, 35, 8}},
+    {.set = NULL}};
+/* One head of keys would have the gradients of all that share it. */
+static const struct hc_family_size sizes_of_shared_gradients[] = {
+    {HC_STANDARD, "fp32", "", {257, 17, 16, 257, 11, 8}},
+    {HC_STANDARD, HC_OTHER_SETS, NULL, {257, 17, 16, 257, 11, 8}},
+    {HC_EXHAUSTIVE, HC_OTHER_SETS, NULL, {1025, 33, 8, 1025, 35, 8}},
+    {.set = NULL}};
 
 #define ALL_OF_THESE                                                                               \
     .integers = hc_fill_defined, .unsettled = true, .reference_cost = 64, .sample_cost = 64,       \
@@ -440,6 +464,13 @@ static const struct hc_family_size sizes_of_heads[] = {
     .kept = log_sum, .cancelling = cancelling, .cancels_within = true,                             \
     .extents = extents_of_heads, .border_shape = border_of_heads,                                  \
     .integer_parameters = integer_masks
+#define OF_SHARED_HEADS                                                                            \
+    .sets = formats_of_heads, .shapes = shared_heads, .variants = options,                         \
+    .allows = allows_options, .open = open_shared_heads, .is_special = is_special_value,           \
+    .exponents = hc_exponents_of_logits, .applies = says_more, .kept = log_sum,                    \
+    .cancelling = cancelling, .cancels_within = true, .extents = extents_of_shared_heads,          \
+    .border_shape = border_of_shared_heads, .integer_parameters = integer_options,                 \
+    .small = small_shared_heads
 
 static const struct hc_family embedding = {ALL_OF_THESE,
                                            OF_TABLES,
@@ -479,27 +510,16 @@ static const struct hc_family attention = {ALL_OF_THESE, OF_HEADS, .shapes = hea
 static const struct hc_family attention_backward = {ALL_OF_THESE, OF_HEADS, .shapes = heads_back,
                                                     .small = small_heads, .sizes = sizes_of_heads};
 
-static const struct hc_family general = {ALL_OF_THESE,
-                                         .sets = formats_of_heads,
-                                         .shapes = shared_heads,
-                                         .variants = options,
-                                         .allows = allows_options,
-                                         .open = open_shared_heads,
-                                         .is_special = is_special_value,
-                                         .exponents = hc_exponents_of_logits,
-                                         .applies = says_more,
-                                         .kept = log_sum,
-                                         .cancelling = cancelling,
-                                         .cancels_within = true,
-                                         .extents = extents_of_shared_heads,
-                                         .border_shape = border_of_shared_heads,
-                                         .integer_parameters = integer_options};
+static const struct hc_family general = {ALL_OF_THESE, OF_SHARED_HEADS,
+                                         .sizes = sizes_of_shared_heads};
+static const struct hc_family general_backward = {ALL_OF_THESE, OF_SHARED_HEADS,
+                                                  .sizes = sizes_of_shared_gradients};
 
 static const struct hc_family *const rows[HC_OP_ROOM] = {
     [HC_OP_embedding] = &embedding,         [HC_OP_embedding_backward] = &embedding_backward,
     [HC_OP_rotary_halves] = &rotary_halves, [HC_OP_swap_axes] = &swap_axes,
     [HC_OP_attention] = &attention,         [HC_OP_attention_backward] = &attention_backward,
-    [HC_OP_attention_general] = &general,   [HC_OP_attention_general_backward] = &general,
+    [HC_OP_attention_general] = &general,   [HC_OP_attention_general_backward] = &general_backward,
 };
 
 const struct hc_family *hc_family_transformer(enum hc_op op)

@@ -135,7 +135,7 @@ static void run_size(struct hc_check *check)
         f->also_large(check, &large);
 }
 
-enum { MAX_ROWS = 1024 };
+enum { MAX_ROWS = 2048 };
 
 static struct row rows[MAX_ROWS];
 static struct hc_case cases[MAX_ROWS];
