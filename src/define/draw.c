@@ -222,7 +222,7 @@ static bool holds_bytes(const struct hc_definition *d, int tensor)
         const struct hc_expression *o = e->operands > 0 ? e->operand[0] : NULL;
         bool divides = e->kind == HC_EXPRESSION_MOD ||
                        (e->kind == HC_EXPRESSION_APPLY && e->function == HC_FN_div);
-        if (divides && o->kind == HC_EXPRESSION_READ && o->tensor == tensor &&
+        if (divides && o && o->kind == HC_EXPRESSION_READ && o->tensor == tensor &&
             d->tensor[tensor].index && d->tensor[tensor].index_axis < 0)
             return true;
     }

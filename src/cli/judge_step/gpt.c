@@ -358,7 +358,8 @@ static void judge_table(struct hc_step_session *session, int l, int which)
     (void)snprintf(v->format, sizeof v->format, "%s", hc_formats[t.format].name);
     for (int64_t i = 0; i < v->checked; i++) {
         long double power = powl(10000, 2 * (long double)(i % h.d % (h.d / 2)) / (long double)h.d);
-        long double angle = (long double)(i / h.d) / power;
+        int64_t row = i / h.d;
+        long double angle = (long double)row / power;
         double want = (double)(which == 0 ? cosl(angle) : sinl(angle));
         double got = hc_tensor_get(&t, i);
         double error = fabs(got - want);
