@@ -110,18 +110,4 @@ static inline int64_t hc_attention_past(const struct hc_attention *a, int64_t t)
     return past < first ? first : past;
 }
 
-/* The same for the rows that see key u. */
-static inline int64_t hc_attention_first_row(const struct hc_attention *a, int64_t u)
-{
-    return a->causal ? hc_attention_within(u - a->diagonal - a->after, a->rows) : 0;
-}
-
-static inline int64_t hc_attention_past_row(const struct hc_attention *a, int64_t u)
-{
-    int64_t past = a->causal ? u - a->diagonal + a->before + 1 : a->rows;
-    int64_t first = hc_attention_first_row(a, u);
-    past = hc_attention_within(past, a->rows);
-    return past < first ? first : past;
-}
-
 #endif

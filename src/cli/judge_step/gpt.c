@@ -28,15 +28,22 @@ static struct hc_tensor input(struct hc_step *step, int l)
     return hc_step_activation(step, step->plan.layer[l].in);
 }
 
-/* Judges an output of one of the ops that are defined by a text: as it is, in its own formats. */
+/* An output of a call, as it is, in its own formats. */
+static void fill(struct hc_step_claim *claim, const struct hc_call *call, int out,
+                 struct hc_tensor got)
+{
+    claim->call = *call;
+    claim->out = out;
+    claim->got = got;
+    claim->call.out[out] = got;
+    claim->expected = got.format;
+}
+
+/* Judges an output of one of the ops that are defined by a text. */
 static struct hc_step_verdict *judge(struct hc_step_session *session, struct hc_step_claim claim,
                                      const struct hc_call *call, int out, struct hc_tensor got)
 {
-    claim.call = *call;
-    claim.out = out;
-    claim.got = got;
-    claim.call.out[out] = got;
-    claim.expected = got.format;
+    fill(&claim, call, out, got);
     return session->step->status == HC_OK ? hc_step_judge(session, &claim) : NULL;
 }
 
@@ -48,25 +55,24 @@ static struct hc_step_verdict *judge_copy(struct hc_step_session *session,
     return judge(session, claim, &call, HC_OUT, got);
 }
 
-/* Which of two or more single changes makes a wrong claim right, in words; or NULL. */
+/* What may have been done otherwise, in words. */
 struct change {
     const char *words;
     void (*make)(struct hc_call *call);
 };
 
-static void name_change(struct hc_step_session *session, struct hc_step_verdict *v,
-                        struct hc_step_claim claim, const struct hc_call *call, int out,
-                        struct hc_tensor got, const struct change *changes, size_t n)
+/* As judge; if the output is wrong, the first change that makes it right is named. */
+static void judge_among(struct hc_step_session *session, struct hc_step_claim claim,
+                        const struct hc_call *call, int out, struct hc_tensor got,
+                        const struct change *changes, size_t n)
 {
+    struct hc_step_verdict *v = judge(session, claim, call, out, got);
     for (size_t i = 0; v && v->judgement == HC_STEP_WRONG && i < n; i++) {
-        struct hc_call other = *call;
-        changes[i].make(&other);
-        claim.call = other;
-        claim.out = out;
-        claim.got = got;
-        claim.call.out[out] = got;
-        claim.expected = got.format;
-        if (!hc_step_fits(session, &claim))
+        struct hc_step_claim other = claim;
+        struct hc_call changed = *call;
+        changes[i].make(&changed);
+        fill(&other, &changed, out, got);
+        if (!hc_step_fits(session, &other))
             continue;
         (void)snprintf(v->note, sizeof v->note, "%s", changes[i].words);
         return;
@@ -138,11 +144,10 @@ void hc_step_forward_norm(struct hc_step_session *session, int l)
     hc_params_usual(call.op, &call.params);
     set_real(&call, 0, HC_NORM_EPS);
     struct hc_step_claim claim = hc_step_claim(session, forward, "1 / root mean square", l);
-    name_change(session, judge(session, claim, &call, HC_RMS_RSTD, rstd), claim, &call, HC_RMS_RSTD,
-                rstd, changes, sizeof changes / sizeof changes[0]);
+    judge_among(session, claim, &call, HC_RMS_RSTD, rstd, changes,
+                sizeof changes / sizeof changes[0]);
     claim = hc_step_claim(session, forward, "RMS norm", l);
-    name_change(session, judge(session, claim, &call, HC_RMS_Y, y), claim, &call, HC_RMS_Y, y,
-                changes, sizeof changes / sizeof changes[0]);
+    judge_among(session, claim, &call, HC_RMS_Y, y, changes, sizeof changes / sizeof changes[0]);
 }
 
 void hc_step_backward_norm(struct hc_step_session *session, int l)
@@ -309,15 +314,16 @@ static struct hc_tensor by_head(const struct hc_step *step)
 }
 
 /* Part `which` of rows of `parts` parts, as attention takes it: bits are copied. The caller frees
-   its data, which are NULL where `rows` has none, or there is no memory. */
-static struct hc_tensor part_of(const struct hc_step *step, struct hc_tensor rows, int which,
-                                int parts)
+   its data, which are NULL where `rows` has none, or where the step's status says no memory. */
+static struct hc_tensor part_of(struct hc_step *step, struct hc_tensor rows, int which, int parts)
 {
     struct heads h = heads_of(step);
     struct hc_tensor part = by_head(step);
     size_t bytes = (size_t)hc_formats[rows.format].bytes * (size_t)h.d;
     part.format = rows.format;
     part.data = rows.data ? malloc(hc_tensor_bytes(&part) + 1) : NULL;
+    if (rows.data && !part.data)
+        step->status = hc_fail(HC_NO_MEMORY, "no memory to judge heads of attention");
     for (int64_t n = 0; part.data && n < h.texts; n++)
         for (int64_t head = 0; head < h.heads; head++)
             for (int64_t t = 0; t < h.length; t++) {
@@ -380,7 +386,8 @@ static void judge_table(struct hc_step_session *session, int l, int which)
     }
 }
 
-/* Copies of the tables, of whose sines the sign may be the other. The caller frees `memory`. */
+/* Copies of the tables, of whose sines the sign may be the other. The caller frees `memory`, which
+   is NULL where the file lacks them, or where the step's status says no memory. */
 struct tables {
     struct hc_tensor cosines, sines;
     void *memory;
@@ -391,9 +398,13 @@ static struct tables copy_tables(struct hc_step *step, int l, int sign)
     struct hc_tensor from[] = {table_of(step, l, 0), table_of(step, l, 1)};
     struct tables t = {.cosines = from[0], .sines = from[1]};
     size_t bytes = hc_tensor_bytes(&from[0]);
-    if (!from[0].data || !from[1].data || from[1].format != from[0].format)
+    if (!from[0].data || !from[1].data || from[1].format != from[0].format) {
+        t.sines.data = NULL; /* so that nothing is judged, nor the file's own tables changed */
         return t;
+    }
     t.memory = malloc(2 * bytes);
+    if (!t.memory)
+        step->status = hc_fail(HC_NO_MEMORY, "no memory to judge tables of positions");
     t.cosines.data = t.memory;
     t.sines.data = t.memory ? (unsigned char *)t.memory + bytes : NULL;
     for (int64_t i = 0; t.memory && i < hc_tensor_count(&t.cosines); i++) {
@@ -430,8 +441,8 @@ static void judge_turn(struct hc_step_session *session, struct hc_step_claim cla
     struct hc_call call = {
         .op = HC_OP_rotary_halves,
         .in = {[HC_ROTARY_X] = x, [HC_ROTARY_CO] = t.cosines, [HC_ROTARY_SI] = t.sines}};
-    name_change(session, judge(session, claim, &call, HC_ROTARY_Y, got), claim, &call, HC_ROTARY_Y,
-                got, changes, sizeof changes / sizeof changes[0]);
+    judge_among(session, claim, &call, HC_ROTARY_Y, got, changes,
+                sizeof changes / sizeof changes[0]);
     free(t.memory);
 }
 
@@ -483,11 +494,9 @@ static void forward_heads(struct hc_step_session *session, int l)
         call.in[p] = hc_step_inside(step, l, activations, part_names[p], by_head(step));
     hc_params_usual(call.op, &call.params);
     struct hc_step_claim claim = hc_step_claim(session, forward, "attention", l);
-    name_change(session, judge(session, claim, &call, HC_ATTENTION_Y, o), claim, &call,
-                HC_ATTENTION_Y, o, attention_changes, ATTENTION_CHANGES);
+    judge_among(session, claim, &call, HC_ATTENTION_Y, o, attention_changes, ATTENTION_CHANGES);
     claim = hc_step_claim(session, forward, "log of the sums", l);
-    name_change(session, judge(session, claim, &call, HC_ATTENTION_LSE, lse), claim, &call,
-                HC_ATTENTION_LSE, lse, attention_changes, ATTENTION_CHANGES);
+    judge_among(session, claim, &call, HC_ATTENTION_LSE, lse, attention_changes, ATTENTION_CHANGES);
     struct hc_tensor parted = part_of(step, y, 0, 1);
     (void)judge_copy(session, hc_step_claim(session, forward, "heads side by side", l), o, parted);
     free(parted.data);
@@ -532,8 +541,7 @@ static void backward_heads(struct hc_step_session *session, int l)
     }
     for (int p = 0; p < PARTS; p++) {
         struct hc_step_claim claim = hc_step_claim(session, backward, whats[p], l);
-        name_change(session, judge(session, claim, &call, p, call.out[p]), claim, &call, p,
-                    call.out[p], attention_changes, ATTENTION_CHANGES);
+        judge_among(session, claim, &call, p, call.out[p], attention_changes, ATTENTION_CHANGES);
     }
     free(dy.data);
 }

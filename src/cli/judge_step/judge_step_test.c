@@ -1,9 +1,7 @@
 /* Steps that halfcheck itself has taken: right as they are, and wrong after an edit of the file. */
-#include "cli/testing.h"
+#include "cli/judge_step/testing.h"
 
 #include <math.h>
-
-#include "tensor_file/tensor_file.h"
 
 TestSuite(judge_step, .timeout = 60);
 
@@ -20,49 +18,11 @@ static void take_step(const char *recipe)
 
 static const char path[] = "run/step-1.safetensors";
 
-/* Reads the file, lets `edit` change it, and writes it. */
-static void edit_file(void (*edit)(struct hc_tensor_file *file))
-{
-    struct hc_tensor_file file;
-    cr_assert_eq(hc_tensor_file_read(&file, path), HC_OK, "%s", hc_message());
-    edit(&file);
-    cr_assert_eq(
-        hc_safetensors_write(path, file.tensors, file.count, file.metadata, file.metadata_count),
-        HC_OK, "%s", hc_message());
-    hc_tensor_file_close(&file);
-}
-
-static struct hc_tensor *tensor(struct hc_tensor_file *file, const char *name)
-{
-    for (int i = 0; i < file->count; i++)
-        if (strcmp(file->tensors[i].name, name) == 0)
-            return &file->tensors[i].tensor;
-    cr_assert_fail("the file has no %s", name);
-    return NULL;
-}
-
 static void expect_right(const char *recipe)
 {
     enter_folder();
     take_step(recipe);
-    const struct ran *ran = run_shell("$hc judge-step run/step-1.safetensors");
-    cr_expect_eq(ran->status, 0, "%s: %s%s", recipe, ran->out, ran->err);
-    cr_expect_not_null(strstr(ran->out, "0 wrong, 0 not judged"), "%s: %s", recipe, ran->out);
-}
-
-/* The last paragraph, without line breaks, has to say where it goes wrong first, and `why`. */
-static void expect_wrong(const char *where, const char *why)
-{
-    char text[1 << 14];
-    const struct ran *ran = run_shell("$hc judge-step run/step-1.safetensors");
-    cr_expect_eq(ran->status, 1, "%s%s", ran->out, ran->err);
-    const char *first = strstr(ran->out, "It goes wrong first");
-    cr_assert_not_null(first, "%s", ran->out);
-    (void)snprintf(text, sizeof text, "%s", first);
-    for (char *c = text; *c; c++)
-        *c = *c == '\n' ? ' ' : *c;
-    cr_expect_not_null(strstr(text, where), "no '%s' in: %s", where, text);
-    cr_expect_not_null(strstr(text, why), "no '%s' in: %s", why, text);
+    expect_step_right(path, recipe);
 }
 
 Test(judge_step, own_steps_are_right_in_fp32)
@@ -106,7 +66,7 @@ Test(judge_step, of_a_network_that_is_not_known_the_optimizers_step_is_judged)
 {
     enter_folder();
     take_step("amp");
-    edit_file(forget_network);
+    edit_step(path, path, forget_network);
     const struct ran *ran = run_shell("$hc judge-step run/step-1.safetensors");
     cr_expect_eq(ran->status, 0, "%s%s", ran->out, ran->err);
     cr_expect_not_null(strstr(ran->out, "an optimizer's step of 32 parameters"), "%s", ran->out);
@@ -121,14 +81,14 @@ Test(judge_step, a_step_that_overflows_is_left_out)
 
 static void keep_old_copy(struct hc_tensor_file *file)
 {
-    const struct hc_tensor *old = tensor(file, "weights.2.inner.1.0.weight");
-    struct hc_tensor *copy = tensor(file, "after.weights.2.inner.1.0.weight");
+    const struct hc_tensor *old = step_tensor(file, "weights.2.inner.1.0.weight");
+    struct hc_tensor *copy = step_tensor(file, "after.weights.2.inner.1.0.weight");
     memcpy(copy->data, old->data, hc_tensor_bytes(old));
 }
 
 static void make_masters_stale(struct hc_tensor_file *file)
 {
-    struct hc_tensor *master = tensor(file, "masters.3.0.weight");
+    struct hc_tensor *master = step_tensor(file, "masters.3.0.weight");
     for (int64_t i = 0; i < hc_tensor_count(master); i++)
         hc_tensor_set(master, i, hc_tensor_get(master, i) + 0x1p-6);
 }
@@ -140,7 +100,7 @@ static void forget_scale(struct hc_tensor_file *file)
         if (strncmp(file->tensors[i].name, "unscaled.", 9) != 0)
             continue;
         (void)snprintf(name, sizeof name, "gradients.%s", file->tensors[i].name + 9);
-        const struct hc_tensor *from = tensor(file, name);
+        const struct hc_tensor *from = step_tensor(file, name);
         for (int64_t k = 0; k < hc_tensor_count(from); k++)
             hc_tensor_set(&file->tensors[i].tensor, k, hc_tensor_get(from, k));
     }
@@ -148,13 +108,13 @@ static void forget_scale(struct hc_tensor_file *file)
 
 static void grow_scale(struct hc_tensor_file *file)
 {
-    struct hc_tensor *after = tensor(file, "after.scale");
+    struct hc_tensor *after = step_tensor(file, "after.scale");
     hc_tensor_set(after, 0, 2 * hc_tensor_get(after, 0));
 }
 
 static void spoil_logits(struct hc_tensor_file *file)
 {
-    struct hc_tensor *logits = tensor(file, "logits");
+    struct hc_tensor *logits = step_tensor(file, "logits");
     hc_tensor_set(logits, 7, hc_tensor_get(logits, 7) * 1.01 + 0x1p-6);
 }
 
@@ -162,9 +122,9 @@ static void spoil_logits(struct hc_tensor_file *file)
    rate was twice the others'. */
 static void step_twice_as_far(struct hc_tensor_file *file)
 {
-    const struct hc_tensor *before = tensor(file, "masters.3.0.weight");
-    struct hc_tensor *after = tensor(file, "after.masters.3.0.weight");
-    struct hc_tensor *copy = tensor(file, "after.weights.3.0.weight");
+    const struct hc_tensor *before = step_tensor(file, "masters.3.0.weight");
+    struct hc_tensor *after = step_tensor(file, "after.masters.3.0.weight");
+    struct hc_tensor *copy = step_tensor(file, "after.weights.3.0.weight");
     for (int64_t i = 0; i < hc_tensor_count(after); i++) {
         double w = hc_tensor_get(before, i);
         hc_tensor_set(after, i, w + 2 * (hc_tensor_get(after, i) - w));
@@ -193,15 +153,15 @@ Test(judge_step, it_says_where_a_step_goes_wrong_first)
     cr_assert_eq(run_shell("cp run/step-1.safetensors kept")->status, 0);
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
         cr_assert_eq(run_shell("cp kept run/step-1.safetensors")->status, 0);
-        edit_file(rows[i].edit);
-        expect_wrong(rows[i].where, rows[i].why);
+        edit_step(path, path, rows[i].edit);
+        expect_step_wrong(path, rows[i].where, rows[i].why);
     }
 }
 
 /* PyTorch's default on a GPU. It concerns inputs in fp32, and those of this layer are in half. */
 static void lose_a_term(struct hc_tensor_file *file)
 {
-    struct hc_tensor *t = tensor(file, "gradients.6.inner.1.0.weight");
+    struct hc_tensor *t = step_tensor(file, "gradients.6.inner.1.0.weight");
     int64_t least = 0;
     double most = 0;
     for (int64_t i = 0; i < hc_tensor_count(t); i++) {
@@ -220,8 +180,8 @@ Test(judge_step, what_was_in_half_is_not_explained_by_tf32)
 {
     enter_folder();
     take_step("amp");
-    edit_file(lose_a_term);
-    expect_wrong("backward stage, at 6.inner.1", "times the bound");
+    edit_step(path, path, lose_a_term);
+    expect_step_wrong(path, "backward stage, at 6.inner.1", "times the bound");
     cr_expect_eq(
         run_shell("$hc judge-step run/step-1.safetensors --accumulator 24,16,2,cut")->status, 1);
     const struct ran *ran = run_shell("$hc judge-step run/step-1.safetensors --accumulator 11,1");
@@ -231,14 +191,14 @@ Test(judge_step, what_was_in_half_is_not_explained_by_tf32)
 
 static void change_shape(struct hc_tensor_file *file)
 {
-    struct hc_tensor *t = tensor(file, "activations.3.0");
+    struct hc_tensor *t = step_tensor(file, "activations.3.0");
     t->shape[1] /= 2;
     t->shape[2] *= 2;
 }
 
 static void spoil_label(struct hc_tensor_file *file)
 {
-    hc_tensor_set_bits(tensor(file, "batch.labels"), 1, 10);
+    hc_tensor_set_bits(step_tensor(file, "batch.labels"), 1, 10);
 }
 
 static void forget_version(struct hc_tensor_file *file)
@@ -259,7 +219,7 @@ Test(judge_step, files_that_are_no_step_are_refused_in_a_line)
     cr_assert_eq(run_shell("cp run/step-1.safetensors kept")->status, 0);
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
         cr_assert_eq(run_shell("cp kept run/step-1.safetensors")->status, 0);
-        edit_file(rows[i].edit);
+        edit_step(path, path, rows[i].edit);
         expect_refusal("$hc judge-step run/step-1.safetensors", rows[i].word);
     }
     expect_refusal("$hc judge-step nowhere", "nowhere");
@@ -286,7 +246,7 @@ Test(judge_step, what_is_absent_is_not_judged_and_that_is_said)
 {
     enter_folder();
     take_step("fp32");
-    edit_file(forget_backward);
+    edit_step(path, path, forget_backward);
     const struct ran *ran = run_shell("$hc judge-step --json - run/step-1.safetensors");
     cr_expect_eq(ran->status, 0, "%s%s", ran->out, ran->err);
     cr_expect_not_null(strstr(ran->out, "\"verdict\": \"not judged\""), "%s", ran->out);

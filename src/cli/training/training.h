@@ -97,10 +97,10 @@ enum hc_status hc_training_choose(struct hc_training *training);
    optimizers of these recipes. Close it also after a failure. */
 enum hc_status hc_training_open(struct hc_training *training,
                                 const struct hc_recipe *const *recipes, int n);
+void hc_training_close(struct hc_training *training);
+
 /* How many results a test has: one an image, or one a byte of each piece. */
 int64_t hc_training_tests(const struct hc_training *t);
-
-void hc_training_close(struct hc_training *training);
 
 /* Prints which calls ran on the fallback, if there is one. */
 void hc_training_print_fallback(const struct hc_training *training);
