@@ -98,13 +98,17 @@ hc_script(real-scalers FROM ${scalers}
           COMMAND cases/scaler/real/test ${program} ${CMAKE_BINARY_DIR}/real-scalers)
 set_tests_properties(real-scalers PROPERTIES TIMEOUT 180)
 # The Python package, a test a file, and its notebook. These tests fetch ml_dtypes, which Debian 12
-# has not.
+# has not, and those that are named by jax fetch jax.
 file(GLOB tests RELATIVE ${CMAKE_SOURCE_DIR}/python/tests ${CMAKE_SOURCE_DIR}/python/tests/test_*.py)
 foreach(test ${tests})
   string(REGEX REPLACE "test_(.*).py" "python.\\1" name ${test})
+  set(jax "")
+  if(test MATCHES _jax)
+    set(jax -jax)
+  endif()
   hc_script(${name} FROM ${HC_ALL} python definitions docs/definitions.md
                          reports/measured/definitions +numpy +torch +mpmath +pytest
-            COMMAND python/test ${program} ${venv} python/tests/${test})
+            COMMAND python/test ${program} ${venv}${jax} python/tests/${test})
 endforeach()
 hc_script(notebook FROM ${HC_ALL} python .ci/notebook .ci/notebook.py +numpy +nbclient +matplotlib
           COMMAND .ci/notebook ${program} ${venv})
