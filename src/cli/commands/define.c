@@ -55,7 +55,8 @@ static int print_cores(const char *path)
 static int print_backward(const struct hc_definition *definition)
 {
     if (!definition->backward)
-        return hc_complain("%s writes no backward; --grad derives one", definition->name);
+        return hc_complain("%s states no gradient of its own; --grad derives one",
+                           definition->name);
     (void)fputs(definition->backward, stdout);
     return HC_AS_CLAIMED;
 }

@@ -210,7 +210,7 @@ static int read_word(const char *word, struct hc_question_words *words)
     struct hc_nearest nearest = hc_nearest_to(word, strlen(word));
     for (int op = 0; op < HC_OP_COUNT; op++)
         hc_nearest_try(&nearest, hc_ops[op].name);
-    return hc_complain("judge: '%s' is no op and no file%s; see: halfcheck list ops", word,
+    return hc_complain("judge: '%s' is neither an op nor a file%s; see: halfcheck list ops", word,
                        hc_nearest_hint(&nearest));
 }
 
