@@ -96,7 +96,8 @@ static enum hc_status add_backends(void *library, const char *path)
         return HC_INVALID;
     for (int i = 0; i < plugin->count; i++)
         if (is_kept(plugin->backends[i]->name))
-            return hc_fail(HC_INVALID, "%s: its backend %d has a name of halfcheck-cuda.so",
+            return hc_fail(HC_INVALID,
+                           "%s: its backend %d has a name that belongs to halfcheck-cuda.so",
                            hc_plugin_file(path), i + 1);
     if (count + plugin->count > HC_MAX_ADDED)
         return hc_fail(HC_INVALID, "%s: more than %d backends from plug-ins", hc_plugin_file(path),

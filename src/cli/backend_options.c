@@ -43,8 +43,8 @@ static const struct hc_option order = {
 static const struct hc_option fallback = {
     .name = "fallback",
     .value = "B",
-    .help = "run on this backend (exact or host, say) what --backend has no kernel for, or\n"
-            "refuses; the calls are counted"};
+    .help = "run the calls that --backend refuses or has no kernel for on this backend\n"
+            "(exact or host, say), and count them"};
 
 static int take_setting(const char *word)
 {

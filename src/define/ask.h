@@ -1,12 +1,13 @@
-/* Inputs that a definition itself asks for, found with its derivatives: an eps as large as what it
-   is added to, an intermediate number at the limits of a format, a difference that cancels, a sum
-   in which all terms but one are lost, a condition at its border. */
+/* Searches for inputs at critical places of a definition, with its derivatives: an eps as large as
+   what it is added to, an intermediate number at the limits of a format, a difference that cancels,
+   a sum in which all terms but one are lost, a comparison of equal numbers. */
 #ifndef HC_DEFINE_ASK_H
 #define HC_DEFINE_ASK_H
 
 #include "define/value.h"
 
-/* One thing that was found: the value that an expression has there, or what an eps is added to. */
+/* A critical place that was found: the value of the expression there, or of what an eps is added
+   to. */
 struct hc_asked {
     const struct hc_expression *expression;
     const char *what; /* "cancels", say */
@@ -15,11 +16,10 @@ struct hc_asked {
 
 enum { HC_MAX_ASKED = 256 };
 
-/* Changes the inputs, which are drawn and have data, so that as many such things as find room stand
-   side by side: each moves elements that no other one depends on. `seed` says where the search
-   begins in the list of what may be asked for. *found of them are in `asked`, which has room for
-   HC_MAX_ASKED; none where the inputs are many. HC_INVALID if the inputs do not suit the text;
-   HC_NO_MEMORY. */
+/* Changes drawn inputs so that one call has as many critical places as fit: each changes only
+   elements that no other one depends on. `seed` says where the search begins in the list of places.
+   `asked` gets *found of them, at most HC_MAX_ASKED, and none if the inputs are too large.
+   HC_INVALID if the inputs do not suit the text; HC_NO_MEMORY. */
 enum hc_status hc_define_ask(struct hc_instance *instance, uint64_t seed, struct hc_asked *asked,
                              int *found);
 

@@ -30,9 +30,9 @@ enum {
 };
 
 enum hc_expression_kind {
-    HC_EXPRESSION_NUMBER, /* as its text has it; inf and pi, too */
-    HC_EXPRESSION_AXIS,   /* the place along `axis`: 0, 1, ... */
-    HC_EXPRESSION_EXTENT, /* of `axis` */
+    HC_EXPRESSION_NUMBER, /* a number of the text; inf and pi, too */
+    HC_EXPRESSION_AXIS,   /* the index along `axis`: 0, 1, ... */
+    HC_EXPRESSION_EXTENT, /* the length of `axis` */
     HC_EXPRESSION_OPTION, /* `option` */
     HC_EXPRESSION_READ,   /* the element [operand[0], operand[1], ...] of `tensor` */
     HC_EXPRESSION_APPLY,  /* `function` of the operands: those of formulas, rounded as they are */
@@ -52,17 +52,17 @@ enum hc_reduction {
     HC_OVER_PROD,
     HC_OVER_MAX,
     HC_OVER_MIN,
-    HC_OVER_COUNT, /* of truths */
+    HC_OVER_COUNT, /* of truth values */
     HC_OVER_ANY,
     HC_OVER_ALL,
-    HC_OVER_ARGMAX, /* the place of the largest, an integer; of equal ones, any */
+    HC_OVER_ARGMAX, /* the index of the largest; among equal ones, any */
     HC_REDUCTIONS
 };
 
 extern const char *const hc_reduction_names[HC_REDUCTIONS];
 
-/* What an expression is. Integers are exact and serve as indices; where a real number is wanted,
-   they are one. */
+/* The type of an expression. Integers are exact and serve as indices; an integer may stand where a
+   real number is wanted. */
 enum hc_expression_type { HC_TYPE_REAL, HC_TYPE_INTEGER, HC_TYPE_TRUTH };
 
 enum { HC_MAX_EXPRESSION_OPERANDS = HC_MAX_RANK };
@@ -71,19 +71,19 @@ struct hc_expression {
     enum hc_expression_kind kind;
     enum hc_expression_type type;
     int id;         /* 0, 1, 2, ... in the definition */
-    const char *at; /* where it stands in the text, */
-    int length;     /* and how long it is */
-    int depth;      /* of the tree below */
-    bool exact;     /* of type TRUTH: it depends on integers and truths alone */
+    const char *at; /* the beginning of its text, */
+    int length;     /* and the length of that */
+    int depth;      /* of the tree of its operands */
+    bool exact;     /* of type TRUTH: it depends only on integers and truth values */
     bool mean;      /* over several axes: the quotient of their sum and their extents */
     bool variance;  /* the mean of the squares of deviations from a mean */
     bool moment;    /* a mean from which deviations are taken, or the mean of their
                        squares, which may be computed by Welford's formulas */
-    bool summed;    /* a product that a sum is over */
+    bool summed;    /* a product that is the term of a sum */
     bool optional;  /* of kind STORE: `store?`, a rounding that may be left out */
     enum hc_function function;
     enum hc_reduction reduction;
-    enum hc_format format; /* of kind STORE; HC_FORMAT_COUNT: the tensors' */
+    enum hc_format format; /* of kind STORE: its target; HC_FORMAT_COUNT: the tensors' */
     int axis;
     int option;
     int tensor;
@@ -94,8 +94,8 @@ struct hc_expression {
 /* An axis has a name in small letters; the same name in capitals is its extent. */
 struct hc_axis {
     char name[HC_LONGEST_DEFINED_NAME + 1];
-    const struct hc_expression *extent; /* of `axis i = ...`; NULL: inputs have it */
-    int inputs;                         /* that have it */
+    const struct hc_expression *extent; /* of `axis i = ...`; NULL: the inputs' shapes say it */
+    int inputs;                         /* how many inputs have it */
 };
 
 enum hc_option_type { HC_OPTION_REAL, HC_OPTION_INTEGER, HC_OPTION_TRUTH };
@@ -112,33 +112,33 @@ struct hc_defined_tensor {
     int rank;
     int axis[HC_MAX_RANK];
     bool input;
-    bool index; /* an input of integers, which are places along `index_axis` if that is not -1 */
+    bool index; /* an input of integers, which index `index_axis` if that is not -1 */
     int index_axis;
     bool shift; /* a number that cancels from every result */
     bool returned;
     enum hc_format format;              /* of a result; HC_FORMAT_COUNT: the tensors' */
     const struct hc_expression *value;  /* of its equation; NULL for an input */
-    const struct hc_expression *where;  /* elements for which it is false are absent; or NULL */
-    int scan;                           /* the axis along which it reads itself; -1: it does not */
-    const struct hc_expression *before; /* of a scan: its value at -1 */
+    const struct hc_expression *where;  /* elements are absent where this is false; or NULL */
+    int scan;                           /* the axis of its recurrence; -1: none */
+    const struct hc_expression *before; /* of a scan: the value at index -1 */
     const char *at;                     /* its equation's text */
     int length;
 };
 
 struct hc_definition {
     char name[HC_LONGEST_DEFINED_NAME + 1];
-    char *text;      /* its own: with the equations for each `use`, and with those of the variant */
+    char *text;      /* a copy, with the equations of each `use` and of the variant */
     char digest[17]; /* the first 16 hexadecimal digits of the SHA-256 of the owner's text, with the
-                        equations for each `use` */
-    int variants;    /* that the owner's text has: */
+                        equations of each `use` */
+    int variants;    /* of the owner's text */
     char variant[HC_MAX_VARIANTS][HC_LONGEST_DEFINED_NAME + 1];
-    char chosen[HC_LONGEST_DEFINED_NAME + 1]; /* of these; "": its equations as they stand first */
-    char *backward; /* the text of the op that `backward given` writes, or NULL */
+    char chosen[HC_LONGEST_DEFINED_NAME + 1]; /* the variant used; "": the main equations */
+    char *backward; /* the op that `backward given` states, as a text; or NULL */
     int axes;
     struct hc_axis axis[HC_MAX_AXES];
     int options;
     struct hc_defined_option option[HC_MAX_DEFINED_OPTIONS];
-    int tensors; /* inputs first, and then in the order of equations */
+    int tensors; /* the inputs, then the others in the order of the equations */
     int inputs;
     struct hc_defined_tensor tensor[HC_MAX_DEFINED_TENSORS];
     int results; /* in the order of `return` */
@@ -147,17 +147,17 @@ struct hc_definition {
     struct hc_expression *expression[HC_MAX_EXPRESSIONS];
 };
 
-/* Parses and checks a text of `length` bytes. NULL with *error filled in if it is no definition, or
-   with error->length 0 if there is no memory. The error's text is the caller's. */
+/* Parses and checks a text. If it is wrong, returns NULL and fills in *error; error->length is 0 if
+   there is no memory. error->at points into the caller's text. */
 struct hc_definition *hc_definition_read(const char *text, struct hc_formula_error *error);
 
-/* The same with the equations of a variant; NULL: as they stand first. *error is about the name,
-   with error->at 0, if the text has no such variant. */
+/* The same with the equations of a variant; NULL: the main equations. If the text has no such
+   variant, *error is about the name, and error->at is 0. */
 struct hc_definition *hc_definition_read_variant(const char *text, const char *variant,
                                                  struct hc_formula_error *error);
 
-/* The same for a text that this program has made of one that was read: what it assigns need not be
-   used. */
+/* The same for a text that halfcheck has made of another one. It may assign tensors that nothing
+   uses. */
 struct hc_definition *hc_definition_read_made(const char *text, struct hc_formula_error *error);
 void hc_definition_free(struct hc_definition *definition);
 

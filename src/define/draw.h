@@ -11,29 +11,29 @@ enum hc_family {
     HC_FAMILY_BOUNDARIES, /* powers of two, limits, and their neighbours */
     HC_FAMILY_SUBNORMALS,
     HC_FAMILY_SPECIALS,   /* infinities, NaN and zeros of both signs among normal ones */
-    HC_FAMILY_CANCELLING, /* along the last axis each number has one that nearly takes it away */
-    HC_FAMILY_STAGNATING, /* a large one, and then many that are half an ulp of it, or less */
+    HC_FAMILY_CANCELLING, /* along the last axis, each number nearly cancels another */
+    HC_FAMILY_STAGNATING, /* a large number, then many of half an ulp of it or less */
     HC_FAMILY_CONSTANT,   /* the same number everywhere */
     HC_FAMILY_ONE_HOT,    /* one number in each row, and zeros */
     HC_FAMILY_WHOLE,      /* small whole numbers: sums of their products are exact in any order */
     HC_FAMILY_OFFSET,     /* a mean of 100 beside a deviation of 1 */
     HC_FAMILY_MIXED,      /* zeros, ones, large and subnormal numbers side by side */
     HC_FAMILY_FAR,        /* a mean of 3000 beside a small deviation */
-    HC_FAMILY_SCALED,     /* each row by a power of two of its own, down to what eps is */
-    HC_FAMILY_ASKED,      /* normal, and then what the definition itself asks for (define/ask.h) */
+    HC_FAMILY_SCALED,     /* each row times a power of two of its own, down to the size of eps */
+    HC_FAMILY_ASKED,      /* normal, then changed to reach critical places (define/ask.h) */
     HC_FAMILIES
 };
 
 extern const char *const hc_family_names[HC_FAMILIES];
 
-/* Fills a tensor, in its format. `stream` tells tensors of one call apart. A tensor of indices gets
-   places from 0 to `places` - 1, whatever the family. */
+/* Fills a tensor in its format. `stream` differs between the tensors of a call. An index tensor
+   gets indices from 0 to `places` - 1, whatever the family. */
 void hc_family_draw(const struct hc_tensor *t, enum hc_family family, int64_t places, uint64_t seed,
                     uint64_t stream);
 
-/* How long the axes are, in turn. */
+/* The lengths of the axes, in turn. */
 enum hc_size_row {
-    HC_SIZES_USUAL, /* 5, 17, 8, 32: borders of vectors and tiles, and beside; 257 for one axis */
+    HC_SIZES_USUAL, /* 5, 17, 8, 32: at and beside borders of vectors and tiles; 257 for one axis */
     HC_SIZES_ONES,
     HC_SIZES_ODD,   /* 3, 33, 4, 64; 33 */
     HC_SIZES_LONG,  /* 2, 127, 3, 129; 1000 */
@@ -49,12 +49,12 @@ extern const char *const hc_size_row_names[HC_SIZE_ROWS];
 enum hc_status hc_define_sizes(const struct hc_definition *definition, enum hc_size_row row,
                                int64_t extent[HC_MAX_AXES]);
 
-/* Gives the instance's inputs the formats and shapes that its io format and the extents ask for. */
+/* Sets the formats and shapes of the instance's inputs from its io format and the extents. */
 void hc_define_shape_inputs(struct hc_instance *instance, const int64_t extent[HC_MAX_AXES]);
 
-/* Fills these inputs, which have data. Every seventh place of an input of indices that an equation
-   compares with an option, such as the mark of what is ignored, is that mark; and an input that a
-   root or a logarithm takes has no negative numbers, but among specials. */
+/* Fills these inputs, whose data the caller has allocated. If an equation compares an index tensor
+   with an option, such as the label to ignore, every seventh element is that option. An input of a
+   root or a logarithm gets no negative numbers, except among specials. */
 void hc_define_fill_inputs(const struct hc_instance *instance, const int64_t extent[HC_MAX_AXES],
                            enum hc_family family, uint64_t seed);
 

@@ -1,5 +1,6 @@
-/* Arithmetic on enclosures: a real number, and how far a right implementation may be from it
-   (define/value.h has the table of what it may do). Here is one operation each. */
+/* Arithmetic on enclosures. An enclosure is a real number with the radius within which the number
+   of a right implementation lies. define/value.h has the table of what an implementation may do;
+   each function here is one operation. */
 #ifndef HC_DEFINE_ENCLOSURE_H
 #define HC_DEFINE_ENCLOSURE_H
 
@@ -7,24 +8,28 @@
 
 struct hc_enclosure {
     struct hc_real *real; /* NULL until it is set */
-    double own;           /* how far `real` is from the real number at most: its bits are limited */
+    double own;           /* bound on the error of `real` itself, whose precision is limited */
     double rad;
     bool absent;
-    bool nan;         /* a right implementation may have NaN here, whatever the real number is */
-    bool masked;      /* 0, since it is the exponential of minus infinity */
-    int64_t terms;    /* of a sum: that it has, 0 for what is none; */
-    double magnitude; /* these and their radii added up, */
-    double rads;      /* and the radii alone, without what adding costs */
-    double depth;     /* how many roundings a term takes part in; */
-    int grain;        /* the terms are multiples of 2^grain, if the sum is settled */
-    enum hc_standing { HC_NO_SHIFT, HC_IS_SHIFT, HC_ON_SHIFT } standing; /* computed with a shift */
+    bool nan;         /* NaN is right here, too, whatever `real` is */
+    bool masked;      /* 0, as the exponential of minus infinity */
+    int64_t terms;    /* if it is a sum: how many terms it has; else 0 */
+    double magnitude; /* of a sum: the terms' magnitudes and radii, added up */
+    double rads;      /* of a sum: the terms' radii, added up, without the cost of the additions */
+    double depth;     /* of a sum: how many roundings a term takes part in */
+    int grain;        /* of a settled sum: its terms are multiples of 2^grain */
+    enum hc_standing {
+        HC_NO_SHIFT,
+        HC_IS_SHIFT,
+        HC_ON_SHIFT
+    } standing; /* whether it depends on a shift */
 };
 
 struct hc_arithmetic {
     struct hc_freedoms freedoms;
     enum hc_format io;
     long precision; /* of the real numbers */
-    double unit;    /* of the format in which is computed */
+    double unit;    /* the unit roundoff of the computing format */
     double tiny;
     double most;
 };
@@ -45,14 +50,14 @@ void hc_enclosure_number(const struct hc_arithmetic *a, struct hc_enclosure *y, 
                          int length);
 void hc_enclosure_read(const struct hc_arithmetic *a, struct hc_enclosure *y, const char *text);
 
-/* A number of an input, which may be rounded into the format in which is computed. */
+/* A number of an input, which may be rounded into the computing format. */
 void hc_enclosure_input(const struct hc_arithmetic *a, struct hc_enclosure *y, double value);
 
-/* y is the product of the two, which is added to others: its factors may be rounded first. */
+/* y is the product of the two, a term of a sum. Its factors may be rounded first. */
 void hc_enclosure_factors(const struct hc_arithmetic *a, struct hc_enclosure *y,
                           const struct hc_enclosure *const *x);
 
-/* y, which was computed beforehand, comes to the implementation in its format. */
+/* y was computed beforehand, and the implementation gets it rounded to the computing format. */
 void hc_enclosure_given(const struct hc_arithmetic *a, struct hc_enclosure *y);
 
 /* y is the function of the operands, none of which is y or absent. */
@@ -62,27 +67,27 @@ void hc_enclosure_apply(const struct hc_arithmetic *a, struct hc_enclosure *y, e
 /* Whether hc_enclosure_apply or hc_enclosure_compare takes the function. */
 bool hc_enclosure_knows(enum hc_function f);
 
-/* y is one of two, and nobody knows which: its real number is the first. */
+/* y is one of the two, and it is not known which. Its real number is the first. */
 void hc_enclosure_either(const struct hc_arithmetic *a, struct hc_enclosure *y,
                          const struct hc_enclosure *one, const struct hc_enclosure *other);
 
-/* y may be any number between two, and its real number is in the middle. Between numbers that are
-   not finite it may be anything. */
+/* y may be any number between the two; its real number is in the middle. If one of them is not
+   finite, y may be anything. */
 void hc_enclosure_between(const struct hc_arithmetic *a, struct hc_enclosure *y,
                           const struct hc_enclosure *one, const struct hc_enclosure *other);
 
-/* A comparison of the real numbers; *sure: roundings cannot turn it around. */
+/* Compares the real numbers. *sure says that roundings cannot reverse the result. */
 bool hc_enclosure_compare(enum hc_function f, const struct hc_enclosure *const *x, bool *sure);
 
-/* x rounded. To a format it is a function with steps: the real number is rounded. To
-   HC_FORMAT_COUNT it is a rounding into the tensors' format. If that is `owed`, and all that a
-   right implementation may have for x rounds to one number, this number is what it goes on with.
-   Else the real number stays, and the radius grows by half an ulp. */
+/* y is x, rounded. With a format, this is a step function: the real number is rounded. With
+   HC_FORMAT_COUNT it is a `store` into the tensors' format: if the rounding is `owed` and all
+   that a right implementation may have for x rounds to one number, y is that number; otherwise the
+   real number stays, and the radius grows by half an ulp. */
 void hc_enclosure_store(const struct hc_arithmetic *a, struct hc_enclosure *y,
                         const struct hc_enclosure *x, enum hc_format format, bool owed);
 
-/* y is the mean of the squares of n deviations from `mean`; its radius grows by what it costs to
-   compute it by Welford's or Chan's formulas. */
+/* y is the mean of the squares of n deviations from `mean`. Its radius grows by the cost of
+   Welford's and Chan's formulas. */
 void hc_enclosure_welford(const struct hc_arithmetic *a, struct hc_enclosure *y,
                           const struct hc_enclosure *mean, int64_t n);
 
@@ -91,16 +96,16 @@ struct hc_running {
     enum hc_reduction reduction;
     struct hc_enclosure *y;
     int64_t terms;
-    int64_t sum_terms; /* that are not 0 */
-    int64_t all_terms; /* those of sums that are terms are counted one by one: all may be added up
-                          in one row */
-    double depth;      /* of the deepest of these */
-    double magnitude;  /* of the terms, with their radii, added up */
-    double rads;       /* of the terms, added up */
+    int64_t sum_terms; /* terms that are not 0 */
+    int64_t all_terms; /* the same, with a term that is itself a sum counted by its own terms, since
+                          an implementation may add all of them up as one sum */
+    double depth;      /* the largest depth of a term that is a sum */
+    double magnitude;  /* the terms' magnitudes and radii, added up */
+    double rads;       /* the terms' radii, added up */
     double owns;
     bool special;  /* a term is an infinity or a NaN */
     bool nan;      /* a term may be NaN */
-    bool on_shift; /* terms are computed with a shift */
+    bool on_shift; /* a term depends on a shift */
     bool settled;  /* no term has a radius, and all are multiples of 2^grain */
     int grain;
 };

@@ -1,5 +1,5 @@
-/* The inside of an evaluator (define/value.h), which its two files share: value.c has the equations
-   and their real numbers, and truth.c integers and truths. */
+/* The inside of an evaluator (define/value.h), which its two files share: value.c evaluates
+   equations and real numbers, truth.c evaluates integers and truth values. */
 #ifndef HC_DEFINE_EVALUATOR_H
 #define HC_DEFINE_EVALUATOR_H
 
@@ -8,24 +8,25 @@
 struct hc_evaluator {
     const struct hc_instance *instance;
     const struct hc_definition *definition;
-    struct hc_arithmetic arithmetic; /* of the equation that is computed: one of these two */
+    struct hc_arithmetic arithmetic; /* of the current equation: one of the two below */
     struct hc_arithmetic wide;
     struct hc_arithmetic narrow;
-    struct hc_enclosure stored;         /* the suspect's element, rounded once more */
+    struct hc_enclosure stored; /* the element of the suspected equation, rounded once more */
     void *kept[HC_MAX_DEFINED_TENSORS]; /* trees of POSIX's tsearch */
     int64_t kept_count;
-    bool doubtful; /* rounding may turn around where the largest is, on which the element depends */
-    bool looked;   /* whether an input has an infinity or a NaN: */
-    bool specials;
-    int64_t operations;                           /* for the element so far */
-    int64_t place[HC_MAX_AXES];                   /* of the axes that are bound */
+    bool doubtful;              /* the element depends on an argmax that rounding may change */
+    bool looked;                /* `specials` is known */
+    bool specials;              /* an input has an infinity or a NaN */
+    int64_t operations;         /* so far, for the current element */
+    int64_t place[HC_MAX_AXES]; /* the indices along the bound axes */
     struct hc_enclosure node[HC_MAX_EXPRESSIONS]; /* results of operations, by id */
     struct hc_enclosure option[HC_MAX_DEFINED_OPTIONS];
     bool option_known[HC_MAX_DEFINED_OPTIONS];
     enum hc_status status;
 };
 
-/* In real numbers it is false or true; and an implementation's roundings may turn it around. */
+/* A truth value of the real numbers. MAYBE means that an implementation's roundings may reverse
+   it. */
 enum hc_truth { HC_IS_FALSE, HC_IS_TRUE, HC_MAYBE_FALSE, HC_MAYBE_TRUE, HC_IS_ABSENT };
 
 static inline bool hc_truth_really(enum hc_truth t)
@@ -38,24 +39,23 @@ static inline bool hc_truth_unsure(enum hc_truth t)
     return t == HC_MAYBE_FALSE || t == HC_MAYBE_TRUE;
 }
 
-/* The element cannot be evaluated, with that sentence. Returns false. */
+/* Notes that the element cannot be evaluated, for the reason `what`. Returns false. */
 bool hc_evaluator_fail(struct hc_evaluator *v, const char *what);
 
-/* A real number; NULL: the element cannot be evaluated. */
+/* The expression's real number; NULL if the element cannot be evaluated. */
 const struct hc_enclosure *hc_evaluator_real(struct hc_evaluator *v, const struct hc_expression *e);
 
-/* An integer. False: it has no value here. */
+/* The expression's integer. False if it has no value here. */
 bool hc_evaluator_integer(struct hc_evaluator *v, const struct hc_expression *e, int64_t *value);
 
 enum hc_truth hc_evaluator_truth(struct hc_evaluator *v, const struct hc_expression *e);
 
-/* any, all and count over an axis: of how many places the body is true, and of how many it surely
-   is, and may be. */
+/* For any, all and count over an axis: for how many indices the body is true. */
 struct hc_counted {
-    int64_t places;
-    int64_t real;
-    int64_t sure;
-    int64_t maybe;
+    int64_t places; /* all indices */
+    int64_t real;   /* true in real numbers */
+    int64_t sure;   /* true however an implementation rounds */
+    int64_t maybe;  /* true for some roundings */
 };
 bool hc_evaluator_count(struct hc_evaluator *v, const struct hc_expression *e,
                         struct hc_counted *c);

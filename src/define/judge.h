@@ -1,6 +1,6 @@
-/* The judge of results that somebody else computed, by a definition: each element that is looked at
-   must be the rounding of some number within the radius of its real value (define/value.h). Where
-   all of these round to one number, that number is demanded. */
+/* Judges results that another program computed, by a definition. Each element must be the rounding
+   of some number within the radius of its real value (define/value.h). If all of these round to one
+   number, only that number is right. */
 #ifndef HC_DEFINE_JUDGE_H
 #define HC_DEFINE_JUDGE_H
 
@@ -21,11 +21,11 @@ struct hc_defined_output {
     int64_t elements;
     int64_t judged;
     int64_t wrong;     /* of judged */
-    int64_t unbounded; /* of judged: right orders may differ in infinities or NaN there */
-    int64_t single;    /* of judged: one result alone is right */
+    int64_t unbounded; /* of judged: right orders may differ in infinities or NaN */
+    int64_t single;    /* of judged: only one number is right */
     double median;     /* of the ratios */
-    double excess; /* the largest error of a right element in units of what independent roundings
-                          come to in all likelihood; NaN where errors are too small to ask */
+    double excess; /* the largest error of a right element, divided by the probable limit; NaN if
+                          errors are too small to tell */
     struct hc_defined_element worst;
 };
 
@@ -39,14 +39,15 @@ enum hc_status hc_define_judge(const struct hc_instance *instance, int tensor,
                                const struct hc_tensor *got, bool all,
                                struct hc_defined_output *output);
 
-/* Whether the judge has said too little for a verdict: of nothing, or of fewer elements than those
-   that no right order is bound to. */
+/* Whether too little was judged for a verdict: nothing, or fewer elements with a bound than
+   without. */
 static inline bool hc_define_says_little(int64_t judged, int64_t unbounded)
 {
     return unbounded == judged || unbounded > judged - unbounded;
 }
 
-/* One element of a result in `format`, computed in `compute`: fills in error, bound and ratio. */
+/* Judges one element of a result in `format`, computed in `compute`: sets error, bound and ratio.
+   */
 void hc_define_judge_element(enum hc_format format, enum hc_format compute,
                              struct hc_defined_element *element, bool *single);
 

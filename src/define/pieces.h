@@ -1,5 +1,5 @@
-/* A text made of pieces of another one, and of what stands in the place of some: so that an error
-   in it can be told where its owner wrote it. */
+/* A text made of pieces of a source and of replacements for some of them. It remembers where each
+   piece comes from, so that an error can be shown at its place in the source. */
 #ifndef HC_DEFINE_PIECES_H
 #define HC_DEFINE_PIECES_H
 
@@ -8,10 +8,10 @@
 #include "formula/parser.h"
 
 struct hc_piece {
-    int at;     /* where it begins in the text */
-    int from;   /* where it is from, */
-    int length; /* and how long it is there; */
-    bool made;  /* it stands in the place of that, or else it is a copy */
+    int at;     /* where the piece begins in this text */
+    int from;   /* where it begins in the source */
+    int length; /* its length in the source */
+    bool made;  /* a replacement; if false, a copy */
 };
 
 struct hc_pieces {
@@ -21,7 +21,7 @@ struct hc_pieces {
     struct hc_piece *piece;
     int pieces;
     int piece_room;
-    bool failed; /* no memory, or too long: nothing that follows counts */
+    bool failed; /* no memory, or too long: the rest is void */
 };
 
 void hc_pieces_free(struct hc_pieces *pieces);
@@ -29,11 +29,11 @@ void hc_pieces_free(struct hc_pieces *pieces);
 /* Adds a copy of source[from] up to source[from + length - 1]. */
 void hc_pieces_copy(struct hc_pieces *pieces, const char *source, int from, int length);
 
-/* What is put from now on, up to the next copy, stands for that part of the source. */
+/* What is put from now on, up to the next copy, replaces that part of the source. */
 void hc_pieces_stand_for(struct hc_pieces *pieces, int from, int length);
 void hc_pieces_put(struct hc_pieces *pieces, const char *text, int length);
 
-/* Finds where in the source a place of the text is from. */
+/* Finds the place in the source of a place in the text. */
 void hc_pieces_find(const struct hc_pieces *pieces, int *at, int *length);
 
 /* The end of the statement that begins at `text`: behind its newline, or the text's end. Between

@@ -1,7 +1,7 @@
-/* A definition computed plainly: its equations in their order, element by element, sums from their
-   first term to the last, and each operation rounded to the format in which is computed; in pairs
-   where an order of sums is stated, which suits each of these. That is one right order of many, in
-   which nothing is fused, rescaled or shifted otherwise. */
+/* Computes a definition plainly: its equations in their order, element by element, with each
+   operation rounded to the computing format and sums from their first term to the last. If an order
+   of sums is stated, sums are in pairs, which every such order allows. This is one right order of
+   many: nothing is fused, rescaled or shifted otherwise. */
 #ifndef HC_DEFINE_PLAIN_H
 #define HC_DEFINE_PLAIN_H
 
@@ -9,8 +9,8 @@
 
 /* What happened on the way. */
 struct hc_plain_notes {
-    bool beside; /* an element of an equation's tensor was read beside its places, where zeros are:
-                    these extents hardly are what the text is about */
+    bool beside; /* an element outside of an equation's tensor was read, where zeros are; the
+                    text is hardly meant for these extents */
 };
 
 /* Computes the results, in the order of `return`, into tensors in host memory of their shapes

@@ -12,12 +12,12 @@ struct hc_reader {
     const char *text;
     struct hc_token token;  /* the next one */
     const char *end;        /* of the last one */
-    int brackets;           /* that are open: a line's end means nothing in them */
+    int brackets;           /* open ones; a line may end anywhere within them */
     int depth;              /* of the recursion */
-    int bound[HC_MAX_AXES]; /* by the left side, and by sums around */
+    int bound[HC_MAX_AXES]; /* how often the left side and the sums around bind an axis */
     int assigned;           /* the tensor whose equation is read; -1: none */
     int scan;               /* the axis that it scans; -1: none */
-    bool made;              /* what is assigned need not be used */
+    bool made;              /* made by halfcheck: tensors may be unused */
 };
 
 void hc_reader_next(struct hc_reader *r);
@@ -29,7 +29,7 @@ bool hc_reader_ends(const struct hc_reader *r); /* the line, or the text */
 __attribute__((format(printf, 4, 5)))
 #endif
 bool hc_reader_wrong(struct hc_reader *r, const char *at, long length, const char *format, ...);
-/* At the next token. */
+/* Reports an error at the next token. */
 bool hc_reader_missing(struct hc_reader *r, const char *what);
 bool hc_reader_expect(struct hc_reader *r, const char *sign, const char *what);
 

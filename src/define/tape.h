@@ -1,30 +1,30 @@
-/* The tape of a plain evaluation: each operation on numbers that depend on inputs, in the order in
-   which it was computed. Read backwards it gives the derivatives of one number by all inputs, which
-   is what a search for inputs asks for (define/ask.h). */
+/* The tape of a plain evaluation: each operation on numbers that depend on inputs, in the order of
+   computation. Read backwards it gives the derivatives of one number by all inputs, for the search
+   of define/ask.h. */
 #ifndef HC_DEFINE_TAPE_H
 #define HC_DEFINE_TAPE_H
 
 #include "define/value.h"
 
 struct hc_tape_step {
-    int expression;            /* whose value it is; -1: an input's element */
+    int expression;            /* the one that was computed; -1: an input's element */
     enum hc_function function; /* of up to three operands */
     bool partial;              /* a running sum or product */
     int32_t of[3];             /* the operands' steps; 0: none */
     double operand[3];         /* their values */
     double value;
-    int tensor; /* of an input, */
-    int64_t index;
-    double slope; /* hc_tape_back: the derivative by it, */
-    bool needed;  /* and whether the number depends on it */
+    int tensor;    /* of an input's element: which, */
+    int64_t index; /* and where in it */
+    double slope;  /* set by hc_tape_back: the derivative by this step, */
+    bool needed;   /* and whether the result depends on it */
 };
 
-/* Step 0 stands for what depends on no input. */
+/* Step 0 stands for everything that does not depend on an input. */
 struct hc_tape {
     struct hc_tape_step *step;
     int32_t count;
     int32_t room;
-    bool full;                              /* there was no memory, or it was too long */
+    bool full;                              /* memory or room ran out */
     int32_t *input[HC_MAX_DEFINED_TENSORS]; /* the steps of an input's elements */
     int64_t elements[HC_MAX_DEFINED_TENSORS];
 };
@@ -42,7 +42,7 @@ void hc_tape_mark_partial(struct hc_tape *tape, int32_t step);
 /* Fills in the slopes of all steps up to `from`. */
 void hc_tape_back(struct hc_tape *tape, int32_t from);
 
-/* The same of these steps alone, which are in their order: those on which the last one depends. */
+/* The same for the given steps only, in ascending order: those on which the last one depends. */
 void hc_tape_slopes(struct hc_tape *tape, const int32_t *steps, int32_t count);
 
 /* Computes an instance onto the tape, results and all, in the format of its freedoms. */

@@ -187,7 +187,7 @@ static bool read_right(struct use *u, const char **at)
         return false;
     struct hc_token end = hc_token_at(*at);
     return end.kind == HC_TOKEN_END || hc_token_is(&end, "\n") ||
-           wrong(u, end.at, end.length, "a use is all of its line");
+           wrong(u, end.at, end.length, "a use takes its whole line");
 }
 
 /* Which axis here is which there. */

@@ -11,7 +11,7 @@
                                   less in a stated order
      a product, a sum of two      1 u of the result
      fused multiply-add           nothing: it leaves a rounding out
-     a quotient                   2.5 u, so that it may be a product with a reciprocal
+     a quotient                   2.5 u, so it may be a product with a reciprocal
      a root                       1.5 u, so that 1/sqrt may be one function within 2 ulp
      exp, log, tanh, erf, ...     2 F u, within F ulp; exp as a power of 2 of a product: 1.25 u |x|
      a variance, by Welford         3 n u sqrt(q v) + (3 n u)^2 q + (n + 3) u v, q being the
@@ -23,14 +23,14 @@
                                   ulp of the tensors' format, as for `store?`, which may be left out
      numbers of the text          1 u, where the format does not have them
 
-   Where no operand has a radius and the result is a number of the format, sums, differences and
-   products cost nothing; and a sum costs nothing in any order if all its terms are multiples of a
-   power of two and their magnitudes add up to fewer of these than the format counts. Such inputs
-   are settled: bits are demanded.
+   If no operand has a radius and the result is a number of the format, sums, differences and
+   products cost nothing. A sum costs nothing in any order if all its terms are multiples of a power
+   of two, and their magnitudes add up to fewer of these than the format can count. Such inputs are
+   settled: the bits must be equal.
 
-   Where two right orders may give different infinities or NaN, the radius is infinite. What is
-   absent, or the exponential of minus infinity, may be left out or be multiplied as 0, so that NaN
-   is right, too, where it meets an infinity. */
+   If two right orders may give different infinities or NaN, the radius is infinite. An absent
+   element, or the exponential of minus infinity, may be left out or be multiplied as 0; so NaN is
+   right, too, where it meets an infinity. */
 #ifndef HC_DEFINE_VALUE_H
 #define HC_DEFINE_VALUE_H
 
@@ -57,18 +57,20 @@ struct hc_freedoms {
 
 extern const struct hc_freedoms hc_usual_freedoms;
 
-/* A second, tighter line inside the bound: what the roundings of sums come to with overwhelming
-   probability if each is an independent error of mean zero. Those that a term takes part in, k, are
-   exp(lambda sqrt(k) u + k u^2) - 1 of the magnitudes then, and not k u / (1 - k u), except with a
-   chance of 2 k exp(-lambda^2 (1 - u)^2 / 2) (Higham and Mary, 2019, theorem 3.1; as in
+/* The probable limit, a second and tighter one inside the bound. If the roundings of a sum are
+   independent errors of mean zero, a term that takes part in k of them contributes at most
+   exp(lambda sqrt(k) u + k u^2) - 1 of its magnitude in place of k u / (1 - k u), except with a
+   probability of 2 k exp(-lambda^2 (1 - u)^2 / 2) (Higham and Mary, 2019, theorem 3.1; as in
    src/check/bound/line.c). Lambda is such that this is less than HC_LIKELY_CHANCE in HC_LIKELY
-   sums: 8.0 for 33 terms and 8.6 for 4,099. All other roundings count in full, for an intermediate
-   number may be read many times. It is no model of sums whose terms stagnate, or are all alike. */
+   sums: 8.0 for 33 terms and 8.6 for 4,099. All other roundings count in full, since an
+   intermediate number may be read many times. The model does not hold for sums that stagnate or
+   whose terms are all alike. */
 #define HC_LIKELY        0x1p30
 #define HC_LIKELY_CHANCE 0x1p-10
 
-/* Grants what a word says: "order=any", "order=pairs", "order=blocks(16)", "compute=FORMAT",
-   "factors=FORMAT", "ulps=F", "shift=C", "tile=T", "flush=yes". HC_INVALID with a line. */
+/* Grants the freedom that a word states: "order=any", "order=pairs", "order=blocks(16)",
+   "compute=FORMAT", "factors=FORMAT", "ulps=F", "shift=C", "tile=T", "flush=yes". HC_INVALID with a
+   line. */
 enum hc_status hc_freedoms_allow(struct hc_freedoms *freedoms, const char *word);
 
 /* The depth of a sum of n terms, n > 0. */
@@ -78,27 +80,27 @@ double hc_freedoms_depth(const struct hc_freedoms *freedoms, int64_t n);
 struct hc_instance {
     const struct hc_definition *definition;
     struct hc_tensor input[HC_MAX_DEFINED_TENSORS]; /* in the definition's order, with data */
-    const char *option[HC_MAX_DEFINED_OPTIONS];     /* its text; NULL: the default */
+    const char *option[HC_MAX_DEFINED_OPTIONS];     /* the value as a text; NULL: the default */
     enum hc_format io;                              /* of the tensors: what `store` rounds to */
     struct hc_freedoms freedoms;
     int64_t extent[HC_MAX_AXES]; /* hc_instance_bind fills it in */
-    int suspect;                 /* an equation's tensor; 0, an input, stands for none: it may be */
+    int suspect;                 /* a tensor whose equation is treated by `narrow`; 0: none */
     enum hc_optional { HC_MAY_STORE, HC_STORES, HC_STORES_NOT } optional; /* what `store?` is */
-    bool narrow; /* computed in the tensors' format, */
-                 /* or else stored in it once more than the text says */
+    bool narrow; /* the suspect is computed in the tensors' format; if false, it is stored in that
+                    format once more than the text says */
 };
 
 /* Checks the inputs and options and finds the extents. HC_INVALID with a line that names what does
    not fit. */
 enum hc_status hc_instance_bind(struct hc_instance *instance);
 
-/* Operations for all elements of all equations, about. */
+/* The approximate number of operations for all elements of all equations. */
 double hc_instance_work(const struct hc_instance *instance);
 
-/* Integers of expressions: of numbers, extents, options and what is made of them. An element's
-   place says the rest (axes, indices that are read, what is selected), which `leaf` gives; without
-   one they have no value. *wrong, at first NULL, is a sentence where an operation has none. No
-   integer is beyond 2^60. */
+/* Evaluates integer expressions: numbers, extents, options and arithmetic on them. What depends on
+   the current element (axes, index tensors, select) comes from `leaf`; without it such an
+   expression has no value. `wrong` is NULL at first; if an operation is undefined, it is a
+   sentence. No integer is beyond 2^60. */
 struct hc_integers {
     const struct hc_instance *instance;
     bool (*leaf)(void *context, const struct hc_expression *e, int64_t *value);
@@ -113,15 +115,15 @@ struct hc_tensor hc_instance_tensor(const struct hc_instance *instance, int tens
 
 struct hc_defined_value {
     struct hc_exact want; /* `magnitude` is |hi| */
-    double rad;           /* infinite: nothing is demanded */
-    bool absent;          /* `where` is false: 0 is demanded */
-    bool nan;             /* NaN is right, too: where 0 meets an infinity that may be left out */
+    double rad;           /* infinite: any value is right */
+    bool absent;          /* `where` is false, and only 0 is right */
+    bool nan;             /* NaN is right, too, since 0 may meet an infinity that may be left out */
 };
 
-/* Evaluates elements on demand: intermediate ones are kept. Not for two threads at once. */
+/* Evaluates elements on demand and keeps intermediate ones. One thread may use it at a time. */
 struct hc_evaluator;
 
-/* NULL with hc_message() if there is no memory. The instance lives longer. */
+/* NULL with hc_message() if there is no memory. The instance must outlive the evaluator. */
 struct hc_evaluator *hc_evaluator_new(const struct hc_instance *instance);
 void hc_evaluator_free(struct hc_evaluator *evaluator);
 

@@ -50,7 +50,8 @@ Test(call, a_scalers_rule_skips_only_where_it_always_looks)
                            .params.scaler = {.min_checked_scale = -1, .skip_on_overflow = true}};
     accepted(&call);
     call.params.scaler.min_checked_scale = 1;
-    refused(&call, "scaler_update: a rule that does not always look cannot skip");
+    refused(&call,
+            "scaler_update: a rule that does not always check for overflow cannot skip a step");
     call.params.scaler = (struct hc_scaler_update){.interval = -1};
     refused(&call, "scaler_update: a count of steps is negative");
     call.params.scaler.interval = 0;

@@ -72,7 +72,9 @@ static enum hc_status scaler_rule(const struct hc_call *call)
     if (p->interval < 0 || p->delay < 0 || p->hysteresis < 0)
         return hc_fail(HC_INVALID, "scaler_update: a count of steps is negative");
     if (p->skip_on_overflow && !(p->min_checked_scale < 0))
-        return hc_fail(HC_INVALID, "scaler_update: a rule that does not always look cannot skip");
+        return hc_fail(
+            HC_INVALID,
+            "scaler_update: a rule that does not always check for overflow cannot skip a step");
     return HC_OK;
 }
 

@@ -110,7 +110,7 @@ static int add_formula_options(struct hc_calc *calc, struct hc_calc_typed *typed
         {.name = "each",
          .value = "FORMULA",
          .text = &typed->each,
-         .help = "what every step does; it may read step, the number of the step"},
+         .help = "what every step does; `step` is the number of the step"},
         {.name = "steps",
          .value = "N",
          .text = &typed->steps,
@@ -127,8 +127,8 @@ static int add_formula_options(struct hc_calc *calc, struct hc_calc_typed *typed
         {.name = "every",
          .value = "N",
          .text = &typed->every,
-         .help = "show every Nth step (default: about twenty that tell most)"},
-        {.name = "hex", .flag = &calc->hex, .help = "print the bits of each number behind it"},
+         .help = "show every Nth step (default: about twenty steps, those that show most)"},
+        {.name = "hex", .flag = &calc->hex, .help = "also print the bits of each number"},
         {.name = "digits",
          .value = "N",
          .count = &calc->digits,
@@ -198,23 +198,24 @@ static int run_calc(int argc, char **argv)
 const struct hc_command hc_command_calc = {
     .name = "calc",
     .usage = "FORMULA [--each FORMULA] [--steps N] [--in ARM,...] [options]",
-    .summary = "compute a few numbers in a loop, in several formats beside the real ones",
-    .text = "Evaluates formulas with every operation rounded to a format, and as real numbers:\n\n"
-            "  halfcheck calc 'bf16(1/3)' '1 + 1e-4'\n"
-            "  halfcheck calc 'w = 1' --each 'w -= 1e-4' --steps 1000\n"
-            "  halfcheck calc 'v = 1e-6; g = 1e-4' --each 'v = 0.999*v + 0.001*g*g' \\\n"
-            "      --steps 2000 --in bf16,fp32/bf16,fp32\n"
-            "  halfcheck calc 'fake_quantize(mx-floor, e4m3, [957, 1])' --in fp32\n"
-            "  halfcheck calc 'x = [100, 101, 102]' 'mean(x**2) - mean(x)**2' 'np.rsqrt(x)'\n\n"
-            "A literal takes the format of what it meets. fp32/bf16 computes in fp32 and rounds\n"
-            "to bf16 what is assigned, as op math does on devices. Several FORMULAs are lines of\n"
-            "one; - reads it from standard input. Python's words are known: x**2, a if c else b,\n"
-            "torch.softmax(x), 1_000. docs/formulas.md describes the language.\n\n"
-            "Numbers are printed with as many digits as tell them from their neighbours, the real\n"
-            "ones with eight or more. Sentences below the table say where a number parts from the\n"
-            "real one, that is where it is no longer the nearest of its format; where it stands\n"
-            "still; why: a lost update, cancellation, saturation, a division by 0; and how far it\n"
-            "is off in the end, beside a bound that is carried along.\n\n"
-            "Ctrl-C ends a long loop with the table up to there, and status 2.",
+    .summary = "compute a few numbers in a loop, in several formats and exactly",
+    .text =
+        "Evaluates formulas with every operation rounded to a format, and as real numbers:\n\n"
+        "  halfcheck calc 'bf16(1/3)' '1 + 1e-4'\n"
+        "  halfcheck calc 'w = 1' --each 'w -= 1e-4' --steps 1000\n"
+        "  halfcheck calc 'v = 1e-6; g = 1e-4' --each 'v = 0.999*v + 0.001*g*g' \\\n"
+        "      --steps 2000 --in bf16,fp32/bf16,fp32\n"
+        "  halfcheck calc 'fake_quantize(mx-floor, e4m3, [957, 1])' --in fp32\n"
+        "  halfcheck calc 'x = [100, 101, 102]' 'mean(x**2) - mean(x)**2' 'np.rsqrt(x)'\n\n"
+        "A literal takes the format of the value that it meets. fp32/bf16 computes in fp32 and\n"
+        "rounds what is assigned to bf16, as op math does on devices. Several FORMULAs are\n"
+        "lines of one formula; - reads it from standard input. Python's spelling works: x**2,\n"
+        "a if c else b, torch.softmax(x), 1_000. docs/formulas.md describes the language.\n\n"
+        "Numbers are printed with as many digits as tell them from their neighbours, the real\n"
+        "ones with eight or more. Sentences below the table say at which step a number parts\n"
+        "from the real one (it is no longer the nearest of its format), from which step it\n"
+        "stands still, why (a lost update, cancellation, saturation, a division by 0), how far\n"
+        "it is off in the end, and a bound of this error that calc computes step by step.\n\n"
+        "Ctrl-C ends a long loop with the table up to there, and status 2.",
     .run = run_calc,
 };

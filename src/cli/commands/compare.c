@@ -213,13 +213,13 @@ static int add_recipe_options(struct hc_comparison *c, const char **recipes, int
          .least = 1,
          .most = HC_MAX_SEEDS,
          .help = "runs of each recipe, with --seed and the numbers after it (default 1);\n"
-                 "of --drift: seeds that all recipes are measured with"},
+                 "with --drift: how many seeds each recipe is measured with"},
         {.name = "margin",
          .value = "POINTS",
          .real = &c->margin,
          .least = 1e-6,
          .most = 100,
-         .help = "difference of accuracy up to which two recipes are equivalent (default 1)"},
+         .help = "difference in accuracy up to which two recipes are equivalent (default 1)"},
     };
     memcpy(options, rows, sizeof rows);
     return sizeof rows / sizeof *rows;
@@ -243,16 +243,17 @@ static int add_drift_options(struct hc_training *training, struct hc_comparison 
          .count = &c->steps,
          .least = 1,
          .most = 1000,
-         .help = "steps of --drift, each with a tenth of --lr (default 10)"},
+         .help = "with --drift: how many steps, each with a tenth of --lr (default 10)"},
         {.name = "ranks",
          .value = "N,N,...",
          .list = ranks,
-         .help = "of --drift: the same with each batch shared by so many ranks, such as 1,2,4,8;\n"
-                 "their average is a source of its own"},
+         .help = "with --drift: measure with each batch shared by N ranks, for each N, such as\n"
+                 "1,2,4,8; their average is a source of its own"},
         {.name = "shares",
          .flag = &c->shares,
-         .help = "of --drift: shares of the sources that add up to the squared error, and which\n"
-                 "sources cancel. It runs all sets of sources, so it takes some 12 times as long"},
+         .help = "with --drift: print shares of the sources that add up to the squared error, and\n"
+                 "which sources cancel. This runs all sets of sources, so it takes some 12 times\n"
+                 "as long"},
     };
     memcpy(options, rows, sizeof rows);
     return sizeof rows / sizeof *rows;
@@ -265,16 +266,16 @@ static int add_protocol_options(struct protocol_request *request, struct hc_opti
         {.name = "protocol",
          .value = "FILE",
          .text = &request->path,
-         .help = "train what this file asks for until it is decided, and answer its question;\n"
-                 "docs/does-it-cost-accuracy.md has an example. Goes on where it was; several\n"
-                 "processes with one --out share the work"},
+         .help = "train as this file says until its question is decided, and answer it;\n"
+                 "docs/does-it-cost-accuracy.md has an example. The same command continues after\n"
+                 "an interruption; several processes with one --out share the work"},
         {.name = "shard",
          .value = "K/N",
          .text = &request->shard,
-         .help = "of --protocol: train part K of N of the pairs, up to the last look"},
+         .help = "with --protocol: train part K of N of the pairs, up to the last look"},
         {.name = "conclude",
          .flag = &request->conclude,
-         .help = "of --protocol: train nothing; say what the runs that are there show"},
+         .help = "with --protocol: train nothing, and say what the existing runs show"},
     };
     memcpy(options, rows, sizeof rows);
     return sizeof rows / sizeof *rows;
@@ -329,7 +330,7 @@ static int run_compare(int argc, char **argv)
     if (request.shard || request.conclude)
         return hc_complain("--shard and --conclude go with --protocol");
     if (c.drift && training.network->gpt)
-        return hc_complain("--drift is of Darknets, not of %s", training.network->name);
+        return hc_complain("--drift measures Darknets, not %s", training.network->name);
     const char *folder = training.out == NULL ? default_folder : training.out;
     if (hc_training_choose(&training) != HC_OK || hc_training_ranks(&training) != HC_OK ||
         hc_comparison_choose(&c, recipes, seeds) != HC_OK ||
@@ -356,7 +357,7 @@ static int run_compare(int argc, char **argv)
 const struct hc_command hc_command_compare = {
     .name = "compare",
     .usage = "--recipes R,R,... [--seeds N] [options]",
-    .summary = "train CIFAR-10 under several recipes, side by side",
+    .summary = "train a network under several recipes, side by side",
     .text = "Runs with the same seed share initial weights, data order and augmentation, and are\n"
             "compared in pairs. One pair decides nothing: two runs that differ in one bit drift\n"
             "apart within a few hundred steps. From two seeds on, two one-sided t tests on the\n"
@@ -364,11 +365,10 @@ const struct hc_command hc_command_compare = {
             "it, or undecided. The base is fp32 if it is among the recipes, otherwise the first\n"
             "one. The exit status is 1 if a run does not learn or a recipe is shown to differ.\n\n"
             "After an interruption of any kind, the same command with --resume goes on to the\n"
-            "same bits. More recipes or seeds may be added then; the runs that are there are\n"
-            "kept.\n\n"
+            "same bits. You may add recipes or seeds then; existing runs are kept.\n\n"
             "columns:\n\n"
             "  dW = 0    entries of the weights' gradients that are 0 in their format\n"
-            "  dY = 0    the same of the gradients of the layers' outputs\n"
+            "  dY = 0    the same for the gradients of the layers' outputs\n"
             "  unscaled  what the column before it would be without the loss scale\n"
             "  lost      weight updates below half an ulp of the weight\n"
             "  MiB       the most memory of the backend that the run held",

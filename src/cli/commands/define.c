@@ -55,7 +55,8 @@ static int print_cores(const char *path)
 static int print_backward(const struct hc_definition *definition)
 {
     if (!definition->backward)
-        return hc_complain("%s writes no backward; --grad derives one", definition->name);
+        return hc_complain("%s states no gradient of its own; --grad derives one",
+                           definition->name);
     (void)fputs(definition->backward, stdout);
     return HC_AS_CLAIMED;
 }
@@ -128,8 +129,8 @@ static const struct hc_option *options_of_question(struct orders *orders)
         {.name = "allow",
          .value = "WORD",
          .words = &q->allow,
-         .help = "what an owner states of an implementation: order=blocks(16), say\n"
-                 "(`halfcheck explain def/NAME` lists such words); may be repeated"},
+         .help = "state a property of the implementation, such as order=blocks(16) (`halfcheck\n"
+                 "explain def/NAME` lists such words); may be repeated"},
         {0},
     };
     return memcpy(orders->of_question, rows, sizeof rows);
@@ -156,8 +157,8 @@ static const struct hc_option *options_of_drawing(struct orders *orders)
          .choices = orders->families,
          .help = "--draw: the kind of numbers: normal (default), lognormal, boundaries,\n"
                  "subnormals, specials, cancelling, stagnating, constant, one-hot, whole,\n"
-                 "offset, mixed, far, scaled or asked: what the definition asks for, by its\n"
-                 "derivatives, which is printed"},
+                 "offset, mixed, far, scaled, or asked: inputs at critical places of the\n"
+                 "definition, which are searched with its derivatives and printed"},
         {.name = "sizes",
          .value = "ROW",
          .choice = &d->row,
@@ -206,10 +207,12 @@ static int run_define(int argc, char **argv)
 {
     struct orders orders = {.drawing.format = usual_format};
     const struct hc_option options[] = {
-        {.name = "grad", .flag = &orders.grad, .help = "print the gradient, as a definition"},
+        {.name = "grad",
+         .flag = &orders.grad,
+         .help = "print the derived gradient, as a definition"},
         {.name = "backward",
          .flag = &orders.backward,
-         .help = "print the backward that the definition itself states, as a definition"},
+         .help = "print the gradient that the text itself states, as a definition"},
         {.name = "variant",
          .value = "NAME",
          .text = &orders.question.variant,
@@ -239,11 +242,11 @@ static int run_define(int argc, char **argv)
 const struct hc_command hc_command_define = {
     .name = "define",
     .usage = "[FILE|NAME]",
-    .summary = "say what the definition of an op says and allows",
+    .summary = "show what the definition of an op says and allows",
     .text =
         "A definition is an op as a text of a few lines, with named axes; docs/definitions.md\n"
         "describes the language. FILE has such a text, and NAME is one of the library's, whose\n"
         "names are printed if neither is given. `halfcheck judge --define FILE` judges results\n"
-        "by it.",
+        "by a definition.",
     .run = run_define,
 };

@@ -148,9 +148,8 @@ static bool read_settings(struct hc_training *training, const char **recipe, con
          .count = &training->ranks,
          .least = 1,
          .most = HC_MAX_THREAD_RANKS,
-         .help = "data parallel: so many ranks, threads of this process, share "
-                 "each batch\n(default 1); under mpirun or srun there are as many "
-                 "as those start"},
+         .help = "data parallel: N ranks, which are threads of this process, share each batch\n"
+                 "(default 1); under mpirun or srun there are as many as these start"},
     };
     hc_training_options(training, options + 1);
     memcpy(options + 1 + HC_TRAINING_OPTIONS, own, sizeof own);
@@ -188,8 +187,9 @@ static int run_train(int argc, char **argv)
 const struct hc_command hc_command_train = {
     .name = "train",
     .usage = "--recipe R [options]",
-    .summary = "train CIFAR-10 under one precision recipe",
-    .text = "Trains the network on the same ops that `run` checks. The output folder gets\n"
+    .summary = "train a network under one precision recipe",
+    .text = "Trains on CIFAR-10, or a small GPT on text, with the same ops that `run` checks. The "
+            "output folder gets\n"
             "steps.csv (loss, scale, skipped steps, learning rate, and for each layer the\n"
             "underflow and the lost updates), epochs.csv, gradients.csv (a histogram of\n"
             "exponents), run.json (a record), checkpoint and, with --dump, a file of\n"

@@ -60,13 +60,14 @@ const struct hc_option *hc_define_own_options(void)
         {.name = "define",
          .value = "FILE",
          .take = take_text,
-         .help = "add the cases def/NAME of a text of one's own (docs/definitions.md); may be\n"
+         .help = "add the cases def/NAME of a definition of yours (docs/definitions.md); may be\n"
                  "repeated"},
         {.name = "allow",
          .value = "WORD",
          .take = take_word,
-         .help = "what an owner states of implementations of definitions: order=blocks(16), say\n"
-                 "(`halfcheck explain def/NAME` lists such words); may be repeated"},
+         .help = "state a property of the implementations of definitions, such as\n"
+                 "order=blocks(16) (`halfcheck explain def/NAME` lists such words); may be\n"
+                 "repeated"},
         {0},
     };
     return rows;

@@ -39,7 +39,7 @@ static void unknown(const char *source)
     struct hc_nearest nearest = hc_nearest_to(source, strlen(source));
     for (const struct hc_library_text *row = hc_library; row->name; row++)
         hc_nearest_try(&nearest, row->name);
-    (void)hc_complain("'%s' is no file and no definition of the library%s", source,
+    (void)hc_complain("'%s' is neither a file nor a definition of the library%s", source,
                       hc_nearest_hint(&nearest));
 }
 

@@ -137,7 +137,7 @@ static int run_doctor(int argc, char **argv)
 const struct hc_command hc_command_doctor = {
     .name = "doctor",
     .usage = "[options]",
-    .summary = "say what is here, what is missing, and what that costs",
+    .summary = "show what is installed, what is missing, and what that costs",
     .text =
         "Looks at the processor, the libraries, the backends (each that can run does two small\n"
         "cases), MPI, the tools that halfcheck starts, Python, CIFAR-10 and the terminal. 'ok'\n"

@@ -414,7 +414,7 @@ const struct hc_command hc_command_gate = {
             "Each result is compared with the baseline's result of the same case and backend;\n"
             "PATTERNs, as of run, limit both sides. gate groups its findings by kind and by\n"
             "family of cases, the worst first. These are worse:\n\n"
-            "  verdict  PASS became another verdict, FAIL became another one than PASS, or a\n"
+            "  verdict  PASS became another verdict, FAIL became any but PASS, or a\n"
             "           new or old result became FAIL or ERROR. What failed before may go on\n"
             "           failing.\n"
             "  error    The error of a passing result grew by more than --growth (counted\n"

@@ -210,7 +210,7 @@ static int read_word(const char *word, struct hc_question_words *words)
     struct hc_nearest nearest = hc_nearest_to(word, strlen(word));
     for (int op = 0; op < HC_OP_COUNT; op++)
         hc_nearest_try(&nearest, hc_ops[op].name);
-    return hc_complain("judge: '%s' is no op and no file%s; see: halfcheck list ops", word,
+    return hc_complain("judge: '%s' is neither an op nor a file%s; see: halfcheck list ops", word,
                        hc_nearest_hint(&nearest));
 }
 
@@ -304,7 +304,7 @@ static const struct hc_option *options_of_question(struct orders *orders,
          .value = "LAYOUT",
          .choice = &words->layout,
          .choices = hc_layout_names,
-         .help = "of images and filters in the files: nchw (default), or nhwc"},
+         .help = "the layout of images and filters in the files: nchw (default), or nhwc"},
         {.name = "accumulator",
          .value = "A",
          .text = &words->accumulator,
@@ -332,20 +332,21 @@ static const struct hc_option *options_of_judgement(struct orders *orders)
         {.name = "variant",
          .value = "NAME",
          .text = &orders->variant,
-         .help = "of the definition; any: one of them for all elements"},
+         .help = "judge by this variant of the definition; any: by one that fits all elements"},
         {.name = "allow",
          .value = "WORD",
          .words = &orders->allow,
-         .help = "what an owner states of an implementation of the definition: order=blocks(16),\n"
-                 "say (`halfcheck explain def/NAME` lists such words); may be repeated"},
+         .help = "state a property of the implementation, such as order=blocks(16) (`halfcheck\n"
+                 "explain def/NAME` lists such words); may be repeated"},
         {.name = "lines",
          .value = "FILE",
          .text = &orders->lines,
-         .help = "judge what each line of FILE says: the words of a `judge`, with tabs between"},
+         .help = "do several judgements: each line of FILE has the words of one `judge`,\n"
+                 "separated by tabs"},
         {.name = "strict",
          .flag = &orders->strict,
-         .help = "fail also if sums are within their bounds, but their errors hardly come from\n"
-                 "roundings"},
+         .help = "also fail if sums are within their bounds, but their errors are too large to\n"
+                 "come from roundings alone, in all probability"},
         {.name = "json",
          .value = "FILE",
          .text = &orders->json,

@@ -414,7 +414,7 @@ Test(judge_codes, what_is_no_code_of_the_format_is_refused_in_one_line)
     expect_refusal(LINE " --set scales=ue4m3", "set codes=FORMAT");
     expect_refusal(LINE " --set codes=e2m7", "'e2m7' is no format of one byte");
     expect_refusal(LINE " --set codes=fp16", "'fp16' is no format of one byte");
-    expect_refusal(LINE " --set y=e4m3", "y is fp32, and only bytes can be said to be codes");
+    expect_refusal(LINE " --set y=e4m3", "y is fp32, and only bytes can be codes");
     expect_refusal("$hc judge quantize --in x=y.npy --set codes=e2m1",
                    "codes is set to e2m1, but not given");
 }

@@ -54,13 +54,13 @@ static enum hc_status question_format(struct hc_question *q, int slot, const cha
     if (format == HC_FORMAT_COUNT || hc_formats[format].bytes != 1 ||
         hc_is_integer(&hc_formats[format]))
         return hc_fail(HC_INVALID,
-                       "judge: '%s' is no format of one byte, of which %s may be said "
-                       "to be; see: halfcheck list formats",
+                       "judge: '%s' is no format of one byte, which --set %s takes; see: "
+                       "halfcheck list formats",
                        value, name);
     if (!t->data)
         return hc_fail(HC_INVALID, "judge: %s is set to %s, but not given", name, value);
     if (t->format != HC_U8 && (t->format != HC_E4M3 || format != HC_UE4M3) && t->format != format)
-        return hc_fail(HC_INVALID, "judge: %s is %s, and only bytes can be said to be codes", name,
+        return hc_fail(HC_INVALID, "judge: %s is %s, and only bytes can be codes", name,
                        hc_formats[t->format].name);
     enum hc_status status = check_bits(name, t, format);
     t->format = status == HC_OK ? format : t->format;

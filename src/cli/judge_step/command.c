@@ -91,7 +91,7 @@ static int run_judge_step(int argc, char **argv)
 const struct hc_command hc_command_judge_step = {
     .name = "judge-step",
     .usage = "FILE [options]",
-    .summary = "judge a training step that PyTorch or halfcheck has written down, layer by layer",
+    .summary = "judge a training step that PyTorch or halfcheck saved, layer by layer",
     .text = "FILE is a step file (docs/step-files.md), as halfcheck train --dump writes it, or as\n"
             "halfcheck.torch.dump_step does around a step of a PyTorch program.\n\n"
             "judge-step judges each layer by itself, forward and backward: it compares the\n"

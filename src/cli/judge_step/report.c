@@ -260,7 +260,7 @@ int hc_step_print(const struct hc_step_session *session, const char *path, bool 
     const char *producer = hc_tensor_file_metadata(&step->file, "producer");
     const struct hc_step_verdict *wrong = first_wrong(session);
     char line[512];
-    producer = producer ? producer : "nobody who says so";
+    producer = producer ? producer : "an unnamed producer";
     if (step->plan.network)
         (void)snprintf(line, sizeof line, "%s: a step of %s, %lld %s, by %s", path,
                        step->plan.network->name, (long long)step->images,

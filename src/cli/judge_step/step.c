@@ -52,9 +52,8 @@ static enum hc_status list_named(struct hc_step *step, const char *path)
         }
     if (step->parameters == 0)
         return hc_fail(HC_INVALID,
-                       "%s: it has no network that is known (darknet16, darknet-tiny, gpt, "
-                       "gpt-tiny), and no weights.NAME or masters.NAME, whose step by the "
-                       "optimizer could be judged",
+                       "%s: it names no known network (darknet16, darknet-tiny, gpt, gpt-tiny), "
+                       "and has no weights.NAME or masters.NAME to judge the optimizer's step by",
                        path);
     return HC_OK;
 }
@@ -127,8 +126,7 @@ enum hc_status hc_step_open(struct hc_step *step, const char *path)
     if (quant)
         return hc_fail(
             HC_INVALID,
-            "%s: its convolutions are taken as quant=%s says, and only plain ones can be "
-            "judged",
+            "%s: its convolutions are quantised (quant=%s), and only plain ones can be judged",
             path, quant);
     const struct hc_network *network = network_of(step);
     double classes = hc_step_number(step, "classes", 0);

@@ -163,8 +163,8 @@ static int run_report(int argc, char **argv)
         {.name = "watch",
          .value = "FILE",
          .text = &w.watch,
-         .help = "show what halfcheck.torch.watch has seen, from the seen.json of its report, in\n"
-                 "DIR/watch.html; it takes the place of records"},
+         .help = "instead of records, take the seen.json of halfcheck.torch.watch, and write\n"
+                 "DIR/watch.html"},
         {0},
     };
     int words;

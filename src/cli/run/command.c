@@ -28,11 +28,12 @@ static int add_case_options(struct hc_run_command *s, struct hc_option *options)
                  "feasible"},
         {.name = "fingerprint",
          .flag = &set->fingerprint,
-         .help = "find out first how gemm sums on each backend, not only on a GPU: the record\n"
-                 "says it, gate notices a change, and bounds that assume better are doubted"},
+         .help = "first find out how gemm sums on each backend, not only on a GPU: the record\n"
+                 "keeps it, gate notices a change, and results are MISTRUSTED if their bounds\n"
+                 "assume a finer sum"},
         {.name = "no-fingerprint",
          .flag = &set->no_fingerprint,
-         .help = "take no fingerprint, not even of a GPU"},
+         .help = "do this for no backend, not even for a GPU"},
         {.name = "bits-only",
          .flag = &s->options.bits_only,
          .help = "run the kernels and compare nothing: results are SKIPPED and have digests,\n"
@@ -52,7 +53,7 @@ static int add_case_options(struct hc_run_command *s, struct hc_option *options)
         {.name = "require",
          .value = "PATTERN",
          .words = &set->required,
-         .help = "fail chosen cases of such names if the backend has no kernel for them or\n"
+         .help = "fail the chosen cases of these names if the backend has no kernel for them or\n"
                  "refuses them, instead of leaving them out; may be repeated"},
         {.name = "shard",
          .value = "I/N",

@@ -31,7 +31,7 @@ static int add_data_options(struct hc_training *t, struct hc_option *options)
          .text = &t->data,
          .help = "the folder of CIFAR-10's binary files: data_batch_1..5.bin, test_batch.bin,\n"
                  "batches.meta.txt (default: a synthetic set made from --data-seed); for gpt a\n"
-                 "file of text, whose last tenth it is tested on (default: a made text)"},
+                 "text file, whose last tenth is the test set (default: a synthetic text)"},
         {.name = "classes",
          .value = "LIST",
          .list = &t->classes,
@@ -45,8 +45,8 @@ static int add_data_options(struct hc_training *t, struct hc_option *options)
          .count = &t->images,
          .least = 1,
          .most = 5000,
-         .help = "training images of each class in the synthetic set (default 500); a fifth as\n"
-                 "many are made to test on"},
+         .help = "training images of each class in the synthetic set (default 500); the test\n"
+                 "set has a fifth as many"},
         {.name = "hold-out",
          .value = "N",
          .count = &t->hold_out,
@@ -59,8 +59,9 @@ static int add_data_options(struct hc_training *t, struct hc_option *options)
          .choice = &t->network_choice,
          .choices = network_names,
          .help = "darknet16 (default): Darknet([1, 2, 2, 2, 2], nf=16); or\n"
-                 "darknet-tiny: [1, 1, 1], nf=4, for a quick look; gpt: a Llama of 4 layers,\n"
-                 "width 128, that reads 128 bytes; or gpt-tiny: of 2, 32 and 16"},
+                 "darknet-tiny: [1, 1, 1], nf=4, for a quick look; gpt: a Llama of 4 blocks,\n"
+                 "width 128 and a context of 128 bytes; or gpt-tiny: 2 blocks, width 32 and a\n"
+                 "context of 16 bytes"},
         {.name = "set",
          .value = "KEY=VALUE",
          .words = &t->overrides,
@@ -81,20 +82,21 @@ static int add_run_options(struct hc_training *t, struct hc_option *options)
          .count = &t->epochs,
          .least = 1,
          .most = 10000,
-         .help = "passes over the training images (default 5); of gpt 1600 pieces of the text\n"
-                 "each (default 3; of gpt-tiny 8)"},
+         .help = "passes over the training images (default 5); an epoch of a gpt is 1600 pieces\n"
+                 "of the text (default 3, of gpt-tiny 8)"},
         {.name = "batch",
          .value = "N",
          .count = &t->batch,
          .least = 1,
          .most = 4096,
-         .help = "images in a step, over all ranks together (default 64; pieces of gpt 16)"},
+         .help = "images in a step, over all ranks together (default 64; for a gpt pieces of\n"
+                 "the text, default 16)"},
         {.name = "lr",
          .value = "X",
          .real = &t->max_lr,
          .least = 1e-12,
          .most = 1e6,
-         .help = "peak of the learning rate (default 0.003 of the one-cycle; of gpt 0.002)"},
+         .help = "the largest learning rate of the schedule (default 0.003; for a gpt 0.002)"},
         {.name = "seed",
          .value = "N",
          .seed = &t->seed,

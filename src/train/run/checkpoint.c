@@ -152,9 +152,10 @@ static enum hc_status check_identity(const char *path, const char *got, const ch
             return hc_fail(HC_INVALID, "%s: the checkpoint of another run: it has no %s", path,
                            ours);
         if (want_word == 0)
-            return hc_fail(HC_INVALID,
-                           "%s: the checkpoint of another run: its %s, which this run has not",
-                           path, its);
+            return hc_fail(
+                HC_INVALID,
+                "%s: the checkpoint of another run: its %s, which this run does not have", path,
+                its);
         if (got_word != want_word || memcmp(got, want, (size_t)want_word) != 0)
             return hc_fail(HC_INVALID, "%s: the checkpoint of another run: its %s, not %s", path,
                            its, ours);
@@ -213,8 +214,8 @@ static enum hc_status find_content(const char *path, const struct hc_tensor_file
         while (i < count && strcmp(tensors[i].name, row->name) != 0)
             i++;
         if (i == count || content[i] != NULL)
-            return hc_fail(HC_INVALID, "%s: holds \"%.*s\", which this run has not", path, SHOWN,
-                           row->name);
+            return hc_fail(HC_INVALID, "%s: holds \"%.*s\", which this run does not have", path,
+                           SHOWN, row->name);
         if (!alike_tensors(&row->tensor, &tensors[i].tensor))
             return hc_fail(HC_INVALID, "%s: \"%s\" is %s where this run has %s", path,
                            tensors[i].name, shape_text(&row->tensor, held),

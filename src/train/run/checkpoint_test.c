@@ -159,9 +159,9 @@ Test(checkpoint, another_runs_checkpoint_is_refused_by_the_word_that_differs)
         {"recipe=fp32 network=tiny seed=1", "recipe=fastai-004b-flat, not recipe=fp32"},
         {"recipe=fastai-004b-flat network=darknet seed=1", "network=tiny, not network=darknet"},
         {"recipe=fastai-004b-flat network=tiny seed=12", "seed=1, not seed=12"},
-        {"recipe=fastai-004b-flat network=tiny", "its seed=1, which this run has not"},
+        {"recipe=fastai-004b-flat network=tiny", "its seed=1, which this run does not have"},
         {"recipe=fastai-004b-flat network=tiny seed=1 more=1", "it has no more=1"},
-        {"", "its recipe=fastai-004b-flat, which this run has not"}};
+        {"", "its recipe=fastai-004b-flat, which this run does not have"}};
     save();
     for (size_t i = 0; i < sizeof others / sizeof *others; i++) {
         struct state state = {.nothing = 0};
@@ -178,7 +178,7 @@ Test(checkpoint, other_names_formats_and_shapes_are_refused)
     save();
     tensors_of(&state, tensors);
     cr_assert_eq(hc_checkpoint_read(path, identity, tensors, 2), HC_INVALID);
-    cr_assert_not_null(strstr(hc_message(), "holds \"nothing\", which this run has not"));
+    cr_assert_not_null(strstr(hc_message(), "holds \"nothing\", which this run does not have"));
     tensors[1].name = "models";
     cr_assert_eq(hc_checkpoint_read(path, identity, tensors, 3), HC_INVALID);
     cr_assert_not_null(strstr(hc_message(), "\"model\""));
@@ -466,7 +466,7 @@ Test(lacking, a_field_that_one_of_the_two_runs_has_not_is_named)
     cr_assert_not_null(strstr(hc_message(), "another run: it has no clip=0.5"), "%s", hc_message());
     cr_assert_eq(train_under(&clipped, false), HC_OK, "%s", hc_message());
     cr_assert_eq(train(true), HC_INVALID);
-    cr_assert_not_null(strstr(hc_message(), "its clip=0.5, which this run has not"), "%s",
+    cr_assert_not_null(strstr(hc_message(), "its clip=0.5, which this run does not have"), "%s",
                        hc_message());
 }
 

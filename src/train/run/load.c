@@ -213,7 +213,7 @@ static enum hc_status check_names(struct load *load)
         bool asks = load->bare || begins(name, "weights.") || begins(name, "masters.") ||
                     begins(name, "buffers.");
         if (asks && !is_known(load, name))
-            return hc_fail(HC_INVALID, "%s: it has %.80s, which %s has not", load->path, name,
+            return hc_fail(HC_INVALID, "%s: it has %.80s, which %s does not have", load->path, name,
                            load->run->options.network->name);
         places += asks;
     }

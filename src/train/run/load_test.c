@@ -265,7 +265,7 @@ Test(load, what_cannot_be_begun_with_is_refused_in_a_line)
     refused(&dump, "masters.5.bias", (struct hc_named_tensor){"masters.5.bias", six, NULL},
             "masters.5.bias has the shape [6] where this network has [10]");
     refused(&dump, "", (struct hc_named_tensor){"weights.6.bias", six, NULL},
-            "it has weights.6.bias, which minute has not");
+            "it has weights.6.bias, which minute does not have");
     refused(&dump, "masters.5.bias", (struct hc_named_tensor){"masters.5.bias", whole, NULL},
             "masters.5.bias is i32");
     refused(&dump, "scale", (struct hc_named_tensor){"scale", negative, NULL}, "scale is -1");

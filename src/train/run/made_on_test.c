@@ -96,7 +96,7 @@ Test(made_on, another_command_of_the_same_name_is_refused)
     command = "pipe:python3 g.py second";
     refused("fp32", "its command=pipe:python3 g.py first, not command=pipe:python3 g.py ");
     command = NULL;
-    refused("fp32", "its command=pipe:python3 g.py first, which this run has not");
+    refused("fp32", "its command=pipe:python3 g.py first, which this run does not have");
     memset(long_one, 'x', sizeof long_one);
     long_one[sizeof long_one - 1] = '\0';
     memcpy(other, long_one, sizeof other);
@@ -109,7 +109,7 @@ Test(made_on, another_command_of_the_same_name_is_refused)
     command = "pipe:\033[2J 100%41";
     cr_assert_eq(train("fp32", false), HC_OK, "%s", hc_message());
     command = NULL;
-    refused("fp32", "its command=pipe: [2J 100%41, which this run has not");
+    refused("fp32", "its command=pipe: [2J 100%41, which this run does not have");
 }
 
 /* They change no product in another format. */
