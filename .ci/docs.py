@@ -27,7 +27,8 @@ a link to everything in the checkout and, as hc, to the program.
 
 It is also an error when a relative link leads nowhere; when a path, case, option or command in
 `back quotes` does not exist; when a line of prose is longer than 100 columns; and when README.md
-has more than 200 lines. --write puts what was printed into the pages, to be read with git diff.
+has more than 200 lines. --write puts what was printed into the pages, to be read with git diff. Of
+an example that does not end, or that a signal ends, the page keeps what it says.
 """
 import concurrent.futures
 import fnmatch
@@ -37,6 +38,7 @@ import re
 import shutil
 import subprocess
 import sys
+import tempfile
 
 from docs_examples import run
 from docs_pages import TOP, Page, pattern, text_of
@@ -235,6 +237,35 @@ def check_the_check(program):
     return [f'{page.name}: of {WRONG.count("WRONG")} wrong things it finds these:', *page.errors]
 
 
+# What --write makes of a page: no example is replaced by what one printed that did not end.
+BEFORE, AFTER = ("""```console
+$ echo new
+%s
+$ echo begun; sleep 3
+begun
+and its end
+$ echo begun; kill -SEGV $$
+begun
+and its end
+```
+""" % printed for printed in ('old', 'new'))
+
+
+def check_the_writing(program):
+    with tempfile.TemporaryDirectory() as folder:
+        name = os.path.join(folder, 'page.md')
+        with open(name, 'w', encoding='utf-8') as file:
+            file.write(BEFORE)
+        page = Page(name)
+        run(page, program, True, seconds=1)
+        written = text_of(name)
+    refused = [error for error in page.errors if 'not written' in error]
+    if written == AFTER and len(refused) == 2:
+        return []
+    return [f'the check itself: --write refuses {len(refused)} of 2 examples without an end, and '
+            f'makes this of a page:', written]
+
+
 def look(page, known):
     """All but the examples; returns the blocks that are not checked."""
     links(page)
@@ -289,7 +320,7 @@ def main(arguments):
         runnable = []
     with concurrent.futures.ThreadPoolExecutor(2) as pool:
         count = sum(pool.map(lambda page: run(page, program, write), runnable))
-    errors = [] if only_run else check_the_check(program)
+    errors = [] if only_run else check_the_check(program) + check_the_writing(program)
     errors += [error for page in pages for error in page.errors]
     for error in errors:
         print(error)

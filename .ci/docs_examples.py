@@ -86,7 +86,7 @@ def renewed(want, got):
     return lines or got
 
 
-def run(page, program, write):
+def run(page, program, write, seconds=SECONDS):
     """Runs the examples of a page; returns how many there are."""
     count, new = 0, []
     additions = [(argument, '\n'.join(page.lines[first:end]) + '\n')
@@ -123,18 +123,24 @@ def run(page, program, write):
                 count += 1
                 if want and not ''.join(want).replace('.', '').strip():
                     page.error(line, f'$ {command}: wildcards alone compare nothing')
+                ended = True
                 try:
                     ran = subprocess.run(['sh', '-c', command], cwd=folder, env=environment,
                                          stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
-                                         stderr=subprocess.STDOUT, timeout=SECONDS, check=False)
+                                         stderr=subprocess.STDOUT, timeout=seconds, check=False)
                     got = ran.stdout.decode('utf-8', 'replace')
                     if ran.returncode < 0 or ran.returncode >= 128:
                         got += f'ended by a signal, status {ran.returncode}\n'
+                        ended = False
                 except subprocess.TimeoutExpired:
-                    got = f'no end after {SECONDS} s\n'
+                    ended = False
+                    got = f'no end after {seconds} s\n'
                 got = '\n'.join(text.rstrip() for text in got.split('\n'))
                 if not re.fullmatch(pattern(want), got):
                     page.error(line, f'$ {command}\nwant:\n' + '\n'.join(want) + f'\ngot:\n{got}')
+                    if write and not ended:  # what it would have printed is not known
+                        page.errors[-1] += 'not written: the page keeps what it says\n'
+                        continue
                     new.append((start, stop, renewed(want, got.rstrip('\n').split('\n'))))
     if write and new:
         for start, stop, lines in reversed(new):

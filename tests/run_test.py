@@ -1,9 +1,12 @@
 """Tests of the runner: wrong transcripts, each of which it must refuse, and right ones."""
+import contextlib
+import io
 import os
 import subprocess
 import sys
 import tempfile
 import unittest
+import unittest.mock
 
 import run
 
@@ -135,6 +138,17 @@ class Runner(unittest.TestCase):
         with open(self.path, encoding='utf-8') as file:
             self.assertEqual(file.read(), text.replace('another', 'first') +
                              '  right\n  ! oh dear\n  [3]\n')
+
+    def test_renewing_keeps_what_stands_below_a_command_without_an_end(self):
+        text = '# A title\n  $ halfcheck say one; sleep 3\n  two\n  $ halfcheck say two\n  three\n'
+        self.write(self.path, text)
+        with unittest.mock.patch.object(run, 'SECONDS', 1):
+            with contextlib.redirect_stdout(io.StringIO()) as said:
+                status = run.main(['--renew', self.program, self.path])
+        with open(self.path, encoding='utf-8') as file:
+            self.assertEqual(file.read(), text.replace('three', 'two'))
+        self.assertEqual(status, 1)
+        self.assertIn('not renewed', said.getvalue())
 
 
 if __name__ == '__main__':

@@ -6,6 +6,8 @@ out_shape, which say what the first output is. A call that asks for something wh
 does not take, say eps_inside, is refused, unless it asks for what the function does anyhow.
 """
 
+import contextlib
+import functools
 import inspect
 
 import numpy as np
@@ -30,6 +32,9 @@ _OPTIONAL = ("c", "compensation", "found_inf", "order", "overflowed", "override"
 
 # all_reduce's parameters that x.mean(0) has never heard of.
 _AVERAGE = {"algorithm", "sum", "before", "after"}
+
+# Numbers that a function may have of its own.
+_NUMBERS = ("eps", "momentum", "beta2")
 
 _FLOATS = ("fp64", "fp32", "bf16", "fp16")
 
@@ -62,6 +67,21 @@ class Op:
         return {key: value for key, value in said.items() if value is not None}
 
 
+def _asked(function):
+    """What says which arguments there are: of a module of torch its forward. TypeError if it has
+    weights, which it would keep whatever a call says."""
+    module = getattr(function, "__self__", function)  # of a method, such as module.forward
+    if not (hasattr(module, "forward") and hasattr(module, "named_parameters")):
+        return function
+    kept = [name for name, _ in module.named_parameters()]
+    if kept:
+        raise TypeError(
+            f"{type(module).__name__} is a module that keeps its {_list(kept)}: give a function "
+            f"of all inputs, such as lambda x, w: torch.func.functional_call(module, "
+            f"{{{kept[0]!r}: w}}, (x,))")
+    return module.forward
+
+
 class Binding:
     """A function with what its signature asks for. `names` gives its own names for an op's inputs,
     and `fixed` the parameters that it has always, as linear has transpose_b."""
@@ -72,8 +92,9 @@ class Binding:
         self.name = getattr(function, "__name__", type(function).__name__)
         self.names, self.required, self.positional = [], set(), None
         self.takes_all = False
+        asked = _asked(function)
         try:
-            parameters = inspect.signature(function).parameters.values()
+            parameters = inspect.signature(asked).parameters.values()
         except (ValueError, TypeError):
             return  # built in: it gets the inputs in their order
         if isinstance(function, np.ufunc):
@@ -123,6 +144,20 @@ class Binding:
                 chosen[name] = None  # an optional slot that is absent
         leading = [chosen.pop(name) for name in self.positional if name in chosen]
         return leading, chosen
+
+    def assumed(self, params):
+        """The numbers of these that the function does not take, and was thought to have."""
+        names = {self.meant.get(name, name) for name in self.names}
+        return {} if self.takes_all else {name: params[name] for name in _NUMBERS
+                                          if name in params and name not in names}
+
+    def absent(self, slots):
+        """The inputs that it does not take, though no call is without them."""
+        names = {self.meant.get(name, name) for name in self.names}
+        if self.takes_all or self.positional is None:
+            return []
+        return [slot["name"] for slot in slots if not slot["optional"] and
+                slot["name"] not in names and slot["name"] != "hyper"]
 
     def refusal(self, call):
         """Why it does not take the call, whatever the numbers are; or None."""
@@ -180,7 +215,19 @@ def _as_usual(name, value, call):
         return value in ("fp32", call.format) if call.format == "fp64" else value == "fp32"
     if name in ("seed", "first"):
         return call.params.get("stochastic") is False
-    return name == "eps" and call.op.endswith("_bwd")  # batch norm's: it is in invstd
+    if name == "eps" and call.op.endswith("_bwd"):  # batch norm's: it is in invstd
+        return True
+    return name == "eps" and np.float32(value) == np.float32(_usual_eps(call.op))
+
+
+@functools.lru_cache(maxsize=None)
+def _usual_eps(op):
+    """That of a norm's definition; NaN where there is none, or no program that could be asked."""
+    from . import program
+    with contextlib.suppress(OSError, program.Error):
+        return next((float(row["usual"]) for row in program.op_named(op).get("params", [])
+                     if row["name"] == "eps" and "_norm" in op), np.nan)
+    return np.nan
 
 
 class Call:

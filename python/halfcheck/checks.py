@@ -131,7 +131,7 @@ def check(fn, op=None, formats=None, order=None, level="standard", seed=0, array
         return definitions.check(fn, define, formats, seed=seed, arrays=arrays, **more)
     if op is None or more:
         raise TypeError("check wants op or define" if op is None else
-                        f"check has no {next(iter(more))!r} without define")
+                        f"check has no {next(iter(more))!r} without define{_defined(op)}")
     job = Job(fn, op, formats, order, level, seed, arrays, layout)
     report = job.run(cases)
     if not report.results:
@@ -139,6 +139,12 @@ def check(fn, op=None, formats=None, order=None, level="standard", seed=0, array
     if report.failed:
         raise job.wrong(report)
     return report
+
+
+def _defined(op):
+    """What to write instead of op, where the library has its definition."""
+    name = resolved(op).op
+    return f": write define={name!r} in the place of op" if name in _program.library() else ""
 
 
 class Job:
@@ -189,6 +195,15 @@ class Job:
     def _arguments(self, patterns):
         words = ["run", *patterns, "--level", self.level, "--seed", str(self.seed)]
         return words + (["--order", self.order] if self.order else [])
+
+    def assumed(self, params):
+        """The numbers of a call that the function does not take, and was thought to have."""
+        return {} if self.given.raw else {name: _real(value) for name, value in
+                                          self.given.binding().assumed(params).items()}
+
+    def absent(self):
+        """The inputs without which there is no result, and that the function does not take."""
+        return [] if self.given.raw else self.given.binding().absent(_inputs(self.op))
 
     def nothing(self, report):
         """Why nothing was judged."""

@@ -324,7 +324,10 @@ class _Call:
         with contextlib.suppress(TypeError, ValueError):
             known = inspect.signature(fn).parameters
         self.named = _takes_names(fn, names)
-        self.keywords = {name: value for name, value in options.items() if name in known}
+        # Of an option that nobody gives it gets what the text says, where that is a number.
+        said = {row["name"]: _number(row["value"]) for row in definition.options}
+        self.keywords = {name: value for name, value in {**said, **options}.items()
+                         if name in known and value is not None}
 
     def _call(self, tensors):
         given = self.fn(**tensors, **self.keywords) if self.named else \
@@ -452,6 +455,16 @@ def _gradient_name(name, taken):
     while name in taken:
         name += "_"
     return name
+
+
+def _number(text):
+    """A number or truth value that a definition has; None of what depends on lengths."""
+    if text in ("true", "false"):
+        return text == "true"
+    for kind in (int, float):
+        with contextlib.suppress(ValueError):
+            return kind(text)
+    return None
 
 
 def _check_options(definition, options):

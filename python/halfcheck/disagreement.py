@@ -20,7 +20,7 @@ _COLUMN = " " * 12  # where halfcheck judge begins what it says of an element
 def wrong(job, report):
     """A Wrong that says what is wrong first. The case is run once more, and its calls are judged."""
     first = report.failed[0]
-    verdict, kept = _judged(job, first)
+    verdict, kept, assumed = _judged(job, first)
     failed = len(report.failed)
     cases = f": {failed} of {len(report.results)} cases fail" if len(report.results) > 1 else ""
     lines = [f"{job.name} is wrong as {job.op}{cases}", f"{first.verdict} {first.case}"]
@@ -31,6 +31,14 @@ def wrong(job, report):
     lines += [f"  also {result.verdict} {result.case}" for result in report.failed[1:_MOST_CASES]]
     if failed > _MOST_CASES:
         lines.append(f"  and {failed - _MOST_CASES} more")
+    right = [kind for kind, (_, wrong_ones) in report.formats.items() if not wrong_ones]
+    if right:
+        lines += _folded(f"all cases pass in {', '.join(right)}")
+    lines += [f"  it takes no {name}, and was thought to have {name}={value}"
+              for name, value in assumed.items()]
+    absent = job.absent()
+    if absent:
+        lines.append(f"  it takes no {' and no '.join(absent)}, which is among the inputs")
     if cases and report.left_out:
         lines.append(f"  left out: {sum(report.left_out.values())} calls that it does not take "
                      "(report.left_out)")
@@ -43,8 +51,9 @@ def wrong(job, report):
 
 
 def _judged(job, result):
-    """The verdict on the first call of the case that is wrong by itself, and the file that keeps it;
-    None, None where each call is right, say because it is not the same each time."""
+    """The verdict on the first call of the case that is wrong by itself, the file that keeps it, and
+    the numbers that the function was thought to have; None, None, {} where each call is right, say
+    because it is not the same each time."""
     calls = []
     with contextlib.suppress(Exception):  # the case was run before; here it is only looked at
         job.run([result.case], lambda line, inputs, outputs: calls.append((line, inputs, {
@@ -58,8 +67,8 @@ def _judged(job, result):
             verdict = judge_tensors(line["op"], {**inputs, **outputs}, params, job.layout,
                                     keep=kept)
             if not verdict.ok:
-                return verdict, kept if os.path.exists(kept) else None
-    return None, None
+                return verdict, kept if os.path.exists(kept) else None, job.assumed(params)
+    return None, None, {}
 
 
 def _folder():

@@ -3,6 +3,7 @@ is in the place of an op that halfcheck has not.
 """
 
 import difflib
+import re
 
 from . import program as _program
 
@@ -20,6 +21,15 @@ _LOSS = Name("xent", {"x": "logits", "input": "logits", "y": "labels", "target":
 _NORM = {"input": "x", "weight": "gamma", "bias": "beta", "running_mean": "mean",
          "running_var": "variance"}
 
+# What PyTorch calls the inputs of ops whose own name is PyTorch's.
+_INPUTS = {
+    "attention": {"query": "q", "key": "k", "value": "v"},
+    "conv2d": {"input": "x", "weight": "w"},
+    "layer_norm": {"input": "x", "weight": "w", "bias": "b"},
+    "rms_norm": {"input": "x", "weight": "w"},
+    **dict.fromkeys(("gelu", "silu", "softmax", "leaky_relu"), {"input": "x"}),
+}
+
 _OTHER_NAMES = {
     "addmm": Name("gemm", {"input": "c", "bias": "c", "mat1": "a", "mat2": "b"}, {"beta": 1}),
     "allreduce": Name("all_reduce"),
@@ -29,8 +39,8 @@ _OTHER_NAMES = {
     "batchnorm": Name("bn_train", _NORM),
     "clip_grad_norm": Name("clip"),
     "clip_grad_norm_": Name("clip"),
-    "conv": Name("conv2d", {"input": "x", "weight": "w"}),
-    "convolution": Name("conv2d", {"input": "x", "weight": "w"}),
+    "conv": Name("conv2d", _INPUTS["conv2d"]),
+    "convolution": Name("conv2d", _INPUTS["conv2d"]),
     "cross_entropy": _LOSS,
     "dense": _LINEAR,
     "linear": _LINEAR,
@@ -40,6 +50,19 @@ _OTHER_NAMES = {
 }
 
 _CALC = "halfcheck.calc takes it as a formula"
+
+# What people call definitions of the library that are no ops.
+_DEFINITIONS = {
+    "binary_cross_entropy_with_logits": "bce_with_logits",
+    "mse_loss": "mse",
+    "normalize": "l2_normalize",
+    "relu_squared": "relu2",
+    "rope": "rotary_halves",
+    "rotary": "rotary_halves",
+    "rotary_embedding": "rotary_halves",
+    "scaled_dot_product_attention": "attention",
+    "sdpa": "attention",
+}
 
 # What there is for one who asks for an op that halfcheck has not.
 _INSTEAD = {
@@ -57,21 +80,39 @@ _INSTEAD = {
 }
 
 
+def _squeezed(name):
+    """A name as that of a class may be: cross_entropy and CrossEntropyLoss are one, so are
+    batch_norm and BatchNorm2d."""
+    return re.sub("loss$|(?<=norm)[123]d$", "", name.lower().replace("_", ""))
+
+
+def _like(plain, names):
+    """The one of the names that is meant, or None."""
+    same = [name for name in names if name == plain]
+    return next(iter(same + [name for name in names if _squeezed(name) == _squeezed(plain)]), None)
+
+
+def _instead(plain):
+    """What there is in the place of an op that is not there."""
+    library = _like(_DEFINITIONS.get(_like(plain, _DEFINITIONS), plain), _program.library())
+    said = [f"the library has its definition, check(f, define={library!r})"] if library else []
+    meant = _like(plain, _INSTEAD)
+    return "; ".join(said + ([_INSTEAD[meant]] if meant else []))
+
+
 def resolved(name):
     """The Name of what was asked for. ValueError if there is no such op, with what there is."""
     name = str(name)
-    if name in _program.ops():
-        return Name(name)
     plain = name.lower().replace("-", "_").rsplit(".", 1)[-1]
-    if plain in _program.ops():
-        return Name(plain)
-    if plain in _OTHER_NAMES:
-        return _OTHER_NAMES[plain]
-    if plain in _INSTEAD:
-        hint = f" Instead: {_INSTEAD[plain]}."
-    else:
-        near = difflib.get_close_matches(plain, [*_program.ops(), *_OTHER_NAMES], 1, 0.7)
-        hint = f" Did you mean {near[0]!r}?" if near else ""
+    for asked in (name, plain):
+        if asked in _program.ops():
+            return Name(asked, _INPUTS.get(asked))
+    meant = _like(plain, [*_OTHER_NAMES, *_program.ops()])
+    if meant:
+        return _OTHER_NAMES[meant] if meant in _OTHER_NAMES else Name(meant, _INPUTS.get(meant))
+    instead = _instead(plain)
+    near = difflib.get_close_matches(plain, [*_program.ops(), *_OTHER_NAMES], 1, 0.7)
+    hint = f" Instead: {instead}." if instead else f" Did you mean {near[0]!r}?" if near else ""
     raise ValueError(f"there is no op {name!r}.{hint} halfcheck.ops() lists all of them")
 
 

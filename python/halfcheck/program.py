@@ -85,6 +85,18 @@ def ops():
     return _ops(path())
 
 
+@functools.lru_cache(maxsize=None)
+def _library(program):
+    said = subprocess.run([program, "define"], stdout=subprocess.PIPE, text=True, check=True,
+                          stdin=subprocess.DEVNULL).stdout
+    return said.split()
+
+
+def library():
+    """The names of the library's definitions."""
+    return _library(path())
+
+
 def op_named(name):
     """What halfcheck says of an op. ValueError if there is none of that name."""
     if name in ops():

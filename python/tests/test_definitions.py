@@ -173,6 +173,21 @@ def test_rows_of_a_models_size_are_judged_and_one_wrong_element_is_found():
     assert "1 of 4096 elements is wrong" in str(wrong.value)
 
 
+@pytest.mark.parametrize("more, eps", [({}, 1e-6), ({"eps": 1e-3}, 1e-3)])
+def test_a_function_gets_the_options_that_it_names(more, eps):
+    got = []
+
+    def norm(x, weight, eps):
+        got.append(eps)
+        wide, weight = x.astype(np.float64), weight.astype(np.float64)
+        squares = (wide * wide).mean(axis=1, keepdims=True)
+        return (wide / np.sqrt(squares + eps) * weight).astype(x.dtype)
+
+    assert halfcheck.check(norm, define="rms_norm", formats=["fp32"], families=["normal"],
+                           sizes=[{"d": 8}], **more).ok
+    assert set(got) == {eps}
+
+
 def test_an_option_that_is_not_there_is_refused():
     with pytest.raises(TypeError, match="rms_norm has no option 'epz'; it has eps"):
         halfcheck.check(scaled, define="rms_norm", epz=1)

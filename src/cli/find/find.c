@@ -143,18 +143,24 @@ static void find_meanings(struct hc_find_word *words, int count)
         }
 }
 
+/* Whether a word is one of a list, which ends with NULL. */
+static bool is_among(const char *word, const char *const *list)
+{
+    while (*list && strcmp(*list, word) != 0)
+        list++;
+    return *list != NULL;
+}
+
 static bool is_common(const char *word)
 {
     static const char *const common[] = {
-        "a",    "an",   "the", "is",   "are",  "was",  "be",    "been",  "of",    "to",   "in",
-        "on",   "at",   "by",  "for",  "from", "with", "and",   "or",    "but",   "if",   "then",
-        "than", "that", "my",  "this", "it",   "its",  "when",  "while", "after", "does", "do",
-        "did",  "why",  "how", "what", "i",    "as",   "has",   "have",  "had",   "not",  "no",
-        "so",   "can",  "get", "gets", "got",  "give", "there", "go",    "goes"};
-    for (size_t i = 0; i < sizeof common / sizeof common[0]; i++)
-        if (strcmp(common[i], word) == 0)
-            return true;
-    return false;
+        "a",     "an",   "the",  "is",      "are",    "was",   "be",   "been",     "of",   "to",
+        "in",    "on",   "at",   "by",      "for",    "from",  "with", "and",      "or",   "but",
+        "if",    "then", "than", "that",    "my",     "this",  "it",   "its",      "when", "while",
+        "after", "does", "do",   "did",     "why",    "how",   "what", "i",        "as",   "has",
+        "have",  "had",  "not",  "no",      "so",     "can",   "get",  "gets",     "got",  "give",
+        "there", "go",   "goes", "becomes", "become", "turns", "turn", "suddenly", NULL};
+    return is_among(word, common);
 }
 
 int hc_words_of_text(const char *text, struct hc_find_word words[HC_WORDS_OF_TEXT])
@@ -213,7 +219,7 @@ double hc_word_match(const struct hc_find_word *asked, const struct hc_find_word
    of them often. Of equals, a bug that somebody reported comes before a case that halfcheck made
    up, and that before one of the thousands that are generated. */
 
-enum { LEAST_GENERATED = 16, MOST_KINDS = 512, UNKNOWN_SHOWN = 3 };
+enum { LEAST_GENERATED = 16, MOST_KINDS = 512, UNKNOWN_SHOWN = 3, LONG_WORD = 9 };
 
 /* What a match is worth by where it stands. */
 static const double whole_name = 12; /* all that stands behind the last slash */
@@ -241,10 +247,34 @@ struct entries {
     struct entry *entry;
 };
 
+/* "after 100 steps" says when something went wrong, and not what. */
+static void pass_over_times(struct hc_find_word *words, int n)
+{
+    static const char *const before[] = {"after", "within", "for", "past", "until", NULL};
+    static const char *const between[] = {"a",    "the",    "few",  "some",  "several",
+                                          "many", "couple", "of",   "about", "around",
+                                          "only", "first",  "just", NULL};
+    static const char *const units[] = {
+        "step",   "iter",    "iteration", "epoch",   "batch", "steps", "iters", "iterations",
+        "epochs", "batches", "hours",     "minutes", "days",  "hour",  "while", NULL};
+    for (int i = 0; i < n; i++) {
+        int end = i + 1;
+        if (!is_among(words[i].typed, before))
+            continue;
+        while (end < n && (words[end].number || is_among(words[end].typed, between)))
+            end++;
+        for (int w = i; end < n && is_among(words[end].typed, units) && w <= end; w++) {
+            words[w].common = true;
+            words[w].as_phrase = 0;
+        }
+    }
+}
+
 void hc_asked_read(struct hc_asked *asked, const char *text)
 {
     static struct hc_find_word words[HC_WORDS_OF_TEXT];
     int n = hc_words_of_text(text, words);
+    pass_over_times(words, n);
     *asked = (struct hc_asked){0};
     for (int take_common = 0; take_common < 2 && asked->words == 0; take_common++)
         for (int i = 0; i < n && asked->words < HC_ASKED_WORDS; i++)
@@ -428,8 +458,8 @@ static int best_first(const void *a, const void *b)
     return strcmp(x->name, y->name);
 }
 
-/* Takes each word that nobody has for one of a name or title that is spelt nearly so. Returns
-   whether there was one. */
+/* Takes each word that nobody has for one of a name or title that is spelt nearly so, with one
+   letter wrong, or two of a long word: "argmax" is not "amax". Returns whether there was one. */
 static bool take_for_near(const struct entries *all)
 {
     struct hc_asked *asked = all->asked;
@@ -447,7 +477,8 @@ static bool take_for_near(const struct entries *all)
                     if (!words[n].common)
                         hc_nearest_try(&nearest, words[n].typed);
         }
-        if (hc_nearest_hint(&nearest)[0] && hc_words_of_text(nearest.best, words) == 1) {
+        bool near = nearest.distance <= (strlen(typed) < LONG_WORD ? 1 : 2);
+        if (near && hc_nearest_hint(&nearest)[0] && hc_words_of_text(nearest.best, words) == 1) {
             memcpy(asked->typed[w], typed, HC_WORD_BYTES);
             asked->word[w] = words[0];
             any = true;

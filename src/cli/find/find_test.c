@@ -91,6 +91,37 @@ Test(find, what_is_stuck_at_0_is_a_loss_scale_unless_something_else_is_named)
         cr_expect_eq(place_of_right(rows[r].sentence, rows[r].first), 1, "%s", rows[r].sentence);
 }
 
+Test(find, how_long_it_took_is_not_what_went_wrong)
+{
+    static const struct {
+        const char *sentence;
+        const char *first;
+    } rows[] = {
+        {"loss becomes nan after 100 steps with Adam in fp16",
+         " eps/adam-in-half-zero-gradient eps/adam-in-half-eps-1e-4 eps/adam-in-half-eps-1e-7 "
+         "eps/loop-is-nan-fused-is-not training/pure-half-is-nan"},
+        {"adam nan after 300 iterations", " eps/adam-in-half-zero-gradient"},
+        {"weights do not change after 100 steps bf16",
+         " field/lost-updates/update-below-half-ulp-bf16"},
+        {"step counter stops at 256 steps", " field/step-counter/step-counter-bf16-256"}};
+    for (size_t r = 0; r < sizeof rows / sizeof rows[0]; r++)
+        cr_expect_eq(place_of_right(rows[r].sentence, rows[r].first), 1, "%s", rows[r].sentence);
+}
+
+Test(find, a_word_is_not_taken_for_one_of_another_meaning)
+{
+    static const char *const words[] = {"argmax of ties", "warning before step"};
+    for (size_t i = 0; i < sizeof words / sizeof words[0]; i++) {
+        static struct hc_asked asked;
+        struct hc_found *found;
+        int count;
+        hc_asked_read(&asked, words[i]);
+        cr_assert_eq(hc_find(&asked, words[i], &found, &count), HC_OK);
+        cr_expect_eq(asked.typed[0][0], '\0', "%s is taken for %s", words[i], asked.word[0].typed);
+        free(found);
+    }
+}
+
 Test(find, words_that_nobody_has_still_find_three)
 {
     static struct hc_asked asked;

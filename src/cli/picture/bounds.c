@@ -103,7 +103,7 @@ const struct hc_picture_kind hc_picture_headroom = {
     .question = "How close to its bound is each family?",
     .script = "headroom.gp",
     .alt = "Dot chart of error divided by bound, on a logarithmic axis, with a row for "
-           "each of %d families of cases, the closest to its bound first.",
+           "each family of cases (%d), the closest to its bound first.",
     .make = make_headroom,
 };
 
@@ -200,7 +200,7 @@ const struct hc_picture_kind hc_picture_answers = {
     .id = "answers",
     .question = "Whose error is it, the implementation's or the format's?",
     .script = "headroom.gp",
-    .alt = "Dot chart with a row for each of %d families: how far the results are from "
+    .alt = "Dot chart with a row for each family (%d): how far the results are from "
            "the format-exact value, and that from the real one, divided by the bound.",
     .make = make_answers,
 };
@@ -304,6 +304,6 @@ const struct hc_picture_kind hc_picture_baseline = {
     .script = "headroom.gp",
     .records = "BASELINE RECORD",
     .alt = "Dot chart of errors divided by the baseline's, on a logarithmic axis, with "
-           "a row for each of %d families that changed.",
+           "a row for each family that changed (%d).",
     .make = make_baseline,
 };

@@ -216,7 +216,7 @@ const struct hc_picture_kind hc_picture_drift_layers = {
     .question = "How far are the gradients from those of fp64, layer by layer?",
     .script = "frames.gp",
     .alt = "Relative error of the gradients by layer, on a logarithmic axis, a small frame "
-           "for each of %d recipes.",
+           "for each recipe (%d).",
     .make = make_layers,
 };
 
@@ -306,7 +306,7 @@ const struct hc_picture_kind hc_picture_drift_sources = {
     .id = "drift-sources",
     .question = "Which roundings make the drift?",
     .script = "headroom.gp",
-    .alt = "Dot chart on a logarithmic axis with %d rows, a recipe and a source each: "
+    .alt = "Dot chart on a logarithmic axis with a row for each recipe and source (%d): "
            "its share of the drift of gradients and of weights.",
     .make = make_sources,
 };

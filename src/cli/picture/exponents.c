@@ -165,8 +165,8 @@ const struct hc_picture_kind hc_picture_weight_exponents = {
     .id = "weight-gradients",
     .question = "Do the gradients of weights fit into half's window?",
     .script = "frames.gp",
-    .alt = "Histograms of exponents on logarithmic axes, a small frame for each of "
-           "%d recipes, with the window of half shaded.",
+    .alt = "Histograms of exponents on logarithmic axes, a small frame for each "
+           "recipe (%d), with the window of half shaded.",
     .make = make_weights,
 };
 
@@ -174,7 +174,7 @@ const struct hc_picture_kind hc_picture_output_exponents = {
     .id = "output-gradients",
     .question = "Do the gradients of layers' outputs fit into half's window?",
     .script = "frames.gp",
-    .alt = "Histograms of exponents on logarithmic axes, a small frame for each of "
-           "%d recipes, with the window of half shaded.",
+    .alt = "Histograms of exponents on logarithmic axes, a small frame for each "
+           "recipe (%d), with the window of half shaded.",
     .make = make_outputs,
 };

@@ -238,7 +238,7 @@ const struct hc_picture_kind hc_picture_ulps = {
     .id = "ulps",
     .question = "How many ulp are elements from the real numbers?",
     .script = "frames.gp",
-    .alt = "Histograms of errors in ulp by family, on logarithmic axes, in %d small frames.",
+    .alt = "Histograms of errors in ulp by family, on logarithmic axes, in small frames (%d).",
     .make = make_ulps,
 };
 
@@ -343,6 +343,6 @@ const struct hc_picture_kind hc_picture_inputs = {
     .question = "Where in the range of the inputs do conversions and functions err?",
     .script = "frames.gp",
     .alt = "Largest error in ulp over the exponent of the input, by conversion and function, on "
-           "logarithmic axes, in %d small frames.",
+           "logarithmic axes, in small frames (%d).",
     .make = make_inputs,
 };

@@ -163,7 +163,8 @@ static void make(struct hc_drawing *d)
     }
     hc_drawing_say(
         d->answer,
-        "In %d cases a number stops moving although its updates go on. The least way is made in "
+        "Cases in which a number stops moving although its updates go on: %d. The least way is "
+        "made in "
         "%s: from step %g on it stands still at %.3g %% of what the real number reaches.",
         s.stalled, s.least->name, s.still, s.way);
 }
@@ -172,6 +173,6 @@ const struct hc_picture_kind hc_picture_stalls = {
     .id = "stalls",
     .question = "Which updates stall?",
     .script = "frames.gp",
-    .alt = "Way made by the step, a small frame for each of %d cases that stall.",
+    .alt = "Way made by the step, a small frame for each case that stalls (%d).",
     .make = make,
 };

@@ -224,7 +224,7 @@ const struct hc_picture_kind hc_picture_accuracy = {
     .id = "accuracy",
     .question = "Does every recipe learn as well as the base?",
     .script = "frames.gp",
-    .alt = "Accuracy by epoch, a small frame for each of %d recipes; red crosses where "
+    .alt = "Accuracy by epoch, a small frame for each recipe (%d); red crosses where "
            "the loss is NaN.",
     .make = make_accuracy,
 };
@@ -233,7 +233,7 @@ const struct hc_picture_kind hc_picture_loss = {
     .id = "loss",
     .question = "How does the loss fall?",
     .script = "frames.gp",
-    .alt = "Training loss over the epochs, a small frame for each of %d recipes; red "
+    .alt = "Training loss over the epochs, a small frame for each recipe (%d); red "
            "crosses where it is NaN.",
     .make = make_loss,
 };
@@ -373,7 +373,7 @@ const struct hc_picture_kind hc_picture_scale = {
     .question = "How did the loss scale move, and when were steps skipped?",
     .script = "frames.gp",
     .alt = "Loss scale over the epochs on a logarithmic axis, a small frame for "
-           "each of %d recipes; red crosses where steps were skipped.",
+           "each recipe (%d); red crosses where steps were skipped.",
     .make = make_scale,
 };
 
@@ -456,7 +456,7 @@ const struct hc_picture_kind hc_picture_losses = {
     .id = "lost",
     .question = "Which recipes lose updates and gradients?",
     .script = "headroom.gp",
-    .alt = "Dot chart on a logarithmic axis with a row for each of %d recipes: "
+    .alt = "Dot chart on a logarithmic axis with a row for each recipe (%d): "
            "shares of updates and gradients that are lost.",
     .make = make_losses,
 };
