@@ -7,6 +7,8 @@
 
 struct hc_enclosure {
     struct hc_real *real; /* NULL until it is set */
+    double mid;           /* the number of fp64 that is nearest to it, */
+    bool plain;           /* and is finite and the number itself */
     double own;           /* how far `real` is from the real number at most: its bits are limited */
     double rad;
     bool absent;
@@ -35,7 +37,12 @@ struct hc_arithmetic hc_arithmetic_of(const struct hc_freedoms *freedoms, enum h
 void hc_enclosure_free(struct hc_enclosure *x);
 void hc_enclosure_copy(const struct hc_arithmetic *a, struct hc_enclosure *y,
                        const struct hc_enclosure *x);
-double hc_enclosure_double(const struct hc_enclosure *x); /* the nearest number of fp64 */
+
+/* The nearest number of fp64. */
+static inline double hc_enclosure_double(const struct hc_enclosure *x)
+{
+    return x->mid;
+}
 
 /* A number that is known exactly. */
 void hc_enclosure_set(const struct hc_arithmetic *a, struct hc_enclosure *y, double value);
@@ -90,6 +97,8 @@ void hc_enclosure_welford(const struct hc_arithmetic *a, struct hc_enclosure *y,
 struct hc_running {
     enum hc_reduction reduction;
     struct hc_enclosure *y;
+    double high; /* with `low`, the exact sum of terms that are plain, which y does not have yet */
+    double low;
     int64_t terms;
     int64_t sum_terms; /* that are not 0 */
     int64_t all_terms; /* those of sums that are terms are counted one by one: all may be added up

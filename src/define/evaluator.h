@@ -5,14 +5,24 @@
 
 #include "define/enclosure.h"
 
+/* Elements of an intermediate tensor that are kept, by their indices: a table with open places. */
+struct hc_kept {
+    struct hc_kept_row {
+        int64_t index;
+        struct hc_enclosure *value; /* NULL: the place is free */
+    } * row;
+    size_t room; /* a power of two, or 0 */
+    size_t count;
+};
+
 struct hc_evaluator {
     const struct hc_instance *instance;
     const struct hc_definition *definition;
     struct hc_arithmetic arithmetic; /* of the equation that is computed: one of these two */
     struct hc_arithmetic wide;
     struct hc_arithmetic narrow;
-    struct hc_enclosure stored;         /* the suspect's element, rounded once more */
-    void *kept[HC_MAX_DEFINED_TENSORS]; /* trees of POSIX's tsearch */
+    struct hc_enclosure stored; /* the suspect's element, rounded once more */
+    struct hc_kept kept[HC_MAX_DEFINED_TENSORS];
     int64_t kept_count;
     bool doubtful; /* rounding may turn around where the largest is, on which the element depends */
     bool looked;   /* whether an input has an infinity or a NaN: */
