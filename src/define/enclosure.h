@@ -19,6 +19,8 @@ struct hc_enclosure {
     double rads;      /* and the radii alone, without what adding costs */
     double depth;     /* how many roundings a term takes part in; */
     int grain;        /* the terms are multiples of 2^grain, if the sum is settled */
+    bool extreme;     /* it is a maximum over an axis, */
+    bool zeros;       /* and all that this is of are 0 and have no radius */
     enum hc_standing { HC_NO_SHIFT, HC_IS_SHIFT, HC_ON_SHIFT } standing; /* computed with a shift */
 };
 
@@ -110,6 +112,7 @@ struct hc_running {
     bool special;  /* a term is an infinity or a NaN */
     bool nan;      /* a term may be NaN */
     bool on_shift; /* terms are computed with a shift */
+    bool zeros;    /* all terms are 0 and have no radius */
     bool settled;  /* no term has a radius, and all are multiples of 2^grain */
     int grain;
 };

@@ -54,7 +54,8 @@ void hc_running_start(const struct hc_arithmetic *a, struct hc_running *r,
     double start = reduction == HC_OVER_MAX   ? -(double)INFINITY
                    : reduction == HC_OVER_MIN ? (double)INFINITY
                                               : first[reduction];
-    *r = (struct hc_running){.reduction = reduction, .y = y, .settled = true, .grain = 4096};
+    *r = (struct hc_running){
+        .reduction = reduction, .y = y, .settled = true, .zeros = true, .grain = 4096};
     hc_enclosure_set(a, y, start);
 }
 
@@ -153,6 +154,8 @@ void hc_running_add(const struct hc_arithmetic *a, struct hc_running *r,
     r->terms++;
     r->on_shift = r->on_shift || x->standing == HC_ON_SHIFT;
     r->nan = r->nan || x->nan;
+    r->zeros = r->zeros && x->mid == 0 && x->rad == 0 && x->own == 0 && !doubtful &&
+               (x->zeros || !x->extreme);
     if (doubtful)
         r->rads = (double)INFINITY;
     if (r->reduction == HC_OVER_SUM || r->reduction == HC_OVER_MEAN) {
@@ -204,6 +207,8 @@ void hc_running_end(const struct hc_arithmetic *a, struct hc_running *r)
     else if (isinf(r->rads))
         r->y->rad = r->rads;
     r->y->nan = r->nan;
+    r->y->extreme = r->reduction == HC_OVER_MAX;
+    r->y->zeros = r->y->extreme && r->zeros && r->terms > 0;
     if (r->reduction != HC_OVER_MEAN)
         return;
     struct hc_enclosure sum = {.real = NULL};
