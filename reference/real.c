@@ -166,6 +166,11 @@ BINARY(sub)
 BINARY(mul)
 BINARY(div)
 
+int hc_real_add_double(struct hc_real *x, const struct hc_real *a, double b)
+{
+    return mpfr_add_d(x->x, a->x, b, MPFR_RNDN);
+}
+
 int hc_real_power(struct hc_real *x, const struct hc_real *a, const struct hc_real *b)
 {
     int above = mpfr_pow(x->x, a->x, b->x, MPFR_RNDN);

@@ -98,6 +98,7 @@ hc_real_unary hc_real_rsqrt;   /* 1 / sqrt(a); as in IEEE 754 that of -0 is -inf
 hc_real_unary hc_real_sigmoid; /* 1 / (1 + e^-a) */
 typedef int hc_real_binary(struct hc_real *x, const struct hc_real *a, const struct hc_real *b);
 hc_real_binary hc_real_add, hc_real_sub, hc_real_mul, hc_real_div;
+int hc_real_add_double(struct hc_real *x, const struct hc_real *a, double b);
 /* a b + c, rounded once. */
 int hc_real_fma(struct hc_real *x, const struct hc_real *a, const struct hc_real *b,
                 const struct hc_real *c);

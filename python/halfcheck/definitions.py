@@ -162,18 +162,71 @@ class Report:
     __repr__ = __str__
 
 
-def judge(define, inputs, outputs, variant=None, allow=(), **options):
+def judge(define, inputs, outputs, variant=None, allow=(), like=None, axes=None, **options):
     """Says whether results are within the bound of a definition: its text, file or name. inputs and
     outputs are arrays in its order, or a dict by name; only results that are given are judged.
     variant: of the definition; "any": one of them for all elements. allow: what is stated of the
-    implementation, ["order=blocks(16)"]; `halfcheck explain def/NAME` lists such words."""
+    implementation, ["order=blocks(16)"]; `halfcheck explain def/NAME` lists such words. With `like`
+    the definition is what that plain function computes; axes: its inputs as a definition has them,
+    "x[t, d], w[d]", if they are not to be named by the function's parameters and by lengths."""
     with tempfile.TemporaryDirectory(prefix="halfcheck-") as folder:
+        if like is not None:
+            if variant or options:
+                raise TypeError("judge with like has no variant and no options: what the plain "
+                                "function computes by itself is the definition")
+            return _judged_like(like, axes, inputs, outputs, folder, allow)
+        if axes is not None:
+            raise TypeError("judge has axes with like alone")
         definition = Definition(define, folder)
         _check_options(definition, options)
         named = [by_name(definition.name, what, [row["name"] for row in rows], given)
                  for what, rows, given in (("input", definition.inputs, inputs),
                                            ("result", definition.results, outputs))]
         return _judged(definition, *named, options, variant, allow)
+
+
+def _judged_like(plain, axes, inputs, outputs, folder, allow):
+    """The verdict on one call, by what a plain function computes on inputs of its sizes."""
+    from .likeness import Head, head_of, text_of
+
+    name = getattr(plain, "__name__", "plain")
+    if not isinstance(inputs, (dict, list, tuple)):
+        inputs = [inputs]
+    if axes is None:
+        axes = ", ".join(head_of(plain, {
+            key: array_of(name, key, value) for key, value in inputs.items()
+        } if isinstance(inputs, dict) else [
+            array_of(name, f"input {i}", value) for i, value in enumerate(inputs)]).texts)
+    head = Head(axes)
+    inputs = by_name(name, "input", [row[0] for row in head.rows], inputs)
+    sizes = {}
+    for given, own, *_ in head.rows:
+        shape = inputs[given].shape if given in inputs else None
+        if shape is None or len(shape) != max(len(own), 1) or any(
+                sizes.setdefault(axis, size) != size for axis, size in zip(own, shape)):
+            raise ValueError(f"{name}: {given} " + (
+                "is not given" if shape is None else f"has shape {list(shape)}, which is not that "
+                f"of {axes}"))
+    text, shapes = text_of(plain, head, sizes)
+    results = Definition(text, folder).results
+    outputs = by_name(name, "result", [row["name"] for row in results], outputs)
+    own = next((array.dtype for array in inputs.values() if array.dtype.kind not in "iu"), None)
+    formats = [name_of(outputs[row["name"]].dtype) if row["name"] in outputs and
+               outputs[row["name"]].dtype != own else None for row in results]
+    if any(formats):
+        text, shapes = text_of(plain, head, sizes, formats)
+    outputs = {row["name"]: _fitted(outputs[row["name"]], shape)
+               for row, shape in zip(results, shapes) if row["name"] in outputs}
+    verdict = _judged(Definition(text, folder), inputs, outputs, {}, None, allow)
+    verdict.text += "\n\njudged by\n" + "\n".join(f"  {line}" for line in text.splitlines())
+    return verdict
+
+
+def _fitted(array, shape):
+    """A result in the shape that a definition has for it, which has no axes of length 1 but those of
+    inputs."""
+    same = [n for n in shape if n != 1] == [n for n in array.shape if n != 1]
+    return array.reshape(shape) if same else array
 
 
 def check(fn, define, formats=None, backward=False, families=None, sizes=None, seed=0, arrays=None,
@@ -442,11 +495,8 @@ class _LikeCall(_Call):
         return {name: self.fitted(name, array) for name, array in outputs.items()}
 
     def fitted(self, name, array):
-        # A definition has no axes of length 1 but those of inputs.
         names = [row["name"] for row in self.definition.results]
-        shape = self.shapes[names.index(name)]
-        same = [n for n in shape if n != 1] == [n for n in array.shape if n != 1]
-        return array.reshape(shape) if same else array
+        return _fitted(array, self.shapes[names.index(name)])
 
 
 def _gradient_name(name, taken):

@@ -1,5 +1,7 @@
 """Definitions from plain functions of torch or jax: what `check(kernel, like=plain)` judges by."""
 
+import contextlib
+import inspect
 import re
 
 import numpy as np
@@ -11,6 +13,8 @@ from .traced import trace
 
 # Lengths at which a text is shown, times four: each says what it is, and so do their differences.
 _PRIMES = (11, 13, 17, 29, 37, 59, 73, 113, 151)
+# Names of axes that nobody has named.
+_AXES = "tudhnceijklmrsvabgopqz"
 _INPUT = re.compile(r"\s*([A-Za-z]\w*)\s*(?:\[([^\]]*)\])?\s*(:\s*index(?:\s+([a-z]+))?)?\s*")
 
 
@@ -38,6 +42,38 @@ class Head:
             shape = tuple(sizes[axis] for axis in axes)
             yield rng.integers(0, sizes.get(along, 2), shape) if index else \
                 rng.random(shape).astype("f") + 0.5
+
+
+def head_of(function, arrays):
+    """The head for arrays by name, or in the order of the function's parameters: axes of one length
+    are one, but for those of one array."""
+    known = {}
+    with contextlib.suppress(TypeError, ValueError):
+        known = inspect.signature(function).parameters
+    if isinstance(arrays, dict):
+        names = list(arrays) if set(arrays) - set(known) else [n for n in known if n in arrays]
+        arrays = [arrays[name] for name in names]
+    else:
+        names = list(known)[:len(arrays)]
+        # *args and their like name no input.
+        plain = all(known[n].kind not in (inspect.Parameter.VAR_POSITIONAL,
+                                          inspect.Parameter.VAR_KEYWORD) for n in names)
+        if len(names) < len(arrays) or not plain:
+            names = [f"x{i}" for i in range(len(arrays))]
+    names = [re.sub(r"\W", "", name).lstrip("_0123456789") or "x" for name in names]
+    letters = iter([c for c in _AXES if c not in names] + [f"i{n}" for n in range(99)])
+    axes, texts = {}, []
+    for name, array in zip(names, arrays):
+        own = []
+        for size in array.shape:
+            number = sum(axis[0] == size for axis in own)
+            key = size, number
+            if key not in axes:
+                axes[key] = next(letters)
+            own.append(key)
+        texts.append(name + (f"[{', '.join(axes[key] for key in own)}]" if own else "") +
+                     (": index" if array.dtype.kind in "iub" else ""))
+    return Head(", ".join(texts))
 
 
 def text_of(function, head, sizes, formats=None):

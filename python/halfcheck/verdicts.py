@@ -69,7 +69,7 @@ class Verdict:
 
 
 def judge(op=None, inputs=(), output=None, outputs=None, layout="nchw", accumulator=None, keep=None,
-          define=None, **params):
+          define=None, like=None, **params):
     """Says whether outputs are within the bound that the op's contract allows for these inputs.
 
     inputs and outputs: arrays in the order of the op's slots, or a dict by slot; optional ones may
@@ -79,16 +79,17 @@ def judge(op=None, inputs=(), output=None, outputs=None, layout="nchw", accumula
     inputs of one element or elements of one (lr, beta1 and step of an optimizer).
 
     With `define` instead of op, a definition's text, file or name, it says whether they are what
-    that says; params are its options.
+    that says; params are its options. With `like`, a plain function of torch or jax without
+    roundings of its own, it says whether they are what that computes (halfcheck.definitions.judge).
     """
     if (output is None) == (outputs is None):
         raise TypeError("judge wants either output or outputs")
-    if (op is None) == (define is None):
-        raise TypeError("judge wants either op or define")
-    if define is not None:
+    if sum(given is not None for given in (op, define, like)) != 1:
+        raise TypeError("judge wants either op, define or like")
+    if op is None:
         from . import definitions
         return definitions.judge(define, inputs, outputs if outputs is not None else output,
-                                 **params)
+                                 like=like, **params)
     name = resolved(op)
     op = name.op
     params = {**name.fixed, **params}

@@ -224,3 +224,49 @@ def test_a_result_that_is_a_view_is_read_through_it(function, tmp_path):
     x = np.arange(9, dtype="f").reshape(3, 3)
     want = function(torch.from_numpy(x)).numpy().reshape(-1)
     assert (values(tmp_path / "view.op", {"x": x}, tmp_path)[0] == want).all(), text
+
+
+def _call_of(function, inputs):
+    """Inputs of one call in bf16, and what a right kernel gives for them."""
+    head = Head(inputs)
+    arrays = [torch.from_numpy(np.asarray(array)) for array in head.numbers(sizes_of(inputs))]
+    given = [a.bfloat16() if a.is_floating_point() else a for a in arrays]
+    return given, in_fp32(function)(*given)
+
+
+@pytest.mark.parametrize("row", plain.FUNCTIONS, ids=IDS)
+@pytest.mark.parametrize("named", [True, False])
+def test_results_of_one_call_are_judged_by_a_plain_function(row, named):
+    function, inputs = row[:2]
+    given, right = _call_of(function, inputs)
+    axes = {"axes": inputs} if named else {}
+    verdict = halfcheck.judge(like=function, inputs=given, output=right, **axes)
+    assert verdict.ok, verdict.text
+    assert "\njudged by\n  op " in verdict.text
+    assert not halfcheck.judge(like=function, inputs=given, output=right * 1.0625, **axes).ok
+
+
+def test_results_that_a_plain_function_judges_may_be_wider_than_the_inputs():
+    def total(x):
+        return (x * x).sum(-1)
+    x = torch.randn(3, 40).bfloat16()
+    right = total(x.float())
+    assert halfcheck.judge(like=total, inputs={"x": x}, output=right).ok
+    # Results in fp32 that were rounded to bf16 are not what comes in fp32.
+    assert not halfcheck.judge(like=total, inputs={"x": x}, output=right.bfloat16().float()).ok
+
+
+def test_a_question_by_a_plain_function_that_is_none_is_refused():
+    x = torch.zeros(3, 4)
+    with pytest.raises(TypeError, match="either op, define or like"):
+        halfcheck.judge("sum", like=plain.softmax, inputs=[x], output=x)
+    with pytest.raises(TypeError, match="no options"):
+        halfcheck.judge(like=plain.softmax, inputs=[x], output=x, eps=1)
+    with pytest.raises(ValueError, match=r"x has shape \[3, 4\], which is not that of x\[n\]"):
+        halfcheck.judge(like=plain.softmax, inputs=[x], output=x, axes="x[n]")
+    with pytest.raises(ValueError, match="w is not given"):
+        halfcheck.judge(like=plain.softmax, inputs=[x], output=x, axes="x[n, c], w[c]")
+    with pytest.raises(TypeError, match="axes with like alone"):
+        halfcheck.judge(define="softmax", inputs=[x], output=x, axes="x[n, c]")
+    with pytest.raises(TypeError, match="uses sort"):
+        halfcheck.judge(like=lambda x: x.sort(-1).values, inputs=[x], output=x)

@@ -12,7 +12,8 @@
 #include "define/tape.h"
 #include "num/rng.h"
 
-enum wish { WISH_LEVEL, WISH_EQUAL, WISH_CANCEL, WISH_BORDER, WISH_LOST };
+/* In the order in which people are told of them. */
+enum wish { WISH_EQUAL, WISH_CANCEL, WISH_BORDER, WISH_LOST, WISH_LEVEL };
 
 /* What is looked for. A level is a magnitude: a power of two, and what the number is beside it. */
 struct kind {
@@ -386,5 +387,41 @@ enum hc_status hc_define_ask(struct hc_instance *instance, uint64_t seed, struct
     for (int i = 0; i < instance->definition->inputs; i++)
         free(a.frozen[i]);
     free(a.needed);
+    return status;
+}
+
+enum hc_status hc_define_wishes(struct hc_instance *instance, hc_wish_said *say, void *context)
+{
+    static const char *const things[] = {
+        [WISH_EQUAL] = "a number of the text as large as what stands beside it",
+        [WISH_CANCEL] = "a sum or a difference that cancels",
+        [WISH_BORDER] = "a comparison at its border",
+        [WISH_LOST] = "a sum whose terms are lost beside its first in bf16, fp16 or fp32",
+        [WISH_LEVEL] = "a number beyond or below those of fp16, or at the limits of fp32"};
+    const struct hc_definition *d = instance->definition;
+    struct hc_freedoms freedoms = instance->freedoms;
+    struct hc_tape tape;
+    enum hc_status status = hc_instance_bind(instance);
+    if (status != HC_OK)
+        return status;
+    instance->freedoms.compute = HC_FP64;
+    status = hc_tape_open(&tape, instance) ? hc_define_on_tape(instance, &tape) : HC_NO_MEMORY;
+    for (size_t w = 0; w < sizeof things / sizeof things[0] && status == HC_OK; w++)
+        for (int e = 0; e < d->expressions; e++) {
+            int32_t i = 1;
+            while (i < tape.count &&
+                   (tape.step[i].expression != e || !suits(d, &tape.step[i], (enum wish)w)))
+                i++;
+            bool again = false;
+            for (int o = 0; o < e; o++)
+                again = again || (d->expression[o]->length == d->expression[e]->length &&
+                                  strncmp(d->expression[o]->at, d->expression[e]->at,
+                                          (size_t)d->expression[e]->length) == 0 &&
+                                  d->expression[o]->kind == d->expression[e]->kind);
+            if (i < tape.count && !again)
+                say(context, things[w], d->expression[e]);
+        }
+    instance->freedoms = freedoms;
+    hc_tape_close(&tape);
     return status;
 }

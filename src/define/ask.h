@@ -23,4 +23,10 @@ enum { HC_MAX_ASKED = 256 };
 enum hc_status hc_define_ask(struct hc_instance *instance, uint64_t seed, struct hc_asked *asked,
                              int *found);
 
+/* What the search looks for in this definition, and in which expressions: calls `say` for each, all
+   expressions of one thing one after the other. The inputs are drawn and have data. HC_INVALID if
+   they do not suit the text; HC_NO_MEMORY. */
+typedef void hc_wish_said(void *context, const char *thing, const struct hc_expression *expression);
+enum hc_status hc_define_wishes(struct hc_instance *instance, hc_wish_said *say, void *context);
+
 #endif

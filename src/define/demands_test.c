@@ -397,3 +397,48 @@ Test(demands, a_variance_in_one_pass_is_improbable_where_welfords_allowance_cove
     cr_expect_eq(improbable[1], 0, "%d", improbable[1]);
     hc_definition_free(d);
 }
+
+/* Attention of scores that are all 0 weighs all alike, in any order and whatever is taken for the
+   maximum; scores that are all alike otherwise are not the same in an exponential to base 2. */
+Test(demands, bits_are_demanded_where_all_scores_are_0)
+{
+    static const char text[] = "op f(s[u], v[u])\n"
+                               "m = shift max(u: s[u])\n"
+                               "p[u] = store exp(s[u] - m)\n"
+                               "y = sum(u: p[u] * v[u]) / sum(u: exp(s[u] - m))\n"
+                               "return y: fp32\n";
+    const double zeros[] = {0, 0, 0, 0};
+    const double threes[] = {3, 3, 3, 3};
+    const double some[] = {0, -5, 0, -40};
+    const double v[] = {1, -2, 7, 3};
+    double above = hc_decode(HC_FP32, hc_encode(HC_FP32, 2.25, 0, HC_NEAREST) + 1);
+    for (int i = 0; i < 2; i++) {
+        enum hc_format io = i ? HC_BF16 : HC_FP32;
+        struct hc_defined_element e = element_of(text, io, 4, zeros, v);
+        cr_expect_eq(e.value.rad, 0);
+        cr_expect_eq(judged(e, HC_FP32, 2.25), RIGHT);
+        cr_expect_eq(judged(e, HC_FP32, above), WRONG);
+        e = element_of(text, io, 4, threes, v);
+        cr_expect_eq(judged(e, HC_FP32, above), RIGHT);
+        e = element_of(text, io, 4, some, v);
+        cr_expect_gt(e.value.rad, 0x1p-24);
+    }
+}
+
+/* As C's Annex F has it. */
+Test(demands, functions_are_exact_where_every_library_has_them_so)
+{
+    static const struct {
+        const char *call;
+        double x;
+        double y;
+    } rows[] = {{"exp", 0, 1}, {"cos", 0, 1}, {"log", 1, 0}, {"exp", 1, 0}, {"tanh", 0, 0}};
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        char text[96];
+        const double x[] = {rows[i].x};
+        (void)snprintf(text, sizeof text, "op f(x[i])\ny[i] = %s(x[i])\nreturn y\n", rows[i].call);
+        struct hc_defined_element e = element_of(text, HC_FP32, 1, x, NULL);
+        cr_expect_eq(e.value.rad == 0, i != 3, "%s", rows[i].call);
+        cr_expect(i == 3 || judged(e, HC_FP32, rows[i].y) == RIGHT);
+    }
+}

@@ -9,8 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "formula/radius.h"
-#include "formula/upward.h"
+#include "define/arithmetic.h"
 
 struct hc_arithmetic hc_arithmetic_of(const struct hc_freedoms *freedoms, enum hc_format io,
                                       long precision)
@@ -32,24 +31,6 @@ void hc_enclosure_free(struct hc_enclosure *x)
     *x = (struct hc_enclosure){.real = NULL};
 }
 
-/* What k roundings in a row come to at most: k u / (1 - k u) is above (1 + u)^k - 1. */
-static double roundings(const struct hc_arithmetic *a, double k)
-{
-    double ku = k * a->unit;
-    return ku < 1 ? hc_div_up(ku, 1 - ku) : (double)INFINITY;
-}
-
-/* What they come to in all likelihood, if that is asked for. */
-static double likely_roundings(const struct hc_arithmetic *a, double k)
-{
-    double most = roundings(a, k);
-    double u = a->unit;
-    if (!a->freedoms.probable || k < 1)
-        return most;
-    double lambda = sqrt(2 * log(2 * k * HC_LIKELY / HC_LIKELY_CHANCE)) / (1 - u);
-    return fmin(most, expm1(lambda * sqrt(k) * u + k * u * u / (1 - u)) * (1 + 0x1p-40));
-}
-
 /* Gives y memory, and makes it a number without any error. */
 static void begin(const struct hc_arithmetic *a, struct hc_enclosure *y)
 {
@@ -67,28 +48,20 @@ void hc_enclosure_copy(const struct hc_arithmetic *a, struct hc_enclosure *y,
     y->real = real;
 }
 
-double hc_enclosure_double(const struct hc_enclosure *x)
-{
-    return hc_real_double(x->real);
-}
-
 void hc_enclosure_set(const struct hc_arithmetic *a, struct hc_enclosure *y, double value)
 {
     begin(a, y);
     hc_real_set(y->real, value);
-}
-
-/* What the precision of the real numbers costs where an operation was inexact: half an ulp. */
-static double own_rounding(const struct hc_arithmetic *a, double value, int inexact)
-{
-    return inexact ? hc_mul_up(hc_add_up(fabs(value), 0x1p-1022), ldexp(1, (int)-a->precision)) : 0;
+    y->mid = value;
+    y->plain = isfinite(value);
 }
 
 /* Whether the number, which is known exactly, is one of the format. */
 static bool is_in(enum hc_format format, const struct hc_enclosure *x)
 {
-    struct hc_exact value = hc_real_exact(x->real);
-    return x->own == 0 && value.lo == 0 && hc_round(format, value.hi) == value.hi;
+    if (x->own != 0)
+        return false;
+    return (x->plain || hc_real_exact(x->real).lo == 0) && hc_round(format, x->mid) == x->mid;
 }
 
 /* Whether it is below the normal numbers, and may be 0 therefore. */
@@ -154,8 +127,9 @@ void hc_enclosure_read(const struct hc_arithmetic *a, struct hc_enclosure *y, co
     bool exact;
     begin(a, y);
     (void)hc_real_read(y->real, text, &exact);
+    hc_note(y);
     /* It may be the neighbour of the nearest one. */
-    y->own = 2 * own_rounding(a, hc_enclosure_double(y), !exact);
+    y->own = 2 * hc_own_rounding(a, hc_enclosure_double(y), !exact);
     hc_enclosure_given(a, y);
 }
 
@@ -166,7 +140,8 @@ void hc_enclosure_number(const struct hc_arithmetic *a, struct hc_enclosure *y, 
     if (length == 2 && strncmp(text, "pi", 2) == 0) {
         begin(a, y);
         hc_real_pi(y->real);
-        y->own = own_rounding(a, 4, 1);
+        hc_note(y);
+        y->own = hc_own_rounding(a, 4, 1);
         hc_enclosure_given(a, y);
         return;
     }
@@ -196,18 +171,48 @@ bool hc_enclosure_knows(enum hc_function f)
            f == HC_FN_select || hc_functions[f].kind == HC_FUNCTION_TRUTH;
 }
 
+/* Whether fp64 has the very product or sum of two numbers that are plain. What a product leaves is
+   a number of fp64, too, where it is far from the ends of the range. */
+static bool is_plain(enum hc_function f, const struct hc_enclosure *const *x, double *value)
+{
+    double a = x[0]->mid;
+    double b = x[1]->mid;
+    if (!x[0]->plain || !x[1]->plain)
+        return false;
+    if (f == HC_FN_mul) {
+        *value = a * b;
+        double size = fabs(*value);
+        return a == 0 || b == 0 || (size > 0x1p-900 && size < 0x1p1000 && fma(a, b, -*value) == 0);
+    }
+    b = f == HC_FN_sub ? -b : b;
+    *value = a + b;
+    return fabs(*value) < 0x1p1000 && hc_rest_of_sum(a, b, *value) == 0;
+}
+
 /* The function of the real numbers. Nonzero: it was rounded. */
 static int compute(struct hc_enclosure *y, enum hc_function f, const struct hc_enclosure *const *x)
 {
-    if (unary[f])
-        return unary[f](y->real, x[0]->real);
-    if (binary[f])
-        return binary[f](y->real, x[0]->real, x[1]->real);
-    if (f == HC_FN_fma)
-        return hc_real_fma(y->real, x[0]->real, x[1]->real, x[2]->real);
-    bool nan = hc_real_is_nan(x[1]->real);
-    bool first = hc_real_compare(x[0]->real, x[1]->real) * (f == HC_FN_min ? -1 : 1) >= 0;
-    return hc_real_copy(y->real, x[nan || !first]->real);
+    double value;
+    if ((f == HC_FN_mul || f == HC_FN_add || f == HC_FN_sub) && is_plain(f, x, &value)) {
+        hc_real_set(y->real, value);
+        y->mid = value;
+        y->plain = true;
+        return 0;
+    }
+    int inexact = 0;
+    if (unary[f]) {
+        inexact = unary[f](y->real, x[0]->real);
+    } else if (binary[f]) {
+        inexact = binary[f](y->real, x[0]->real, x[1]->real);
+    } else if (f == HC_FN_fma) {
+        inexact = hc_real_fma(y->real, x[0]->real, x[1]->real, x[2]->real);
+    } else {
+        bool nan = hc_real_is_nan(x[1]->real);
+        bool first = hc_real_compare(x[0]->real, x[1]->real) * (f == HC_FN_min ? -1 : 1) >= 0;
+        inexact = hc_real_copy(y->real, x[nan || !first]->real);
+    }
+    hc_note(y);
+    return inexact;
 }
 
 /* Roundings of the result, in u. The functions of a library are within F ulp, of at most 2 u each.
@@ -227,12 +232,41 @@ static double units(const struct hc_arithmetic *a, enum hc_function f)
     }
 }
 
+/* Whether every library has the very result there: C11, Annex F.10. With another shift it would be
+   another place. */
+static bool is_exact_point(enum hc_function f, const struct hc_enclosure *x)
+{
+    if (x->standing != HC_NO_SHIFT || x->own != 0)
+        return false;
+    switch ((int)f) {
+    case HC_FN_exp:
+    case HC_FN_log1p:
+    case HC_FN_tanh:
+    case HC_FN_sin:
+    case HC_FN_cos:
+    case HC_FN_erf:
+        return x->mid == 0;
+    default:
+        return f == HC_FN_log && x->mid == 1;
+    }
+}
+
+/* Where all scores are 0 their maximum is 0 in every right implementation, whatever it takes for a
+   shift: a bound on them, or their multiples by log2 e. */
+static bool is_no_shift(enum hc_function f, const struct hc_enclosure *const *x)
+{
+    return f == HC_FN_sub && x[1]->zeros && x[0]->standing == HC_NO_SHIFT && x[0]->mid == 0 &&
+           x[0]->rad == 0 && x[0]->own == 0;
+}
+
 /* Whether every right implementation has the very result: an operation that is rounded once, and
    whose result needs no rounding. */
 static bool is_settled(const struct hc_arithmetic *a, enum hc_function f,
                        const struct hc_enclosure *y, const struct hc_enclosure *const *x)
 {
     int exponent;
+    if (hc_functions[f].kind == HC_FUNCTION_LIBRARY)
+        return is_exact_point(f, x[0]);
     if (f == HC_FN_div && fabs(frexp(hc_enclosure_double(x[1]), &exponent)) != 0.5)
         return false;
     return (f == HC_FN_add || f == HC_FN_sub || f == HC_FN_mul || f == HC_FN_div) &&
@@ -260,9 +294,7 @@ static bool is_surely_infinite(const struct hc_arithmetic *a, enum hc_function f
     return f == HC_FN_div && infinite[0] && number[1] && away[1];
 }
 
-/* What the larger of two numbers, or the smaller one, has for a radius: that of the one which it
-   surely is, or else the larger radius (formula/radius.c has the proof). */
-static double extreme_radius(const struct hc_disc *x, int chosen)
+double hc_extreme_radius(const struct hc_disc *x, int chosen)
 {
     bool sure = !isnan(x[0].mid) && !isnan(x[1].mid) && hc_radius_apply(HC_FN_greater, x, 0) == 0;
     return sure ? x[chosen].rad : fmax(x[0].rad, x[1].rad);
@@ -291,7 +323,9 @@ void hc_enclosure_apply(const struct hc_arithmetic *a, struct hc_enclosure *y, e
     }
     int inexact = compute(y, f, x);
     double value = hc_enclosure_double(y);
-    y->own = hc_add_up(hc_radius_apply(f, own, value), own_rounding(a, value, inexact));
+    if (shift && is_no_shift(f, x))
+        y->standing = HC_NO_SHIFT;
+    y->own = hc_add_up(hc_radius_apply(f, own, value), hc_own_rounding(a, value, inexact));
     y->masked = (f == HC_FN_exp && rad[0].mid == -(double)INFINITY && rad[0].rad == 0) ||
                 (value == 0 && f == HC_FN_mul && (x[0]->masked || x[1]->masked));
     if (isinf(value) && is_surely_infinite(a, f, rad)) {
@@ -304,7 +338,7 @@ void hc_enclosure_apply(const struct hc_arithmetic *a, struct hc_enclosure *y, e
         rad[0].rad = hc_add_up(rad[0].rad, hc_mul_up(1.25 * a->unit, fabs(rad[0].mid)));
     y->rad = hc_radius_apply(f, rad, value);
     if (f == HC_FN_min || f == HC_FN_max)
-        y->rad = extreme_radius(rad, hc_real_compare(y->real, x[0]->real) == 0 ? 0 : 1);
+        y->rad = hc_extreme_radius(rad, hc_real_compare(y->real, x[0]->real) == 0 ? 0 : 1);
     /* What is masked may be skipped, and so is not infinity times 0. */
     if (isnan(value) && f == HC_FN_mul && (x[0]->masked || x[1]->masked))
         y->rad = (double)INFINITY;
@@ -444,160 +478,4 @@ void hc_enclosure_store(const struct hc_arithmetic *a, struct hc_enclosure *y,
     if (size > 0 && isfinite(size))
         half = fmax(half, ldexp(hc_format_unit(to), ilogb(size)));
     y->rad = size < beyond ? hc_add_up(x->rad, half) : (double)INFINITY;
-}
-
-/* Welford's formulas keep a running mean, whose error is at most some n u of the numbers' size, and
-   add up products of deviations from it. With q the mean of the squares and v the variance the
-   error is at most 3 n u sqrt(q v) + (3 n u)^2 q + (n + 3) u v (Chan, Golub, LeVeque, 1983). */
-void hc_enclosure_welford(const struct hc_arithmetic *a, struct hc_enclosure *y,
-                          const struct hc_enclosure *mean, int64_t n)
-{
-    double v = hc_add_up(fabs(hc_enclosure_double(y)), y->rad);
-    double m = hc_add_up(fabs(hc_enclosure_double(mean)), mean->rad);
-    double q = hc_add_up(v, hc_mul_up(m, m));
-    /* As many roundings in one direction as n come to in all likelihood. */
-    double few = a->freedoms.probable ? likely_roundings(a, (double)n) / a->unit : (double)n;
-    double k = hc_mul_up(3 * few, a->unit);
-    double bound =
-        hc_add_up(hc_mul_up(k, hc_up(sqrt(hc_mul_up(q, v)))), hc_mul_up(hc_mul_up(k, k), q));
-    bound = hc_add_up(bound, hc_mul_up(hc_mul_up(few + 3, a->unit), v));
-    y->rad = hc_add_up(y->rad, isfinite(bound) ? bound : (double)INFINITY);
-}
-
-/* Sums. The term k of a sum in any order takes part in at most n - 1 roundings, so that the error
-   is at most ((1 + u)^(n-1) - 1) of the sum of the magnitudes that the implementation has; and k u
-   / (1 - k u) is above (1 + u)^k - 1.
-
-   If all terms are multiples of one power of two and their magnitudes add up to at most 2^p of it,
-   p being the format's precision, every partial sum in every order is a number of the format. */
-
-void hc_running_start(const struct hc_arithmetic *a, struct hc_running *r,
-                      enum hc_reduction reduction, struct hc_enclosure *y)
-{
-    static const double first[HC_REDUCTIONS] = {[HC_OVER_PROD] = 1};
-    double start = reduction == HC_OVER_MAX   ? -(double)INFINITY
-                   : reduction == HC_OVER_MIN ? (double)INFINITY
-                                              : first[reduction];
-    *r = (struct hc_running){.reduction = reduction, .y = y, .settled = true, .grain = 4096};
-    hc_enclosure_set(a, y, start);
-}
-
-/* The exponent of the lowest bit of a number that is not 0. */
-static int grain_of(double x)
-{
-    int exponent;
-    int64_t digits = (int64_t)ldexp(fabs(frexp(x, &exponent)), 53);
-    return exponent - 53 + __builtin_ctzll((uint64_t)digits);
-}
-
-static void add_to_sum(const struct hc_arithmetic *a, struct hc_running *r,
-                       const struct hc_enclosure *x)
-{
-    struct hc_exact value = hc_real_exact(x->real);
-    /* To add 0 rounds nothing. */
-    if (value.hi == 0 && x->rad == 0 && x->own == 0 && x->terms == 0)
-        return;
-    int inexact = hc_real_add(r->y->real, r->y->real, x->real);
-    r->owns = hc_add_up(r->owns, own_rounding(a, hc_enclosure_double(r->y), inexact));
-    r->owns = hc_add_up(r->owns, x->own);
-    r->rads = hc_add_up(r->rads, x->terms ? x->rads : x->rad);
-    r->all_terms += x->terms ? x->terms : 1;
-    r->sum_terms++;
-    r->depth = fmax(r->depth, x->terms ? x->depth : 0);
-    if (isnan(value.hi) || isinf(value.hi)) {
-        r->special = r->special || hc_real_is_nan(x->real) || hc_real_is_inf(x->real);
-        r->settled = false;
-        return;
-    }
-    r->magnitude =
-        hc_add_up(r->magnitude, x->terms ? x->magnitude : hc_add_up(fabs(value.hi), x->rad));
-    if (x->rad > 0 || x->own > 0 || value.lo != 0)
-        r->settled = false;
-    else if (r->settled && value.hi != 0) {
-        int grain = x->terms ? x->grain : grain_of(value.hi);
-        r->grain = grain < r->grain ? grain : r->grain;
-    }
-}
-
-static void add_extreme(const struct hc_arithmetic *a, struct hc_running *r,
-                        const struct hc_enclosure *x)
-{
-    struct hc_enclosure *y = r->y;
-    int order = hc_real_compare(x->real, y->real);
-    bool taken = r->reduction == HC_OVER_MAX ? order > 0 : order < 0;
-    const struct hc_disc two[2] = {{hc_enclosure_double(y), y->rad},
-                                   {hc_enclosure_double(x), x->rad}};
-    double rad = extreme_radius(two, taken);
-    double own = fmax(y->own, x->own);
-    if (hc_real_is_nan(x->real) || (taken && !hc_real_is_nan(y->real)) || r->terms == 1)
-        hc_enclosure_copy(a, y, x);
-    y->terms = 0;
-    y->rad = r->terms == 1 ? x->rad : rad;
-    y->own = r->terms == 1 ? x->own : own;
-}
-
-void hc_running_add(const struct hc_arithmetic *a, struct hc_running *r,
-                    const struct hc_enclosure *x, bool doubtful)
-{
-    r->terms++;
-    r->on_shift = r->on_shift || x->standing == HC_ON_SHIFT;
-    r->nan = r->nan || x->nan;
-    if (doubtful)
-        r->rads = (double)INFINITY;
-    if (r->reduction == HC_OVER_SUM || r->reduction == HC_OVER_MEAN) {
-        add_to_sum(a, r, x);
-    } else if (r->reduction == HC_OVER_PROD && r->terms > 1) {
-        struct hc_enclosure so_far = {.real = NULL};
-        hc_enclosure_copy(a, &so_far, r->y);
-        hc_enclosure_apply(a, r->y, HC_FN_mul, (const struct hc_enclosure *const[3]){&so_far, x});
-        hc_enclosure_free(&so_far);
-    } else if (r->reduction == HC_OVER_PROD) {
-        hc_enclosure_copy(a, r->y, x);
-    } else {
-        add_extreme(a, r, x);
-    }
-}
-
-static void end_sum(const struct hc_arithmetic *a, struct hc_running *r)
-{
-    struct hc_enclosure *y = r->y;
-    int precision = hc_formats[a->freedoms.compute].precision;
-    y->own = r->owns;
-    y->rad = r->rads;
-    if (r->special || r->all_terms == 0)
-        return;
-    y->terms = r->all_terms;
-    y->magnitude = r->magnitude;
-    y->rads = r->rads;
-    y->grain = r->grain;
-    if (r->settled && r->magnitude <= fmin(ldexp(1, r->grain + precision), a->most))
-        return;
-    /* Sums of sums may be added up as they stand, or all of their terms as one sum. */
-    double nested = r->depth + hc_freedoms_depth(&a->freedoms, r->sum_terms);
-    y->depth = fmax(nested, hc_freedoms_depth(&a->freedoms, r->all_terms));
-    double share = likely_roundings(a, y->depth);
-    if (r->on_shift && a->freedoms.tile > 0) {
-        double tiles = ceil((double)r->all_terms / a->freedoms.tile);
-        share = hc_add_up(share, (tiles - 1) * (2 * a->freedoms.ulps + 1) * a->unit);
-    }
-    y->rad = r->magnitude <= a->most ? hc_add_up(y->rad, hc_mul_up(share, r->magnitude))
-                                     : (double)INFINITY;
-}
-
-void hc_running_end(const struct hc_arithmetic *a, struct hc_running *r)
-{
-    if (r->reduction == HC_OVER_SUM || r->reduction == HC_OVER_MEAN)
-        end_sum(a, r);
-    else if (isinf(r->rads))
-        r->y->rad = r->rads;
-    r->y->nan = r->nan;
-    if (r->reduction != HC_OVER_MEAN)
-        return;
-    struct hc_enclosure sum = {.real = NULL};
-    struct hc_enclosure terms = {.real = NULL};
-    hc_enclosure_copy(a, &sum, r->y);
-    hc_enclosure_set(a, &terms, (double)r->terms);
-    hc_enclosure_apply(a, r->y, HC_FN_div, (const struct hc_enclosure *const[3]){&sum, &terms});
-    hc_enclosure_free(&sum);
-    hc_enclosure_free(&terms);
 }

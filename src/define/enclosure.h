@@ -8,6 +8,8 @@
 
 struct hc_enclosure {
     struct hc_real *real; /* NULL until it is set */
+    double mid;           /* the number of fp64 that is nearest to it, */
+    bool plain;           /* and is finite and the number itself */
     double own;           /* bound on the error of `real` itself, whose precision is limited */
     double rad;
     bool absent;
@@ -18,6 +20,8 @@ struct hc_enclosure {
     double rads;      /* of a sum: the terms' radii, added up, without the cost of the additions */
     double depth;     /* of a sum: how many roundings a term takes part in */
     int grain;        /* of a settled sum: its terms are multiples of 2^grain */
+    bool extreme;     /* it is a maximum over an axis, */
+    bool zeros;       /* and all that this is of are 0 and have no radius */
     enum hc_standing {
         HC_NO_SHIFT,
         HC_IS_SHIFT,
@@ -40,7 +44,12 @@ struct hc_arithmetic hc_arithmetic_of(const struct hc_freedoms *freedoms, enum h
 void hc_enclosure_free(struct hc_enclosure *x);
 void hc_enclosure_copy(const struct hc_arithmetic *a, struct hc_enclosure *y,
                        const struct hc_enclosure *x);
-double hc_enclosure_double(const struct hc_enclosure *x); /* the nearest number of fp64 */
+
+/* The nearest number of fp64. */
+static inline double hc_enclosure_double(const struct hc_enclosure *x)
+{
+    return x->mid;
+}
 
 /* A number that is known exactly. */
 void hc_enclosure_set(const struct hc_arithmetic *a, struct hc_enclosure *y, double value);
@@ -95,6 +104,8 @@ void hc_enclosure_welford(const struct hc_arithmetic *a, struct hc_enclosure *y,
 struct hc_running {
     enum hc_reduction reduction;
     struct hc_enclosure *y;
+    double high; /* with `low`, the exact sum of terms that are plain, which y does not have yet */
+    double low;
     int64_t terms;
     int64_t sum_terms; /* terms that are not 0 */
     int64_t all_terms; /* the same, with a term that is itself a sum counted by its own terms, since
@@ -106,6 +117,7 @@ struct hc_running {
     bool special;  /* a term is an infinity or a NaN */
     bool nan;      /* a term may be NaN */
     bool on_shift; /* a term depends on a shift */
+    bool zeros;    /* all terms are 0 and have no radius */
     bool settled;  /* no term has a radius, and all are multiples of 2^grain */
     int grain;
 };

@@ -5,6 +5,16 @@
 
 #include "define/enclosure.h"
 
+/* Elements of an intermediate tensor that are kept, by their indices: a table with open places. */
+struct hc_kept {
+    struct hc_kept_row {
+        int64_t index;
+        struct hc_enclosure *value; /* NULL: the place is free */
+    } * row;
+    size_t room; /* a power of two, or 0 */
+    size_t count;
+};
+
 struct hc_evaluator {
     const struct hc_instance *instance;
     const struct hc_definition *definition;
@@ -12,7 +22,7 @@ struct hc_evaluator {
     struct hc_arithmetic wide;
     struct hc_arithmetic narrow;
     struct hc_enclosure stored; /* the element of the suspected equation, rounded once more */
-    void *kept[HC_MAX_DEFINED_TENSORS]; /* trees of POSIX's tsearch */
+    struct hc_kept kept[HC_MAX_DEFINED_TENSORS];
     int64_t kept_count;
     bool doubtful;              /* the element depends on an argmax that rounding may change */
     bool looked;                /* `specials` is known */

@@ -3,17 +3,10 @@
 
 #include <assert.h>
 #include <math.h>
-#include <search.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "define/evaluator.h"
-
-/* An element of an intermediate tensor that is kept. */
-struct kept {
-    int64_t index;
-    struct hc_enclosure value;
-};
 
 bool hc_evaluator_fail(struct hc_evaluator *v, const char *what)
 {
@@ -22,24 +15,58 @@ bool hc_evaluator_fail(struct hc_evaluator *v, const char *what)
     return false;
 }
 
-static int by_index(const void *a, const void *b)
+static void forget(struct hc_kept *kept)
 {
-    int64_t x = ((const struct kept *)a)->index;
-    int64_t y = ((const struct kept *)b)->index;
-    return (x > y) - (x < y);
+    for (size_t i = 0; i < kept->room; i++)
+        if (kept->row[i].value) {
+            hc_enclosure_free(kept->row[i].value);
+            free(kept->row[i].value);
+        }
+    free(kept->row);
+    *kept = (struct hc_kept){.row = NULL};
 }
 
-static void forget(void **tree)
+/* The row of an element, or the free one where it would stand; there is one, since at most half of
+   the rows are taken. */
+static struct hc_kept_row *row_of(const struct hc_kept *kept, int64_t index)
 {
-    while (*tree) {
-        struct kept *k = *(struct kept **)*tree;
-        (void)tdelete(k, tree, by_index);
-        hc_enclosure_free(&k->value);
-        free(k);
+    uint64_t hash = (uint64_t)index * UINT64_C(0x9e3779b97f4a7c15);
+    size_t i = (size_t)(hash >> 20) & (kept->room - 1);
+    while (kept->row[i].value && kept->row[i].index != index)
+        i = (i + 1) & (kept->room - 1);
+    return &kept->row[i];
+}
+
+/* The free row of an element that is not kept yet; NULL: no memory. */
+static struct hc_kept_row *new_row(struct hc_kept *kept, int64_t index)
+{
+    if (2 * (kept->count + 1) > kept->room) {
+        struct hc_kept more = {.room = kept->room ? 2 * kept->room : 64, .count = kept->count};
+        more.row = calloc(more.room, sizeof *more.row);
+        if (!more.row)
+            return NULL;
+        for (size_t i = 0; i < kept->room; i++)
+            if (kept->row[i].value)
+                *row_of(&more, kept->row[i].index) = kept->row[i];
+        free(kept->row);
+        *kept = more;
     }
+    kept->count++;
+    struct hc_kept_row *row = row_of(kept, index);
+    row->index = index;
+    return row;
 }
 
 /* Real numbers. */
+
+/* An index, which nearly always is an axis. */
+static bool place_of(struct hc_evaluator *v, const struct hc_expression *e, int64_t *place)
+{
+    if (e->kind != HC_EXPRESSION_AXIS)
+        return hc_evaluator_integer(v, e, place);
+    *place = v->place[e->axis];
+    return true;
+}
 
 static const struct hc_enclosure *read_input(struct hc_evaluator *v, const struct hc_expression *e,
                                              const struct hc_tensor *t)
@@ -49,7 +76,7 @@ static const struct hc_enclosure *read_input(struct hc_evaluator *v, const struc
     bool inside = true;
     for (int i = 0; i < e->operands; i++) {
         int64_t at;
-        if (!hc_evaluator_integer(v, e->operand[i], &at))
+        if (!place_of(v, e->operand[i], &at))
             return NULL;
         inside = inside && at >= 0 && at < t->shape[i];
         index = index * t->shape[i] + at;
@@ -124,9 +151,8 @@ static int64_t index_of(const struct hc_evaluator *v, int tensor, const int64_t 
 /* The element if it is kept, or NULL. */
 static const struct hc_enclosure *find(struct hc_evaluator *v, int tensor, const int64_t *at)
 {
-    struct kept key = {.index = index_of(v, tensor, at)};
-    struct kept **found = tfind(&key, &v->kept[tensor], by_index);
-    return found ? &(*found)->value : NULL;
+    const struct hc_kept *kept = &v->kept[tensor];
+    return kept->room ? row_of(kept, index_of(v, tensor, at))->value : NULL;
 }
 
 /* An element of an equation's tensor, kept for the next time. */
@@ -144,21 +170,20 @@ static const struct hc_enclosure *kept(struct hc_evaluator *v, int tensor, const
     memcpy(v->place, outside, sizeof outside);
     if (!x)
         return NULL;
-    int64_t bytes = (int64_t)sizeof(struct kept) + 192 + v->arithmetic.precision / 8;
+    int64_t bytes = (int64_t)sizeof *x + 192 + v->arithmetic.precision / 8;
     if (v->kept_count++ >= HC_MAX_KEPT / bytes) {
         hc_evaluator_fail(v, "an element needs more others than 512 MiB hold");
         return NULL;
     }
-    struct kept *k = calloc(1, sizeof *k);
-    if (k)
-        k->index = index_of(v, tensor, at);
-    if (!k || !tsearch(k, &v->kept[tensor], by_index)) {
-        free(k);
+    struct hc_enclosure *value = calloc(1, sizeof *value);
+    struct hc_kept_row *row = value ? new_row(&v->kept[tensor], index_of(v, tensor, at)) : NULL;
+    if (!row) {
+        free(value);
         v->status = hc_fail(HC_NO_MEMORY, "no memory for elements of %s", t->name);
         return NULL;
     }
-    hc_enclosure_copy(&v->arithmetic, &k->value, x);
-    return &k->value;
+    hc_enclosure_copy(&v->arithmetic, value, x);
+    return row->value = value;
 }
 
 /* A scan is computed from its start on, or from the last element that is kept, so that no element
@@ -192,7 +217,7 @@ static const struct hc_enclosure *read(struct hc_evaluator *v, const struct hc_e
     if (t->input)
         return read_input(v, e, &v->instance->input[e->tensor]);
     for (int i = 0; i < e->operands; i++) {
-        if (!hc_evaluator_integer(v, e->operand[i], &at[i]))
+        if (!place_of(v, e->operand[i], &at[i]))
             return NULL;
         before = before || (t->axis[i] == t->scan && at[i] == -1);
         inside = inside && at[i] >= 0 && at[i] < v->instance->extent[t->axis[i]];

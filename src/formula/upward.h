@@ -9,10 +9,20 @@
 #define HC_FORMULA_UPWARD_H
 
 #include <math.h>
+#include <stdint.h>
+#include <string.h>
 
+/* nextafter(x, INFINITY), which is a call: numbers of one sign are in the order of their bits. */
 static inline double hc_up(double x)
 {
-    return nextafter(x, (double)INFINITY);
+    uint64_t bits;
+    if (!(x < (double)INFINITY))
+        return x;
+    x += 0.0; /* -0 becomes 0 */
+    memcpy(&bits, &x, sizeof bits);
+    bits += x < 0 ? ~UINT64_C(0) : 1;
+    memcpy(&x, &bits, sizeof bits);
+    return x;
 }
 
 static inline double hc_add_up(double a, double b)

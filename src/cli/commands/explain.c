@@ -494,7 +494,9 @@ static int explain_definition(const char *name)
         return HC_WRONG;
     hc_define_print(definition, &hc_usual_freedoms);
     hc_define_print_allowable();
-    enum hc_status status = hc_adjoint_text(definition, &gradient);
+    enum hc_status status = hc_define_print_asked(definition);
+    if (status == HC_OK)
+        status = hc_adjoint_text(definition, &gradient);
     hc_definition_free(definition);
     if (status != HC_OK)
         return hc_complain_message();
@@ -546,8 +548,9 @@ const struct hc_command hc_command_explain = {
             "other backend gets one line. SLUG is a report from the field, as halfcheck list\n"
             "reports prints it; explain shows its case. op/NAME is an op, as halfcheck list ops\n"
             "prints it; explain shows its inputs and outputs, with the formats and shapes that\n"
-            "they may have. def/NAME is a definition, as halfcheck define prints it, with its\n"
-            "gradient. GROUP is a component, or the beginning of names up to a slash, such as\n"
+            "they may have. def/NAME is a definition, as halfcheck define prints it, with what\n"
+            "its inputs look for, and its gradient. GROUP is a component, or the beginning of "
+            "names up to a slash, such as\n"
             "eps or field/ties: explain lists its cases with their claims.",
     .run = run_explain,
 };

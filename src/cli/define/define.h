@@ -49,6 +49,9 @@ struct hc_define_drawing {
 enum hc_status hc_define_draw(const struct hc_definition *definition,
                               const struct hc_define_drawing *drawing);
 
+/* Prints what the family `asked` of its inputs looks for. */
+enum hc_status hc_define_print_asked(const struct hc_definition *definition);
+
 /* What `judge --define` is asked: files as in `judge` (cli/judge/question.h). */
 struct hc_define_question {
     const char *source;

@@ -1,4 +1,5 @@
 /* halfcheck define --draw: a file of inputs for a definition. */
+#include <ctype.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -58,6 +59,27 @@ static enum hc_status ask(struct hc_instance *in, uint64_t seed)
     return status;
 }
 
+/* Memory for the inputs, whose shapes are known. */
+static enum hc_status give_memory(struct hc_instance *in)
+{
+    for (int i = 0; i < in->definition->inputs; i++) {
+        struct hc_tensor *x = &in->input[i];
+        double bytes = hc_formats[x->format].bytes;
+        for (int k = 0; k < x->rank; k++)
+            bytes *= (double)x->shape[k];
+        x->data = bytes < 0x1p32 ? malloc((size_t)bytes + 64) : NULL;
+        if (!x->data)
+            return hc_fail(HC_NO_MEMORY, "no memory for %s", in->definition->tensor[i].name);
+    }
+    return HC_OK;
+}
+
+static void take_memory(struct hc_instance *in)
+{
+    for (int i = 0; i < in->definition->inputs; i++)
+        free(in->input[i].data);
+}
+
 enum hc_status hc_define_draw(const struct hc_definition *definition,
                               const struct hc_define_drawing *drawing)
 {
@@ -73,16 +95,10 @@ enum hc_status hc_define_draw(const struct hc_definition *definition,
     if (status != HC_OK)
         return status;
     hc_define_shape_inputs(&in, extent);
-    for (; status == HC_OK && count < d->inputs; count++) {
-        struct hc_tensor *x = &in.input[count];
-        double bytes = hc_formats[x->format].bytes;
-        for (int i = 0; i < x->rank; i++)
-            bytes *= (double)x->shape[i];
-        x->data = bytes < 0x1p32 ? malloc((size_t)bytes + 64) : NULL;
-        if (!x->data)
-            status = hc_fail(HC_NO_MEMORY, "no memory for %s", d->tensor[count].name);
-        tensors[count] = (struct hc_named_tensor){.name = d->tensor[count].name, .tensor = *x};
-    }
+    status = give_memory(&in);
+    for (; count < d->inputs; count++)
+        tensors[count] =
+            (struct hc_named_tensor){.name = d->tensor[count].name, .tensor = in.input[count]};
     if (status == HC_OK) {
         bool asks = drawing->family == HC_FAMILY_ASKED;
         hc_define_fill_inputs(
@@ -93,7 +109,46 @@ enum hc_status hc_define_draw(const struct hc_definition *definition,
     if (status == HC_OK) {
         status = hc_safetensors_write(drawing->path, tensors, count, NULL, 0);
     }
-    for (int i = 0; i < count; i++)
-        free(in.input[i].data);
+    take_memory(&in);
+    return status;
+}
+
+/* A line of what is looked for, and below it the expressions. */
+static void say_wish(void *context, const char *thing, const struct hc_expression *e)
+{
+    const char **last = context;
+    if (*last != thing)
+        printf("  %s\n", thing);
+    *last = thing;
+    printf("    ");
+    bool blank = false;
+    for (int i = 0; i < e->length; i++) {
+        bool space = isspace((unsigned char)e->at[i]);
+        if (!(space && blank))
+            (void)putchar(space ? ' ' : e->at[i]);
+        blank = space;
+    }
+    printf("\n");
+}
+
+enum hc_status hc_define_print_asked(const struct hc_definition *definition)
+{
+    struct hc_instance in = {
+        .definition = definition, .io = HC_FP32, .freedoms = hc_usual_freedoms};
+    int64_t extent[HC_MAX_AXES];
+    const char *last = NULL;
+    enum hc_status status = hc_define_sizes(definition, HC_SIZES_USUAL, extent);
+    if (status != HC_OK)
+        return status;
+    hc_define_shape_inputs(&in, extent);
+    status = give_memory(&in);
+    if (status == HC_OK) {
+        hc_define_fill_inputs(&in, extent, HC_FAMILY_NORMAL, 0);
+        printf("\nThe family `asked` of its inputs looks for, by derivatives,\n");
+        status = hc_define_wishes(&in, say_wish, &last);
+        printf("and `halfcheck define %s --draw FILE --family asked` says what it has found.\n",
+               definition->name);
+    }
+    take_memory(&in);
     return status;
 }

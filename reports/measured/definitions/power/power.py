@@ -5,6 +5,7 @@
   power.py HALFCHECK --later [KERNEL...]        those of later.txt; others.py has more kernels
   power.py HALFCHECK --right STEP [KERNEL...]   the kernels as they are: all of them must pass, each
                                      on one call of STEP (1: on all)
+  power.py HALFCHECK --family FAMILY ...        the same with inputs of one family alone
 
 A fault is tried on the inputs that halfcheck.check draws, call by call, until one is called wrong.
 Below it stand the inputs, the worst element, its error / bound, and the equation of the text that
@@ -207,6 +208,9 @@ def main():
     np.seterr(all="ignore")
     warnings.simplefilter("ignore")
     words = sys.argv[2:]
+    if words[:1] == ["--family"]:
+        definitions.FAMILIES = (words[1],)
+        words = words[2:]
     if words[:1] == ["--right"]:
         return right(int(words[1]), words[2:])
     table = "faults.txt"
