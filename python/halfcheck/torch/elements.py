@@ -137,7 +137,8 @@ def _asked(name, names, args, keywords, where, shape):
 
 def _with_results(question, tensor, where):
     name = question.text.rstrip().rsplit(" ", 1)[1]
-    question.results = {name: tensor[where].reshape(-1).detach().to("cpu")}
+    # Of a single number there are no indices, and what is taken is no copy yet.
+    question.results = {name: tensor[where].reshape(-1).detach().to("cpu", copy=not where)}
     return [question]
 
 
