@@ -4,6 +4,7 @@ unscaled before they are used, that a parameter is stepped once; and what a func
 expected to do: to hand on the derivative of its forward pass."""
 
 import functools
+import math
 import random
 import weakref
 
@@ -289,5 +290,7 @@ def _off(value, wide, i, scale, gradient, weights, random):
     width = scale * 2.0**-17
     wider, middle, want = difference(2 * width), difference(width), difference(width / 2)
     got = float((gradient * along).sum())
+    if not math.isfinite(wider + middle + want):
+        raise ArithmeticError("what it computes in fp64 is not finite")
     allowed = 8 * max(abs(middle - want), abs(wider - middle)) + 2.0**-46 * spread / width
     return (want, got) if not abs(want - got) <= allowed else None

@@ -686,11 +686,15 @@ def _preferred(name, pairs=True, **options):
 
     def loss():
         x, ids = body(cast(torch.randn(4, 8, 32))), torch.randint(0, 96, (4, 8))
-        more = {} if pairs else {"preference_labels": torch.tensor([True, False, True, False])}
+        more = {}
         if "use_ref_model" in options:
             more.update(ref_input=x.detach(), ref_weight=(net.weight * 0.9).detach(),
                         ref_bias=net.bias.detach())
-        got = fused(net.weight, x, ids, bias=net.bias, **more)
+        if not pairs:  # its arguments come in another order
+            got = fused(x, net.weight, ids, net.bias, torch.tensor([True, False, True, False]),
+                        **more)
+        else:
+            got = fused(net.weight, x, ids, bias=net.bias, **more)
         return got[0] if isinstance(got, tuple) else got
     return net, loss
 
