@@ -32,6 +32,8 @@ class Judges:
             words = ["--define", self._definition(question), "--tensors", base + ".safetensors"]
             for option, value in question.options.items():
                 words += ["--set", f"{option}={value!r}"]
+            for word in getattr(question, "allowed", ()):
+                words += ["--allow", word]
             lines.append("\t".join([*words, "--json", "-"]))
             rows.append((line, words))
         path = os.path.join(self.folder, f"lines-{self.steps}")

@@ -251,13 +251,13 @@ def _derivative(cls, args, wanted):
     with torch.random.fork_rng(devices=[]), torch.enable_grad():
         wide = [a.double() if isinstance(a, torch.Tensor) and a.is_floating_point() else a
                 for a in args]
+        _same(cls, args, value(_copies(wide)))
         scales = {i: float(wide[i].square().mean().sqrt()) or 1.0
                   for i, want in enumerate(wanted) if want and wide[i].numel()}
         for i, scale in scales.items():
             moved = torch.randn(wide[i].shape, generator=random, dtype=torch.float64)
             wide[i] = (wide[i] + scale / 64 * moved).requires_grad_()
-        outputs = [y for y in value([w.clone() if isinstance(w, torch.Tensor) else w
-                                     for w in wide])]
+        outputs = value(_copies(wide))
         weights = [torch.randn(y.shape, generator=random, dtype=torch.float64) for y in outputs]
         used = [(y, w) for y, w in zip(outputs, weights) if y.requires_grad]
         gradients = torch.autograd.grad([y for y, _ in used], [wide[i] for i in scales],
@@ -269,6 +269,24 @@ def _derivative(cls, args, wanted):
                 if all(off):
                     return i, *max(off, key=lambda pair: abs(pair[0] - pair[1]))
     return None
+
+
+def _copies(args):
+    return [a.clone() if isinstance(a, torch.Tensor) else a for a in args]
+
+
+def _same(cls, args, wide):
+    """Refuses a function that computes something else in fp64 than in its own formats, as one whose
+    kernel knows no fp64 may. What is drawn depends on the format, and is not compared."""
+    state = torch.random.get_rng_state()
+    outputs = cls.apply(*_copies(args))
+    outputs = outputs if isinstance(outputs, tuple) else (outputs,)
+    if not torch.equal(state, torch.random.get_rng_state()):
+        return
+    for y, want in zip((y for y in outputs if isinstance(y, torch.Tensor) and
+                        y.is_floating_point()), wide):
+        if not float((y.double() - want).norm()) <= float(want.norm()) / 4:
+            raise ArithmeticError("it is another function in fp64")
 
 
 def _off(value, wide, i, scale, gradient, weights, random):
