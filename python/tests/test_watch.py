@@ -88,6 +88,26 @@ def test_a_watched_training_has_equal_bits():
     assert all(torch.equal(a, b) for a, b in zip(plain, seen))
 
 
+def test_a_number_that_is_written_twice_is_judged_by_what_it_was_at_first():
+    with halfcheck.torch.watch() as seen:
+        count = torch.zeros(())
+        for _ in range(3):
+            count += 1
+    assert seen.ok(), str(seen)
+    assert seen.asked >= 3
+
+
+def test_a_square_that_is_scaled_from_the_left_is_as_good():
+    g = torch.tensor([0.0009539127349853516] * 8)
+    assert seen_of_it(lambda: torch.zeros(8).addcmul_(g, g, value=1 - 0.999)).ok()
+
+
+def seen_of_it(call):
+    with halfcheck.torch.watch() as seen:
+        call()
+    return seen
+
+
 def test_only_the_steps_that_were_asked_for_are_watched():
     _, seen = training(5, lambda optimizer: halfcheck.torch.watch(optimizer, every=2))
     assert seen.steps == 3

@@ -148,6 +148,16 @@ def test_the_gradient_of_a_function_is_held_to_differences():
     assert gradients(function(lambda x: torch.ones_like(x), torch.round))  # may be meant: not wrong
 
 
+def test_a_function_that_makes_nan_of_fp64_is_no_function_with_a_wrong_gradient():
+    assert not gradients(function(torch.cos, lambda x: x.sin() * float("nan" if x.dtype ==
+                                                                      torch.float64 else 1)))
+
+
+def test_a_function_that_is_another_one_in_fp64_has_no_wrong_gradient():
+    own = function(torch.cos, lambda x: x.sin() if x.dtype != torch.float64 else x * 0)
+    assert not gradients(own)
+
+
 def test_a_function_that_refuses_fp64_is_listed():
     def refuses(x):
         if x.dtype == torch.float64:

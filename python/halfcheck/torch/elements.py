@@ -43,6 +43,16 @@ def _pow(g, x, power):
     return elementwise.OPERATORS["pow"](g, x, power)
 
 
+def _scaled(g, c, a, b, value, of):
+    """A sum with a product or quotient that is scaled. Kernels scale the first factor, or both."""
+    if value == 1:
+        return elementwise.OPERATORS["add"](g, c, g.each(of, a, b, binds=PRODUCT,
+                                                         needs=[PRODUCT, ATOM]))
+    first = of.format(f"({value!r} * {{1}})", "{2}")
+    both = f"{value!r} * (" + of.format("{1}", "{2}") + ")"
+    return g.each(f"{{0}} + either({first}, {both})", c, a, b, binds=SUM, needs=[SUM, ATOM, ATOM])
+
+
 # Of integers in a definition.
 _OF_INTEGERS = ("remainder", "floor_divide")
 
@@ -50,6 +60,8 @@ OPERATORS = {
     **{name: build for name, build in elementwise.OPERATORS.items() if name not in _OF_INTEGERS},
     "_to_copy": _own("{0}"),
     "_saturated": _own("min(max({0}, -448), 448)"),
+    "addcmul": lambda g, c, a, b, value=1: _scaled(g, c, a, b, value, "{0} * {1}"),
+    "addcdiv": lambda g, c, a, b, value=1: _scaled(g, c, a, b, value, "{0} / {1}"),
     "copy": lambda g, _, source, *__: g.each("{0}", source, binds=SUM),
     "gelu_backward": _gelu_backward,
     "leaky_relu_backward": _own("select({1} > 0, {0}, {0} * {2})"),
@@ -137,7 +149,8 @@ def _asked(name, names, args, keywords, where, shape):
 
 def _with_results(question, tensor, where):
     name = question.text.rstrip().rsplit(" ", 1)[1]
-    question.results = {name: tensor[where].reshape(-1).detach().to("cpu")}
+    # Of a single number there are no indices, and what is taken is no copy yet.
+    question.results = {name: tensor[where].reshape(-1).detach().to("cpu", copy=not where)}
     return [question]
 
 

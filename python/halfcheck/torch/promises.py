@@ -4,6 +4,7 @@ unscaled before they are used, that a parameter is stepped once; and what a func
 expected to do: to hand on the derivative of its forward pass."""
 
 import functools
+import math
 import random
 import weakref
 
@@ -250,13 +251,13 @@ def _derivative(cls, args, wanted):
     with torch.random.fork_rng(devices=[]), torch.enable_grad():
         wide = [a.double() if isinstance(a, torch.Tensor) and a.is_floating_point() else a
                 for a in args]
+        _same(cls, args, value(_copies(wide)))
         scales = {i: float(wide[i].square().mean().sqrt()) or 1.0
                   for i, want in enumerate(wanted) if want and wide[i].numel()}
         for i, scale in scales.items():
             moved = torch.randn(wide[i].shape, generator=random, dtype=torch.float64)
             wide[i] = (wide[i] + scale / 64 * moved).requires_grad_()
-        outputs = [y for y in value([w.clone() if isinstance(w, torch.Tensor) else w
-                                     for w in wide])]
+        outputs = value(_copies(wide))
         weights = [torch.randn(y.shape, generator=random, dtype=torch.float64) for y in outputs]
         used = [(y, w) for y, w in zip(outputs, weights) if y.requires_grad]
         gradients = torch.autograd.grad([y for y, _ in used], [wide[i] for i in scales],
@@ -268,6 +269,24 @@ def _derivative(cls, args, wanted):
                 if all(off):
                     return i, *max(off, key=lambda pair: abs(pair[0] - pair[1]))
     return None
+
+
+def _copies(args):
+    return [a.clone() if isinstance(a, torch.Tensor) else a for a in args]
+
+
+def _same(cls, args, wide):
+    """Refuses a function that computes something else in fp64 than in its own formats, as one whose
+    kernel knows no fp64 may. What is drawn depends on the format, and is not compared."""
+    state = torch.random.get_rng_state()
+    outputs = cls.apply(*_copies(args))
+    outputs = outputs if isinstance(outputs, tuple) else (outputs,)
+    if not torch.equal(state, torch.random.get_rng_state()):
+        return
+    for y, want in zip((y for y in outputs if isinstance(y, torch.Tensor) and
+                        y.is_floating_point()), wide):
+        if not float((y.double() - want).norm()) <= float(want.norm()) / 4:
+            raise ArithmeticError("it is another function in fp64")
 
 
 def _off(value, wide, i, scale, gradient, weights, random):
@@ -289,5 +308,7 @@ def _off(value, wide, i, scale, gradient, weights, random):
     width = scale * 2.0**-17
     wider, middle, want = difference(2 * width), difference(width), difference(width / 2)
     got = float((gradient * along).sum())
+    if not math.isfinite(wider + middle + want):
+        raise ArithmeticError("what it computes in fp64 is not finite")
     allowed = 8 * max(abs(middle - want), abs(wider - middle)) + 2.0**-46 * spread / width
     return (want, got) if not abs(want - got) <= allowed else None

@@ -23,7 +23,7 @@ from .. import program as _program
 from .. import safetensors, traced
 from ..graphs import Graph, Node, Untold
 from .elements import FORMATS
-from .judging import _KINDS, _bytes
+from .files import _KINDS, _bytes
 from .wide import alone
 
 _NARROW = {torch.bfloat16: "bf16", torch.float16: "fp16"}

@@ -16,10 +16,10 @@ import torch
 from torch.utils import _python_dispatch
 
 from .. import program as _program
-from . import elements, judged, slices, traces
+from ..judging import Judges
+from . import elements, files, judged, slices, traces
 from .coarse import Coarse
 from .elements import FORMATS
-from .judging import Judges
 from .layers import Layers, caller
 from .promises import Promises
 from .seen import Line, Seen
@@ -94,7 +94,7 @@ class watch:
         self.seen = Seen(self.folder)
         self.seen.views, self.seen.seed = self.views.all, self.seed
         self.seen.coarse = self.coarse.lines
-        self.judges = Judges(self.folder.name, self.seen)
+        self.judges = Judges(self.folder.name, self.seen, files.write, FORMATS)
         if self.optimizer is not None:
             # A scheduler may have put its own step there.
             self._own = self.optimizer.__dict__.get("step")

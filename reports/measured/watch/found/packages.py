@@ -470,6 +470,289 @@ def torch_modules():
     return _classes(Net(), 16)
 
 
+@model
+def lightning_trainer():
+    """A Trainer's own loop: clipping, two small batches a step, and an average of the weights."""
+    import lightning
+    from lightning.pytorch.callbacks import StochasticWeightAveraging
+
+    class Module(lightning.LightningModule):
+        def __init__(self):
+            super().__init__()
+            self.net = nn.Sequential(nn.Conv2d(3, 8, 3), nn.BatchNorm2d(8), nn.ReLU(), nn.Flatten(),
+                                     nn.LayerNorm(288), nn.Linear(288, 10))
+
+        def training_step(self, batch, _):
+            x, y = batch
+            return F.cross_entropy(self.net(x), y, label_smoothing=0.1)
+
+        def configure_optimizers(self):
+            return torch.optim.AdamW(self.parameters(), 1e-3)
+
+    def train(precision):
+        told = {"fp32": "32-true", "autocast": "bf16-mixed", "bf16": "bf16-true"}[precision]
+        data = torch.utils.data.TensorDataset(images(16, 3, 8, 8), torch.randint(0, 10, (16,)))
+        lightning.Trainer(
+            max_epochs=2, accelerator="cpu", precision=told, gradient_clip_val=1.0, logger=False,
+            accumulate_grad_batches=2, enable_checkpointing=False, enable_progress_bar=False,
+            enable_model_summary=False, callbacks=[StochasticWeightAveraging(1e-3, 1)]).fit(
+                Module(), torch.utils.data.DataLoader(data, 4))
+    return train
+
+
+@model
+def lightning_fabric():
+    """Fabric around a loop of one's own, with its clipping."""
+    import lightning
+
+    def train(precision):
+        told = {"fp32": "32-true", "autocast": "bf16-mixed", "bf16": "bf16-true"}[precision]
+        fabric = lightning.Fabric(accelerator="cpu", precision=told)
+        net = nn.Sequential(nn.Linear(16, 32), nn.GELU(), nn.LayerNorm(32), nn.Linear(32, 10))
+        net, optimizer = fabric.setup(net, torch.optim.SGD(net.parameters(), 0.1, 0.9,
+                                                           weight_decay=1e-4, nesterov=True))
+        for _ in range(2):
+            optimizer.zero_grad()
+            fabric.backward(F.cross_entropy(net(torch.randn(8, 16)), torch.randint(0, 10, (8,))))
+            fabric.clip_gradients(net, optimizer, max_norm=1.0)
+            optimizer.step()
+    return train
+
+
+TUNED = dict(vocab_size=96, num_layers=2, num_heads=4, num_kv_heads=2, embed_dim=48, max_seq_len=32,
+             intermediate_dim=96)
+
+
+def _tuned(net):
+    """With torchtune's loss, whose logits come in pieces."""
+    from torchtune.modules.loss import CEWithChunkedOutputLoss
+    entropy = CEWithChunkedOutputLoss(4)
+    net.set_num_output_chunks(4)
+
+    def loss():
+        ids = torch.randint(0, 96, (2, 24))
+        return entropy(net(ids), ids)
+    return net, loss
+
+
+@model
+def torchtune_llama():
+    from torchtune.models.llama3_1._component_builders import llama3_1
+    return _tuned(llama3_1(**TUNED))
+
+
+@model
+def torchtune_gemma2():
+    """Scores and logits are capped, and windows slide."""
+    from torchtune.models.gemma2 import gemma2
+    net = gemma2(vocab_size=96, num_layers=2, num_heads=4, num_kv_heads=2, head_dim=12,
+                 embed_dim=48, intermediate_dim=96, max_seq_len=32)
+
+    def loss():
+        ids = torch.randint(0, 96, (2, 24))
+        return F.cross_entropy(net(ids).float().flatten(0, 1), ids.flatten())
+    return net, loss
+
+
+@model
+def torchtune_dora():
+    from torchtune.models.llama3_1._component_builders import lora_llama3_1
+    net = lora_llama3_1(["q_proj", "v_proj"], apply_lora_to_mlp=True, **TUNED, lora_rank=4,
+                        lora_alpha=8.0, use_dora=True)
+    for module in net.modules():
+        if hasattr(module, "initialize_dora_magnitude"):
+            module.initialize_dora_magnitude()
+    return _tuned(net)
+
+
+@model
+def torchtune_dpo():
+    from torchtune.models.llama3_1._component_builders import llama3_1
+    from torchtune.rlhf import get_batch_log_probs
+    from torchtune.rlhf.loss import DPOLoss
+    net, preference = llama3_1(**TUNED), DPOLoss(label_smoothing=0.1)
+
+    def loss():
+        ids = torch.randint(0, 96, (4, 12))
+        ours = get_batch_log_probs(net(ids), ids)
+        other = ours.detach() + cast(torch.randn(4))
+        return preference(ours[:2], ours[2:], other[:2], other[2:])[0].mean()
+    return net, loss
+
+
+@model
+def torchtune_distillation():
+    from torchtune.modules.loss import ForwardKLWithChunkedOutputLoss
+    net, apart = nn.Linear(16, 96), ForwardKLWithChunkedOutputLoss(2)
+
+    def loss():
+        x = cast(torch.randn(2, 12, 16))
+        teacher = cast(torch.randn(2, 12, 96))
+        return apart(list(net(x).chunk(2, 1)), list(teacher.chunk(2, 1)),
+                     torch.randint(0, 96, (2, 12)))
+    return net, loss
+
+
+def _bits(kind, steps=2, **options):
+    """An optimizer of bitsandbytes, on parameters that are large enough for its eight bits."""
+    def train(precision):
+        import bitsandbytes
+        net = nn.Sequential(nn.Linear(64, 128), nn.GELU(), nn.LayerNorm(128), nn.Linear(128, 64))
+        net.to(low)
+        optimizer = getattr(bitsandbytes.optim, kind)(net.parameters(), 1e-3, **options)
+        for _ in range(steps):
+            optimizer.zero_grad()
+            with torch.autocast("cpu", torch.bfloat16, enabled=precision == "autocast"):
+                loss = F.mse_loss(net(cast(torch.randn(16, 64))), cast(torch.randn(16, 64)))
+            loss.backward()
+            torch.nn.utils.clip_grad_norm_(net.parameters(), 1.0)
+            optimizer.step()
+    return train
+
+
+@model
+def bitsandbytes_adamw():
+    return _bits("AdamW")
+
+
+@model
+def bitsandbytes_adamw8bit():
+    return _bits("AdamW8bit")
+
+
+@model
+def bitsandbytes_lion8bit():
+    return _bits("Lion8bit", weight_decay=0.1)
+
+
+@model
+def bitsandbytes_embedding():
+    import bitsandbytes
+    net = nn.Sequential(bitsandbytes.nn.StableEmbedding(96, 64), nn.Linear(64, 96))
+
+    def loss():
+        ids = torch.randint(0, 96, (2, 24))
+        return F.cross_entropy(net(ids).flatten(0, 1).float(), ids.flatten())
+    return net, loss
+
+
+class _Adapted(nn.Module):
+    """A frozen layer of few bits beside two small matrices, as in QLoRA."""
+
+    def __init__(self, frozen):
+        super().__init__()
+        self.frozen, self.down, self.up = frozen, nn.Linear(64, 4, False), nn.Linear(4, 64, False)
+        nn.init.normal_(self.up.weight)
+
+    def forward(self, x):
+        return self.frozen(x) + self.up(self.down(x))
+
+
+def _quantized(make):
+    """Two such layers. Frozen ones are made, and kept as they are, before formats change."""
+    import bitsandbytes
+    layers = []
+    for _ in range(2):
+        plain = nn.Linear(64, 64)
+        frozen = make(bitsandbytes.nn)
+        frozen.load_state_dict(plain.state_dict())
+        layers.append(_Adapted(frozen.requires_grad_(False).to("cpu")))
+    net = nn.Sequential(nn.Linear(16, 64), layers[0], nn.SiLU(), layers[1])
+    return net, lambda: net(cast(torch.randn(8, 16))).float().square().mean()
+
+
+@model
+def bitsandbytes_nf4():
+    return _quantized(lambda nn_: nn_.Linear4bit(64, 64, quant_type="nf4", compute_dtype=low))
+
+
+@model
+def bitsandbytes_fp4():
+    return _quantized(lambda nn_: nn_.Linear4bit(64, 64, quant_type="fp4", compute_dtype=low,
+                                                 compress_statistics=False))
+
+
+@model
+def bitsandbytes_int8():
+    return _quantized(lambda nn_: nn_.Linear8bitLt(64, 64, has_fp16_weights=False, threshold=6.0))
+
+
+def _preferred(name, pairs=True, **options):
+    """A chunked loss of liger-kernel, which is plain PyTorch; its kernels need a GPU."""
+    import liger_kernel.chunked_loss as chunked
+    net, body = nn.Linear(32, 96), nn.Linear(32, 32)
+    net.body = body
+    fused = getattr(chunked, name)(compiled=False, **options)
+
+    def loss():
+        x, ids = body(cast(torch.randn(4, 8, 32))), torch.randint(0, 96, (4, 8))
+        more = {}
+        if "use_ref_model" in options:
+            more.update(ref_input=x.detach(), ref_weight=(net.weight * 0.9).detach(),
+                        ref_bias=net.bias.detach())
+        if not pairs:  # its arguments come in another order
+            got = fused(x, net.weight, ids, net.bias, torch.tensor([True, False, True, False]),
+                        **more)
+        else:
+            got = fused(net.weight, x, ids, bias=net.bias, **more)
+        return got[0] if isinstance(got, tuple) else got
+    return net, loss
+
+
+@model
+def liger_dpo():
+    return _preferred("LigerFusedLinearDPOLoss", use_ref_model=True)
+
+
+@model
+def liger_orpo():
+    return _preferred("LigerFusedLinearORPOLoss")
+
+
+@model
+def liger_cpo():
+    return _preferred("LigerFusedLinearCPOLoss")
+
+
+@model
+def liger_simpo():
+    return _preferred("LigerFusedLinearSimPOLoss")
+
+
+@model
+def liger_kto():
+    return _preferred("LigerFusedLinearKTOLoss", pairs=False, use_ref_model=True)
+
+
+@model
+def liger_jsd():
+    from liger_kernel.chunked_loss import LigerFusedLinearJSDLoss
+    net, body = nn.Linear(32, 96), nn.Linear(32, 32)
+    net.body = body
+    fused = LigerFusedLinearJSDLoss(compiled=False, chunk_size=8)
+
+    def loss():
+        x = body(cast(torch.randn(24, 32)))
+        return fused(x, net.weight, cast(torch.randn(24, 48)), cast(torch.randn(96, 48)),
+                     torch.randint(0, 96, (24,)), net.bias, None)
+    return net, loss
+
+
+@model
+def liger_grpo():
+    from liger_kernel.chunked_loss import LigerFusedLinearGRPOLoss
+    net, body = nn.Linear(32, 96), nn.Linear(32, 32)
+    net.body = body
+    fused = LigerFusedLinearGRPOLoss(compiled=False, beta=0.04, use_ref_model=True)
+
+    def loss():
+        x = body(cast(torch.randn(4, 8, 32)))
+        return fused(x, net.weight, torch.randint(0, 96, (4, 8)), torch.ones(4, 8),
+                     cast(torch.randn(4)), bias=net.bias, ref_input=x.detach(),
+                     ref_weight=(net.weight * 0.9).detach(), ref_bias=net.bias.detach())[0]
+    return net, loss
+
+
 def steps(name, precision, count=1):
     """Trains for that many steps, watched, and returns what was seen."""
     import halfcheck.torch
@@ -477,7 +760,12 @@ def steps(name, precision, count=1):
     torch.set_num_threads(1)
     torch.manual_seed(0)
     low = torch.bfloat16 if precision == "bf16" else torch.float32
-    net, loss = MODELS[name]()
+    made = MODELS[name]()
+    if callable(made):  # it has a loop of its own
+        with halfcheck.torch.watch(every=1) as seen:
+            made(precision)
+        return seen
+    net, loss = made
     net.train().to(low)
     optimizer = torch.optim.AdamW([p for p in net.parameters() if p.requires_grad], 1e-3)
     with halfcheck.torch.watch(every=1) as seen:

@@ -1,32 +1,21 @@
 """Has halfcheck judge what the watched steps ask, in a program beside the training: one for each
 step, at most two at a time, and one thread each, so that the training keeps the other cores."""
 
-import functools
 import json
-import math
 import os
 import subprocess
 
-import torch
-
-from .. import program as _program
-from .. import safetensors
-from .elements import FORMATS
+from . import program as _program
 
 AT_ONCE = 2
 
-_KINDS = {torch.float64: "F64", torch.float32: "F32", torch.bfloat16: "BF16",
-          torch.float16: "F16", torch.int64: "I64"}
-for _name, _kind in (("float8_e4m3fn", "F8_E4M3"), ("float8_e5m2", "F8_E5M2")):
-    if hasattr(torch, _name):
-        _KINDS[getattr(torch, _name)] = _kind
-
 
 class Judges:
-    """The programs that run, and those questions whose files are still needed."""
+    """The programs that run, and those questions whose files are still needed. write(path, tensors)
+    makes a file of a question's tensors; formats: the name of each type's format."""
 
-    def __init__(self, folder, seen):
-        self.folder, self.seen = folder, seen
+    def __init__(self, folder, seen, write, formats):
+        self.folder, self.seen, self.write, self.formats = folder, seen, write, formats
         self.running, self.asked, self.steps = [], 0, 0
         self.texts = {}  # of definitions, and their files
 
@@ -39,10 +28,12 @@ class Judges:
         for line, question in questions:
             base = os.path.join(self.folder, str(self.asked))
             self.asked += 1
-            _write(base + ".safetensors", {**question.inputs, **question.results})
+            self.write(base + ".safetensors", {**question.inputs, **question.results})
             words = ["--define", self._definition(question), "--tensors", base + ".safetensors"]
             for option, value in question.options.items():
                 words += ["--set", f"{option}={value!r}"]
+            for word in getattr(question, "allowed", ()):
+                words += ["--allow", word]
             lines.append("\t".join([*words, "--json", "-"]))
             rows.append((line, words))
         path = os.path.join(self.folder, f"lines-{self.steps}")
@@ -62,7 +53,7 @@ class Judges:
         """The file of its text, or its name in the library."""
         if "\n" not in question.text:
             return question.text
-        text = _with_formats(question)
+        text = _with_formats(question, self.formats)
         if text not in self.texts:
             self.texts[text] = os.path.join(self.folder, f"{len(self.texts)}.op")
             with open(self.texts[text], "w", encoding="utf-8") as file:
@@ -111,41 +102,11 @@ def _answers(text):
         place = end + 1
 
 
-def _with_formats(question):
+def _with_formats(question, formats):
     """The text, whose results get the formats of those that there are."""
     lines = question.text.rstrip("\n").split("\n")
     names = lines[-1].removeprefix("return ").split(", ")
     lines[-1] = "return " + ", ".join(
-        name + (f": {FORMATS[question.results[name].dtype]}" if name in question.results else "")
+        name + (f": {formats[question.results[name].dtype]}" if name in question.results else "")
         for name in names)
     return "\n".join(lines) + "\n"
-
-
-def _write(path, tensors):
-    """A file of a call's tensors. Thousands are written within a step, and many of them are alike
-    but for their numbers."""
-    parts = [_header(tuple((name, value.dtype, value.shape) for name, value in tensors.items())),
-             *map(_bytes, tensors.values())]
-    file = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-    try:
-        text = b"".join(parts)
-        while text:  # a file may take less than all at once
-            text = text[os.write(file, text):]
-    finally:
-        os.close(file)
-
-
-@functools.lru_cache(maxsize=1024)
-def _header(tensors):
-    """That of a file of tensors of these names, types and shapes."""
-    return safetensors.packed({
-        name: (_KINDS[kind], tuple(shape), bytes(
-            math.prod(shape) * safetensors.BYTES[_KINDS[kind]]))
-        for name, kind, shape in tensors})[0]
-
-
-def _bytes(tensor):
-    tensor = tensor.contiguous()
-    if tensor.dtype not in (torch.float64, torch.float32, torch.float16, torch.int64):
-        tensor = tensor.view({1: torch.uint8, 2: torch.int16}[tensor.element_size()])
-    return tensor.numpy().tobytes()
