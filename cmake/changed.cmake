@@ -111,7 +111,8 @@ set(HC_LONG cases.constant_test cases.fixture.bug_formula_test cases.fixture.bug
     src.cli.training.training_resume_test src.cli.training.training_test src.comm.threads_test
     src.define.adjoint_test src.formula.evaluate_test src.num.bits_test src.num.format_test
     src.num.integer16_test
-    src.tensor_file.safetensors_test src.train.drift.drift_rounding_test
+    src.tensor_file.safetensors_test src.train.drift.drift_gpt_test
+    src.train.drift.drift_rounding_test
     src.train.drift.drift_shapley_test src.train.drift.drift_test src.train.net.net_test
     src.train.run.allocation_test src.train.run.dump_test src.train.run.load_test
     src.train.run.ranks_faults_test src.train.run.ranks_test src.train.run.recipes_train_test

@@ -329,8 +329,6 @@ static int run_compare(int argc, char **argv)
     }
     if (request.shard || request.conclude)
         return hc_complain("--shard and --conclude go with --protocol");
-    if (c.drift && training.network->gpt)
-        return hc_complain("--drift measures Darknets, not %s", training.network->name);
     const char *folder = training.out == NULL ? default_folder : training.out;
     if (hc_training_choose(&training) != HC_OK || hc_training_ranks(&training) != HC_OK ||
         hc_comparison_choose(&c, recipes, seeds) != HC_OK ||

@@ -153,7 +153,7 @@ static bool is_codes(int k)
 /* Whether the source is an operand that the recipe quantises. */
 static bool is_coded(const struct hc_drift *d, int k)
 {
-    return is_codes(k) && hc_rounding_of(d->recipe).format[k][0] != HC_FP64;
+    return is_codes(k) && hc_rounding_of(d->recipe, d->gpt).format[k][0] != HC_FP64;
 }
 
 bool hc_drift_has_source(const struct hc_drift_report *r, int k)
@@ -161,6 +161,8 @@ bool hc_drift_has_source(const struct hc_drift_report *r, int k)
     bool unit = false;
     bool shards = false;
     bool codes = false;
+    if (k < HC_SOURCE_COUNT && !hc_source_is_of(k, r->drift->gpt))
+        return false;
     for (int part = 0; part < r->parts; part++)
         for (int i = 0; i < r->c->recipes; i++) {
             const struct hc_drift *d = &r->drift[i + (ptrdiff_t)part * r->seeds * r->c->recipes];
@@ -180,7 +182,8 @@ const char *hc_drift_source(int k)
 
 const char *hc_drift_format(const struct hc_drift *d, int k)
 {
-    struct hc_rounding r = hc_rounding_of(d->recipe);
+    struct hc_rounding r = hc_rounding_of(d->recipe, d->gpt);
+    bool norm = k == HC_SOURCE_NORM || k == HC_SOURCE_ROW_NORM;
     if (k == HC_SOURCE_MASTER && hc_rounds_otherwise(d->recipe))
         return "-";
     if (k == HC_SOURCE_REDUCTION && d->shards <= 1)
@@ -189,7 +192,7 @@ const char *hc_drift_format(const struct hc_drift *d, int k)
         return "-";
     if (k == HC_SOURCE_UNIT)
         return d->unit ? hc_formats[d->recipe->model].name : "-";
-    return k < HC_SOURCE_COUNT ? hc_formats[r.format[k][k == HC_SOURCE_NORM]].name : "-";
+    return k < HC_SOURCE_COUNT ? hc_formats[r.format[k][norm]].name : "-";
 }
 
 void hc_drift_name(const struct hc_drift *d, char text[HC_DRIFT_NAME])
@@ -339,6 +342,8 @@ static void print_pairs(FILE *file, const void *report)
 
 static bool has_row(const struct hc_drift *d, int k)
 {
+    if (k < HC_SOURCE_COUNT && !hc_source_is_of(k, d->gpt))
+        return false;
     if (is_codes(k))
         return is_coded(d, k);
     return k == HC_SOURCE_UNIT ? d->unit : k != HC_SOURCE_REDUCTION || d->shards > 1;

@@ -31,6 +31,14 @@
    the source "accumulation" has the scales' factors and promoted sums in it. Where one of them is
    not, sums are in fp32 over the decoded numbers.
 
+   A GPT has sources of its own instead of batch norm: the stream of sums that its blocks add to,
+   attention's parts, and what else is made in one place. Roundings of what is stored are told
+   apart from sums in fp32: so "sums of attention" are its scores, exponentials and sums, D = dy o
+   among them, and P and dS are the weights and their gradients, which a backend stores in the
+   format of q before it multiplies them, if it does. They are rounded inside of a kernel. Where
+   all that a kernel takes is in that format, and its sums are put in, the kernel does it itself;
+   elsewhere attention is carried out in fp64 here, and what it stores is rounded.
+
    With all sources the recipe itself should come out again. What is left between the two is
    measured as well, as the residual: it says how much of the drift the sources explain. It is not
    the scaler's part, because every run has the recipe's scales and leaves out the update that its
@@ -44,17 +52,34 @@
 
 enum hc_source {
     HC_SOURCE_WEIGHTS,          /* of convolutions and the linear layer, its bias */
-    HC_SOURCE_ACTIVATIONS,      /* every value of the forward pass, images included */
+    HC_SOURCE_ACTIVATIONS,      /* every value of the forward pass, images included; of a GPT what
+                                   has no source of its own */
     HC_SOURCE_GRADIENTS,        /* every value of the backward pass */
     HC_SOURCE_WEIGHT_GRADIENTS, /* still scaled */
     HC_SOURCE_NORM,  /* gamma, beta and their gradients; arithmetic and statistics in fp32 */
     HC_SOURCE_CODES, /* of quantised convolutions: three, in order of enum hc_quant_role */
     HC_SOURCE_ACCUMULATION = HC_SOURCE_CODES + 3, /* products and pooling: inputs, products, sums */
-    HC_SOURCE_UNIT,      /* products: what the backend's matrix unit does to sums */
-    HC_SOURCE_LOSS,      /* softmax, cross-entropy and their gradient, with the logits */
+    HC_SOURCE_UNIT, /* products: what the backend's matrix unit does to sums */
+    HC_SOURCE_LOSS, /* softmax, cross-entropy and their gradient, with the logits; of a GPT
+                            without their format */
+
+    /* Of GPTs. */
+    HC_SOURCE_RESIDUAL,  /* the embedding's rows and all sums */
+    HC_SOURCE_OUTPUT,    /* attention's result o */
+    HC_SOURCE_P,         /* attention's weights before products, where the backend stores them */
+    HC_SOURCE_DS,        /* gradients of scores before products, likewise */
+    HC_SOURCE_LSE,       /* logarithms of attention's sums */
+    HC_SOURCE_ATTENTION, /* scores, exponentials and sums of attention */
+    HC_SOURCE_LOGITS,
+    HC_SOURCE_ROW_NORM,  /* RMS norms: their weights, those' gradients, arithmetic and statistics */
+    HC_SOURCE_ROTARY,    /* tables of angles, and turning by them */
+    HC_SOURCE_GATED,     /* arithmetic of gated layers */
+    HC_SOURCE_EMBEDDING, /* the embedding's gradient, with the head's share: formats and sums */
+
     HC_SOURCE_REDUCTION, /* sums and divisions of the average over ranks */
     HC_SOURCE_OPTIMIZER, /* what it gets, unscaled, and its arithmetic, the weight's last sum too */
-    HC_SOURCE_STATE,     /* the optimizer's momenta, after each update */
+    HC_SOURCE_STATE,     /* the optimizer's momenta, after each update; of a GPT the first ones */
+    HC_SOURCE_SQUARES,   /* of a GPT: the second ones */
     HC_SOURCE_MASTER,    /* what the optimizer works on, at the start and after each update */
     HC_SOURCE_COUNT,
     HC_SOURCE_UPDATE =
@@ -65,6 +90,9 @@ enum hc_source {
 enum { HC_ALL_SOURCES = (1 << HC_SOURCE_COUNT) - 1, HC_PASS_SOURCES = (1 << HC_SOURCE_UPDATE) - 1 };
 
 extern const char *const hc_source_names[HC_SOURCE_COUNT];
+
+/* Whether networks of that kind have the source. */
+bool hc_source_is_of(int source, bool gpt);
 
 /* A wrapper's choices, as a recipe has them, and the formats in which it holds gradients. Zeros: a
    tree in fp64. */
@@ -95,7 +123,10 @@ struct hc_rounding {
     enum hc_format start[2];     /* of HC_SOURCE_MASTER: through which masters come at the start */
 };
 
-struct hc_rounding hc_rounding_of(const struct hc_recipe *recipe);
+struct hc_rounding hc_rounding_of(const struct hc_recipe *recipe, bool gpt);
+
+/* Of norms, whichever they are: [1] of their parameters, [0] of their arithmetic. */
+enum hc_format hc_norm_format(const struct hc_rounding *rounding, int parameters);
 
 /* Whether its weights are rounded stochastically or with a compensation. That is no rounding to
    nearest, so the master copy is no source then, and what it does is left in the residual. */
@@ -123,6 +154,7 @@ struct hc_drift_operand {
 
 struct hc_drift {
     const struct hc_recipe *recipe;
+    bool gpt;
     struct hc_drift_layer layer[HC_MAX_LAYERS];
     struct hc_drift_operand operand[HC_MAX_LAYERS][HC_QUANT_OF_DY + 1];
     struct hc_drift_layer all;

@@ -130,17 +130,16 @@ static bool feels_scale(const struct hc_rounding *r)
 {
     return r->format[HC_SOURCE_GRADIENTS][0] > HC_FP32 ||
            r->format[HC_SOURCE_WEIGHT_GRADIENTS][0] > HC_FP32 ||
-           r->format[HC_SOURCE_NORM][1] > HC_FP32 || r->format[HC_SOURCE_REDUCTION][0] > HC_FP32 ||
+           r->format[HC_SOURCE_EMBEDDING][0] > HC_FP32 || r->format[HC_SOURCE_DS][0] > HC_FP32 ||
+           hc_norm_format(r, 1) > HC_FP32 || r->format[HC_SOURCE_REDUCTION][0] > HC_FP32 ||
            r->format[HC_SOURCE_REDUCTION][1] > HC_FP32;
 }
 
 static enum hc_status baseline_pass(struct hc_drift_baseline *base, int step, float scale,
                                     float *loss)
 {
-    const struct hc_drift_batches *b = base->batches;
     base->passes += base->run.rounds;
-    return hc_drift_run_pass(&base->run, step, b->images + step * b->floats,
-                             b->labels + (int64_t)step * b->batch, scale, loss);
+    return hc_drift_run_pass(&base->run, step, base->batches, scale, loss);
 }
 
 static const double *weights_at(const struct hc_drift_baseline *base, int step)
@@ -255,7 +254,7 @@ static enum hc_status forced(struct hc_drift_baseline *base, struct hc_drift_mem
 static bool starts_alike(const struct hc_rounding *r)
 {
     return (r->start[0] <= HC_FP32 || r->start[0] == r->format[HC_SOURCE_WEIGHTS][0]) &&
-           (r->start[1] <= HC_FP32 || r->start[1] == r->format[HC_SOURCE_NORM][1]);
+           (r->start[1] <= HC_FP32 || r->start[1] == hc_norm_format(r, 1));
 }
 
 /* The first pass of a free run begins at the fp64 weights, so it may be one that is known: not

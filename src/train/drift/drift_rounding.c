@@ -195,8 +195,7 @@ void hc_matrix_scatter(const struct hc_call *call)
     each(&w, call->in[HC_COL2IM_COLUMNS].data, true);
 }
 
-/* A buffer of at least so many bytes, kept for the next call; NULL: no memory. */
-static void *rounder_buffer(struct hc_rounder *r, int which, size_t bytes)
+void *hc_rounder_buffer(struct hc_rounder *r, int which, size_t bytes)
 {
     if (r->buffer[which].bytes < bytes) {
         hc_device_release(r->device, r->buffer[which].data, r->buffer[which].bytes);
@@ -212,7 +211,7 @@ enum hc_status hc_rounded(struct hc_rounder *r, enum hc_format format, double *x
         return HC_OK;
     struct hc_tensor wide = hc_tensor1(HC_FP64, n, x);
     struct hc_tensor narrow = hc_tensor1(format, n, NULL);
-    narrow.data = rounder_buffer(r, HC_ROUNDER_NARROW, hc_tensor_bytes(&narrow));
+    narrow.data = hc_rounder_buffer(r, HC_ROUNDER_NARROW, hc_tensor_bytes(&narrow));
     enum hc_status status = narrow.data ? hc_device_cast(r->device, wide, narrow) : HC_NO_MEMORY;
     return status == HC_OK ? hc_device_cast(r->device, narrow, wide) : status;
 }
@@ -239,11 +238,8 @@ static size_t padded(const struct hc_tensor *t)
     return (hc_tensor_bytes(t) + 63) / 64 * 64;
 }
 
-/* Carries the call out with narrow tensors in place of those in fp64, and casts its results back:
-   inputs in the format `factors`, outputs in fp32. `format` is that of its arithmetic; HC_FP64: the
-   call runs as it is. */
-static enum hc_status carry_out_with(struct hc_rounder *r, enum hc_format factors,
-                                     enum hc_format format, const struct hc_call *call)
+enum hc_status hc_rounder_carry_out(struct hc_rounder *r, enum hc_format factors,
+                                    enum hc_format format, const struct hc_call *call)
 {
     struct hc_call narrow = *call;
     int inputs = hc_ops[call->op].inputs;
@@ -261,7 +257,7 @@ static enum hc_status carry_out_with(struct hc_rounder *r, enum hc_format factor
             slot[i]->format = i < inputs ? factors : HC_FP32;
         bytes += padded(slot[i]);
     }
-    unsigned char *at = rounder_buffer(r, HC_ROUNDER_NARROW, bytes);
+    unsigned char *at = hc_rounder_buffer(r, HC_ROUNDER_NARROW, bytes);
     enum hc_status status = at ? HC_OK : HC_NO_MEMORY;
     for (int i = 0; i < slots && status == HC_OK; i++) {
         if (!wide[i].data || wide[i].format != HC_FP64)
@@ -284,7 +280,7 @@ static enum hc_status carry_out_with(struct hc_rounder *r, enum hc_format factor
 static enum hc_status carried_out(struct hc_rounder *r, enum hc_format format,
                                   const struct hc_call *call)
 {
-    return carry_out_with(r, HC_FP32, format, call);
+    return hc_rounder_carry_out(r, HC_FP32, format, call);
 }
 
 /* Batch norm and leaky ReLU one after the other, because what passes between them is a value that
@@ -312,7 +308,7 @@ static enum hc_status norm_backward(struct hc_rounder *r, const struct hc_call *
     enum hc_format format = r->rounding.format[HC_SOURCE_NORM][0];
     struct hc_tensor dy = call->in[HC_BN_LEAKY_BWD_DY];
     struct hc_tensor dz = dy;
-    dz.data = rounder_buffer(r, HC_ROUNDER_SPLIT, hc_tensor_bytes(&dz));
+    dz.data = hc_rounder_buffer(r, HC_ROUNDER_SPLIT, hc_tensor_bytes(&dz));
     struct hc_call leaky = {
         .op = HC_OP_leaky_relu_bwd,
         .in = {[HC_LEAKY_BWD_Y] = call->in[HC_BN_LEAKY_BWD_Y], [HC_LEAKY_BWD_DY] = dy},
@@ -388,12 +384,19 @@ static enum hc_format arithmetic_of(const struct hc_rounder *r, enum hc_op_class
     }
 }
 
+static bool is_gpt(const struct hc_rounder *r)
+{
+    return r->net && hc_net_plan(r->net)->network->gpt;
+}
+
 static enum hc_status override(struct hc_device *device, const struct hc_call *call, void *context)
 {
     struct hc_rounder *r = context;
     enum hc_op_class class_ = hc_ops[call->op].class_;
     if (call->op == HC_OP_cast || call->in[HC_FIRST].format != HC_FP64)
         return device->backend->kernel[call->op](device->queue, call);
+    if (is_gpt(r) && class_ != HC_CLASS_OPTIMIZER)
+        return hc_rounder_run_gpt(r, call);
     enum hc_status status = round_inputs(r, call);
     if (status != HC_OK)
         return status;
@@ -405,7 +408,7 @@ static enum hc_status override(struct hc_device *device, const struct hc_call *c
         return optimize(r, call);
     enum hc_format unit = r->rounding.format[HC_SOURCE_UNIT][0];
     if (unit != HC_FP64 && (class_ == HC_CLASS_GEMM || class_ == HC_CLASS_CONV))
-        return carry_out_with(r, unit, HC_FP32, call);
+        return hc_rounder_carry_out(r, unit, HC_FP32, call);
     return carried_out(r, arithmetic_of(r, class_), call);
 }
 
@@ -438,7 +441,7 @@ static enum hc_status matrix_of(struct hc_rounder *r, int which, struct hc_tenso
         return HC_OK;
     *matrix = quantize->out[HC_QUANTIZE_CODES];
     matrix->format = HC_FP64;
-    matrix->data = rounder_buffer(r, HC_ROUNDER_OPERAND + which, hc_tensor_bytes(matrix));
+    matrix->data = hc_rounder_buffer(r, HC_ROUNDER_OPERAND + which, hc_tensor_bytes(matrix));
     if (!matrix->data)
         return HC_NO_MEMORY;
     (r->operand[which].coded ? hc_matrix_decode : hc_matrix_take)(quantize, matrix->data);
@@ -459,7 +462,7 @@ static enum hc_status quantise(struct hc_rounder *r, enum hc_quant_role role,
     int which = operand_at(r, call->out[HC_QUANTIZE_CODES].data);
     const struct hc_tensor *x = &call->in[HC_QUANTIZE_X];
     enum hc_source read = r->backward ? HC_SOURCE_GRADIENTS : HC_SOURCE_ACTIVATIONS;
-    bool new = role == (r->backward ? HC_QUANT_OF_DY : HC_QUANT_OF_X);
+    bool new = !is_gpt(r) && role == (r->backward ? HC_QUANT_OF_DY : HC_QUANT_OF_X);
     enum hc_status status = HC_OK;
     if (new)
         status = hc_rounded(r, r->rounding.format[read][0], x->data, hc_tensor_count(x));
@@ -513,13 +516,15 @@ static enum hc_status scatter_images(struct hc_rounder *r, const struct hc_call 
 static enum hc_status run_rounded_call(void *context, enum hc_quant_role role, struct hc_call *call)
 {
     struct hc_rounder *r = context;
+    enum hc_status status;
     switch (call->op) {
     case HC_OP_im2col:
         return gather_images(r, call);
     case HC_OP_quantize:
         return quantise(r, role, call);
     case HC_OP_gemm_q:
-        return multiply_codes(r, call);
+        status = multiply_codes(r, call);
+        return status == HC_OK && is_gpt(r) ? hc_rounder_finish_gpt(r, call) : status;
     case HC_OP_col2im:
         return scatter_images(r, call);
     default:

@@ -15,7 +15,8 @@
 /* What its buffers are for. */
 enum {
     HC_ROUNDER_NARROW,  /* the tensors of a call in fp32 */
-    HC_ROUNDER_SPLIT,   /* what passes between batch norm and leaky ReLU */
+    HC_ROUNDER_SPLIT,   /* what passes between batch norm and leaky ReLU; what else attention
+                           gives, and its sums */
     HC_ROUNDER_OPERAND, /* A and B of a product that is not one of codes */
     HC_ROUNDER_BUFFERS = HC_ROUNDER_OPERAND + 2
 };
@@ -29,6 +30,12 @@ struct hc_rounder {
        parameters `apart`, so that a call is about one of them. */
     struct hc_parameter *const *parameters;
     const struct hc_update *update;
+    const struct hc_net *net;
+
+    /* Of a GPT: the format whose attention was looked at last, and whether either pass stores
+       weights in it before products. */
+    enum hc_format attention;
+    bool stores[2];
 
     struct {
         void *data;
@@ -53,6 +60,22 @@ enum hc_status hc_rounder_quantise(struct hc_rounder *rounder, struct hc_net *ne
 /* Rounds n numbers to nearest in place, by the backend's cast there and back. HC_FP64 rounds
    nothing. */
 enum hc_status hc_rounded(struct hc_rounder *rounder, enum hc_format format, double *x, int64_t n);
+
+/* What the two kinds of networks share. */
+
+/* A buffer of at least so many bytes, kept for the next call; NULL: no memory. */
+void *hc_rounder_buffer(struct hc_rounder *rounder, int which, size_t bytes);
+
+/* Carries the call out with narrow tensors in place of those in fp64, and casts its results back:
+   inputs in the format `factors`, outputs in fp32. `format` is that of its arithmetic; HC_FP64: the
+   call runs as it is. */
+enum hc_status hc_rounder_carry_out(struct hc_rounder *rounder, enum hc_format factors,
+                                    enum hc_format format, const struct hc_call *call);
+
+/* A call of a GPT, but for those of an optimizer, with the roundings of what it takes, does and
+   gives (drift_gpt.c); and only the roundings of its results, where it has been carried out. */
+enum hc_status hc_rounder_run_gpt(struct hc_rounder *rounder, const struct hc_call *call);
+enum hc_status hc_rounder_finish_gpt(struct hc_rounder *rounder, const struct hc_call *call);
 
 /* im2col and col2im (op/quant.h) in fp64, in which no backend has them. Tensors lie in host memory.
    */

@@ -131,6 +131,7 @@ enum hc_status hc_drift_run_open(struct hc_drift_run *s, const struct hc_drift_o
     s->rounder.device = &s->device;
     s->rounder.parameters = hc_net_parameters(s->net);
     s->rounder.update = s->update;
+    s->rounder.net = s->net;
     return status;
 }
 
@@ -224,6 +225,11 @@ enum hc_status hc_drift_run_restart(struct hc_drift_run *s, const struct hc_roun
     return status == HC_OK ? drift_run_set(s, HC_STATE_MASTER, s->before) : status;
 }
 
+static bool is_gpt(const struct hc_drift_run *s)
+{
+    return hc_net_plan(s->net)->network->gpt != NULL;
+}
+
 /* Rounds one state tensor after the update, as the recipe stores it. */
 static enum hc_status store(struct hc_drift_run *s, enum hc_state_tensor state,
                             enum hc_source source)
@@ -246,7 +252,7 @@ enum hc_status hc_drift_run_update(struct hc_drift_run *s, double lr)
     if (status == HC_OK && s->rounds)
         status = store(s, HC_STATE_M, HC_SOURCE_STATE);
     if (status == HC_OK && s->rounds && adam)
-        status = store(s, HC_STATE_V, HC_SOURCE_STATE);
+        status = store(s, HC_STATE_V, is_gpt(s) ? HC_SOURCE_SQUARES : HC_SOURCE_STATE);
     return status == HC_OK && s->rounds ? store(s, HC_STATE_MASTER, HC_SOURCE_MASTER) : status;
 }
 
@@ -257,11 +263,14 @@ static enum hc_format seen_as(const struct hc_drift_run *s, int p)
 {
     const struct hc_plan *plan = hc_net_plan(s->net);
     const struct hc_rounding *r = &s->rounder.rounding;
-    for (int l = 0; l < plan->layers; l++)
-        if (plan->layer[l].kind == HC_LAYER_CONV && plan->layer[l].in > 0 &&
-            p == plan->layer[l].parameter + HC_CONV_FILTER)
-            return r->coding.filter;
-    return s->rounder.parameters[p]->role == HC_ROLE_NORM ? r->format[HC_SOURCE_NORM][1]
+    const struct hc_layer *layer = hc_plan_layer_of(plan, p);
+    bool filter = is_gpt(s) ? layer->kind == HC_LAYER_ATTENTION || layer->kind == HC_LAYER_MATRIX ||
+                                  layer->kind == HC_LAYER_GATED
+                            : layer->kind == HC_LAYER_CONV && layer->in > 0 &&
+                                  p == layer->parameter + HC_CONV_FILTER;
+    if (filter)
+        return r->coding.filter;
+    return s->rounder.parameters[p]->role == HC_ROLE_NORM ? hc_norm_format(r, 1)
                                                           : r->format[HC_SOURCE_WEIGHTS][0];
 }
 
@@ -284,19 +293,36 @@ static enum hc_status round_weights(struct hc_drift_run *s)
     return status == HC_OK ? drift_run_set(s, HC_STATE_MODEL, s->g) : status;
 }
 
-/* One shard, or a batch in one piece: gives s->g, still scaled, as it is stored in `left`. */
-static enum hc_status pass_shard(struct hc_drift_run *s, const float *images, const int32_t *labels,
-                                 const struct hc_tensor *factor, const enum hc_format left[2],
-                                 float *loss)
+/* Gradients of weights, as they are stored. */
+static enum hc_status round_gradients(struct hc_drift_run *s)
+{
+    const struct hc_rounding *r = &s->rounder.rounding;
+    const enum hc_format left[2] = {r->format[HC_SOURCE_WEIGHT_GRADIENTS][0], hc_norm_format(r, 1)};
+    int64_t own = is_gpt(s) ? hc_parameter_count(s->rounder.parameters[HC_GPT_EMBEDDING]) : 0;
+    double *x = s->g + own;
+    enum hc_status status = hc_rounded(&s->rounder, r->format[HC_SOURCE_EMBEDDING][0], s->g, own);
+    for (int p = own > 0; p < hc_update_parameters(s->update) && status == HC_OK; p++) {
+        const struct hc_parameter *parameter = s->rounder.parameters[p];
+        int64_t n = hc_parameter_count(parameter);
+        status = hc_rounded(&s->rounder, left[parameter->role == HC_ROLE_NORM], x, n);
+        x += n;
+    }
+    return status;
+}
+
+/* One shard, or a batch in one piece: gives s->g, still scaled, as it is stored. */
+static enum hc_status pass_shard(struct hc_drift_run *s, const struct hc_drift_batches *b,
+                                 int64_t first, const struct hc_tensor *factor, float *loss)
 {
     int right;
     s->rounder.backward = false;
     if (hc_net_quant(s->net))
         hc_quant_step(hc_net_quant(s->net), 0, s->passes++);
-    enum hc_status status = hc_net_train(s->net, images, labels, factor, loss, &right);
+    enum hc_status status = hc_net_train(s->net, hc_drift_example(b, first),
+                                         hc_drift_label(b, first), factor, loss, &right);
     if (status == HC_OK)
         status = hc_drift_run_get(s, HC_STATE_GRADIENT, s->g);
-    return status == HC_OK && s->rounds ? drift_run_round(s, left, s->g) : status;
+    return status == HC_OK && s->rounds ? round_gradients(s) : status;
 }
 
 /* Who averages: the recipe of the training, or the one whose rounding is put into it. */
@@ -330,9 +356,8 @@ static struct hc_gradient contribution(const struct hc_drift_run *s, int p, bool
 }
 
 /* Shard by shard; the average becomes s->g, and the training's gradient if it rounds by itself. */
-static enum hc_status pass_shards(struct hc_drift_run *s, const float *images,
-                                  const int32_t *labels, const struct hc_tensor *factor,
-                                  const enum hc_format left[2], float *loss)
+static enum hc_status pass_shards(struct hc_drift_run *s, const struct hc_drift_batches *b,
+                                  int64_t first, const struct hc_tensor *factor, float *loss)
 {
     struct hc_drift_shards shards = {0};
     int n = hc_update_parameters(s->update);
@@ -346,8 +371,7 @@ static enum hc_status pass_shards(struct hc_drift_run *s, const float *images,
         gradients[p] = contribution(s, p, rounded, &by);
     enum hc_status status = drift_shards_open(&shards, &s->device, s->ranks, &by, gradients, n);
     for (int i = 0; i < s->shards && status == HC_OK; i++) {
-        int64_t first = (int64_t)i * s->images;
-        status = pass_shard(s, images + first * HC_IMAGE_BYTES, labels + first, factor, left, loss);
+        status = pass_shard(s, b, first + (int64_t)i * s->images, factor, loss);
         if (status == HC_OK)
             status = drift_shards_take(&shards, i, s->g);
         if (status == HC_OK)
@@ -358,28 +382,27 @@ static enum hc_status pass_shards(struct hc_drift_run *s, const float *images,
     if (status == HC_OK)
         status = drift_shards_average(&shards, s->g);
     if (status == HC_OK)
-        status =
-            s->rounds ? drift_run_round(s, left, s->g) : drift_run_set(s, HC_STATE_GRADIENT, s->g);
+        status = s->rounds ? round_gradients(s) : drift_run_set(s, HC_STATE_GRADIENT, s->g);
     *loss = (float)(by.sum_loss ? sum : sum / s->shards);
     drift_shards_close(&shards);
     free(gradients);
     return status;
 }
 
-enum hc_status hc_drift_run_pass(struct hc_drift_run *s, int step, const float *images,
-                                 const int32_t *labels, float scale, float *loss)
+enum hc_status hc_drift_run_pass(struct hc_drift_run *s, int step,
+                                 const struct hc_drift_batches *batches, float scale, float *loss)
 {
     struct hc_tensor factor = hc_tensor1(HC_FP32, 1, &scale);
     const struct hc_rounding *r = &s->rounder.rounding;
-    enum hc_format seen[2] = {r->format[HC_SOURCE_WEIGHTS][0], r->format[HC_SOURCE_NORM][1]};
-    enum hc_format left[2] = {r->format[HC_SOURCE_WEIGHT_GRADIENTS][0], seen[1]};
-    bool rounds = s->rounds && (seen[0] != HC_FP64 || seen[1] != HC_FP64);
+    bool rounds = s->rounds &&
+                  (r->format[HC_SOURCE_WEIGHTS][0] != HC_FP64 || hc_norm_format(r, 1) != HC_FP64);
+    int64_t first = (int64_t)step * batches->batch;
     enum hc_status status = HC_OK;
     s->passes = (int64_t)step * s->shards;
     if (rounds)
         status = round_weights(s);
     if (status == HC_OK)
-        status = (s->shards > 1 ? pass_shards : pass_shard)(s, images, labels, &factor, left, loss);
+        status = (s->shards > 1 ? pass_shards : pass_shard)(s, batches, first, &factor, loss);
     for (int64_t i = 0; i < s->weights && scale != 1; i++)
         s->g[i] /= (double)scale;
     return status == HC_OK && rounds ? drift_run_set(s, HC_STATE_MODEL, s->before) : status;

@@ -29,6 +29,26 @@ struct hc_drift_shards {
 /* Into how many shards a batch of the recipe is cut; ranks are 0 where it stays in one piece. */
 int hc_drift_shards(int ranks, const struct hc_recipe *recipe);
 
+/* The batches of all steps: images in fp32 with a label each, or texts in i32 with one for each
+   byte. */
+struct hc_drift_batches {
+    void *examples;
+    int32_t *labels;
+    size_t bytes; /* of an example */
+    int places;   /* of an example that have a label */
+    int batch;
+};
+
+static inline void *hc_drift_example(const struct hc_drift_batches *b, int64_t i)
+{
+    return (unsigned char *)b->examples + (size_t)i * b->bytes;
+}
+
+static inline int32_t *hc_drift_label(const struct hc_drift_batches *b, int64_t i)
+{
+    return b->labels + i * b->places;
+}
+
 struct hc_drift_run {
     struct hc_device device;
     struct hc_net *net;
@@ -65,8 +85,8 @@ enum hc_status hc_drift_run_restart(struct hc_drift_run *run, const struct hc_ro
 
 /* Forward and backward pass of a step's batch, shard by shard, with the gradients of loss * scale:
    gives run->g, averaged over shards, and the loss. Rounded weights are used in this pass alone. */
-enum hc_status hc_drift_run_pass(struct hc_drift_run *run, int step, const float *images,
-                                 const int32_t *labels, float scale, float *loss);
+enum hc_status hc_drift_run_pass(struct hc_drift_run *run, int step,
+                                 const struct hc_drift_batches *batches, float scale, float *loss);
 
 /* The update with the gradients of the pass; where roundings are made, with those in run->g. */
 enum hc_status hc_drift_run_update(struct hc_drift_run *run, double lr);
@@ -139,14 +159,6 @@ struct hc_drift_layer hc_drift_sum_layer(const struct hc_drift_sums *sums);
 bool hc_all_finite(const double *x, int64_t n);
 
 double hc_length(const double *x, int64_t n); /* the Euclidean norm */
-
-/* The batches of all steps. */
-struct hc_drift_batches {
-    float *images;
-    int32_t *labels;
-    int64_t floats; /* of a batch's images */
-    int batch;
-};
 
 /* The scales of a recipe at the steps of its two runs, and whether its rule skips a step whose
    gradients are not finite. */

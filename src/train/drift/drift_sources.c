@@ -18,11 +18,38 @@ const char *const hc_source_names[HC_SOURCE_COUNT] = {
     [HC_SOURCE_ACCUMULATION] = "accumulation",
     [HC_SOURCE_UNIT] = "accumulation: this unit",
     [HC_SOURCE_LOSS] = "loss",
+    [HC_SOURCE_RESIDUAL] = "residual stream",
+    [HC_SOURCE_OUTPUT] = "o of attention",
+    [HC_SOURCE_P] = "P of attention",
+    [HC_SOURCE_DS] = "dS of attention",
+    [HC_SOURCE_LSE] = "lse of attention",
+    [HC_SOURCE_ATTENTION] = "sums of attention",
+    [HC_SOURCE_LOGITS] = "logits",
+    [HC_SOURCE_ROW_NORM] = "norms",
+    [HC_SOURCE_ROTARY] = "rotary positions",
+    [HC_SOURCE_GATED] = "gated layers",
+    [HC_SOURCE_EMBEDDING] = "embedding gradient",
     [HC_SOURCE_REDUCTION] = "reduction over ranks",
     [HC_SOURCE_OPTIMIZER] = "optimizer",
     [HC_SOURCE_STATE] = "momenta",
+    [HC_SOURCE_SQUARES] = "second moments",
     [HC_SOURCE_MASTER] = "master copy",
 };
+
+bool hc_source_is_of(int source, bool gpt)
+{
+    if (source == HC_SOURCE_NORM)
+        return !gpt;
+    return gpt || (source != HC_SOURCE_SQUARES &&
+                   (source < HC_SOURCE_RESIDUAL || source > HC_SOURCE_EMBEDDING));
+}
+
+/* A network has one of them; the other is in fp64. */
+enum hc_format hc_norm_format(const struct hc_rounding *r, int parameters)
+{
+    enum hc_format batch = r->format[HC_SOURCE_NORM][parameters];
+    return batch != HC_FP64 ? batch : r->format[HC_SOURCE_ROW_NORM][parameters];
+}
 
 bool hc_rounds_otherwise(const struct hc_recipe *recipe)
 {
@@ -87,8 +114,24 @@ static void quantise_as(const struct hc_recipe *r, struct hc_rounding *of)
         of->coding.filter = HC_FP32;
 }
 
+/* What a GPT has for itself: what is stored is in the model's format, what is computed in fp32. */
+static void round_text(struct hc_rounding *of, int norm)
+{
+    static const enum hc_source stored[] = {HC_SOURCE_RESIDUAL, HC_SOURCE_OUTPUT, HC_SOURCE_P,
+                                            HC_SOURCE_DS, HC_SOURCE_LOGITS};
+    static const enum hc_source computed[] = {HC_SOURCE_LSE, HC_SOURCE_ATTENTION, HC_SOURCE_ROTARY,
+                                              HC_SOURCE_GATED};
+    for (size_t i = 0; i < sizeof stored / sizeof stored[0]; i++)
+        of->format[stored[i]][norm] = of->format[HC_SOURCE_ACTIVATIONS][norm];
+    for (size_t i = 0; i < sizeof computed / sizeof computed[0]; i++)
+        of->format[computed[i]][norm] = of->format[HC_SOURCE_LOSS][norm];
+    of->format[HC_SOURCE_EMBEDDING][norm] = of->format[HC_SOURCE_WEIGHT_GRADIENTS][norm];
+    of->format[HC_SOURCE_ROW_NORM][norm] = of->format[HC_SOURCE_NORM][norm];
+    of->format[HC_SOURCE_SQUARES][norm] = of->format[HC_SOURCE_STATE][norm];
+}
+
 /* Roundings are compared byte by byte, so what lies between their members is 0 as well. */
-struct hc_rounding hc_rounding_of(const struct hc_recipe *r)
+struct hc_rounding hc_rounding_of(const struct hc_recipe *r, bool gpt)
 {
     struct hc_rounding of;
     enum hc_format gradient[2];
@@ -110,6 +153,10 @@ struct hc_rounding hc_rounding_of(const struct hc_recipe *r)
         of.format[HC_SOURCE_MASTER][norm] = r->masters == HC_MASTERS_NONE ? own : HC_FP32;
         if (hc_rounds_otherwise(r))
             of.format[HC_SOURCE_MASTER][norm] = HC_FP64;
+        round_text(&of, norm);
+        for (int s = 0; s < HC_SOURCE_COUNT; s++)
+            if (!hc_source_is_of(s, gpt))
+                of.format[s][norm] = HC_FP64;
         of.unscaled[norm] = plan.format[HC_STATE_MASTER_GRADIENT];
         of.start[norm] = r->masters == HC_MASTERS_FROM_FP32 ? HC_FP32 : own;
     }
@@ -140,19 +187,19 @@ static void quantise_nothing_more(struct hc_rounding *r)
         r->coding.filter = HC_FP64;
 }
 
-/* A unit takes numbers that are rounded, and sums them. */
-static bool feeds_unit(const struct hc_rounding *r)
+/* A unit takes numbers that are rounded, and sums them. A GPT multiplies o, too. */
+static bool feeds_unit(const struct hc_rounding *r, bool gpt)
 {
     for (int s = HC_SOURCE_WEIGHTS; s <= HC_SOURCE_GRADIENTS; s++)
         if (!rounds(r, s))
             return false;
-    return rounds(r, HC_SOURCE_ACCUMULATION);
+    return rounds(r, HC_SOURCE_ACCUMULATION) && (!gpt || rounds(r, HC_SOURCE_OUTPUT));
 }
 
-struct hc_rounding hc_rounding_chosen(const struct hc_recipe *recipe, uint32_t set, bool unit,
-                                      bool shards)
+struct hc_rounding hc_rounding_chosen(const struct hc_recipe *recipe, bool gpt, uint32_t set,
+                                      bool unit, bool shards)
 {
-    struct hc_rounding r = hc_rounding_of(recipe);
+    struct hc_rounding r = hc_rounding_of(recipe, gpt);
     if (unit)
         r.format[HC_SOURCE_UNIT][0] = r.format[HC_SOURCE_UNIT][1] = recipe->model;
     for (int i = 0; i < HC_SOURCE_COUNT; i++) {
@@ -169,7 +216,7 @@ struct hc_rounding hc_rounding_chosen(const struct hc_recipe *recipe, uint32_t s
     if (!shards || !rounds(&r, HC_SOURCE_REDUCTION))
         average_exactly(&r);
     quantise_nothing_more(&r);
-    if (!feeds_unit(&r))
+    if (!feeds_unit(&r, gpt))
         r.format[HC_SOURCE_UNIT][0] = r.format[HC_SOURCE_UNIT][1] = HC_FP64;
     return r;
 }

@@ -6,8 +6,8 @@
 
 /* The recipe's formats in the sources of a set, whose bit k is source k. `unit`: on a backend whose
    matrix unit is a source. `shards`: where gradients are averaged. */
-struct hc_rounding hc_rounding_chosen(const struct hc_recipe *recipe, uint32_t set, bool unit,
-                                      bool shards);
+struct hc_rounding hc_rounding_chosen(const struct hc_recipe *recipe, bool gpt, uint32_t set,
+                                      bool unit, bool shards);
 
 /* The recipe without clipping. hc_widened is what it stands for, in fp64 alone: parameter by
    parameter, without a scaler or a wrapper. */

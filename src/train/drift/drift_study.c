@@ -60,7 +60,7 @@ static struct bound larger_bound(struct bound a, struct bound b)
 static double average_bound(const struct hc_drift_baseline *base, const struct hc_recipe *recipe,
                             const float *scale)
 {
-    struct hc_rounding of = hc_rounding_of(recipe);
+    struct hc_rounding of = hc_rounding_of(recipe, base->options->network->gpt != NULL);
     struct hc_wrapper wrapper = hc_wrapper_of(recipe);
     int shards = base->run.shards;
     struct bound bound = {0};
@@ -93,14 +93,16 @@ static bool unit_is_unknown(const struct hc_backend *backend, const struct hc_dr
 /* Whether the recipe has this source of rounding at all, on this backend and over these ranks. */
 static bool is_source(const struct hc_drift *drift, int k)
 {
+    if (k < HC_SOURCE_COUNT && !hc_source_is_of(k, drift->gpt))
+        return false;
     if (k >= HC_SOURCE_CODES && k < HC_SOURCE_ACCUMULATION)
-        return hc_rounding_of(drift->recipe).format[k][0] != HC_FP64;
+        return hc_rounding_of(drift->recipe, drift->gpt).format[k][0] != HC_FP64;
     return k == HC_SOURCE_UNIT ? drift->unit : k != HC_SOURCE_REDUCTION || drift->shards > 1;
 }
 
 static struct hc_rounding chosen(const struct hc_drift *drift, uint32_t set)
 {
-    return hc_rounding_chosen(drift->recipe, set, drift->unit, drift->shards > 1);
+    return hc_rounding_chosen(drift->recipe, drift->gpt, set, drift->unit, drift->shards > 1);
 }
 
 uint32_t hc_drift_sources(const struct hc_drift *drift)
@@ -311,6 +313,19 @@ struct hc_drift_study {
     bool skips;
 };
 
+/* Those that a training reads (train/run/feed.h). */
+static void gather_pieces(const struct hc_drift_options *o, const struct hc_drift_batches *b)
+{
+    for (int64_t i = 0; i < (int64_t)o->steps * o->batch; i++) {
+        const uint8_t *piece = hc_text_piece(&o->data->text, true, o->seed, i, b->places);
+        int32_t *bytes = hc_drift_example(b, i);
+        for (int k = 0; k < b->places; k++) {
+            bytes[k] = piece[k];
+            hc_drift_label(b, i)[k] = piece[k + 1];
+        }
+    }
+}
+
 static enum hc_status gather_effects(struct hc_drift_study *study)
 {
     const struct hc_drift_options *o = &study->options;
@@ -319,18 +334,24 @@ static enum hc_status gather_effects(struct hc_drift_study *study)
         .set = o->data, .train = true, .batch = o->batch, .seed = o->seed};
     struct hc_loader *loader = NULL;
     size_t steps = (size_t)o->steps;
-    b->batch = o->batch;
-    b->floats = (int64_t)o->batch * HC_IMAGE_BYTES;
-    b->images = malloc(steps * (size_t)b->floats * sizeof *b->images);
-    b->labels = malloc(steps * (size_t)o->batch * sizeof *b->labels);
+    int places = o->network->gpt ? o->network->gpt->length : 1;
+    size_t bytes =
+        o->network->gpt ? (size_t)places * sizeof(int32_t) : (size_t)HC_IMAGE_BYTES * sizeof(float);
+    *b = (struct hc_drift_batches){.bytes = bytes, .places = places, .batch = o->batch};
+    b->examples = malloc(steps * (size_t)o->batch * bytes);
+    b->labels = malloc(steps * (size_t)(o->batch * places) * sizeof *b->labels);
     study->scale = calloc(2 * steps, sizeof *study->scale);
-    if (!b->images || !b->labels || !study->scale)
+    if (!b->examples || !b->labels || !study->scale)
         return hc_fail(HC_NO_MEMORY, "no memory for %d batches", o->steps);
+    if (o->network->gpt) {
+        gather_pieces(o, b);
+        return HC_OK;
+    }
     enum hc_status status = hc_loader_open(&stream, 0, &loader);
     for (int s = 0; s < o->steps && status == HC_OK; s++) {
         const struct hc_batch *batch = hc_loader_next(loader);
-        memcpy(b->images + s * b->floats, batch->images, (size_t)b->floats * sizeof *b->images);
-        memcpy(b->labels + (int64_t)s * o->batch, batch->labels,
+        memcpy(hc_drift_example(b, s * o->batch), batch->images, (size_t)o->batch * bytes);
+        memcpy(hc_drift_label(b, s * o->batch), batch->labels,
                (size_t)o->batch * sizeof *b->labels);
     }
     hc_loader_close(loader);
@@ -368,7 +389,7 @@ void hc_drift_close(struct hc_drift_study *study)
     }
     if (study->queue)
         study->options.backend->close(study->queue);
-    free(study->batches.images);
+    free(study->batches.examples);
     free(study->batches.labels);
     free(study->scale);
     free(study->g);
@@ -414,8 +435,7 @@ static enum hc_status native_pass(const struct hc_drift_study *study, struct hc_
 {
     const struct hc_drift_batches *b = &study->batches;
     *scale = *(const float *)hc_update_scale(run->update).data;
-    return hc_drift_run_pass(run, step, b->images + step * b->floats,
-                             b->labels + (int64_t)step * b->batch, *scale, loss);
+    return hc_drift_run_pass(run, step, b, *scale, loss);
 }
 
 /* Teacher-forced: the recipe takes every step from the fp64 weights. */
@@ -507,6 +527,7 @@ enum hc_status hc_drift_measure(struct hc_drift_study *study, const struct hc_re
     struct hc_recipe own = hc_unclipped(recipe);
     int ranks = study->options.ranks;
     *drift = (struct hc_drift){.recipe = recipe,
+                               .gpt = study->options.network->gpt != NULL,
                                .ranks = ranks,
                                .shards = hc_drift_shards(ranks, recipe),
                                .unit = hc_recipe_meets_unit(recipe, study->options.backend)};

@@ -49,7 +49,8 @@ struct hc_gpt {
 extern const struct hc_network hc_gpt_small;
 extern const struct hc_network hc_gpt_tiny;
 
-enum { HC_BYTES = 256 }; /* that a GPT tells apart */
+enum { HC_BYTES = 256 };       /* that a GPT tells apart */
+enum { HC_GPT_EMBEDDING = 0 }; /* the number of this parameter */
 
 enum hc_layer_kind {
     HC_LAYER_CONV, /* convolution, batch norm, leaky ReLU */
