@@ -86,6 +86,7 @@ DRAWS = {
     "rotary_table_bf16": {"pos": below(4096), "inv": unit},
     "newton_schulz": {"x": small},
     "softmax": {"x": logits}, "softmax_backward": {"y": probabilities},
+    "softmax_general": {"x": logits}, "softmax_general_backward": {"y": probabilities},
     "softplus": {"x": lambda r, s: r.normal(size=s) * 15},
     "ssm_scan": {"a": rates, "dt": unit}, "weight_norm": {"g": positive},
 }
