@@ -70,6 +70,8 @@ DRAWS = {
     "bce_with_logits": {"x": logits, "target": unit},
     "cross_entropy": {"z": logits}, "cross_entropy_rows": {"z": logits},
     "cross_entropy_weighted": {"z": logits, "w": positive},
+    "cross_entropy_general": {"z": logits, "w": positive},
+    "cross_entropy_general_backward": {"w": positive, "lse": lambda r, s: 3 + r.normal(size=s)},
     "dpo_loss": {"pw": logits, "pl": logits, "rw": logits, "rl": logits},
     "dropout": {"keep": below(2)}, "embedding_backward": {"id": below(16)},
     "gated_scan": {"a": unit}, "info_nce": {"a": small, "b": small},
@@ -93,7 +95,8 @@ DRAWS = {
 
 # An eighth of these targets is ignored.
 IGNORES = ("cross_entropy", "cross_entropy_rows", "cross_entropy_smoothing", "cross_entropy_weighted",
-           "cross_entropy_backward", "linear_cross_entropy", "linear_cross_entropy_stored")
+           "cross_entropy_backward", "cross_entropy_general", "cross_entropy_general_backward",
+           "linear_cross_entropy", "linear_cross_entropy_stored")
 
 
 def inputs(definition, seed, extents=None):

@@ -47,6 +47,8 @@ static const struct {
     [HC_OP_softmax_general] = {'H', 0},
     [HC_OP_softmax_general_backward] = {'H', 'U'},
     [HC_OP_log_softmax_backward] = {'N', 'C'},
+    [HC_OP_cross_entropy_general] = {'N', 0},
+    [HC_OP_cross_entropy_general_backward] = {'N', 0},
 };
 
 static void layout(const struct hc_call *call, int slot, const struct hc_tensor *few,
@@ -59,6 +61,8 @@ static void layout(const struct hc_call *call, int slot, const struct hc_tensor 
                                                                          : HC_AXIS_TERMS;
         hc_axes_add(to, kind, few->shape[a], large->shape[a], 1, 0);
     }
+    if (large->rank == 0)
+        hc_axes_add(to, HC_AXIS_TERMS, 1, 1, 1, 0);
 }
 
 /* Softmax with options: heads, rows and places. With fewer places than rows the first rows see none
@@ -232,10 +236,143 @@ static const struct hc_family log_softmax_backward = {ALL_WITH_OPTIONS,
                                                       .small = small_rows,
                                                       .sizes = sizes_of_rows};
 
+/* Cross-entropy: rows and classes. */
+static const struct hc_op_shape losses[] = {
+    {"17x10", HC_QUICK, true, false, {17, 10}},
+    {"1x1", HC_STANDARD, false, false, {1, 1}},
+    {"5x3", HC_STANDARD, false, false, {5, 3}},
+    {"3x129", HC_STANDARD, false, false, {3, 129}},
+    {"70x3", HC_STANDARD, false, false, {70, 3}},
+    {"70x300", HC_EXHAUSTIVE, false, false, {70, 300}},
+    {.name = NULL},
+};
+
+/* The number of a row of loss_options is in the variant's first byte. A loss over all that count of
+   one row, whose target is ignored, is NaN or 0. */
+static const struct hc_variant loss_variants[] = {
+    {.name = ""},
+    {.name = "-ignore", .params.later = {1}},
+    {.name = "-smoothing", .params.later = {2}},
+    {.name = "-total", .params.later = {3}},
+    {.name = NULL},
+};
+
+static const struct loss_options {
+    int64_t ignore;
+    double smoothing, zeta, cap;
+    int64_t reduction;
+    double total;
+    int64_t empty;
+} loss_options[] = {
+    {-100, 0, 0, 0, HC_CE_MEAN, 1, 0},
+    {0, 0, 0, 0, HC_CE_MEAN, 1, 1},
+    {0, 0.1, 0.01, 2.5, HC_CE_SUM, 1, 0},
+    {2, 0, 0, 1.5, HC_CE_OVER_TOTAL, 100, 0},
+};
+
+static void open_loss(struct hc_call *call, const int64_t *d, const struct hc_variant *variant)
+{
+    const struct loss_options *o = &loss_options[variant->params.later[0]];
+    hc_open_axes(call, d, variant);
+    set_integer(call, HC_CE_IGNORE, o->ignore);
+    set_real(call, HC_CE_SMOOTHING, o->smoothing);
+    set_real(call, HC_CE_ZETA, o->zeta);
+    set_real(call, HC_CE_CAP, o->cap);
+    set_integer(call, HC_CE_REDUCTION, o->reduction);
+    set_real(call, HC_CE_TOTAL, o->total);
+    if (call->op == HC_OP_cross_entropy_general)
+        set_integer(call, HC_CE_EMPTY, o->empty);
+}
+
+static void integer_losses(struct hc_variant *variant, int number)
+{
+    variant->name = "-border"; /* `allows` knows it */
+    variant->params.later[0] = (unsigned char)(number % 4);
+}
+
+static int64_t classes(const struct hc_call *call)
+{
+    return call->in[HC_CE_Z].shape[1];
+}
+
+/* What an option does to a row, normal numbers show. Of one class the gradient is 0, and what is
+   left of a capped logit's is nothing but rounding. */
+static bool says_more(const struct hc_call *call, enum hc_distribution distribution)
+{
+    bool plain = hc_defined_integer(call, HC_CE_IGNORE) < 0;
+    if (classes(call) == 1 && hc_defined_real(call, HC_CE_CAP) > 0)
+        return false;
+    return distribution == HC_DRAW_NORMAL || (plain && hc_not_on_subnormals(call, distribution));
+}
+
+/* The log-sum of a row's capped logits, as a forward pass would keep it. */
+static double log_sum(const struct hc_draw_site *p, int slot)
+{
+    const struct hc_tensor *z = &p->call->in[HC_CE_Z];
+    double cap = hc_defined_real(p->call, HC_CE_CAP);
+    double max = -(double)INFINITY;
+    double sum = 0;
+    (void)slot;
+    for (int pass = 0; pass < 2; pass++)
+        for (int64_t c = 0; c < z->shape[1]; c++) {
+            double s = hc_tensor_get(z, (int64_t)p->index * z->shape[1] + c);
+            s = cap > 0 ? cap * tanh(s / cap) : s;
+            max = pass == 0 ? fmax(max, s) : max;
+            sum += pass == 0 ? 0 : exp(s - max);
+        }
+    return max + log(sum);
+}
+
+static double near_logits(const struct hc_draw_site *p, int slot, enum hc_values values)
+{
+    (void)slot;
+    return values == HC_VALUES_DATA ? 100 + 4 * hc_draw_normal(p) : 1;
+}
+
+static void small_loss(const union hc_params *params, int64_t *d)
+{
+    (void)params;
+    d[0] = hc_at_most(13, d[0]);
+}
+
+static const struct hc_family_size sizes_of_losses[] = {
+    {HC_STANDARD, "fp32", "", {1025, 65}},
+    {HC_STANDARD, "fp32", "-smoothing", {1025, 5}},
+    {HC_STANDARD, HC_OTHER_SETS, NULL, {257, 65}},
+    {HC_EXHAUSTIVE, HC_OTHER_SETS, NULL, {1025, 257}},
+    {.set = NULL}};
+
+static const struct hc_family cross_entropy = {.sets = sets,
+                                               .allows = allows,
+                                               .integers = hc_fill_defined,
+                                               .unsettled = true,
+                                               .cancels_within = true,
+                                               .layout = layout,
+                                               .exponents = hc_exponents_of_logits,
+                                               .applies = says_more,
+                                               .reference_cost = 64,
+                                               .sample_cost = 64,
+                                               .shapes = losses,
+                                               .variants = loss_variants,
+                                               .open = open_loss,
+                                               .integer_parameters = integer_losses,
+                                               .places = classes,
+                                               .kept = log_sum,
+                                               .is_special = hc_one_row_in_four,
+                                               .has_specials = hc_no_other_specials,
+                                               .never_minus_infinity = true,
+                                               .cancelling = near_logits,
+                                               .extents = extents_of_rows,
+                                               .border_shape = border_of_rows,
+                                               .small = small_loss,
+                                               .sizes = sizes_of_losses};
+
 static const struct hc_family *const families[HC_OP_ROOM] = {
     [HC_OP_softmax_general] = &softmax_general,
     [HC_OP_softmax_general_backward] = &softmax_general_backward,
     [HC_OP_log_softmax_backward] = &log_softmax_backward,
+    [HC_OP_cross_entropy_general] = &cross_entropy,
+    [HC_OP_cross_entropy_general_backward] = &cross_entropy,
 };
 
 const struct hc_family *hc_family_options(enum hc_op op)

@@ -1,5 +1,5 @@
-/* Wrong kernels of ops with options: softmax with a mask, and its logarithm. Each computes in fp64,
-   so that nothing but its defect is wrong. */
+/* Wrong kernels of ops with options: softmax with a mask, its logarithm, and cross-entropy. Each
+   computes in fp64, so that nothing but its defect is wrong. */
 #include <math.h>
 
 #include "check/selftest/change.h"
@@ -19,7 +19,19 @@ enum defect {
     SUM_IN_BF16,
     LAST_LOST,
     ROUNDED_FIRST,
-    OF_THE_RESULT
+    OF_THE_RESULT,
+    NO_ONE_HOT,
+    NO_SMOOTHING,
+    SMOOTHED_OVER_OTHERS,
+    NO_Z_LOSS,
+    Z_LOSS_HALF,
+    NO_CAP,
+    CAP_WITHOUT_SLOPE,
+    IGNORED_COUNTED,
+    IGNORED_KEPT,
+    NO_WEIGHT,
+    WEIGHT_NOT_COUNTED,
+    LSE_IN_BF16
 };
 
 static enum defect defect_of(const struct hc_fault *row)
@@ -117,6 +129,113 @@ static void log_softmax(const struct hc_call *call, const struct hc_fault *row)
             hc_give(call, HC_SOFTMAX_Y, i,
                     defect == OF_THE_RESULT ? log(y) : hc_tensor_get(x, i) - max - log(sum));
         }
+    }
+}
+
+static double capped(const struct hc_call *call, enum defect defect, int64_t i, double *tangent)
+{
+    double cap = defect == NO_CAP ? 0 : hc_defined_real(call, HC_CE_CAP);
+    double z = hc_in(call, HC_CE_Z, i);
+    *tangent = cap > 0 ? tanh(z / cap) : 0;
+    return cap > 0 ? cap * *tangent : z;
+}
+
+/* The weight of a row's target, or 0 if it does not count; and what the loss is divided by. */
+static double weight_of(const struct hc_call *call, enum defect defect, int64_t n)
+{
+    int64_t target = (int64_t)hc_in(call, HC_CE_TARGET, n);
+    if (target == hc_defined_integer(call, HC_CE_IGNORE) && defect != IGNORED_KEPT)
+        return 0;
+    return defect == NO_WEIGHT || target < 0 ? 1 : hc_in(call, HC_CE_W, target);
+}
+
+static double divisor_of(const struct hc_call *call, enum defect defect)
+{
+    int64_t reduction = hc_defined_integer(call, HC_CE_REDUCTION);
+    int64_t rows = call->in[HC_CE_Z].shape[0];
+    double sum = 0;
+    for (int64_t n = 0; n < rows; n++)
+        sum += defect == WEIGHT_NOT_COUNTED ? weight_of(call, defect, n) > 0
+                                            : weight_of(call, defect, n);
+    if (reduction == HC_CE_MEAN && defect == IGNORED_COUNTED)
+        return (double)rows;
+    return reduction == HC_CE_MEAN  ? sum
+           : reduction == HC_CE_SUM ? 1
+                                    : hc_defined_real(call, HC_CE_TOTAL);
+}
+
+/* A row that counts, of weight w. */
+static double loss_of(const struct hc_call *call, enum defect defect, int64_t n, double w,
+                      double lse)
+{
+    int64_t classes = call->in[HC_CE_Z].shape[1];
+    int64_t target = (int64_t)hc_in(call, HC_CE_TARGET, n);
+    double smoothing = defect == NO_SMOOTHING ? 0 : hc_defined_real(call, HC_CE_SMOOTHING);
+    double zeta = defect == NO_Z_LOSS ? 0 : hc_defined_real(call, HC_CE_ZETA);
+    bool others = defect == SMOOTHED_OVER_OTHERS && classes > 1;
+    double tangent;
+    double sum = 0;
+    double loss = w * (lse - capped(call, defect, n * classes + target, &tangent));
+    for (int64_t c = 0; c < classes && smoothing > 0; c++)
+        if (!others || c != target)
+            sum +=
+                hc_in(call, HC_CE_W, c) * (lse - capped(call, defect, n * classes + c, &tangent));
+    loss = smoothing > 0 ? (1 - smoothing) * loss + smoothing * sum / (double)(classes - others)
+                         : loss;
+    return loss + zeta * (defect == Z_LOSS_HALF ? lse : lse * lse);
+}
+
+static void cross_entropy(const struct hc_call *call, const struct hc_fault *row)
+{
+    enum defect defect = defect_of(row);
+    const int64_t *z = call->in[HC_CE_Z].shape;
+    double loss = 0;
+    double tangent;
+    bool counts = false;
+    for (int64_t n = 0; n < z[0]; n++) {
+        double max = -(double)INFINITY;
+        double sum = 0;
+        double w = weight_of(call, defect, n);
+        for (int64_t c = 0; c < z[1]; c++)
+            max = fmax(max, capped(call, defect, n * z[1] + c, &tangent));
+        for (int64_t c = 0; c < z[1] - (defect == LAST_LOST); c++)
+            sum = add(defect == SUM_IN_BF16, sum,
+                      exp(capped(call, defect, n * z[1] + c, &tangent) - max));
+        double lse = max + log(sum);
+        lse = defect == LSE_IN_BF16 ? hc_round(HC_BF16, lse) : lse;
+        double one = w != 0 ? loss_of(call, defect, n, w, lse) : 0;
+        counts = counts || w != 0;
+        loss += one;
+        hc_give(call, HC_CE_LSE, n, lse);
+        hc_give(call, HC_CE_ROWS, n, one);
+    }
+    bool none = !counts && hc_defined_integer(call, HC_CE_EMPTY) == 1;
+    hc_give(call, HC_CE_LOSS, 0, none ? 0 : loss / divisor_of(call, defect));
+}
+
+static void cross_entropy_backward(const struct hc_call *call, const struct hc_fault *row)
+{
+    enum defect defect = defect_of(row);
+    const int64_t *z = call->in[HC_CE_Z].shape;
+    double smoothing = defect == NO_SMOOTHING ? 0 : hc_defined_real(call, HC_CE_SMOOTHING);
+    double zeta = defect == NO_Z_LOSS ? 0 : hc_defined_real(call, HC_CE_ZETA);
+    double k = hc_in(call, HC_CE_BWD_DLOSS, 0) / divisor_of(call, defect);
+    double weights = 0;
+    for (int64_t c = 0; c < z[1]; c++)
+        weights += hc_in(call, HC_CE_W, c) / (double)z[1];
+    for (int64_t i = 0; i < z[0] * z[1]; i++) {
+        double w = weight_of(call, defect, i / z[1]);
+        double lse = hc_in(call, HC_CE_BWD_LSE, i / z[1]);
+        double tangent;
+        double p = exp(capped(call, defect, i, &tangent) - lse);
+        p = defect == ROUNDED_FIRST ? hc_round(HC_BF16, p) : p;
+        bool hot = i % z[1] == (int64_t)hc_in(call, HC_CE_TARGET, i / z[1]);
+        double f = (1 - smoothing) * w + smoothing * weights +
+                   (defect == Z_LOSS_HALF ? 1 : 2) * zeta * lse;
+        double g = f * p - smoothing * hc_in(call, HC_CE_W, i % z[1]) / (double)z[1] -
+                   (hot && defect != NO_ONE_HOT ? (1 - smoothing) * w : 0);
+        double slope = defect == CAP_WITHOUT_SLOPE ? 1 : 1 - tangent * tangent;
+        hc_give(call, HC_CE_BWD_DZ, i, w != 0 ? k * g * slope : 0);
     }
 }
 
