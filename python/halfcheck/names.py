@@ -69,7 +69,6 @@ _INSTEAD = {
     "batch_norm_backward": "bn_bwd has its gradients",
     "conv2d_backward": "conv2d_bwd_data and conv2d_bwd_filter are its gradients",
     "cross_entropy_backward": "xent_bwd is its gradient",
-    "log_softmax": "xent, the cross entropy, has it inside",
     "max_pool": "it rounds nothing; avg_pool is the pooling that does",
     "mean": "sum is the sum of all elements; avg_pool and all_reduce are means",
     "relu": "it rounds nothing; leaky_relu is the activation that does",

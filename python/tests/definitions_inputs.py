@@ -70,6 +70,8 @@ DRAWS = {
     "bce_with_logits": {"x": logits, "target": unit},
     "cross_entropy": {"z": logits}, "cross_entropy_rows": {"z": logits},
     "cross_entropy_weighted": {"z": logits, "w": positive},
+    "cross_entropy_general": {"z": logits, "w": positive},
+    "cross_entropy_general_backward": {"w": positive, "lse": lambda r, s: 3 + r.normal(size=s)},
     "dpo_loss": {"pw": logits, "pl": logits, "rw": logits, "rl": logits},
     "dropout": {"keep": below(2)}, "embedding_backward": {"id": below(16)},
     "gated_scan": {"a": unit}, "info_nce": {"a": small, "b": small},
@@ -86,13 +88,15 @@ DRAWS = {
     "rotary_table_bf16": {"pos": below(4096), "inv": unit},
     "newton_schulz": {"x": small},
     "softmax": {"x": logits}, "softmax_backward": {"y": probabilities},
+    "softmax_general": {"x": logits}, "softmax_general_backward": {"y": probabilities},
     "softplus": {"x": lambda r, s: r.normal(size=s) * 15},
     "ssm_scan": {"a": rates, "dt": unit}, "weight_norm": {"g": positive},
 }
 
 # An eighth of these targets is ignored.
 IGNORES = ("cross_entropy", "cross_entropy_rows", "cross_entropy_smoothing", "cross_entropy_weighted",
-           "cross_entropy_backward", "linear_cross_entropy", "linear_cross_entropy_stored")
+           "cross_entropy_backward", "cross_entropy_general", "cross_entropy_general_backward",
+           "linear_cross_entropy", "linear_cross_entropy_stored")
 
 
 def inputs(definition, seed, extents=None):

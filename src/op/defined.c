@@ -49,6 +49,17 @@ static const struct hc_param options_of_attention[] = {SCALE,
                                                        INTEGER(6, "weights", "0"),
                                                        {0}};
 
+static const struct hc_param options_of_softmax[] = {
+    REAL(0, "scale", "1.0"), FLAG(1, "causal", "false"), INTEGER(2, "dead", "0"), {0}};
+static const struct hc_param scale_of_1[] = {REAL(0, "scale", "1.0"), {0}};
+
+/* Of a cross-entropy, before what it says of a batch that is empty. */
+#define OF_LOSSES                                                                                  \
+    INTEGER(0, "ignore", "-100"), REAL(1, "smoothing", "0.0"), REAL(2, "zeta", "0.0"),             \
+        REAL(3, "cap", "0.0"), INTEGER(4, "reduction", "0"), REAL(5, "total", "1.0")
+static const struct hc_param options_of_loss[] = {OF_LOSSES, INTEGER(6, "empty", "0"), {0}};
+static const struct hc_param options_of_loss_gradient[] = {OF_LOSSES, {0}};
+
 static enum hc_status axes(const struct hc_call *call)
 {
     int64_t extent[LETTERS];
@@ -107,6 +118,26 @@ static enum hc_status axes_of_shared_keys(const struct hc_call *call)
     if (status == HC_OK && (weights < 0 || weights >= HC_WEIGHTS_COUNT))
         return hc_fail(HC_INVALID, "%s: weights is %lld, and not 0, 1 or 2", op,
                        (long long)weights);
+    return status;
+}
+
+static enum hc_status axes_of_softmax(const struct hc_call *call)
+{
+    enum hc_status status = axes(call);
+    int64_t dead = hc_defined_integer(call, HC_SOFTMAX_DEAD);
+    if (status == HC_OK && (dead < 0 || dead > HC_SOFTMAX_DEAD_UNIFORM))
+        return hc_fail(HC_INVALID, "%s: dead is %lld, and not 0, 1 or 2", hc_ops[call->op].name,
+                       (long long)dead);
+    return status;
+}
+
+static enum hc_status axes_of_loss(const struct hc_call *call)
+{
+    enum hc_status status = axes(call);
+    int64_t reduction = hc_defined_integer(call, HC_CE_REDUCTION);
+    if (status == HC_OK && (reduction < 0 || reduction > HC_CE_OVER_TOTAL))
+        return hc_fail(HC_INVALID, "%s: reduction is %lld, and not 0, 1 or 2",
+                       hc_ops[call->op].name, (long long)reduction);
     return status;
 }
 
@@ -225,6 +256,40 @@ static const struct hc_descriptor attention_general_backward_slots = {
            IN("dy", "[H, T, E]", FACTOR)},
     .out = {OUT("dq", "[H, T, D]"), OUT("dk", "[G, U, D]"), OUT("dv", "[G, U, E]"),
             WIDE("dsink", "[H]", NONE)}};
+
+static const struct hc_descriptor softmax_general_slots = {
+    .params = options_of_softmax,
+    .fp64 = true,
+    .rule = axes_of_softmax,
+    .length = longest_axis,
+    .cancels = true,
+    .in = {IN("x", "[H, T, U]", DATA), IN("mask", "[T, U]", OFFSET)},
+    .out = {OUT("y", "[H, T, U]")}};
+static const struct hc_descriptor softmax_general_backward_slots = {
+    SUMS, .params = scale_of_1, .in = {IN("dy", "[H, T, U]", FACTOR), IN("y", "[H, T, U]", DATA)},
+    .out = {OUT("dx", "[H, T, U]")}};
+static const struct hc_descriptor log_softmax_slots = {LESS, .in = {IN("x", "[N, C]", DATA)},
+                                                       .out = {OUT("y", "[N, C]")}};
+static const struct hc_descriptor log_softmax_backward_slots = {
+    SUMS, .in = {IN("dy", "[N, C]", FACTOR), IN("y", "[N, C]", DATA)},
+    .out = {OUT("dx", "[N, C]")}};
+
+static const struct hc_descriptor cross_entropy_general_slots = {
+    .params = options_of_loss,
+    .fp64 = true,
+    .rule = axes_of_loss,
+    .length = longest_axis,
+    .cancels = true,
+    .in = {IN("z", "[N, C]", DATA), INDEX("target", "[N]"), IN("w", "[C]", GAIN)},
+    .out = {WIDE("loss", "[]", NONE), WIDE("rows", "[N]", NONE), WIDE("lse", "[N]", NONE)}};
+static const struct hc_descriptor cross_entropy_general_backward_slots = {
+    .params = options_of_loss_gradient,
+    .fp64 = true,
+    .rule = axes_of_loss,
+    .length = longest_axis,
+    .in = {IN("z", "[N, C]", DATA), INDEX("target", "[N]"), IN("w", "[C]", GAIN),
+           WIDE("lse", "[N]", OFFSET), WIDE("dloss", "[]", SCALAR)},
+    .out = {OUT("dz", "[N, C]")}};
 
 const struct hc_descriptor *const hc_defined_ops[HC_OP_ROOM] = {
 #define HC_OP(name, class, inputs, outputs, title) [HC_OP_##name] = &name##_slots,

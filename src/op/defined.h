@@ -38,15 +38,23 @@
 #define HC_OP_attention_backward  HC_OP_69
 #define HC_OP_swap_axes           HC_OP_70
 
-#define HC_OP_attention_general          HC_OP_71
-#define HC_OP_attention_general_backward HC_OP_72
+#define HC_OP_attention_general              HC_OP_71
+#define HC_OP_attention_general_backward     HC_OP_72
+#define HC_OP_softmax_general                HC_OP_73
+#define HC_OP_softmax_general_backward       HC_OP_74
+#define HC_OP_log_softmax                    HC_OP_75
+#define HC_OP_log_softmax_backward           HC_OP_76
+#define HC_OP_cross_entropy_general          HC_OP_77
+#define HC_OP_cross_entropy_general_backward HC_OP_78
 
-/* What keeps statistics has its op's slots, and theirs. */
+/* What keeps statistics, or has options or the logarithm, has its op's slots, and theirs. */
 enum { HC_RMS_X, HC_RMS_W, HC_RMS_Y = 0, HC_RMS_RSTD };
 enum { HC_RMS_BWD_DY, HC_RMS_BWD_X, HC_RMS_BWD_W, HC_RMS_BWD_RSTD };
 enum { HC_RMS_BWD_DX, HC_RMS_BWD_DW };
-enum { HC_SOFTMAX_X, HC_SOFTMAX_Y = 0 };
+enum { HC_SOFTMAX_X, HC_SOFTMAX_MASK, HC_SOFTMAX_Y = 0 };
 enum { HC_SOFTMAX_BWD_DY, HC_SOFTMAX_BWD_Y, HC_SOFTMAX_BWD_DX = 0 };
+enum { HC_CE_Z, HC_CE_TARGET, HC_CE_W, HC_CE_LOSS = 0, HC_CE_ROWS, HC_CE_LSE };
+enum { HC_CE_BWD_LSE = HC_CE_W + 1, HC_CE_BWD_DLOSS, HC_CE_BWD_DZ = 0 };
 enum { HC_GELU_X, HC_GELU_Y = 0 };
 enum { HC_GELU_BWD_DY, HC_GELU_BWD_X, HC_GELU_BWD_DX = 0 };
 enum { HC_LN_X, HC_LN_W, HC_LN_B, HC_LN_Y = 0, HC_LN_MU, HC_LN_RSTD };
@@ -72,6 +80,22 @@ enum {
 };
 enum { HC_SWAP_X, HC_SWAP_Y = 0 };
 enum { HC_ATTENTION_BWD_DQ, HC_ATTENTION_BWD_DK, HC_ATTENTION_BWD_DV, HC_ATTENTION_BWD_DSINK };
+
+/* The options of softmax_general, in order, and what a row is that sees nothing. */
+enum { HC_SOFTMAX_SCALE, HC_SOFTMAX_CAUSAL, HC_SOFTMAX_DEAD };
+enum { HC_SOFTMAX_DEAD_ZERO, HC_SOFTMAX_DEAD_NAN, HC_SOFTMAX_DEAD_UNIFORM };
+
+/* The options of cross_entropy_general, in order; its gradient has no HC_CE_EMPTY. */
+enum {
+    HC_CE_IGNORE,
+    HC_CE_SMOOTHING,
+    HC_CE_ZETA,
+    HC_CE_CAP,
+    HC_CE_REDUCTION,
+    HC_CE_TOTAL,
+    HC_CE_EMPTY
+};
+enum { HC_CE_MEAN, HC_CE_SUM, HC_CE_OVER_TOTAL };
 
 /* Option k of the definition, which is a real number. Where its usual value is an expression of
    extents, NaN stands for that. */

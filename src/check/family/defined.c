@@ -303,8 +303,8 @@ const struct hc_family *hc_family_defined(enum hc_op op)
     bool alone = !hc_descriptor(op)->length;
     bool vector = !strchr(hc_slot(op, HC_FIRST)->shape, ',');
     const struct hc_family *own = hc_family_transformer(op);
-    if (own)
-        return own;
+    if (own || hc_family_options(op))
+        return own ? own : hc_family_options(op);
     if (has_shift(op))
         return &of_logits;
     return !alone ? &of_rows : vector ? &of_vectors : &of_matrices;

@@ -1,0 +1,246 @@
+/* Wrong kernels of ops with options: softmax with a mask, its logarithm, and cross-entropy. Each
+   computes in fp64, so that nothing but its defect is wrong. */
+#include <math.h>
+
+#include "check/selftest/change.h"
+#include "num/format.h"
+#include "op/later.h"
+
+enum defect {
+    SCALE_IN_BF16,
+    SCALE_LAST,
+    NO_SCALE,
+    NO_MASK,
+    MASK_LATE,
+    MASK_FINITE,
+    DEAD_NAN,
+    NO_SHIFT,
+    NO_SUM,
+    SUM_IN_BF16,
+    LAST_LOST,
+    ROUNDED_FIRST,
+    OF_THE_RESULT,
+    NO_ONE_HOT,
+    NO_SMOOTHING,
+    SMOOTHED_OVER_OTHERS,
+    NO_Z_LOSS,
+    Z_LOSS_HALF,
+    NO_CAP,
+    CAP_WITHOUT_SLOPE,
+    IGNORED_COUNTED,
+    IGNORED_KEPT,
+    NO_WEIGHT,
+    WEIGHT_NOT_COUNTED,
+    LSE_IN_BF16
+};
+
+static enum defect defect_of(const struct hc_fault *row)
+{
+    return (enum defect)(int)row->number;
+}
+
+static double add(bool in_bf16, double sum, double term)
+{
+    return in_bf16 ? hc_round(HC_BF16, sum + term) : sum + term;
+}
+
+/* The logit of a row at place u. */
+static double logit(const struct hc_call *call, enum defect defect, int64_t row, int64_t u)
+{
+    const int64_t *n = call->in[HC_SOFTMAX_X].shape;
+    double x = hc_in(call, HC_SOFTMAX_X, row * n[2] + u);
+    double mask = defect == NO_MASK ? 0 : hc_in(call, HC_SOFTMAX_MASK, row % n[1] * n[2] + u);
+    double scale = hc_defined_real(call, HC_SOFTMAX_SCALE);
+    if (defect == MASK_FINITE && mask == -(double)INFINITY)
+        mask = -4;
+    if (defect == SCALE_LAST)
+        return (x + mask) * scale;
+    return x * (defect == SCALE_IN_BF16 ? hc_round(HC_BF16, scale) : scale) + mask;
+}
+
+static void softmax(const struct hc_call *call, const struct hc_fault *row)
+{
+    enum defect defect = defect_of(row);
+    const int64_t *n = call->in[HC_SOFTMAX_X].shape;
+    double without[] = {0, (double)NAN, 1 / (double)n[2]};
+    double dead = without[defect == DEAD_NAN ? 1 : hc_defined_integer(call, HC_SOFTMAX_DEAD)];
+    for (int64_t i = 0; i < n[0] * n[1]; i++) {
+        int64_t diagonal = i % n[1] + 1 + n[2] - n[1] + (defect == MASK_LATE);
+        int64_t past =
+            hc_defined_flag(call, HC_SOFTMAX_CAUSAL) && diagonal < n[2] ? diagonal : n[2];
+        double max = -(double)INFINITY;
+        double sum = 0;
+        bool sees = false;
+        past = past < 0 ? 0 : past;
+        for (int64_t u = 0; u < past; u++) {
+            sees = sees || logit(call, defect, i, u) != -(double)INFINITY;
+            max = fmax(max, logit(call, defect, i, u));
+        }
+        for (int64_t u = 0; u < past - (defect == LAST_LOST && past > 1); u++)
+            sum = add(defect == SUM_IN_BF16, sum, exp(logit(call, defect, i, u) - max));
+        for (int64_t u = 0; u < n[2]; u++)
+            hc_give(call, HC_SOFTMAX_Y, i * n[2] + u,
+                    !sees      ? dead
+                    : u < past ? exp(logit(call, defect, i, u) - max) / sum
+                               : 0);
+    }
+}
+
+/* Of softmax_general and of log_softmax. */
+static void backward(const struct hc_call *call, const struct hc_fault *row)
+{
+    enum defect defect = defect_of(row);
+    const struct hc_tensor *y = &call->in[HC_SOFTMAX_BWD_Y];
+    bool log = call->op == HC_OP_log_softmax_backward;
+    int64_t n = y->shape[y->rank - 1];
+    double scale = log || defect == NO_SCALE ? 1 : hc_defined_real(call, HC_SOFTMAX_SCALE);
+    scale = defect == SCALE_IN_BF16 ? hc_round(HC_BF16, scale) : scale;
+    for (int64_t from = 0; from < hc_tensor_count(y); from += n) {
+        double sum = 0;
+        for (int64_t i = from; i < from + n - (defect == LAST_LOST) && defect != NO_SUM; i++)
+            sum = add(defect == SUM_IN_BF16, sum,
+                      hc_in(call, HC_SOFTMAX_BWD_DY, i) * (log ? 1 : hc_tensor_get(y, i)));
+        for (int64_t i = from; i < from + n; i++) {
+            double dy = hc_in(call, HC_SOFTMAX_BWD_DY, i);
+            double p = defect == OF_THE_RESULT ? hc_tensor_get(y, i) : exp(hc_tensor_get(y, i));
+            p = defect == ROUNDED_FIRST ? hc_round(HC_BF16, p) : p;
+            hc_give(call, HC_SOFTMAX_BWD_DX, i,
+                    log ? dy - p * sum : scale * hc_tensor_get(y, i) * (dy - sum));
+        }
+    }
+}
+
+/* As fp32 has the exponential, which overflows and underflows. */
+static void log_softmax(const struct hc_call *call, const struct hc_fault *row)
+{
+    enum defect defect = defect_of(row);
+    const struct hc_tensor *x = &call->in[HC_SOFTMAX_X];
+    int64_t n = x->shape[1];
+    for (int64_t from = 0; from < hc_tensor_count(x); from += n) {
+        double max = defect == NO_SHIFT ? 0 : -(double)INFINITY;
+        double sum = 0;
+        for (int64_t i = from; i < from + n && defect != NO_SHIFT; i++)
+            max = fmax(max, hc_tensor_get(x, i));
+        for (int64_t i = from; i < from + n - (defect == LAST_LOST); i++)
+            sum =
+                add(defect == SUM_IN_BF16, sum, hc_round(HC_FP32, exp(hc_tensor_get(x, i) - max)));
+        for (int64_t i = from; i < from + n; i++) {
+            double y = hc_round(HC_FP32, exp(hc_tensor_get(x, i) - max) / sum);
+            hc_give(call, HC_SOFTMAX_Y, i,
+                    defect == OF_THE_RESULT ? log(y) : hc_tensor_get(x, i) - max - log(sum));
+        }
+    }
+}
+
+static double capped(const struct hc_call *call, enum defect defect, int64_t i, double *tangent)
+{
+    double cap = defect == NO_CAP ? 0 : hc_defined_real(call, HC_CE_CAP);
+    double z = hc_in(call, HC_CE_Z, i);
+    *tangent = cap > 0 ? tanh(z / cap) : 0;
+    return cap > 0 ? cap * *tangent : z;
+}
+
+/* The weight of a row's target, or 0 if it does not count; and what the loss is divided by. */
+static double weight_of(const struct hc_call *call, enum defect defect, int64_t n)
+{
+    int64_t target = (int64_t)hc_in(call, HC_CE_TARGET, n);
+    if (target == hc_defined_integer(call, HC_CE_IGNORE) && defect != IGNORED_KEPT)
+        return 0;
+    return defect == NO_WEIGHT || target < 0 ? 1 : hc_in(call, HC_CE_W, target);
+}
+
+static double divisor_of(const struct hc_call *call, enum defect defect)
+{
+    int64_t reduction = hc_defined_integer(call, HC_CE_REDUCTION);
+    int64_t rows = call->in[HC_CE_Z].shape[0];
+    double sum = 0;
+    for (int64_t n = 0; n < rows; n++)
+        sum += defect == WEIGHT_NOT_COUNTED ? weight_of(call, defect, n) > 0
+                                            : weight_of(call, defect, n);
+    if (reduction == HC_CE_MEAN && defect == IGNORED_COUNTED)
+        return (double)rows;
+    return reduction == HC_CE_MEAN  ? sum
+           : reduction == HC_CE_SUM ? 1
+                                    : hc_defined_real(call, HC_CE_TOTAL);
+}
+
+/* A row that counts, of weight w. */
+static double loss_of(const struct hc_call *call, enum defect defect, int64_t n, double w,
+                      double lse)
+{
+    int64_t classes = call->in[HC_CE_Z].shape[1];
+    int64_t target = (int64_t)hc_in(call, HC_CE_TARGET, n);
+    double smoothing = defect == NO_SMOOTHING ? 0 : hc_defined_real(call, HC_CE_SMOOTHING);
+    double zeta = defect == NO_Z_LOSS ? 0 : hc_defined_real(call, HC_CE_ZETA);
+    bool others = defect == SMOOTHED_OVER_OTHERS && classes > 1;
+    double tangent;
+    double sum = 0;
+    double loss = w * (lse - capped(call, defect, n * classes + target, &tangent));
+    for (int64_t c = 0; c < classes && smoothing > 0; c++)
+        if (!others || c != target)
+            sum +=
+                hc_in(call, HC_CE_W, c) * (lse - capped(call, defect, n * classes + c, &tangent));
+    loss = smoothing > 0 ? (1 - smoothing) * loss + smoothing * sum / (double)(classes - others)
+                         : loss;
+    return loss + zeta * (defect == Z_LOSS_HALF ? lse : lse * lse);
+}
+
+static void cross_entropy(const struct hc_call *call, const struct hc_fault *row)
+{
+    enum defect defect = defect_of(row);
+    const int64_t *z = call->in[HC_CE_Z].shape;
+    double loss = 0;
+    double tangent;
+    bool counts = false;
+    for (int64_t n = 0; n < z[0]; n++) {
+        double max = -(double)INFINITY;
+        double sum = 0;
+        double w = weight_of(call, defect, n);
+        for (int64_t c = 0; c < z[1]; c++)
+            max = fmax(max, capped(call, defect, n * z[1] + c, &tangent));
+        for (int64_t c = 0; c < z[1] - (defect == LAST_LOST); c++)
+            sum = add(defect == SUM_IN_BF16, sum,
+                      exp(capped(call, defect, n * z[1] + c, &tangent) - max));
+        double lse = max + log(sum);
+        lse = defect == LSE_IN_BF16 ? hc_round(HC_BF16, lse) : lse;
+        double one = w != 0 ? loss_of(call, defect, n, w, lse) : 0;
+        counts = counts || w != 0;
+        loss += one;
+        hc_give(call, HC_CE_LSE, n, lse);
+        hc_give(call, HC_CE_ROWS, n, one);
+    }
+    bool none = !counts && hc_defined_integer(call, HC_CE_EMPTY) == 1;
+    hc_give(call, HC_CE_LOSS, 0, none ? 0 : loss / divisor_of(call, defect));
+}
+
+static void cross_entropy_backward(const struct hc_call *call, const struct hc_fault *row)
+{
+    enum defect defect = defect_of(row);
+    const int64_t *z = call->in[HC_CE_Z].shape;
+    double smoothing = defect == NO_SMOOTHING ? 0 : hc_defined_real(call, HC_CE_SMOOTHING);
+    double zeta = defect == NO_Z_LOSS ? 0 : hc_defined_real(call, HC_CE_ZETA);
+    double k = hc_in(call, HC_CE_BWD_DLOSS, 0) / divisor_of(call, defect);
+    double weights = 0;
+    for (int64_t c = 0; c < z[1]; c++)
+        weights += hc_in(call, HC_CE_W, c) / (double)z[1];
+    for (int64_t i = 0; i < z[0] * z[1]; i++) {
+        double w = weight_of(call, defect, i / z[1]);
+        double lse = hc_in(call, HC_CE_BWD_LSE, i / z[1]);
+        double tangent;
+        double p = exp(capped(call, defect, i, &tangent) - lse);
+        p = defect == ROUNDED_FIRST ? hc_round(HC_BF16, p) : p;
+        bool hot = i % z[1] == (int64_t)hc_in(call, HC_CE_TARGET, i / z[1]);
+        double f = (1 - smoothing) * w + smoothing * weights +
+                   (defect == Z_LOSS_HALF ? 1 : 2) * zeta * lse;
+        double g = f * p - smoothing * hc_in(call, HC_CE_W, i % z[1]) / (double)z[1] -
+                   (hot && defect != NO_ONE_HOT ? (1 - smoothing) * w : 0);
+        double slope = defect == CAP_WITHOUT_SLOPE ? 1 : 1 - tangent * tangent;
+        hc_give(call, HC_CE_BWD_DZ, i, w != 0 ? k * g * slope : 0);
+    }
+}
+
+static const struct hc_fault faults[] = {
+#include "check/faults/options.def"
+};
+
+HC_FAULTS(options, faults);
