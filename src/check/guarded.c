@@ -369,7 +369,7 @@ static enum hc_status call_it(const struct hc_guarded *g, struct hc_breach *brea
     if (left)
         (void)snprintf(breach->text, sizeof breach->text,
                        "%s leaves %s in the thread that called it", g->name, left);
-    if (hc_file_limit_reset(limits, sizeof limits))
+    if (!g->built_in && hc_file_limit_reset(limits, sizeof limits))
         (void)snprintf(breach->text, sizeof breach->text, "%s %s", g->name, limits);
     return ran;
 }

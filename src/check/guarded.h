@@ -53,6 +53,7 @@ struct hc_guarded {
     const void *call;  /* for `run` */
     bool repeats;      /* the same call gives the same bits */
     bool always_twice; /* even if it is a large one */
+    bool built_in;     /* an op's kernel of this program, which sets no limits of the process */
 
     int count; /* of regions */
     size_t bytes;

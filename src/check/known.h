@@ -53,6 +53,12 @@ void hc_known_keep(struct hc_known *known, struct hc_known_call *call, int out, 
 bool hc_known_inputs(struct hc_check *check, const struct hc_call *call);
 void hc_known_keep_inputs(struct hc_check *check, const struct hc_call *call);
 
+/* The same for a call on integers, of which a case may have many: its inputs, and what they come
+   to. *filled is what hc_integers_fill returned. */
+struct hc_integers;
+bool hc_known_integers(struct hc_check *check, struct hc_integers *z, bool *filled);
+void hc_known_keep_integers(struct hc_check *check, const struct hc_integers *z, bool filled);
+
 /* What is right for n elements of output `out`, whose indices ascend: as it is known, or computed
    by all threads (known.c). */
 void hc_expect(const struct hc_claim *claim, int out, int64_t n, const int64_t *index,

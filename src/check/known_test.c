@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "check/generate/integers.h"
 #include "check/testing.h"
 
 static float x[64], y[64], z[64];
@@ -224,4 +225,40 @@ Test(known, inputs_that_were_drawn_are_those_of_their_case_and_seed)
     check.known = NULL;
     hc_known_keep_inputs(&check, &call);
     cr_assert(!hc_known_inputs(&check, &call), "nothing is kept");
+}
+
+/* A call on integers is found by its case and all that its numbers follow from. */
+Test(known, integers_are_those_of_their_case_and_call)
+{
+    static const struct hc_case one = {.name = "one"};
+    static const struct hc_case two = {.name = "two"};
+    static double want[64];
+    struct hc_check check = {.what = &one, .known = hc_known_new()};
+    struct hc_integers first = {
+        .call = claim_of_axpy().call, .precision = 24, .seed = 3, .number = 1, .want = {want}};
+    bool filled = false;
+    cr_assert(!hc_known_integers(&check, &first, &filled));
+    x[63] = 5;
+    y[0] = 7;
+    want[63] = 9;
+    hc_known_keep_integers(&check, &first, true);
+    x[63] = y[0] = 0;
+    want[63] = 0;
+    cr_assert(hc_known_integers(&check, &first, &filled) && filled);
+    cr_assert(x[63] == 5 && y[0] == 7 && want[63] == 9);
+    struct hc_integers other[] = {first, first, first, first, first, first};
+    other[0].precision = 11;
+    other[1].seed = 4;
+    other[2].number = 2;
+    other[3].call.params.axpy.alpha = 3;
+    other[4].call.in[HC_X].shape[0] = 32;
+    other[5].call.out[HC_OUT].format = HC_FP16;
+    for (int i = 0; i < 6; i++)
+        cr_expect(!hc_known_integers(&check, &other[i], &filled), "%d", i);
+    hc_known_keep_integers(&check, &other[0], false);
+    cr_assert(hc_known_integers(&check, &other[0], &filled) && !filled, "it could not be filled");
+    cr_assert(hc_known_integers(&check, &first, &filled) && filled, "both are kept");
+    check.what = &two;
+    cr_assert(!hc_known_integers(&check, &first, &filled), "another case");
+    hc_known_free(check.known);
 }

@@ -143,14 +143,19 @@ void hc_omissions_join_calls(struct hc_omissions *all, const struct hc_alike_cal
     set->refused += from->refused;
 }
 
-bool hc_omissions_counts_calls(const struct hc_backend *backend)
+bool hc_is_built_in(const struct hc_backend *backend)
 {
     int n;
     const struct hc_backend *const *own = hc_backends_built_in(&n);
     for (int i = 0; i < n; i++)
         if (own[i] == backend)
-            return backend->partial;
-    return true;
+            return true;
+    return false;
+}
+
+bool hc_omissions_counts_calls(const struct hc_backend *backend)
+{
+    return !hc_is_built_in(backend) || backend->partial;
 }
 
 void hc_omissions_call(struct hc_omissions *all, const char *backend, const struct hc_case *what,

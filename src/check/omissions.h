@@ -66,6 +66,9 @@ void hc_omissions_add(struct hc_omissions *all, const struct hc_result *result,
 void hc_omissions_join(struct hc_omissions *all, const struct hc_omission *omission);
 void hc_omissions_join_calls(struct hc_omissions *all, const struct hc_alike_calls *set);
 
+/* Whether it is one of the backends that are built in, and no copy of one. */
+bool hc_is_built_in(const struct hc_backend *backend);
+
 /* Whether the backend's calls are counted: of those that are built in only the partial ones refuse
    any. */
 bool hc_omissions_counts_calls(const struct hc_backend *backend);

@@ -105,6 +105,7 @@ static enum hc_status run_valid(const struct hc_backend *backend, struct hc_queu
                            .scratch_bytes = backend->scratch ? backend->scratch(queue, call) : 0,
                            .run = run_kernel,
                            .call = &inside,
+                           .built_in = hc_is_built_in(backend),
                            .repeats = !backend->nondeterministic || hc_op_settled(call->op)};
     list_operands(call, &inside, operand);
     breach->text[0] = '\0';

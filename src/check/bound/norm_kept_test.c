@@ -65,6 +65,10 @@ Test(norm_kept, bounds_of_a_call_that_stays_as_it_is_are_those_of_each_element_a
     struct hc_call backward = call_of(
         HC_OP_bn_leaky_bwd,
         1 << HC_BN_LEAKY_BWD_X | 1 << HC_BN_LEAKY_BWD_Y | 1 << HC_BN_LEAKY_BWD_DY, HC_BN_BWD_DX);
+    struct hc_call combine =
+        call_of(HC_OP_bn_combine, 1 << HC_BN_COMBINE_MEANS | 1 << HC_BN_COMBINE_VARIANCES, -1);
+    combine.in[HC_BN_COMBINE_COUNTS] = hc_tensor1(HC_FP32, ROWS, memory[HC_BN_COMBINE_COUNTS]);
     expect_the_same(&train);
     expect_the_same(&backward);
+    expect_the_same(&combine);
 }

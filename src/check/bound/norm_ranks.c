@@ -126,6 +126,17 @@ static struct ranks ranks_of(const struct hc_call *call, int64_t c)
     return k;
 }
 
+/* The same; found, if it was asked for before in this thread and nobody has changed the call. */
+static struct ranks kept_ranks(const struct hc_call *call, int64_t c)
+{
+    static _Thread_local struct hc_kept kept[HC_KEPT_CHANNELS];
+    static _Thread_local struct ranks ranks[HC_KEPT_CHANNELS];
+    int at = (int)(c % HC_KEPT_CHANNELS);
+    if (!hc_is_kept(&kept[at], hc_reference_promise(call), c))
+        ranks[at] = ranks_of(call, c);
+    return ranks[at];
+}
+
 /* (1 + u)^n - 1, where fp64's own rounding of the middle counts with every one; the middle of
    fp64's numbers is a pair. */
 static double growth(enum hc_format f, double n)
@@ -321,7 +332,7 @@ double hc_bound_bn_combine(const struct hc_element *e, const struct hc_accumulat
 {
     (void)accumulator;
     (void)want;
-    struct ranks k = ranks_of(e->call, e->index);
+    struct ranks k = kept_ranks(e->call, e->index);
     struct hc_bound_moments m = in_order(hc_bound_work(e->call), &k);
     return combined(e, &hc_bound_norm_stated, &m, k.all);
 }
@@ -331,7 +342,7 @@ double hc_bound_any_bn_combine(const struct hc_element *e, const struct hc_accum
 {
     (void)accumulator;
     (void)want;
-    struct ranks k = ranks_of(e->call, e->index);
+    struct ranks k = kept_ranks(e->call, e->index);
     struct hc_bound_moments m = in_any_order(hc_bound_work(e->call), &k);
     return combined(e, &hc_bound_norm_any, &m, k.all);
 }

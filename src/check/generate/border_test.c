@@ -98,9 +98,7 @@ static bool passes(const struct hc_result *result, void *context)
 /* All sums of a product stay integers that 14 bits hold. */
 Test(border, a_narrow_accumulator_gets_smaller_integers)
 {
-    struct hc_integers z = {
-        .call = {.op = HC_OP_gemm},
-        .sums = &(struct hc_accumulator){.precision = 14, .block = 4, .truncates = true}};
+    struct hc_integers z = {.call = {.op = HC_OP_gemm}, .precision = 14};
     cr_expect_eq(hc_integers_factor(&z, 1 << 13), 0);
     int32_t most = hc_integers_factor(&z, 500);
     cr_expect(most > 0 && 500 * most * most <= 1 << 13, "%d", most);
@@ -119,10 +117,9 @@ static void expect_references(enum hc_op op, int64_t n)
         shape = (struct hc_op_shape){.d = {n, 1, 1, 3}};
     if (hc_ops[op].class_ == HC_CLASS_DEFINED) /* of up to five extents, all of them sums' */
         shape = (struct hc_op_shape){.d = {5, 6, 4, 5, 3}};
-    struct hc_accumulator sums = {.precision = 24, .block = 1};
     for (int number = 0; number < 8; number++) {
         struct hc_variant variant = hc_integers_variant(op, number);
-        struct hc_integers z = {.sums = &sums, .number = number};
+        struct hc_integers z = {.precision = 24, .number = number};
         z.call = hc_op_call(op, &space.sets[0], &shape, &variant);
         for (int i = 0; i < hc_ops[op].inputs; i++) {
             size_t count = (size_t)hc_tensor_count(&z.call.in[i]);

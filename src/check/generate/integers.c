@@ -47,8 +47,8 @@ int64_t hc_integers_limit(const struct hc_integers *z)
     const struct hc_family *f = hc_family(z->call.op);
     enum hc_format format = f->accumulator ? f->accumulator(&z->call) : HC_FP32;
     int precision = hc_formats[format].precision;
-    if (f->multiplies && z->sums->precision < precision)
-        precision = z->sums->precision;
+    if (f->multiplies && z->precision < precision)
+        precision = z->precision;
     return (int64_t)1 << precision;
 }
 

@@ -18,8 +18,8 @@
 #include "check/generate/op_space.h"
 
 struct hc_integers {
-    struct hc_call call;               /* its inputs have memory */
-    const struct hc_accumulator *sums; /* of the backend */
+    struct hc_call call; /* its inputs have memory */
+    int precision;       /* of the backend's sums */
     uint64_t seed;
     int number;                /* choices that have no extent take turns by it */
     int32_t *value[HC_MAX_IN]; /* as many as the input has elements */
