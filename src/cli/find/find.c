@@ -154,12 +154,13 @@ static bool is_among(const char *word, const char *const *list)
 static bool is_common(const char *word)
 {
     static const char *const common[] = {
-        "a",     "an",   "the",  "is",      "are",    "was",   "be",   "been",     "of",   "to",
-        "in",    "on",   "at",   "by",      "for",    "from",  "with", "and",      "or",   "but",
-        "if",    "then", "than", "that",    "my",     "this",  "it",   "its",      "when", "while",
-        "after", "does", "do",   "did",     "why",    "how",   "what", "i",        "as",   "has",
-        "have",  "had",  "not",  "no",      "so",     "can",   "get",  "gets",     "got",  "give",
-        "there", "go",   "goes", "becomes", "become", "turns", "turn", "suddenly", NULL};
+        "a",      "an",    "the",   "is",       "are",  "was",   "be",   "been", "of",
+        "to",     "in",    "on",    "at",       "by",   "for",   "from", "with", "and",
+        "or",     "but",   "if",    "then",     "than", "that",  "my",   "this", "it",
+        "its",    "when",  "while", "after",    "does", "do",    "did",  "why",  "how",
+        "what",   "i",     "as",    "has",      "have", "had",   "not",  "no",   "so",
+        "can",    "get",   "gets",  "got",      "give", "there", "go",   "goes", "becomes",
+        "become", "turns", "turn",  "suddenly", "keep", "keeps", "kept", NULL};
     return is_among(word, common);
 }
 
