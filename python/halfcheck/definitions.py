@@ -163,10 +163,12 @@ class Report:
 
 
 def judge(define, inputs, outputs, variant=None, allow=(), **options):
-    """Says whether results are within the bound of a definition: its text, file or name. inputs and
-    outputs are arrays in its order, or a dict by name; only results that are given are judged.
-    variant: of the definition; "any": one of them for all elements. allow: what is stated of the
-    implementation, ["order=blocks(16)"]; `halfcheck explain def/NAME` lists such words."""
+    """Says whether results are within the bound of a definition.
+
+    define: the definition's text, file or name. inputs, outputs: arrays in its order, or a dict by
+    name; only the results that are given are judged. variant: judge by this variant of the
+    definition; "any": by one that fits all elements. allow: properties of the implementation, such
+    as ["order=blocks(16)"]; `halfcheck explain def/NAME` lists them."""
     with tempfile.TemporaryDirectory(prefix="halfcheck-") as folder:
         definition = Definition(define, folder)
         _check_options(definition, options)
@@ -178,14 +180,15 @@ def judge(define, inputs, outputs, variant=None, allow=(), **options):
 
 def check(fn, define, formats=None, backward=False, families=None, sizes=None, seed=0, arrays=None,
           variant=None, like=None, inputs=None, allow=(), **options):
-    """Runs a function on drawn inputs of a definition, and returns a Report; raises halfcheck.Wrong
-    at wrong numbers, and what the function raises.
+    """Runs a function on drawn inputs of a definition, and returns a Report. Raises halfcheck.Wrong
+    if numbers are wrong, and whatever the function raises.
 
-    fn gets the inputs in the definition's order, or by name where its parameters are named so; and
-    options that are named as its parameters. With `backward` the gradients that torch's autograd or
-    jax.vjp gives for it are judged by the definition's gradient. sizes: a list of dicts, {"d": 768}.
-    variant: of the definition; "any": one of them for all elements of a call. allow: as in judge.
-    With `like` and `inputs` instead of `define`, the definition is what that function computes.
+    fn gets the inputs in the definition's order, or by name if its parameters have these names. It
+    gets an option if it has a parameter of that name. backward: take the function's gradients by
+    torch's autograd or by jax.vjp, and judge them by the definition's gradient. sizes: a list of
+    dicts such as {"d": 768}. variant: judge by this variant of the definition; "any": by one that
+    fits all elements of a call. allow: as in judge. like, inputs: instead of `define`, take what
+    the function `like` computes as the definition.
     """
     __tracebackhide__ = True
     from .checks import Wrong
@@ -217,7 +220,7 @@ def check(fn, define, formats=None, backward=False, families=None, sizes=None, s
 
 
 def _seeds(family):
-    """What is added to the seed: a call has room for some of what a definition asks for."""
+    """What is added to the seed: one call has room for some of the critical places only."""
     return range(_ASKS if family == "asked" else 1)
 
 
