@@ -220,7 +220,7 @@ def check(fn, define, formats=None, backward=False, families=None, sizes=None, s
 
 
 def _seeds(family):
-    """What is added to the seed: one call has room for some of the critical places only."""
+    """What is added to the seed: one call has room only for some of the critical places."""
     return range(_ASKS if family == "asked" else 1)
 
 
