@@ -24,8 +24,8 @@
      level     0.05                  of each of the two one-sided tests, over all looks together
      power     0.8                   to be had for no difference, if the spread is that:
      spread    0.3                   of the difference of a pair, as expected before the data
-     looks     4 6 8 10 12 16        after so many pairs it is tested; the last is the most
-     reach     90                    the base is to reach so many percent; may be missing
+     looks     4 6 8 10 12 16        pairs after which it is tested; the last is the most
+     reach     90                    accuracy that the base must reach; may be missing
      base      fp32
      arm       NAME RECIPE CLAIM PAIRS WORDS...
      then
