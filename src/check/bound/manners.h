@@ -17,7 +17,7 @@ enum manner {
     TEXTBOOK,      /* the paper's formula from left to right, each operation rounded */
     FOLDED,        /* coefficients are folded together as far as they can be */
     FUSED,         /* a fused operation wherever there can be one; averages by lerp */
-    RIGHT_MANNERS, /* their number */
+    RIGHT_MANNERS, /* so many */
     EPS_MISPLACED = RIGHT_MANNERS, /* eps inside the root for outside, and the other way */
     UNCORRECTED,                   /* no bias correction */
     DECAY_MISPLACED,               /* coupled for decoupled, and the other way */
