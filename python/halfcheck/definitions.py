@@ -163,12 +163,10 @@ class Report:
 
 
 def judge(define, inputs, outputs, variant=None, allow=(), **options):
-    """Says whether results are within the bound of a definition.
-
-    define: the definition's text, file or name. inputs, outputs: arrays in its order, or a dict by
-    name; only the results that are given are judged. variant: judge by this variant of the
-    definition; "any": by one that fits all elements. allow: properties of the implementation, such
-    as ["order=blocks(16)"]; `halfcheck explain def/NAME` lists them."""
+    """Says whether results are within the bound of a definition: its text, file or name. inputs and
+    outputs are arrays in its order, or a dict by name; only results that are given are judged.
+    variant: of the definition; "any": one of them for all elements. allow: what is stated of the
+    implementation, ["order=blocks(16)"]; `halfcheck explain def/NAME` lists such words."""
     with tempfile.TemporaryDirectory(prefix="halfcheck-") as folder:
         definition = Definition(define, folder)
         _check_options(definition, options)
