@@ -10,7 +10,7 @@
 #include "op/counts.h"
 #include "op/optimizer.h"
 
-/* hyper[i] of the step that `counts` has come to, from a table of `rows` >= 1 rows. */
+/* hyper[i] of the step that `counts` has reached, from a table of `rows` >= 1 rows. */
 HC_INLINE float hc_element_rates(const float *table, int64_t rows, const int32_t *counts, int i)
 {
     int64_t row = counts[HC_COUNT_STEPS];

@@ -1,5 +1,5 @@
-/* What stands around the sums of gemm_q (op/quant.h): scales, how the pieces are added, and what
-   becomes of the whole. The same text for every backend. */
+/* Everything of gemm_q (op/quant.h) but its sums: the scales, how pieces are added, and the end of
+   the whole. Every backend has the same text. */
 #ifndef HC_KERNELS_ELEMENT_QUANT_GEMM_H
 #define HC_KERNELS_ELEMENT_QUANT_GEMM_H
 
@@ -106,7 +106,7 @@ HC_INLINE float hc_block_scale(const struct hc_block_scales *s, int64_t row, int
     return hc_scale_at(s->format, s->data, row / s->rows * s->across + column / s->columns);
 }
 
-/* Those of gemm_q's factors, of whose tensors this reads the shapes. */
+/* The scales of gemm_q's factors; reads the shapes of their tensors. */
 HC_INLINE struct hc_block_scales hc_block_scales_of(const struct hc_tensor *codes,
                                                     const struct hc_tensor *scales, int64_t rows,
                                                     int64_t columns)

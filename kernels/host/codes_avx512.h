@@ -7,7 +7,7 @@
 
 #include "kernels/host/codes_tile.h"
 
-/* hc_add_piece of row r, of whose sums there are so many vectors. */
+/* hc_add_piece of row r, whose sums take this many vectors. */
 __attribute__((target("avx512f"), always_inline)) static inline void
 hc_codes_end_row(const struct hc_codes_part *p, int r, const int vectors, const __m512 *s)
 {

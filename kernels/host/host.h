@@ -22,7 +22,7 @@ enum { HC_HOST_BLOCK = 2048 };
    takes 5 to 50 microseconds, more where the machine is a guest whose core has gone to sleep. */
 enum { HC_HOST_SMALL = 16384, HC_HOST_SMALL_PRODUCTS = 1 << 17 };
 
-/* How many threads so many products are worth: all of the queue's, or the caller's alone. */
+/* How many threads are worth starting for this many products: all of the queue's, or one. */
 static inline int hc_host_team(const struct hc_queue *queue, int64_t products)
 {
     return products > HC_HOST_SMALL_PRODUCTS ? queue->threads : 1;

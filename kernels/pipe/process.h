@@ -35,7 +35,7 @@ enum hc_status hc_process_adopt(struct hc_process *process, int in, int out);
 
 enum { HC_ENDED_TEXT = 64 };
 
-/* Closes the pipes and waits so many seconds for the end; then the whole group gets SIGTERM, and
+/* Closes the pipes and waits this many seconds for the end; then the whole group gets SIGTERM, and
    soon SIGKILL. Nothing of the group is left. `how` says how it ended by itself, "died by signal
    11"; it is empty if it had to be ended. */
 void hc_process_end(struct hc_process *process, double seconds, char how[HC_ENDED_TEXT]);

@@ -16,7 +16,7 @@
 
 enum { HC_LONGEST_LINE = 1 << 16 };
 
-/* What becomes of an attempt to speak or to listen. */
+/* The outcome of an attempt to write or to read. */
 enum hc_heard {
     HC_HEARD,
     HC_HEARD_END,  /* the program has closed its end */
@@ -46,7 +46,7 @@ enum hc_heard hc_channel_send(struct hc_channel *channel, struct iovec *parts, i
 enum hc_heard hc_channel_line(struct hc_channel *channel, double until, char **line,
                               size_t *length);
 
-/* Takes so many bytes, and sets *got to how many came. */
+/* Reads this many bytes, and sets *got to how many came. */
 enum hc_heard hc_channel_bytes(struct hc_channel *channel, double until, void *to, size_t bytes,
                                size_t *got);
 
@@ -108,7 +108,7 @@ struct hc_queue {
     struct hc_shared shared;
     bool runs;      /* there is a process, and it has greeted */
     int failures;   /* since the last good call */
-    uint64_t calls; /* so many were made */
+    uint64_t calls; /* how many were made */
     void *staging;  /* for tensors that are permuted and do not go by shared memory */
     size_t staging_bytes;
     struct hc_request request;

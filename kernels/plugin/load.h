@@ -24,8 +24,8 @@ void *hc_plugin_load(const char *path);
 const void *hc_plugin_symbol(void *library, const char *name);
 
 /* The backends of a loaded shared object, which must have a backend `name` if that is not NULL.
-   NULL, with the reason in hc_message(), if it has none, if they are of another version, or if
-   one's table is wrong or has another backend's name. */
+   NULL, with the reason in hc_message(), if it has none, if they are of another version, or if a
+   backend's table is wrong or has the name of another one. */
 const struct hc_plugin *hc_plugin_backends(void *library, const char *path, const char *name);
 
 /* Where the file's own name begins in a path. */

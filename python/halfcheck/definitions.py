@@ -231,14 +231,15 @@ def _fitted(array, shape):
 
 def check(fn, define, formats=None, backward=False, families=None, sizes=None, seed=0, arrays=None,
           variant=None, like=None, inputs=None, allow=(), **options):
-    """Runs a function on drawn inputs of a definition, and returns a Report; raises halfcheck.Wrong
-    at wrong numbers, and what the function raises.
+    """Runs a function on drawn inputs of a definition, and returns a Report. Raises halfcheck.Wrong
+    if numbers are wrong, and whatever the function raises.
 
-    fn gets the inputs in the definition's order, or by name where its parameters are named so; and
-    options that are named as its parameters. With `backward` the gradients that torch's autograd or
-    jax.vjp gives for it are judged by the definition's gradient. sizes: a list of dicts, {"d": 768}.
-    variant: of the definition; "any": one of them for all elements of a call. allow: as in judge.
-    With `like` and `inputs` instead of `define`, the definition is what that function computes.
+    fn gets the inputs in the definition's order, or by name if its parameters have these names. It
+    gets an option if it has a parameter of that name. backward: take the function's gradients by
+    torch's autograd or by jax.vjp, and judge them by the definition's gradient. sizes: a list of
+    dicts such as {"d": 768}. variant: judge by this variant of the definition; "any": by one that
+    fits all elements of a call. allow: as in judge. like, inputs: instead of `define`, take what
+    the function `like` computes as the definition.
     """
     __tracebackhide__ = True
     from .checks import Wrong
@@ -270,7 +271,7 @@ def check(fn, define, formats=None, backward=False, families=None, sizes=None, s
 
 
 def _seeds(family):
-    """What is added to the seed: a call has room for some of what a definition asks for."""
+    """What is added to the seed: one call has room only for some of the critical places."""
     return range(_ASKS if family == "asked" else 1)
 
 

@@ -22,8 +22,8 @@ enum { HC_AXES = 6 };
 struct hc_axis {
     int64_t small;
     int64_t large; /* at least `small` */
-    int64_t step;  /* so many neighbours stay together: a block that has one scale */
-    int64_t alone; /* the first so many, in steps, are not repeated */
+    int64_t step;  /* neighbours that stay together: a block with one scale */
+    int64_t alone; /* how many at the beginning, in steps, are not repeated */
     int kind;      /* axes of one kind, in all tensors of the call, repeat alike; 0: as it is */
 };
 

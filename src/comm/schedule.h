@@ -42,7 +42,7 @@ int hc_schedule_moves(enum hc_collective algorithm, int ranks);
 struct hc_move hc_schedule_move(enum hc_collective algorithm, int ranks, int rank, int64_t count,
                                 int i);
 
-/* What the rank sends in all moves, in numbers of so many bytes. */
+/* What the rank sends in all moves, in numbers of this many bytes. */
 struct hc_sent hc_schedule_sent(enum hc_collective algorithm, int ranks, int rank, int64_t count,
                                 size_t bytes);
 

@@ -17,7 +17,7 @@
 #include "op/call.h"
 #include "reference.h"
 
-/* The terms of a sum and the elements of a list are at most so many; and so are those of all sums
+/* The most terms of a sum and elements of a list; and the most terms of all sums
    of a step together, sums inside of sums included. So a step ends within seconds. */
 #define HC_MAX_TERMS      (1 << 20)
 #define HC_MAX_STEP_TERMS (1 << 22)

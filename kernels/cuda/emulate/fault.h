@@ -23,13 +23,13 @@ enum hc_emulated_fault_kind {
 struct hc_emulated_fault {
     enum hc_emulated_fault_kind kind;
     const char *kernel;
-    int site; /* which one, in the order in which the kernel first comes to them */
+    int site; /* its number, in the order in which the kernel first reaches them */
 };
 
 /* There is no fault until one is set. Setting starts the count of sites anew. For one thread. */
 void hc_emulated_fault_set(const struct hc_emulated_fault *fault);
 
-/* How many hc_sync of its source the faulty kernel has come to; file and line of one of them. */
+/* How many hc_sync of its source the faulty kernel has reached; file and line of one of them. */
 int hc_emulated_fault_sites(void);
 const char *hc_emulated_fault_line(int site, int *line);
 

@@ -1,4 +1,4 @@
-/* Arguments of kernels in which the last block goes on with what all have done. */
+/* Arguments of kernels whose last block continues with the results of all blocks. */
 #ifndef HC_KERNELS_CUDA_KERNEL_COUNTED_CALL_H
 #define HC_KERNELS_CUDA_KERNEL_COUNTED_CALL_H
 

@@ -115,7 +115,7 @@ int hc_blocks(void);
 /* The block's shared memory, aligned to 16, with nothing in it. */
 void *hc_shared(void);
 
-/* An access of so many bytes at once, which a device wants aligned to them. */
+/* An access of this many bytes at once, which a device wants aligned to their number. */
 void hc_vector_at(const void *at, size_t bytes);
 
 /* hc_sync(): the threads of the block wait for each other, all in the same call of the source. */

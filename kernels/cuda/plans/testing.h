@@ -1,5 +1,5 @@
 /* For the tests that plan convolutions by the real cuDNN without a device: from version 9.8 on, it
-   takes a description of a device in the place of a handle. */
+   takes a description of a device instead of a handle. */
 #ifndef HC_KERNELS_CUDA_PLANS_TESTING_H
 #define HC_KERNELS_CUDA_PLANS_TESTING_H
 

@@ -51,7 +51,7 @@ struct hc_shadow {
     struct hc_shadowed shared;
     struct hc_area area[HC_AREAS]; /* of the call */
     int areas;
-    int outputs; /* areas 1 to so many are outputs; area 0 lasts */
+    int outputs; /* areas 1 to `outputs` are outputs; area 0 lasts */
     bool called;
     int launches;         /* of the call */
     struct hc_area found; /* where the last access without a call was */

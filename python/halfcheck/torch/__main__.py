@@ -9,42 +9,46 @@ from .. import program
 def _arguments(argv):
     parser = argparse.ArgumentParser(
         prog="python -m halfcheck.torch",
-        description="What this installation of PyTorch really does, held against MPFR.",
+        description="Compares what this installation of PyTorch computes with MPFR, or watches a "
+                    "training.",
     )
     commands = parser.add_subparsers(dest="command", metavar="report | watch | serve")
 
     report = commands.add_parser("report", help="run torch's ops and make a report (default)")
     report.add_argument("--out", default="out/torch", metavar="DIR",
-                        help="where record, text and page go (default: out/torch)")
-    report.add_argument("--json", metavar="FILE", help="write the findings here, too; - for stdout")
+                        help="the folder of record, text and page (default: out/torch)")
+    report.add_argument("--json", metavar="FILE", help="also write the findings here; - for stdout")
     report.add_argument("--level", default="standard", choices=["quick", "standard", "exhaustive"])
     report.add_argument("--seed", default="0", help="seed of all random inputs (default 0)")
     report.add_argument("--ops", default="", metavar="OP[,OP]",
-                        help="these ops alone, and neither GradScaler nor autocast")
+                        help="check these ops only, without GradScaler and autocast")
     report.add_argument("--threads", type=int, metavar="N", help="torch's threads")
 
     serve = commands.add_parser("serve", help="answer the calls of the halfcheck that started it")
     serve.add_argument("--optimizer", choices=["loop", "foreach", "fused"],
-                       help="all optimizers as this implementation (default: as the call asks)")
+                       help="run all optimizers in this form (default: as the call asks)")
     serve.add_argument("--threads", type=int, metavar="N", help="torch's threads")
 
     watch = commands.add_parser("watch", help="run a training script, and judge its operators")
     watch.add_argument("--every", type=int, default=100, metavar="N",
                        help="watch one of N steps, the first one included (default 100)")
-    watch.add_argument("--seed", type=int, default=0, help="seed of the choice of elements")
-    watch.add_argument("--report", metavar="DIR", help="write what was seen into this folder")
+    watch.add_argument("--seed", type=int, default=0,
+                       help="seed for choosing the elements to judge")
+    watch.add_argument("--report", metavar="DIR",
+                       help="write a report, a page and a record into this folder")
     watch.add_argument("--budget", action="store_true",
-                       help="say what each operator's rounding has moved the loss by")
+                       help="say how far each operator's rounding moves the loss")
     watch.add_argument("--formats", action="store_true",
-                       help="say which numbers lie beside the windows of their formats")
+                       help="say which numbers are outside of the range of their formats, or near "
+                            "its ends")
     watch.add_argument("--through", metavar="BEGIN",
-                       help="say what roundings have come to since a beginning: step, layers (each "
-                            "from its own inputs), or the name of one")
+                       help="say how far roundings have added up since the beginning of the step, "
+                            "of each layer (layers), or of the layer of this name")
     watch.add_argument("--trace", action="store_true",
                        help="keep hashes of each call, to compare another run with this one")
     watch.add_argument("--compare", metavar="DIR",
-                       help="say what differs from the run whose --report this is")
-    watch.add_argument("script", metavar="SCRIPT", help="the script, and behind it its arguments")
+                       help="say what differs from the run whose --report is in DIR")
+    watch.add_argument("script", metavar="SCRIPT", help="the script, followed by its arguments")
     watch.add_argument("words", nargs=argparse.REMAINDER, metavar="...")
 
     scaler = commands.add_parser("scaler", help="answer halfcheck gen scaler/torch")

@@ -1,8 +1,8 @@
 """halfcheck.torch.watch: a sanitizer for the numerics of anybody's training.
 
-It sees each operator that PyTorch calls, gathers some elements of its results with what they were
-computed from (slices.py), and has halfcheck judge them by the operator's definition (operators.py).
-It changes no number and draws none of torch's random ones."""
+It sees each operator that PyTorch calls, collects some elements of its results with their inputs
+(slices.py), and lets halfcheck judge them by the operator's definition (operators.py). It changes
+no number, and draws no random numbers from torch."""
 
 import functools
 import os
@@ -69,15 +69,15 @@ class _Mode(_python_dispatch.TorchDispatchMode):
 
 
 class watch:
-    """Watches what is called inside of it:
+    """Watches and judges all operators that are called inside of it:
 
         with halfcheck.torch.watch(optimizer=optimizer, every=100) as seen:
             train()
         print(seen)
 
-    optimizer: a step ends with each of its steps. every: of so many steps one is watched, the first
-    one included. Without an optimizer all is one step. seed: of the choice of elements.
-    views: what else is to be seen of it (views.py), such as budget=True."""
+    optimizer: its steps end the watched steps; without it, everything is one step. every: watch one
+    of this many steps, the first one included. seed: for choosing the elements to judge. views:
+    what else to look at (views.py), such as budget=True."""
 
     def __init__(self, optimizer=None, every=1, seed=0, **views):
         if every < 1:

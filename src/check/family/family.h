@@ -7,9 +7,9 @@
    models (size/, size_layout.h), and what judging an element costs. The reference, the bound and
    the kernels stand apart from it, so that none of them is held to itself.
 
-   A column that is 0 or NULL means what its comment says, so that a row of a new op may begin with
-   nothing. What it lacks is UNIMPLEMENTED, with a line that names the column: without lists there
-   is one case op/NAME, without integers one case border/NAME. */
+   The comment of a column says what 0 or NULL means, so the row of a new op may be empty at first.
+   A missing column is a case UNIMPLEMENTED with a line that names the column: op/NAME without
+   lists, border/NAME without integers. */
 #ifndef HC_CHECK_FAMILY_FAMILY_H
 #define HC_CHECK_FAMILY_FAMILY_H
 
@@ -30,8 +30,8 @@ struct hc_run {
     int64_t extent;
 };
 
-/* A number that all elements share and all results depend on: the scale of an unscaling, the step
-   count of an optimizer. */
+/* A number that all elements share and all results depend on, such as the scale of unscale or the
+   step count of an optimizer. */
 struct hc_bit_scalar {
     int slot;
     int64_t element;
@@ -44,12 +44,12 @@ struct hc_family_extent {
     enum hc_extent extent;
     int at; /* which number of a shape it is, where a call with 1 for all others means something;
                    else HC_NEVER_ALONE */
-    bool tiled; /* kernels cut it into tiles, which are tried in all such extents at once */
+    bool tiled; /* kernels cut it into tiles; cases vary all such extents at once */
 };
 
 enum { HC_NEVER_ALONE = -1 };
 
-/* Choices for the extents of op_space.h, and, last, for what has no extent. */
+/* Choices for the extents of op_space.h, and, as the last, for things without an extent. */
 struct hc_family_choices {
     struct {
         int count;
@@ -78,8 +78,8 @@ typedef void hc_family_element(const struct hc_call *call, const int32_t *r, int
 /* Inputs for sums that show what the accumulator is (generate/draw.c). */
 struct hc_family_sums {
     int terms;     /* the slot whose elements are the terms; all other factors are 1 */
-    bool added;    /* as they are: nothing is multiplied */
-    bool in_codes; /* of few exponents, which have no smaller unit than their least number */
+    bool added;    /* the terms are added as they are, without factors */
+    bool in_codes; /* the terms are codes of few exponents, whose unit is their smallest number */
 
     /* Whether the call has such a sum (NULL: yes), and whether an element is the first term of its
        sum (NULL: element 0). */
@@ -106,7 +106,7 @@ struct hc_family {
     bool (*allows)(const struct hc_format_set *set, const struct hc_variant *variant);
     bool sets_are_chosen;
     bool first_set_is_quick;
-    bool vectors; /* an element of the result is of one element of each input */
+    bool vectors; /* an element of the result depends on one element of each input */
 
     /* The shapes that the descriptor leaves open: the first input's, and those of HC_SIZE_RULE.
        NULL: a vector of d[0]. `finish` comes after formats. */
@@ -119,8 +119,8 @@ struct hc_family {
     void (*open_place)(struct hc_call *call);      /* before it runs in its own inputs, or NULL */
     void (*also)(struct hc_check *check, const struct hc_call *call); /* after specials, or NULL */
 
-    /* Distributions: whether one says anything of the call (NULL: yes), and whether the call is
-       told of an overflow (NULL: no). */
+    /* Distributions: whether one is meaningful for the call (NULL: yes), and whether the call has a
+       flag for an overflow (NULL: no). */
     bool (*applies)(const struct hc_call *call, enum hc_distribution distribution);
     bool (*finds)(const struct hc_call *call);
 
@@ -144,8 +144,8 @@ struct hc_family {
     bool (*is_special)(const struct hc_draw_site *p, int slot);
     bool (*has_specials)(const struct hc_call *call, int slot);
     bool never_minus_infinity;
-    bool first_row_is_finite; /* by chance every row might have some, and they take all of it */
-    bool half_subnormal;      /* of a slot of subnormals every second number is none */
+    bool first_row_is_finite; /* so that not every row has special numbers by chance */
+    bool half_subnormal;      /* every second number of a slot of subnormals is normal */
 
     /* Terms that cancel: the elements that one sum runs over (NULL: the op has no sum), and values
        (NULL: pairs along `run`). The result must be little beside `size` (NULL: the sum of its

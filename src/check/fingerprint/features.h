@@ -1,4 +1,4 @@
-/* How many bits an addition keeps, and what becomes of the others; and what becomes of numbers at
+/* How many bits an addition keeps and how it rounds the others; and what happens to numbers at
    the ends of the range. */
 #ifndef HC_CHECK_FINGERPRINT_FEATURES_H
 #define HC_CHECK_FINGERPRINT_FEATURES_H

@@ -20,7 +20,7 @@ struct hc_probe {
     int64_t calls;  /* so far */
     uint64_t trace; /* a digest (FNV-1a) of all answers */
 
-    int room; /* for so many sums */
+    int room; /* capacity, in sums */
     int count;
     uint32_t *a; /* [room][terms] */
     uint32_t *b;

@@ -1,4 +1,4 @@
-/* The sizes that the cases border/ give to an extent: every border of the backends, and beside it.
+/* The sizes that the cases border/ give to an extent: at and beside every border of the backends.
 
    Kernels work in blocks: of vector lanes, of cache lines, of a GPU's tiles. A defect often shows
    only where a size is one more or one less than a multiple of a block, and ordinary tests use

@@ -64,7 +64,7 @@ struct hc_outcomes {
 
 /* Finds them in a record. Older records have none. HC_NO_MEMORY; HC_INVALID with a line that says
    what is wrong, as `path`: a member is missing or of another type, a number is none, an accuracy
-   lies outside 0..1, or one is there twice. */
+   lies outside 0..1, or one is duplicated. */
 enum hc_status hc_outcomes_read(const char *path, const struct hc_record *record,
                                 struct hc_outcomes *outcomes);
 void hc_outcomes_free(struct hc_outcomes *outcomes);

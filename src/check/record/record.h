@@ -27,8 +27,8 @@ struct hc_row {
     int64_t special;
     struct hc_largest largest; /* absent if no call was judged */
     uint64_t digest; /* of the bits that the kernels gave (check/digest.h); absent if that is 0 */
-    int digest_bits; /* so many upper bits of it are known: 64, fewer in a baseline's rows, or 0 */
-    int digits;      /* error and bound were rounded up to so many decimal digits; 0: not at all */
+    int digest_bits; /* how many upper bits of it are known: 64, fewer in a baseline's rows, or 0 */
+    int digits;      /* decimal digits to which error and bound were rounded up; 0: not rounded */
     double error;
     double bound;
     const char *unit;
@@ -88,7 +88,7 @@ struct hc_record {
 
 /* HC_IO. HC_INVALID, with a line that names the file and what is wrong with it: it is not JSON
    (it was cut short, say), it has another schema, a member is missing or of another type, an
-   error, bound or count is negative, or a result is there twice. */
+   error, bound or count is negative, or a result is duplicated. */
 enum hc_status hc_record_read(const char *path, struct hc_record *record);
 
 /* The same for a document in memory, which messages call `name`. Takes the reference. */

@@ -9,7 +9,7 @@ struct hc_rows {
     struct hc_row *row;
     char **text; /* by row: its repro line, its note, and what else was copied, one after another */
     int count;
-    int room;                      /* for so many */
+    int room;                      /* capacity */
     struct hc_omissions omissions; /* cases that made no row */
 };
 

@@ -30,7 +30,7 @@ hc_where hc_beyond;      /* `number` and later */
 hc_where hc_at_every;    /* one in `number`, scattered */
 hc_where hc_at_one;      /* one in all, at an index that depends on the first input */
 
-/* What becomes of them: from the right bits to wrong ones. */
+/* How they change: from the right bits to wrong ones. */
 typedef uint64_t hc_what(const struct hc_changed_element *e, uint64_t bits);
 hc_what hc_one_ulp_up;   /* away from zero; NaNs and infinities stay */
 hc_what hc_one_ulp_down; /* toward zero; zeros, NaNs and infinities stay */
@@ -49,7 +49,7 @@ hc_what hc_through_fp32;
 
 enum { HC_ALL_SLOTS = -1 };
 
-/* `what` becomes of the elements `where` of a slot. */
+/* The elements `where` of a slot are changed by `what`. */
 struct hc_change {
     hc_where *where;
     hc_what *what;

@@ -90,7 +90,7 @@ struct hc_fault {
     const char *backend; /* NULL; or the subject is the backend of that name, whatever `place` */
 
     /* What goes wrong in these ops: one of these, or none where `rebuild` is all. */
-    hc_wrong *wrong; /* a kernel that runs in the sound one's place */
+    hc_wrong *wrong; /* a kernel that replaces the sound one */
     /* Spoils what the sound kernel gave. The call's inputs are as they were before. */
     void (*after)(const struct hc_call *call);
     void (*after_by)(const struct hc_call *call, const struct hc_fault *row);

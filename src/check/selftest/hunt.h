@@ -4,7 +4,7 @@
    For each glob of the fault's row its cases run on the faulty backend, the quick ones first, until
    one shows the verdict that the row asks for. That case then runs on the sound backend, and counts
    only if it passes there: a case that always fails catches nothing. The process tells the parent
-   by a pipe what came of it, and is killed after HC_HUNT_SECONDS.
+   by a pipe how it ended, and is killed after HC_HUNT_SECONDS.
 
    A fault can also be planted in another backend than its row says, as between that backend and the
    cases: its kernels compute, and the fault changes calls, inputs or outputs. The faults that
@@ -37,11 +37,11 @@ struct hc_hunt_subject {
 /* Pattern p has no case that runs on the subject. */
 enum { HC_HUNT_NO_CASE = -2 };
 
-/* What came of a hunt. */
+/* The result of a hunt. */
 struct hc_hunt_result {
     enum hc_status status;           /* not HC_OK: the hunt itself failed, as `message` says */
     bool crashed;                    /* the process did, so not all patterns were tried */
-    int ran;                         /* so many cases */
+    int ran;                         /* the number of cases */
     int patterns;                    /* of the fault's row */
     int results;                     /* that catch it, HC_HUNT_RESULTS at most */
     int caught_by[HC_HUNT_PATTERNS]; /* by pattern: the number of a case, or -1, or -2 (above) */

@@ -1,4 +1,4 @@
-/* A row of the table of claims: the claims that share a name, or a name but for its numbers. */
+/* A row of the table of claims: claims with one name, or with names that differ only in numbers. */
 #ifndef HC_CHECK_STORY_ROW_H
 #define HC_CHECK_STORY_ROW_H
 
@@ -19,7 +19,7 @@ struct hc_story_number {
 
 struct hc_story_name {
     char text[HC_NAME_LENGTH];
-    char words[HC_NAME_LENGTH]; /* the text with a mark in the place of each number */
+    char words[HC_NAME_LENGTH]; /* the text with a mark instead of each number */
     int count;                  /* of numbers; further ones belong to the words */
     struct hc_story_number number[HC_NAME_NUMBERS];
 };
@@ -47,7 +47,7 @@ struct hc_story_row {
     struct hc_story_number high[HC_NAME_NUMBERS];
     int64_t claims;
     int64_t checked; /* comparisons of these claims, */
-    int64_t of;      /* out of so many elements */
+    int64_t of;      /* how many elements there are */
     int64_t wrong;
     struct hc_story_row_range want;
     struct hc_story_row_range got;

@@ -34,7 +34,7 @@ enum hc_claimed_kind {
                           are those of the element that came nearest to its bound */
 };
 
-/* A claim and what came of it. */
+/* A claim and its result. */
 struct hc_claimed {
     enum hc_claimed_kind kind;
     const char *what;
@@ -47,7 +47,7 @@ struct hc_claimed {
     uint64_t want_bits;
     uint64_t got_bits;
     int64_t checked;   /* comparisons of a sweep or a sample, */
-    int64_t of;        /* out of so many elements of a sample's output */
+    int64_t of;        /* how many elements a sample's output has */
     int64_t wrong;     /* of these */
     const char *first; /* words about the first that is wrong, or NULL */
     int64_t index;     /* of the element that a sample shows */

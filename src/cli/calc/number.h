@@ -16,7 +16,7 @@ enum { HC_NUMBER_TEXT = 48, HC_LEAST_REAL_DIGITS = 8, HC_MAX_DIGITS = 20 };
    are written out. */
 void hc_number_text(char text[HC_NUMBER_TEXT], enum hc_format format, double value, int digits);
 
-/* A real number to so many significant digits; zeros at the end are left out. */
+/* A real number to this many significant digits, without zeros at the end. */
 void hc_real_text(char text[HC_NUMBER_TEXT], const struct hc_exact *real, int digits);
 
 /* The bits of a number: "0x3c00". */

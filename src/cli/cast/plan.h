@@ -63,7 +63,7 @@ const char *hc_cast_answer_read(const struct hc_cast_plan *plan, const char *lin
    without memory. */
 uint32_t *hc_cast_inputs(const struct hc_cast_plan *plan, size_t *count);
 
-/* Whether tools agree on what becomes of the input. They do not agree on a NaN where the format has
+/* Whether tools agree on the result of the input. They do not agree on a NaN where the format has
    none, on negative numbers where it has no sign, and on zeros into e8m0. Such inputs are not among
    the vectors and are not judged. */
 bool hc_cast_is_agreed(const struct hc_cast_plan *plan, uint32_t input);

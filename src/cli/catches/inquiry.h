@@ -1,4 +1,4 @@
-/* An inquiry: all bugs that were run for the table, and what becomes of every report. */
+/* An inquiry: all bugs that were run for the table, and the fate of every report. */
 #ifndef HC_CLI_CATCHES_INQUIRY_H
 #define HC_CLI_CATCHES_INQUIRY_H
 
@@ -15,7 +15,7 @@ struct hc_inquiry {
     const struct hc_case **without; /* bugs that have no table here: their run failed */
     int without_count;
     enum hc_status status; /* of what was done with the results */
-    bool all;              /* all bugs were asked for: what becomes of the reports is known */
+    bool all;              /* all bugs were asked for, so the fate of the reports is known */
 };
 
 /* Runs the bugs whose names match one of the patterns, or all. HC_INVALID if there is none, and

@@ -186,11 +186,12 @@ static void print_head(FILE *out, const struct hc_inquiry *inquiry)
     (void)fputs("# Who catches what: common rules of comparison on reported bugs\n\n", out);
     print_text(
         out, "", 0,
-        "A test must decide when a computed number is near enough to the expected one. There are "
-        "a few rules for that, which people copy from each other. This page says which of them "
-        "would have caught the bugs that people reported in fp16 and bf16 training (`field/*`, "
-        "[Cases](cases.md)). Each rule is given the buggy arm of every bug, which it should "
-        "refuse, and the fixed arm, which it should accept.");
+        "This page is for anybody who chooses a tolerance for a test. A test must decide when a "
+        "computed number is near enough to the expected one, and people copy a few rules for that "
+        "from each other. The page says which of these rules would have caught the bugs that "
+        "people reported in fp16 and bf16 training (`field/*`, [Cases](cases.md)). Each rule gets "
+        "the buggy arm of every bug, which it should refuse, and the fixed arm, which it should "
+        "accept.");
     (void)fputs(
         "\n`halfcheck catches --markdown` prints this page. This example compares them, and "
         "would print any\ndifference:\n\n"
@@ -213,8 +214,8 @@ static void print_page_summary(FILE *out, const struct hc_inquiry *inquiry)
         single += inquiry->row[i].shown == 1;
     }
     (void)fputs("\n## In numbers\n\n"
-                "| rule | misses: buggy arms accepted | false alarms: right arms refused | bugs of "
-                "which it tells both arms apart | not applied |\n|---|---|---|---|---|\n",
+                "| rule | misses: buggy arms accepted | false alarms: right arms refused | bugs "
+                "whose arms it tells apart | not applied |\n|---|---|---|---|---|\n",
                 out);
     for (int r = 0; r < HC_CATCH_RULES; r++) {
         struct hc_catch_counts c = hc_catch_count(inquiry->row, inquiry->count, r);

@@ -20,10 +20,10 @@ void hc_define_print(const struct hc_definition *definition, const struct hc_fre
 void hc_define_print_freedoms(const struct hc_definition *definition,
                               const struct hc_freedoms *freedoms);
 
-/* Prints what an owner may state beyond the usual freedoms, each with its cost. */
+/* Prints the words of --allow, each with its cost. */
 void hc_define_print_allowable(void);
 
-/* The usual freedoms with what the words allow. HC_INVALID with a line. */
+/* The usual freedoms, changed by the words of --allow. HC_INVALID with a line. */
 enum hc_status hc_define_allow(const struct hc_words *words, struct hc_freedoms *freedoms);
 
 /* Prints the same as JSON: {"name", "digest", "inputs": [{"name", "axes", "index"}], "options":

@@ -1,5 +1,5 @@
-/* Axes of whose places each stands alone: rows, of which a result's row depends on those of the
-   inputs and on nothing that another row has. What repeats rows repeats results. */
+/* Axes of independent rows: a row of a result depends only on the same rows of the inputs. If rows
+   are repeated, so are the results. */
 #ifndef HC_DEFINE_ROWS_H
 #define HC_DEFINE_ROWS_H
 

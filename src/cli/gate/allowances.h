@@ -34,7 +34,7 @@ struct hc_allowance {
     char *reason;
     int line; /* of its file; 0: the option --allow */
     bool expired;
-    int used; /* so many findings are allowed by it, or were if it had not expired */
+    int used; /* how many findings it allows, or would allow if it had not expired */
 };
 
 struct hc_allowances {

@@ -68,7 +68,7 @@ struct hc_finding {
     const struct hc_allowance *allowed; /* by which one, NULL: by none */
     const struct hc_allowance *expired; /* which one would allow it, but has expired */
 
-    size_t family; /* so many letters of the name are its family's; set by hc_findings_sort */
+    size_t family; /* how many letters of the name are the family's; set by hc_findings_sort */
     double family_weight;
     int family_count;
     int reason_count;
@@ -77,7 +77,7 @@ struct hc_finding {
 struct hc_findings {
     struct hc_finding *all;
     int count;
-    int room;       /* for so many */
+    int room;       /* capacity */
     bool no_memory; /* there was no memory to keep one */
 };
 

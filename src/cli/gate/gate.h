@@ -18,7 +18,7 @@ struct hc_gate_change {
     char *is;
 };
 
-/* What was compared by statistics and how, of each recipe, whatever came of it. */
+/* What was compared by statistics, and how, for each recipe, whatever the result. */
 struct hc_gate_note {
     bool alone;       /* no finding says it */
     const char *word; /* the answer: "identical", "equivalent", ...; static */

@@ -17,11 +17,11 @@ struct hc_step_cause {
     const char *name;   /* for programs: "eps" */
     char text[240];     /* "eps stands under the root" */
     bool solved;        /* and then: */
-    const char *what;   /* what it is, if `text` only says that it is another; or NULL */
-    bool in_file;       /* the file states it; otherwise it is what every contract has */
-    bool in_proportion; /* parameters that have one of their own have that times the same */
+    const char *what;   /* the name of the solved number, if `text` does not have it; or NULL */
+    bool in_file;       /* the file states the number; otherwise every contract has it */
+    bool in_proportion; /* a parameter's own value changes by the same factor */
     double value;
-    double low; /* everything from here */
+    double low; /* the smallest value that explains everything */
     double high;
     double stated; /* what the file says */
 };
@@ -36,13 +36,13 @@ enum hc_step_cause_stage {
 
 /* What explains one stage. */
 struct hc_step_causes {
-    bool wrong; /* claims of the stage are */
-    bool tried; /* changes have been; otherwise `why` says why not */
+    bool wrong; /* some claim of the stage is wrong */
+    bool tried; /* changes were tried; otherwise `why` says why not */
     const char *why;
-    int changes;      /* how many were */
-    int64_t elements; /* of the parameters that are explained: weights, each with its state */
-    int parameters;   /* how many these are, */
-    int of;           /* and of how many */
+    int changes;      /* how many were tried */
+    int64_t elements; /* of the explained parameters: weights, each with its state */
+    int parameters;   /* how many are explained, */
+    int of;           /* out of so many */
     int count;
     struct hc_step_cause cause[HC_STEP_MAX_CAUSES];
 };
@@ -55,8 +55,8 @@ struct hc_step_spot {
 
 enum { HC_STEP_MAX_SPOTS = 64 };
 
-/* By how much clipping multiplies the gradients, and how far a right factor may lie from that,
-   relatively. {1, 0}: they are not clipped. */
+/* The factor by which clipping multiplies the gradients, and the relative error that a right factor
+   may have. {1, 0}: the gradients are not clipped. */
 struct hc_step_factor {
     double value;
     double slack;

@@ -1,9 +1,9 @@
-/* What the optimizer's step of a file is to compute, and every way in which this program knows to
-   depart from it; and the numbers of one element under it, in balls.
+/* The contract of a file's optimizer step, with every departure from it that judge-step knows, and
+   the numbers of one element under such a contract, as balls (mid, rad).
 
-   The claims of update.c compare elements with MPFR under the contract as the file states it. Here
-   the same formulas stand once more, with switches for usual mistakes, so that a wrong step can be
-   held against hundreds of contracts. A ball's `mid` is the real result to within fp64's roundings,
+   update.c compares elements with MPFR under the contract that the file states. Here are the same
+   formulas once more, with switches for usual mistakes, so that a wrong step can be compared with
+   hundreds of contracts. A ball's `mid` is the real result to within fp64's roundings,
    and `rad` is how far a right implementation of that contract may lie from it, in any order, those
    roundings included (check/bound/any_order.c has the proofs). */
 #ifndef HC_CLI_JUDGE_STEP_CONTRACT_H
@@ -17,7 +17,7 @@
 enum hc_step_decay {
     HC_STEP_DECAY_COUPLED, /* g + weight_decay w */
     HC_STEP_DECAY_APART,   /* w (1 - lr weight_decay), before the update is subtracted */
-    HC_STEP_DECAY_BOTH,    /* a mistake: the one and the other */
+    HC_STEP_DECAY_BOTH,    /* a mistake: both of these */
     HC_STEP_DECAY_AFTER    /* a mistake: the new weight is multiplied */
 };
 
@@ -35,10 +35,10 @@ struct hc_step_contract {
     bool nesterov;
     bool rate_inside;
     enum hc_adam_order order;
-    double stated_lr; /* the file's, of which the rates of single parameters are multiples */
+    double stated_lr; /* the file's; the rates of single parameters are multiples of it */
     double stated_decay;
 
-    /* What only a mistake has. */
+    /* Mistakes only. */
     double dampening;               /* the gradient enters SGD's momentum times 1 - this */
     double gradient_factor;         /* 1 */
     enum hc_format gradient_format; /* into which it is rounded first; HC_FORMAT_COUNT: none */

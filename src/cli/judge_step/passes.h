@@ -1,4 +1,4 @@
-/* The claims of a step, in the order in which a step comes to pass. */
+/* The claims of a step, in the order in which the step computes. */
 #ifndef HC_CLI_JUDGE_STEP_PASSES_H
 #define HC_CLI_JUDGE_STEP_PASSES_H
 
@@ -21,7 +21,7 @@ bool hc_step_left_out(struct hc_step_session *session);
 void hc_step_judge_update(struct hc_step_session *session);
 void hc_step_judge_scale(struct hc_step_session *session);
 
-/* Behind all of these: why unscaling, the update and the model's copies are wrong, where they are.
+/* Called after all of these: explains unscaling, the update and the model's copies if one is wrong.
  */
 void hc_step_explain(struct hc_step_session *session);
 
@@ -29,7 +29,7 @@ void hc_step_explain(struct hc_step_session *session);
 struct hc_step_claim hc_step_claim(const struct hc_step_session *session, const char *stage,
                                    const char *what, int l);
 
-/* The format in which a layer computes: the narrower one of what enters and what leaves it. */
+/* The format in which a layer computes: the narrower one of its input's and its output's. */
 enum hc_format hc_step_format(const struct hc_tensor *in, const struct hc_tensor *out);
 
 /* Claims that got = op(a) op(b). */
@@ -60,7 +60,7 @@ struct hc_step_statistics {
     struct hc_tensor mean;
     struct hc_tensor invstd;
     struct hc_strayed strayed;
-    bool in_file; /* by the file: nothing strays */
+    bool in_file; /* taken from the file: no error is added */
     double *owned;
 };
 

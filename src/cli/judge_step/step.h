@@ -27,8 +27,8 @@ struct hc_step {
     int64_t images;              /* of the batch, or texts; */
     int64_t places;              /* and how many labels it has: one an image, many a text */
     struct hc_tensor *converted; /* by number of the file's tensor; its own memory, if any */
-    struct hc_tensor *gradients; /* by parameter: hc_step_gradient, where it had to be made; */
-    struct hc_tensor *zeros;     /* and hc_step_zeros */
+    struct hc_tensor *gradients; /* by parameter: made by hc_step_gradient, if necessary */
+    struct hc_tensor *zeros;     /* by parameter: made by hc_step_zeros */
     enum hc_status status; /* of the first tensor that cannot be used; hc_message() says why */
     char message[256];
 };
@@ -51,8 +51,8 @@ double hc_step_scalar(struct hc_step *step, const char *name, double otherwise);
 double hc_step_number(struct hc_step *step, const char *key, double otherwise);
 bool hc_step_metadata_is(const struct hc_step *step, const char *key, const char *word);
 
-/* Whether halfcheck itself has taken the step; and its recipe, of whose fields those that the
-   metadata do not name are read, or NULL. */
+/* Whether halfcheck itself made the step; its recipe, or NULL. Fields that the metadata lack are
+   taken from the recipe. */
 bool hc_step_is_own(const struct hc_step *step);
 const struct hc_recipe *hc_step_recipe(const struct hc_step *step);
 
@@ -87,7 +87,7 @@ double hc_step_number_of(struct hc_step *step, int p, const char *key, double ot
    can be had. */
 struct hc_tensor hc_step_gradient(struct hc_step *step, int p);
 
-/* Zeros of the shape and format of what the optimizer steps: state that has not begun. */
+/* Zeros in the shape and format of what the optimizer steps, for state before its first step. */
 struct hc_tensor hc_step_zeros(struct hc_step *step, int p);
 
 #endif

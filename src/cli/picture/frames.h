@@ -28,7 +28,7 @@ struct hc_frames_axes {
     double y_least; /* the range has at least these; NaN: only what the data have */
     double y_most;
     enum hc_frame_style style;
-    int most;  /* so many frames are drawn, and the others are data alone; 0: all */
+    int most;  /* how many frames are drawn; the others are data only; 0: all are drawn */
     bool wide; /* two frames side by side, not three: their names are long */
     const struct hc_frame_tick *ticks;      /* NULL: numbers */
     const struct hc_frame_tick *near_ticks; /* instead, where x spans less than 120; or NULL */

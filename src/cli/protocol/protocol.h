@@ -1,8 +1,8 @@
-/* A protocol says what a comparison of recipes asks, and when it is over, before there are data.
+/* A protocol fixes the question of a comparison, and when it ends, before there are data.
 
-   Who looks at results and then chooses the margin, the number of seeds or what to compare can show
+   Whoever chooses the margin, the number of seeds or the comparison after seeing results can show
    anything. So the question, the network, the schedule, the margin, the stopping rule and what each
-   recipe is expected to do stand in a file that is committed first. `halfcheck compare --protocol`
+   recipe is expected to do are in a file that is committed first. `halfcheck compare --protocol`
    trains what the file asks for, and no more, and `halfcheck gate --protocol` judges a record by
    it.
 
@@ -10,7 +10,7 @@
 
      question  Does loss scaling cost accuracy?
      data      cifar10               or: synthetic IMAGES, training images of each class;
-                                     or: text, the made one, for a GPT
+                                     or: text, the synthetic text, for a GPT
      classes   all                   or: airplane,dog
      network   darknet16
      epochs    10
@@ -24,8 +24,8 @@
      level     0.05                  of each of the two one-sided tests, over all looks together
      power     0.8                   to be had for no difference, if the spread is that:
      spread    0.3                   of the difference of a pair, as expected before the data
-     looks     4 6 8 10 12 16        after so many pairs it is tested; the last is the most
-     reach     90                    the base is to reach so many percent; may be missing
+     looks     4 6 8 10 12 16        pairs after which it is tested; the last is the most
+     reach     90                    accuracy that the base must reach; may be missing
      base      fp32
      arm       NAME RECIPE CLAIM PAIRS WORDS...
      then
@@ -35,7 +35,7 @@
      equivalent   it is to be shown equivalent to the base
      worse        it is to learn, and to be shown worse than the base: an arm that must fail
      lost         none of its runs is to learn: another arm that must fail
-     open         nothing is claimed; what comes out is said
+     open         nothing is claimed; the result is printed
 
    PAIRS is how many pairs it gets at most, or - for those of the last look. WORDS are what the
    conclusion calls it: "static loss scaling costs no accuracy that matters". The arms above a line

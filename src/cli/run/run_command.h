@@ -1,4 +1,4 @@
-/* One run of `halfcheck run`: what the options ask for, and what has come of it so far. */
+/* One run of `halfcheck run`: its options, and its results so far. */
 #ifndef HC_CLI_RUN_RUN_COMMAND_H
 #define HC_CLI_RUN_RUN_COMMAND_H
 
@@ -68,7 +68,7 @@ enum hc_status hc_run_command_write(struct hc_run_command *run);
 /* The program's exit status, with a line on stderr if it is HC_WRONG. */
 int hc_run_command_status(const struct hc_run_command *run);
 
-/* The first line of a run and the last ones: what is going to run, and what came of it. */
+/* The first line of a run and the last ones: what is going to run, and the results. */
 
 /* Prints what is checked, on which backends, and how; at once, also into a pipe. */
 void hc_run_begins(const struct hc_run_command *run);

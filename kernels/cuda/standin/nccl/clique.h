@@ -85,7 +85,7 @@ struct ncclComm {
     int64_t sent[HC_STANDIN_RANKS];
     int64_t received[HC_STANDIN_RANKS];
     cudaStream_t stream; /* of its last call */
-    int queued;          /* calls that its stream has not come to */
+    int queued;          /* calls that its stream has not reached */
     bool stuck;          /* its stream came to a call, which failed: it waits for ever */
 };
 
