@@ -111,6 +111,16 @@ static struct hc_call gradients(int64_t channels)
     return call;
 }
 
+static struct hc_call logits(int64_t columns)
+{
+    struct hc_call call = {.op = HC_OP_xent_bwd};
+    call.in[HC_XENT_LOGITS] = matrix(HC_XENT_LOGITS, columns);
+    call.in[HC_XENT_LABELS] = vector(HC_XENT_LABELS, ROWS);
+    call.in[HC_XENT_UPSTREAM] = vector(HC_XENT_UPSTREAM, 1);
+    call.out[HC_XENT_DLOGITS] = matrix(HC_MAX_IN, columns);
+    return call;
+}
+
 static void fill(int by)
 {
     for (int slot = 0; slot < HC_MAX_IN; slot++)
@@ -139,6 +149,9 @@ Test(channel, sums_that_are_added_up_once_are_those_that_are_added_up_each_time)
     for (int k = 0; k < 3; k++) {
         struct hc_call train = training(channels[k]);
         struct hc_call backward = gradients(channels[k]);
+        struct hc_call loss = logits(channels[k]);
+        fill(37);
+        expect_the_same(&loss, "xent_bwd");
         fill(37);
         expect_the_same(&train, "bn_train");
         fill(37);

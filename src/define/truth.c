@@ -79,6 +79,10 @@ static bool integer_here(void *context, const struct hc_expression *e, int64_t *
 
 bool hc_evaluator_integer(struct hc_evaluator *v, const struct hc_expression *e, int64_t *value)
 {
+    if (e->kind == HC_EXPRESSION_AXIS) { /* as nearly all are */
+        *value = v->place[e->axis];
+        return true;
+    }
     struct hc_integers integers = {v->instance, integer_here, v, NULL};
     return hc_integer_value(&integers, e, value) ||
            (integers.wrong && hc_evaluator_fail(v, integers.wrong));

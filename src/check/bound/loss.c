@@ -1,7 +1,9 @@
 /* Softmax cross-entropy: the definition again, in running error analysis (ball.h). */
 #include <math.h>
 
+#include "check/bound/kept.h"
 #include "check/bound/rules.h"
+#include "reference.h"
 
 static double largest(const struct hc_tensor *z, int64_t row)
 {
@@ -35,19 +37,37 @@ static struct hc_ball exponential(enum hc_format f, const struct hc_tensor *z, i
     return isinf(x.mid) ? hc_ball_exact(exp(x.mid)) : hc_ball_exp(f, x);
 }
 
-static struct hc_ball exponentials(enum hc_format f, const struct hc_tensor *z, int64_t row,
-                                   double most, bool any_order)
+/* The largest logit of a row, and the sum of its exponentials. */
+struct row {
+    double most;
+    struct hc_ball sum;
+};
+
+static struct row sum_of_row(enum hc_format f, const struct hc_tensor *z, int64_t row,
+                             bool any_order)
 {
     struct hc_ball_sum sum = {0};
+    double most = largest(z, row);
     for (int64_t j = 0; j < z->shape[1]; j++)
         hc_ball_term(&sum, exponential(f, z, row, j, most, any_order));
-    return hc_ball_total(f, &sum);
+    return (struct row){most, hc_ball_total(f, &sum)};
 }
 
-static struct hc_ball log_of_sum(enum hc_format f, const struct hc_tensor *z, int64_t row,
-                                 double most, bool any_order)
+/* The same; found, if it was asked for before in this thread and nobody has changed the call. */
+static struct row row_of(const struct hc_call *call, int64_t row, bool any_order)
 {
-    struct hc_ball log_sum = hc_ball_log(f, exponentials(f, z, row, most, any_order));
+    static _Thread_local struct hc_kept kept[2][HC_KEPT_CHANNELS];
+    static _Thread_local struct row rows[2][HC_KEPT_CHANNELS];
+    int at = (int)(row % HC_KEPT_CHANNELS);
+    if (!hc_is_kept(&kept[any_order][at], hc_reference_promise(call), row))
+        rows[any_order][at] =
+            sum_of_row(hc_bound_work(call), &call->in[HC_XENT_LOGITS], row, any_order);
+    return rows[any_order][at];
+}
+
+static struct hc_ball log_of(enum hc_format f, struct hc_ball sum, bool any_order)
+{
+    struct hc_ball log_sum = hc_ball_log(f, sum);
     return any_order ? times_constant(f, log_sum) : log_sum;
 }
 
@@ -60,10 +80,10 @@ static double error_of_loss(const struct hc_element *e, bool any_order)
     enum hc_format f = hc_bound_work(call);
     struct hc_ball_sum loss = {0};
     for (int64_t row = 0; row < z->shape[0]; row++) {
-        double most = largest(z, row);
-        struct hc_ball log_sum = log_of_sum(f, z, row, most, any_order);
+        struct row r = row_of(call, row, any_order);
+        struct hc_ball log_sum = log_of(f, r.sum, any_order);
         int64_t label = (int64_t)hc_tensor_get(&call->in[HC_XENT_LABELS], row);
-        hc_ball_term(&loss, hc_ball_sub(f, log_sum, shifted(f, z, row, label, most)));
+        hc_ball_term(&loss, hc_ball_sub(f, log_sum, shifted(f, z, row, label, r.most)));
     }
     struct hc_ball total = hc_ball_total(f, &loss);
     if (!call->params.xent.sum)
@@ -90,9 +110,8 @@ double hc_bound_xent_bwd(const struct hc_element *e, const struct hc_accumulator
     enum hc_format f = hc_bound_work(call);
     int64_t row = e->index / z->shape[1];
     int64_t j = e->index % z->shape[1];
-    double most = largest(z, row);
-    struct hc_ball p = hc_ball_div(f, exponential(f, z, row, j, most, false),
-                                   exponentials(f, z, row, most, false));
+    struct row r = row_of(call, row, false);
+    struct hc_ball p = hc_ball_div(f, exponential(f, z, row, j, r.most, false), r.sum);
     if ((int64_t)hc_tensor_get(&call->in[HC_XENT_LABELS], row) == j)
         p = hc_ball_sub(f, p, hc_ball_exact(1));
     struct hc_ball upstream = hc_ball_element(&call->in[HC_XENT_UPSTREAM], 0);
@@ -123,12 +142,11 @@ double hc_bound_any_xent_bwd(const struct hc_element *e, const struct hc_accumul
     enum hc_format f = hc_bound_work(call);
     int64_t row = e->index / z->shape[1];
     int64_t j = e->index % z->shape[1];
-    double most = largest(z, row);
+    struct row r = row_of(call, row, true);
     bool label = (int64_t)hc_tensor_get(&call->in[HC_XENT_LABELS], row) == j;
-    struct hc_ball sum = exponentials(f, z, row, most, true);
-    struct hc_ball quotient = hc_ball_div(f, exponential(f, z, row, j, most, true), sum);
-    struct hc_ball power = hc_ball_sub(f, times_constant(f, shifted(f, z, row, j, most)),
-                                       log_of_sum(f, z, row, most, true));
+    struct hc_ball quotient = hc_ball_div(f, exponential(f, z, row, j, r.most, true), r.sum);
+    struct hc_ball power =
+        hc_ball_sub(f, times_constant(f, shifted(f, z, row, j, r.most)), log_of(f, r.sum, true));
     double stated = hc_bound_xent_bwd(e, accumulator, want);
     power = isinf(power.mid) ? hc_ball_exact(0) : hc_ball_exp(f, power);
     double rad = fmax(quotient.rad, power.rad);

@@ -3,23 +3,8 @@
 #ifndef HC_CHECK_BOUND_NORM_H
 #define HC_CHECK_BOUND_NORM_H
 
+#include "check/bound/kept.h"
 #include "check/bound/rules.h"
-
-/* What a thread keeps of a call's channels while nobody changes the call; channel c stands at
-   c % HC_KEPT_CHANNELS. */
-enum { HC_KEPT_CHANNELS = 64 };
-struct hc_kept {
-    uint64_t promise; /* hc_reference_promise of the call; 0: there is none, and nothing is kept */
-    int64_t channel;
-};
-
-/* Whether this channel of this promise is kept already. From now on it is. */
-static inline bool hc_is_kept(struct hc_kept *kept, uint64_t promise, int64_t channel)
-{
-    bool is = promise && kept->promise == promise && kept->channel == channel;
-    *kept = (struct hc_kept){promise, channel};
-    return is;
-}
 
 struct hc_bound_moments {
     struct hc_ball mean;

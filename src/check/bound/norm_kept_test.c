@@ -1,4 +1,5 @@
-/* Batch norm's bounds of a call that stays as it is are those of each element alone. */
+/* Batch norm's bounds, and cross-entropy's, of a call that stays as it is are those of each element
+   alone. */
 #include <criterion/criterion.h>
 
 #include "check/bound/bound.h"
@@ -71,4 +72,10 @@ Test(norm_kept, bounds_of_a_call_that_stays_as_it_is_are_those_of_each_element_a
     expect_the_same(&train);
     expect_the_same(&backward);
     expect_the_same(&combine);
+}
+
+Test(norm_kept, so_are_those_of_cross_entropy)
+{
+    struct hc_call backward = call_of(HC_OP_xent_bwd, 1 << HC_XENT_LOGITS, HC_XENT_DLOGITS);
+    expect_the_same(&backward);
 }
