@@ -133,8 +133,9 @@ double hc_bound_any_axpy(const struct hc_element *e, const struct hc_accumulator
     return exact ? 0 : hc_ball_any_order(HC_FP32, x, magnitude, 2, 1).rad;
 }
 
-/* max_norm / (sqrt(s) + 1e-6): a root, a sum, a quotient of two steps, and two constants. The
-   reference has the contract's roundings, as many. */
+/* max_norm / (sqrt(s) + 1e-6) meets five roundings: the root, or the constant 1e-6, of which one is
+   most of the sum; the sum; a reciprocal and a product with it; and the constant max_norm. The
+   reference has three of the contract's: its root, its sum and its quotient. */
 double hc_bound_any_clip(const struct hc_element *e, const struct hc_accumulator *accumulator,
                          const struct hc_exact *want)
 {
@@ -143,7 +144,7 @@ double hc_bound_any_clip(const struct hc_element *e, const struct hc_accumulator
     if (overflowed->data && hc_tensor_get(overflowed, 0) != 0)
         return 0;
     struct hc_ball x = hc_ball_of(want->hi, 0);
-    return hc_ball_any_order(HC_FP32, x, fabs(want->hi), 12, 1e6).rad;
+    return hc_ball_any_order(HC_FP32, x, fabs(want->hi), 8, 1e6).rad;
 }
 
 /* dy may be multiplied by 1 / window^2, which is rounded. */

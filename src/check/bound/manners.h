@@ -17,6 +17,7 @@ enum manner {
     TEXTBOOK,      /* the paper's formula from left to right, each operation rounded */
     FOLDED,        /* coefficients are folded together as far as they can be */
     FUSED,         /* a fused operation wherever there can be one; averages by lerp */
+    ONE_BY_ONE,    /* as the textbook; moments and ranks one by one, each with its weight */
     RIGHT_MANNERS, /* so many */
     EPS_MISPLACED = RIGHT_MANNERS, /* eps inside the root for outside, and the other way */
     UNCORRECTED,                   /* no bias correction */
@@ -258,6 +259,36 @@ static inline enum hc_status other_sum(struct hc_queue *queue, const struct hc_c
     return HC_OK;
 }
 
+/* Over a divisor, as the contract has it, in the format that sums have. */
+static inline double over(const struct hc_call *call, double divisor, double x)
+{
+    enum hc_format sum = call->params.all_reduce.sum;
+    double d = hc_call_fp64(call) ? divisor : (double)(float)divisor;
+    double by = hc_call_fp64(call) ? 1 / d : (double)(1 / (float)d);
+    double value = call->params.all_reduce.multiplies ? x * by : x / d;
+    if (d == 1)
+        return x;
+    return hc_round(sum, hc_call_fp64(call) ? value : (double)(float)value);
+}
+
+/* The ranks one by one. Orders of ranks are claims of their own, and so no backend has this. */
+static inline enum hc_status other_all_reduce(struct hc_queue *queue, const struct hc_call *call)
+{
+    const struct hc_all_reduce *p = &call->params.all_reduce;
+    const struct hc_tensor *x = &call->in[HC_ALL_REDUCE_X];
+    (void)queue;
+    for (int64_t i = 0; i < x->shape[1]; i++) {
+        double sum = 0;
+        for (int64_t rank = 0; rank < x->shape[0]; rank++) {
+            double own = hc_round(p->sum, hc_tensor_get(x, rank * x->shape[1] + i));
+            own = over(call, p->before, own);
+            sum = rank == 0 ? own : hc_round(p->sum, sum + own);
+        }
+        hc_tensor_set(&call->out[HC_ALL_REDUCE_OUT], i, over(call, p->after, sum));
+    }
+    return HC_OK;
+}
+
 /* A copy of `exact` of free order, with these kernels. Outputs may be inputs: each element is read
    before it is written. */
 static inline struct hc_backend other_backend(void)
@@ -281,15 +312,14 @@ static inline struct hc_backend other_backend(void)
    (manners.h): of a rank's or the batch's elements, and of the ranks' moments. */
 
 /* Kernels of bn_moments, bn_train and bn_leaky_train, by manner (manners.h): two passes in fp64 and
-   in the format, Welford's recurrence with y folded to a x + b, and Chan's tree. */
+   in the format, Welford's recurrence with y folded to a x + b, Chan's tree, and weighted means. */
 
 static inline struct part moments_of(const struct hc_call *call, int64_t c)
 {
     static moments_fn *const by_manner[] = {
-        [IN_FP64] = two_passes_in_sequence,
-        [TEXTBOOK] = two_passes_in_sequence,
-        [FOLDED] = welford_in_sequence,
-        [FUSED] = chan_in_pairs,
+        [IN_FP64] = two_passes_in_sequence,  [TEXTBOOK] = two_passes_in_sequence,
+        [FOLDED] = welford_in_sequence,      [FUSED] = chan_in_pairs,
+        [ONE_BY_ONE] = weighted_in_sequence,
     };
     const struct hc_tensor *x = &call->in[HC_BN_X];
     int64_t channels = x->shape[x->rank - 1];
@@ -354,13 +384,11 @@ static inline enum hc_status other_bn_train(struct hc_queue *queue, const struct
     return HC_OK;
 }
 
-/* bn_combine: two passes, which are the contract's order, and two that take the ranks one by
+/* bn_combine: two passes, which are the contract's order, and three that take the ranks one by
    one. */
 static const char *const orders_of_ranks[] = {
-    [IN_FP64] = "fp64",
-    [TEXTBOOK] = "two passes",
-    [FOLDED] = "Welford",
-    [FUSED] = "Chan",
+    [IN_FP64] = "fp64", [TEXTBOOK] = "two passes", [FOLDED] = "Welford",
+    [FUSED] = "Chan",   [ONE_BY_ONE] = "weights",
 };
 
 /* What one rank knows of a channel. */
@@ -424,6 +452,19 @@ static inline void chan(const struct hc_call *call, struct of_rank *all, struct 
     all->mean = fused(call, off, share, all->mean);
 }
 
+/* The same, where the variance itself is kept, and multiplied by its weight. */
+static inline void weighted(const struct hc_call *call, struct of_rank *all, struct of_rank rank)
+{
+    double factor = r(call, 1 / (all->count + rank.count));
+    double before = r(call, factor * all->count);
+    double own = r(call, factor * rank.count);
+    double off = r(call, all->mean - rank.mean);
+    double between = r(call, r(call, r(call, off * off) * before) * own);
+    double variance = r(call, r(call, rank.variance * own) + between);
+    all->variance = r(call, r(call, all->variance * before) + variance);
+    all->mean = r(call, r(call, before * all->mean) + r(call, own * rank.mean));
+}
+
 static inline struct of_rank one_by_one(const struct hc_call *call, int64_t c)
 {
     struct of_rank all = {0};
@@ -433,11 +474,13 @@ static inline struct of_rank one_by_one(const struct hc_call *call, int64_t c)
             continue;
         if (manner == FOLDED)
             welford(call, &all, rank);
+        else if (manner == ONE_BY_ONE)
+            weighted(call, &all, rank);
         else
             chan(call, &all, rank);
         all.count += rank.count;
     }
-    if (all.count > 0)
+    if (all.count > 0 && manner != ONE_BY_ONE)
         all.variance = r(call, all.variance / all.count);
     return all;
 }
@@ -450,7 +493,7 @@ static inline enum hc_status other_bn_combine(struct hc_queue *queue, const stru
     double kept = 1 - hc_bn_number(p, p->momentum);
     (void)queue;
     for (int64_t c = 0; c < hc_tensor_count(running); c++) {
-        bool steps = manner == FOLDED || manner == FUSED;
+        bool steps = manner == FOLDED || manner == FUSED || manner == ONE_BY_ONE;
         struct of_rank all = steps ? one_by_one(call, c) : two_passes(call, c);
         if (manner == THROUGH_BF16)
             all.variance = hc_round(HC_BF16, all.variance);

@@ -17,21 +17,42 @@
    mean's terms. So the variance is off by at most d^2 + t (V + d^2), t = (1 + u)^(R + 7) - 1. V is
    computed here with a mean that is a pair of numbers of fp64 (ball.h).
 
-   In any order the ranks may also come one by one, the mean and the variance of those so far being
-   kept (Chan, Golub and LeVeque, Updating formulae and a pairwise algorithm for computing sample
-   variances, 1979; PyTorch's kernel does so). A step moves the mean a by (m_r - a) n_r / N. With A
-   the largest |m_r| its roundings are at most five of 2 A and one of A, and it does not stretch the
-   error that a had: E = 12 R u A in all, and less than 2 t A, t = (1 + u)^(6 (R + 2)) - 1. It adds
-   (m_r - a)^2 g to the variance, g = n_r (N - n_r) / (N M). The a of this are off by E, so that a
-   term in E alone stays: the sum of 2 |m_r - a| g E. The sum of (m_r - a)^2 g is B, the sum of w_r
-   (m_r - mean)^2, and that of g is at most 1, so by Cauchy and Schwarz the variance is off by at
-   most 2 sqrt(B) E + E^2. (The distance of the m_r from each other is far more than sqrt(B) where a
-   rank of few elements has a mean of its own.) V itself counts as off by another E^2. A step's
-   term meets at most eleven roundings, and what was summed up so far six in every step: t covers
-   these, of V + 2 sqrt(B) E + 2 E^2. */
+   In any order the ranks may also come one by one, the mean a and the variance of those so far
+   being kept (Chan, Golub and LeVeque, Updating formulae and a pairwise algorithm for computing
+   sample variances, 1979; PyTorch's kernel does so). The k-th of them, of n elements, brings their
+   number to N_k, and the mean to a + (m - a) n / N_k or to the mean weighted by N_(k-1) / N_k and n
+   / N_k. A weight is a product with a rounded reciprocal. With A the largest |m_r|, S their largest
+   distance and t(k) = (1 + u)^k - 1, a step errs by at most L = max(t(4) A, u A + t(4) S), as in
+   norm_any_order.c, and each number beyond 2^p, p the format's bits, is one rounding more. The
+   first step has a = 0: n times the rounded 1 / n is 1 or 1 - u, and so it errs by t(2) A, at most
+   L / 2. What a is off by is passed on with its weight. So after k steps
+
+     N_k a is off by at most L (N_1 / 2 + N_2 + ... + N_k).
+
+   The sum of the N_j is most where the largest ranks come first, and then it is N_k times the D of
+   these ranks, D = 1 + the sum over pairs of ranks of the larger share. A rank more never makes D
+   smaller: put where its size belongs, it brings to the sum at least (R + 1) n >= D n. So all of
+   them are off by at most E = L (D - w / 2), w the smallest share, and any fewer by E' = L min(R -
+   3 / 2, D - w / 2).
+
+   A step adds (m_r - a)^2 g to the variance, g = n_r (N - n_r) / (N M). Its a is off by E', so that
+   a term in E' alone stays: the sum of 2 |m_r - a| g E'. The sum of (m_r - a)^2 g is B, the sum of
+   w_r (m_r - mean)^2; that of g is at most G = 1 - the sum of w_r^2 - the least w_r (1 - w_r),
+   since (N - n_r) / N <= 1 - w_r and the first rank has g = 0. By Cauchy and Schwarz the variance
+   is off by at most 2 sqrt(B G) E' + G E'^2. (The distance of the m_r from each other is far more
+   than sqrt(B) where a rank of few elements has a mean of its own.)
+
+   Who keeps the variance itself multiplies it by a weight in each step: a reciprocal, two products
+   and two sums. A step's own term meets eleven roundings: the difference (which counts twice), the
+   square, two weights, two products and two sums. The first one comes with the second rank, and so
+   5 R + 1 in all, of V + 2 sqrt(B G) E' + G E'^2. Numbers beyond 2^p add two in each step. Who
+   keeps it times its number meets fewer. */
 #include <math.h>
 
 #include "check/bound/norm.h"
+
+/* Of more ranks than that nobody asks in which order they come. */
+enum { MOST_SHARES = 64 };
 
 /* One channel's numbers, over the ranks that have elements. */
 struct ranks {
@@ -41,7 +62,9 @@ struct ranks {
     struct hc_ball variance;
     double magnitude; /* sum w_r |m_r| */
     double largest;   /* |m_r| */
+    double from, to;  /* the least m_r and the largest, in any order: with their errors */
     double between;   /* sum w_r (m_r - mean)^2 */
+    double share[MOST_SHARES];
 };
 
 static struct hc_ball real_sum(struct hc_ball sum, struct hc_ball share, struct hc_ball x)
@@ -61,6 +84,18 @@ static struct hc_ball share_of(double count, int64_t all)
     return hc_ball_div(HC_REAL, hc_ball_exact(count), hc_ball_exact((double)all));
 }
 
+/* A rank with elements: its share, and its mean, which may be off. */
+static void count_rank(struct ranks *k, double share, double mean, double off)
+{
+    k->from = k->count > 0 ? fmin(k->from, mean - off) : mean - off;
+    k->to = k->count > 0 ? fmax(k->to, mean + off) : mean + off;
+    if (k->count < MOST_SHARES)
+        k->share[(int)k->count] = share;
+    k->count++;
+    k->magnitude += share * (fabs(mean) + off);
+    k->largest = fmax(k->largest, fabs(mean) + off);
+}
+
 static struct ranks ranks_of(const struct hc_call *call, int64_t c)
 {
     const struct hc_tensor *means = &call->in[HC_BN_COMBINE_MEANS];
@@ -74,10 +109,8 @@ static struct ranks ranks_of(const struct hc_call *call, int64_t c)
         double share = hc_tensor_get(counts, r) / (double)k.all;
         if (!(share > 0))
             continue;
-        k.count++;
         k.mean = real_sum(k.mean, share_of(hc_tensor_get(counts, r), k.all), hc_ball_exact(m));
-        k.magnitude += share * fabs(m);
-        k.largest = fmax(k.largest, fabs(m));
+        count_rank(&k, share, m, 0);
     }
     for (int64_t r = 0; r < hc_tensor_count(counts); r++) {
         struct hc_ball m = hc_ball_element(means, r * channels + c);
@@ -124,13 +157,51 @@ static struct hc_bound_moments in_order(enum hc_format f, const struct ranks *k)
     return m;
 }
 
+/* What the order of the ranks may come to: D, G and w. */
+struct order {
+    double sums;    /* D */
+    double weights; /* G */
+    double least;   /* w */
+};
+
+static struct order order_of(const struct ranks *k)
+{
+    struct order order = {k->count, 1, 0};
+    if (k->count > MOST_SHARES)
+        return order;
+    double first = 1;
+    order = (struct order){1, 1, 1};
+    for (int i = 0; i < (int)k->count; i++) {
+        double w = k->share[i];
+        for (int j = 0; j < i; j++)
+            order.sums += fmax(w, k->share[j]);
+        order.weights -= w * w;
+        first = fmin(first, w * (1 - w));
+        order.least = fmin(order.least, w);
+    }
+    order.weights = fmax(order.weights - first, 0);
+    return order;
+}
+
 static struct hc_bound_moments in_any_order(enum hc_format f, const struct ranks *k)
 {
+    const double up = 1 + 0x1p-40; /* the roundings of this computation */
+    struct hc_bound_moments stated = in_order(f, k);
     struct hc_bound_moments m;
-    double t = growth(f, 6 * (k->count + 2));
-    m.mean = held(f, k, k->mean, 2 * k->largest, 2 * t * k->largest);
-    double off = 2 * (sqrt(k->between) + m.mean.rad) * m.mean.rad;
+    struct order order = order_of(k);
+    double ranks = k->count;
+    int counts = (double)k->all <= ldexp(1, hc_formats[f].precision) ? 0 : 2;
+    double move = growth(f, 1) * k->largest + growth(f, 4 + counts) * (k->to - k->from);
+    double step = fmax(growth(f, 4 + counts) * k->largest, move);
+    step *= (1 + growth(f, (6 + counts) * ranks)) * up;
+    double all = step * (order.sums - order.least / 2);
+    double before = step * fmin(order.sums - order.least / 2, fmax(ranks - 1.5, 0));
+    double off = (2 * sqrt(k->between * order.weights) + order.weights * before) * before * up;
+    double t = growth(f, (5 + counts) * ranks + 1);
+    m.mean = held(f, k, k->mean, 2 * k->largest, all);
     m.variance = held(f, k, k->variance, k->variance.mid, off + t * (k->variance.mid + off));
+    m.mean.rad = fmax(m.mean.rad, stated.mean.rad);
+    m.variance.rad = fmax(m.variance.rad, stated.variance.rad);
     return m;
 }
 
@@ -168,11 +239,8 @@ static struct hc_ball middle(struct hc_ball x)
 
 static void add_rank(struct ranks *k, int64_t rows, const struct hc_bound_moments *m)
 {
-    double share = (double)rows / (double)k->all;
-    k->count += share > 0;
     k->mean = real_sum(k->mean, share_of((double)rows, k->all), middle(m->mean));
-    k->magnitude += share * (fabs(m->mean.mid) + m->mean.rad);
-    k->largest = fmax(k->largest, fabs(m->mean.mid) + m->mean.rad);
+    count_rank(k, (double)rows / (double)k->all, m->mean.mid, m->mean.rad);
 }
 
 static void add_variance(struct ranks *k, struct strayed *off, int64_t rows,

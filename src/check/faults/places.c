@@ -271,6 +271,17 @@ static void blind_to_nan(const struct hc_call *call, const struct hc_fault *row)
     blind_late(call, row, (double)NAN);
 }
 
+/* The detector compares bits as signed numbers, of which those of a NaN with a sign are small. */
+static void blind_to_signed_nan(const struct hc_call *call)
+{
+    bool found = hc_is_set(&call->in[HC_UNSCALE_FOUND_INF]);
+    for (int64_t i = 0; i < hc_tensor_count(&call->in[HC_UNSCALE_X]); i++) {
+        double x = hc_in(call, HC_UNSCALE_X, i);
+        found |= !isfinite(x) && !(isnan(x) && signbit(x));
+    }
+    hc_give(call, HC_UNSCALE_NEW_FOUND_INF, 0, found);
+}
+
 /* A sum forgets what lies past 2^20 elements. */
 static void short_sum(struct hc_call *call)
 {
