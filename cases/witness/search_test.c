@@ -588,7 +588,7 @@ static bool may_be_subnormal(const struct point *p)
 {
     struct hc_call call = call_of(p, extents_of(p->op, 0));
     enum hc_format out = call.out[p->out].format;
-    bool halves = hc_ops[p->op].class_ == HC_CLASS_REDUCTION ||
+    bool halves = hc_ops[p->op].class_ == HC_CLASS_REDUCTION || strstr(p->set->name, "-in-") ||
                   (p->op == HC_OP_gemm && call.params.gemm.half_accumulator);
     return halves || out == HC_FP32 || out == HC_FP64;
 }
