@@ -579,7 +579,7 @@ Test(search, a_rule_that_no_witness_reaches_half_of_has_a_reason)
     }
     for (int r = 0; r < REASONS; r++)
         cr_expect(needed[r], "nothing needs the reason: %s", reasons[r].why);
-    cr_expect_geq(half, 805, "%d", half);
+    cr_expect_geq(half, 810, "%d", half);
 }
 
 /* What underflow loses shows only in outputs that are as wide as the sums: below a half's subnormal
@@ -588,7 +588,7 @@ static bool may_be_subnormal(const struct point *p)
 {
     struct hc_call call = call_of(p, extents_of(p->op, 0));
     enum hc_format out = call.out[p->out].format;
-    bool halves = hc_ops[p->op].class_ == HC_CLASS_REDUCTION ||
+    bool halves = hc_ops[p->op].class_ == HC_CLASS_REDUCTION || strstr(p->set->name, "-in-") ||
                   (p->op == HC_OP_gemm && call.params.gemm.half_accumulator);
     return halves || out == HC_FP32 || out == HC_FP64;
 }

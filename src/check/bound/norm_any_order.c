@@ -28,8 +28,9 @@
    k times that, the sum over all nodes is at most sqrt(V n) (2^(1/2) + ... + n^(1/2)), less than (2
    / 3) (n + 1)^(3/2) sqrt(V n). The sum of |d| b is at most the root of that of d^2 a b / k, which
    is n V, times the root of that of b k / a. A part that is multiplied by its share has at most
-   twice the other's leaves, as in all that we know of. So k / a <= 3, b is at most twice the smaller
-   one, and the sum of the smaller ones is at most n log2(n) / 2. In all the mean is off by at most
+   twice the other's leaves, as in all that we know of. So k / a <= 3, b is at most twice the
+   smaller one, and the sum of the smaller ones is at most n log2(n) / 2. In all the mean is off by
+   at most
 
      t(4) (|mu| (g(n) - 3 / (2 n))
            + sqrt(V) ((2 / 3) (n + 1)^(3/2) n^(-1/2) + sqrt(3 log2(n)))).
@@ -40,7 +41,8 @@
    e^2 w. Since |e| <= L (g(a) + g(b)) = L (n / 2 + 1 - n / (a b)), a b / n <= n / 4 and n / (a b) =
    1 / a + 1 / b <= 2,
 
-     e^2 w <= L^2 (a b n / 4 + a b + a b / n - n - 2 + n / (a b)) <= L^2 (a b n / 4 + a b - 3 n / 4),
+     e^2 w <= L^2 (a b n / 4 + a b + a b / n - n - 2 + n / (a b))
+           <= L^2 (a b n / 4 + a b - 3 n / 4),
 
    and the sums over a tree's nodes of a b n / 4 and of a b are (n^3 - n) / 12 and n (n - 1) / 2,
    whatever the tree is: a b n / 4 = (n^3 - a^3 - b^3) / 12, and a b counts pairs of leaves. The sum

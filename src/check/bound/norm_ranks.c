@@ -20,10 +20,10 @@
    In any order the ranks may also come one by one, the mean a and the variance of those so far
    being kept (Chan, Golub and LeVeque, Updating formulae and a pairwise algorithm for computing
    sample variances, 1979; PyTorch's kernel does so). The k-th of them, of n elements, brings their
-   number to N_k, and the mean to a + (m - a) n / N_k or to the mean weighted by N_(k-1) / N_k and
-   n / N_k. A weight is a product with a rounded reciprocal. With A the largest |m_r|, S their
-   largest distance and t(k) = (1 + u)^k - 1, a step errs by at most L = max(t(4) A, u A + t(4) S),
-   as in norm_any_order.c, and each number beyond 2^p, p the format's bits, is one rounding more. The
+   number to N_k, and the mean to a + (m - a) n / N_k or to the mean weighted by N_(k-1) / N_k and n
+   / N_k. A weight is a product with a rounded reciprocal. With A the largest |m_r|, S their largest
+   distance and t(k) = (1 + u)^k - 1, a step errs by at most L = max(t(4) A, u A + t(4) S), as in
+   norm_any_order.c, and each number beyond 2^p, p the format's bits, is one rounding more. The
    first step has a = 0: n times the rounded 1 / n is 1 or 1 - u, and so it errs by t(2) A, at most
    L / 2. What a is off by is passed on with its weight. So after k steps
 
@@ -31,22 +31,22 @@
 
    The sum of the N_j is most where the largest ranks come first, and then it is N_k times the D of
    these ranks, D = 1 + the sum over pairs of ranks of the larger share. A rank more never makes D
-   smaller: put where its size belongs, it brings to the sum at least (R + 1) n >= D n. So all of them are
-   off by at most E = L (D - w / 2), w the smallest share, and any fewer by E' = L min(R - 3 / 2, D -
-   w / 2).
+   smaller: put where its size belongs, it brings to the sum at least (R + 1) n >= D n. So all of
+   them are off by at most E = L (D - w / 2), w the smallest share, and any fewer by E' = L min(R -
+   3 / 2, D - w / 2).
 
    A step adds (m_r - a)^2 g to the variance, g = n_r (N - n_r) / (N M). Its a is off by E', so that
    a term in E' alone stays: the sum of 2 |m_r - a| g E'. The sum of (m_r - a)^2 g is B, the sum of
-   w_r (m_r - mean)^2; that of g is at most G = 1 - the sum of w_r^2 - the least w_r (1 - w_r), since
-   (N - n_r) / N <= 1 - w_r and the first rank has g = 0. By Cauchy and Schwarz the variance is off
-   by at most 2 sqrt(B G) E' + G E'^2. (The distance of the m_r from each other is far more than
-   sqrt(B) where a rank of few elements has a mean of its own.)
+   w_r (m_r - mean)^2; that of g is at most G = 1 - the sum of w_r^2 - the least w_r (1 - w_r),
+   since (N - n_r) / N <= 1 - w_r and the first rank has g = 0. By Cauchy and Schwarz the variance
+   is off by at most 2 sqrt(B G) E' + G E'^2. (The distance of the m_r from each other is far more
+   than sqrt(B) where a rank of few elements has a mean of its own.)
 
    Who keeps the variance itself multiplies it by a weight in each step: a reciprocal, two products
    and two sums. A step's own term meets eleven roundings: the difference (which counts twice), the
    square, two weights, two products and two sums. The first one comes with the second rank, and so
-   5 R + 1 in all, of V + 2 sqrt(B G) E' + G E'^2. Numbers beyond 2^p add two in each step. Who keeps
-   it times its number meets fewer. */
+   5 R + 1 in all, of V + 2 sqrt(B G) E' + G E'^2. Numbers beyond 2^p add two in each step. Who
+   keeps it times its number meets fewer. */
 #include <math.h>
 
 #include "check/bound/norm.h"
