@@ -13,7 +13,7 @@ gap = own_x ? 16.0 : 12.0
 wide = (width - left - 18 - gap * (columns - 1)) / columns
 troubles = 0
 do for [f = 1 : frames] { troubles = troubles + (strlen(frame_trouble[f]) > 0) }
-# A warning stands below the name, where no curve is.
+# A warning stands below the name, where no curve is. A name without one stands at its frame.
 title_high = troubles ? 31.0 : 17.0
 high = (columns == 1 ? 220.0 : rows == 1 || (columns == 2 && rows == 2) ? 140.0 : 74.0) + title_high
 below = own_x ? 32.0 : 24.0
@@ -81,7 +81,7 @@ do for [f = 1 : frames] {
         set label 90 x_text at screen 0.5, screen 10 / height center noenhanced textcolor rgb ink
         set label 91 y_text at screen 11.0 / width, screen 0.5 rotate by 90 center noenhanced textcolor rgb ink
     }
-    set label 1 frame_name[f] at graph 0, graph 1 offset 0, (troubles ? 1.5 : 0.45) left noenhanced font ",12" textcolor rgb ink
+    set label 1 frame_name[f] at graph 0, graph 1 offset 0, (strlen(frame_trouble[f]) ? 1.5 : 0.45) left noenhanced font ",12" textcolor rgb ink
     set label 2 frame_trouble[f] at graph 0, graph 1 offset 0, 0.4 left noenhanced font ",11" textcolor rgb bad
     if (half_windows) {
         if (xa < -24 && xb >= -24) { set object 1 rectangle from xa, graph 0 to (xb < -24 ? xb : -24), graph 1 behind fillcolor rgb warm fillstyle solid noborder }

@@ -113,7 +113,7 @@ class Program:
             results = self._call(line, hosts)
         except Unsupported as why:
             self.refusals[str(why)] = self.refusals.get(str(why), 0) + 1
-            return [b"no " + _one_line(why)]
+            return [b"no such call: " + _one_line(why)]
         except Exception as error:  # whatever the function raises; the conversation goes on
             if self.raised is None:
                 self.raised = error

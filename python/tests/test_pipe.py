@@ -74,9 +74,9 @@ def test_says_no_to_what_the_function_does_not_take(talk):
     inputs, outputs = adamw_call()
     fake = talk({"adamw": loop})
     assert fake.call("adamw", inputs, outputs, {**ADAMW, "eps_inside": True}) == \
-        "no it takes no eps_inside, which is True"
+        "no such call: it takes no eps_inside, which is True"
     assert fake.call("adamw", inputs, outputs, {**ADAMW, "arithmetic": "bf16"}) == \
-        "no it takes no arithmetic, which is bf16"
+        "no such call: it takes no arithmetic, which is bf16"
     assert isinstance(fake.call("adamw", *adamw_call(), ADAMW), dict)
 
 
@@ -99,13 +99,13 @@ def test_a_function_that_takes_found_inf_is_asked(talk):
 
 def test_says_no_to_a_result_of_another_float_format(talk):
     answer = talk({"sqrt": np.sqrt}).call("sqrt", {"x": X}, {"out": ("fp32", [2])})
-    assert answer == "no sqrt gives out in bf16 where fp32 is asked for"
+    assert answer == "no such call: sqrt gives out in bf16 where fp32 is asked for"
 
 
 def test_a_function_may_say_no_itself(talk):
     def never(x):
         raise Unsupported("not today")
-    assert talk({"sqrt": never}).call("sqrt", {"x": X}, OUT) == "no not today"
+    assert talk({"sqrt": never}).call("sqrt", {"x": X}, OUT) == "no such call: not today"
 
 
 @pytest.mark.parametrize("result, why", [

@@ -16,7 +16,7 @@
 #include "op/text.h"
 #include "op/wrap.h"
 
-enum { TEXT = 200, LONG_TEXT = 400 };
+enum { TEXT = 200, LONG_TEXT = 400, BIRTHS = 4 };
 
 /* "at step 3, ", or nothing where that goes without saying: without a loop, and of a constant. */
 static void when(const struct hc_event *event, char text[TEXT])
@@ -40,19 +40,20 @@ static bool is_reported(const struct hc_calc_run *run, const struct hc_event *ev
     return event->kind != HC_EVENT_REFORMATTED && (!cause || !run->calc->loop);
 }
 
-/* Two events: the first that made a 0 or changed a constant much, and the first that made an
-   infinity or NaN; or else the first two. Without a loop an addend that was lost is reported,
-   too: nothing else reports it. */
+/* Of a loop two events: the first that made a 0 or changed a constant much, and the first that made
+   an infinity or NaN; or else the first two. Without a loop the first BIRTHS of all kinds: an
+   addend that was lost is reported, too, since nothing else reports it. */
 static int choose_births(const struct hc_calc_run *run, const struct hc_event *event, int count,
-                         const struct hc_event *chosen[2])
+                         const struct hc_event *chosen[BIRTHS])
 {
     int n = 0;
     for (int i = 0; i < count; i++) {
         if (!is_reported(run, &event[i]))
             continue;
-        if (n < 2)
+        if (n < (run->calc->loop ? 2 : BIRTHS))
             chosen[n++] = &event[i];
-        else if (is_infinite_or_nan(chosen[0]) == is_infinite_or_nan(chosen[1]) &&
+        else if (run->calc->loop &&
+                 is_infinite_or_nan(chosen[0]) == is_infinite_or_nan(chosen[1]) &&
                  is_infinite_or_nan(&event[i]) != is_infinite_or_nan(chosen[0]))
             chosen[1] = &event[i];
     }
@@ -62,18 +63,18 @@ static int choose_births(const struct hc_calc_run *run, const struct hc_event *e
 static bool describe_births(const struct hc_calc_run *run, int arm, char *sentence)
 {
     const struct hc_event *event;
-    const struct hc_event *chosen[2];
-    char text[2][TEXT];
-    char step[2][TEXT];
+    const struct hc_event *chosen[BIRTHS];
     int count = hc_evaluation_events(run->arm[arm], &event);
     int n = choose_births(run, event, count, chosen);
-    for (int i = 0; i < n; i++) {
-        hc_event_text(chosen[i], text[i], TEXT);
-        when(chosen[i], step[i]);
+    size_t used = 0;
+    for (int i = 0; i < n && used < HC_CALC_SENTENCE; i++) {
+        char text[TEXT];
+        char step[TEXT];
+        hc_event_text(chosen[i], text, TEXT);
+        when(chosen[i], step);
+        used += (size_t)snprintf(sentence + used, HC_CALC_SENTENCE - used, "%s%s%s", i ? "; " : "",
+                                 step, text);
     }
-    if (n > 0)
-        (void)snprintf(sentence, HC_CALC_SENTENCE, "%s%s%s%s%s", step[0], text[0],
-                       n > 1 ? "; " : "", n > 1 ? step[1] : "", n > 1 ? text[1] : "");
     return n > 0;
 }
 

@@ -122,7 +122,7 @@ Test(pictures, show_what_is_near_its_bound_and_say_how_many_others_there_are)
     const struct hc_page_picture *headroom = picture_of(&d, "headroom");
     /* 0.9 / 27 is 0.03333. */
     cr_expect(strstr(headroom->answer, "80 others at or below 0.0334 "), "%s", headroom->answer);
-    cr_expect(strstr(headroom->alt, "20 families"), "%s", headroom->alt);
+    cr_expect(strstr(headroom->alt, "family of cases (20)"), "%s", headroom->alt);
     cr_expect(strstr(headroom->data, "op/f99"), "the data have all");
     if (headroom->svg) {
         cr_expect(strstr(headroom->svg, "80 others at or below 0.0"));
@@ -148,7 +148,7 @@ Test(pictures, have_a_row_for_every_claim_that_is_broken)
     add_record(&d, "a.json", record_text(text, ""));
     draw_pictures(&d);
     expect_sound(&d);
-    cr_expect(strstr(picture_of(&d, "headroom")->alt, "40 families"), "%s",
+    cr_expect(strstr(picture_of(&d, "headroom")->alt, "family of cases (40)"), "%s",
               picture_of(&d, "headroom")->alt);
     cr_expect(strstr(picture_of(&d, "headroom")->answer, "5 others at 0 have no row"), "%s",
               picture_of(&d, "headroom")->answer);
