@@ -105,6 +105,12 @@ static int subject_of(const struct hc_outcome *outcome)
     return -1;
 }
 
+/* Of a text the settings count pieces (hc_training_made), and each byte of them is a test. */
+static const char *tests_of(const struct hc_outcome *outcome)
+{
+    return strstr(outcome->settings, " pieces, ") ? "test bytes" : "test images";
+}
+
 /* Runs with other settings are told, and answer no question of the protocol's. */
 static void take_training(struct hc_gate *gate, const struct hc_outcome *outcome)
 {
@@ -118,8 +124,8 @@ static void take_training(struct hc_gate *gate, const struct hc_outcome *outcome
     hc_training_made(&training, study.recipe[subject], 0, want, sizeof want);
     if (strcmp(outcome->settings, want) != 0 || outcome->test_images != study.test_images) {
         hc_findings_add(&gate->findings, HC_FINDING_SETTINGS, name, outcome->backend,
-                        "trained on %s (%lld test images), the protocol asks for %s (%lld)",
-                        outcome->settings, (long long)outcome->test_images, want,
+                        "trained on %s (%lld %s), the protocol asks for %s (%lld)",
+                        outcome->settings, (long long)outcome->test_images, tests_of(outcome), want,
                         (long long)study.test_images);
         return;
     }
@@ -372,8 +378,9 @@ static enum hc_status compare_recipe(struct comparison *c, const struct hc_train
         if (strcmp(a->settings, one->settings) == 0 && a->test_images == one->test_images)
             continue;
         hc_findings_add(&c->gate->findings, HC_FINDING_SETTINGS, name, b->backend,
-                        "trained on %s (%lld test images), was %s (%lld)", one->settings,
-                        (long long)one->test_images, a->settings, (long long)a->test_images);
+                        "trained on %s (%lld %s), was %s (%lld)", one->settings,
+                        (long long)one->test_images, tests_of(one), a->settings,
+                        (long long)a->test_images);
         return HC_OK;
     }
     const struct hc_training_question question = {.was = *was,

@@ -272,15 +272,23 @@ static void print_arms(const struct hc_conclusion *c, FILE *out)
 {
     const struct hc_protocol *p = c->study->protocol;
     struct widths w = widths_of(p);
-    hc_print(out, "\n%-*s %-*s %5s %7s  %-16s %s\n", w.arm, "arm", w.recipe, "recipe", "pairs",
-             "points", "interval", "apart");
+    char counted[256];
+    hc_print(out, "\n%-*s %-*s %5s %7s  %s\n", w.arm, "arm", w.recipe, "recipe", "pairs", "points",
+             p->text ? "interval" : "interval         apart");
     for (int a = 0; a < p->arms; a++)
         print_arm(c, a, w, out);
+    if (p->text)
+        (void)hc_text_write(counted, sizeof counted,
+                            "accuracy: share of the %lld bytes of a test's pieces that are "
+                            "foretold. points: that of the arm minus that of the base, mean over "
+                            "pairs. interval: of that mean, over all looks.",
+                            (long long)c->study->test_images);
     hc_print_wrapped(
         out, 0, 0,
-        "points: accuracy of the arm minus that of the base, mean over pairs. interval: "
-        "of that mean, over all looks. apart: pairs whose two networks the test images "
-        "alone tell apart, by McNemar's test at 5 %.");
+        p->text ? counted
+                : "points: accuracy of the arm minus that of the base, mean over pairs. interval: "
+                  "of that mean, over all looks. apart: pairs whose two networks the test images "
+                  "alone tell apart, by McNemar's test at 5 %.");
     if (c->runs > 1)
         hc_print(out, "\nThe base, %s, reaches %.2f %% (deviation %.2f over %d runs).\n", p->base,
                  c->accuracy, c->deviation, c->runs);

@@ -111,6 +111,7 @@ struct hc_coding {
     enum hc_format filter; /* in which those filters are that it quantises: as weights, or as
                                masters */
     int64_t history;       /* amax_history */
+    int64_t ends;          /* plain_ends */
 };
 
 /* The format of each source, [1] for norm parameters and [0] for all else; HC_FP64 stands for no

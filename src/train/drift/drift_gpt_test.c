@@ -10,12 +10,18 @@
 
 static struct hc_dataset text;
 
-static struct hc_drift_study *study_on(const struct hc_backend *backend, int ranks, int steps)
+/* Three blocks, of which the one in the middle is quantised under plain_ends=1. */
+static const struct hc_gpt three = {
+    .blocks = 3, .width = 32, .heads = 2, .length = 16, .hidden = 32, .tied = true};
+static const struct hc_network three_blocks = {.name = "three", .gpt = &three, .side = 1};
+
+static struct hc_drift_study *study_of(const struct hc_network *network,
+                                       const struct hc_backend *backend, int ranks, int steps)
 {
     struct hc_drift_study *study;
     struct hc_data_options data = {.text = true, .seed = 1};
     cr_assert_eq(hc_dataset_open(&data, &text), HC_OK);
-    struct hc_drift_options options = {.network = &hc_gpt_tiny,
+    struct hc_drift_options options = {.network = network,
                                        .data = &text,
                                        .backend = backend,
                                        .threads = 1,
@@ -26,6 +32,11 @@ static struct hc_drift_study *study_on(const struct hc_backend *backend, int ran
                                        .seed = 1};
     cr_assert_eq(hc_drift_open(&study, &options), HC_OK, "%s", hc_message());
     return study;
+}
+
+static struct hc_drift_study *study_on(const struct hc_backend *backend, int ranks, int steps)
+{
+    return study_of(&hc_gpt_tiny, backend, ranks, steps);
 }
 
 static void end(struct hc_drift_study *study)
@@ -83,6 +94,18 @@ Test(drift_gpt, all_sources_together_are_the_recipe_on_exact)
     struct hc_drift d = measured(study, "amp-bf16");
     expect_explained(&d, "amp-bf16");
     cr_expect(d.alone_gradient[HC_SOURCE_P] > 1e-5, "%g", d.alone_gradient[HC_SOURCE_P]);
+    end(study);
+}
+
+Test(drift_gpt, blocks_that_are_not_quantised_are_no_source_of_codes)
+{
+    const char *recipe = "fp8-te-current+plain_ends=1";
+    struct hc_drift_study *study = study_of(&three_blocks, hc_backend_by_name("host"), 0, 1);
+    struct hc_drift d = measured(study, recipe);
+    expect_explained(&d, recipe);
+    struct hc_drift all = measured(study, "fp8-te-current");
+    cr_expect(d.alone_gradient[HC_SOURCE_CODES] > 0 &&
+              d.alone_gradient[HC_SOURCE_CODES] < all.alone_gradient[HC_SOURCE_CODES]);
     end(study);
 }
 

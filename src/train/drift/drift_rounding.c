@@ -537,7 +537,7 @@ enum hc_status hc_rounder_quantise(struct hc_rounder *r, struct hc_net *net)
     const struct hc_coding *as = &r->rounding.coding;
     const struct hc_quant_recipe *row = as->row > HC_BY_NONE ? &hc_quant_recipes[as->row] : NULL;
     memset(r->operand, 0, sizeof r->operand);
-    enum hc_status status = hc_net_requantise(net, row, as->history);
+    enum hc_status status = hc_net_requantise(net, row, as->history, (int)as->ends);
     if (status == HC_OK && row)
         hc_quant_run_with(hc_net_quant(net), run_rounded_call, r);
     return status;

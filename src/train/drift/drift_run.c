@@ -264,11 +264,8 @@ static enum hc_format seen_as(const struct hc_drift_run *s, int p)
     const struct hc_plan *plan = hc_net_plan(s->net);
     const struct hc_rounding *r = &s->rounder.rounding;
     const struct hc_layer *layer = hc_plan_layer_of(plan, p);
-    bool filter = is_gpt(s) ? layer->kind == HC_LAYER_ATTENTION || layer->kind == HC_LAYER_MATRIX ||
-                                  layer->kind == HC_LAYER_GATED
-                            : layer->kind == HC_LAYER_CONV && layer->in > 0 &&
-                                  p == layer->parameter + HC_CONV_FILTER;
-    if (filter)
+    if (hc_plan_quantises(plan, (int)(layer - plan->layer), (int)r->coding.ends) &&
+        (is_gpt(s) || p == layer->parameter + HC_CONV_FILTER))
         return r->coding.filter;
     return s->rounder.parameters[p]->role == HC_ROLE_NORM ? hc_norm_format(r, 1)
                                                           : r->format[HC_SOURCE_WEIGHTS][0];

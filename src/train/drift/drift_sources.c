@@ -103,8 +103,7 @@ static enum hc_format codes_of(const struct hc_quant_recipe *q, enum hc_quant_ro
 static void quantise_as(const struct hc_recipe *r, struct hc_rounding *of)
 {
     const struct hc_quant_recipe *q = &hc_quant_recipes[r->quant];
-    of->coding =
-        (struct hc_coding){.row = r->quant, .filter = r->model, .history = r->amax_history};
+    of->coding = (struct hc_coding){r->quant, r->model, r->amax_history, r->plain_ends};
     if (r->quant == HC_BY_NONE)
         return;
     for (int role = 0; role <= HC_QUANT_OF_DY; role++)
@@ -241,7 +240,7 @@ struct hc_recipe hc_widened(const struct hc_recipe *recipe)
     }
     r.norm_rounded = r.tf32 = r.reciprocal = r.flat = r.stochastic = r.kahan = false;
     r.quant = HC_BY_NONE;
-    r.amax_history = 0;
+    r.amax_history = r.plain_ends = 0;
     r.apart = true;
     if (r.decay == HC_DECAY_SCALED)
         r.decay = HC_DECAY_L2;

@@ -511,28 +511,44 @@ static enum hc_status make_norm_sync(struct hc_net *net)
     return hc_norm_sync_open(&net->norm_sync, net->device, net->comm, &size);
 }
 
-/* How many products of a layer are quantised: the first convolution is not, nor are a GPT's
-   embedding and head. */
-static int quantised_in(const struct hc_layer *layer)
+/* The first convolution has no place among those that are quantised, nor have a GPT's embedding and
+   head. */
+static bool can_be_quantised(const struct hc_layer *layer)
 {
-    switch (layer->kind) {
-    case HC_LAYER_CONV:
-        return layer->in > 0;
-    case HC_LAYER_ATTENTION:
-    case HC_LAYER_MATRIX:
-    case HC_LAYER_GATED:
-        return layer->parameters;
-    default:
-        return 0;
+    return (layer->kind == HC_LAYER_CONV && layer->in > 0) || layer->kind == HC_LAYER_ATTENTION ||
+           layer->kind == HC_LAYER_MATRIX || layer->kind == HC_LAYER_GATED;
+}
+
+/* A block of a GPT begins with its attention. */
+bool hc_plan_quantises(const struct hc_plan *plan, int l, int plain_ends)
+{
+    bool text = plan->network->gpt != NULL;
+    int blocks = 0;
+    int before = 0; /* blocks that have begun up to layer l */
+    for (int i = 0; i < plan->layers; i++) {
+        bool begins = can_be_quantised(&plan->layer[i]) &&
+                      (!text || plan->layer[i].kind == HC_LAYER_ATTENTION);
+        blocks += begins;
+        before += begins && i <= l;
     }
+    return can_be_quantised(&plan->layer[l]) && before > plain_ends &&
+           before <= blocks - plain_ends;
+}
+
+static int quantised_in(const struct hc_net *net, int l)
+{
+    const struct hc_layer *layer = &net->plan.layer[l];
+    if (!hc_plan_quantises(&net->plan, l, net->numerics.plain_ends))
+        return 0;
+    return layer->kind == HC_LAYER_CONV ? 1 : layer->parameters;
 }
 
 int hc_net_quant_of(const struct hc_net *net, int l)
 {
     int before = 0;
-    for (int i = 0; i < l; i++)
-        before += quantised_in(&net->plan.layer[i]);
-    return net->quant && quantised_in(&net->plan.layer[l]) > 0 ? before : -1;
+    for (int i = 0; i < l && net->quant; i++)
+        before += quantised_in(net, i);
+    return net->quant && quantised_in(net, l) > 0 ? before : -1;
 }
 
 /* A matrix is a filter of one pixel, which meets images of one pixel: the rows of a text. */
@@ -556,19 +572,23 @@ static enum hc_status make_quant(struct hc_net *net)
     struct hc_quant_shape shapes[HC_MAX_PARAMETERS];
     int n = 0;
     for (int l = 0; l < net->plan.layers; l++)
-        for (int p = 0; p < quantised_in(&net->plan.layer[l]); p++)
+        for (int p = 0; p < quantised_in(net, l); p++)
             shapes[n++] = quant_shape(net, &net->plan.layer[l], p);
+    if (n == 0)
+        return hc_fail(HC_INVALID, "plain_ends=%d leaves nothing of %s to quantise",
+                       net->numerics.plain_ends, net->plan.network->name);
     return hc_quant_open(&net->quant, net->device, net->numerics.quant, net->numerics.amax_history,
                          shapes, n, net->numerics.format);
 }
 
 enum hc_status hc_net_requantise(struct hc_net *net, const struct hc_quant_recipe *recipe,
-                                 int64_t amax_history)
+                                 int64_t amax_history, int plain_ends)
 {
     hc_quant_close(net->quant);
     net->quant = NULL;
     net->numerics.quant = recipe;
     net->numerics.amax_history = amax_history;
+    net->numerics.plain_ends = plain_ends;
     return recipe ? make_quant(net) : HC_OK;
 }
 

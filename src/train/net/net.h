@@ -145,6 +145,7 @@ struct hc_net_numerics {
     const struct hc_quant_recipe *quant; /* of all convolutions but the first, or all
  matrices but embedding and head; NULL: none */
     int64_t amax_history;                /* for it; 0: its own */
+    int plain_ends;                      /* blocks at either end that are not quantised */
 };
 
 /* To be called before hc_net_prepare: batch norm is then over the batches of all ranks
@@ -165,9 +166,13 @@ void hc_net_quantise_from(struct hc_net *net, const struct hc_tensor *weights);
 /* The quantised convolutions, or NULL if none are. */
 struct hc_quant *hc_net_quant(const struct hc_net *net);
 
+/* Whether the products of layer l are quantised where anything is: those of all convolutions but
+   the first, or of a GPT's blocks, less `plain_ends` convolutions or blocks at either end. */
+bool hc_plan_quantises(const struct hc_plan *plan, int l, int plain_ends);
+
 /* Quantises convolutions by that row from the next pass on, with fresh states; NULL: not at all. */
 enum hc_status hc_net_requantise(struct hc_net *net, const struct hc_quant_recipe *recipe,
-                                 int64_t amax_history);
+                                 int64_t amax_history, int plain_ends);
 
 /* The number of layer l's first product among those that are quantised; -1 if it has none. A gated
    layer has two, one behind the other. */

@@ -18,15 +18,20 @@ static char name[HC_RECIPE_NAME];
 static float images[BATCH * PIXELS];
 static const int32_t labels[BATCH] = {0, 1, 1, 0};
 
-static void open_as(const char *text)
+static void open_network(const char *text, const struct hc_network *network)
 {
     device = (struct hc_device){.backend = hc_backend_by_name("exact")};
     cr_assert_eq(hc_recipe_read(&recipe, name, text, strlen(text)), HC_OK, "%s", hc_message());
     cr_assert_eq(device.backend->open(device.backend, &device.queue, 1), HC_OK);
-    cr_assert_eq(hc_net_open(&net, &device, &hc_darknet_tiny, 2, BATCH, 3), HC_OK);
+    cr_assert_eq(hc_net_open(&net, &device, network, 2, BATCH, 3), HC_OK);
     cr_assert_eq(hc_model_open(&update, &device, net, &recipe), HC_OK, "%s", hc_message());
     for (int i = 0; i < BATCH * PIXELS; i++)
         images[i] = (float)hc_random_uniform(1, 2, (uint64_t)i) - 0.5F;
+}
+
+static void open_as(const char *text)
+{
+    open_network(text, &hc_darknet_tiny);
 }
 
 static void close_all(void)
@@ -71,6 +76,92 @@ Test(net_quant, the_first_convolution_and_the_linear_layer_are_not_quantised)
     open_as("amp-bf16");
     cr_expect_null(hc_net_quant(net));
     cr_expect_eq(hc_net_quant_of(net, 1), -1);
+    close_all();
+}
+
+static const struct hc_gpt four = {
+    .blocks = 4, .width = 32, .heads = 2, .length = 16, .hidden = 32, .tied = true};
+static const struct hc_network four_blocks = {.name = "four", .gpt = &four, .side = 1};
+
+/* The layers that are quantised, one name behind the other. */
+static void expect_quantised(const char *text, const struct hc_network *network, const char *want)
+{
+    char got[512] = "";
+    open_network(text, network);
+    for (int l = 0, next = 0; l < hc_net_plan(net)->layers; l++) {
+        const struct hc_layer *layer = &hc_net_plan(net)->layer[l];
+        if (hc_net_quant_of(net, l) < 0)
+            continue;
+        cr_expect_eq(hc_net_quant_of(net, l), next);
+        next += layer->kind == HC_LAYER_CONV ? 1 : layer->parameters;
+        strncat(got, " ", sizeof got - strlen(got) - 1);
+        strncat(got, layer->name, sizeof got - strlen(got) - 1);
+    }
+    cr_expect_str_eq(got, want, "%s", text);
+    close_all();
+}
+
+Test(net_quant, blocks_at_either_end_may_stay_as_they_are)
+{
+    expect_quantised("nvfp4+plain_ends=1", &four_blocks,
+                     " 1.attention 1.proj 1.mlp 1.down 2.attention 2.proj 2.mlp 2.down");
+    expect_quantised("nvfp4+plain_ends=2", &hc_darknet_tiny, " g0.0b g1 g1.0a g1.0b g2");
+    open_as("bf16-pure");
+    cr_expect_eq(hc_net_requantise(net, &hc_quant_recipes[HC_BY_NONE + 1], 0, 100), HC_INVALID);
+    cr_expect_str_eq(hc_message(), "plain_ends=100 leaves nothing of darknet-tiny to quantise");
+    close_all();
+}
+
+static double largest(const struct hc_tensor *t)
+{
+    double most = 0;
+    for (int64_t i = 0; i < hc_tensor_count(t); i++)
+        most = fmax(most, fabs(hc_tensor_get(t, i)));
+    return most;
+}
+
+/* The gradients of projections' outputs, by layer. */
+static enum hc_status see_gradient(void *context, int layer, const struct hc_tensor *dy,
+                                   const struct hc_tensor *dconv)
+{
+    (void)dconv;
+    ((double *)context)[layer] = largest(dy);
+    return HC_OK;
+}
+
+/* A history of two: the pass wrote its amaxes into the last slot, x of all products and then w;
+   those of dy stand apart. */
+Test(net_quant, a_gpts_history_has_the_amaxes_of_its_numbers)
+{
+    static int32_t bytes[2 * BATCH * 16];
+    double dy[HC_MAX_LAYERS];
+    float loss;
+    int right;
+    for (int i = 0; i < 2 * BATCH * 16; i++)
+        bytes[i] = (int32_t)(hc_random(1, 3, (uint64_t)i) % HC_BYTES);
+    open_network("fp8-te-delayed+amax_history=2", &four_blocks);
+    struct hc_tensor scale = hc_update_scale(update);
+    hc_net_trace(net, see_gradient, dy);
+    cr_assert_eq(hc_net_train(net, bytes, bytes + (ptrdiff_t)BATCH * 16, &scale, &loss, &right),
+                 HC_OK, "%s", hc_message());
+    struct hc_tensor forward = hc_quant_state(hc_net_quant(net), 0);
+    struct hc_tensor backward = hc_quant_state(hc_net_quant(net), 2);
+    int64_t products = backward.shape[1];
+    cr_assert(products == 20 && forward.shape[1] == 2 * products && forward.shape[0] == 2);
+    for (int l = 0; l < hc_net_plan(net)->layers; l++) {
+        const struct hc_layer *layer = &hc_net_plan(net)->layer[l];
+        int first = hc_net_quant_of(net, l);
+        for (int p = 0; first >= 0 && p < layer->parameters; p++) {
+            struct hc_tensor x = hc_net_value(net, layer->in);
+            struct hc_tensor w = hc_update_tensor(update, HC_STATE_MASTER, layer->parameter + p);
+            cr_expect_eq(hc_tensor_get(&forward, 2 * products + first + p), largest(&x), "%s",
+                         layer->name);
+            cr_expect_eq(hc_tensor_get(&forward, 3 * products + first + p), largest(&w), "%s",
+                         layer->name);
+        }
+        if (layer->kind == HC_LAYER_MATRIX)
+            cr_expect_eq(hc_tensor_get(&backward, products + first), dy[l], "%s", layer->name);
+    }
     close_all();
 }
 

@@ -101,6 +101,8 @@ static const char *wrong_quant(const struct hc_recipe *r)
         return "a history of amaxes, but no delayed scaling";
     if (r->amax_history > MOST_HISTORY)
         return "a history of more than 65536 amaxes";
+    if (r->plain_ends > 0 && r->quant <= 0)
+        return "blocks that are not quantised, and nothing that is";
     if (hc_quant_of(r)->delayed && r->shards > 1)
         return "delayed scaling keeps one history, and takes a batch in one piece";
     return NULL;
@@ -184,5 +186,6 @@ struct hc_net_numerics hc_recipe_numerics(const struct hc_recipe *recipe)
                                     .tf32 = recipe->tf32,
                                     .sum_loss = recipe->sum_loss,
                                     .quant = recipe->quant > 0 ? hc_quant_of(recipe) : NULL,
-                                    .amax_history = recipe->amax_history};
+                                    .amax_history = recipe->amax_history,
+                                    .plain_ends = recipe->plain_ends};
 }

@@ -109,6 +109,7 @@ struct hc_recipe {
 
     enum hc_quant_row quant; /* how convolutions are quantised */
     int amax_history;        /* of delayed scaling: how many amaxes it keeps; 0: the row's own */
+    int plain_ends; /* so many blocks at either end are not quantised (hc_plan_quantises) */
 };
 
 /* The table, fp32 first; by name, or NULL. */

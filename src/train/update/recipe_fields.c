@@ -62,6 +62,7 @@ static const struct field fields[] = {
     {"norm_sync", TRUTH, offsetof(struct hc_recipe, norm_sync), truths},
     {"quant", CHOICE, offsetof(struct hc_recipe, quant), hc_quant_names},
     {"amax_history", WHOLE, offsetof(struct hc_recipe, amax_history), NULL},
+    {"plain_ends", WHOLE, offsetof(struct hc_recipe, plain_ends), NULL},
 };
 
 enum {

@@ -107,7 +107,7 @@ Test(recipe_fields, what_came_later_is_quiet_where_a_recipe_lacks_it)
         "group_rates=1/1",  "group_decays=0",   "split_bn_bias=true", "clip=1",
         "clip_groups=true", "clip_scaled=true", "rate_inside=true",   "wrapper=fsdp",
         "algorithm=tree",   "reduce=fp32",      "predivide=1",        "bucket=1",
-        "norm_sync=true",   "quant=im2col",     "amax_history=4"};
+        "norm_sync=true",   "quant=im2col",     "amax_history=4",     "plain_ends=1"};
     cr_assert_eq(read_text("amp"), HC_OK);
     for (int f = 0; f < hc_recipe_fields(); f++) {
         const char *key = hc_recipe_field_key(f);
@@ -210,6 +210,7 @@ Test(recipe_fields, what_contradicts_itself_is_said_in_one_line)
         {"bf16-kahan+order=torch-loop", "that knows no eps inside the root and no compensation"},
         {"mxfp8-floor+amax_history=4", ": a history of amaxes, but no delayed scaling"},
         {"fp8-te-delayed+amax_history=65537", ": a history of more than 65536 amaxes"},
+        {"amp-bf16+plain_ends=1", ": blocks that are not quantised, and nothing that is"},
         {NULL, NULL},
     };
     are_refused(rows);
