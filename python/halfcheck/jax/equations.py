@@ -137,6 +137,8 @@ def _elements(call):
             made = graph.each("exp({1} * log({0}))", *nodes, needs=[SUM, ATOM])
         else:
             made = jaxpr._Reader(graph).equation(call.equation, nodes)
+        if made in nodes:  # a power of 1
+            return [Question(CAST, {"x": taken[nodes.index(made)]}, {"y": got})]
         text, _ = graph.source([(made, None)], graph.new_name("one"),
                                [f"{node.name}[i]" for node in nodes])
     except Untold:
