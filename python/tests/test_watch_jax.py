@@ -106,7 +106,7 @@ CALLS = {
         "log", "log1p", "sqrt", "rsqrt")},
     **{name: (lambda x, op=getattr(lax, name): op(x, x[::-1]), ROWS)
        for name in ("add", "sub", "mul", "div", "max", "min")},
-    "integer_pow": (lambda x: x**3, ROWS), "pow": (lambda x: jnp.abs(x)**0.3, ROWS),
+    "integer_pow": (lambda x: x**3 + lax.integer_pow(x, -2) + lax.integer_pow(x, 1), ROWS), "pow": (lambda x: jnp.abs(x)**0.3, ROWS),
     "dot_general": (lambda x: jnp.einsum("abc,cba->ba", x, x.T), numbers(3, 4, 5)),
     "reduce_sum": (lambda x: x.sum(1), numbers(3, 40, 5)), "cumsum": (jnp.cumsum, ROWS),
     "conv_general_dilated": (lambda x: convolution(x, KERNEL), IMAGES),

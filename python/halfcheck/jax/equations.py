@@ -113,7 +113,8 @@ def _elements(call):
     if len(call.results) != 1 or call.y.size == 0:
         return None
     where = call.chosen()
-    if not call.given or any(x.ndim not in (0, call.y.ndim) for x in call.given):
+    if not call.given or any(x.shape and (x.ndim != call.y.ndim or any(
+            n not in (1, m) for n, m in zip(x.shape, call.y.shape))) for x in call.given):
         return None
     taken = [np.broadcast_to(x, call.y.shape) for x in call.given]
     taken = [_real(x[where].reshape(-1) if where else x.reshape(1)) for x in taken]
@@ -137,6 +138,8 @@ def _elements(call):
             made = graph.each("exp({1} * log({0}))", *nodes, needs=[SUM, ATOM])
         else:
             made = jaxpr._Reader(graph).equation(call.equation, nodes)
+        if made in nodes:  # a power of 1
+            return [Question(CAST, {"x": taken[nodes.index(made)]}, {"y": got})]
         text, _ = graph.source([(made, None)], graph.new_name("one"),
                                [f"{node.name}[i]" for node in nodes])
     except Untold:

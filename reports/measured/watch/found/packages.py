@@ -814,6 +814,10 @@ def _write(name, precision, path):
         file.write(said + "\n")
 
 
+# Lines that are no operator's.
+RULES = {"used wrongly": "used wrongly", "coarser": "coarse", "gradients that": "gradient"}
+
+
 def summary(folder):
     """What was seen of them, a line for each model and precision, and what was wrong there."""
     lines = []
@@ -827,7 +831,13 @@ def summary(folder):
             first = said[0].removeprefix("1 steps watched, ")
             first = first.replace(" calls that make numbers,", " calls,").rsplit(", ", 1)[0]
             lines.append(f"{name}, {precision}: {first}")
+            rule = ""
             for line in said:
+                if not line.startswith(" "):
+                    rule = next((short for begin, short in RULES.items() if line.startswith(begin)),
+                                "")
+                elif rule and "; " in line:
+                    lines.append(f"  {rule}: " + line.strip().rsplit("; ", 1)[0])
                 if " times its bound  " in line or line.startswith("first "):
                     short = line.strip().replace(" its bound ", "")
                     lines.append("  " + short.replace(
