@@ -442,3 +442,26 @@ Test(demands, functions_are_exact_where_every_library_has_them_so)
         cr_expect(i == 3 || judged(e, HC_FP32, rows[i].y) == RIGHT);
     }
 }
+
+/* 0 is 0 in every right implementation, whatever finite number it is multiplied with. */
+Test(demands, a_product_with_0_is_0)
+{
+    const double zeros[] = {0, 0, 0, 0};
+    const double v[] = {1.5, -2.25, 3, 1e30};
+    const double infinite[] = {INFINITY, -2.25, 3, 1e30};
+    static const char *const texts[] = {
+        "op f(x[u], v[u])\ny[u] = x[u] * sqrt(abs(v[u]))\nreturn y\n",
+        "op f(x[u], v[u])\ny[u] = x[u] / sqrt(abs(v[u]))\nreturn y\n",
+        "op f(x[u], v[u])\ny[u] = v[u] / 3 * x[u]\nreturn y\n"};
+    for (int i = 0; i < 3; i++) {
+        struct hc_defined_element e = element_of(texts[i], HC_FP32, 4, zeros, v);
+        cr_expect_eq(e.value.rad, 0, "%s", texts[i]);
+        cr_expect_eq(judged(e, HC_FP32, 0x1p-149), WRONG);
+        e = element_of(texts[i], HC_FP32, 4, zeros, infinite);
+        cr_expect(i == 1 || judged(e, HC_FP32, (double)NAN) != WRONG);
+    }
+    /* 0 by what may be 0 has no number. */
+    const double tiny[] = {0, 1, 1, 1};
+    struct hc_defined_element e = element_of(texts[1], HC_FP32, 4, zeros, tiny);
+    cr_expect_neq(judged(e, HC_FP32, (double)NAN), WRONG);
+}

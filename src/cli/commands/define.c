@@ -156,8 +156,9 @@ static const struct hc_option *options_of_drawing(struct orders *orders)
          .choices = orders->families,
          .help = "--draw: the kind of numbers: normal (default), lognormal, boundaries,\n"
                  "subnormals, specials, cancelling, stagnating, constant, one-hot, whole,\n"
-                 "offset, mixed, far, scaled or asked: what the definition asks for, by its\n"
-                 "derivatives, which is printed"},
+                 "offset, mixed, far, scaled, settled (numbers whose results are the same bits\n"
+                 "in every right order) or asked: what the definition asks for, by its\n"
+                 "derivatives. What was found for the last two is printed"},
         {.name = "sizes",
          .value = "ROW",
          .choice = &d->row,
