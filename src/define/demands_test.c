@@ -61,6 +61,19 @@ Test(demands, an_infinity_that_a_mask_hides_is_left_out_or_makes_nan)
     }
 }
 
+/* So it is where the number that is masked overflows on the way. */
+Test(demands, a_number_that_overflows_behind_a_mask_is_left_out_or_makes_nan)
+{
+    static const char text[] = "op f(x[u], v[u])\np[u] = x[u]   where u < 2\n"
+                               "y = sum(u: p[u] * (v[u] * v[u]))\nreturn y\n";
+    const double x[] = {1, 2, 3};
+    const double v[] = {1, 2, 0x1p100};
+    struct hc_defined_element e = element_of(text, HC_FP32, 3, x, v);
+    cr_expect_eq(judged(e, HC_FP32, 9), RIGHT);
+    cr_expect_eq(judged(e, HC_FP32, (double)NAN), NOT_JUDGED);
+    cr_expect_eq(judged(e, HC_FP32, 10), WRONG);
+}
+
 Test(demands, a_score_of_minus_infinity_leaves_the_row_to_be_judged)
 {
     const double s[] = {0.3, 1.1, -0.7, 0.2};
