@@ -21,7 +21,7 @@ from .verdicts import TYPES, array_of, by_name, tensor_of
 
 FAMILIES = ("normal", "whole", "lognormal", "boundaries", "subnormals", "specials", "cancelling",
             "stagnating", "constant", "one-hot", "offset", "mixed", "far", "scaled",
-            "asked")
+            "settled", "asked")
 
 # How long the axes of a definition are: rows of the program's, which finds others where these do
 # not suit the text.

@@ -129,6 +129,32 @@ def test_a_text_is_checked_backward_more_than_once():
     assert report.ok and len(report.rows) == 10
 
 
+@pytest.mark.parametrize("name", ["silu", "sigmoid"])
+def test_a_gradient_may_take_a_sigmoid_off_from_1(name):
+    """As PyTorch does, whose difference has lost bits where the sigmoid is near 1."""
+    torch = pytest.importorskip("torch")
+    given = {"define": name, "formats": ["fp32"], "families": ["normal", "lognormal", "asked"],
+             "backward": True, "arrays": "torch"}
+    function = torch.sigmoid if name == "sigmoid" else torch.nn.functional.silu
+    assert halfcheck.check(function, **given).ok
+
+    class Wrong(torch.autograd.Function):
+        """One who squares what is taken off."""
+
+        @staticmethod
+        def forward(ctx, x):
+            ctx.save_for_backward(x)
+            return function(x)
+
+        @staticmethod
+        def backward(ctx, dy):
+            x, = ctx.saved_tensors
+            s = torch.sigmoid(x)
+            return dy * s * (1 - s * s) if name == "sigmoid" else dy * s * (1 + x * (1 - s * s))
+    with pytest.raises(halfcheck.Wrong):
+        halfcheck.check(Wrong.apply, **given)
+
+
 def scaled(x, w):
     return x * w
 

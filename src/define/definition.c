@@ -19,14 +19,35 @@ static void sign(struct hc_definition *d, const char *text)
     (void)snprintf(d->digest, sizeof d->digest, "%.16s", digest);
 }
 
-static bool is_short(const char *text, struct hc_formula_error *error)
+/* The first character that steers a terminal: of ASCII's, or of the 32 that come as C2 80 to C2 9F
+   in UTF-8. A text is printed, with its comments. NULL: there is none. */
+static const char *find_control(const char *text)
+{
+    for (const char *at = text; *at; at++) {
+        unsigned char c = (unsigned char)*at;
+        if ((c < 0x20 && !strchr("\n\t\r", c)) || c == 0x7f ||
+            (c == 0xc2 && ((unsigned char)at[1] & 0xe0) == 0x80))
+            return at;
+    }
+    return NULL;
+}
+
+static bool is_text(const char *text, struct hc_formula_error *error)
 {
     *error = (struct hc_formula_error){.text = text, .what = "there is no memory"};
-    if (strlen(text) <= HC_LONGEST_DEFINITION)
-        return true;
-    (void)snprintf(error->what, sizeof error->what, "a definition has at most %d characters",
-                   HC_LONGEST_DEFINITION);
+    const char *control = find_control(text);
     error->length = 1;
+    if (strlen(text) > HC_LONGEST_DEFINITION) {
+        (void)snprintf(error->what, sizeof error->what, "a definition has at most %d characters",
+                       HC_LONGEST_DEFINITION);
+    } else if (control) {
+        (void)snprintf(error->what, sizeof error->what,
+                       "a definition has no control characters but new lines and tabs");
+        error->at = (int)(control - text);
+    } else {
+        error->length = 0;
+        return true;
+    }
     return false;
 }
 
@@ -52,7 +73,7 @@ struct hc_definition *hc_definition_read_variant(const char *text, const char *v
     struct hc_pieces chosen = {.text = NULL};
     struct hc_pieces expanded = {.text = NULL};
     struct hc_definition *d = NULL;
-    if (!is_short(text, error) || !hc_blocks_find(text, &blocks, error) ||
+    if (!is_text(text, error) || !hc_blocks_find(text, &blocks, error) ||
         !hc_blocks_choose(text, &blocks, variant, &chosen, error))
         goto clean_up;
     bool used = hc_use_expand(chosen.text, &expanded, error);

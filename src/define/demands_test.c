@@ -61,6 +61,19 @@ Test(demands, an_infinity_that_a_mask_hides_is_left_out_or_makes_nan)
     }
 }
 
+/* So it is where the number that is masked overflows on the way. */
+Test(demands, a_number_that_overflows_behind_a_mask_is_left_out_or_makes_nan)
+{
+    static const char text[] = "op f(x[u], v[u])\np[u] = x[u]   where u < 2\n"
+                               "y = sum(u: p[u] * (v[u] * v[u]))\nreturn y\n";
+    const double x[] = {1, 2, 3};
+    const double v[] = {1, 2, 0x1p100};
+    struct hc_defined_element e = element_of(text, HC_FP32, 3, x, v);
+    cr_expect_eq(judged(e, HC_FP32, 9), RIGHT);
+    cr_expect_eq(judged(e, HC_FP32, (double)NAN), NOT_JUDGED);
+    cr_expect_eq(judged(e, HC_FP32, 10), WRONG);
+}
+
 Test(demands, a_score_of_minus_infinity_leaves_the_row_to_be_judged)
 {
     const double s[] = {0.3, 1.1, -0.7, 0.2};
@@ -441,4 +454,27 @@ Test(demands, functions_are_exact_where_every_library_has_them_so)
         cr_expect_eq(e.value.rad == 0, i != 3, "%s", rows[i].call);
         cr_expect(i == 3 || judged(e, HC_FP32, rows[i].y) == RIGHT);
     }
+}
+
+/* 0 is 0 in every right implementation, whatever finite number it is multiplied with. */
+Test(demands, a_product_with_0_is_0)
+{
+    const double zeros[] = {0, 0, 0, 0};
+    const double v[] = {1.5, -2.25, 3, 1e30};
+    const double infinite[] = {INFINITY, -2.25, 3, 1e30};
+    static const char *const texts[] = {
+        "op f(x[u], v[u])\ny[u] = x[u] * sqrt(abs(v[u]))\nreturn y\n",
+        "op f(x[u], v[u])\ny[u] = x[u] / sqrt(abs(v[u]))\nreturn y\n",
+        "op f(x[u], v[u])\ny[u] = v[u] / 3 * x[u]\nreturn y\n"};
+    for (int i = 0; i < 3; i++) {
+        struct hc_defined_element e = element_of(texts[i], HC_FP32, 4, zeros, v);
+        cr_expect_eq(e.value.rad, 0, "%s", texts[i]);
+        cr_expect_eq(judged(e, HC_FP32, 0x1p-149), WRONG);
+        e = element_of(texts[i], HC_FP32, 4, zeros, infinite);
+        cr_expect(i == 1 || judged(e, HC_FP32, (double)NAN) != WRONG);
+    }
+    /* 0 by what may be 0 has no number. */
+    const double tiny[] = {0, 1, 1, 1};
+    struct hc_defined_element e = element_of(texts[1], HC_FP32, 4, zeros, tiny);
+    cr_expect_neq(judged(e, HC_FP32, (double)NAN), WRONG);
 }

@@ -93,6 +93,25 @@ static const struct {
     {HC_FN_erf, 2, "exp(-(x) * (x)) / sqrt(pi)", NULL},
 };
 
+/* Of 1 / (1 + exp(z)), a sigmoid s, the slope is s exp(z) / (1 + exp(z)), and s (1 - s) to many:
+   what they take off from 1 has been rounded. Both are right, so that exp(z) may be 1 - s times 1 +
+   exp(z), too. A quotient's slope has this twice below. */
+static bool go_by_sigmoid(struct hc_adjoint *a, const struct hc_expression *e, struct hc_way w)
+{
+    if (e->function != HC_FN_exp)
+        return false;
+    const char *exponential = hc_adjoint_print(a, e);
+    const char *below = hc_text_of(a, "(1 + %s)", exponential);
+    int times = 0;
+    for (int i = 0; i < w.term.below; i++)
+        times += strcmp(w.term.denominator[i], below) == 0;
+    if (times < 2)
+        return false;
+    go_times(a, e->operand[0], w, 1,
+             hc_text_of(a, "either(%s, (1 - 1 / %s) * %s)", exponential, below, below));
+    return true;
+}
+
 /* Whether the function is among them: the way goes on. */
 static bool go_by_slope(struct hc_adjoint *a, const struct hc_expression *e, struct hc_way w)
 {
@@ -142,7 +161,7 @@ static void go_apply(struct hc_adjoint *a, const struct hc_expression *e, struct
     const struct hc_expression *x = e->operand[0];
     const struct hc_expression *y = e->operand[1];
     struct hc_way other = w;
-    if (go_by_slope(a, e, w))
+    if (go_by_sigmoid(a, e, w) || go_by_slope(a, e, w))
         return;
     switch ((int)e->function) {
     case HC_FN_add:

@@ -23,6 +23,7 @@ const char *const hc_family_names[HC_FAMILIES] = {
     [HC_FAMILY_MIXED] = "mixed",
     [HC_FAMILY_FAR] = "far",
     [HC_FAMILY_SCALED] = "scaled",
+    [HC_FAMILY_SETTLED] = "settled",
     [HC_FAMILY_ASKED] = "asked",
 };
 
@@ -165,6 +166,7 @@ static number *const numbers[HC_FAMILIES] = {
     [HC_FAMILY_MIXED] = mixed,
     [HC_FAMILY_FAR] = far,
     [HC_FAMILY_SCALED] = scaled,
+    [HC_FAMILY_SETTLED] = whole,
     [HC_FAMILY_ASKED] = normal,
 };
 
@@ -336,6 +338,10 @@ void hc_define_fill_inputs(const struct hc_instance *instance, const int64_t ext
         for (int64_t k = 0; k < hc_tensor_count(x) && never_negative[i]; k++)
             hc_tensor_set(x, k, fabs(hc_tensor_get(x, k)));
         mark_some(d, i, x);
+    }
+    if (family == HC_FAMILY_SETTLED) {
+        struct hc_instance settling = *instance;
+        (void)hc_define_settle(&settling, extent, seed, NULL); /* or they stay as they are */
     }
     if (family == HC_FAMILY_ASKED) {
         struct hc_instance asking = *instance;

@@ -20,6 +20,7 @@ enum hc_family {
     HC_FAMILY_MIXED,      /* zeros, ones, large and subnormal numbers side by side */
     HC_FAMILY_FAR,        /* a mean of 3000 beside a small deviation */
     HC_FAMILY_SCALED,     /* each row times a power of two of its own, down to the size of eps */
+    HC_FAMILY_SETTLED,    /* as many results as possible are the same bits in every right order */
     HC_FAMILY_ASKED,      /* normal, then changed to reach critical places (define/ask.h) */
     HC_FAMILIES
 };
@@ -57,5 +58,17 @@ void hc_define_shape_inputs(struct hc_instance *instance, const int64_t extent[H
    root or a logarithm gets no negative numbers, except among specials. */
 void hc_define_fill_inputs(const struct hc_instance *instance, const int64_t extent[HC_MAX_AXES],
                            enum hc_family family, uint64_t seed);
+
+/* What was found for HC_FAMILY_SETTLED. */
+struct hc_settled {
+    const char *what[HC_MAX_DEFINED_TENSORS]; /* by input: "powers of two"; NULL for integers */
+    int64_t looked;                           /* elements of results, */
+    int64_t settled;                          /* and those of them that have one right result */
+};
+
+/* Fills the inputs, which have data, with numbers whose results are settled (define/value.h), as
+   far as the text has such. `settled` may be NULL. */
+enum hc_status hc_define_settle(struct hc_instance *instance, const int64_t extent[HC_MAX_AXES],
+                                uint64_t seed, struct hc_settled *settled);
 
 #endif

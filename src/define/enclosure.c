@@ -251,12 +251,31 @@ static bool is_exact_point(enum hc_function f, const struct hc_enclosure *x)
     }
 }
 
+/* Whether an operand is the number 0. */
+static bool is_zero(const struct hc_enclosure *x)
+{
+    return x->mid == 0 && x->rad == 0 && x->own == 0 && !x->nan;
+}
+
+/* Whether a product is 0 whatever number its other factor is, or a quotient whatever it is divided
+   by: both are surely finite, and what is divided by is surely not 0. */
+static bool is_zero_product(const struct hc_arithmetic *a, enum hc_function f,
+                            const struct hc_enclosure *const *x)
+{
+    if (f != HC_FN_mul && f != HC_FN_div)
+        return false;
+    const struct hc_enclosure *other = is_zero(x[0]) ? x[1] : x[0];
+    double size = fabs(other->mid);
+    bool number = !other->nan && hc_add_up(size, other->rad) <= a->most;
+    return number && (f == HC_FN_mul ? is_zero(x[0]) || is_zero(x[1])
+                                     : is_zero(x[0]) && size * (1 - 0x1p-50) > hc_up(other->rad));
+}
+
 /* Where all scores are 0 their maximum is 0 in every right implementation, whatever it takes for a
    shift: a bound on them, or their multiples by log2 e. */
 static bool is_no_shift(enum hc_function f, const struct hc_enclosure *const *x)
 {
-    return f == HC_FN_sub && x[1]->zeros && x[0]->standing == HC_NO_SHIFT && x[0]->mid == 0 &&
-           x[0]->rad == 0 && x[0]->own == 0;
+    return f == HC_FN_sub && x[1]->zeros && x[0]->standing == HC_NO_SHIFT && is_zero(x[0]);
 }
 
 /* Whether every right implementation has the very result: an operation that is rounded once, and
@@ -344,7 +363,7 @@ void hc_enclosure_apply(const struct hc_arithmetic *a, struct hc_enclosure *y, e
         y->rad = (double)INFINITY;
     if (isnan(value) || (isinf(value) && hc_real_is_inf(y->real)) || units(a, f) == 0)
         return;
-    if (known && !special && is_settled(a, f, y, x)) {
+    if ((known && !special && is_settled(a, f, y, x)) || is_zero_product(a, f, x)) {
         y->rad = 0;
         return;
     }

@@ -385,7 +385,8 @@ static const struct hc_enclosure *apply(struct hc_evaluator *v, const struct hc_
             return NULL;
         absent = absent || x[i]->absent;
         doubtful = doubtful || (x[i]->absent && isinf(x[i]->rad));
-        special = special || !isfinite(hc_enclosure_double(x[i]));
+        special = special || !isfinite(hc_enclosure_double(x[i])) ||
+                  (isinf(x[i]->rad) && !x[i]->absent); /* it may overflow */
         nan = nan || x[i]->nan;
     }
     if (absent) {

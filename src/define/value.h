@@ -25,9 +25,10 @@
 
    If no operand has a radius and the result is a number of the format, sums, differences and
    products cost nothing. A sum costs nothing in any order if all its terms are multiples of a power
-   of two, and their magnitudes add up to fewer of these than the format can count. exp(0) and cos(0)
-   are 1, and log(1), log1p(0), tanh(0), erf(0) and sin(0) are 0, as C's Annex F has it. If all
-   scores are 0, their maximum is 0. Such inputs are settled: the bits must be equal.
+   of two, and their magnitudes add up to fewer of these than the format can count. 0 times a finite
+   number is 0, exp(0) and cos(0) are 1, and log(1), log1p(0), tanh(0), erf(0) and sin(0) are 0, as
+   C's Annex F has it. If all scores are 0, their maximum is 0. Such inputs are settled: the bits
+   must be equal.
 
    If two right orders may give different infinities or NaN, the radius is infinite. An absent
    element, or the exponential of minus infinity, may be left out or be multiplied as 0; so NaN is

@@ -157,8 +157,9 @@ static const struct hc_option *options_of_drawing(struct orders *orders)
          .choices = orders->families,
          .help = "--draw: the kind of numbers: normal (default), lognormal, boundaries,\n"
                  "subnormals, specials, cancelling, stagnating, constant, one-hot, whole,\n"
-                 "offset, mixed, far, scaled, or asked: inputs at critical places of the\n"
-                 "definition, which are searched with its derivatives and printed"},
+                 "offset, mixed, far, scaled, settled (the results are the same bits in every\n"
+                 "right order) or asked (inputs at critical places of the definition, which are\n"
+                 "searched with its derivatives). What the last two found is printed"},
         {.name = "sizes",
          .value = "ROW",
          .choice = &d->row,

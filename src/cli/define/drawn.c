@@ -80,6 +80,20 @@ static void take_memory(struct hc_instance *in)
         free(in->input[i].data);
 }
 
+/* Fills the inputs with numbers whose results are settled, and prints what they are. */
+static enum hc_status settle(struct hc_instance *in, const int64_t *extent, uint64_t seed)
+{
+    struct hc_settled settled;
+    enum hc_status status = hc_define_settle(in, extent, seed, &settled);
+    for (int i = 0; i < in->definition->inputs && status == HC_OK; i++)
+        if (settled.what[i])
+            printf("%s: %s\n", in->definition->tensor[i].name, settled.what[i]);
+    if (status == HC_OK)
+        printf("one result alone is right in %lld of %lld elements that were looked at\n",
+               (long long)settled.settled, (long long)settled.looked);
+    return status;
+}
+
 enum hc_status hc_define_draw(const struct hc_definition *definition,
                               const struct hc_define_drawing *drawing)
 {
@@ -100,11 +114,12 @@ enum hc_status hc_define_draw(const struct hc_definition *definition,
         tensors[count] =
             (struct hc_named_tensor){.name = d->tensor[count].name, .tensor = in.input[count]};
     if (status == HC_OK) {
-        bool asks = drawing->family == HC_FAMILY_ASKED;
-        hc_define_fill_inputs(
-            &in, extent, asks ? HC_FAMILY_NORMAL : (enum hc_family)drawing->family, drawing->seed);
-        if (asks)
-            status = ask(&in, drawing->seed);
+        enum hc_family family = (enum hc_family)drawing->family;
+        bool searched = family == HC_FAMILY_ASKED || family == HC_FAMILY_SETTLED;
+        hc_define_fill_inputs(&in, extent, searched ? HC_FAMILY_NORMAL : family, drawing->seed);
+        if (searched)
+            status = family == HC_FAMILY_ASKED ? ask(&in, drawing->seed)
+                                               : settle(&in, extent, drawing->seed);
     }
     if (status == HC_OK) {
         status = hc_safetensors_write(drawing->path, tensors, count, NULL, 0);
