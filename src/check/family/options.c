@@ -49,6 +49,13 @@ static const struct {
     [HC_OP_log_softmax_backward] = {'N', 'C'},
     [HC_OP_cross_entropy_general] = {'N', 0},
     [HC_OP_cross_entropy_general_backward] = {'N', 0},
+    [HC_OP_dropout_bits] = {'I', 0},
+    [HC_OP_attention_merge] = {'T', 'E'},
+    [HC_OP_attention_merge_backward] = {'T', 0},
+    [HC_OP_add_rms_norm] = {'T', 'D'},
+    [HC_OP_add_rms_norm_backward] = {'T', 'D'},
+    [HC_OP_add_layer_norm_kept] = {'T', 'D'},
+    [HC_OP_add_layer_norm_backward] = {'T', 'D'},
 };
 
 static void layout(const struct hc_call *call, int slot, const struct hc_tensor *few,
@@ -367,12 +374,196 @@ static const struct hc_family cross_entropy = {.sets = sets,
                                                .small = small_loss,
                                                .sizes = sizes_of_losses};
 
+/* Dropout, whose bits are bytes: on each side of the threshold, and on it. */
+static const struct hc_op_shape vectors[] = {
+    {"67", HC_QUICK, true, false, {67}},
+    {"0", HC_STANDARD, false, false, {0}},
+    {"1", HC_STANDARD, false, false, {1}},
+    {"4099", HC_EXHAUSTIVE, true, false, {4099}},
+    {.name = NULL},
+};
+
+static void open_dropout(struct hc_call *call, const int64_t *d, const struct hc_variant *variant)
+{
+    (void)variant;
+    hc_open_axes(call, d, variant);
+    if (d[0] == 1) /* every byte is below it */
+        set_integer(call, HC_DROPOUT_THRESHOLD, 256);
+}
+
+static int64_t bytes(const struct hc_call *call)
+{
+    (void)call;
+    return 256;
+}
+
+static void small_vector(const union hc_params *params, int64_t *d)
+{
+    (void)params;
+    d[0] = hc_small_vector(d[0]);
+}
+
+static const struct hc_family_size sizes_of_vectors[] = {
+    {HC_STANDARD, "fp32", "", HC_SIZE_SHORTER},
+    {HC_EXHAUSTIVE, HC_OTHER_SETS, NULL, HC_SIZE_VECTOR},
+    {.set = NULL}};
+
+static const struct hc_family dropout = {.sets = sets,
+                                         .integers = hc_fill_defined,
+                                         .unsettled = true,
+                                         .layout = layout,
+                                         .exponents = hc_exponents_of_logits,
+                                         .applies = hc_not_on_subnormals,
+                                         .reference_cost = 64,
+                                         .sample_cost = 64,
+                                         .shapes = vectors,
+                                         .variants = hc_variants_plain,
+                                         .open = open_dropout,
+                                         .places = bytes,
+                                         .is_special = hc_one_row_in_four,
+                                         .has_specials = hc_no_other_specials,
+                                         .extents = hc_extents_vector,
+                                         .small = small_vector,
+                                         .sizes = sizes_of_vectors};
+
+/* Two parts of an attention: heads, rows and width. */
+static const struct hc_op_shape parts[] = {
+    {"2x5x7", HC_QUICK, true, false, {2, 5, 7}},
+    {"1x1x1", HC_STANDARD, false, false, {1, 1, 1}},
+    {"2x0x4", HC_STANDARD, false, false, {2, 0, 4}},
+    {"2x3x0", HC_STANDARD, false, false, {2, 3, 0}},
+    {"1x3x129", HC_STANDARD, false, false, {1, 3, 129}},
+    {"3x65x64", HC_EXHAUSTIVE, true, false, {3, 65, 64}},
+    {.name = NULL},
+};
+
+/* Log-sums are some e-folds apart, and large. One part in seven has seen nothing, and so now and
+   then has the other one; lse is what the forward pass would keep of them. */
+static double log_sum_of_part(const struct hc_draw_site *p, int slot)
+{
+    uint64_t row = p->index;
+    const struct hc_call *call = p->call;
+    if (slot == HC_MERGE_LA || slot == HC_MERGE_LB)
+        return row % 7 == 3 || (row % 7 == 5 && slot == HC_MERGE_LB) ? -(double)INFINITY
+                                                                     : 200 + 4 * hc_draw_normal(p);
+    double la = hc_tensor_get(&call->in[HC_MERGE_LA], (int64_t)row);
+    double lb = hc_tensor_get(&call->in[HC_MERGE_LB], (int64_t)row);
+    double max = fmax(la, lb);
+    return isinf(max) ? max : max + log(exp(la - max) + exp(lb - max));
+}
+
+static double parts_that_agree(const struct hc_draw_site *p, int slot, enum hc_values values)
+{
+    (void)values;
+    return slot == HC_MERGE_BWD_DLSE ? hc_draw_normal(p) : 4 + hc_draw_normal(p) / 16;
+}
+
+static void small_parts(const union hc_params *params, int64_t *d)
+{
+    (void)params;
+    d[1] = hc_at_most(13, d[1]);
+    d[2] = hc_at_most(11, d[2]);
+}
+
+static void small_part_rows(const union hc_params *params, int64_t *d)
+{
+    (void)params;
+    d[1] = hc_at_most(13, d[1]);
+}
+
+static const struct hc_family_size sizes_of_parts[] = {
+    {HC_STANDARD, "fp32", "", {2, 257, 129}},
+    {HC_STANDARD, HC_OTHER_SETS, NULL, {2, 65, 65}},
+    {HC_EXHAUSTIVE, HC_OTHER_SETS, NULL, {3, 1025, 257}},
+    {.set = NULL}};
+static const struct hc_family_size sizes_of_part_gradients[] = {
+    {HC_STANDARD, "fp32", "", {2, 257, 65}},
+    {HC_STANDARD, HC_OTHER_SETS, NULL, {2, 65, 33}},
+    {HC_EXHAUSTIVE, HC_OTHER_SETS, NULL, {3, 1025, 65}},
+    {.set = NULL}};
+
+#define OF_PARTS                                                                                   \
+    ALL_WITH_OPTIONS, .shapes = parts, .variants = hc_variants_plain, .open = hc_open_axes,        \
+                      .kept = log_sum_of_part, .is_special = hc_one_row_in_four,                   \
+                      .cancelling = parts_that_agree, .extents = extents_of_softmax,               \
+                      .border_shape = border_of_softmax
+
+static const struct hc_family attention_merge = {OF_PARTS, .small = small_parts,
+                                                 .sizes = sizes_of_parts};
+static const struct hc_family attention_merge_backward = {OF_PARTS, .small = small_part_rows,
+                                                          .sizes = sizes_of_part_gradients};
+
+/* Norms of a sum. A variant's first byte is 1 for Llama's cast, 2 for Gemma's offset and a sum that
+   the norm sees before it is stored. */
+static const struct hc_variant casts[] = {{.name = ""},
+                                          {.name = "-llama", .params.later = {1}},
+                                          {.name = "-gemma", .params.later = {2}},
+                                          {.name = NULL}};
+static const struct hc_variant not_stored[] = {
+    {.name = ""}, {.name = "-gemma", .params.later = {2}}, {.name = NULL}};
+
+/* How a number is rounded shows in a narrow format. */
+static bool allows_casts(const struct hc_format_set *set, const struct hc_variant *variant)
+{
+    return variant->name[0] == '\0' || set->out == HC_BF16;
+}
+
+static void open_sum_norm(struct hc_call *call, const int64_t *d, const struct hc_variant *variant)
+{
+    bool back = call->op == HC_OP_add_rms_norm_backward;
+    bool llama = variant->params.later[0] == 1;
+    bool gemma = variant->params.later[0] == 2;
+    hc_open_axes(call, d, variant);
+    if (gemma && call->op == HC_OP_add_layer_norm_kept)
+        set_flag(call, HC_ADD_LN_STORED, false);
+    if (gemma && call->op == HC_OP_add_rms_norm)
+        set_flag(call, HC_ADD_STORED, false);
+    if (gemma && call->op != HC_OP_add_layer_norm_kept)
+        set_real(call, back ? HC_ADD_BWD_OFFSET : HC_ADD_OFFSET, 1);
+    if (llama)
+        set_integer(call, back ? HC_ADD_BWD_CAST : HC_ADD_CAST, 1);
+}
+
+/* Rows whose squares stay in fp32, with room for sums of them. */
+static void exponents_of_squares(const struct hc_draw_site *p, double *low, double *high)
+{
+    (void)p;
+    *low = -10;
+    *high = 7;
+}
+
+static double far_from_0(const struct hc_draw_site *p, int slot, enum hc_values values)
+{
+    (void)slot;
+    return values == HC_VALUES_DATA ? 100 + 4 * hc_draw_normal(p) : hc_draw_normal(p);
+}
+
+#define OF_SUM_NORMS                                                                               \
+    .sets = sets, .allows = allows_casts, .integers = hc_fill_defined, .unsettled = true,          \
+    .cancels_within = true, .has_specials = hc_no_other_specials, .layout = layout,                \
+    .applies = hc_not_on_subnormals, .exponents = exponents_of_squares, .reference_cost = 64,      \
+    .sample_cost = 64, .shapes = rows, .open = open_sum_norm, .is_special = hc_one_row_in_four,    \
+    .cancelling = far_from_0, .extents = extents_of_rows, .border_shape = border_of_rows,          \
+    .small = small_rows, .sizes = sizes_of_rows
+
+static const struct hc_family sum_rms_norm = {OF_SUM_NORMS, .variants = casts};
+static const struct hc_family sum_layer_norm = {OF_SUM_NORMS, .variants = not_stored};
+static const struct hc_family sum_layer_norm_backward = {OF_SUM_NORMS,
+                                                         .variants = hc_variants_plain};
+
 static const struct hc_family *const families[HC_OP_ROOM] = {
     [HC_OP_softmax_general] = &softmax_general,
     [HC_OP_softmax_general_backward] = &softmax_general_backward,
     [HC_OP_log_softmax_backward] = &log_softmax_backward,
     [HC_OP_cross_entropy_general] = &cross_entropy,
     [HC_OP_cross_entropy_general_backward] = &cross_entropy,
+    [HC_OP_dropout_bits] = &dropout,
+    [HC_OP_attention_merge] = &attention_merge,
+    [HC_OP_attention_merge_backward] = &attention_merge_backward,
+    [HC_OP_add_rms_norm] = &sum_rms_norm,
+    [HC_OP_add_rms_norm_backward] = &sum_rms_norm,
+    [HC_OP_add_layer_norm_kept] = &sum_layer_norm,
+    [HC_OP_add_layer_norm_backward] = &sum_layer_norm_backward,
 };
 
 const struct hc_family *hc_family_options(enum hc_op op)
