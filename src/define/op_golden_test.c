@@ -368,6 +368,12 @@ static bool compare_ops(struct vectors *v)
             v, HC_OP_attention_merge_backward,
             (const char *[]){"a", "la", "b", "lb", "lse", "dy", "dlse", "da", "dla", "db", "dlb"},
             kept * fmax(1, largest_of(v, "la")));
+    } else if (strcmp(v->op, "linear_cross_entropy") == 0) {
+        add_tensor(v, "one", "loss", 1);
+        compare(v, HC_OP_linear_cross_entropy, (const char *[]){"x", "weight", "labels", "loss"},
+                all);
+        compare(v, HC_OP_linear_cross_entropy_backward,
+                (const char *[]){"x", "weight", "labels", "one", "dx", "dweight"}, all);
     } else if (strcmp(v->op, "cross_entropy") == 0) {
         add_weights(v);
         compare(v, HC_OP_cross_entropy_general,
@@ -432,7 +438,7 @@ Test(op_golden, so_have_those_of_attention_with_options)
 
 Test(op_golden, so_have_those_of_ops_with_options)
 {
-    cr_expect_eq(compare_file(HC_SOURCE "/src/define/vectors/options.txt"), 33);
+    cr_expect_eq(compare_file(HC_SOURCE "/src/define/vectors/options.txt"), 37);
 }
 
 /* The files that these were taken from have three hundred cases more. Who has them names them. */

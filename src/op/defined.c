@@ -66,6 +66,10 @@ static const struct hc_param options_of_sum_gradient[] = {
 static const struct hc_param eps_and_stored[] = {
     REAL(0, "eps", "1e-5"), FLAG(1, "stored", "true"), {0}};
 
+static const struct hc_param ignored_target[] = {INTEGER(0, "ignore", "-100"), {0}};
+static const struct hc_param options_of_chunks[] = {
+    INTEGER(0, "ignore", "-100"), FLAG(1, "stored", "false"), INTEGER(2, "chunk", "16777216"), {0}};
+
 /* Of a cross-entropy, before what it says of a batch that is empty. */
 #define OF_LOSSES                                                                                  \
     INTEGER(0, "ignore", "-100"), REAL(1, "smoothing", "0.0"), REAL(2, "zeta", "0.0"),             \
@@ -151,6 +155,16 @@ static enum hc_status axes_of_loss(const struct hc_call *call)
     if (status == HC_OK && (reduction < 0 || reduction > HC_CE_OVER_TOTAL))
         return hc_fail(HC_INVALID, "%s: reduction is %lld, and not 0, 1 or 2",
                        hc_ops[call->op].name, (long long)reduction);
+    return status;
+}
+
+static enum hc_status axes_of_chunks(const struct hc_call *call)
+{
+    enum hc_status status = axes(call);
+    int64_t chunk = hc_defined_integer(call, HC_LCE_CHUNK);
+    if (status == HC_OK && (chunk < 1 || chunk > LONGEST_AXIS))
+        return hc_fail(HC_INVALID, "%s: a chunk of %lld rows is none of 1 to 2^24",
+                       hc_ops[call->op].name, (long long)chunk);
     return status;
 }
 
@@ -340,6 +354,19 @@ static const struct hc_descriptor add_layer_norm_kept_slots = {
 static const struct hc_descriptor add_layer_norm_backward_slots = {
     SUMS, .in = {FLOWS, THE_SUM, WIDE("mu", "[T]", OFFSET), KEPT("rstd", "[T]")},
     .out = {OUT("dx", "[T, D]"), OUT("dw", "[D]"), OUT("db", "[D]")}};
+
+static const struct hc_descriptor linear_cross_entropy_slots = {
+    LESS, .params = ignored_target,
+    .in = {IN("x", "[N, D]", DATA), IN("w", "[C, D]", FACTOR), INDEX("target", "[N]")},
+    .out = {WIDE("loss", "[]", NONE)}};
+static const struct hc_descriptor linear_cross_entropy_backward_slots = {
+    .params = options_of_chunks,
+    .fp64 = true,
+    .rule = axes_of_chunks,
+    .length = longest_axis,
+    .in = {IN("x", "[N, D]", DATA), IN("w", "[C, D]", FACTOR), INDEX("target", "[N]"),
+           WIDE("dloss", "[]", SCALAR)},
+    .out = {OUT("dx", "[N, D]"), OUT("dw", "[C, D]")}};
 
 const struct hc_descriptor *const hc_defined_ops[HC_OP_ROOM] = {
 #define HC_OP(name, class, inputs, outputs, title) [HC_OP_##name] = &name##_slots,

@@ -53,6 +53,8 @@
 #define HC_OP_add_rms_norm_backward          HC_OP_83
 #define HC_OP_add_layer_norm_kept            HC_OP_84
 #define HC_OP_add_layer_norm_backward        HC_OP_85
+#define HC_OP_linear_cross_entropy           HC_OP_86
+#define HC_OP_linear_cross_entropy_backward  HC_OP_87
 
 /* What keeps statistics, or has options or the logarithm, has its op's slots, and theirs. */
 enum { HC_RMS_X, HC_RMS_W, HC_RMS_Y = 0, HC_RMS_RSTD };
@@ -71,6 +73,8 @@ enum { HC_ADD_Y, HC_ADD_S, HC_ADD_RSTD, HC_ADD_MU = HC_ADD_RSTD, HC_ADD_LN_RSTD 
 enum { HC_ADD_BWD_DY, HC_ADD_BWD_DS, HC_ADD_BWD_S, HC_ADD_BWD_W, HC_ADD_BWD_RSTD };
 enum { HC_ADD_BWD_MU = HC_ADD_BWD_RSTD, HC_ADD_BWD_LN_RSTD };
 enum { HC_ADD_BWD_DX, HC_ADD_BWD_DW, HC_ADD_BWD_DB };
+enum { HC_LCE_X, HC_LCE_W, HC_LCE_TARGET, HC_LCE_DLOSS, HC_LCE_LOSS = 0 };
+enum { HC_LCE_DX, HC_LCE_DW };
 enum { HC_GELU_X, HC_GELU_Y = 0 };
 enum { HC_GELU_BWD_DY, HC_GELU_BWD_X, HC_GELU_BWD_DX = 0 };
 enum { HC_LN_X, HC_LN_W, HC_LN_B, HC_LN_Y = 0, HC_LN_MU, HC_LN_RSTD };
@@ -106,6 +110,9 @@ enum { HC_DROPOUT_P, HC_DROPOUT_THRESHOLD };
 /* The options of add_rms_norm and add_layer_norm_kept, and those of the former's gradient. */
 enum { HC_ADD_EPS, HC_ADD_OFFSET, HC_ADD_CAST, HC_ADD_STORED, HC_ADD_LN_STORED = 1 };
 enum { HC_ADD_BWD_OFFSET, HC_ADD_BWD_CAST };
+
+/* The options of linear_cross_entropy, and more of its gradient's. */
+enum { HC_LCE_IGNORE, HC_LCE_STORED, HC_LCE_CHUNK };
 
 /* The options of cross_entropy_general, in order; its gradient has no HC_CE_EMPTY. */
 enum {

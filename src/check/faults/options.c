@@ -1,6 +1,7 @@
 /* Wrong kernels of ops with options: softmax with a mask, its logarithm, cross-entropy, dropout, parts
-   of an attention, norms of a sum. Each computes in fp64, so that nothing but its defect is wrong. */
+   of an attention, norms of a sum, and the loss of a product. Each computes in fp64, so that nothing but its defect is wrong. */
 #include <math.h>
+#include <stdlib.h>
 
 #include "check/selftest/change.h"
 #include "num/format.h"
@@ -48,7 +49,11 @@ enum defect {
     OVER_LESS,
     NO_BIAS,
     NO_ROOT,
-    NO_RSTD
+    NO_RSTD,
+    LOGITS_IN_BF16,
+    CHUNK_LOST,
+    CHUNKS_NOT_ADDED,
+    OTHER_STORE
 };
 
 static enum defect defect_of(const struct hc_fault *row)
@@ -445,6 +450,103 @@ static void sum_layer_backward(const struct hc_call *call, const struct hc_fault
         hc_give(call, HC_ADD_BWD_DW, d, dw);
         hc_give(call, HC_ADD_BWD_DB, d, db);
     }
+}
+
+/* A logit of a product, its softmax and its row's log-sum, without the last class of its sum. */
+static double product(const struct hc_call *call, enum defect defect, int64_t n, int64_t c)
+{
+    int64_t depth = call->in[HC_LCE_X].shape[1];
+    bool back = call->op == HC_OP_linear_cross_entropy_backward;
+    bool stored = (back && hc_defined_flag(call, HC_LCE_STORED)) != (defect == OTHER_STORE);
+    double z = 0;
+    for (int64_t d = 0; d < depth; d++)
+        z += hc_in(call, HC_LCE_X, n * depth + d) * hc_in(call, HC_LCE_W, c * depth + d);
+    z = defect == LOGITS_IN_BF16 ? hc_round(HC_BF16, z) : z;
+    return stored ? in_format(call, z) : z;
+}
+
+static double log_sum_of(const struct hc_call *call, enum defect defect, int64_t n)
+{
+    int64_t classes = call->in[HC_LCE_W].shape[0];
+    double max = defect == NO_SHIFT ? 0 : -(double)INFINITY;
+    double sum = 0;
+    for (int64_t c = 0; c < classes && defect != NO_SHIFT; c++)
+        max = fmax(max, product(call, defect, n, c));
+    for (int64_t c = 0; c < classes - (defect == LAST_LOST && classes > 1); c++)
+        sum = add(defect == SUM_IN_BF16, sum,
+                  hc_round(HC_FP32, exp(product(call, defect, n, c) - max)));
+    return max + log(sum);
+}
+
+static double counted_rows(const struct hc_call *call, enum defect defect)
+{
+    int64_t rows = call->in[HC_LCE_X].shape[0];
+    int64_t kept = 0;
+    for (int64_t n = 0; n < rows; n++)
+        kept += defect == IGNORED_COUNTED ||
+                (int64_t)hc_in(call, HC_LCE_TARGET, n) != hc_defined_integer(call, HC_LCE_IGNORE);
+    return (double)kept;
+}
+
+static void linear_loss(const struct hc_call *call, const struct hc_fault *row)
+{
+    enum defect defect = defect_of(row);
+    double loss = 0;
+    for (int64_t n = 0; n < call->in[HC_LCE_X].shape[0]; n++) {
+        int64_t target = (int64_t)hc_in(call, HC_LCE_TARGET, n);
+        if (target != hc_defined_integer(call, HC_LCE_IGNORE))
+            loss += log_sum_of(call, defect, n) - product(call, defect, n, target);
+    }
+    hc_give(call, HC_LCE_LOSS, 0, loss / counted_rows(call, defect));
+}
+
+/* The gradient of a logit, before the loss's own. */
+static double logit_gradient(const struct hc_call *call, enum defect defect, int64_t n, int64_t c,
+                             double lse)
+{
+    int64_t target = (int64_t)hc_in(call, HC_LCE_TARGET, n);
+    bool hot = c == target && defect != NO_ONE_HOT;
+    double k = hc_in(call, HC_LCE_DLOSS, 0) / counted_rows(call, defect);
+    double g = (exp(product(call, defect, n, c) - lse) - hot) * k;
+    bool stored = hc_defined_flag(call, HC_LCE_STORED) != (defect == OTHER_STORE);
+    if (target == hc_defined_integer(call, HC_LCE_IGNORE) && defect != IGNORED_KEPT)
+        return 0;
+    return stored ? in_format(call, g) : g;
+}
+
+static void linear_loss_backward(const struct hc_call *call, const struct hc_fault *row)
+{
+    enum defect defect = defect_of(row);
+    const int64_t *x = call->in[HC_LCE_X].shape;
+    int64_t classes = call->in[HC_LCE_W].shape[0];
+    int64_t chunk = hc_defined_integer(call, HC_LCE_CHUNK);
+    double *g = calloc((size_t)(x[0] * classes) + 1, sizeof *g);
+    if (!g)
+        exit(2); /* a fault runs in a process of its own */
+    for (int64_t n = 0; n < x[0]; n++) {
+        double lse = log_sum_of(call, defect, n);
+        for (int64_t c = 0; c < classes; c++)
+            g[n * classes + c] = logit_gradient(call, defect, n, c, lse);
+        for (int64_t d = 0; d < x[1]; d++) {
+            double dx = 0;
+            for (int64_t c = 0; c < classes; c++)
+                dx = add(defect == SUM_IN_BF16, dx,
+                         g[n * classes + c] * hc_in(call, HC_LCE_W, c * x[1] + d));
+            hc_give(call, HC_LCE_DX, n * x[1] + d, dx);
+        }
+    }
+    for (int64_t i = 0; i < classes * x[1]; i++) {
+        double all = 0;
+        for (int64_t from = 0; from < x[0]; from += chunk) {
+            int64_t past = from + chunk < x[0] ? from + chunk : x[0];
+            double sum = 0;
+            for (int64_t n = from; n < past - (defect == CHUNK_LOST && past - from > 1); n++)
+                sum += g[n * classes + i / x[1]] * hc_in(call, HC_LCE_X, n * x[1] + i % x[1]);
+            all = in_format(call, (defect == CHUNKS_NOT_ADDED ? 0 : all) + sum);
+        }
+        hc_give(call, HC_LCE_DW, i, all);
+    }
+    free(g);
 }
 
 static const struct hc_fault faults[] = {
