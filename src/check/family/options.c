@@ -95,9 +95,9 @@ static void small_gradient(const union hc_params *params, int64_t *d)
 }
 
 static const struct hc_family_size sizes_of_softmax[] = {
-    {HC_STANDARD, "fp32", "", {1025, 5, 33}},
-    {HC_STANDARD, "fp32", "-causal", {1025, 5, 17}},
-    {HC_STANDARD, HC_OTHER_SETS, NULL, {1025, 5, 17}},
+    {HC_STANDARD, "fp32", "", {1025, 3, 17}},
+    {HC_STANDARD, "fp32", "-causal", {257, 5, 17}},
+    {HC_STANDARD, HC_OTHER_SETS, NULL, {257, 3, 17}},
     {HC_EXHAUSTIVE, HC_OTHER_SETS, NULL, {4097, 9, 129}},
     {.set = NULL}};
 static const struct hc_family_size sizes_of_gradients[] = {
@@ -165,6 +165,23 @@ static const struct hc_family_size sizes_of_rows[] = {
     {HC_EXHAUSTIVE, HC_OTHER_SETS, NULL, {4097, 1025}},
     {.set = NULL}};
 
+static double near_100(const struct hc_draw_site *p, int slot, enum hc_values values)
+{
+    (void)slot;
+    return values == HC_VALUES_DATA ? 100 + 4 * hc_draw_normal(p) : hc_draw_normal(p);
+}
+
+static const struct hc_family log_softmax = {ALL_WITH_OPTIONS,
+                                             .shapes = rows,
+                                             .variants = hc_variants_plain,
+                                             .open = hc_open_axes,
+                                             .is_special = hc_one_row_in_four,
+                                             .never_minus_infinity = true,
+                                             .cancelling = near_100,
+                                             .extents = hc_extents_of_rows,
+                                             .border_shape = hc_border_of_rows,
+                                             .small = small_rows,
+                                             .sizes = sizes_of_rows};
 static const struct hc_family log_softmax_backward = {ALL_WITH_OPTIONS,
                                                       .shapes = rows,
                                                       .is_special = hc_one_row_in_four,
@@ -206,7 +223,7 @@ static void small_vector(const union hc_params *params, int64_t *d)
 }
 
 static const struct hc_family_size sizes_of_vectors[] = {
-    {HC_STANDARD, "fp32", "", HC_SIZE_SHORTER},
+    {HC_STANDARD, "fp32", "", {4099}},
     {HC_EXHAUSTIVE, HC_OTHER_SETS, NULL, HC_SIZE_VECTOR},
     {.set = NULL}};
 
@@ -334,18 +351,12 @@ static void exponents_of_squares(const struct hc_draw_site *p, double *low, doub
     *high = 7;
 }
 
-static double far_from_0(const struct hc_draw_site *p, int slot, enum hc_values values)
-{
-    (void)slot;
-    return values == HC_VALUES_DATA ? 100 + 4 * hc_draw_normal(p) : hc_draw_normal(p);
-}
-
 #define OF_SUM_NORMS                                                                               \
     .sets = hc_sets_of_networks, .allows = allows_casts, .integers = hc_fill_defined,              \
     .unsettled = true, .cancels_within = true, .has_specials = hc_no_other_specials,               \
     .layout = hc_layout_of_options, .applies = hc_not_on_subnormals,                               \
     .exponents = exponents_of_squares, .reference_cost = 64, .sample_cost = 64, .shapes = rows,    \
-    .open = open_sum_norm, .is_special = hc_one_row_in_four, .cancelling = far_from_0,             \
+    .open = open_sum_norm, .is_special = hc_one_row_in_four, .cancelling = near_100,               \
     .extents = hc_extents_of_rows, .border_shape = hc_border_of_rows, .small = small_rows,         \
     .sizes = sizes_of_rows
 
@@ -357,6 +368,7 @@ static const struct hc_family sum_layer_norm_backward = {OF_SUM_NORMS,
 static const struct hc_family *const families[HC_OP_ROOM] = {
     [HC_OP_softmax_general] = &softmax_general,
     [HC_OP_softmax_general_backward] = &softmax_general_backward,
+    [HC_OP_log_softmax] = &log_softmax,
     [HC_OP_log_softmax_backward] = &log_softmax_backward,
     [HC_OP_dropout_bits] = &dropout,
     [HC_OP_attention_merge] = &attention_merge,
