@@ -1,5 +1,6 @@
-/* Wrong kernels of ops with options: softmax with a mask, its logarithm, cross-entropy, dropout, parts
-   of an attention, norms of a sum, and the loss of a product. Each computes in fp64, so that nothing but its defect is wrong. */
+/* Wrong kernels of ops with options: softmax with a mask, its logarithm, cross-entropy, dropout,
+   parts of an attention, norms of a sum, and the loss of a product. Each computes in fp64, so that
+   nothing but its defect is wrong. */
 #include <math.h>
 #include <stdlib.h>
 
