@@ -64,13 +64,18 @@ static int64_t columns_of(const struct hc_call *call)
     }
 }
 
-/* Weights of a row of keys; in the gradient also those of its scores, and the sums for a head. */
-static int64_t numbers_of_attention(const struct hc_call *call)
+/* Of ops that definitions say: weights of a row of keys; in the gradient also those of its scores,
+   and the sums for a head. */
+static int64_t numbers_of_defined(const struct hc_call *call)
 {
     const struct hc_tensor *k = &call->in[HC_ATTENTION_K];
     int64_t sums = k->shape[2] + call->in[HC_ATTENTION_V].shape[2];
     if (call->op == HC_OP_attention || call->op == HC_OP_attention_general)
         return k->shape[1];
+    if (call->op == HC_OP_linear_cross_entropy) /* logits of a row; the gradient has all of them */
+        return call->in[HC_LCE_W].shape[0];
+    if (call->op == HC_OP_linear_cross_entropy_backward)
+        return call->in[HC_LCE_X].shape[0] * call->in[HC_LCE_W].shape[0];
     bool back =
         call->op == HC_OP_attention_backward || call->op == HC_OP_attention_general_backward;
     return back ? k->shape[1] * (2 + sums) : 0;
@@ -94,7 +99,7 @@ size_t hc_exact_scratch(struct hc_queue *queue, const struct hc_call *call)
     const struct hc_tensor *second = &call->in[HC_FIRST + 1];
     bool fp64 = first->format == HC_FP64;
     if (columns < 0)
-        return (size_t)numbers_of_attention(call) * (fp64 ? sizeof(double) : sizeof(float));
+        return (size_t)numbers_of_defined(call) * (fp64 ? sizeof(double) : sizeof(float));
     int64_t numbers = fp64 || first->format == HC_FP32 ? 0 : hc_tensor_count(first);
     if (columns > 0)
         numbers += hc_tensor_count(second) / columns * hc_tile_padded(columns);

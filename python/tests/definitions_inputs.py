@@ -73,7 +73,10 @@ DRAWS = {
     "cross_entropy_general": {"z": logits, "w": positive},
     "cross_entropy_general_backward": {"w": positive, "lse": lambda r, s: 3 + r.normal(size=s)},
     "dpo_loss": {"pw": logits, "pl": logits, "rw": logits, "rl": logits},
-    "dropout": {"keep": below(2)}, "embedding_backward": {"id": below(16)},
+    "dropout": {"keep": below(2)}, "dropout_bits": {"bits": below(256)},
+    "add_rms_norm_backward": {"rstd": positive}, "add_layer_norm_backward": {"rstd": positive},
+    "attention_merge_backward": {"lse": lambda r, s: 3 + r.normal(size=s)},
+    "embedding_backward": {"id": below(16)},
     "gated_scan": {"a": unit}, "info_nce": {"a": small, "b": small},
     "kl_div": {"x": logarithms, "target": probabilities},
     "layer_norm": {"w": one}, "layer_norm_backward": {"rstd": positive},
@@ -96,7 +99,7 @@ DRAWS = {
 # An eighth of these targets is ignored.
 IGNORES = ("cross_entropy", "cross_entropy_rows", "cross_entropy_smoothing", "cross_entropy_weighted",
            "cross_entropy_backward", "cross_entropy_general", "cross_entropy_general_backward",
-           "linear_cross_entropy", "linear_cross_entropy_stored")
+           "linear_cross_entropy", "linear_cross_entropy_backward", "linear_cross_entropy_stored")
 
 
 def inputs(definition, seed, extents=None):

@@ -13,7 +13,7 @@
 #include "op/later.h"
 #include "op/params.h"
 
-enum { MOST_TENSORS = 12 };
+enum { MOST_TENSORS = 14 };
 
 struct vectors {
     char op[32];
@@ -261,13 +261,34 @@ static void add_tensor(struct vectors *v, const char *name, const char *like, do
     }
 }
 
+static void copy_tensor(struct vectors *v, const char *to, const char *from)
+{
+    int k = named(v, from);
+    int64_t n = hc_tensor_count(&v->tensor[k].t);
+    memcpy(v->tensor[named(v, to)].t.data, v->tensor[k].t.data, (size_t)n * sizeof(double));
+    memcpy(v->tensor[named(v, to)].value, v->tensor[k].value, (size_t)n * sizeof(struct hc_exact));
+}
+
+/* A norm is that of a sum with 0. */
+static void compare_sum_rms_norm(struct vectors *v, double all, double kept)
+{
+    add_tensor(v, "zero", "x", 0);
+    add_tensor(v, "sum", "x", 0);
+    copy_tensor(v, "sum", "x");
+    compare(v, HC_OP_add_rms_norm, (const char *[]){"x", "zero", "weight", "y", "sum", "rstd"},
+            all);
+    compare(v, HC_OP_add_rms_norm_backward,
+            (const char *[]){"dy", "zero", "x", "weight", "rstd", "dx", "dweight"}, kept);
+}
+
 /* As far as a log-sum is rounded, the exponential of a difference with it is off. */
 static double largest_of(const struct vectors *v, const char *name)
 {
     const struct hc_tensor *t = &v->tensor[named(v, name)].t;
     double largest = 0;
     for (int64_t i = 0; i < hc_tensor_count(t); i++)
-        largest = fmax(largest, fabs(hc_tensor_get(t, i)));
+        if (isfinite(hc_tensor_get(t, i)))
+            largest = fmax(largest, fabs(hc_tensor_get(t, i)));
     return largest;
 }
 
@@ -298,9 +319,13 @@ static bool compare_ops(struct vectors *v)
 {
     static const double all = 0x1p-95;
     static const double kept = 0x1p-48; /* from statistics in fp64 */
+    char offset[32];
     if (strcmp(v->op, "softmax") == 0) {
         compare_softmax(v, all, kept);
     } else if (strcmp(v->op, "rms_norm") == 0) {
+        compare_sum_rms_norm(v, all, kept);
+        if (parameter(v, "offset", offset) && strcmp(offset, "0") != 0)
+            return true;
         compare(v, HC_OP_rms_norm, (const char *[]){"x", "weight", "y"}, all);
         compare(v, HC_OP_rms_norm_backward,
                 (const char *[]){"dy", "x", "weight", "rstd", "dx", "dweight"}, kept);
@@ -312,6 +337,15 @@ static bool compare_ops(struct vectors *v)
         compare(v, HC_OP_layer_norm_backward,
                 (const char *[]){"dy", "x", "weight", "mean", "rstd", "dx", "dweight", "dbias"},
                 kept);
+        add_tensor(v, "zero", "x", 0);
+        add_tensor(v, "sum", "x", 0);
+        copy_tensor(v, "sum", "x");
+        compare(v, HC_OP_add_layer_norm_kept,
+                (const char *[]){"x", "zero", "weight", "bias", "y", "sum", "mean", "rstd"}, all);
+        compare(
+            v, HC_OP_add_layer_norm_backward,
+            (const char *[]){"dy", "zero", "x", "weight", "mean", "rstd", "dx", "dweight", "dbias"},
+            kept);
     } else if (strcmp(v->op, "gelu_erf") == 0) {
         compare(v, HC_OP_gelu, (const char *[]){"x", "y"}, all);
         compare(v, HC_OP_gelu_backward, (const char *[]){"dy", "x", "dx"}, all);
@@ -328,6 +362,18 @@ static bool compare_ops(struct vectors *v)
         compare_general(v, all, kept);
     } else if (strcmp(v->op, "rope") == 0) {
         compare_rope(v, all);
+    } else if (strcmp(v->op, "attention_merge") == 0) {
+        compare(v, HC_OP_attention_merge, (const char *[]){"a", "la", "b", "lb", "y", "lse"}, all);
+        compare(
+            v, HC_OP_attention_merge_backward,
+            (const char *[]){"a", "la", "b", "lb", "lse", "dy", "dlse", "da", "dla", "db", "dlb"},
+            kept * fmax(1, largest_of(v, "la")));
+    } else if (strcmp(v->op, "linear_cross_entropy") == 0) {
+        add_tensor(v, "one", "loss", 1);
+        compare(v, HC_OP_linear_cross_entropy, (const char *[]){"x", "weight", "labels", "loss"},
+                all);
+        compare(v, HC_OP_linear_cross_entropy_backward,
+                (const char *[]){"x", "weight", "labels", "one", "dx", "dweight"}, all);
     } else if (strcmp(v->op, "cross_entropy") == 0) {
         add_weights(v);
         compare(v, HC_OP_cross_entropy_general,
@@ -392,7 +438,7 @@ Test(op_golden, so_have_those_of_attention_with_options)
 
 Test(op_golden, so_have_those_of_ops_with_options)
 {
-    cr_expect_eq(compare_file(HC_SOURCE "/src/define/vectors/options.txt"), 23);
+    cr_expect_eq(compare_file(HC_SOURCE "/src/define/vectors/options.txt"), 37);
 }
 
 /* The files that these were taken from have three hundred cases more. Who has them names them. */

@@ -53,6 +53,23 @@ static const struct hc_param options_of_softmax[] = {
     REAL(0, "scale", "1.0"), FLAG(1, "causal", "false"), INTEGER(2, "dead", "0"), {0}};
 static const struct hc_param scale_of_1[] = {REAL(0, "scale", "1.0"), {0}};
 
+static const struct hc_param options_of_dropout[] = {
+    REAL(0, "p", "0.1"), INTEGER(1, "threshold", "230"), {0}};
+
+static const struct hc_param options_of_sum_norm[] = {REAL(0, "eps", "1e-6"),
+                                                      REAL(1, "offset", "0.0"),
+                                                      INTEGER(2, "cast", "0"),
+                                                      FLAG(3, "stored", "true"),
+                                                      {0}};
+static const struct hc_param options_of_sum_gradient[] = {
+    REAL(0, "offset", "0.0"), INTEGER(1, "cast", "0"), {0}};
+static const struct hc_param eps_and_stored[] = {
+    REAL(0, "eps", "1e-5"), FLAG(1, "stored", "true"), {0}};
+
+static const struct hc_param ignored_target[] = {INTEGER(0, "ignore", "-100"), {0}};
+static const struct hc_param options_of_chunks[] = {
+    INTEGER(0, "ignore", "-100"), FLAG(1, "stored", "false"), INTEGER(2, "chunk", "16777216"), {0}};
+
 /* Of a cross-entropy, before what it says of a batch that is empty. */
 #define OF_LOSSES                                                                                  \
     INTEGER(0, "ignore", "-100"), REAL(1, "smoothing", "0.0"), REAL(2, "zeta", "0.0"),             \
@@ -138,6 +155,16 @@ static enum hc_status axes_of_loss(const struct hc_call *call)
     if (status == HC_OK && (reduction < 0 || reduction > HC_CE_OVER_TOTAL))
         return hc_fail(HC_INVALID, "%s: reduction is %lld, and not 0, 1 or 2",
                        hc_ops[call->op].name, (long long)reduction);
+    return status;
+}
+
+static enum hc_status axes_of_chunks(const struct hc_call *call)
+{
+    enum hc_status status = axes(call);
+    int64_t chunk = hc_defined_integer(call, HC_LCE_CHUNK);
+    if (status == HC_OK && (chunk < 1 || chunk > LONGEST_AXIS))
+        return hc_fail(HC_INVALID, "%s: a chunk of %lld rows is none of 1 to 2^24",
+                       hc_ops[call->op].name, (long long)chunk);
     return status;
 }
 
@@ -290,6 +317,56 @@ static const struct hc_descriptor cross_entropy_general_backward_slots = {
     .in = {IN("z", "[N, C]", DATA), INDEX("target", "[N]"), IN("w", "[C]", GAIN),
            WIDE("lse", "[N]", OFFSET), WIDE("dloss", "[]", SCALAR)},
     .out = {OUT("dz", "[N, C]")}};
+
+static const struct hc_descriptor dropout_bits_slots = {
+    ALONE, .params = options_of_dropout, .in = {IN("x", "[I]", DATA), INDEX("bits", "[I]")},
+    .out = {OUT("y", "[I]")}};
+
+/* Two parts of an attention, in either pass. */
+#define PARTS                                                                                      \
+    IN("a", "[H, T, E]", DATA), WIDE("la", "[H, T]", OFFSET), IN("b", "[H, T, E]", FACTOR),        \
+        WIDE("lb", "[H, T]", OFFSET)
+
+static const struct hc_descriptor attention_merge_slots = {
+    LESS, .in = {PARTS}, .out = {OUT("y", "[H, T, E]"), WIDE("lse", "[H, T]", NONE)}};
+static const struct hc_descriptor attention_merge_backward_slots = {
+    SUMS,
+    .in = {PARTS, WIDE("lse", "[H, T]", OFFSET), IN("dy", "[H, T, E]", FACTOR),
+           WIDE("dlse", "[H, T]", FACTOR)},
+    .out = {OUT("da", "[H, T, E]"), WIDE("dla", "[H, T]", NONE), OUT("db", "[H, T, E]"),
+            WIDE("dlb", "[H, T]", NONE)}};
+
+/* What a norm of a sum gets, in either pass. */
+#define ADDENDS IN("x", "[T, D]", DATA), IN("r", "[T, D]", FACTOR), IN("w", "[D]", GAIN)
+#define FLOWS   IN("dy", "[T, D]", FACTOR), IN("ds", "[T, D]", FACTOR)
+#define THE_SUM IN("s", "[T, D]", DATA), IN("w", "[D]", GAIN)
+
+static const struct hc_descriptor add_rms_norm_slots = {
+    LESS, .params = options_of_sum_norm, .in = {ADDENDS},
+    .out = {OUT("y", "[T, D]"), OUT("s", "[T, D]"), WIDE("rstd", "[T]", NONE)}};
+static const struct hc_descriptor add_rms_norm_backward_slots = {
+    SUMS, .params = options_of_sum_gradient, .in = {FLOWS, THE_SUM, KEPT("rstd", "[T]")},
+    .out = {OUT("dx", "[T, D]"), OUT("dw", "[D]")}};
+static const struct hc_descriptor add_layer_norm_kept_slots = {
+    LESS, .params = eps_and_stored, .in = {ADDENDS, IN("b", "[D]", OFFSET)},
+    .out = {OUT("y", "[T, D]"), OUT("s", "[T, D]"), WIDE("mu", "[T]", NONE),
+            WIDE("rstd", "[T]", NONE)}};
+static const struct hc_descriptor add_layer_norm_backward_slots = {
+    SUMS, .in = {FLOWS, THE_SUM, WIDE("mu", "[T]", OFFSET), KEPT("rstd", "[T]")},
+    .out = {OUT("dx", "[T, D]"), OUT("dw", "[D]"), OUT("db", "[D]")}};
+
+static const struct hc_descriptor linear_cross_entropy_slots = {
+    LESS, .params = ignored_target,
+    .in = {IN("x", "[N, D]", DATA), IN("w", "[C, D]", FACTOR), INDEX("target", "[N]")},
+    .out = {WIDE("loss", "[]", NONE)}};
+static const struct hc_descriptor linear_cross_entropy_backward_slots = {
+    .params = options_of_chunks,
+    .fp64 = true,
+    .rule = axes_of_chunks,
+    .length = longest_axis,
+    .in = {IN("x", "[N, D]", DATA), IN("w", "[C, D]", FACTOR), INDEX("target", "[N]"),
+           WIDE("dloss", "[]", SCALAR)},
+    .out = {OUT("dx", "[N, D]"), OUT("dw", "[C, D]")}};
 
 const struct hc_descriptor *const hc_defined_ops[HC_OP_ROOM] = {
 #define HC_OP(name, class, inputs, outputs, title) [HC_OP_##name] = &name##_slots,

@@ -46,6 +46,15 @@
 #define HC_OP_log_softmax_backward           HC_OP_76
 #define HC_OP_cross_entropy_general          HC_OP_77
 #define HC_OP_cross_entropy_general_backward HC_OP_78
+#define HC_OP_dropout_bits                   HC_OP_79
+#define HC_OP_attention_merge                HC_OP_80
+#define HC_OP_attention_merge_backward       HC_OP_81
+#define HC_OP_add_rms_norm                   HC_OP_82
+#define HC_OP_add_rms_norm_backward          HC_OP_83
+#define HC_OP_add_layer_norm_kept            HC_OP_84
+#define HC_OP_add_layer_norm_backward        HC_OP_85
+#define HC_OP_linear_cross_entropy           HC_OP_86
+#define HC_OP_linear_cross_entropy_backward  HC_OP_87
 
 /* What keeps statistics, or has options or the logarithm, has its op's slots, and theirs. */
 enum { HC_RMS_X, HC_RMS_W, HC_RMS_Y = 0, HC_RMS_RSTD };
@@ -55,6 +64,17 @@ enum { HC_SOFTMAX_X, HC_SOFTMAX_MASK, HC_SOFTMAX_Y = 0 };
 enum { HC_SOFTMAX_BWD_DY, HC_SOFTMAX_BWD_Y, HC_SOFTMAX_BWD_DX = 0 };
 enum { HC_CE_Z, HC_CE_TARGET, HC_CE_W, HC_CE_LOSS = 0, HC_CE_ROWS, HC_CE_LSE };
 enum { HC_CE_BWD_LSE = HC_CE_W + 1, HC_CE_BWD_DLOSS, HC_CE_BWD_DZ = 0 };
+enum { HC_DROPOUT_X, HC_DROPOUT_BITS, HC_DROPOUT_Y = 0 };
+enum { HC_MERGE_A, HC_MERGE_LA, HC_MERGE_B, HC_MERGE_LB, HC_MERGE_Y = 0, HC_MERGE_LSE };
+enum { HC_MERGE_BWD_LSE = HC_MERGE_LB + 1, HC_MERGE_BWD_DY, HC_MERGE_BWD_DLSE };
+enum { HC_MERGE_BWD_DA, HC_MERGE_BWD_DLA, HC_MERGE_BWD_DB, HC_MERGE_BWD_DLB };
+enum { HC_ADD_X, HC_ADD_R, HC_ADD_W, HC_ADD_B };
+enum { HC_ADD_Y, HC_ADD_S, HC_ADD_RSTD, HC_ADD_MU = HC_ADD_RSTD, HC_ADD_LN_RSTD };
+enum { HC_ADD_BWD_DY, HC_ADD_BWD_DS, HC_ADD_BWD_S, HC_ADD_BWD_W, HC_ADD_BWD_RSTD };
+enum { HC_ADD_BWD_MU = HC_ADD_BWD_RSTD, HC_ADD_BWD_LN_RSTD };
+enum { HC_ADD_BWD_DX, HC_ADD_BWD_DW, HC_ADD_BWD_DB };
+enum { HC_LCE_X, HC_LCE_W, HC_LCE_TARGET, HC_LCE_DLOSS, HC_LCE_LOSS = 0 };
+enum { HC_LCE_DX, HC_LCE_DW };
 enum { HC_GELU_X, HC_GELU_Y = 0 };
 enum { HC_GELU_BWD_DY, HC_GELU_BWD_X, HC_GELU_BWD_DX = 0 };
 enum { HC_LN_X, HC_LN_W, HC_LN_B, HC_LN_Y = 0, HC_LN_MU, HC_LN_RSTD };
@@ -84,6 +104,15 @@ enum { HC_ATTENTION_BWD_DQ, HC_ATTENTION_BWD_DK, HC_ATTENTION_BWD_DV, HC_ATTENTI
 /* The options of softmax_general, in order, and what a row is that sees nothing. */
 enum { HC_SOFTMAX_SCALE, HC_SOFTMAX_CAUSAL, HC_SOFTMAX_DEAD };
 enum { HC_SOFTMAX_DEAD_ZERO, HC_SOFTMAX_DEAD_NAN, HC_SOFTMAX_DEAD_UNIFORM };
+
+enum { HC_DROPOUT_P, HC_DROPOUT_THRESHOLD };
+
+/* The options of add_rms_norm and add_layer_norm_kept, and those of the former's gradient. */
+enum { HC_ADD_EPS, HC_ADD_OFFSET, HC_ADD_CAST, HC_ADD_STORED, HC_ADD_LN_STORED = 1 };
+enum { HC_ADD_BWD_OFFSET, HC_ADD_BWD_CAST };
+
+/* The options of linear_cross_entropy, and more of its gradient's. */
+enum { HC_LCE_IGNORE, HC_LCE_STORED, HC_LCE_CHUNK };
 
 /* The options of cross_entropy_general, in order; its gradient has no HC_CE_EMPTY. */
 enum {

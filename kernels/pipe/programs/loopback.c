@@ -223,7 +223,7 @@ static void move(const json_t *tensors, struct hc_call *call, bool output, unsig
 }
 
 /* Whether the contract states no rounding before the last one. Attention owes one: it stores the
-   weights, and their gradient, before products. */
+   weights, and their gradient, before products; so do norms of a sum, and chunks of a loss. */
 static bool rounds_once(const struct hc_call *call)
 {
     enum hc_op_class class_ = hc_ops[call->op].class_;
@@ -231,9 +231,11 @@ static bool rounds_once(const struct hc_call *call)
                 class_ == HC_CLASS_CONV || class_ == HC_CLASS_POOL ||
                 class_ == HC_CLASS_BATCH_NORM || class_ == HC_CLASS_LOSS ||
                 class_ == HC_CLASS_DEFINED;
-    bool stores = call->op == HC_OP_attention || call->op == HC_OP_attention_backward ||
-                  call->op == HC_OP_attention_general ||
-                  call->op == HC_OP_attention_general_backward;
+    bool stores =
+        call->op == HC_OP_attention || call->op == HC_OP_attention_backward ||
+        call->op == HC_OP_attention_general || call->op == HC_OP_attention_general_backward ||
+        call->op == HC_OP_add_rms_norm || call->op == HC_OP_add_rms_norm_backward ||
+        call->op == HC_OP_add_layer_norm_kept || call->op == HC_OP_linear_cross_entropy_backward;
     return sums && !stores && call->op != HC_OP_bn_leaky_bwd && hc_descriptor(call->op)->fp64;
 }
 

@@ -207,11 +207,12 @@ struct hc_family {
 /* The op's row, hc_family_NAME. */
 const struct hc_family *hc_family(enum hc_op op);
 
-/* The row of an op that a definition says: one of those in defined.c, or in transformer.c or
-   options.c, where these have one. */
+/* The row of an op that a definition says: one of those in defined.c, or in transformer.c,
+   options.c or general_loss.c, where these have one. */
 const struct hc_family *hc_family_defined(enum hc_op op);
 const struct hc_family *hc_family_transformer(enum hc_op op);
 const struct hc_family *hc_family_options(enum hc_op op);
+const struct hc_family *hc_family_general_loss(enum hc_op op);
 
 /* Another row in its place, for tests; returns the one before. */
 const struct hc_family *hc_family_replace(enum hc_op op, const struct hc_family *family);

@@ -117,6 +117,17 @@ void hc_claim_alone(struct hc_check *check, const struct hc_call *call,
 void hc_claim_alone_late(struct hc_check *check, const struct hc_call *call,
                          const struct hc_alone *alone);
 
+/* Of ops with options (general_loss.c): the formats as a network takes them, an option of a call,
+   the axes of large calls, and rows at borders. */
+extern const struct hc_format_set hc_sets_of_networks[];
+extern const struct hc_family_extent hc_extents_of_rows[];
+void hc_border_of_rows(enum hc_extent extent, int64_t size, int number, int64_t *d);
+void hc_set_real(struct hc_call *call, int option, double x);
+void hc_set_integer(struct hc_call *call, int option, int64_t x);
+void hc_set_flag(struct hc_call *call, int option, bool x);
+void hc_layout_of_options(const struct hc_call *call, int slot, const struct hc_tensor *few,
+                          const struct hc_tensor *large, struct hc_axes *to);
+
 /* Images of any kind: rows are images, and columns channels. */
 void hc_layout_images(const struct hc_call *call, int slot, const struct hc_tensor *small,
                       const struct hc_tensor *large, struct hc_axes *to);

@@ -1,5 +1,6 @@
 /* Ops of a transformer that definitions say and that have options, or lie between others: softmax
-   with a mask, the gradient of its logarithm. What they share with others is defined.c's. */
+   with a mask, the gradient of its logarithm, dropout, parts of an attention, norms of a sum. What
+   they share with others is defined.c's and general_loss.c's. */
 #include <math.h>
 #include <string.h>
 
@@ -9,60 +10,10 @@
 #include "check/generate/integers.h"
 #include "op/later.h"
 
-/* As a network takes them. */
-static const struct hc_format_set sets[] = {
-    {"fp32", HC_FP32, HC_FP32, HC_FP32, HC_FP32},
-    {"fp64", HC_FP64, HC_FP64, HC_FP64, HC_FP64},
-    {"fp16", HC_FP16, HC_FP16, HC_FP32, HC_FP32},
-    {"bf16", HC_BF16, HC_BF16, HC_FP32, HC_FP32},
-    {.name = NULL},
-};
-
 /* Options are the same in all formats. */
 static bool allows(const struct hc_format_set *set, const struct hc_variant *variant)
 {
     return variant->name[0] == '\0' || set->out == HC_FP32;
-}
-
-static void set_real(struct hc_call *call, int option, double x)
-{
-    memcpy(call->params.later + (size_t)option * sizeof x, &x, sizeof x);
-}
-
-static void set_integer(struct hc_call *call, int option, int64_t x)
-{
-    memcpy(call->params.later + (size_t)option * sizeof x, &x, sizeof x);
-}
-
-static void set_flag(struct hc_call *call, int option, bool x)
-{
-    call->params.later[(size_t)option * sizeof(double)] = x;
-}
-
-/* Axes of large calls that no place counts on are repeated, the others stay as they are. */
-static const struct {
-    char rows;
-    char columns;
-} repeated[HC_OP_ROOM] = {
-    [HC_OP_softmax_general] = {'H', 0},
-    [HC_OP_softmax_general_backward] = {'H', 'U'},
-    [HC_OP_log_softmax_backward] = {'N', 'C'},
-    [HC_OP_cross_entropy_general] = {'N', 0},
-    [HC_OP_cross_entropy_general_backward] = {'N', 0},
-};
-
-static void layout(const struct hc_call *call, int slot, const struct hc_tensor *few,
-                   const struct hc_tensor *large, struct hc_axes *to)
-{
-    const char *letter = hc_slot(call->op, slot)->shape + 1; /* "[T, D]" */
-    for (int a = 0; a < large->rank; a++, letter += 3) {
-        enum hc_axis_kind kind = *letter == repeated[call->op].rows      ? HC_AXIS_ROWS
-                                 : *letter == repeated[call->op].columns ? HC_AXIS_COLUMNS
-                                                                         : HC_AXIS_TERMS;
-        hc_axes_add(to, kind, few->shape[a], large->shape[a], 1, 0);
-    }
-    if (large->rank == 0)
-        hc_axes_add(to, HC_AXIS_TERMS, 1, 1, 1, 0);
 }
 
 /* Softmax with options: heads, rows and places. With fewer places than rows the first rows see none
@@ -86,11 +37,11 @@ static void open_softmax(struct hc_call *call, const int64_t *d, const struct hc
 {
     bool causal = variant->params.later[0] != 0;
     hc_open_axes(call, d, variant);
-    set_real(call, HC_SOFTMAX_SCALE, 0.3);
+    hc_set_real(call, HC_SOFTMAX_SCALE, 0.3);
     if (call->op != HC_OP_softmax_general)
         return;
-    set_flag(call, HC_SOFTMAX_CAUSAL, causal);
-    set_integer(call, HC_SOFTMAX_DEAD, causal ? HC_SOFTMAX_DEAD_UNIFORM : HC_SOFTMAX_DEAD_ZERO);
+    hc_set_flag(call, HC_SOFTMAX_CAUSAL, causal);
+    hc_set_integer(call, HC_SOFTMAX_DEAD, causal ? HC_SOFTMAX_DEAD_UNIFORM : HC_SOFTMAX_DEAD_ZERO);
 }
 
 /* One place in four is hidden, and all of a row now and then; a few get a bias. */
@@ -144,9 +95,9 @@ static void small_gradient(const union hc_params *params, int64_t *d)
 }
 
 static const struct hc_family_size sizes_of_softmax[] = {
-    {HC_STANDARD, "fp32", "", {1025, 5, 33}},
-    {HC_STANDARD, "fp32", "-causal", {1025, 5, 17}},
-    {HC_STANDARD, HC_OTHER_SETS, NULL, {1025, 5, 17}},
+    {HC_STANDARD, "fp32", "", {1025, 3, 17}},
+    {HC_STANDARD, "fp32", "-causal", {257, 5, 17}},
+    {HC_STANDARD, HC_OTHER_SETS, NULL, {257, 3, 17}},
     {HC_EXHAUSTIVE, HC_OTHER_SETS, NULL, {4097, 9, 129}},
     {.set = NULL}};
 static const struct hc_family_size sizes_of_gradients[] = {
@@ -156,8 +107,8 @@ static const struct hc_family_size sizes_of_gradients[] = {
     {.set = NULL}};
 
 #define ALL_WITH_OPTIONS                                                                           \
-    .sets = sets, .allows = allows, .integers = hc_fill_defined, .unsettled = true,                \
-    .cancels_within = true, .has_specials = hc_no_other_specials, .layout = layout,                \
+    .sets = hc_sets_of_networks, .allows = allows, .integers = hc_fill_defined, .unsettled = true, \
+    .cancels_within = true, .has_specials = hc_no_other_specials, .layout = hc_layout_of_options,  \
     .exponents = hc_exponents_of_logits, .applies = hc_not_on_subnormals, .reference_cost = 64,    \
     .sample_cost = 64
 
@@ -201,17 +152,6 @@ static double log_probabilities(const struct hc_draw_site *p, int slot, enum hc_
     return values == HC_VALUES_DATA ? -fabs(4 * hc_draw_normal(p)) : hc_draw_normal(p);
 }
 
-static void border_of_rows(enum hc_extent extent, int64_t size, int number, int64_t *d)
-{
-    (void)number;
-    d[0] = extent == HC_EXTENT_LOSS_ROWS ? size : 2;
-    d[1] = extent == HC_EXTENT_LOSS_ROWS ? 3 : size;
-}
-
-static const struct hc_family_extent extents_of_rows[] = {{HC_EXTENT_LOSS_CLASSES, 1, false},
-                                                          {HC_EXTENT_LOSS_ROWS, 0, false},
-                                                          {HC_EXTENT_COUNT, 0, false}};
-
 static void small_rows(const union hc_params *params, int64_t *d)
 {
     (void)params;
@@ -225,157 +165,221 @@ static const struct hc_family_size sizes_of_rows[] = {
     {HC_EXHAUSTIVE, HC_OTHER_SETS, NULL, {4097, 1025}},
     {.set = NULL}};
 
+static double near_100(const struct hc_draw_site *p, int slot, enum hc_values values)
+{
+    (void)slot;
+    return values == HC_VALUES_DATA ? 100 + 4 * hc_draw_normal(p) : hc_draw_normal(p);
+}
+
+static const struct hc_family log_softmax = {ALL_WITH_OPTIONS,
+                                             .shapes = rows,
+                                             .variants = hc_variants_plain,
+                                             .open = hc_open_axes,
+                                             .is_special = hc_one_row_in_four,
+                                             .never_minus_infinity = true,
+                                             .cancelling = near_100,
+                                             .extents = hc_extents_of_rows,
+                                             .border_shape = hc_border_of_rows,
+                                             .small = small_rows,
+                                             .sizes = sizes_of_rows};
 static const struct hc_family log_softmax_backward = {ALL_WITH_OPTIONS,
                                                       .shapes = rows,
                                                       .is_special = hc_one_row_in_four,
                                                       .variants = hc_variants_plain,
                                                       .open = hc_open_axes,
                                                       .cancelling = log_probabilities,
-                                                      .extents = extents_of_rows,
-                                                      .border_shape = border_of_rows,
+                                                      .extents = hc_extents_of_rows,
+                                                      .border_shape = hc_border_of_rows,
                                                       .small = small_rows,
                                                       .sizes = sizes_of_rows};
 
-/* Cross-entropy: rows and classes. */
-static const struct hc_op_shape losses[] = {
-    {"17x10", HC_QUICK, true, false, {17, 10}},
-    {"1x1", HC_STANDARD, false, false, {1, 1}},
-    {"5x3", HC_STANDARD, false, false, {5, 3}},
-    {"3x129", HC_STANDARD, false, false, {3, 129}},
-    {"70x3", HC_STANDARD, false, false, {70, 3}},
-    {"70x300", HC_EXHAUSTIVE, false, false, {70, 300}},
+/* Dropout, whose bits are bytes: on each side of the threshold, and on it. */
+static const struct hc_op_shape vectors[] = {
+    {"67", HC_QUICK, true, false, {67}},
+    {"0", HC_STANDARD, false, false, {0}},
+    {"1", HC_STANDARD, false, false, {1}},
+    {"4099", HC_EXHAUSTIVE, true, false, {4099}},
     {.name = NULL},
 };
 
-/* The number of a row of loss_options is in the variant's first byte. A loss over all that count of
-   one row, whose target is ignored, is NaN or 0. */
-static const struct hc_variant loss_variants[] = {
-    {.name = ""},
-    {.name = "-ignore", .params.later = {1}},
-    {.name = "-smoothing", .params.later = {2}},
-    {.name = "-total", .params.later = {3}},
-    {.name = NULL},
-};
-
-static const struct loss_options {
-    int64_t ignore;
-    double smoothing, zeta, cap;
-    int64_t reduction;
-    double total;
-    int64_t empty;
-} loss_options[] = {
-    {-100, 0, 0, 0, HC_CE_MEAN, 1, 0},
-    {0, 0, 0, 0, HC_CE_MEAN, 1, 1},
-    {0, 0.1, 0.01, 2.5, HC_CE_SUM, 1, 0},
-    {2, 0, 0, 1.5, HC_CE_OVER_TOTAL, 100, 0},
-};
-
-static void open_loss(struct hc_call *call, const int64_t *d, const struct hc_variant *variant)
+static void open_dropout(struct hc_call *call, const int64_t *d, const struct hc_variant *variant)
 {
-    const struct loss_options *o = &loss_options[variant->params.later[0]];
+    (void)variant;
     hc_open_axes(call, d, variant);
-    set_integer(call, HC_CE_IGNORE, o->ignore);
-    set_real(call, HC_CE_SMOOTHING, o->smoothing);
-    set_real(call, HC_CE_ZETA, o->zeta);
-    set_real(call, HC_CE_CAP, o->cap);
-    set_integer(call, HC_CE_REDUCTION, o->reduction);
-    set_real(call, HC_CE_TOTAL, o->total);
-    if (call->op == HC_OP_cross_entropy_general)
-        set_integer(call, HC_CE_EMPTY, o->empty);
+    if (d[0] == 1) /* every byte is below it */
+        hc_set_integer(call, HC_DROPOUT_THRESHOLD, 256);
 }
 
-static void integer_losses(struct hc_variant *variant, int number)
+static int64_t bytes(const struct hc_call *call)
 {
-    variant->name = "-border"; /* `allows` knows it */
-    variant->params.later[0] = (unsigned char)(number % 4);
+    (void)call;
+    return 256;
 }
 
-static int64_t classes(const struct hc_call *call)
-{
-    return call->in[HC_CE_Z].shape[1];
-}
-
-/* What an option does to a row, normal numbers show. Of one class the gradient is 0, and what is
-   left of a capped logit's is nothing but rounding. */
-static bool says_more(const struct hc_call *call, enum hc_distribution distribution)
-{
-    bool plain = hc_defined_integer(call, HC_CE_IGNORE) < 0;
-    if (classes(call) == 1 && hc_defined_real(call, HC_CE_CAP) > 0)
-        return false;
-    return distribution == HC_DRAW_NORMAL || (plain && hc_not_on_subnormals(call, distribution));
-}
-
-/* The log-sum of a row's capped logits, as a forward pass would keep it. */
-static double log_sum(const struct hc_draw_site *p, int slot)
-{
-    const struct hc_tensor *z = &p->call->in[HC_CE_Z];
-    double cap = hc_defined_real(p->call, HC_CE_CAP);
-    double max = -(double)INFINITY;
-    double sum = 0;
-    (void)slot;
-    for (int pass = 0; pass < 2; pass++)
-        for (int64_t c = 0; c < z->shape[1]; c++) {
-            double s = hc_tensor_get(z, (int64_t)p->index * z->shape[1] + c);
-            s = cap > 0 ? cap * tanh(s / cap) : s;
-            max = pass == 0 ? fmax(max, s) : max;
-            sum += pass == 0 ? 0 : exp(s - max);
-        }
-    return max + log(sum);
-}
-
-static double near_logits(const struct hc_draw_site *p, int slot, enum hc_values values)
-{
-    (void)slot;
-    return values == HC_VALUES_DATA ? 100 + 4 * hc_draw_normal(p) : 1;
-}
-
-static void small_loss(const union hc_params *params, int64_t *d)
+static void small_vector(const union hc_params *params, int64_t *d)
 {
     (void)params;
-    d[0] = hc_at_most(13, d[0]);
+    d[0] = hc_small_vector(d[0]);
 }
 
-static const struct hc_family_size sizes_of_losses[] = {
-    {HC_STANDARD, "fp32", "", {1025, 65}},
-    {HC_STANDARD, "fp32", "-smoothing", {1025, 5}},
-    {HC_STANDARD, HC_OTHER_SETS, NULL, {257, 65}},
-    {HC_EXHAUSTIVE, HC_OTHER_SETS, NULL, {1025, 257}},
+static const struct hc_family_size sizes_of_vectors[] = {
+    {HC_STANDARD, "fp32", "", {4099}},
+    {HC_EXHAUSTIVE, HC_OTHER_SETS, NULL, HC_SIZE_VECTOR},
     {.set = NULL}};
 
-static const struct hc_family cross_entropy = {.sets = sets,
-                                               .allows = allows,
-                                               .integers = hc_fill_defined,
-                                               .unsettled = true,
-                                               .cancels_within = true,
-                                               .layout = layout,
-                                               .exponents = hc_exponents_of_logits,
-                                               .applies = says_more,
-                                               .reference_cost = 64,
-                                               .sample_cost = 64,
-                                               .shapes = losses,
-                                               .variants = loss_variants,
-                                               .open = open_loss,
-                                               .integer_parameters = integer_losses,
-                                               .places = classes,
-                                               .kept = log_sum,
-                                               .is_special = hc_one_row_in_four,
-                                               .has_specials = hc_no_other_specials,
-                                               .never_minus_infinity = true,
-                                               .cancelling = near_logits,
-                                               .extents = extents_of_rows,
-                                               .border_shape = border_of_rows,
-                                               .small = small_loss,
-                                               .sizes = sizes_of_losses};
+static const struct hc_family dropout = {.sets = hc_sets_of_networks,
+                                         .integers = hc_fill_defined,
+                                         .unsettled = true,
+                                         .layout = hc_layout_of_options,
+                                         .exponents = hc_exponents_of_logits,
+                                         .applies = hc_not_on_subnormals,
+                                         .reference_cost = 64,
+                                         .sample_cost = 64,
+                                         .shapes = vectors,
+                                         .variants = hc_variants_plain,
+                                         .open = open_dropout,
+                                         .places = bytes,
+                                         .is_special = hc_one_row_in_four,
+                                         .has_specials = hc_no_other_specials,
+                                         .extents = hc_extents_vector,
+                                         .small = small_vector,
+                                         .sizes = sizes_of_vectors};
+
+/* Two parts of an attention: heads, rows and width. */
+static const struct hc_op_shape parts[] = {
+    {"2x5x7", HC_QUICK, true, false, {2, 5, 7}},
+    {"1x1x1", HC_STANDARD, false, false, {1, 1, 1}},
+    {"2x0x4", HC_STANDARD, false, false, {2, 0, 4}},
+    {"2x3x0", HC_STANDARD, false, false, {2, 3, 0}},
+    {"1x3x129", HC_STANDARD, false, false, {1, 3, 129}},
+    {"3x65x64", HC_EXHAUSTIVE, true, false, {3, 65, 64}},
+    {.name = NULL},
+};
+
+/* Log-sums are some e-folds apart, and large. One part in seven has seen nothing, and so now and
+   then has the other one; lse is what the forward pass would keep of them. */
+static double log_sum_of_part(const struct hc_draw_site *p, int slot)
+{
+    uint64_t row = p->index;
+    const struct hc_call *call = p->call;
+    if (slot == HC_MERGE_LA || slot == HC_MERGE_LB)
+        return row % 7 == 3 || (row % 7 == 5 && slot == HC_MERGE_LB) ? -(double)INFINITY
+                                                                     : 200 + 4 * hc_draw_normal(p);
+    double la = hc_tensor_get(&call->in[HC_MERGE_LA], (int64_t)row);
+    double lb = hc_tensor_get(&call->in[HC_MERGE_LB], (int64_t)row);
+    double max = fmax(la, lb);
+    return isinf(max) ? max : max + log(exp(la - max) + exp(lb - max));
+}
+
+static double parts_that_agree(const struct hc_draw_site *p, int slot, enum hc_values values)
+{
+    (void)values;
+    return slot == HC_MERGE_BWD_DLSE ? hc_draw_normal(p) : 4 + hc_draw_normal(p) / 16;
+}
+
+static void small_parts(const union hc_params *params, int64_t *d)
+{
+    (void)params;
+    d[1] = hc_at_most(13, d[1]);
+    d[2] = hc_at_most(11, d[2]);
+}
+
+static void small_part_rows(const union hc_params *params, int64_t *d)
+{
+    (void)params;
+    d[1] = hc_at_most(13, d[1]);
+}
+
+static const struct hc_family_size sizes_of_parts[] = {
+    {HC_STANDARD, "fp32", "", {2, 257, 129}},
+    {HC_STANDARD, HC_OTHER_SETS, NULL, {2, 65, 65}},
+    {HC_EXHAUSTIVE, HC_OTHER_SETS, NULL, {3, 1025, 257}},
+    {.set = NULL}};
+static const struct hc_family_size sizes_of_part_gradients[] = {
+    {HC_STANDARD, "fp32", "", {2, 257, 65}},
+    {HC_STANDARD, HC_OTHER_SETS, NULL, {2, 65, 33}},
+    {HC_EXHAUSTIVE, HC_OTHER_SETS, NULL, {3, 1025, 65}},
+    {.set = NULL}};
+
+#define OF_PARTS                                                                                   \
+    ALL_WITH_OPTIONS, .shapes = parts, .variants = hc_variants_plain, .open = hc_open_axes,        \
+                      .kept = log_sum_of_part, .is_special = hc_one_row_in_four,                   \
+                      .cancelling = parts_that_agree, .extents = extents_of_softmax,               \
+                      .border_shape = border_of_softmax
+
+static const struct hc_family attention_merge = {OF_PARTS, .small = small_parts,
+                                                 .sizes = sizes_of_parts};
+static const struct hc_family attention_merge_backward = {OF_PARTS, .small = small_part_rows,
+                                                          .sizes = sizes_of_part_gradients};
+
+/* Norms of a sum. A variant's first byte is 1 for Llama's cast, 2 for Gemma's offset and a sum that
+   the norm sees before it is stored. */
+static const struct hc_variant casts[] = {{.name = ""},
+                                          {.name = "-llama", .params.later = {1}},
+                                          {.name = "-gemma", .params.later = {2}},
+                                          {.name = NULL}};
+static const struct hc_variant not_stored[] = {
+    {.name = ""}, {.name = "-gemma", .params.later = {2}}, {.name = NULL}};
+
+/* How a number is rounded shows in a narrow format. */
+static bool allows_casts(const struct hc_format_set *set, const struct hc_variant *variant)
+{
+    return variant->name[0] == '\0' || set->out == HC_BF16;
+}
+
+static void open_sum_norm(struct hc_call *call, const int64_t *d, const struct hc_variant *variant)
+{
+    bool back = call->op == HC_OP_add_rms_norm_backward;
+    bool llama = variant->params.later[0] == 1;
+    bool gemma = variant->params.later[0] == 2;
+    hc_open_axes(call, d, variant);
+    if (gemma && call->op == HC_OP_add_layer_norm_kept)
+        hc_set_flag(call, HC_ADD_LN_STORED, false);
+    if (gemma && call->op == HC_OP_add_rms_norm)
+        hc_set_flag(call, HC_ADD_STORED, false);
+    if (gemma && call->op != HC_OP_add_layer_norm_kept)
+        hc_set_real(call, back ? HC_ADD_BWD_OFFSET : HC_ADD_OFFSET, 1);
+    if (llama)
+        hc_set_integer(call, back ? HC_ADD_BWD_CAST : HC_ADD_CAST, 1);
+}
+
+/* Rows whose squares stay in fp32, with room for sums of them. */
+static void exponents_of_squares(const struct hc_draw_site *p, double *low, double *high)
+{
+    (void)p;
+    *low = -10;
+    *high = 7;
+}
+
+#define OF_SUM_NORMS                                                                               \
+    .sets = hc_sets_of_networks, .allows = allows_casts, .integers = hc_fill_defined,              \
+    .unsettled = true, .cancels_within = true, .has_specials = hc_no_other_specials,               \
+    .layout = hc_layout_of_options, .applies = hc_not_on_subnormals,                               \
+    .exponents = exponents_of_squares, .reference_cost = 64, .sample_cost = 64, .shapes = rows,    \
+    .open = open_sum_norm, .is_special = hc_one_row_in_four, .cancelling = near_100,               \
+    .extents = hc_extents_of_rows, .border_shape = hc_border_of_rows, .small = small_rows,         \
+    .sizes = sizes_of_rows
+
+static const struct hc_family sum_rms_norm = {OF_SUM_NORMS, .variants = casts};
+static const struct hc_family sum_layer_norm = {OF_SUM_NORMS, .variants = not_stored};
+static const struct hc_family sum_layer_norm_backward = {OF_SUM_NORMS,
+                                                         .variants = hc_variants_plain};
 
 static const struct hc_family *const families[HC_OP_ROOM] = {
     [HC_OP_softmax_general] = &softmax_general,
     [HC_OP_softmax_general_backward] = &softmax_general_backward,
+    [HC_OP_log_softmax] = &log_softmax,
     [HC_OP_log_softmax_backward] = &log_softmax_backward,
-    [HC_OP_cross_entropy_general] = &cross_entropy,
-    [HC_OP_cross_entropy_general_backward] = &cross_entropy,
+    [HC_OP_dropout_bits] = &dropout,
+    [HC_OP_attention_merge] = &attention_merge,
+    [HC_OP_attention_merge_backward] = &attention_merge_backward,
+    [HC_OP_add_rms_norm] = &sum_rms_norm,
+    [HC_OP_add_rms_norm_backward] = &sum_rms_norm,
+    [HC_OP_add_layer_norm_kept] = &sum_layer_norm,
+    [HC_OP_add_layer_norm_backward] = &sum_layer_norm_backward,
 };
 
 const struct hc_family *hc_family_options(enum hc_op op)
 {
-    return families[op];
+    return families[op] ? families[op] : hc_family_general_loss(op);
 }

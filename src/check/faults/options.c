@@ -1,6 +1,8 @@
-/* Wrong kernels of ops with options: softmax with a mask, its logarithm, and cross-entropy. Each
-   computes in fp64, so that nothing but its defect is wrong. */
+/* Wrong kernels of ops with options: softmax with a mask, its logarithm, cross-entropy, dropout,
+   parts of an attention, norms of a sum, and the loss of a product. Each computes in fp64, so that
+   nothing but its defect is wrong. */
 #include <math.h>
+#include <stdlib.h>
 
 #include "check/selftest/change.h"
 #include "num/format.h"
@@ -31,7 +33,28 @@ enum defect {
     IGNORED_KEPT,
     NO_WEIGHT,
     WEIGHT_NOT_COUNTED,
-    LSE_IN_BF16
+    LSE_IN_BF16,
+    LSE_WITHOUT_MAX,
+    INCLUSIVE,
+    INVERTED,
+    SCALE_OF_BITS,
+    SWAPPED,
+    NOT_NORMALISED,
+    NO_LSE_GRADIENT,
+    SAME_SIGN,
+    NO_RESIDUAL,
+    NO_OFFSET,
+    OTHER_CAST,
+    SUM_NOT_STORED,
+    EPS_OUTSIDE,
+    OVER_LESS,
+    NO_BIAS,
+    NO_ROOT,
+    NO_RSTD,
+    LOGITS_IN_BF16,
+    CHUNK_LOST,
+    CHUNKS_NOT_ADDED,
+    OTHER_STORE
 };
 
 static enum defect defect_of(const struct hc_fault *row)
@@ -237,6 +260,294 @@ static void cross_entropy_backward(const struct hc_call *call, const struct hc_f
         double slope = defect == CAP_WITHOUT_SLOPE ? 1 : 1 - tangent * tangent;
         hc_give(call, HC_CE_BWD_DZ, i, w != 0 ? k * g * slope : 0);
     }
+}
+
+static void dropout(const struct hc_call *call, const struct hc_fault *row)
+{
+    enum defect defect = defect_of(row);
+    double p = hc_defined_real(call, HC_DROPOUT_P);
+    double threshold = (double)hc_defined_integer(call, HC_DROPOUT_THRESHOLD);
+    double scale = defect == NO_SCALE        ? 1
+                   : defect == SCALE_IN_BF16 ? hc_round(HC_BF16, 1 / (1 - p))
+                   : defect == SCALE_OF_BITS ? 256 / threshold
+                                             : 1 / (1 - p);
+    for (int64_t i = 0; i < call->in[HC_DROPOUT_X].shape[0]; i++) {
+        double bits = hc_in(call, HC_DROPOUT_BITS, i);
+        bool kept = bits < threshold || (defect == INCLUSIVE && bits == threshold);
+        hc_give(call, HC_DROPOUT_Y, i,
+                kept != (defect == INVERTED) ? hc_in(call, HC_DROPOUT_X, i) * scale : 0);
+    }
+}
+
+/* As fp32 has the exponential, which overflows. */
+static void merge(const struct hc_call *call, const struct hc_fault *row)
+{
+    enum defect defect = defect_of(row);
+    const int64_t *a = call->in[HC_MERGE_A].shape;
+    for (int64_t i = 0; i < a[0] * a[1]; i++) {
+        double la = hc_in(call, HC_MERGE_LA, i);
+        double lb = hc_in(call, HC_MERGE_LB, i);
+        double max = defect == NO_SHIFT ? 0 : fmax(la, lb);
+        bool dead = isinf(fmax(la, lb)) && fmax(la, lb) < 0 && defect != DEAD_NAN;
+        double wa = hc_round(HC_FP32, exp(la - max));
+        double wb = hc_round(HC_FP32, exp(lb - max));
+        double sum = defect == NOT_NORMALISED ? 1 : wa + wb;
+        double lse = (defect == LSE_WITHOUT_MAX ? 0 : max) + log(wa + wb);
+        if (defect == SWAPPED)
+            la = wa, wa = wb, wb = la;
+        hc_give(call, HC_MERGE_LSE, i,
+                dead                    ? -(double)INFINITY
+                : defect == LSE_IN_BF16 ? hc_round(HC_BF16, lse)
+                                        : lse);
+        for (int64_t e = i * a[2]; e < (i + 1) * a[2]; e++)
+            hc_give(call, HC_MERGE_Y, e,
+                    dead ? 0
+                         : (wa * hc_in(call, HC_MERGE_A, e) + wb * hc_in(call, HC_MERGE_B, e)) /
+                               sum);
+    }
+}
+
+static void merge_backward(const struct hc_call *call, const struct hc_fault *row)
+{
+    enum defect defect = defect_of(row);
+    const int64_t *a = call->in[HC_MERGE_A].shape;
+    for (int64_t i = 0; i < a[0] * a[1]; i++) {
+        double lse = hc_in(call, HC_MERGE_BWD_LSE, i);
+        bool dead = isinf(lse) && lse < 0 && defect != DEAD_NAN;
+        double pa = dead ? 0 : exp(hc_in(call, HC_MERGE_LA, i) - lse);
+        double pb = dead ? 0 : exp(hc_in(call, HC_MERGE_LB, i) - lse);
+        double dlse = defect == NO_LSE_GRADIENT ? 0 : hc_in(call, HC_MERGE_BWD_DLSE, i);
+        double sum = 0;
+        for (int64_t e = i * a[2]; e < (i + 1) * a[2]; e++) {
+            double dy = hc_in(call, HC_MERGE_BWD_DY, e);
+            double apart = hc_in(call, HC_MERGE_A, e) - hc_in(call, HC_MERGE_B, e);
+            sum = add(defect == SUM_IN_BF16, sum, dy * apart);
+            hc_give(call, HC_MERGE_BWD_DA, e, defect == NO_WEIGHT ? dy : pa * dy);
+            hc_give(call, HC_MERGE_BWD_DB, e, pb * dy);
+        }
+        sum *= defect == SAME_SIGN ? -1 : 1;
+        hc_give(call, HC_MERGE_BWD_DLA, i, pa * ((defect == NO_SUM ? 1 : pb) * sum + dlse));
+        hc_give(call, HC_MERGE_BWD_DLB, i, pb * (dlse - pa * sum * (defect == SAME_SIGN ? -1 : 1)));
+    }
+}
+
+static double in_format(const struct hc_call *call, double x)
+{
+    return hc_round(call->in[HC_FIRST].format, x);
+}
+
+/* What the norm of a sum sees. */
+static double sum_at(const struct hc_call *call, enum defect defect, int64_t i)
+{
+    int stored = call->op == HC_OP_add_rms_norm ? HC_ADD_STORED : HC_ADD_LN_STORED;
+    double sum = hc_in(call, HC_ADD_X, i) + (defect == NO_RESIDUAL ? 0 : hc_in(call, HC_ADD_R, i));
+    bool rounds = hc_defined_flag(call, stored) != (defect == SUM_NOT_STORED);
+    return rounds ? in_format(call, sum) : sum;
+}
+
+static void sum_rms(const struct hc_call *call, const struct hc_fault *row)
+{
+    enum defect defect = defect_of(row);
+    const int64_t *x = call->in[HC_ADD_X].shape;
+    double eps = hc_defined_real(call, HC_ADD_EPS);
+    double offset = defect == NO_OFFSET ? 0 : hc_defined_real(call, HC_ADD_OFFSET);
+    bool cast = (hc_defined_integer(call, HC_ADD_CAST) == 1) != (defect == OTHER_CAST);
+    for (int64_t t = 0; t < x[0]; t++) {
+        double squares = 0;
+        for (int64_t i = t * x[1]; i < (t + 1) * x[1]; i++)
+            squares = add(defect == SUM_IN_BF16, squares, pow(sum_at(call, defect, i), 2));
+        double mean = squares / (double)x[1];
+        double root = defect == EPS_OUTSIDE ? sqrt(mean) + eps : sqrt(mean + eps);
+        hc_give(call, HC_ADD_RSTD, t, 1 / root);
+        for (int64_t i = t * x[1]; i < (t + 1) * x[1]; i++) {
+            double y = sum_at(call, defect, i) / root;
+            double w = defect == NO_WEIGHT ? 1 : offset + hc_in(call, HC_ADD_W, i % x[1]);
+            hc_give(call, HC_ADD_Y, i, (cast ? in_format(call, y) : y) * w);
+        }
+    }
+}
+
+static void sum_rms_backward(const struct hc_call *call, const struct hc_fault *row)
+{
+    enum defect defect = defect_of(row);
+    const int64_t *x = call->in[HC_ADD_BWD_S].shape;
+    double offset = defect == NO_OFFSET ? 0 : hc_defined_real(call, HC_ADD_BWD_OFFSET);
+    bool cast = (hc_defined_integer(call, HC_ADD_BWD_CAST) == 1) != (defect == OTHER_CAST);
+    for (int64_t t = 0; t < x[0]; t++) {
+        double r = hc_in(call, HC_ADD_BWD_RSTD, t);
+        double sum = 0;
+        for (int64_t i = t * x[1]; i < (t + 1) * x[1]; i++)
+            sum += hc_in(call, HC_ADD_BWD_DY, i) * (offset + hc_in(call, HC_ADD_BWD_W, i % x[1])) *
+                   hc_in(call, HC_ADD_BWD_S, i);
+        double c = defect == NO_ROOT ? 0 : sum / (double)x[1] * r * r;
+        for (int64_t i = t * x[1]; i < (t + 1) * x[1]; i++) {
+            double g =
+                hc_in(call, HC_ADD_BWD_DY, i) * (offset + hc_in(call, HC_ADD_BWD_W, i % x[1]));
+            hc_give(call, HC_ADD_BWD_DX, i,
+                    (defect == NO_RESIDUAL ? 0 : hc_in(call, HC_ADD_BWD_DS, i)) +
+                        r * (g - hc_in(call, HC_ADD_BWD_S, i) * c));
+        }
+    }
+    for (int64_t d = 0; d < x[1]; d++) {
+        double sum = 0;
+        for (int64_t i = d; i < x[0] * x[1]; i += x[1]) {
+            double h = hc_in(call, HC_ADD_BWD_S, i) *
+                       (defect == NO_RSTD ? 1 : hc_in(call, HC_ADD_BWD_RSTD, i / x[1]));
+            sum = add(defect == SUM_IN_BF16, sum,
+                      hc_in(call, HC_ADD_BWD_DY, i) * (cast ? in_format(call, h) : h));
+        }
+        hc_give(call, HC_ADD_BWD_DW, d, sum);
+    }
+}
+
+static void sum_layer(const struct hc_call *call, const struct hc_fault *row)
+{
+    enum defect defect = defect_of(row);
+    const int64_t *x = call->in[HC_ADD_X].shape;
+    double eps = hc_defined_real(call, HC_ADD_EPS);
+    for (int64_t t = 0; t < x[0]; t++) {
+        double mean = 0;
+        double squares = 0;
+        for (int64_t i = t * x[1]; i < (t + 1) * x[1]; i++)
+            mean = add(defect == SUM_IN_BF16, mean, sum_at(call, defect, i));
+        mean /= (double)x[1];
+        for (int64_t i = t * x[1]; i < (t + 1) * x[1]; i++)
+            squares += pow(sum_at(call, defect, i) - mean, 2);
+        double variance = squares / (double)(x[1] - (defect == OVER_LESS && x[1] > 1));
+        double root = defect == EPS_OUTSIDE ? sqrt(variance) + eps : sqrt(variance + eps);
+        hc_give(call, HC_ADD_MU, t, mean);
+        hc_give(call, HC_ADD_LN_RSTD, t, 1 / root);
+        for (int64_t i = t * x[1]; i < (t + 1) * x[1]; i++)
+            hc_give(call, HC_ADD_Y, i,
+                    (sum_at(call, defect, i) - mean) / root * hc_in(call, HC_ADD_W, i % x[1]) +
+                        (defect == NO_BIAS ? 0 : hc_in(call, HC_ADD_B, i % x[1])));
+    }
+}
+
+static void sum_layer_backward(const struct hc_call *call, const struct hc_fault *row)
+{
+    enum defect defect = defect_of(row);
+    const int64_t *x = call->in[HC_ADD_BWD_S].shape;
+    for (int64_t i = 0; i < x[0] * x[1]; i++) {
+        double dx = hc_out(call, HC_ADD_BWD_DX, i);
+        double ds = hc_in(call, HC_ADD_BWD_DS, i);
+        double r = hc_in(call, HC_ADD_BWD_LN_RSTD, i / x[1]);
+        double mean = 0;
+        for (int64_t k = 0; k < x[1]; k++)
+            mean += hc_in(call, HC_ADD_BWD_DY, i / x[1] * x[1] + k) * hc_in(call, HC_ADD_BWD_W, k) /
+                    (double)x[1];
+        if (defect == NO_RESIDUAL || defect == NO_SUM)
+            hc_give(call, HC_ADD_BWD_DX, i, defect == NO_SUM ? dx + r * mean : dx - ds);
+    }
+    for (int64_t d = 0; d < x[1]; d++) {
+        double dw = 0;
+        double db = 0;
+        for (int64_t i = d; i < x[0] * x[1]; i += x[1]) {
+            double mu = defect == NO_ROOT ? 0 : hc_in(call, HC_ADD_BWD_MU, i / x[1]);
+            dw += hc_in(call, HC_ADD_BWD_DY, i) * (hc_in(call, HC_ADD_BWD_S, i) - mu) *
+                  hc_in(call, HC_ADD_BWD_LN_RSTD, i / x[1]);
+            db = add(defect == SUM_IN_BF16, db, hc_in(call, HC_ADD_BWD_DY, i));
+        }
+        hc_give(call, HC_ADD_BWD_DW, d, dw);
+        hc_give(call, HC_ADD_BWD_DB, d, db);
+    }
+}
+
+/* A logit of a product, its softmax and its row's log-sum, without the last class of its sum. */
+static double product(const struct hc_call *call, enum defect defect, int64_t n, int64_t c)
+{
+    int64_t depth = call->in[HC_LCE_X].shape[1];
+    bool back = call->op == HC_OP_linear_cross_entropy_backward;
+    bool stored = (back && hc_defined_flag(call, HC_LCE_STORED)) != (defect == OTHER_STORE);
+    double z = 0;
+    for (int64_t d = 0; d < depth; d++)
+        z += hc_in(call, HC_LCE_X, n * depth + d) * hc_in(call, HC_LCE_W, c * depth + d);
+    z = defect == LOGITS_IN_BF16 ? hc_round(HC_BF16, z) : z;
+    return stored ? in_format(call, z) : z;
+}
+
+static double log_sum_of(const struct hc_call *call, enum defect defect, int64_t n)
+{
+    int64_t classes = call->in[HC_LCE_W].shape[0];
+    double max = defect == NO_SHIFT ? 0 : -(double)INFINITY;
+    double sum = 0;
+    for (int64_t c = 0; c < classes && defect != NO_SHIFT; c++)
+        max = fmax(max, product(call, defect, n, c));
+    for (int64_t c = 0; c < classes - (defect == LAST_LOST && classes > 1); c++)
+        sum = add(defect == SUM_IN_BF16, sum,
+                  hc_round(HC_FP32, exp(product(call, defect, n, c) - max)));
+    return max + log(sum);
+}
+
+static double counted_rows(const struct hc_call *call, enum defect defect)
+{
+    int64_t rows = call->in[HC_LCE_X].shape[0];
+    int64_t kept = 0;
+    for (int64_t n = 0; n < rows; n++)
+        kept += defect == IGNORED_COUNTED ||
+                (int64_t)hc_in(call, HC_LCE_TARGET, n) != hc_defined_integer(call, HC_LCE_IGNORE);
+    return (double)kept;
+}
+
+static void linear_loss(const struct hc_call *call, const struct hc_fault *row)
+{
+    enum defect defect = defect_of(row);
+    double loss = 0;
+    for (int64_t n = 0; n < call->in[HC_LCE_X].shape[0]; n++) {
+        int64_t target = (int64_t)hc_in(call, HC_LCE_TARGET, n);
+        if (target != hc_defined_integer(call, HC_LCE_IGNORE))
+            loss += log_sum_of(call, defect, n) - product(call, defect, n, target);
+    }
+    hc_give(call, HC_LCE_LOSS, 0, loss / counted_rows(call, defect));
+}
+
+/* The gradient of a logit, before the loss's own. */
+static double logit_gradient(const struct hc_call *call, enum defect defect, int64_t n, int64_t c,
+                             double lse)
+{
+    int64_t target = (int64_t)hc_in(call, HC_LCE_TARGET, n);
+    bool hot = c == target && defect != NO_ONE_HOT;
+    double k = hc_in(call, HC_LCE_DLOSS, 0) / counted_rows(call, defect);
+    double g = (exp(product(call, defect, n, c) - lse) - hot) * k;
+    bool stored = hc_defined_flag(call, HC_LCE_STORED) != (defect == OTHER_STORE);
+    if (target == hc_defined_integer(call, HC_LCE_IGNORE) && defect != IGNORED_KEPT)
+        return 0;
+    return stored ? in_format(call, g) : g;
+}
+
+static void linear_loss_backward(const struct hc_call *call, const struct hc_fault *row)
+{
+    enum defect defect = defect_of(row);
+    const int64_t *x = call->in[HC_LCE_X].shape;
+    int64_t classes = call->in[HC_LCE_W].shape[0];
+    int64_t chunk = hc_defined_integer(call, HC_LCE_CHUNK);
+    double *g = calloc((size_t)(x[0] * classes) + 1, sizeof *g);
+    if (!g)
+        exit(2); /* a fault runs in a process of its own */
+    for (int64_t n = 0; n < x[0]; n++) {
+        double lse = log_sum_of(call, defect, n);
+        for (int64_t c = 0; c < classes; c++)
+            g[n * classes + c] = logit_gradient(call, defect, n, c, lse);
+        for (int64_t d = 0; d < x[1]; d++) {
+            double dx = 0;
+            for (int64_t c = 0; c < classes; c++)
+                dx = add(defect == SUM_IN_BF16, dx,
+                         g[n * classes + c] * hc_in(call, HC_LCE_W, c * x[1] + d));
+            hc_give(call, HC_LCE_DX, n * x[1] + d, dx);
+        }
+    }
+    for (int64_t i = 0; i < classes * x[1]; i++) {
+        double all = 0;
+        for (int64_t from = 0; from < x[0]; from += chunk) {
+            int64_t past = from + chunk < x[0] ? from + chunk : x[0];
+            double sum = 0;
+            for (int64_t n = from; n < past - (defect == CHUNK_LOST && past - from > 1); n++)
+                sum += g[n * classes + i / x[1]] * hc_in(call, HC_LCE_X, n * x[1] + i % x[1]);
+            all = in_format(call, (defect == CHUNKS_NOT_ADDED ? 0 : all) + sum);
+        }
+        hc_give(call, HC_LCE_DW, i, all);
+    }
+    free(g);
 }
 
 static const struct hc_fault faults[] = {

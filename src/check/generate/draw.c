@@ -223,8 +223,10 @@ double hc_op_value(const struct hc_call *call, int slot, enum hc_values values, 
     const struct hc_family *f = hc_family(call->op);
     if (f->draw)
         return f->draw(&p, values, distribution);
-    if (distribution == HC_DRAW_SPECIALS && f->is_special && f->is_special(&p, slot))
-        return specials[(int)(hc_draw_uniform(&p, 3) * 3)];
+    if (distribution == HC_DRAW_SPECIALS && f->is_special && f->is_special(&p, slot)) {
+        double u = hc_draw_uniform(&p, 3);
+        return specials[f->never_minus_infinity ? 2 * (int)(u * 2) : (int)(u * 3)];
+    }
     if (values == HC_VALUES_SCALE)
         return scale_of_block(&p, distribution);
     if (hc_distribution_of_sums(distribution))
