@@ -115,9 +115,11 @@ static struct hc_term summed(struct hc_adjoint *a, const struct hc_way *w)
     return outside;
 }
 
-/* A factor with a sum over an axis that has another meaning here gets an equation of its own. */
+/* A factor or a condition with a sum over an axis that has another meaning here gets an equation of
+   its own. The equation of a condition is 1 or 0. */
 static const char *protected(struct hc_adjoint *a, const struct hc_way *w,
-                             const struct hc_defined_tensor *x, const char *factor)
+                             const struct hc_defined_tensor *x, const char *factor,
+                             bool is_condition)
 {
     const struct hc_definition *d = a->definition;
     const char *places = "";
@@ -133,8 +135,9 @@ static const char *protected(struct hc_adjoint *a, const struct hc_way *w,
         return factor;
     const char *name = hc_adjoint_new_name(a, "sum_", a->equation->name);
     const char *element = *places ? hc_text_of(a, "%s[%s]", name, places) : name;
-    a->lines = hc_text_of(a, "%s%s = %s\n", a->lines, element, factor);
-    return element;
+    a->lines = hc_text_of(a, is_condition ? "%s%s = select(%s, 1, 0)\n" : "%s%s = %s\n", a->lines,
+                          element, factor);
+    return is_condition ? hc_text_of(a, "%s == 1", element) : element;
 }
 
 void hc_adjoint_arrive(struct hc_adjoint *a, const struct hc_expression *e,
@@ -160,9 +163,11 @@ void hc_adjoint_arrive(struct hc_adjoint *a, const struct hc_expression *e,
         }
     }
     for (int i = 0; i < w->term.above; i++)
-        w->term.numerator[i] = protected(a, w, x, w->term.numerator[i]);
+        w->term.numerator[i] = protected(a, w, x, w->term.numerator[i], false);
     for (int i = 0; i < w->term.below; i++)
-        w->term.denominator[i] = protected(a, w, x, w->term.denominator[i]);
+        w->term.denominator[i] = protected(a, w, x, w->term.denominator[i], false);
+    for (int i = 0; i < w->conditions; i++)
+        w->condition[i] = protected(a, w, x, w->condition[i], true);
     for (int i = 0; i < x->rank; i++) {
         const char *own = d->axis[x->axis[i]].name;
         int loop = 0;

@@ -223,7 +223,7 @@ static void small_vector(const union hc_params *params, int64_t *d)
 }
 
 static const struct hc_family_size sizes_of_vectors[] = {
-    {HC_STANDARD, "fp32", "", {4099}},
+    {HC_STANDARD, HC_OTHER_SETS, "", {4099}},
     {HC_EXHAUSTIVE, HC_OTHER_SETS, NULL, HC_SIZE_VECTOR},
     {.set = NULL}};
 
