@@ -28,8 +28,12 @@ def equations(text):
     return re.split(r"(?m)^(?:variant|backward) ", text)[0]
 
 
+GOES_ON = re.compile(r"[ \t]+(?:[-+*/]|(?:where|and|or|mod)\b)")
+
+
 def tokens(text):
-    """The words and signs of a text. Between brackets the end of a line means nothing."""
+    """The words and signs of a text. Between brackets the end of a line means nothing, nor before
+    one that begins with a blank and goes on with an operator or `where`."""
     found, at, depth = [], 0, 0
     while at < len(text):
         match = TOKEN.match(text, at)
@@ -39,7 +43,8 @@ def tokens(text):
         if match.group("number"):
             kind = "number"
         depth += (word in ("(", "[")) - (word in (")", "]"))
-        if match.group("blank") is None and not (word == "\n" and depth):
+        ends = word == "\n" and not depth and not GOES_ON.match(text, at)
+        if match.group("blank") is None and (word != "\n" or ends):
             found.append((kind, word))
     return found + [("end", "")]
 
@@ -153,8 +158,6 @@ class Reader:
             self.next()
             self.take("?")
         value = ("store", self.truth()) if store else self.truth()
-        if self.word() == "\n" and self.word(1) == "where":
-            self.next()
         where = self.truth() if self.take("where") else None
         self.tensors[name] = (axes, False)
         self.equations[name] = (axes, value, where)
