@@ -3,7 +3,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "case.h"
 #include "cases/fixture/training/tiny_training.h"
@@ -132,17 +131,6 @@ static void stop_and_go_on(struct resumption *resumption)
     hc_tensor_file_close(&end);
 }
 
-static void clear(const char *folder)
-{
-    static const char *const names[] = {"steps.csv", "epochs.csv", "gradients.csv", "checkpoint"};
-    char path[HC_MAX_TEMPORARY + 16];
-    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
-        (void)snprintf(path, sizeof path, "%s/%s", folder, names[i]);
-        (void)remove(path);
-    }
-    (void)rmdir(folder);
-}
-
 /* The first step overflows, whatever its seed, and the scale comes down from 2^30 to 2^12, under
    which no other does: one would set growth_tracker to 0, as the case does. */
 static void trainer(struct hc_check *check)
@@ -159,7 +147,7 @@ static void trainer(struct hc_check *check)
     if (hc_check_ok(check, hc_output_folder(resumption.folder, "halfcheck-checkpoint"))) {
         (void)snprintf(resumption.path, sizeof resumption.path, "%s/checkpoint", resumption.folder);
         stop_and_go_on(&resumption);
-        clear(resumption.folder);
+        hc_output_folder_remove(resumption.folder);
     }
     hc_dataset_close(&resumption.data);
 }

@@ -3,7 +3,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "case.h"
 #include "cases/fixture/training/update_fixture.h"
@@ -90,17 +89,6 @@ static void compare(struct hc_check *check, FILE *file, int64_t steps, double ma
     hc_claim_true(check, "some were skipped, some were not", skipped > 0 && skipped < rows);
 }
 
-static void clear(const char *folder)
-{
-    static const char *const names[] = {"steps.csv", "epochs.csv", "gradients.csv", "checkpoint"};
-    char path[HC_MAX_TEMPORARY + 16];
-    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
-        (void)snprintf(path, sizeof path, "%s/%s", folder, names[i]);
-        (void)remove(path);
-    }
-    (void)rmdir(folder);
-}
-
 /* GradScaler starts at 2^24, so that the first steps overflow: 16 steps of the tiny Darknet. */
 static void moves_on(struct hc_check *check)
 {
@@ -141,7 +129,7 @@ static void moves_on(struct hc_check *check)
             (void)hc_check_ok(check, hc_fail(HC_IO, "%s: cannot be read", path));
         }
     }
-    clear(folder);
+    hc_output_folder_remove(folder);
     hc_dataset_close(&data);
 }
 

@@ -1,5 +1,6 @@
 /* Where text goes, whole or not at all: files (output.h), and memory (memory_stream.h). */
 #define _GNU_SOURCE /* fopencookie */
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdatomic.h>
@@ -258,6 +259,16 @@ enum hc_status hc_output_folder(char path[HC_MAX_TEMPORARY], const char *name)
         return HC_OK;
     return hc_fail(HC_IO, "cannot make a temporary folder: %s",
                    strerror(length < HC_MAX_TEMPORARY ? errno : ENAMETOOLONG));
+}
+
+void hc_output_folder_remove(const char *path)
+{
+    DIR *folder = opendir(path);
+    for (struct dirent *e = folder ? readdir(folder) : NULL; e; e = readdir(folder))
+        (void)unlinkat(dirfd(folder), e->d_name, 0); /* "." and ".." are refused as folders */
+    if (folder)
+        (void)closedir(folder);
+    (void)rmdir(path);
 }
 
 int hc_output_reopen(const char *path)

@@ -65,6 +65,10 @@ enum hc_status hc_output_close(struct hc_output *output, bool good);
 enum { HC_MAX_TEMPORARY = 512 };
 enum hc_status hc_output_folder(char path[HC_MAX_TEMPORARY], const char *name);
 
+/* Removes such a folder and the files in it, whatever they are called. What is in folders of its
+   own stays, and so does the folder then. */
+void hc_output_folder_remove(const char *path);
+
 /* Opens an existing file for reading and writing; refuses a symbolic link. -1, with HC_IO's line,
    on failure. */
 int hc_output_reopen(const char *path);

@@ -185,6 +185,10 @@ Test(output, a_temporary_folder_is_new_and_where_TMPDIR_says)
     cr_expect(strncmp(one, folder, strlen(folder)) == 0 && strstr(one, "/made-"), "%s", one);
     cr_expect_str_neq(one, other);
     cr_expect(stat(one, &s) == 0 && S_ISDIR(s.st_mode) && (s.st_mode & 0777) == 0700);
+    put(strcat(strcpy(long_name, one), "/predictions.csv"), "1");
+    put(strcat(strcpy(long_name, one), "/.lock"), "");
+    hc_output_folder_remove(one);
+    cr_expect(stat(one, &s) != 0 && stat(other, &s) == 0);
     cr_assert_eq(setenv("TMPDIR", "/nonexistent", 1), 0);
     cr_expect_eq(hc_output_folder(one, "made"), HC_IO);
     cr_expect(strstr(hc_message(), "temporary folder"), "%s", hc_message());

@@ -6,7 +6,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "cli/report/plot.h"
 #include "cli/report/script.h"
@@ -32,7 +31,7 @@ enum hc_status hc_calc_draw_probe(const char *path)
     if (status != HC_OK)
         return status;
     status = hc_plot("", hc_plot_values(), folder); /* is there a gnuplot? */
-    (void)rmdir(folder);
+    hc_output_folder_remove(folder);
     return status;
 }
 
@@ -142,8 +141,6 @@ enum hc_status hc_calc_draw(const struct hc_calc_run *run, const char *path)
         status = hc_plot(hc_script("calc.gp"), values_of(run, ends_with(path, ".png")), folder);
     if (status == HC_OK)
         status = copy_picture(picture, path);
-    (void)unlink(points);
-    (void)unlink(picture);
-    (void)rmdir(folder);
+    hc_output_folder_remove(folder);
     return status;
 }
