@@ -163,7 +163,7 @@ Test(adjoint, gradients_follow_indices_conditions_and_sums)
         "op nested(x[t, d], w[d])\naxis j = D\nq[t] = sum(d: x[t,d] * w[d])\n"
         "y[t,d] = x[t,d] / sum(j: x[0,j]^2) + q[t]\nreturn y",
         "op counted(x[n])\nr[n] = x[n]^2\n"
-        "y = select(count(n: x[n] > 0) == 0, 0, sum(n: r[n]))\nreturn y",
+        "y = select(count(n: x[n] > 0) == 0, 0, sum(n: r[n]))\nreturn y, r",
     };
     for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++)
         check_gradient("a text", texts[i]);

@@ -314,38 +314,46 @@ static void compare_softmax(struct vectors *v, double all, double kept)
     compare(v, HC_OP_softmax_general_backward, (const char *[]){"dy", "y", "dx"}, kept);
 }
 
+static void compare_rms_norm(struct vectors *v, double all, double kept)
+{
+    char offset[32];
+    compare_sum_rms_norm(v, all, kept);
+    if (parameter(v, "offset", offset) && strcmp(offset, "0") != 0)
+        return;
+    compare(v, HC_OP_rms_norm, (const char *[]){"x", "weight", "y"}, all);
+    compare(v, HC_OP_rms_norm_backward,
+            (const char *[]){"dy", "x", "weight", "rstd", "dx", "dweight"}, kept);
+    compare(v, HC_OP_rms_norm_kept, (const char *[]){"x", "weight", "y", "rstd"}, all);
+}
+
+static void compare_layer_norm(struct vectors *v, double all, double kept)
+{
+    compare(v, HC_OP_layer_norm_kept, (const char *[]){"x", "weight", "bias", "y", "mean", "rstd"},
+            all);
+    compare(v, HC_OP_layer_norm, (const char *[]){"x", "weight", "bias", "y"}, all);
+    compare(v, HC_OP_layer_norm_backward,
+            (const char *[]){"dy", "x", "weight", "mean", "rstd", "dx", "dweight", "dbias"}, kept);
+    add_tensor(v, "zero", "x", 0);
+    add_tensor(v, "sum", "x", 0);
+    copy_tensor(v, "sum", "x");
+    compare(v, HC_OP_add_layer_norm_kept,
+            (const char *[]){"x", "zero", "weight", "bias", "y", "sum", "mean", "rstd"}, all);
+    compare(v, HC_OP_add_layer_norm_backward,
+            (const char *[]){"dy", "zero", "x", "weight", "mean", "rstd", "dx", "dweight", "dbias"},
+            kept);
+}
+
 /* False if no op of the table is the one that the case is about. */
 static bool compare_ops(struct vectors *v)
 {
     static const double all = 0x1p-95;
     static const double kept = 0x1p-48; /* from statistics in fp64 */
-    char offset[32];
     if (strcmp(v->op, "softmax") == 0) {
         compare_softmax(v, all, kept);
     } else if (strcmp(v->op, "rms_norm") == 0) {
-        compare_sum_rms_norm(v, all, kept);
-        if (parameter(v, "offset", offset) && strcmp(offset, "0") != 0)
-            return true;
-        compare(v, HC_OP_rms_norm, (const char *[]){"x", "weight", "y"}, all);
-        compare(v, HC_OP_rms_norm_backward,
-                (const char *[]){"dy", "x", "weight", "rstd", "dx", "dweight"}, kept);
-        compare(v, HC_OP_rms_norm_kept, (const char *[]){"x", "weight", "y", "rstd"}, all);
+        compare_rms_norm(v, all, kept);
     } else if (strcmp(v->op, "layer_norm") == 0) {
-        compare(v, HC_OP_layer_norm_kept,
-                (const char *[]){"x", "weight", "bias", "y", "mean", "rstd"}, all);
-        compare(v, HC_OP_layer_norm, (const char *[]){"x", "weight", "bias", "y"}, all);
-        compare(v, HC_OP_layer_norm_backward,
-                (const char *[]){"dy", "x", "weight", "mean", "rstd", "dx", "dweight", "dbias"},
-                kept);
-        add_tensor(v, "zero", "x", 0);
-        add_tensor(v, "sum", "x", 0);
-        copy_tensor(v, "sum", "x");
-        compare(v, HC_OP_add_layer_norm_kept,
-                (const char *[]){"x", "zero", "weight", "bias", "y", "sum", "mean", "rstd"}, all);
-        compare(
-            v, HC_OP_add_layer_norm_backward,
-            (const char *[]){"dy", "zero", "x", "weight", "mean", "rstd", "dx", "dweight", "dbias"},
-            kept);
+        compare_layer_norm(v, all, kept);
     } else if (strcmp(v->op, "gelu_erf") == 0) {
         compare(v, HC_OP_gelu, (const char *[]){"x", "y"}, all);
         compare(v, HC_OP_gelu_backward, (const char *[]){"dy", "x", "dx"}, all);

@@ -4,13 +4,13 @@ unscaled before they are used, that a parameter is stepped once; and what a func
 expected to do: to hand on the derivative of its forward pass."""
 
 import functools
-import math
 import random
 import weakref
 
 import torch
 from torch.optim import optimizer as _optimizer
 
+from .. import slopes
 from .copies import Copies
 from .layers import caller
 from .operators import SGD_NESTEROV
@@ -292,23 +292,11 @@ def _same(cls, args, wide):
 def _off(value, wide, i, scale, gradient, weights, random):
     """The difference along a direction, and what the gradient says of it, if they differ."""
     along = torch.randn(wide[i].shape, generator=random, dtype=torch.float64)
-    spread = 0.0
 
-    def difference(width):
-        nonlocal spread
-        sides = []
-        for sign in (1, -1):
-            inputs = [w.detach().clone() if isinstance(w, torch.Tensor) else w for w in wide]
-            inputs[i] += sign * width * along
-            terms = [y * w for y, w in zip(value(inputs), weights)]
-            spread = max(spread, float(sum(t.abs().sum() for t in terms)))
-            sides.append(float(sum(t.sum() for t in terms)))
-        return (sides[0] - sides[1]) / (2 * width)
+    def terms(moved):
+        inputs = [w.detach().clone() if isinstance(w, torch.Tensor) else w for w in wide]
+        inputs[i] += moved * along
+        weighted = [y * w for y, w in zip(value(inputs), weights)]
+        return float(sum(t.sum() for t in weighted)), float(sum(t.abs().sum() for t in weighted))
 
-    width = scale * 2.0**-17
-    wider, middle, want = difference(2 * width), difference(width), difference(width / 2)
-    got = float((gradient * along).sum())
-    if not math.isfinite(wider + middle + want):
-        raise ArithmeticError("what it computes in fp64 is not finite")
-    allowed = 8 * max(abs(middle - want), abs(wider - middle)) + 2.0**-46 * spread / width
-    return (want, got) if not abs(want - got) <= allowed else None
+    return slopes.parts(terms, scale, float((gradient * along).sum()))
