@@ -123,7 +123,7 @@ static struct best look(const struct hc_call *call, const struct point *p)
                                ? HC_RIGHTS
                                : 1);
          by++) {
-        bool manners = by >= 1 && by <= 5;
+        bool manners = by >= 1 && by <= 7;
         if ((manners && p->contract == HC_STATED) || hc_right_run(by, call, scratch) != HC_OK)
             continue;
         for (int64_t i = 0; i < hc_tensor_count(&call->out[p->out]); i++) {

@@ -2,7 +2,7 @@
    that a search has made as bad as it can; wrong ones break them on each draw of ordinary inputs.
    HALFCHECK_WRITE=1 writes the table of both, which stands in docs/bounds.md, and which this test
    holds against what it finds. */
-#include "check/bound/testing_field.h"
+#include "check/bound/manners.h"
 
 #include <criterion/criterion.h>
 #include <stdio.h>
@@ -12,16 +12,16 @@
 #include "backend.h"
 #include "check/bound/bound.h"
 
-/* The field's algorithms (testing_field.h) as kernels of ops, each beside its bound. */
+/* The field's algorithms (testing_field.h, manners.h) as kernels of ops, each beside its bound. */
 
 static const double log2_of_e = 0x1.715476p+0; /* in fp32 */
 static const double log_of_2 = 0x1.62e43p-1;
 
-enum family { MOMENTS, SUMS, DOTS, LOGITS };
+enum family { MOMENTS, SUMS, DOTS, LOGITS, RANKS };
 
 struct inputs {
     int count;
-    double x[2][2048];
+    double x[3][2048]; /* of ranks: means, counts and variances */
 };
 
 enum softmax { BY_EXP, BY_EXP2, BY_EXP2_OF_LOG2, IN_BF16, OF_TF32 };
@@ -38,6 +38,7 @@ struct field {
     bool fuses; /* a product into its sum */
     enum hc_format cut, accumulator;
     enum softmax softmax;
+    enum manner ranks;
     int count;
     double centre, deviation;
 };
@@ -46,6 +47,7 @@ struct field {
 struct memory {
     float x[2048], y[2048], out[2048];
     float of_channel[8];
+    int32_t counts[2048];
     int32_t label;
 };
 
@@ -172,6 +174,32 @@ static double share_of_softmax(const struct field *field, const struct inputs *i
     return worst;
 }
 
+/* The statistics of all ranks, of one channel. */
+static double share_of_ranks(const struct field *field, const struct inputs *in, struct memory *m)
+{
+    int n = in->count;
+    struct hc_call call = {
+        .op = HC_OP_bn_combine,
+        .in = {[HC_BN_COMBINE_MEANS] = hc_tensor2(HC_FP32, n, 1, m->x),
+               [HC_BN_COMBINE_VARIANCES] = hc_tensor2(HC_FP32, n, 1, m->y),
+               [HC_BN_COMBINE_COUNTS] = hc_tensor1(HC_I32, n, m->counts),
+               [HC_BN_COMBINE_MEAN] = hc_tensor1(HC_FP32, 1, &m->of_channel[0]),
+               [HC_BN_COMBINE_VARIANCE] = hc_tensor1(HC_FP32, 1, &m->of_channel[1])},
+        .params.bn = {.eps = 1e-5, .momentum = 1}};
+    for (int o = 0; o <= HC_BN_COMBINE_NEW_VARIANCE; o++)
+        call.out[o] = hc_tensor1(HC_FP32, 1, &m->out[o]);
+    for (int i = 0; i < n; i++) {
+        m->counts[i] = (int32_t)in->x[1][i];
+        m->y[i] = (float)in->x[2][i];
+    }
+    manner = field->ranks;
+    other_bn_combine(NULL, &call);
+    double most = 0;
+    for (int o = 0; o <= HC_BN_COMBINE_NEW_VARIANCE; o++)
+        most = fmax(most, share(&call, o, 0, (double)m->out[o]));
+    return most;
+}
+
 /* The largest error / bound of what the algorithm makes of these inputs. */
 static double ratio(const struct field *field, const struct inputs *in)
 {
@@ -185,6 +213,8 @@ static double ratio(const struct field *field, const struct inputs *in)
         return share_of_norm(field, in, &m);
     case LOGITS:
         return share_of_softmax(field, in, &m);
+    case RANKS:
+        return share_of_ranks(field, in, &m);
     default:
         return share_of_sum(field, in, &m);
     }
@@ -222,6 +252,12 @@ static const struct field fields[] = {
     {"softmax", "exp2 and log2", LOGITS, true, .sum = in_pairs, .softmax = BY_EXP2},
     {"softmax", "exp2 of the difference from log2 of the sum", LOGITS, true, .sum = in_lanes,
      .softmax = BY_EXP2_OF_LOG2},
+    {"ranks", "two passes", RANKS, true, .ranks = TEXTBOOK},
+    {"ranks", "one by one, weighted means", RANKS, true, .ranks = FOLDED},
+    {"ranks", "one by one, variances with their weights, too", RANKS, true, .ranks = ONE_BY_ONE},
+    {"ranks", "one by one by Chan, fused", RANKS, true, .ranks = FUSED},
+    {"ranks", "one by one by Welford's recurrence (West)", RANKS, true, .ranks = BY_BOTH_MEANS},
+    {"ranks", "Chan, as a tree", RANKS, true, .ranks = IN_PAIRS},
     {"batch norm", "one pass, unshifted (E[x^2] - E[x]^2)", MOMENTS, .moments = one_pass_unshifted,
      .count = 64, .centre = 3000, .deviation = 1},
     {"batch norm", "one pass, unshifted (E[x^2] - E[x]^2)", MOMENTS, .moments = one_pass_unshifted,
@@ -240,6 +276,8 @@ static const struct field fields[] = {
      .moments = welford_of_old_means, .count = 1024, .deviation = 1},
     {"batch norm", "parts, without what lies between their means", MOMENTS,
      .moments = parts_without_between, .count = 1024, .deviation = 1},
+    {"ranks", "variances through bf16", RANKS, .ranks = THROUGH_BF16, .count = 8, .centre = 64,
+     .deviation = 4},
     {"sum", "accumulated in bf16", SUMS, .sum = in_pairs, .accumulator = HC_BF16, .count = 1024,
      .centre = 3, .deviation = 1},
     {"sum", "accumulated in fp16", SUMS, .sum = in_sequence, .accumulator = HC_FP16, .count = 64,
@@ -282,12 +320,35 @@ static void restart(struct inputs *in, const struct field *field, uint64_t *n)
         }
 }
 
+/* Up to eight ranks of up to 2^18 elements, with means as those numbers are; half of them have no
+   variances. */
+static void restart_ranks(struct inputs *in, const struct field *field, uint64_t *n)
+{
+    restart(in, field, n);
+    in->count = in->count > 8 ? 8 : in->count;
+    double apart = fabs(in->x[0][0] - in->x[0][1]) * floor(2 * drawn(1, n));
+    int counts = (int)(18 * drawn(1, n));
+    for (int i = 0; i < in->count; i++) {
+        in->x[1][i] = floor(exp2(counts * drawn(1, n)));
+        in->x[2][i] = (double)(float)(apart * apart * drawn(1, n));
+    }
+}
+
+/* Numbers of rank i that ranks may have. */
+static void make_ranks(struct inputs *in, int i)
+{
+    in->x[1][i] = fmin(fmax(round(in->x[1][i]), 1), 0x1p20);
+    in->x[2][i] = fmax(in->x[2][i], 0);
+}
+
 /* One number becomes another one near it, or a copy of its neighbour, or anything in between. */
-static void change(struct inputs *in, uint64_t *n)
+static void change(struct inputs *in, const struct field *field, uint64_t *n)
 {
     int i = (int)(in->count * drawn(2, n));
     int j = (int)(in->count * drawn(2, n));
     double *x = in->x[drawn(2, n) < 0.7 ? 0 : 1];
+    if (field->family == RANKS && x != in->x[0] && drawn(2, n) < 0.5)
+        x = in->x[2];
     double way = drawn(2, n);
     if (way < 0.4)
         x[i] = (double)(float)(x[i] + (floor(9 * drawn(2, n)) - 4) * hc_ulp(HC_FP32, x[i]));
@@ -295,6 +356,8 @@ static void change(struct inputs *in, uint64_t *n)
         x[i] = x[j];
     else
         x[i] = (double)(float)(x[i] + (x[j] - x[i]) * 2 * (drawn(2, n) - 0.25));
+    if (field->family == RANKS)
+        make_ranks(in, i);
 }
 
 /* The largest error / bound that random restarts and climbing from each of them find. */
@@ -304,13 +367,14 @@ static double search(const struct field *field)
     static struct inputs next;
     uint64_t n = 0;
     double largest = 0;
-    for (int start = 0; start < RESTARTS; start++) {
-        restart(&best, field, &n);
+    int longer = field->family == RANKS ? 3 : 0; /* of these the worst are rarer */
+    for (int start = 0; start < RESTARTS << longer; start++) {
+        (field->family == RANKS ? restart_ranks : restart)(&best, field, &n);
         double here = ratio(field, &best);
-        for (int climb = 0; climb < CLIMBS; climb++) {
+        for (int climb = 0; climb < CLIMBS << longer; climb++) {
             next = best;
             for (double more = 0; more < 0.5; more = drawn(3, &n))
-                change(&next, &n);
+                change(&next, field, &n);
             double there = ratio(field, &next);
             if (there >= here) {
                 best = next;
@@ -330,7 +394,7 @@ static double least_of_draws(const struct field *field)
     for (uint64_t draw = 0; draw < DRAWS; draw++) {
         in.count = field->count;
         for (int i = 0; i < in.count; i++)
-            for (uint64_t k = 0; k < 2; k++)
+            for (uint64_t k = 0; k < 3; k++)
                 in.x[k][i] =
                     (double)(float)(field->centre +
                                     field->deviation * hc_random_normal(k, draw, (uint64_t)i));

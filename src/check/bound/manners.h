@@ -18,6 +18,8 @@ enum manner {
     FOLDED,        /* coefficients are folded together as far as they can be */
     FUSED,         /* a fused operation wherever there can be one; averages by lerp */
     ONE_BY_ONE,    /* as the textbook; moments and ranks one by one, each with its weight */
+    BY_BOTH_MEANS, /* as the textbook; ranks by (m - old)(m - new mean), moments so and fused */
+    IN_PAIRS,      /* as the textbook; ranks and sums of moments as a tree */
     RIGHT_MANNERS, /* so many */
     EPS_MISPLACED = RIGHT_MANNERS, /* eps inside the root for outside, and the other way */
     UNCORRECTED,                   /* no bias correction */
@@ -312,14 +314,16 @@ static inline struct hc_backend other_backend(void)
    (manners.h): of a rank's or the batch's elements, and of the ranks' moments. */
 
 /* Kernels of bn_moments, bn_train and bn_leaky_train, by manner (manners.h): two passes in fp64 and
-   in the format, Welford's recurrence with y folded to a x + b, Chan's tree, and weighted means. */
+   in the format, Welford's recurrence with y folded to a x + b, Chan's tree, weighted means,
+   Welford's recurrence fused, and two passes as a tree. */
 
 static inline struct part moments_of(const struct hc_call *call, int64_t c)
 {
     static moments_fn *const by_manner[] = {
         [IN_FP64] = two_passes_in_sequence,  [TEXTBOOK] = two_passes_in_sequence,
         [FOLDED] = welford_in_sequence,      [FUSED] = chan_in_pairs,
-        [ONE_BY_ONE] = weighted_in_sequence,
+        [ONE_BY_ONE] = weighted_in_sequence, [BY_BOTH_MEANS] = welford_fused,
+        [IN_PAIRS] = two_passes_in_pairs,
     };
     const struct hc_tensor *x = &call->in[HC_BN_X];
     int64_t channels = x->shape[x->rank - 1];
@@ -384,11 +388,11 @@ static inline enum hc_status other_bn_train(struct hc_queue *queue, const struct
     return HC_OK;
 }
 
-/* bn_combine: two passes, which are the contract's order, and three that take the ranks one by
-   one. */
+/* bn_combine: two passes, which are the contract's order, four that take the ranks one by one, and
+   a tree. */
 static const char *const orders_of_ranks[] = {
-    [IN_FP64] = "fp64", [TEXTBOOK] = "two passes", [FOLDED] = "Welford",
-    [FUSED] = "Chan",   [ONE_BY_ONE] = "weights",
+    [IN_FP64] = "fp64",       [TEXTBOOK] = "two passes", [FOLDED] = "Welford", [FUSED] = "Chan",
+    [ONE_BY_ONE] = "weights", [BY_BOTH_MEANS] = "West",  [IN_PAIRS] = "tree",
 };
 
 /* What one rank knows of a channel. */
@@ -465,24 +469,63 @@ static inline void weighted(const struct hc_call *call, struct of_rank *all, str
     all->mean = r(call, r(call, before * all->mean) + r(call, own * rank.mean));
 }
 
+/* Welford's recurrence, with a rank's number of elements as its weight. */
+static inline void west(const struct hc_call *call, struct of_rank *all, struct of_rank rank)
+{
+    double off = r(call, rank.mean - all->mean);
+    double share = r(call, rank.count / (all->count + rank.count));
+    all->mean = r(call, all->mean + r(call, off * share));
+    double between = r(call, r(call, off * r(call, rank.mean - all->mean)) * rank.count);
+    double own = r(call, rank.variance * rank.count);
+    all->variance = r(call, all->variance + r(call, own + between));
+}
+
+static inline void add_rank_to(const struct hc_call *call, struct of_rank *all, struct of_rank rank)
+{
+    static void (*const by_manner[])(const struct hc_call *, struct of_rank *, struct of_rank) = {
+        [FOLDED] = welford, [FUSED] = chan, [ONE_BY_ONE] = weighted, [BY_BOTH_MEANS] = west};
+    by_manner[manner](call, all, rank);
+    all->count += rank.count;
+}
+
 static inline struct of_rank one_by_one(const struct hc_call *call, int64_t c)
 {
     struct of_rank all = {0};
-    for (int64_t i = 0; i < hc_tensor_count(&call->in[HC_BN_COMBINE_COUNTS]); i++) {
-        struct of_rank rank = of_rank(call, i, c);
-        if (rank.count <= 0)
-            continue;
-        if (manner == FOLDED)
-            welford(call, &all, rank);
-        else if (manner == ONE_BY_ONE)
-            weighted(call, &all, rank);
-        else
-            chan(call, &all, rank);
-        all.count += rank.count;
-    }
+    for (int64_t i = 0; i < hc_tensor_count(&call->in[HC_BN_COMBINE_COUNTS]); i++)
+        if (of_rank(call, i, c).count > 0)
+            add_rank_to(call, &all, of_rank(call, i, c));
     if (all.count > 0 && manner != ONE_BY_ONE)
         all.variance = r(call, all.variance / all.count);
     return all;
+}
+
+/* Those from rank `first` on, each half of them by itself; the variance is the ranks' own. */
+static inline struct of_rank in_halves(const struct hc_call *call, int64_t c, int64_t first,
+                                       int64_t ranks)
+{
+    if (ranks == 1)
+        return of_rank(call, first, c);
+    struct of_rank a = in_halves(call, c, first, ranks / 2);
+    struct of_rank b = in_halves(call, c, first + ranks / 2, ranks - ranks / 2);
+    if (a.count <= 0 || b.count <= 0)
+        return a.count > 0 ? a : b;
+    double share = r(call, b.count / (a.count + b.count));
+    double other = r(call, a.count / (a.count + b.count));
+    double off = r(call, b.mean - a.mean);
+    double own = r(call, r(call, other * a.variance) + r(call, share * b.variance));
+    double between = r(call, r(call, r(call, off * off) * share) * other);
+    return (struct of_rank){a.count + b.count, r(call, a.mean + r(call, off * share)),
+                            r(call, own + between)};
+}
+
+/* The statistics of all ranks, by manner. */
+static inline struct of_rank combined_ranks(const struct hc_call *call, int64_t c)
+{
+    if (manner == IN_PAIRS)
+        return in_halves(call, c, 0, hc_tensor_count(&call->in[HC_BN_COMBINE_COUNTS]));
+    if (manner >= FOLDED && manner <= BY_BOTH_MEANS)
+        return one_by_one(call, c);
+    return two_passes(call, c);
 }
 
 static inline enum hc_status other_bn_combine(struct hc_queue *queue, const struct hc_call *call)
@@ -493,8 +536,7 @@ static inline enum hc_status other_bn_combine(struct hc_queue *queue, const stru
     double kept = 1 - hc_bn_number(p, p->momentum);
     (void)queue;
     for (int64_t c = 0; c < hc_tensor_count(running); c++) {
-        bool steps = manner == FOLDED || manner == FUSED || manner == ONE_BY_ONE;
-        struct of_rank all = steps ? one_by_one(call, c) : two_passes(call, c);
+        struct of_rank all = combined_ranks(call, c);
         if (manner == THROUGH_BF16)
             all.variance = hc_round(HC_BF16, all.variance);
         double root = manner == EPS_MISPLACED ? r(call, r(call, sqrt(all.variance)) + eps)

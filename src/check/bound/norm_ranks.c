@@ -35,17 +35,56 @@
    them are off by at most E = L (D - w / 2), w the smallest share, and any fewer by E' = L min(R -
    3 / 2, D - w / 2).
 
-   A step adds (m_r - a)^2 g to the variance, g = n_r (N - n_r) / (N M). Its a is off by E', so that
-   a term in E' alone stays: the sum of 2 |m_r - a| g E'. The sum of (m_r - a)^2 g is B, the sum of
-   w_r (m_r - mean)^2; that of g is at most G = 1 - the sum of w_r^2 - the least w_r (1 - w_r),
-   since (N - n_r) / N <= 1 - w_r and the first rank has g = 0. By Cauchy and Schwarz the variance
-   is off by at most 2 sqrt(B G) E' + G E'^2. (The distance of the m_r from each other is far more
-   than sqrt(B) where a rank of few elements has a mean of its own.)
+   They may also come as any tree, a leaf being a rank: a node of n = n_a + n_b elements errs by at
+   most L, and what its halves are off by is passed on with their shares. So n times the mean of a
+   node is off by at most L s_n, s_n = n + s_a + s_b, and 0 for a leaf. With T_k the sum of the k
+   largest, s_n <= T_2 + ... + T_R, as for ranks one by one, the largest first: that is so of the
+   halves, of which the b smaller sums T_k are at most T_(k + a - 1) of all. That is at most (D -
+   w) N, and less than E where the number is N. It is at most (R - 1) n, too.
+
+   A step or node adds (m - a)^2 g to the variance, g = n_a n_b / (n M), m - a the distance of the
+   two means. These are off by s_a / n_a + s_b / n_b times L at most, of which P is the largest.
+   The sum of the (m - a)^2 g is B, the sum of w_r (m_r - mean)^2. By Cauchy and Schwarz the
+   variance is off by at most 2 sqrt(B W) + W, where
+
+     W = L^2 sum g (s_a / n_a + s_b / n_b)^2 <= L P sum (n_b s_a + n_a s_b) / (n M).
+
+   s_a is the sum of the n of all nodes in a. So the last sum is that of x q over all nodes but the
+   root, x a node's n / M, and q the sum of n_sibling / n_parent on the way from it to the root.
+   And x q is at most G / 2, G = 1 - the sum of w_r^2. For let the siblings on that way be b_1,
+   ..., b_j, in shares, and the node one part: then G >= 1 - x^2 - the sum of the b_i^2. If there
+   are none, both are 0. Without the last one, b, whatever is below has the share 1 - b, in which
+   x' = x / (1 - b), and 2 x' q' <= G' <= 1 - x'^2 where that was shown before. With it, G / 2 = b
+   (1 - b) + (1 - b)^2 G' / 2 and x q = (1 - b) x' q' + x b, and so
+
+     G / 2 - x q >= b (1 - b) (1 - x') - b (1 - b) G' / 2 >= b (1 - b) (1 - x')^2 / 2 >= 0.
+
+   There are R - 2 such nodes; ranks one by one have half a one more, the first, which errs by
+   half. P is at most R - 2, or R - 3 / 2 one by one. It is also at most L (D + 1 / 2). One by one
+   it is E'. Else let the two halves be A and B, with a and b ranks and the shares v and 1 - v of
+   their sum, F(t) and H(t) ranks above t. The sum over pairs of the larger share is the integral
+   of a F - F (F + 1) / 2 within A, of b H - H (H + 1) / 2 within B, and of a H + b F - F H between
+   them; that of F is v and that of H is 1 - v. So the D of A and of B are together at most that of
+   both and
+
+     1 / 2 + the integral of F H - (1 - v) F^2 / (2 v) - v H^2 / (2 (1 - v)) <= 1 / 2.
+
+   In all W <= L^2 min(D + 1 / 2, R - 3 / 2) (R - 3 / 2) G / 2. (The distance of the m_r from each
+   other is far more than sqrt(B) where a rank of few elements has a mean of its own.)
+
+   Welford's recurrence, with weights as West has it (Updating mean and variance estimates: an
+   improved method, 1979), adds w_r (m_r - a)(m_r - a'), a' the new mean, which is moved. The first
+   rank's is taken as it is, by a share of 1. Else a' is off by at most K = u A + t(4) S more than
+   its share of what a is off by. So w_r |m_r - a| K is lost, too, for each rank but the first.
+   These |m_r - a| are at most S and P. And with w_r = g_r N_k / N_(k-1) the sum of w_r |m_r - a|
+   is at most sqrt(B Y) and P, Y the sum of w_r N_k / N_(k-1), which is at most that of w_r + w_r^2
+   / w over all ranks but the least. (A rank that has far more elements than all before it loses
+   that much: K times its mean's distance.)
 
    Who keeps the variance itself multiplies it by a weight in each step: a reciprocal, two products
    and two sums. A step's own term meets eleven roundings: the difference (which counts twice), the
    square, two weights, two products and two sums. The first one comes with the second rank, and so
-   5 R + 1 in all, of V + 2 sqrt(B G) E' + G E'^2. Numbers beyond 2^p add two in each step. Who
+   5 R + 1 in all, of V and what it is off by. Numbers beyond 2^p add two in each step. Who
    keeps it times its number meets fewer. */
 #include <math.h>
 
@@ -170,9 +209,9 @@ static struct hc_bound_moments in_order(enum hc_format f, const struct ranks *k)
 
 /* What the order of the ranks may come to: D, G and w. */
 struct order {
-    double sums;    /* D */
-    double weights; /* G */
-    double least;   /* w */
+    double sums;  /* D */
+    double apart; /* G */
+    double least; /* w */
 };
 
 static struct order order_of(const struct ranks *k)
@@ -180,17 +219,15 @@ static struct order order_of(const struct ranks *k)
     struct order order = {k->count, 1, 0};
     if (k->count > MOST_SHARES)
         return order;
-    double first = 1;
     order = (struct order){1, 1, 1};
     for (int i = 0; i < (int)k->count; i++) {
         double w = k->share[i];
         for (int j = 0; j < i; j++)
             order.sums += fmax(w, k->share[j]);
-        order.weights -= w * w;
-        first = fmin(first, w * (1 - w));
+        order.apart -= w * w;
         order.least = fmin(order.least, w);
     }
-    order.weights = fmax(order.weights - first, 0);
+    order.apart = fmax(order.apart, 0);
     return order;
 }
 
@@ -202,12 +239,18 @@ static struct hc_bound_moments in_any_order(enum hc_format f, const struct ranks
     struct order order = order_of(k);
     double ranks = k->count;
     int counts = (double)k->all <= ldexp(1, hc_formats[f].precision) ? 0 : 2;
-    double move = growth(f, 1) * k->largest + growth(f, 4 + counts) * (k->to - k->from);
-    double step = fmax(growth(f, 4 + counts) * k->largest, move);
-    step *= (1 + growth(f, (6 + counts) * ranks)) * up;
+    double more = (1 + growth(f, (6 + counts) * ranks)) * up;
+    double moved = growth(f, 1) * k->largest + growth(f, 4 + counts) * (k->to - k->from);
+    double step = fmax(growth(f, 4 + counts) * k->largest, moved) * more;
     double all = step * (order.sums - order.least / 2);
-    double before = step * fmin(order.sums - order.least / 2, fmax(ranks - 1.5, 0));
-    double off = (2 * sqrt(k->between * order.weights) + order.weights * before) * before * up;
+    double nodes = fmax(ranks - 1.5, 0);
+    double before = step * fmin(order.sums + 0.5, nodes);
+    double sum = before * step * nodes * order.apart / 2; /* W */
+    double least = order.least;
+    double shares =
+        least > 0 ? 1 - 2 * least + (1 - order.apart) / least : (double)INFINITY; /* Y */
+    double distance = fmin(sqrt(k->between * fmax(shares, 0)), (1 - least) * (k->to - k->from));
+    double off = (2 * sqrt(k->between * sum) + sum + moved * more * (distance + before)) * up;
     double t = growth(f, (5 + counts) * ranks + 1);
     m.mean = held(f, k, k->mean, 2 * k->largest, all);
     m.variance = held(f, k, k->variance, k->variance.mid, off + t * (k->variance.mid + off));
