@@ -115,7 +115,7 @@ static int list_reports(FILE *out, const struct hc_inquiry *inquiry, enum fate f
     return count;
 }
 
-/* Of bugs that halfcheck found itself the source says so in its first words. */
+/* The source of a bug that halfcheck found itself says so in its first words. */
 static int found_here(void)
 {
     int n;

@@ -437,7 +437,7 @@ Test(report_extremes, every_group_has_a_row_of_its_own, .init = enter_folder)
     }
 }
 
-/* Not at the edge for what is beyond the bound, and not at 0. */
+/* A NaN has a place of its own: neither the edge for what is beyond the bound, nor 0. */
 Test(report_extremes, what_is_not_a_number_is_drawn_and_told_as_such, .init = enter_folder)
 {
     static const char *const nans[] = {"nan", "-nan"};
