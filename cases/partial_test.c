@@ -128,7 +128,7 @@ Test(partial, without_one_op_that_it_calls_a_case_is_unimplemented)
             memcpy(subject.kernel, whole->kernel, sizeof subject.kernel);
             subject.kernel[op] = NULL;
             struct seen lacking = run(&quick[c], 1, hc_ops[op].name);
-            /* Of an op that a definition says the case is left out instead. */
+            /* If a definition says the op, the case is left out instead. */
             bool left_out = hc_ops[op].class_ == HC_CLASS_DEFINED;
             cr_expect(lacking.verdicts[HC_UNIMPLEMENTED] == !left_out &&
                           (!left_out || lacking.verdicts[HC_PASS] == 0),

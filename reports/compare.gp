@@ -1,6 +1,6 @@
 # Draws curves, scale and gradients, as svg and png, of the runs of one comparison. Runs in the
-# folder of the comparison. Given: the number n of recipes with the arrays recipe_name and
-# recipe_short, and recipe_nan ("NaN from step 1", or nothing); base, the number of the recipe that
+# folder of the comparison. Given: the number n of recipes with the arrays recipe_name, recipe_short
+# of recipe_lines lines, and recipe_nan ("NaN from step 1", or nothing); base, the number of the recipe that
 # the others are compared with; seeds, the most of a recipe; the array run_folder, seed s of recipe
 # r as number r + (s - 1) n; synthetic (0 or 1). What is read of each run:
 #   steps.csv      step, loss, scale, skipped
@@ -37,9 +37,13 @@ small = n > 6
 columns = 5
 lines_of_frames = (n + columns - 1) / columns
 warned = 0
-do for [r = 1:n] { warned = warned + (strlen(recipe_nan[r]) > 0) }
+most_lines = 1
+do for [r = 1:n] {
+    warned = warned + (strlen(recipe_nan[r]) > 0)
+    if (recipe_lines[r] > most_lines) { most_lines = recipe_lines[r] }
+}
 # Above each stand its name and, on a line of its own, a warning; below it the numbers of its axis.
-title_high = warned ? 32.0 : 18.0
+title_high = (warned ? 32.0 : 18.0) + 15 * (most_lines - 1)
 frame = 106.0 + title_high
 
 # The gradients have a row of frames for each recipe.
@@ -94,10 +98,11 @@ place_frame = 'set lmargin at screen 0.06 + 0.188 * ((p - 1) % columns); \
     set bmargin at screen 1 - (top + frame * ((p - 1) / columns) + frame - 24) / height; \
     set format x "%g"; \
     if ((p - 1) % columns == 0) { set format y shown_y } else { set format y "" }; \
-    set label 1 recipe_short[p] at graph 0, graph 1 offset 0, (warned ? 1.5 : 0.5) left noenhanced font small_font; \
+    set label 1 recipe_short[p] at graph 0, graph 1 offset 0, recipe_lines[p] - 1 + (warned ? 1.5 : 0.5) left noenhanced font small_font; \
     set label 2 recipe_nan[p] at graph 0, graph 1 offset 0, 0.4 left noenhanced textcolor rgb bad font small_font'
 small_font = ",10"
-legend = "; grey: " . recipe_short[base] . (seeds > 1 ? "; thin: other seeds" : "") . (synthetic ? " (synthetic images)" : "")
+unfold(s) = strstrt(s, "\n") ? s[1:strstrt(s, "\n") - 1] . unfold(s[strstrt(s, "\n") + 1:strlen(s)]) : s
+legend = "; grey: " . unfold(recipe_short[base]) . (seeds > 1 ? "; thin: other seeds" : "") . (synthetic ? " (synthetic images)" : "")
 
 do for [type in "svg png"] {
     reset

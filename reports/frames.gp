@@ -1,5 +1,5 @@
-# Small frames with the same axes. Given: frames, with the arrays frame_name, frame_trouble (a
-# warning below the name, or nothing), frame_x_low and frame_x_high; series, with the array
+# Small frames with the same axes. Given: frames, with the arrays frame_name, frame_lines (how many
+# the name has), frame_trouble (a warning below the name, or nothing), frame_x_low and frame_x_high; series, with the array
 # series_name; behind_name, what lies behind in grey, or nothing; x_text, y_text; x_low, x_high,
 # y_low, y_high; log_y (the base, 0: linear); most_columns; frame_style (0: lines, 1: lines with
 # dots, 2: steps); ticks, with the arrays tick_at and tick_text; own_x and half_windows (0 or 1).
@@ -12,9 +12,13 @@ left = 58.0
 gap = own_x ? 16.0 : 12.0
 wide = (width - left - 18 - gap * (columns - 1)) / columns
 troubles = 0
-do for [f = 1 : frames] { troubles = troubles + (strlen(frame_trouble[f]) > 0) }
+lines = 1
+do for [f = 1 : frames] {
+    troubles = troubles + (strlen(frame_trouble[f]) > 0)
+    if (frame_lines[f] > lines) { lines = frame_lines[f] }
+}
 # A warning stands below the name, where no curve is. A name without one stands at its frame.
-title_high = troubles ? 31.0 : 17.0
+title_high = (troubles ? 31.0 : 17.0) + 18 * (lines - 1)
 high = (columns == 1 ? 220.0 : rows == 1 || (columns == 2 && rows == 2) ? 140.0 : 74.0) + title_high
 below = own_x ? 32.0 : 24.0
 in_key = series + (strlen(behind_name) > 0)
@@ -81,7 +85,7 @@ do for [f = 1 : frames] {
         set label 90 x_text at screen 0.5, screen 10 / height center noenhanced textcolor rgb ink
         set label 91 y_text at screen 11.0 / width, screen 0.5 rotate by 90 center noenhanced textcolor rgb ink
     }
-    set label 1 frame_name[f] at graph 0, graph 1 offset 0, (strlen(frame_trouble[f]) ? 1.5 : 0.45) left noenhanced font ",12" textcolor rgb ink
+    set label 1 frame_name[f] at graph 0, graph 1 offset 0, frame_lines[f] - 1 + (strlen(frame_trouble[f]) ? 1.5 : 0.45) left noenhanced font ",12" textcolor rgb ink
     set label 2 frame_trouble[f] at graph 0, graph 1 offset 0, 0.4 left noenhanced font ",11" textcolor rgb bad
     if (half_windows) {
         if (xa < -24 && xb >= -24) { set object 1 rectangle from xa, graph 0 to (xb < -24 ? xb : -24), graph 1 behind fillcolor rgb warm fillstyle solid noborder }

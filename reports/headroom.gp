@@ -1,13 +1,14 @@
 # How much of its bound each family of cases takes: a row for each family, a mark for each backend.
-# Given: families with the array family_tic, more_letters that a label may have than most; others, a
-# row in words that stands for what has no row, or nothing; series with the array series_name; nans:
-# 1 where a ratio is not a number; axis_text; low and over, the ends of the axis; limit: 1 where
-# numbers beyond 1 are broken claims. Reads points: row, series, worst, median: a line from the
-# median to the worst. Rows and series beyond those given are not drawn. Writes picture.
+# Given: families with the array family_tic, of tic_lines lines at most; more_letters that a line of
+# a label may have than most; others, a row in words that stands for what has no row, or nothing;
+# series with the array series_name; nans: 1 where a ratio is not a number; axis_text; low and over,
+# the ends of the axis; limit: 1 where numbers beyond 1 are broken claims. Reads points: row, series,
+# worst, median: a line from the median to the worst. Rows and series beyond those given are not
+# drawn. Writes picture.
 letter = 6.5
 more = letter * more_letters
 width = 500 + more
-row = 17.0
+row = tic_lines > 1 ? 14.0 * tic_lines + 4 : 17.0
 # The key has as many columns as fit. All of them are as wide as the widest.
 letters = 0
 do for [s = 1 : series] { letters = strlen(series_name[s]) > letters ? strlen(series_name[s]) : letters }

@@ -8,7 +8,7 @@
 
 /* The op augment, which makes batches of images in the memory where the data set lies. */
 
-/* Of the pixels of CIFAR-10's training images, / 255 (src/train/data/data.c). */
+/* Mean and deviation of the pixels of CIFAR-10's training images, / 255 (src/train/data/data.c). */
 static const double mean[] = {0.49139968, 0.48215841, 0.44653091};
 static const double deviation[] = {0.24703223, 0.24348513, 0.26158784};
 

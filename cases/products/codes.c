@@ -204,7 +204,7 @@ static double mean_error(struct hc_check *check, const struct hc_call *call, boo
     return sum / (double)n;
 }
 
-/* Of several exponents, so that sums have more bits than fp32. */
+/* Numbers have several exponents, so that sums have more bits than fp32. */
 static double positive(struct hc_check *check, int slot, int64_t i)
 {
     uint64_t seed = hc_check_seed(check);

@@ -103,7 +103,7 @@ static void carries(struct hc_check *check)
     hc_claim_comparisons(check, &c);
 }
 
-/* Of the function of the random number itself, which no op exposes. */
+/* Claims about the function of the random number itself, which no op exposes. */
 static void unbiased(struct hc_check *check)
 {
     static const uint32_t highs[] = {0, 1, 0x007f, 0x3f80, 0x4123, 0x7f7f, 0x8000, 0xbf80, 0xff7f};

@@ -7,7 +7,7 @@
 
 enum { BATCH = 4, EPOCHS = 2, STEPS = 3, TESTS = 7 };
 
-/* Of an epoch. */
+/* What an epoch sums up. */
 struct sums {
     int passes;     /* of training */
     double trained; /* their losses */

@@ -240,7 +240,7 @@ static void make_small(const struct hc_call *call, const struct point *p, int wh
 
 /* Numbers of which every addition errs to the same side by almost half of the last bit: one large
    product of codes and small ones, each 9/16 of the sum's last bit; one large rank and small ones.
-   Of batch norm, and of the ranks' means, numbers that are large beside their distances. */
+   Batch norm, and the ranks' means, get numbers that are large beside their distances. */
 static struct best draw_stagnant(const struct hc_call *call, const struct point *p, char *text,
                                  size_t size)
 {

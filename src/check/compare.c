@@ -1,6 +1,6 @@
 /* hc_claim_call: the claim that one call's outputs are right.
 
-   Of each output element there are three values. `real` is what the op's definition gives in real
+   Each output element has three values. `real` is what the op's definition gives in real
    numbers: the reference computes it in MPFR. `exact` is what the backend `exact` gives: the
    contract in portable C, every rounding in its format, one fixed order. `got` is what the backend
    under test gives.

@@ -60,7 +60,7 @@ enum { MANY = 16 };
    nearer to is wrong, or the inputs are. */
 static const double lowest_ratio = 0x1p-14;
 
-/* Of batch norm in any order. Its bounds hold for elements and ranks that are taken one by one, too
+/* Batch norm in any order. Its bounds hold for elements and ranks that are taken one by one, too
    (bound/norm_any_order.c, bound/norm_ranks.c), and what `exact` does is far nearer. The mean of n
    elements around 0 is about sqrt(V / n) and is rounded once, by half a u of it; its bound is t(4)
    (2 / 3) n sqrt(V). So it comes to 3 / 16 n^(-3/2) of it: 2^-14.5 for the 272 elements of the

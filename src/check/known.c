@@ -13,7 +13,8 @@
 #include "check/subnormals.h"
 #include "op/digest.h"
 
-/* Of so many calls, and in so many bytes of inputs and results; of none that has more inputs. */
+/* Cache limits: at most CALLS calls and ROOM bytes of inputs and results. A call with more than
+   LARGEST_CALL bytes is not cached. */
 enum { CALLS = 256, ROOM = 32 << 20, LARGEST_CALL = 4 << 20 };
 
 struct hc_known_call {

@@ -47,7 +47,7 @@ Test(flushed, a_unit_that_flushes_and_says_so_is_right)
     cr_assert_eq(verdict_of(false, 2, right(HC_OP_gemm)), HC_PASS, "%s", result.note);
 }
 
-/* Of every second row all elements are subnormal. */
+/* All elements of every second row are subnormal. */
 Test(flushed, a_unit_that_flushes_in_silence_or_only_says_so_is_wrong)
 {
     cr_assert_eq(verdict_of(true, 16, flushes), HC_PASS, "%s", result.note);

@@ -137,7 +137,7 @@ enum { MICROBATCHES = 32 };
 
 static const double flag_lr = 0.125;
 
-/* Of microbatch i, a multiple of 2^-10, so that every sum is exact. */
+/* The gradient of microbatch i is a multiple of 2^-10, so that every sum is exact. */
 static double gradient_of(int i)
 {
     return -(1 + (i % 8) * 0x1p-10);

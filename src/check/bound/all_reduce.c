@@ -92,7 +92,7 @@ static double tree(const struct average *a, int64_t first, int64_t n)
     return added(a, tree(a, first, left), tree(a, first + left, n - left));
 }
 
-/* Of 2^k ranks, those that are `first` modulo `stride`. The last exchange is between neighbours. */
+/* Those of 2^k ranks that are `first` modulo `stride`. The last exchange is between neighbours. */
 static double halving(const struct average *a, int64_t first, int64_t stride, int64_t power)
 {
     if (stride < power)

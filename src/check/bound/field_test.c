@@ -67,8 +67,8 @@ static double cut(const struct field *field, double x)
     return field->cut ? hc_round(field->cut, x) : x;
 }
 
-/* Of batch norm of one channel: mean and variance, invstd and the running variance, and of y the
-   element furthest from the mean; some more of them if the algorithm is wrong. */
+/* Batch norm of one channel: judges mean, variance, invstd, the running variance, and the element
+   of y furthest from the mean; some more of these if the algorithm is wrong. */
 static double share_of_norm(const struct field *field, const struct inputs *in, struct memory *m)
 {
     int n = in->count;

@@ -1,6 +1,6 @@
 /* bn_combine: what rounding makes of the statistics of all ranks.
 
-   Of R ranks, rank r has n_r of M elements, the mean m_r and the variance v_r. With w_r = n_r / M,
+   Rank r of R has n_r of M elements, the mean m_r and the variance v_r. With w_r = n_r / M,
 
      mean = sum w_r m_r,     variance V = sum w_r (v_r + (m_r - mean)^2).
 
@@ -90,7 +90,7 @@
 
 #include "check/bound/norm.h"
 
-/* Of more ranks than that nobody asks in which order they come. */
+/* Nobody asks in which order more ranks than that come. */
 enum { MOST_SHARES = 64 };
 
 /* One channel's numbers, over the ranks that have elements. */
@@ -259,7 +259,7 @@ static struct hc_bound_moments in_any_order(enum hc_format f, const struct ranks
     return m;
 }
 
-/* Of each rank's moments, how far they may be off. */
+/* How far each rank's moments may be off. */
 struct strayed {
     double mean;     /* sum w_r A_r */
     double variance; /* sum w_r B_r + 2 sum w_r |m_r - mean| A_r + sum w_r A_r^2 */
@@ -284,7 +284,7 @@ static struct hc_bound_moments of_rank(enum hc_format f, const struct rows *of, 
                    : hc_bound_channel(f, &own, of->channel);
 }
 
-/* Of a ball, its middle. */
+/* The middle of a ball. */
 static struct hc_ball middle(struct hc_ball x)
 {
     x.rad = 0;

@@ -186,8 +186,8 @@ Test(norm_ranks, whatever_an_order_makes_of_an_infinite_mean_is_right)
             }
 }
 
-/* Of two ranks, one of which has an infinite mean, no order makes a number, nor the other
-   infinity. Of one rank all can be known. A NaN is NaN in every order. */
+/* If one of two ranks has an infinite mean, no order makes a number, nor the other infinity. A
+   single rank can be known in full. A NaN is NaN in every order. */
 Test(norm_ranks, of_an_infinite_mean_no_order_makes_a_number)
 {
     static const float wrong[OUTPUTS] = {2, 3, 0.5F, 2, 3};

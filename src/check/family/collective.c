@@ -38,7 +38,7 @@ static const struct hc_op_shape vectors_of_ranks[] = {
 #define RING    HC_COLLECTIVE_RING
 #define HALVING HC_COLLECTIVE_HALVING
 
-/* Of each algorithm the division after, before and on both sides. */
+/* Each algorithm divides after, before and on both sides. */
 static const struct hc_variant averages[] = {
     {.name = "", .params.all_reduce = {.algorithm = TREE, .before = 1}},
     {.name = "-before", .params.all_reduce = {.algorithm = TREE, .after = 1}},

@@ -213,7 +213,7 @@ static bool is_special(const struct hc_call *call, int64_t at, double special)
     return special < 0 ? isinf(loss) && loss > 0 : isnan(loss);
 }
 
-/* Of fewer classes than the call has, since exponentials take long. */
+/* Claims about fewer classes than the call has, since exponentials take long. */
 static void claim_alone(struct hc_check *check, const struct hc_call *call)
 {
     enum { MOST_CLASSES = 33 };

@@ -63,7 +63,7 @@ static bool allows_sgd(const struct hc_format_set *set, const struct hc_variant 
     return allows(set, variant, &variant->params.sgd.stochastic);
 }
 
-/* Of Adam's orders two compute in fp32 alone. */
+/* Two of Adam's orders compute in fp32 alone. */
 static bool allows_adam(const struct hc_format_set *set, const struct hc_variant *variant)
 {
     enum hc_adam_order order = variant->params.adam.order;

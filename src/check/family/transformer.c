@@ -30,7 +30,7 @@ static const struct hc_op_shape tables[] = {
     {.name = NULL},
 };
 
-/* Of the gradient each row has some terms, but one in a few. */
+/* Each row of the gradient has some terms, except for one in a few. */
 static const struct hc_op_shape gradients[] = {
     {"9x5x33", HC_QUICK, true, false, {9, 5, 33}},
     {"1x1x1", HC_STANDARD, false, false, {1, 1, 1}},
@@ -240,7 +240,7 @@ static bool allows_options(const struct hc_format_set *set, const struct hc_vari
     return o->weights ? set->out == HC_BF16 : set->out == HC_FP32;
 }
 
-/* Of one variant all distributions are tried; what an option does to a row, normal numbers show. */
+/* One variant tries all distributions. Normal numbers show what an option does to a row. */
 static bool says_more(const struct hc_call *call, enum hc_distribution distribution)
 {
     const struct hc_attention a = hc_attention_of(call);

@@ -71,7 +71,7 @@ static uint16_t flushes(float x, uint16_t right)
     return (right & 0x7fffu) < 0x400 ? signed_as(x, 0) : right;
 }
 
-/* Of the 13 bits cut from a normal value only the upper two are looked at. */
+/* Looks only at the upper two of the 13 bits that are cut from a normal value. */
 static uint16_t loses_sticky(float x, uint16_t right)
 {
     return isfinite(x) ? hc_fp16_bits(hc_fp32_value(hc_fp32_bits(x) & ~0x7ffu)) : right;

@@ -109,7 +109,7 @@ static void softmax(const struct hc_call *call, const struct hc_fault *row)
     }
 }
 
-/* Of softmax_general and of log_softmax. */
+/* The gradients of softmax_general and log_softmax. */
 static void backward(const struct hc_call *call, const struct hc_fault *row)
 {
     enum defect defect = defect_of(row);

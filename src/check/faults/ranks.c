@@ -25,7 +25,7 @@ static void is_lost(const struct hc_comm *comm, int from, void *data, size_t byt
         memset(data, 0, bytes);
 }
 
-/* Of fp32; what 16-bit numbers become is wrong in another way. */
+/* Numbers of fp32 come twice; those of 16 bits become wrong in another way. */
 static void comes_twice(const struct hc_comm *comm, int from, void *data, size_t bytes)
 {
     (void)comm;

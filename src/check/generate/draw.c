@@ -200,7 +200,7 @@ static double compensation(const struct hc_draw_site *p, int slot, enum hc_value
     return hc_ulp(p->format, w) * (hc_draw_uniform(p, 11) - 0.5);
 }
 
-/* Of a block: between 2^-4 and 2^4; 1 where sums are counted. With specials one is
+/* The scale of a block is between 2^-4 and 2^4, or 1 where sums are counted. With specials one is
    NaN, where not all elements share one, and one in eight is 0, where the format has it. */
 static double scale_of_block(const struct hc_draw_site *p, enum hc_distribution distribution)
 {

@@ -77,8 +77,8 @@ static void set_format(struct hc_call *call, int number, const struct hc_format_
     }
 }
 
-/* Of the slots that may be absent, those of a compensation hold state, and the others in fp32 a
-   scalar, a flag or an override; the addend of a product is one of them, too. */
+/* Slots that may be absent: those of a compensation hold state; the others in fp32 hold a scalar, a
+   flag or an override. The addend of a product may be absent, too. */
 static bool is_compensation(const struct hc_slot *slot)
 {
     return slot->optional && slot->format == HC_ALLOW_LIKE;

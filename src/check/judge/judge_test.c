@@ -213,8 +213,7 @@ Test(judge, a_wrong_element_of_a_large_output_is_found)
     free(got);
 }
 
-/* Of the elements that are no NaN, one is far in ulp, but not as far as others, and farthest by
-   its difference. */
+/* One of the elements that are no NaN has the largest difference, and others are farther in ulp. */
 Test(judge, nan_of_another_sign_hides_no_wrong_element)
 {
     const int64_t n = 1 << 12;

@@ -141,7 +141,7 @@ Test(probable, no_right_order_crosses_the_line)
     }
 }
 
-/* Of random signs one sum tells; of one sign, sixteen. */
+/* One sum of random signs tells; it takes sixteen of one sign. */
 Test(probable, factors_in_tf32_cross_it_where_the_bound_does_not_see_them)
 {
     for (int kind = 0; kind < 2; kind++)

@@ -29,7 +29,7 @@ struct hc_baseline_parser {
     int digits;
     bool whole; /* the document has results of its own, so that no parts follow */
 
-    /* Of the results that are read now. */
+    /* The results that are read now have these. */
     uint64_t seed;
     const char *level;                /* NULL: none */
     int depth;                        /* of the line before; -1: none */

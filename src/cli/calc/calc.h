@@ -130,7 +130,7 @@ void hc_calc_real_text(const struct hc_calc_run *run, const struct hc_calc_row *
 
 /* What became of the shown numbers of an arm, in sentences. */
 
-enum { HC_CALC_MAX_SENTENCES = 4, HC_CALC_SENTENCE = 1024 };
+enum { HC_CALC_MAX_SENTENCES = 8, HC_CALC_SENTENCE = 1024 };
 
 /* The sentences about one arm, without its name and without full stops; returns how many. First
    comes what became 0, infinite or NaN, then where a number parts from the real one or stands

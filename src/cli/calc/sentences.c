@@ -16,7 +16,7 @@
 #include "op/text.h"
 #include "op/wrap.h"
 
-enum { TEXT = 200, LONG_TEXT = 400, BIRTHS = 4 };
+enum { TEXT = 200, LONG_TEXT = 400, BIRTHS = 4, LOSSES = 2 };
 
 /* "at step 3, ", or nothing where that goes without saying: without a loop, and of a constant. */
 static void when(const struct hc_event *event, char text[TEXT])
@@ -28,11 +28,6 @@ static void when(const struct hc_event *event, char text[TEXT])
         (void)snprintf(text, TEXT, "at step %" PRId64 ", ", event->first);
 }
 
-static bool is_infinite_or_nan(const struct hc_event *event)
-{
-    return isinf(event->result) || isnan(event->result);
-}
-
 /* Whether an event is reported for itself, and not as the cause of something. */
 static bool is_reported(const struct hc_calc_run *run, const struct hc_event *event)
 {
@@ -40,41 +35,40 @@ static bool is_reported(const struct hc_calc_run *run, const struct hc_event *ev
     return event->kind != HC_EVENT_REFORMATTED && (!cause || !run->calc->loop);
 }
 
-/* Of a loop two events: the first that made a 0 or changed a constant much, and the first that made
-   an infinity or NaN; or else the first two. Without a loop the first BIRTHS of all kinds: an
-   addend that was lost is reported, too, since nothing else reports it. */
-static int choose_births(const struct hc_calc_run *run, const struct hc_event *event, int count,
-                         const struct hc_event *chosen[BIRTHS])
+/* Adds an event to a list of up to `most` in a sentence; *count is how many there are. */
+static void add_event(const struct hc_event *event, int most, int *count, char *sentence)
 {
-    int n = 0;
-    for (int i = 0; i < count; i++) {
-        if (!is_reported(run, &event[i]))
-            continue;
-        if (n < (run->calc->loop ? 2 : BIRTHS))
-            chosen[n++] = &event[i];
-        else if (run->calc->loop &&
-                 is_infinite_or_nan(chosen[0]) == is_infinite_or_nan(chosen[1]) &&
-                 is_infinite_or_nan(&event[i]) != is_infinite_or_nan(chosen[0]))
-            chosen[1] = &event[i];
-    }
-    return n;
+    char text[TEXT];
+    char step[TEXT];
+    size_t used = strlen(sentence);
+    if ((*count)++ >= most)
+        return;
+    hc_event_text(event, text, TEXT);
+    when(event, step);
+    (void)snprintf(sentence + used, HC_CALC_SENTENCE - used, "%s%s%s", *count > 1 ? "; " : "", step,
+                   text);
 }
 
+/* Says how many events of a list had no room. */
+static void end_events(int most, int count, char *sentence)
+{
+    size_t used = strlen(sentence);
+    if (count > most)
+        (void)snprintf(sentence + used, HC_CALC_SENTENCE - used, "; and %d more (--json has all)",
+                       count - most);
+}
+
+/* What happened, in the order of its first times. */
 static bool describe_births(const struct hc_calc_run *run, int arm, char *sentence)
 {
     const struct hc_event *event;
-    const struct hc_event *chosen[BIRTHS];
     int count = hc_evaluation_events(run->arm[arm], &event);
-    int n = choose_births(run, event, count, chosen);
-    size_t used = 0;
-    for (int i = 0; i < n && used < HC_CALC_SENTENCE; i++) {
-        char text[TEXT];
-        char step[TEXT];
-        hc_event_text(chosen[i], text, TEXT);
-        when(chosen[i], step);
-        used += (size_t)snprintf(sentence + used, HC_CALC_SENTENCE - used, "%s%s%s", i ? "; " : "",
-                                 step, text);
-    }
+    int n = 0;
+    sentence[0] = '\0';
+    for (int i = 0; i < count; i++)
+        if (is_reported(run, &event[i]))
+            add_event(&event[i], BIRTHS, &n, sentence);
+    end_events(BIRTHS, n, sentence);
     return n > 0;
 }
 
@@ -88,6 +82,20 @@ static bool concerns(const struct hc_calc *calc, const struct hc_node *shown, co
     }
     for (int i = 0; i < shown->operands; i++)
         if (concerns(calc, shown->operand[i], at))
+            return true;
+    return false;
+}
+
+/* Whether something was reported where the shown expression is computed. */
+static bool is_told(const struct hc_calc_run *run, int item, int arm)
+{
+    const struct hc_event *event;
+    const struct hc_calc *calc = run->calc;
+    const struct hc_node *shown = calc->shown->statement[run->item[item].expression].value;
+    int count = hc_evaluation_events(run->arm[arm], &event);
+    for (int i = 0; i < count; i++)
+        if (is_reported(run, &event[i]) &&
+            (!calc->loop || concerns(calc, shown, event[i].node->at)))
             return true;
     return false;
 }
@@ -112,8 +120,8 @@ static const struct hc_event *cause_of(const struct hc_calc_run *run, int item, 
 /* Why a number stands still. Where nothing was absorbed, several roundings together gave the old
    number again, or the one into the arm's storage format did. What is rounded to a number lies
    within half an ulp of it. If something was told before, that is the reason: 0.999 is 1. */
-static void describe_cause(const struct hc_calc_run *run, int item, int arm, bool births,
-                           const char *name, char text[TEXT])
+static void describe_cause(const struct hc_calc_run *run, int item, int arm, const char *name,
+                           char text[TEXT])
 {
     const struct hc_event *cause = cause_of(run, item, arm, HC_EVENT_ABSORBED);
     const struct hc_arm *a = &run->calc->arm[arm];
@@ -124,7 +132,7 @@ static void describe_cause(const struct hc_calc_run *run, int item, int arm, boo
         cause = cause_of(run, item, arm, HC_EVENT_CANCELLED);
     if (cause) {
         hc_event_text(cause, text, TEXT);
-    } else if (births || cell->want == 0) {
+    } else if (cell->want == 0 || is_told(run, item, arm)) {
         return;
     } else if (a->storage != a->arithmetic && cell->format == a->storage) {
         hc_distance_text(half, hc_ulp(cell->format, cell->want) / 2);
@@ -135,8 +143,7 @@ static void describe_cause(const struct hc_calc_run *run, int item, int arm, boo
     }
 }
 
-static void describe_stall(const struct hc_calc_run *run, int item, int arm, bool births,
-                           char *sentence)
+static void describe_stall(const struct hc_calc_run *run, int item, int arm, char *sentence)
 {
     char name[HC_CALC_NAME];
     char number[HC_NUMBER_TEXT];
@@ -149,7 +156,7 @@ static void describe_stall(const struct hc_calc_run *run, int item, int arm, boo
     hc_calc_name(run, item, HC_CALC_NAME - 1, name);
     hc_number_text(number, cell->format, cell->want, 0);
     if (isfinite(cell->want))
-        describe_cause(run, item, arm, births, name, text);
+        describe_cause(run, item, arm, name, text);
     if (!always)
         (void)snprintf(from, sizeof from, " from step %" PRId64 " on", step);
     (void)snprintf(sentence, HC_CALC_SENTENCE, "%s %s %s%s%s%s", name,
@@ -160,14 +167,13 @@ static void describe_stall(const struct hc_calc_run *run, int item, int arm, boo
 
 /* A number that stands still and is the nearest all the same, since the real number has not moved
    half an ulp away yet. */
-static void describe_wait(const struct hc_calc_run *run, int item, int arm, bool births,
-                          char *sentence)
+static void describe_wait(const struct hc_calc_run *run, int item, int arm, char *sentence)
 {
     char moved[HC_NUMBER_TEXT];
     const struct hc_calc_row *changed = &run->trajectory[item * HC_CALC_ARMS + arm].changed;
     const struct hc_exact *then = &changed->real[item].value;
     const struct hc_exact *now = &run->last.real[item].value;
-    describe_stall(run, item, arm, births, sentence);
+    describe_stall(run, item, arm, sentence);
     hc_distance_text(moved, fabs((now->hi - then->hi) + (now->lo - then->lo)));
     size_t used = strlen(sentence);
     (void)snprintf(sentence + used, HC_CALC_SENTENCE - used,
@@ -221,6 +227,28 @@ static bool describe_format(const struct hc_calc_run *run, int arm, char *senten
             return true;
         }
     return false;
+}
+
+/* What was absorbed or cancelled in a loop and is no reason in one of the sentences. */
+static bool describe_rest(const struct hc_calc_run *run, int arm,
+                          char sentence[HC_CALC_MAX_SENTENCES][HC_CALC_SENTENCE], int sentences)
+{
+    const struct hc_event *event;
+    int count = hc_evaluation_events(run->arm[arm], &event);
+    int n = 0;
+    char *rest = sentence[sentences];
+    rest[0] = '\0';
+    for (int i = 0; i < count && run->calc->loop; i++) {
+        char text[TEXT];
+        bool told = event[i].kind != HC_EVENT_ABSORBED && event[i].kind != HC_EVENT_CANCELLED;
+        hc_event_text(&event[i], text, TEXT);
+        for (int s = 0; s < sentences; s++)
+            told = told || strstr(sentence[s], text);
+        if (!told)
+            add_event(&event[i], LOSSES, &n, rest);
+    }
+    end_events(LOSSES, n, rest);
+    return n > 0;
 }
 
 /* How far a number is from the real one, beside its running bound. */
@@ -290,14 +318,13 @@ int hc_calc_sentences(const struct hc_calc_run *run, int arm,
                       char sentence[HC_CALC_MAX_SENTENCES][HC_CALC_SENTENCE])
 {
     int count = describe_births(run, arm, sentence[0]);
-    bool births = count > 0;
     for (int i = 0; i < run->items && count < HC_CALC_MAX_SENTENCES - 1; i++) {
         const struct hc_calc_trajectory *trajectory = &run->trajectory[i * HC_CALC_ARMS + arm];
         double off = run->last.cell[i][arm].want - run->last.real[i].value.hi;
         if (hc_calc_stalls(run, i, arm))
-            describe_stall(run, i, arm, births, sentence[count++]);
+            describe_stall(run, i, arm, sentence[count++]);
         else if (trajectory->parts < 0 && waits(run, i, arm))
-            describe_wait(run, i, arm, births, sentence[count++]);
+            describe_wait(run, i, arm, sentence[count++]);
         else if (trajectory->parts >= 0 && isfinite(off))
             describe_distance(run, i, arm, sentence[count++]);
         else if (trajectory->parts >= 0 && isfinite(run->last.cell[i][arm].want))
@@ -305,6 +332,8 @@ int hc_calc_sentences(const struct hc_calc_run *run, int arm,
     }
     if (count == 0)
         describe_nearest(run, sentence[count++]);
+    if (count < HC_CALC_MAX_SENTENCES - 1 && describe_rest(run, arm, sentence, count))
+        count++;
     return describe_format(run, arm, sentence[count]) ? count + 1 : count;
 }
 

@@ -257,8 +257,8 @@ static void add_neighbours(struct set *s)
     between(s, most, most + ulp_at_most(s->plan));
 }
 
-/* Of the source: 0, its subnormals' ends, 1, its largest number, infinity, and NaNs: one, the same
-   but signalling, payloads at either end. Of the target: its ends, and where overflow begins. */
+/* Adds the source's 0, 1, subnormals' ends, largest number, infinity and NaNs (a quiet one, a
+   signalling one, payloads at either end), and the target's ends and where its overflow begins. */
 static void add_specials(struct set *s)
 {
     const struct hc_format_info *from = &hc_formats[s->plan->from];

@@ -115,7 +115,7 @@ static int list_reports(FILE *out, const struct hc_inquiry *inquiry, enum fate f
     return count;
 }
 
-/* Of bugs that halfcheck found itself the source says so in its first words. */
+/* The source of a bug that halfcheck found itself says so in its first words. */
 static int found_here(void)
 {
     int n;
@@ -241,12 +241,11 @@ static void print_plays(FILE *out, const struct hc_inquiry *inquiry)
     int plays = 0;
     for (int i = 0; i < inquiry->count; i++)
         plays += inquiry->row[i].play;
-    (void)fprintf(
-        out,
-        "%d of the bugs are plays: code of scalers, masters or checkpoints runs, and the play "
-        "says what the right state is and how far from it is still right. A test that "
-        "does not look at that state sees numbers that are right.",
-        plays);
+    (void)fprintf(out,
+                  "%d of the bugs are plays: code of scalers, masters, checkpoints or layers runs, "
+                  "and the play says what the right state is and how far from it is still right. "
+                  "A test that does not look at that state sees numbers that are right.",
+                  plays);
 }
 
 bool hc_inquiry_own(FILE *out, const struct hc_inquiry *inquiry, int item)

@@ -88,7 +88,7 @@ static int conclude_study(const struct hc_training *t, const struct protocol_req
     if (protocol.text || t->set.synthetic)
         printf("%s\n", protocol.text ? "The text is made, of 64 words."
                                      : "The images are synthetic, not CIFAR-10.");
-    /* Of several processes that end together one writes. */
+    /* If several processes end together, one of them writes. */
     if (hc_folder_lock(study.folder, &lock) != HC_OK)
         return HC_AS_CLAIMED;
     enum hc_status status = hc_conclusion_write(&conclusion);

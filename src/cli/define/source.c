@@ -135,7 +135,7 @@ static json_t *axes_of(const struct hc_definition *d, const struct hc_defined_te
     return axes;
 }
 
-/* Of inputs, those whose places stand alone. */
+/* The inputs whose places stand alone. */
 static json_t *rows_of(const struct hc_definition *d)
 {
     json_t *rows = json_array();

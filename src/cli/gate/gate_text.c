@@ -13,7 +13,7 @@
 #include "op/text.h"
 #include "op/wrap.h"
 
-/* Of a paragraph so many findings are printed each for itself, or so many families. */
+/* A paragraph prints up to FEW findings one by one, or up to FAMILIES families. */
 enum { FEW = 5, FAMILIES = 6, NAMES = 20, TEXT = 1024 };
 
 /* A CI's runner takes what begins with "::" or "##" for a command to itself (GitHub: "::error::",

@@ -105,7 +105,7 @@ static int subject_of(const struct hc_outcome *outcome)
     return -1;
 }
 
-/* Of a text the settings count pieces (hc_training_made), and each byte of them is a test. */
+/* The settings of a text count pieces (hc_training_made), and each byte of them is a test. */
 static const char *tests_of(const struct hc_outcome *outcome)
 {
     return strstr(outcome->settings, " pieces, ") ? "test bytes" : "test images";
@@ -165,7 +165,7 @@ static bool is_to_fail(const struct hc_gate *gate, const struct hc_outcome *run)
     return subject > 0 && protocol.arm[subject - 1].claim == HC_CLAIM_LOST;
 }
 
-/* Of gate --protocol: sets the gate's margin and level to the protocol's, and judges the record's
+/* For gate --protocol: sets the gate's margin and level to the protocol's, and judges the record's
    trainings by it: whether they were made as it asks, and what each of its arms claims, by its
    looks. A claim that is wrong is the finding "protocol/ARM", and so is one that is not decided.
    The rows "protocol/..." of the record, in which it judges itself, are not believed.

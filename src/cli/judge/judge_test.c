@@ -361,8 +361,8 @@ Test(judge_codes, bytes_are_codes_of_the_format_that_is_set)
     prints("$hc judge kept", 1, again);
 }
 
-/* Of zeros the codes are 0, and the scale and the tensor's amax are 0: an amax of 9 is wrong, and
-   the codes must be kept, too, since their shape says what is computed. */
+/* The codes of zeros are 0, as are the scale and the tensor's amax: an amax of 9 is wrong, and the
+   codes must be kept, too, since their shape says what is computed. */
 Test(judge_codes, a_wrong_amax_is_kept_with_the_codes_that_it_belongs_to)
 {
     const unsigned char zeros[16] = {0};

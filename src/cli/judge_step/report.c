@@ -45,7 +45,7 @@ static bool same_line(const struct hc_step_verdict *a, const struct hc_step_verd
     return strcmp(a->where, b->where) == 0;
 }
 
-/* Of several verdicts on one line: wrong ones before right ones, then the larger error / bound. */
+/* A line with several verdicts shows wrong ones before right ones, then larger error / bound. */
 static bool outranks(const struct hc_step_verdict *a, const struct hc_step_verdict *b)
 {
     if (a->judgement != b->judgement)

@@ -222,7 +222,7 @@ static void judge_gradients(struct hc_step_session *session)
     bool clips = hc_step_number(step, "clip", 0) > 0;
     const struct way way = right_way(step);
     const struct hc_recipe *recipe = hc_step_recipe(step);
-    /* Of a file that has one of the two alone nothing is claimed. */
+    /* A file that has only one of the two claims nothing. */
     if (!step->plan.network && (!hc_step_parameter(step, 0, "gradients.").data ||
                                 !hc_step_parameter(step, 0, "unscaled.").data))
         return;

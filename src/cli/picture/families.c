@@ -7,7 +7,7 @@
 #include "cli/lines.h"
 #include "op/text.h"
 
-enum { LONGEST_LABEL = 26, LONGEST_SERIES = 48, LONGEST_GROUP = 12 };
+enum { LONGEST_LABEL = 26, LABEL_LINES = 4, LONGEST_SERIES = 60 };
 
 /* Rows of a chart: as many as stand beside each other on a screen, more where they are beyond the
    limit, and a few more rather than a row for these. */
@@ -163,22 +163,6 @@ double hc_families_worst(const struct hc_families *f, int i)
     return worst;
 }
 
-/* The label of a row. Of "group: member" that has no room, the group is cut in its middle, so that
-   rows of groups that begin alike differ. Names are ASCII, or are left to hc_plot_tic. */
-static const char *label_of(char text[512], const char *name, int longest)
-{
-    enum { HEAD = 4, TAIL = LONGEST_GROUP - HEAD - 1 };
-    const char *end = strstr(name, ": ");
-    int length = end ? (int)(end - name) : 0;
-    for (const char *at = name; at < name + length; at++)
-        if ((unsigned char)*at >= 0x80)
-            return name;
-    if (length <= LONGEST_GROUP || strlen(name) <= (size_t)longest)
-        return name;
-    (void)snprintf(text, 512, "%.*s\xe2\x80\xa6%.*s%.400s", HEAD, name, TAIL, end - TAIL, end);
-    return text;
-}
-
 static int rows_shown(const struct hc_families *f, const struct hc_families_axis *axis)
 {
     int all = f->family.count;
@@ -240,8 +224,8 @@ static int number_series(const struct hc_families *f, int *place)
 static void put_names(const struct hc_families *f, struct hc_drawing *d, const int *place,
                       int marked)
 {
-    char label[512];
     char others[96] = "";
+    int lines = 1;
     int longest = f->longest > 0 ? f->longest : LONGEST_LABEL;
     if (f->shown < f->family.count)
         others_text(f, others, sizeof others);
@@ -249,9 +233,12 @@ static void put_names(const struct hc_families *f, struct hc_drawing *d, const i
     hc_plot_text(d->values, "others", 0, others, 80);
     hc_plot_integer(d->values, "families", 0, f->shown);
     hc_plot_array(d->values, "family_tic", f->shown);
-    for (int i = 0; i < f->shown; i++)
-        hc_plot_tic(d->values, "family_tic", i + 1,
-                    label_of(label, hc_families_name(f, i), longest), longest);
+    for (int i = 0; i < f->shown; i++) {
+        int n = hc_plot_folded_tic(d->values, "family_tic", i + 1, hc_families_name(f, i), longest,
+                                   LABEL_LINES);
+        lines = n > lines ? n : lines;
+    }
+    hc_plot_integer(d->values, "tic_lines", 0, lines);
     hc_plot_integer(d->values, "series", 0, marked);
     hc_plot_array(d->values, "series_name", marked);
     for (int s = 0; s < f->series.count; s++)

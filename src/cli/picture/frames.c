@@ -5,12 +5,19 @@
 
 #include "op/text.h"
 
-enum { LONGEST_NAME = 20, LONGEST_TROUBLE = 24, LONGEST_KEY = 38, LONGEST_AXIS = 70, CROSS = 9 };
+enum {
+    LONGEST_NAME = 20, /* of a line of it */
+    NAME_LINES = 6,
+    LONGEST_TROUBLE = 24,
+    LONGEST_KEY = 60,
+    LONGEST_AXIS = 70,
+    CROSS = 9
+};
 
 void hc_frames_begin(struct hc_frames *f, struct hc_drawing *d, const struct hc_frames_axes *axes)
 {
-    static const char *const arrays[] = {"frame_name", "frame_trouble", "frame_x_low",
-                                         "frame_x_high"};
+    static const char *const arrays[] = {"frame_name", "frame_lines", "frame_trouble",
+                                         "frame_x_low", "frame_x_high"};
     *f = (struct hc_frames){.d = d,
                             .axes = *axes,
                             .x_low = (double)INFINITY,
@@ -72,8 +79,9 @@ bool hc_frames_next(struct hc_frames *f, const char *name, const char *trouble)
     f->frame_x_low = (double)INFINITY;
     f->frame_x_high = -(double)INFINITY;
     (void)snprintf(f->name, sizeof f->name, "%s", name);
-    hc_plot_text(f->d->values, "frame_name", f->frames, name,
-                 f->axes.wide ? 3 * LONGEST_NAME / 2 : LONGEST_NAME);
+    int lines = hc_plot_folded(f->d->values, "frame_name", f->frames, name,
+                               f->axes.wide ? 3 * LONGEST_NAME / 2 : LONGEST_NAME, NAME_LINES);
+    hc_plot_integer(f->d->values, "frame_lines", f->frames, lines);
     hc_plot_text(f->d->values, "frame_trouble", f->frames, trouble, LONGEST_TROUBLE);
     return true;
 }

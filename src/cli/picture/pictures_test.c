@@ -237,10 +237,9 @@ Test(pictures, keep_recipes_apart_whose_names_begin_alike)
     if (p->svg) {
         cr_expect(strstr(p->data, "fastai-1.0.61-clip: accumulation"), "%s", p->data);
         cr_expect(strstr(p->data, "fastai-1.0.61-flat: accumulation"), "%s", p->data);
-        cr_expect(strstr(p->svg, "fast\xe2\x80\xa6"
-                                 "61-clip: accumulation"));
-        cr_expect(strstr(p->svg, "fast\xe2\x80\xa6"
-                                 "61-flat: accumulation"));
+        cr_expect(strstr(p->svg, "fastai-1.0.61-clip:"));
+        cr_expect(strstr(p->svg, "fastai-1.0.61-flat:"));
+        cr_expect(strstr(p->svg, ">accumulation<"));
     }
     forget_pictures(&d);
 }
@@ -267,12 +266,11 @@ Test(pictures, keep_recipes_over_ranks_apart_and_show_their_source)
     const struct hc_page_picture *layers = picture_of(&d, "drift-layers");
     if (p->svg && layers->svg) {
         cr_expect(strstr(p->data, "8x amp+wrapper=torch-ddp: reduction over ranks"), "%s", p->data);
-        cr_expect(strstr(p->svg, "8x a\xe2\x80\xa6pex-ddp: reduction over ranks"));
-        cr_expect(strstr(p->svg, "8x a\xe2\x80\xa6rch-ddp: reduction over ranks"));
-        cr_expect(strstr(layers->svg, ">8x amp+wra\xe2\x80\xa6"
-                                      "=apex-ddp<"));
-        cr_expect(strstr(layers->svg, ">8x amp+wra\xe2\x80\xa6"
-                                      "torch-ddp<"));
+        cr_expect(strstr(p->svg, "8x amp+wrapper=apex-ddp:"));
+        cr_expect(strstr(p->svg, "8x amp+wrapper=torch-ddp:"));
+        cr_expect(strstr(p->svg, ">reduction over ranks<"));
+        cr_expect(strstr(layers->svg, ">8x amp+wrapper=apex-<"));
+        cr_expect(strstr(layers->svg, ">8x amp+wrapper=<") && strstr(layers->svg, ">torch-ddp<"));
         cr_expect(strstr(p->answer, "8x") && strstr(layers->answer, "8x"), "%s", p->answer);
     }
     forget_pictures(&d);

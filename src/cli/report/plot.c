@@ -96,42 +96,122 @@ static void put_character(FILE *file, const char *character)
             (void)fprintf(file, "\\0%03o", (unsigned)(unsigned char)*character);
 }
 
-/* Writes a text, with `percent` in place of each percent sign. */
-static void put_text(FILE *file, const char *text, int most, const char *percent)
+/* Where lines begin, and which characters are left out for an ellipsis. */
+struct layout {
+    int count; /* of characters in the text */
+    int from;  /* the first that is left out, */
+    int to;    /* and the first that is not, behind it */
+    int columns;
+    int lines;
+};
+
+/* The text without its middle, if it has more than `room` characters. */
+static void leave_out(struct layout *l, int room)
+{
+    l->from = l->count <= room ? l->count : room / 2;
+    l->to = l->count <= room ? l->count : l->count - (room - room / 2 - 1);
+}
+
+static bool ends_word(char c)
+{
+    return strchr(" /_-:,+=|", c) != NULL;
+}
+
+/* Characters of the next line: up to the last end of a word in its second half, or all that fit. */
+static int next_line(const struct layout *l, const char *text, int done)
 {
     char character[5];
-    int count = 0;
+    int shown = l->count - (l->to - l->from) + (l->from < l->to);
+    int best = 0;
+    for (int i = 0, at = 0; hc_text_next(&text, character) > 0; i++) {
+        if (i > l->from && i < l->to)
+            continue;
+        if (at >= done && at < done + l->columns && i != l->from && ends_word(*character))
+            best = at + 1 - done;
+        at++;
+    }
+    if (shown - done <= l->columns)
+        return shown - done;
+    return 2 * best > l->columns ? best : l->columns;
+}
+
+static int count_lines(const struct layout *l, const char *text)
+{
+    int shown = l->count - (l->to - l->from) + (l->from < l->to);
+    int lines = 0;
+    for (int done = 0; done < shown; lines++)
+        done += next_line(l, text, done);
+    return lines > 0 ? lines : 1;
+}
+
+static struct layout lay_out(const char *text, int columns, int most)
+{
+    struct layout l = {.columns = columns};
+    char character[5];
     for (const char *at = text; hc_text_next(&at, character) > 0;)
-        count++;
-    for (int i = 0; hc_text_next(&text, character) > 0; i++) {
-        if (count <= most || i < most / 2 || i >= count - (most - most / 2 - 1))
-            put_character(file, *character == '%' ? percent : character);
-        else if (i == most / 2)
-            put_character(file, "\xe2\x80\xa6");
+        l.count++;
+    for (int room = columns * most; l.lines == 0 || l.lines > most; room--) {
+        leave_out(&l, room);
+        l.lines = count_lines(&l, text);
+    }
+    return l;
+}
+
+/* Writes a text, with `percent` in place of each percent sign. */
+static void put_text(FILE *file, const char *text, const struct layout *l, const char *percent)
+{
+    const char *all = text;
+    char character[5];
+    int end = next_line(l, all, 0);
+    for (int i = 0, at = 0; hc_text_next(&text, character) > 0; i++) {
+        if (i > l->from && i < l->to)
+            continue;
+        if (at == end) {
+            put_character(file, "\n");
+            end += next_line(l, all, end);
+        }
+        put_character(file, i == l->from        ? "\xe2\x80\xa6"
+                            : *character == '%' ? percent
+                                                : character);
+        at++;
     }
 }
 
-static void assign_text(struct hc_plot_values *values, const char *name, int index,
-                        const char *text, int most, const char *percent)
+static int assign_text(struct hc_plot_values *values, const char *name, int index, const char *text,
+                       int columns, int most, const char *percent)
 {
+    struct layout l = lay_out(text, columns, most);
     if (!values)
-        return;
+        return l.lines;
     assign(values, name, index);
     (void)fputc('"', values->file);
-    put_text(values->file, text, most, percent);
+    put_text(values->file, text, &l, percent);
     (void)fputs("\"\n", values->file);
+    return l.lines;
 }
 
 void hc_plot_text(struct hc_plot_values *values, const char *name, int index, const char *text,
                   int most)
 {
-    assign_text(values, name, index, text, most, "%");
+    (void)assign_text(values, name, index, text, most, 1, "%");
 }
 
 void hc_plot_tic(struct hc_plot_values *values, const char *name, int index, const char *text,
                  int most)
 {
-    assign_text(values, name, index, text, most, "%%");
+    (void)assign_text(values, name, index, text, most, 1, "%%");
+}
+
+int hc_plot_folded(struct hc_plot_values *values, const char *name, int index, const char *text,
+                   int columns, int most)
+{
+    return assign_text(values, name, index, text, columns, most, "%");
+}
+
+int hc_plot_folded_tic(struct hc_plot_values *values, const char *name, int index, const char *text,
+                       int columns, int most)
+{
+    return assign_text(values, name, index, text, columns, most, "%%");
 }
 
 static void become_gnuplot(int program, const char *folder, int errors)

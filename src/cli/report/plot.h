@@ -28,6 +28,14 @@ void hc_plot_text(struct hc_plot_values *values, const char *name, int index, co
 void hc_plot_tic(struct hc_plot_values *values, const char *name, int index, const char *text,
                  int most);
 
+/* Folds a text of up to `most` lines of `columns` characters, behind a separator where one is near,
+   and sets it as the two above do. Only what has more than these lines loses its middle. Returns
+   the number of lines. */
+int hc_plot_folded(struct hc_plot_values *values, const char *name, int index, const char *text,
+                   int columns, int most);
+int hc_plot_folded_tic(struct hc_plot_values *values, const char *name, int index, const char *text,
+                       int columns, int most);
+
 /* Runs the script, which is gnuplot's text, in `folder` with these variables, and frees them (NULL:
    fails as it said). A script writes its pictures to `drawing . NAME`. When it has ended well they
    take the places of the old ones in the folder, each in one step; otherwise the old ones stay. A

@@ -102,6 +102,37 @@ Test(plot, a_text_arrives_as_it_was_and_runs_nothing)
     cr_expect_neq(access("pwned", F_OK), 0);
 }
 
+/* A folded text, with a bar between lines. */
+static const char *folded(const char *text, int columns, int most)
+{
+    char *at = read_back;
+    struct hc_plot_values *values = hc_plot_values();
+    int lines = hc_plot_folded(values, "text", 0, text, columns, most);
+    enum hc_status status = hc_plot("set print 'out.csv'; print text", values, folder);
+    if (status == HC_UNSUPPORTED)
+        cr_skip_test("no gnuplot here");
+    cr_assert_eq(status, HC_OK, "%s: %s", text, hc_message());
+    FILE *f = fopen("out.csv", "r");
+    cr_assert_not_null(f);
+    read_back[fread(read_back, 1, sizeof read_back - 1, f)] = '\0';
+    (void)fclose(f);
+    for (; (at = strchr(at, '\n')); *at = at[1] ? '|' : '\0')
+        lines--;
+    cr_expect_eq(lines, 0, "%s", text);
+    return read_back;
+}
+
+Test(plot, a_folded_name_loses_its_middle_only_where_all_its_lines_are_full)
+{
+    cr_expect_str_eq(folded("op/attention_backward", 20, 6), "op/attention_|backward");
+    cr_expect_str_eq(folded("op/attention_general_backward", 20, 6),
+                     "op/attention_|general_backward");
+    cr_expect_str_eq(folded("abcdefghijkl", 4, 3), "abcd|efgh|ijkl");
+    cr_expect_str_eq(folded("abcdefghijklm", 4, 3), "abcd|ef\xe2\x80\xa6i|jklm");
+    cr_expect_str_eq(folded("'%s' `ls`", 6, 2), "'%s' |`ls`");
+    cr_expect_str_eq(folded("", 6, 2), "");
+}
+
 Test(plot, a_text_is_one_line_and_no_longer_than_it_may)
 {
     cr_expect_str_eq(found_by_gnuplot("one\ntwo", 100), "one two");

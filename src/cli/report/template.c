@@ -218,6 +218,30 @@ static void put_lines(struct filling *f, const char *text)
         put_backquotes(f->out, whole, 3);
 }
 
+/* A command, as lines. A browser would break a line behind any hyphen, in the middle of an option:
+   a word with a hyphen is an element that stays whole where a line has room for it. */
+static void put_command(struct filling *f, const char *text)
+{
+    if (f->markdown) {
+        put_lines(f, text);
+        return;
+    }
+    while (*text) {
+        char *word = strndup(text, strcspn(text, " \t\n"));
+        if (!word) {
+            hc_memory_lost_one();
+            return;
+        }
+        bool whole = strchr(word, '-') != NULL;
+        (void)fputs(whole ? "<span>" : "", f->out);
+        hc_text_markup(f->out, word);
+        (void)fputs(whole ? "</span>" : "", f->out);
+        for (text += strlen(word); *text && strchr(" \t\n", *text); text++)
+            (void)fputc(*text, f->out);
+        free(word);
+    }
+}
+
 /* Code within a line of Markdown; in a cell of a table ("cell") a bar has a backslash, and there
    may be nothing. */
 static void put_code(struct filling *f, const char *text)
@@ -252,8 +276,9 @@ static void put_flag(struct filling *f, const char *text)
 static const struct way {
     const char *name;
     void (*put)(struct filling *f, const char *text);
-} ways[] = {{"", put_text},     {"links", put_links}, {"lines", put_lines}, {"code", put_code},
-            {"cell", put_code}, {"count", put_count}, {"flag", put_flag}};
+} ways[] = {{"", put_text},     {"links", put_links},    {"lines", put_lines},
+            {"code", put_code}, {"cell", put_code},      {"count", put_count},
+            {"flag", put_flag}, {"command", put_command}};
 
 /* {{name}} or {{name|way}}. */
 static void put_value(struct filling *f)

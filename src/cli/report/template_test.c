@@ -76,6 +76,7 @@ Test(template, escapes_whatever_it_writes)
         {"{{x|links}}", "&lt;b&gt; &amp;\"' \\`\\` \\|\\*\\\\ <http://a.b/?c> ", true},
         {"{{x|code}}", "``` <b> &\"' `` |*\\ http://a.b/?c  ```", true},
         {"{{x|cell}}", "``` <b> &\"' `` \\|*\\ http://a.b/?c  ```", true},
+        {"{{x|command}}", "&lt;b&gt; &amp;&quot;&#39; `` |*\\ http://a.b/?c\n", false},
         {"{{x|lines}}", "```text\n<b> &\"' `` |*\\ http://a.b/?c\n```", true},
     };
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
@@ -83,6 +84,8 @@ Test(template, escapes_whatever_it_writes)
                                   "{\"x\": \"<b> &\\\"' `` |*\\\\ http://a.b/?c\\n\"}");
         cr_expect_str_eq(page, rows[i].page, "%s: %s", rows[i].text, page);
     }
+    cr_expect_str_eq(filled("{{x|command}}.", false, "{\"x\": \"a --b <c-\"}"),
+                     "a <span>--b</span> <span>&lt;c-</span>.", "options stay whole");
     cr_expect_str_eq(filled("{{x|cell}}.", true, "{\"x\": \"\"}"), ".", "an empty cell");
 }
 

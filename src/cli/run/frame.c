@@ -190,8 +190,9 @@ static int find_largest(const struct hc_run_command *s, const struct hc_largest 
     return count;
 }
 
-/* Of what is larger the run says nothing. Unless more is asked for, or there are a few ops, it is
-   the call of most products and the one of most elements. A few cases say it by their names. */
+/* Prints the largest calls, since the run says nothing about larger ones. Unless more is asked for,
+   or there are only a few ops, these are the call of most products and the one of most elements. A
+   few cases say it by their names. */
 static void print_largest(const struct hc_run_command *s)
 {
     enum { FEW_CASES = 100, FEW_OPS = 4 };

@@ -86,7 +86,7 @@ static void print_lacking(FILE *out, const struct hc_backend *backend, int cases
     bool none = lacking == HC_OP_COUNT && backend->defined;
     if ((!lacking || none) && !cases)
         return;
-    /* Of most programs it is shorter to say what they have. */
+    /* Most programs have few ops: it is shorter to say which. */
     bool few = lacking > HC_OP_COUNT / 2;
     hc_lines_add(&t, "%d of %d ops%s", lacking, (int)HC_OP_COUNT,
                  lacking == HC_OP_COUNT ? ""

@@ -325,11 +325,12 @@ enum hc_status hc_comparison_choose(struct hc_comparison *c, const char *list, i
 
 /* The pictures of a comparison, drawn from the files of its runs. */
 
-enum { LONGEST_LABEL = 48, SHORT_LABEL = 26 };
+enum { LONGEST_LABEL = 48, SHORT_LABEL = 26, SHORT_LINES = 4 };
 
 static void set_recipes(struct hc_plot_values *values, const struct hc_comparison *c)
 {
-    static const char *const arrays[] = {"recipe_name", "recipe_short", "recipe_nan", "recipe_tic"};
+    static const char *const arrays[] = {"recipe_name", "recipe_short", "recipe_lines",
+                                         "recipe_nan", "recipe_tic"};
     for (size_t i = 0; i < sizeof arrays / sizeof *arrays; i++)
         hc_plot_array(values, arrays[i], c->recipes);
     for (int r = 0; r < c->recipes; r++) {
@@ -340,7 +341,9 @@ static void set_recipes(struct hc_plot_values *values, const struct hc_compariso
         (void)hc_comparison_nan(c, r, nan);
         (void)snprintf(label, sizeof label, "%s%s%s", name, *nan ? ": " : "", nan);
         hc_plot_text(values, "recipe_name", r + 1, label, LONGEST_LABEL);
-        hc_plot_text(values, "recipe_short", r + 1, name, SHORT_LABEL);
+        hc_plot_integer(
+            values, "recipe_lines", r + 1,
+            hc_plot_folded(values, "recipe_short", r + 1, name, SHORT_LABEL, SHORT_LINES));
         hc_plot_text(values, "recipe_nan", r + 1, nan, LONGEST_LABEL);
         hc_plot_tic(values, "recipe_tic", r + 1, name, LONGEST_LABEL);
     }

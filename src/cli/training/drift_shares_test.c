@@ -21,7 +21,7 @@ enum {
     OPTIMIZER = 1 << HC_SOURCE_OPTIMIZER
 };
 
-/* Of the gradient's squares 2, 4 and 12, activations have 1, 2 and 3 and the weights the rest. */
+/* The gradient's squares are 2, 4 and 12. Activations have 1, 2 and 3 of them, weights the rest. */
 static void setup(void)
 {
     static const double all[SEEDS] = {2, 4, 12};

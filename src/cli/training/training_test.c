@@ -29,7 +29,7 @@ Test(training, parameters_and_multiplications_are_printed)
                                                  "63,751,168 MACs"));
 }
 
-/* Of the record too, whose repro line trains on as many ranks. */
+/* The record's repro line trains on as many ranks, too. */
 Test(training, ranks_of_one_process_leave_the_files_of_one_rank)
 {
     ends("", QUICK "--set shards=4 --out one");
