@@ -96,6 +96,10 @@ struct hc_instance {
    not fit. */
 enum hc_status hc_instance_bind(struct hc_instance *instance);
 
+/* Whether some inputs can be bound, as far as the text's own numbers say. If not, fills in *error,
+   whose place is in definition->text. */
+bool hc_instance_possible(const struct hc_definition *definition, struct hc_formula_error *error);
+
 /* The approximate number of operations for all elements of all equations. */
 double hc_instance_work(const struct hc_instance *instance);
 
