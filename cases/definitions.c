@@ -35,11 +35,14 @@ static const struct {
     [HC_SIZES_TILES] = {SOME, HC_EXHAUSTIVE},
 };
 
+/* Behind the rows of sizes: the calls of all borders, one after the other. */
+enum { BORDERS = HC_SIZE_ROWS };
+
 /* A case of one definition. */
 struct row {
     const char *text;
     enum hc_format format;
-    enum hc_size_row sizes;
+    int sizes; /* a row of sizes, or BORDERS */
     enum hc_family family;
     char name[MAX_NAME + 64];
     char title[MAX_NAME + 96];
@@ -82,25 +85,22 @@ static enum hc_status plainly(const struct hc_defined_call *call)
     return hc_define_plain(&instance, out, NULL);
 }
 
-/* The text's sizes, inputs and outputs. */
-static enum hc_status prepare(struct hc_check *check, const struct row *row, struct subject *s)
+/* The call's inputs and outputs. */
+static enum hc_status prepare(struct hc_check *check, const struct row *row, struct subject *s,
+                              const int64_t extent[HC_MAX_AXES])
 {
     const struct hc_definition *d = s->definition;
     struct hc_instance *in = &s->instance;
-    int64_t extent[HC_MAX_AXES];
     *in = (struct hc_instance){.definition = d, .io = row->format, .freedoms = hc_usual_freedoms};
     if (is_allowed)
         in->freedoms = allowed;
-    enum hc_status status = hc_define_sizes(d, row->sizes, extent);
-    if (status != HC_OK)
-        return status;
     hc_define_shape_inputs(in, extent);
     for (int i = 0; i < d->inputs; i++) {
         in->input[i] = hc_check_tensor(check, in->input[i]);
         s->in[i] = (struct hc_defined_operand){d->tensor[i].name, in->input[i]};
     }
     hc_define_fill_inputs(in, extent, row->family, hc_check_seed(check));
-    status = hc_instance_bind(in);
+    enum hc_status status = hc_instance_bind(in);
     for (int i = 0; i < d->results && status == HC_OK; i++) {
         struct hc_tensor out = hc_check_tensor(check, hc_instance_tensor(in, d->result[i]));
         s->out[i] = (struct hc_defined_operand){d->tensor[d->result[i]].name, out};
@@ -144,6 +144,7 @@ static void tell(struct hc_check *check, const struct subject *s)
 /* What the judge finds of all results. */
 struct finding {
     struct hc_defined_output output[HC_MAX_DEFINED_TENSORS];
+    int64_t elements;
     int64_t judged;
     int64_t unbounded;
     int64_t wrong;
@@ -161,6 +162,7 @@ static enum hc_status find(struct hc_check *check, const struct subject *s,
     for (int i = 0; i < d->results && status == HC_OK; i++) {
         status = hc_define_judge(&in, d->result[i], &s->out[i].tensor,
                                  hc_check_level(check) == HC_EXHAUSTIVE, &f->output[i]);
+        f->elements += f->output[i].elements;
         f->judged += f->output[i].judged;
         f->unbounded += f->output[i].unbounded;
         f->wrong += f->output[i].wrong;
@@ -234,7 +236,7 @@ static enum hc_status judge(struct hc_check *check, const struct subject *s, boo
                         "the errors of %s are %.3g times what independent roundings of sums "
                         "come to with a chance of one in a million",
                         s->out[i].name, f->output[i].excess);
-    if (status == HC_OK && hc_define_says_little(f->judged, f->unbounded))
+    if (status == HC_OK && f->elements && hc_define_says_little(f->judged, f->unbounded))
         hc_mistrust(check, "right orders may overflow or differ in NaN in %lld of %lld elements",
                     (long long)f->unbounded, (long long)f->judged);
     else if (status == HC_OK && f->unbounded)
@@ -245,22 +247,40 @@ static enum hc_status judge(struct hc_check *check, const struct subject *s, boo
     return status;
 }
 
+/* Calls the backend once, with inputs of these sizes. */
+static enum hc_status call_once(struct hc_check *check, const struct row *row, struct subject *s,
+                                const int64_t extent[HC_MAX_AXES])
+{
+    enum hc_status status = prepare(check, row, s, extent);
+    if (status != HC_OK)
+        return status;
+    tell(check, s);
+    if (hc_do_defined(check, &s->call) == HC_OK && !hc_check_bits_only(check))
+        status = judge(check, s, is_random(row->family) && row->sizes != BORDERS);
+    return status;
+}
+
 static void run(struct hc_check *check)
 {
     const struct row *row = hc_check_case(check)->data;
     struct hc_formula_error error;
     struct subject *s = hc_check_memory(check, sizeof *s);
+    int64_t extent[HC_MAX_AXES];
+    enum hc_status status = HC_OK;
     s->text = row->text;
     s->definition = hc_definition_read(row->text, &error);
-    enum hc_status status = s->definition ? prepare(check, row, s)
-                                          : hc_fail(HC_INVALID, "%s: %s", row->name, error.what);
-    if (s->definition && status == HC_OK) {
-        if (row->path)
-            hc_remark(check, "definition %s", s->definition->digest);
-        tell(check, s);
-        if (hc_do_defined(check, &s->call) == HC_OK && !hc_check_bits_only(check))
-            status = judge(check, s, is_random(row->family));
-    }
+    if (!s->definition)
+        status = hc_fail(HC_INVALID, "%s: %s", row->name, error.what);
+    if (s->definition && row->path)
+        hc_remark(check, "definition %s", s->definition->digest);
+    if (s->definition && row->sizes != BORDERS)
+        status = hc_define_sizes(s->definition, (enum hc_size_row)row->sizes, extent);
+    int borders = row->sizes == BORDERS && s->definition ? hc_define_borders(s->definition) : 0;
+    for (int i = 0; i < borders && status == HC_OK; i++)
+        if (hc_define_border(s->definition, i, extent))
+            status = call_once(check, row, s, extent);
+    if (row->sizes != BORDERS && status == HC_OK)
+        status = call_once(check, row, s, extent);
     if (status != HC_OK)
         hc_check_failed(check);
     hc_definition_free(s->definition);
@@ -285,28 +305,31 @@ static void append(const char *name, const char *text, const char *path, int f, 
                    int family)
 {
     struct row *row = &all_rows[table.count];
+    const char *of_sizes = sizes == BORDERS ? "borders" : hc_size_row_names[sizes];
     *row = (struct row){.text = text,
                         .path = path,
                         .format = formats[f],
-                        .sizes = (enum hc_size_row)sizes,
+                        .sizes = sizes,
                         .family = (enum hc_family)family};
     (void)snprintf(row->name, sizeof row->name, "def/%s/%s/%s/%s", name,
-                   hc_formats[formats[f]].name, hc_size_row_names[sizes], hc_family_names[family]);
+                   hc_formats[formats[f]].name, of_sizes, hc_family_names[family]);
     (void)snprintf(row->title, sizeof row->title,
                    "%s of %s %s numbers, %s sizes: within the bound of its definition", name,
-                   hc_family_names[family], hc_formats[formats[f]].name, hc_size_row_names[sizes]);
+                   hc_family_names[family], hc_formats[formats[f]].name, of_sizes);
     if (path)
         (void)snprintf(row->source, sizeof row->source, "%s", path);
     else
         (void)snprintf(row->source, sizeof row->source, "definitions/%s.op", name);
     bool quick = sizes == HC_SIZES_USUAL && family == HC_FAMILY_NORMAL;
-    bool rare = family == HC_FAMILY_ASKED; /* a search takes longer than what it is for */
+    /* A search takes longer than what it is for; and a tile's border is the same in all formats. */
+    bool rare = family == HC_FAMILY_ASKED || (sizes == BORDERS && formats[f] != HC_FP32);
     all_cases[table.count++] = (struct hc_case){.name = row->name,
                                                 .title = row->title,
                                                 .source = row->source,
-                                                .level = quick  ? HC_QUICK
-                                                         : rare ? HC_EXHAUSTIVE
-                                                                : rows[sizes].level,
+                                                .level = quick              ? HC_QUICK
+                                                         : rare             ? HC_EXHAUSTIVE
+                                                         : sizes == BORDERS ? HC_STANDARD
+                                                                            : rows[sizes].level,
                                                 .run = run,
                                                 .data = row,
                                                 .defined = true};
@@ -314,11 +337,13 @@ static void append(const char *name, const char *text, const char *path, int f, 
 
 static void append_all(const char *name, const char *text, const char *path)
 {
-    for (int f = 0; f < FORMATS; f++)
+    for (int f = 0; f < FORMATS; f++) {
+        append(name, text, path, f, BORDERS, HC_FAMILY_NORMAL);
         for (int sizes = 0; sizes < HC_SIZE_ROWS; sizes++)
             for (int family = 0; family < HC_FAMILIES; family++)
                 if (rows[sizes].families >> family & 1)
                     append(name, text, path, f, sizes, family);
+    }
 }
 
 enum hc_status hc_cases_of_definitions(void)
@@ -329,7 +354,7 @@ enum hc_status hc_cases_of_definitions(void)
     while (hc_library[texts].name)
         texts++;
     assert(texts > 0); /* the library is built in */
-    size_t most = (texts + (size_t)own.count) * FORMATS * HC_SIZE_ROWS * HC_FAMILIES;
+    size_t most = (texts + (size_t)own.count) * FORMATS * (HC_SIZE_ROWS * HC_FAMILIES + 1);
     all_rows = malloc(most * sizeof *all_rows);
     all_cases = malloc(most * sizeof *all_cases);
     if (!all_rows || !all_cases) {

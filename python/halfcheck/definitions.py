@@ -47,7 +47,7 @@ class Definition:
         said = json.loads(_said("define", self.source, "--json"))
         self.name, self.digest = said["name"], said["digest"]
         self.inputs, self.options, self.results = said["inputs"], said["options"], said["results"]
-        self.rows = said["rows"]
+        self.rows, self.borders = said["rows"], said["borders"]
 
     @functools.cached_property
     def gradient(self):
@@ -256,13 +256,15 @@ def check(fn, define, formats=None, backward=False, families=None, sizes=None, s
         call.variant = None if backward else variant
         call.allow = allow
         report = Report(getattr(fn, "__name__", "the function"), definition, call.text)
-        for fmt in map(format_named, [formats] if isinstance(formats, str) else
-                       formats or _FORMATS):
+        formats = [formats] if isinstance(formats, str) else formats or _FORMATS
+        for fmt in map(format_named, formats):
             for family in families or FAMILIES:
                 for given, more in itertools.product(sizes or call.sizes(), _seeds(family)):
                     _one(report, call, fmt, family, given, seed + more, backward)
             if not (sizes or backward or like or families):
                 _large(report, call, fmt, seed)
+        if not (sizes or like or families):
+            _at_borders(report, call, list(map(format_named, formats)), seed, backward)
         if report.failed:
             raise Wrong(_first_wrong(report), report)
         if not report.ok:
@@ -289,9 +291,23 @@ def _one(report, call, fmt, family, sizes, seed, backward):
     except _arrays.Unsupported as error:
         report.left_out[str(error)] = report.left_out.get(str(error), 0) + 1
         return
+    except Exception as error:
+        # A function may ask for a row: what it raises where there is none is told, and no more.
+        if isinstance(error, Error) or isinstance(sizes, str) or 0 not in sizes.values():
+            raise
+        empty = next(axis for axis, size in sizes.items() if size == 0)
+        why = f"{report.name} raises {type(error).__name__} where {empty} = 0: {error}"
+        report.left_out[why] = report.left_out.get(why, 0) + 1
+        return
     report.rows.append((fmt, family, sizes,
                         _judged(definition, inputs, outputs, call.options, call.variant,
                                 call.allow)))
+
+
+def _at_borders(report, call, formats, seed, backward):
+    """Normal inputs of sizes around the borders of blocks, in the formats in turn."""
+    for number, sizes in enumerate(call.definition.borders):
+        _one(report, call, formats[number % len(formats)], "normal", sizes, seed, backward)
 
 
 # A large call has so many elements in its largest input, and its results so many different ones, as

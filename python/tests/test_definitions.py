@@ -199,6 +199,38 @@ def test_rows_of_a_models_size_are_judged_and_one_wrong_element_is_found():
     assert "1 of 4096 elements is wrong" in str(wrong.value)
 
 
+@pytest.mark.filterwarnings("ignore:.*encountered")
+@pytest.mark.parametrize("border", [{"c": 15}, {"n": 128}])
+def test_a_tile_whose_border_is_wrong_is_found(border):
+    def broken(x):
+        y = softmax(x)
+        if all(x.shape["nc".index(axis)] == size for axis, size in border.items()):
+            y[..., -1] = 0
+        return y
+
+    with pytest.raises(halfcheck.Wrong, match=" = ".join(map(str, *border.items())) + "\\b"):
+        halfcheck.check(broken, define="softmax", formats="bf16")
+
+
+@pytest.mark.filterwarnings("ignore:.*encountered")
+def test_no_rows_have_no_results_and_a_function_that_does_not_take_them_is_told():
+    def empty(x):
+        return softmax(x) if x.size else np.zeros((1, x.shape[1]), x.dtype)
+
+    def strict(x):
+        if not x.size:
+            raise ValueError("no rows")
+        return softmax(x)
+
+    few = {"define": "softmax", "formats": "fp32", "sizes": [{"n": 0, "c": 3}, {"n": 2, "c": 3}],
+           "families": ["normal"]}
+    assert "left out" not in str(halfcheck.check(softmax, **few))
+    with pytest.raises(ValueError, match="y has another shape"):
+        halfcheck.check(empty, **few)
+    report = halfcheck.check(strict, **few)
+    assert report.ok and "strict raises ValueError where n = 0: no rows" in str(report)
+
+
 @pytest.mark.parametrize("more, eps", [({}, 1e-6), ({"eps": 1e-3}, 1e-3)])
 def test_a_function_gets_the_options_that_it_names(more, eps):
     got = []

@@ -1,6 +1,7 @@
 #include "define/draw.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -383,27 +384,40 @@ static const int64_t small[SMALL_ROWS][SMALL] = {{2, 4, 9, 10, 3, 3, 2, 5},
 /* More operations than this are no work for a case. */
 static const double most_work = 0x1p19;
 
-/* Whether all results have elements, and no equation reads beside another one's tensor. */
-static bool computes(struct hc_instance *in, const int64_t *extent)
+/* HC_OK if no equation reads beside another one's tensor and all results have elements; or, where an
+   axis is empty, those that there are have values. */
+static enum hc_status computes(struct hc_instance *in, const int64_t *extent, bool empty)
 {
     struct hc_tensor out[HC_MAX_DEFINED_TENSORS] = {0};
     const struct hc_definition *d = in->definition;
     struct hc_plain_notes notes = {true};
     hc_define_fill_inputs(in, extent, HC_FAMILY_WHOLE, 0);
-    bool suits = hc_instance_bind(in) == HC_OK && hc_instance_work(in) <= most_work;
-    for (int i = 0; suits && i < d->results; i++) {
+    enum hc_status status = hc_instance_bind(in);
+    if (status == HC_OK && hc_instance_work(in) > most_work)
+        status = hc_fail(HC_INVALID, "%s: the results take more than 2^19 operations", d->name);
+    for (int i = 0; status == HC_OK && i < d->results; i++) {
         out[i] = hc_instance_tensor(in, d->result[i]);
-        int64_t count = hc_tensor_count(&out[i]);
-        out[i].data = count > 0 ? malloc(hc_tensor_bytes(&out[i])) : NULL;
-        suits = out[i].data != NULL;
+        if (hc_tensor_count(&out[i]) == 0 && !empty)
+            status =
+                hc_fail(HC_INVALID, "%s: %s has no element", d->name, d->tensor[d->result[i]].name);
+        else if (!(out[i].data = malloc(hc_tensor_bytes(&out[i]) + 1)))
+            status = hc_fail(HC_NO_MEMORY, "%s: no memory for results", d->name);
     }
-    suits = suits && hc_define_plain(in, out, &notes) == HC_OK && !notes.beside;
+    if (status == HC_OK)
+        status = hc_define_plain(in, out, &notes);
+    if (status == HC_OK && notes.beside)
+        status =
+            hc_fail(HC_INVALID, "%s: an equation reads beside a tensor of another one", d->name);
+    for (int i = 0; i < d->results && status == HC_OK && empty; i++)
+        for (int64_t k = 0; k < hc_tensor_count(&out[i]); k++)
+            if (!isfinite(hc_tensor_get(&out[i], k)))
+                status = hc_fail(HC_INVALID, "%s: a result has no value", d->name);
     for (int i = 0; i < d->results; i++)
         free(out[i].data);
-    return suits;
+    return status;
 }
 
-static bool suits(const struct hc_definition *d, const int64_t *extent)
+static enum hc_status suits(const struct hc_definition *d, const int64_t *extent, bool empty)
 {
     struct hc_instance in = {.definition = d, .io = HC_FP32, .freedoms = hc_usual_freedoms};
     int inputs = d->inputs;
@@ -413,10 +427,12 @@ static bool suits(const struct hc_definition *d, const int64_t *extent)
         in.input[i].data = malloc(hc_tensor_bytes(&in.input[i]) + 64);
         memory = memory && in.input[i].data;
     }
-    bool good = memory && computes(&in, extent);
+    enum hc_status status =
+        memory ? computes(&in, extent, empty)
+               : hc_fail(HC_NO_MEMORY, "%s: no memory for inputs of usual sizes", d->name);
     for (int i = 0; i < inputs; i++)
         free(in.input[i].data);
-    return good;
+    return status;
 }
 
 enum hc_status hc_define_sizes(const struct hc_definition *definition, enum hc_size_row row,
@@ -430,9 +446,54 @@ enum hc_status hc_define_sizes(const struct hc_definition *definition, enum hc_s
             extent[i] = look < 0     ? alone[row]
                         : look < ROW ? rows[row][(i + look) % ROW]
                                      : small[look - ROW][i % SMALL];
-        if (suits(definition, extent))
+        if (suits(definition, extent, false) == HC_OK)
             return HC_OK;
     }
-    return hc_fail(HC_INVALID, "%s: no sizes were found that suit it; --size AXIS=N gives them",
-                   definition->name);
+    char why[160];
+    (void)snprintf(why, sizeof why, "%s", hc_message());
+    return hc_fail(HC_INVALID, "%s, in all sizes that were tried", why);
+}
+
+/* Borders. */
+
+static const int64_t lengths[] = {0,  1,  2,  3,  7,  8,  9,   15,  16, 17,
+                                  31, 32, 33, 63, 64, 65, 127, 128, 129};
+
+enum { LENGTHS = sizeof lengths / sizeof lengths[0] };
+
+int hc_define_borders(const struct hc_definition *definition)
+{
+    return definition->axes * LENGTHS;
+}
+
+/* Whether the text wants the largest or the mean of what is along this axis, or along one whose
+   extent depends on it. */
+static bool needs_a_place(const struct hc_definition *d, int axis)
+{
+    for (int i = 0; i < d->expressions; i++) {
+        const struct hc_expression *e = d->expression[i];
+        bool value = e->kind == HC_EXPRESSION_OVER &&
+                     (e->reduction == HC_OVER_MEAN || e->reduction == HC_OVER_MAX ||
+                      e->reduction == HC_OVER_MIN || e->reduction == HC_OVER_ARGMAX);
+        if (value && (e->axis == axis || d->axis[e->axis].extent))
+            return true;
+    }
+    return false;
+}
+
+bool hc_define_border(const struct hc_definition *definition, int border,
+                      int64_t extent[HC_MAX_AXES])
+{
+    int axis = border / LENGTHS;
+    int64_t length = lengths[border % LENGTHS];
+    bool empty = length == 0;
+    if (definition->axis[axis].inputs == 0 || (empty && needs_a_place(definition, axis)))
+        return false;
+    for (int i = 0; i < HC_MAX_AXES; i++)
+        extent[i] = i == axis ? length : 1 + i % 2;
+    if (suits(definition, extent, empty) == HC_OK)
+        return true;
+    for (int i = 0; i < HC_MAX_AXES; i++)
+        extent[i] = i == axis ? length : 4;
+    return suits(definition, extent, empty) == HC_OK;
 }

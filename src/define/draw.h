@@ -50,6 +50,15 @@ extern const char *const hc_size_row_names[HC_SIZE_ROWS];
 enum hc_status hc_define_sizes(const struct hc_definition *definition, enum hc_size_row row,
                                int64_t extent[HC_MAX_AXES]);
 
+/* Borders: each axis of the inputs in turn has 0, 1, 2 or 3 places, or as many as a border of
+   vectors and tiles, one less and one more: around 8, 16, 32, 64 and 128. The others are short. */
+int hc_define_borders(const struct hc_definition *definition);
+
+/* The sizes of a border, from 0 on. False if they do not suit the text. An axis is empty only
+   if what is computed over it has a value there: a sum is 0, a mean or a maximum has none. */
+bool hc_define_border(const struct hc_definition *definition, int border,
+                      int64_t extent[HC_MAX_AXES]);
+
 /* Sets the formats and shapes of the instance's inputs from its io format and the extents. */
 void hc_define_shape_inputs(struct hc_instance *instance, const int64_t extent[HC_MAX_AXES]);
 

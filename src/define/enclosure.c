@@ -319,6 +319,56 @@ double hc_extreme_radius(const struct hc_disc *x, int chosen)
     return sure ? x[chosen].rad : fmax(x[0].rad, x[1].rad);
 }
 
+/* What the parts of a product may be: the product of the factors above 1, and of those below. A
+   factor that is 0 makes each part 0 that has it. */
+static struct hc_enclosure parts_of(const struct hc_enclosure *x)
+{
+    double size = fabs(x->mid);
+    double least = hc_up(x->rad) < size ? (size - hc_up(x->rad)) * (1 - 0x1p-50) : 0;
+    if (x->factors)
+        return *x;
+    return (struct hc_enclosure){.factors = 1,
+                                 .above = 1,
+                                 .most_part = fmax(1, hc_add_up(size, x->rad)),
+                                 .least_part = is_zero(x) ? 1 : fmin(1, least)};
+}
+
+/* The least normal number of the computing format. */
+static double least_normal(const struct hc_arithmetic *a)
+{
+    return a->tiny / a->unit / 2;
+}
+
+/* Notes the parts of y, and returns what other groupings of its factors cost. Each factor that is
+   divided by may be a reciprocal, which costs 1.5 u more than a product. A part that overflows
+   makes the result an infinity, or NaN. One below the normal numbers is off by the least number,
+   times the factors that it still meets; or by itself, which at most doubles what it was, or loses
+   it. */
+static double cost_of_parts(const struct hc_arithmetic *a, struct hc_enclosure *y,
+                            enum hc_function f, const struct hc_enclosure *const *x)
+{
+    const struct hc_enclosure p = parts_of(x[0]);
+    const struct hc_enclosure q = parts_of(x[1]);
+    bool over = f == HC_FN_div; /* by q: each of its factors may be a reciprocal */
+    double up = over ? hc_up(1 / q.least_part) : q.most_part;
+    double down = over ? 1 / q.most_part : q.least_part;
+    double size = hc_add_up(fabs(y->mid), hc_add_up(y->rad, y->own));
+    double reciprocals = over && q.above > 1 ? 1.5 * (q.above - 1) : 0;
+    double cost = reciprocals > 0 ? hc_mul_up(hc_mul_up(reciprocals, a->unit), size) : 0;
+    y->factors = p.factors + q.factors;
+    y->above = p.above + (over ? q.factors - q.above : q.above);
+    y->most_part = hc_mul_up(p.most_part, up);
+    y->least_part = p.least_part * down * (1 - 0x1p-50);
+    if (!(y->most_part <= a->most))
+        return (double)INFINITY;
+    if (y->least_part >= least_normal(a))
+        return cost;
+    double least = a->freedoms.flush ? least_normal(a) : a->tiny;
+    double lost = fmin(hc_mul_up(y->factors, hc_mul_up(least, y->most_part)),
+                       hc_mul_up(ldexp(1, y->factors) - 1, size));
+    return hc_add_up(cost, lost);
+}
+
 void hc_enclosure_apply(const struct hc_arithmetic *a, struct hc_enclosure *y, enum hc_function f,
                         const struct hc_enclosure *const *x)
 {
@@ -363,11 +413,16 @@ void hc_enclosure_apply(const struct hc_arithmetic *a, struct hc_enclosure *y, e
         y->rad = (double)INFINITY;
     if (isnan(value) || (isinf(value) && hc_real_is_inf(y->real)) || units(a, f) == 0)
         return;
-    if ((known && !special && is_settled(a, f, y, x)) || is_zero_product(a, f, x)) {
+    bool product = f == HC_FN_mul || f == HC_FN_div;
+    double of_parts = product ? cost_of_parts(a, y, f, x) : 0;
+    bool settled = (known && !special && is_settled(a, f, y, x)) || is_zero_product(a, f, x);
+    /* What needs no rounding has no reciprocal that does. */
+    if (settled && (of_parts == 0 || (isfinite(of_parts) &&
+                                      (y->factors == 2 || y->least_part >= least_normal(a))))) {
         y->rad = 0;
         return;
     }
-    double cost = rounding(a, value, hc_add_up(y->rad, y->own), units(a, f));
+    double cost = hc_add_up(of_parts, rounding(a, value, hc_add_up(y->rad, y->own), units(a, f)));
     if (f == HC_FN_fma)
         cost = hc_add_up(cost, rounding(a, rad[0].mid * rad[1].mid, 0, 1));
     if (shift && f == HC_FN_sub)
@@ -391,6 +446,7 @@ void hc_enclosure_either(const struct hc_arithmetic *a, struct hc_enclosure *y,
     double apart = x == z ? 0 : hc_up(fabs(x - z) + (fabs(x) + fabs(z)) * 0x1p-50);
     hc_enclosure_copy(a, y, one);
     y->terms = 0;
+    y->factors = 0;
     y->nan = one->nan || other->nan;
     y->rad = hc_add_up(fmax(one->rad, other->rad), isnan(apart) ? (double)INFINITY : apart);
 }
@@ -489,6 +545,7 @@ void hc_enclosure_store(const struct hc_arithmetic *a, struct hc_enclosure *y,
     }
     hc_enclosure_copy(a, y, x);
     y->terms = 0;
+    y->factors = 0;
     if (x->absent || isnan(value) || hc_real_is_inf(x->real) || (x->rad == 0 && is_in(to, x)))
         return;
     double size = hc_add_up(fabs(value), hc_add_up(x->rad, x->own));

@@ -13,15 +13,19 @@ struct hc_enclosure {
     double own;           /* bound on the error of `real` itself, whose precision is limited */
     double rad;
     bool absent;
-    bool nan;         /* NaN is right here, too, whatever `real` is */
-    bool masked;      /* 0, as the exponential of minus infinity */
-    int64_t terms;    /* if it is a sum: how many terms it has; else 0 */
-    double magnitude; /* of a sum: the terms' magnitudes and radii, added up */
-    double rads;      /* of a sum: the terms' radii, added up, without the cost of the additions */
-    double depth;     /* of a sum: how many roundings a term takes part in */
-    int grain;        /* of a settled sum: its terms are multiples of 2^grain */
-    bool extreme;     /* it is a maximum over an axis, */
-    bool zeros;       /* and all that this is of are 0 and have no radius */
+    bool nan;          /* NaN is right here, too, whatever `real` is */
+    bool masked;       /* 0, as the exponential of minus infinity */
+    int64_t terms;     /* if it is a sum: how many terms it has; else 0 */
+    double magnitude;  /* of a sum: the terms' magnitudes and radii, added up */
+    double rads;       /* of a sum: the terms' radii, added up, without the cost of the additions */
+    double depth;      /* of a sum: how many roundings a term takes part in */
+    int grain;         /* of a settled sum: its terms are multiples of 2^grain */
+    bool extreme;      /* it is a maximum over an axis, */
+    bool zeros;        /* and all that this is of are 0 and have no radius */
+    int factors;       /* of a product or quotient: how many its text has, else 0; */
+    int above;         /* and how many of them nothing is divided by */
+    double most_part;  /* the largest number that some grouping of them computes on the way, */
+    double least_part; /* and the least */
     enum hc_standing {
         HC_NO_SHIFT,
         HC_IS_SHIFT,

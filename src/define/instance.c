@@ -274,9 +274,84 @@ double hc_instance_work(const struct hc_instance *instance)
     return work;
 }
 
+/* What makes an instance too large, and the part of the text that says so. */
+struct excess {
+    char what[160];
+    const char *at;
+    int length;
+};
+
+/* Finds the extents of the axes that the text declares. One that is unknown stays -1. */
+static bool find_extents(struct hc_instance *instance, struct excess *excess)
+{
+    const struct hc_definition *d = instance->definition;
+    for (int i = 0; i < d->axes; i++) {
+        const struct hc_expression *e = d->axis[i].extent;
+        struct hc_integers integers = {.instance = instance};
+        int64_t extent = -1;
+        bool known = e && hc_integer_value(&integers, e, &extent);
+        if (known && (extent < 0 || extent > INT32_MAX))
+            (void)snprintf(excess->what, sizeof excess->what,
+                           "axis %s would have %lld places; it may have from 0 to %d",
+                           d->axis[i].name, (long long)extent, INT32_MAX);
+        else if (integers.wrong)
+            (void)snprintf(excess->what, sizeof excess->what, "%s", integers.wrong);
+        excess->at = e ? e->at : NULL;
+        excess->length = e ? e->length : 0;
+        if (excess->what[0])
+            return false;
+        if (known)
+            instance->extent[i] = extent;
+    }
+    return true;
+}
+
+/* Whether each equation has elements that can be counted, and an element that can be computed. */
+static bool can_compute(const struct hc_instance *instance, struct excess *excess)
+{
+    const struct hc_definition *d = instance->definition;
+    for (int i = d->inputs; i < d->tensors; i++) {
+        const struct hc_defined_tensor *t = &d->tensor[i];
+        double count = 1;
+        for (int k = 0; k < t->rank; k++)
+            count *= (double)instance->extent[t->axis[k]];
+        if (count > 0x1p40)
+            (void)snprintf(excess->what, sizeof excess->what, "%s has more than 2^40 elements",
+                           t->name);
+        else if (cost(instance, t->value) > (double)HC_MAX_OPERATIONS)
+            (void)snprintf(excess->what, sizeof excess->what,
+                           "an element of %s takes more than 2^28 operations", t->name);
+        excess->at = t->at;
+        excess->length = t->length;
+        if (excess->what[0])
+            return false;
+    }
+    return true;
+}
+
+bool hc_instance_possible(const struct hc_definition *definition, struct hc_formula_error *error)
+{
+    struct hc_instance instance = {.definition = definition};
+    struct excess excess = {.what = ""};
+    for (int i = 0; i < HC_MAX_AXES; i++)
+        instance.extent[i] = -1;
+    bool possible = find_extents(&instance, &excess);
+    for (int i = 0; i < HC_MAX_AXES; i++)
+        if (instance.extent[i] < 0)
+            instance.extent[i] = 1;
+    possible = possible && can_compute(&instance, &excess);
+    if (!possible) {
+        (void)snprintf(error->what, sizeof error->what, "%s", excess.what);
+        error->at = (int)(excess.at - definition->text);
+        error->length = excess.length;
+    }
+    return possible;
+}
+
 enum hc_status hc_instance_bind(struct hc_instance *instance)
 {
     const struct hc_definition *d = instance->definition;
+    struct excess excess = {.what = ""};
     for (int i = 0; i < HC_MAX_AXES; i++)
         instance->extent[i] = -1;
     for (int i = 0; i < d->options; i++)
@@ -285,31 +360,16 @@ enum hc_status hc_instance_bind(struct hc_instance *instance)
     for (int i = 0; i < d->inputs; i++)
         if (take_shape(instance, i) != HC_OK)
             return HC_INVALID;
-    for (int i = 0; i < d->axes; i++) {
-        int64_t extent;
-        if (!d->axis[i].extent)
-            continue;
-        if (!hc_integer_value(&(struct hc_integers){.instance = instance}, d->axis[i].extent,
-                              &extent) ||
-            extent < 0 || extent >= INT64_C(1) << 31)
+    bool found = find_extents(instance, &excess);
+    for (int i = 0; i < d->axes && found; i++)
+        if (instance->extent[i] < 0)
             return hc_fail(HC_INVALID, "%s: axis %s has no extent for these inputs", d->name,
                            d->axis[i].name);
-        instance->extent[i] = extent;
-    }
-    for (int i = 0; i < d->inputs; i++)
+    for (int i = 0; i < d->inputs && found; i++)
         if (check_indices(instance, i) != HC_OK)
             return HC_INVALID;
-    for (int i = d->inputs; i < d->tensors; i++) {
-        double count = 1;
-        for (int k = 0; k < d->tensor[i].rank; k++)
-            count *= (double)instance->extent[d->tensor[i].axis[k]];
-        if (count > 0x1p40)
-            return hc_fail(HC_INVALID, "%s: %s has more than 2^40 elements", d->name,
-                           d->tensor[i].name);
-        if (cost(instance, d->tensor[i].value) > (double)HC_MAX_OPERATIONS)
-            return hc_fail(HC_INVALID, "%s: an element of %s takes more than 2^28 operations",
-                           d->name, d->tensor[i].name);
-    }
+    if (!found || !can_compute(instance, &excess))
+        return hc_fail(HC_INVALID, "%s: %s", d->name, excess.what);
     return HC_OK;
 }
 

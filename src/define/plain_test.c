@@ -116,3 +116,26 @@ Test(value, argmax_is_a_place_where_no_rounding_and_no_tie_can_turn_it_around)
         radius_of("op f(x[n])\nm = argmax(n: 0*x[n])\ny = 2 + 0*x[0]\nreturn y, m\n", &want), 0);
     cr_expect(isinf(radius_of("op f(x[n])\ny = argmax(n: x[n] where n < 0)\nreturn y\n", &want)));
 }
+
+/* Products and quotients may be reassociated, so that a part of one may overflow or underflow where
+   the text's own order does not: PyTorch's gradient of an RMSNorm takes a sum times the third power
+   of the reciprocal root first. */
+Test(value, a_product_is_bounded_by_what_every_grouping_of_it_gives)
+{
+    double want;
+    cr_expect(isinf(radius_of("op f(x[n])\ny = 1e30 * 1e-30 * 1e30 + 0*x[0]\nreturn y\n", &want)));
+    cr_expect(
+        isinf(radius_of("op f(x[n])\ny = 1e30 / 1e30 * 1e30 / 1e-9 + 0*x[0]\nreturn y\n", &want)));
+    /* 1 / 1e-39 overflows, and 1 / 3e38 is subnormal. */
+    cr_expect(isinf(radius_of("op f(x[n])\ny = 1e-39 / 1e-39 + 0*x[0]\nreturn y\n", &want)));
+    double rad = radius_of("op f(x[n])\ny = 2e38 / 3e38 + 0*x[0]\nreturn y\n", &want);
+    cr_expect(rad > 2e38 * 0x1p-150 && rad < 0x1p-20, "%g", rad);
+    /* 1e-60 is 0 in fp32. */
+    rad = radius_of("op f(x[n])\ny = 1e-30 * 1e30 * 1e-30 + 0*x[0]\nreturn y\n", &want);
+    cr_expect(rad >= 1e-30 && rad < 1e-29, "%g", rad);
+    /* A number that an equation or a sum has is one factor. */
+    rad = radius_of("op f(x[n])\na = 1e30 * 1e-30 + 0*x[0]\ny = a * 1e30\nreturn y\n", &want);
+    cr_expect(rad > 0 && rad < 1e24, "%g", rad);
+    rad = radius_of("op f(x[n])\ny = 1e10 * 1e-10 * 1e10 + 0*x[0]\nreturn y\n", &want);
+    cr_expect(rad > 0 && rad < 1e4, "%g", rad);
+}

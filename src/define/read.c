@@ -18,6 +18,7 @@
 
 #include "define/pieces.h"
 #include "define/reader.h"
+#include "define/value.h"
 
 /* Tokens. */
 
@@ -580,7 +581,8 @@ struct hc_definition *hc_read_equations(const char *text, bool made, struct hc_f
                           .made = made,
                           .end = d->text};
     r.token = hc_token_at(d->text);
-    if (!read_head(&r) || !read_lines(&r) || (!made && !all_used(&r))) {
+    if (!read_head(&r) || !read_lines(&r) ||
+        (!made && (!all_used(&r) || !hc_instance_possible(d, error)))) {
         hc_definition_free(d);
         return NULL;
     }

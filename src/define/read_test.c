@@ -126,6 +126,22 @@ Test(read, what_is_missing_is_told)
     refuse("op f(x[n])\ny[n] = x[n] |$| 2\nreturn y", "'$' means nothing in a definition");
 }
 
+/* Numbers of the text that no input can mend are told when it is read. */
+Test(read, sizes_that_no_call_could_have_are_told)
+{
+    refuse("op f(x[n])\naxis i = |1099511627776|\ny[i] = x[i mod N]\nreturn y",
+           "axis i would have 1099511627776 places; it may have from 0 to 2147483647");
+    refuse("op f(x[n]; k = -3)\naxis i = |k|\ny[i] = x[i]\nreturn y",
+           "axis i would have -3 places; it may have from 0 to 2147483647");
+    refuse("op f(x[n])\naxis i = |floor(3 / 0)|\ny[i] = x[i]\nreturn y",
+           "an index is divided by 0");
+    refuse("op f(x[n])\naxis i = 1000000\naxis j = 1000000\n|y[n] = sum(i, j: x[n])|\nreturn y",
+           "an element of y takes more than 2^28 operations");
+    refuse("op f(x[n])\naxis i = 2000000000\naxis j = I\n|y[i, j] = x[0] * i|\nreturn y",
+           "y has more than 2^40 elements");
+    hc_definition_free(defined("op f(x[n])\naxis i = N - 5\ny[i] = x[i]\nreturn y"));
+}
+
 /* No text makes the reader read beyond it, or recurse without an end. */
 Test(read, deep_and_long_texts_are_refused)
 {

@@ -112,6 +112,7 @@ static const struct hc_enclosure *compute_as_told(struct hc_evaluator *v, int te
     if (y != x)
         hc_enclosure_copy(&v->arithmetic, y, x);
     y->terms = 0;
+    y->factors = 0;
     y->standing = t->shift ? HC_IS_SHIFT : y->standing;
     if (t->shift && isfinite(hc_enclosure_double(y)))
         y->rad = 0;
@@ -183,6 +184,7 @@ static const struct hc_enclosure *kept(struct hc_evaluator *v, int tensor, const
         return NULL;
     }
     hc_enclosure_copy(&v->arithmetic, value, x);
+    value->factors = 0; /* what reads it has one number */
     return row->value = value;
 }
 
@@ -338,6 +340,7 @@ static const struct hc_enclosure *option(struct hc_evaluator *v, int i)
         if (!x)
             return NULL;
         hc_enclosure_copy(&v->arithmetic, y, x);
+        y->factors = 0;
         hc_enclosure_given(&v->arithmetic, y);
     }
     v->option_known[i] = true;

@@ -12,6 +12,9 @@
      a product, a sum of two      1 u of the result
      fused multiply-add           nothing: it leaves a rounding out
      a quotient                   2.5 u, so it may be a product with a reciprocal
+     products and quotients         1.5 u a factor of a denominator but one; any value, where the
+       in any grouping            product of the factors above 1, or of the reciprocals of those
+                                  below it, overflows; and where a part underflows, that part
      a root                       1.5 u, so that 1/sqrt may be one function within 2 ulp
      exp, log, tanh, erf, ...     2 F u, within F ulp; exp as a power of 2 of a product: 1.25 u |x|
      a variance, by Welford         3 n u sqrt(q v) + (3 n u)^2 q + (n + 3) u v, q being the
@@ -95,6 +98,10 @@ struct hc_instance {
 /* Checks the inputs and options and finds the extents. HC_INVALID with a line that names what does
    not fit. */
 enum hc_status hc_instance_bind(struct hc_instance *instance);
+
+/* Whether some inputs can be bound, as far as the text's own numbers say. If not, fills in *error,
+   whose place is in definition->text. */
+bool hc_instance_possible(const struct hc_definition *definition, struct hc_formula_error *error);
 
 /* The approximate number of operations for all elements of all equations. */
 double hc_instance_work(const struct hc_instance *instance);

@@ -44,7 +44,12 @@ static enum hc_status choose_sizes(const struct hc_definition *d,
     enum hc_status status = HC_OK;
     if (drawing->sizes.count < of_inputs)
         status = hc_define_sizes(d, (enum hc_size_row)drawing->row, extent);
-    return status == HC_OK ? sizes_of(d, &drawing->sizes, extent) : status;
+    if (status != HC_OK) {
+        char why[256];
+        (void)snprintf(why, sizeof why, "%s", hc_message());
+        return hc_fail(status, "%s; --size AXIS=N gives others", why);
+    }
+    return sizes_of(d, &drawing->sizes, extent);
 }
 
 /* Changes the inputs, and prints what was found for them. */

@@ -85,6 +85,8 @@ void hc_define_print_freedoms(const struct hc_definition *definition,
     } rows[] = {
         {DOES_PRODUCT, "round each product, sum and difference", "u of it", 0},
         {DOES_PRODUCT, "fuse a product with a sum", "nothing", 0},
+        {DOES_PRODUCT | DOES_QUOTIENT, "group products and quotients otherwise",
+         "what their parts overflow or underflow", 0},
         {DOES_SUM, order, depth, 0},
         {DOES_QUOTIENT, "divide, or multiply with a reciprocal", "2.5 u of the quotient", 0},
         {DOES_ROOT, "take roots, or reciprocal roots", "1.5 u of the root", 0},

@@ -7,6 +7,7 @@
 
 #include "cases/definitions.h"
 #include "cli/define/define.h"
+#include "define/draw.h"
 #include "op/text.h"
 
 static struct {
@@ -31,7 +32,10 @@ static int take_text(const char *path)
     if (!definition)
         return HC_WRONG;
     char *text = hc_define_read_file(path);
-    enum hc_status status = text ? hc_definitions_own(definition->name, text, path) : HC_INVALID;
+    int64_t extent[HC_MAX_AXES];
+    enum hc_status status = text ? hc_define_sizes(definition, HC_SIZES_USUAL, extent) : HC_INVALID;
+    if (status == HC_OK)
+        status = hc_definitions_own(definition->name, text, path);
     hc_definition_free(definition);
     if (!text)
         return HC_WRONG;

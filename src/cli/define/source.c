@@ -7,6 +7,7 @@
 
 #include "cli/define/define.h"
 #include "define/adjoint.h"
+#include "define/draw.h"
 #include "define/library.h"
 #include "define/value.h"
 #include "cli/define/rows.h"
@@ -145,6 +146,23 @@ static json_t *rows_of(const struct hc_definition *d)
     return rows;
 }
 
+/* Sizes around the borders of blocks: the lengths of the inputs' axes by their names. */
+static json_t *borders_of(const struct hc_definition *d)
+{
+    json_t *rows = json_array();
+    for (int border = 0; border < hc_define_borders(d); border++) {
+        int64_t extent[HC_MAX_AXES];
+        if (!hc_define_border(d, border, extent))
+            continue;
+        json_t *row = json_object();
+        for (int i = 0; i < d->axes; i++)
+            if (d->axis[i].inputs > 0)
+                (void)json_object_set_new(row, d->axis[i].name, json_integer(extent[i]));
+        (void)json_array_append_new(rows, row);
+    }
+    return rows;
+}
+
 enum hc_status hc_define_print_json(const struct hc_definition *definition)
 {
     static const char *const types[] = {
@@ -172,9 +190,9 @@ enum hc_status hc_define_print_json(const struct hc_definition *definition)
             results, json_pack("{s:s, s:o, s:s?}", "name", t->name, "axes", axes_of(d, t), "format",
                                t->format == HC_FORMAT_COUNT ? NULL : hc_formats[t->format].name));
     }
-    json_t *document =
-        json_pack("{s:s, s:s, s:o, s:o, s:o, s:o}", "name", d->name, "digest", d->digest, "inputs",
-                  inputs, "options", options, "results", results, "rows", rows_of(d));
+    json_t *document = json_pack("{s:s, s:s, s:o, s:o, s:o, s:o, s:o}", "name", d->name, "digest",
+                                 d->digest, "inputs", inputs, "options", options, "results",
+                                 results, "rows", rows_of(d), "borders", borders_of(d));
     char *text = document ? json_dumps(document, JSON_INDENT(1)) : NULL;
     if (text)
         printf("%s\n", text);
