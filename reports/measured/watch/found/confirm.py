@@ -265,6 +265,19 @@ def attention_lse():
 
 
 @finding
+def attention_blocks():
+    """Attention's gradients of keys and values in bf16 are rounded to bf16 after each block of 32,
+    64 or 256 queries"""
+    # One key has the weight 1 in each query, so that the gradient of its value is their sum.
+    q, k, v = (random(1, 1, n, 64, seed=n).to(bf16) for n in (700, 1, 1))
+    grad = random(1, 1, 700, 64).to(bf16)
+    o, lse = aten._scaled_dot_product_flash_attention_for_cpu(q, k, v)
+    got = aten._scaled_dot_product_flash_attention_for_cpu_backward(grad, q, k, v, o, lse, 0.0,
+                                                                    False)[2]
+    return grad.double().sum(2), got[:, :, 0], grad.float().sum(2).to(bf16), bf16
+
+
+@finding
 def convolution_garbage():
     """conv2d's gradient of a weight in bf16 is what memory held, where a tap saw padding alone"""
     results = []
