@@ -57,6 +57,7 @@ class Call:
         self.args, self.results = arguments, results
         self.old = None  # what coarse.py compares its result with
         self.kept = []  # what it writes over, though its schema does not say so
+        self.beside = None  # which of its results are not judged, and why
         self.random = chances
 
     def elements(self, terms):

@@ -210,6 +210,8 @@ class watch:
             return
         self.questions += [(line, question) for question in asked]
         self.seen.asked += 1
+        if call.beside:
+            self.seen.left_out(overload, call.beside)
 
     @staticmethod
     def _guarded(gather):
