@@ -95,6 +95,14 @@ def pooled_backward(n):
     return lambda: y.backward(numbers(*y.shape))
 
 
+LABELS = torch.arange(2 * 9 * 8).view(2, 9, 8) % 4
+
+
+def inferred():
+    with torch.inference_mode():
+        return F.linear(IMAGES, numbers(5, 8, seed=3), numbers(5))
+
+
 def backward_of(f, *shape):
     x = numbers(*shape).requires_grad_()
     y = f(x)
@@ -181,6 +189,13 @@ CALLS = {
     "topk": lambda: ROWS.topk(3, dim=1), "sort": lambda: ROWS.sort(0),
     "max": lambda: (ROWS + 9).max(1), "min": lambda: (ROWS - 9).min(0),
     "amax": lambda: ROWS.amax((0, 1)), "amin": lambda: ROWS.amin(1),
+    "mv": lambda: torch.mv(ROWS, numbers(6, seed=2)),
+    "dot": lambda: torch.dot(ROWS[0], ROWS[1]),
+    "vdot": lambda: torch.vdot(ROWS[0], ROWS[1]),
+    "linear": inferred,
+    "logsumexp": lambda: torch.logsumexp(ROWS, 1),
+    "nll_loss2d_forward": lambda: F.nll_loss(IMAGES, LABELS, numbers(4).abs()),
+    "smooth_l1_loss": lambda: F.smooth_l1_loss(ROWS, numbers(10, 6, seed=1), beta=0.5),
     "mse_loss": lambda: F.mse_loss(ROWS, ROWS + numbers(10, 6)),
     "arange": lambda: torch.arange(3.0, 9.0, 0.3),
     "bernoulli_": lambda: torch.empty(100).bernoulli_(0.5),
@@ -190,6 +205,10 @@ CALLS = {
     "scalar_tensor": lambda: aten.scalar_tensor(2.5),
 }
 MADE = {
+    "nll_loss2d_backward": lambda: backward_of(
+        lambda x: F.nll_loss(x, LABELS, numbers(4).abs()), 2, 4, 9, 8),
+    "smooth_l1_loss_backward": lambda: backward_of(
+        lambda x: F.smooth_l1_loss(x, numbers(10, 6, seed=1), beta=0.5), 10, 6),
     "native_group_norm_backward": normed_backward,
     "max_pool2d_with_indices_backward": lambda: pooled_backward(2),
     "max_pool3d_with_indices_backward": lambda: pooled_backward(3),

@@ -97,7 +97,7 @@ class Promises:
             def __init__(self, name, *args):
                 super().__init__(name, *args)
                 if name.startswith("Optimizer.step#"):
-                    step = sys._getframe(1).f_locals
+                    step = _calling().f_locals
                     before(step["obj"], step["args"], step["kwargs"])
 
         profiler.record_function = Told
@@ -116,7 +116,7 @@ class Promises:
 
         @functools.wraps(before)
         def around(*args, **kwargs):
-            if self.watch.mode is not None:
+            if self.watch.here():
                 listen(*args, **kwargs)
             return before(*args, **kwargs)
 
@@ -147,7 +147,7 @@ class Promises:
         return grad() is p.grad and version == p.grad._version
 
     def _before(self, optimizer, args, kwargs):
-        if self.watch.mode is None or _inside():
+        if not self.watch.here() or _inside():
             return
         fused = getattr(optimizer, "grad_scale", None) is not None
         if self.scaled and not fused:
@@ -177,6 +177,7 @@ class Promises:
                            if isinstance(optimizer, cls)), (None, {}))
         pairs = [(group, p) for group in optimizer.param_groups for p in group["params"]
                  if p.grad is not None and p.grad.layout == torch.strided and p.numel() and
+                 p.device.type != "meta" and
                  p.dtype in (torch.float32, torch.float64) and p.grad.dtype == p.dtype]
         for group, p in self.random.sample(pairs, min(len(pairs), _PARAMETERS)) if text else ():
             options = _options(text, group, optimizer.state.get(p, {}),
@@ -198,7 +199,7 @@ class Promises:
                 yield name, p, places, inputs, options, kept
 
     def _after(self, optimizer, _args, _kwargs):
-        if self.watch.mode is None or _inside():
+        if not self.watch.here() or _inside():
             return
         steps, self.steps = self.steps, []
         own = type(optimizer)
@@ -222,7 +223,7 @@ class Promises:
 
     def _applied(self, cls, args, kwargs):
         """Keeps what a function of autograd was called with."""
-        if self.watch.mode is None or kwargs or cls.__module__.startswith("torch.") or \
+        if not self.watch.here() or kwargs or cls.__module__.startswith("torch.") or \
                 not torch.is_grad_enabled():
             return
         tensors = [a for a in args if isinstance(a, torch.Tensor)]
@@ -239,12 +240,18 @@ class Promises:
         self.calls.append((cls, caller()[0], kept, wanted))
 
 
-def _inside():
-    """Whether another step calls the one that says so, as that of a class which inherits from its
-    own does. A step that has failed never says that it has ended, and so none are counted."""
+def _calling():
+    """Where PyTorch has wrapped a step, which is about to begin or has just ended."""
     frame = sys._getframe(1)
     while frame and frame.f_code.co_name != "wrapper":
         frame = frame.f_back
+    return frame
+
+
+def _inside():
+    """Whether another step calls the one that says so, as that of a class which inherits from its
+    own does. A step that has failed never says that it has ended, and so none are counted."""
+    frame = _calling()
     code = frame and frame.f_code
     while frame:
         frame = frame.f_back
