@@ -248,6 +248,13 @@ def add_number():
 
 
 @finding
+def add_integer():
+    """A tensor of whole numbers that is added to bf16 is rounded to bf16 first: 257 counts as 256"""
+    x, count = torch.arange(1, 200).to(bf16), torch.tensor(257)
+    return x.double() + count, x + count, (x.float() + count).to(bf16), bf16
+
+
+@finding
 def mul_scalar():
     """A scalar tensor in fp32 times a tensor in bf16 is rounded to bf16 first: CLIP's scale"""
     x, scale = random(1000).to(bf16), torch.tensor(14.2857)
