@@ -135,7 +135,8 @@ class Seen:
         lines = [f"{self.steps} steps watched, {self.made} calls that make numbers, "
                  f"{self.asked} of them judged ({share:.0f} %), {self.elements} elements"]
         wrong = self.wrong()
-        lines += ["", "wrong" if wrong else "nothing is wrong"]
+        lines += ["", "wrong" if wrong else "nothing is wrong" if self.asked else
+                  "nothing was judged"]
         for rows in _alike(wrong):
             worst = rows[0]["worst"]
             calls = sum(row["wrong"] for row in rows)

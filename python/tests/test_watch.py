@@ -4,6 +4,7 @@ import contextlib
 import json
 import subprocess
 import sys
+import warnings
 
 import pytest
 
@@ -203,7 +204,9 @@ def test_every_operator_that_is_judged_has_a_call_above():
         "native_batch_norm", "native_batch_norm_backward", "embedding_dense_backward",
         "nll_loss_forward", "nll_loss_backward", "embedding"}
     alike = {"zero", "full_like", "new_full", "new_ones"}
-    elsewhere = {"scalar_tensor", "softplus_backward", "_saturated"}  # test_watch_operators.py
+    elsewhere = {  # test_watch_operators.py
+        "scalar_tensor", "softplus_backward", "_saturated", "dot", "vdot", "mv", "linear",
+        "logsumexp", "nll_loss2d_forward", "nll_loss2d_backward"}
     rows = {*elements.OPERATORS, *slices.STRUCTURED, *slices.MOVES}
     truths = {"eq", "ne", "lt", "le", "gt", "ge", "logical_not", "bitwise_not", "logical_and",
               "bitwise_and", "logical_or", "bitwise_or", "isnan", "isinf"}
@@ -378,3 +381,43 @@ def test_the_largest_and_the_smallest_number_of_a_row_are_found_wherever_they_ar
             row = torch.zeros(count)
             row[place] = number
             assert slices._first(row, extreme, pick) == place
+
+
+SCHEDULED = """
+import warnings
+import torch
+
+warnings.simplefilter("error", UserWarning)
+weight = torch.nn.Parameter(torch.ones(4, 4))
+optimizer = torch.optim.SGD([weight], 0.1)
+scheduler = torch.optim.lr_scheduler.CosineAnnealingLR(optimizer, 10)
+for _ in range(3):
+    optimizer.zero_grad()
+    weight.square().sum().backward()
+    optimizer.step()
+    scheduler.step()
+"""
+
+
+def test_a_script_whose_optimizer_has_a_scheduler_runs_as_ever(tmp_path):
+    (tmp_path / "train.py").write_text(SCHEDULED)
+    ran = subprocess.run([sys.executable, "-m", "halfcheck.torch", "watch", "--every", "1",
+                          "train.py"], text=True,
+                         capture_output=True, cwd=tmp_path, check=False)
+    assert ran.returncode == 0 and ran.stdout.startswith("3 steps watched"), ran.stdout + ran.stderr
+
+
+def test_a_scheduler_that_is_made_within_a_watch_goes_on_after_it():
+    weight = torch.nn.Parameter(torch.ones(4, 4))
+    optimizer = torch.optim.SGD([weight], 0.1)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", UserWarning)
+        with halfcheck.torch.watch(optimizer) as seen:
+            scheduler = torch.optim.lr_scheduler.StepLR(optimizer, 1)
+            for _ in range(2):
+                weight.square().sum().backward()
+                optimizer.step()
+                scheduler.step()
+        optimizer.step()
+        scheduler.step()
+    assert seen.steps == 2 and seen.ok(), seen

@@ -70,6 +70,20 @@ def recurrent(reverse=False):
                                  False, False, True)
 
 
+def recurrent_backward(reverse=False, biases=True, given=(True, True, True), batch=3):
+    w, b = [numbers(4 * 6, n, seed=n) for n in (5, 6)], [numbers(24, seed=n) for n in (1, 2)]
+    x, h, c = numbers(7, batch, 5), numbers(1, batch, 6), numbers(1, batch, 6, seed=1)
+    b = b if biases else [numbers(24, n, seed=n) for n in (5, 6)]
+    with torch.enable_grad():
+        y, hy, cy, work = aten.mkldnn_rnn_layer(x, *w, *b, h, c, reverse, [], 2, 6, 1, biases,
+                                                False, False, True)
+    dy, dh, dc = (one if there else None for one, there in zip(
+        (numbers(7, batch, 6, seed=3), numbers(1, batch, 6, seed=4), numbers(1, batch, 6, seed=5)),
+        given))
+    return aten.mkldnn_rnn_layer_backward(x, *w, *b, h, c, y, hy, cy, dy, dh, dc, reverse, 2, 6, 1,
+                                          biases, True, False, [], False, work)
+
+
 def pooled(n, **more):
     x = IMAGES if n == 2 else IMAGES.view(1, 2, 4, 9, 8)
     return getattr(F, f"max_pool{n}d")(x, 3, 2, 1, return_indices=True, **more)
@@ -79,6 +93,14 @@ def pooled_backward(n):
     x = (IMAGES if n == 2 else IMAGES.view(1, 2, 4, 9, 8)).clone().requires_grad_()
     y = getattr(F, f"max_pool{n}d")(x, 3, 2, 1)
     return lambda: y.backward(numbers(*y.shape))
+
+
+LABELS = torch.arange(2 * 9 * 8).view(2, 9, 8) % 4
+
+
+def inferred():
+    with torch.inference_mode():
+        return F.linear(IMAGES, numbers(5, 8, seed=3), numbers(5))
 
 
 def backward_of(f, *shape):
@@ -139,7 +161,7 @@ def scaled(b=EIGHT, **more):
 CALLS = {
     "_scaled_dot_product_flash_attention_for_cpu": flash,
     "_scaled_dot_product_flash_attention_for_cpu_backward": flash_backward,
-    "mkldnn_rnn_layer": recurrent,
+    "mkldnn_rnn_layer": recurrent, "mkldnn_rnn_layer_backward": recurrent_backward,
     "convolution": lambda: F.conv_transpose2d(IMAGES, numbers(4, 6, 3, 3), numbers(6), stride=2),
     "native_group_norm": normed,
     "_safe_softmax": lambda: aten._safe_softmax(numbers(4, 9), -1),
@@ -167,6 +189,13 @@ CALLS = {
     "topk": lambda: ROWS.topk(3, dim=1), "sort": lambda: ROWS.sort(0),
     "max": lambda: (ROWS + 9).max(1), "min": lambda: (ROWS - 9).min(0),
     "amax": lambda: ROWS.amax((0, 1)), "amin": lambda: ROWS.amin(1),
+    "mv": lambda: torch.mv(ROWS, numbers(6, seed=2)),
+    "dot": lambda: torch.dot(ROWS[0], ROWS[1]),
+    "vdot": lambda: torch.vdot(ROWS[0], ROWS[1]),
+    "linear": inferred,
+    "logsumexp": lambda: torch.logsumexp(ROWS, 1),
+    "nll_loss2d_forward": lambda: F.nll_loss(IMAGES, LABELS, numbers(4).abs()),
+    "smooth_l1_loss": lambda: F.smooth_l1_loss(ROWS, numbers(10, 6, seed=1), beta=0.5),
     "mse_loss": lambda: F.mse_loss(ROWS, ROWS + numbers(10, 6)),
     "arange": lambda: torch.arange(3.0, 9.0, 0.3),
     "bernoulli_": lambda: torch.empty(100).bernoulli_(0.5),
@@ -176,6 +205,10 @@ CALLS = {
     "scalar_tensor": lambda: aten.scalar_tensor(2.5),
 }
 MADE = {
+    "nll_loss2d_backward": lambda: backward_of(
+        lambda x: F.nll_loss(x, LABELS, numbers(4).abs()), 2, 4, 9, 8),
+    "smooth_l1_loss_backward": lambda: backward_of(
+        lambda x: F.smooth_l1_loss(x, numbers(10, 6, seed=1), beta=0.5), 10, 6),
     "native_group_norm_backward": normed_backward,
     "max_pool2d_with_indices_backward": lambda: pooled_backward(2),
     "max_pool3d_with_indices_backward": lambda: pooled_backward(3),
@@ -201,6 +234,7 @@ OTHERS = [
     ("_scaled_dot_product_flash_attention_for_cpu", 1),
     ("_scaled_dot_product_flash_attention_for_cpu_backward", 1),
     ("_scaled_dot_product_flash_attention_for_cpu_backward", 2), ("mkldnn_rnn_layer", 2),
+    *(("mkldnn_rnn_layer_backward", output) for output in range(1, 7)),
     ("native_group_norm", 1), ("native_group_norm", 2), ("native_group_norm_backward", 1),
     ("native_group_norm_backward", 2), ("_fused_adam_", 2), ("_fused_adam_", 3),
     ("_fused_sgd_", 2), ("_amp_foreach_non_finite_check_and_unscale_", 1)]
@@ -290,6 +324,83 @@ def test_attention_under_another_mask_is_wrong(wrong):
 @pytest.mark.skipif(not hasattr(aten, "mkldnn_rnn_layer"), reason="an older PyTorch")
 def test_a_layer_that_goes_backwards_through_time_is_judged():
     rightly(lambda: recurrent(True))
+
+
+needs_rnn = pytest.mark.skipif(not hasattr(aten, "mkldnn_rnn_layer_backward"),
+                               reason="an older PyTorch")
+
+
+@needs_rnn
+@pytest.mark.parametrize("more", [
+    {"reverse": True}, {"biases": False}, {"given": (False, True, False)},
+    {"given": (True, False, False)}, {"given": (False, False, True)}])
+def test_the_gradient_of_a_recurrent_layer_is_judged_as_it_is_called(more):
+    rightly(lambda: recurrent_backward(**more))
+
+
+@needs_rnn
+def test_of_a_large_recurrent_layer_some_rows_are_judged_and_what_is_not_is_said(monkeypatch):
+    monkeypatch.setattr(judged.recurrent_gradient, "_MOST", 2500)
+    with halfcheck.torch.watch() as seen:
+        recurrent_backward()
+    assert seen.ok() and seen.elements > 8, str(seen)
+    assert "the gradients of its weights have" in str(seen)
+    monkeypatch.setattr(judged.recurrent_gradient, "_MOST", 200)
+    with halfcheck.torch.watch() as seen:
+        recurrent_backward()
+    assert "multiplications for one row of the batch" in str(seen)
+
+
+def backwards_by_hand(wrong):
+    """An LSTM's gradient as its equations say, but for one term that is left out."""
+    class Other(TorchDispatchMode):
+        met = 0
+
+        def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+            results = func(*args, **(kwargs or {}))
+            if func._schema.name != "aten::mkldnn_rnn_layer_backward":
+                return results
+            self.met += 1
+            x, wx, wh, bx, bh, h, c, y, _, _, dy, dh, dc = args[:13]
+            h, c, dh, dc = h[0], c[0], dh[0], dc[0]
+            before, cells = torch.cat([h[None], y[:-1]]), [c]
+            i, f, g, o = (x @ wx.t() + before @ wh.t() + bx + bh).chunk(4, -1)
+            i, f, g, o = i.sigmoid(), f.sigmoid(), g.tanh(), o.sigmoid()
+            for t in range(len(x)):
+                cells.append(f[t] * cells[t] + i[t] * g[t])
+            steps = []
+            for t in reversed(range(len(x))):
+                curve = cells[t + 1].tanh()
+                d = dy[t] + dh
+                if wrong == "the cell's gradient is not handed on":
+                    dc = torch.zeros_like(dc)
+                dc = dc + d * o[t] * (1 - curve**2 * (wrong != "tanh has no slope"))
+                old = cells[t + 1] if wrong == "the forget gate meets the new cell" else cells[t]
+                slope = 1 if wrong == "a gate has no slope" else 1 - i[t]
+                a = torch.cat([dc * g[t] * i[t] * slope, dc * old * f[t] * (1 - f[t]),
+                               dc * i[t] * (1 - g[t]**2), d * curve * o[t] * (1 - o[t])], -1)
+                dh, dc = a @ wh, dc * f[t]
+                steps.insert(0, a)
+            a = torch.stack(steps).flatten(0, 1)
+            shifted = y if wrong == "the weight meets the state that follows" else before
+            if wrong == "the last row of the batch is left out":
+                a = a.view(len(x), -1, a.shape[-1]).clone()
+                a[:, -1] = 0
+                a = a.flatten(0, 1)
+            return (torch.stack(steps) @ wx, a.t() @ x.flatten(0, 1), a.t() @ shifted.flatten(0, 1),
+                    a.sum(0), a.sum(0), dh[None], dc[None])
+    return Other()
+
+
+@needs_rnn
+@pytest.mark.parametrize("wrong", [
+    None, "the cell's gradient is not handed on", "tanh has no slope", "a gate has no slope",
+    "the forget gate meets the new cell", "the weight meets the state that follows",
+    "the last row of the batch is left out"])
+def test_a_term_that_an_lstms_gradient_misses_is_found(wrong):
+    with backwards_by_hand(wrong) as mode, halfcheck.torch.watch() as seen:
+        recurrent_backward()
+    assert mode.met and (seen.ok() if wrong is None else seen.wrong()), str(seen)
 
 
 @pytest.mark.skipif(not hasattr(aten, "_safe_softmax"), reason="an older PyTorch")

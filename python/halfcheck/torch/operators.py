@@ -27,6 +27,12 @@ y[i] = mean(k: x[i,k])
 return y
 """
 
+LOGSUMEXP = """op logsumexp(x[i, k])
+m[i] = shift max(k: x[i,k])
+y[i] = m[i] + log(sum(k: exp(x[i,k] - m[i])))
+return y
+"""
+
 NORM = """op norm(x[i, k])
 y[i] = sqrt(sum(k: x[i,k] * x[i,k]))
 return y

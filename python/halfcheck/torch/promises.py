@@ -5,6 +5,7 @@ expected to do: to hand on the derivative of its forward pass."""
 
 import functools
 import random
+import sys
 import weakref
 
 import torch
@@ -34,7 +35,7 @@ class Promises:
 
     def __init__(self, watch, alone):
         self.watch, self.alone = watch, alone
-        self.undo, self.calls, self.steps, self.depth = [], [], [], 0
+        self.undo, self.calls, self.steps = [], [], []
         self.scaled, self.used = False, {}
         self.copies = Copies(watch.layers)
         self.random = random.Random(watch.seed)
@@ -43,23 +44,30 @@ class Promises:
         if hasattr(_optimizer, "register_optimizer_step_pre_hook"):
             self.undo += [_optimizer.register_optimizer_step_pre_hook(self._before).remove,
                           _optimizer.register_optimizer_step_post_hook(self._after).remove]
+        else:
+            self._profiled()
         scaler = getattr(torch.amp, "GradScaler", torch.cuda.amp.GradScaler)
         self._around(scaler, "scale", lambda scaler, *_: scaler.is_enabled() and self._set(True))
         self._around(scaler, "unscale_", lambda *_: self._set(False))
         self._around(scaler, "update", lambda *_: self._set(False))
         clip = torch.nn.utils.clip_grad
-        inner = hasattr(clip, "_clip_grads_with_norm_")
-        self._around(clip, "_clip_grads_with_norm_" if inner else "clip_grad_norm_", self._clipped)
-        apply, listen = torch.autograd.Function.__dict__.get("apply"), self._applied
-        if apply is not None:
+        if hasattr(clip, "_clip_grads_with_norm_"):
+            self._around(clip, "_clip_grads_with_norm_", self._clipped)
+        else:
+            for owner in (clip, torch.nn.utils):
+                self._around(owner, "clip_grad_norm_", self._clipped)
+        function, listen = torch.autograd.Function, self._applied
+        own = function.__dict__.get("apply")  # in PyTorch 1.13 it has only its base's
 
-            @classmethod
-            def applied(cls, *args, **kwargs):
-                listen(cls, args, kwargs)
-                return apply.__get__(None, cls)(*args, **kwargs)
+        @classmethod
+        def applied(cls, *args, **kwargs):
+            listen(cls, args, kwargs)
+            apply = own.__get__(None, cls) if own else super(function, cls).apply
+            return apply(*args, **kwargs)
 
-            torch.autograd.Function.apply = applied
-            self.undo.append(lambda: setattr(torch.autograd.Function, "apply", apply))
+        function.apply = applied
+        self.undo.append(lambda: setattr(function, "apply", own) if own else
+                         delattr(function, "apply"))
 
     def close(self):
         for undo in self.undo:
@@ -79,12 +87,36 @@ class Promises:
             if wrong:
                 self.watch.seen.gradients.setdefault(cls.__qualname__, (where, *wrong))
 
+    def _profiled(self):
+        """PyTorch 1.13 has no hooks of all optimizers. Each step tells the profiler of itself, and
+        calls a method of its optimizer at its end."""
+        profiler, before = torch.autograd.profiler, self._before
+        record = profiler.record_function
+
+        class Told(record):
+            def __init__(self, name, *args):
+                super().__init__(name, *args)
+                if name.startswith("Optimizer.step#"):
+                    step = _calling().f_locals
+                    before(step["obj"], step["args"], step["kwargs"])
+
+        profiler.record_function = Told
+        self.undo.append(lambda: setattr(profiler, "record_function", record))
+        end = torch.optim.Optimizer._optimizer_step_code
+
+        def ended(optimizer):
+            end(optimizer)
+            self._after(optimizer, (), {})
+
+        torch.optim.Optimizer._optimizer_step_code = ended
+        self.undo.append(lambda: setattr(torch.optim.Optimizer, "_optimizer_step_code", end))
+
     def _around(self, owner, name, listen):
         own, before = name in vars(owner), getattr(owner, name)
 
         @functools.wraps(before)
         def around(*args, **kwargs):
-            if self.watch.mode is not None:
+            if self.watch.here():
                 listen(*args, **kwargs)
             return before(*args, **kwargs)
 
@@ -115,8 +147,7 @@ class Promises:
         return grad() is p.grad and version == p.grad._version
 
     def _before(self, optimizer, args, kwargs):
-        self.depth += 1
-        if self.depth > 1 or self.watch.mode is None:
+        if not self.watch.here() or _inside():
             return
         fused = getattr(optimizer, "grad_scale", None) is not None
         if self.scaled and not fused:
@@ -146,6 +177,7 @@ class Promises:
                            if isinstance(optimizer, cls)), (None, {}))
         pairs = [(group, p) for group in optimizer.param_groups for p in group["params"]
                  if p.grad is not None and p.grad.layout == torch.strided and p.numel() and
+                 p.device.type != "meta" and
                  p.dtype in (torch.float32, torch.float64) and p.grad.dtype == p.dtype]
         for group, p in self.random.sample(pairs, min(len(pairs), _PARAMETERS)) if text else ():
             options = _options(text, group, optimizer.state.get(p, {}),
@@ -167,8 +199,7 @@ class Promises:
                 yield name, p, places, inputs, options, kept
 
     def _after(self, optimizer, _args, _kwargs):
-        self.depth -= 1
-        if self.depth or self.watch.mode is None:
+        if not self.watch.here() or _inside():
             return
         steps, self.steps = self.steps, []
         own = type(optimizer)
@@ -192,7 +223,7 @@ class Promises:
 
     def _applied(self, cls, args, kwargs):
         """Keeps what a function of autograd was called with."""
-        if self.watch.mode is None or kwargs or cls.__module__.startswith("torch.") or \
+        if not self.watch.here() or kwargs or cls.__module__.startswith("torch.") or \
                 not torch.is_grad_enabled():
             return
         tensors = [a for a in args if isinstance(a, torch.Tensor)]
@@ -207,6 +238,26 @@ class Promises:
         with self.alone(), torch.no_grad():
             kept = [a.detach().clone() if isinstance(a, torch.Tensor) else a for a in args]
         self.calls.append((cls, caller()[0], kept, wanted))
+
+
+def _calling():
+    """Where PyTorch has wrapped a step, which is about to begin or has just ended."""
+    frame = sys._getframe(1)
+    while frame and frame.f_code.co_name != "wrapper":
+        frame = frame.f_back
+    return frame
+
+
+def _inside():
+    """Whether another step calls the one that says so, as that of a class which inherits from its
+    own does. A step that has failed never says that it has ended, and so none are counted."""
+    frame = _calling()
+    code = frame and frame.f_code
+    while frame:
+        frame = frame.f_back
+        if frame and frame.f_code is code:
+            return True
+    return False
 
 
 def _at(tensor, places):

@@ -57,6 +57,7 @@ class Call:
         self.args, self.results = arguments, results
         self.old = None  # what coarse.py compares its result with
         self.kept = []  # what it writes over, though its schema does not say so
+        self.beside = None  # which of its results are not judged, and why
         self.random = chances
 
     def elements(self, terms):
@@ -136,12 +137,13 @@ def rows_last(tensor, axes):
 
 # Each of these takes a call, and returns its questions.
 
-def products(a, b, call, options=None, added=None, text=None):
-    """Chosen elements of batches of matrix products a[..., i, k] b[..., k, j]."""
-    y = call.results[0]
+def products(a, b, call, options=None, added=None, text=None, column=False):
+    """Chosen elements of batches of matrix products a[..., i, k] b[..., k, j]; column: the result
+    has no axis j."""
+    y = call.results[0][..., None] if column else call.results[0]
     where = call.chosen(y, a.shape[-1])
     left = a[where[:-1]]
-    right = b.transpose(-2, -1)[where[:-2] + where[-1:]]
+    right = b.transpose(-2, -1)[(where[:-2] if b.dim() > 2 else ()) + where[-1:]]
     inputs = {"a": left, "b": right}
     if added is not None:
         inputs["c"] = at(added, where, y.shape)
@@ -151,6 +153,25 @@ def products(a, b, call, options=None, added=None, text=None):
 
 def mm(call):
     return products(call.args["self"], call.args["mat2"], call)
+
+
+def mv(call):
+    return products(call.args["self"], call.args["vec"][:, None], call, column=True)
+
+
+def dot(call):
+    args = call.args
+    a, b = args["self"], args.get("tensor", args.get("other"))
+    if a.is_complex():
+        return None
+    call.elements(a.numel())
+    return [Question(operators.DOT, {"a": a[None], "b": b[None]},
+                     {"y": call.results[0].reshape(1)})]
+
+
+def linear(call):
+    """What inference mode calls in place of what it is made of."""
+    return products(call.args["input"], call.args["weight"].t(), call, added=call.args["bias"])
 
 
 def addmm(call):
@@ -324,17 +345,17 @@ def nll(call):
     """The mean or the sum of what the targets have; the total of the weights is a result, too."""
     args = call.args
     x, target = args["self"], args["target"]
-    if args["reduction"] not in (1, 2) or x.dim() != 2:
+    if args["reduction"] not in (1, 2) or x.dim() < 2:
         return None
-    kept = (target != args["ignore_index"]).nonzero().reshape(-1)
-    if not len(kept):
+    kept = (target != args["ignore_index"]).nonzero(as_tuple=True)  # images have rows and columns
+    if not len(kept[0]):
         return None
-    call.elements(len(kept))
+    call.elements(len(kept[0]))
     weight = args.get("weight")
     ours = target[kept]
-    weights = weight[ours] if weight is not None else x.new_ones(len(kept))
+    weights = weight[ours] if weight is not None else x.new_ones(len(ours))
     total = float(weights.double().sum()) if args["reduction"] == 1 else 1.0
-    return [Question(operators.NLL, {"x": x[kept, ours], "w": weights},
+    return [Question(operators.NLL, {"x": x[(kept[0], ours, *kept[1:])], "w": weights},
                      {"y": call.results[0].reshape(())}, {"total": total})]
 
 
@@ -342,23 +363,26 @@ def nll_backward(call):
     """Where the target is; elsewhere it is 0."""
     args = call.args
     dx, target = call.results[0], args["target"]
-    if args["reduction"] not in (1, 2) or dx.dim() != 2:
+    if args["reduction"] not in (1, 2) or dx.dim() < 2:
         return None
-    rows = torch.tensor(call.places(len(target), MOST_ELEMENTS))
+    dx = dx.movedim(1, -1)
+    rows = unravel(call.places(target.numel(), MOST_ELEMENTS), target.shape)
     ours = target[rows]
     kept_ = (ours != args["ignore_index"]).nonzero().reshape(-1)
-    rows, ours = rows[kept_], ours[kept_]
+    rows, ours = tuple(axis[kept_] for axis in rows), ours[kept_]
     weight = args.get("weight")
     weights = weight[ours] if weight is not None else dx.new_ones(len(ours))
     total = float(args["total_weight"]) if args["reduction"] == 1 else 1.0
-    beside = torch.tensor([call.random.randrange(dx.shape[1]) for _ in range(len(rows))],
+    beside = torch.tensor([call.random.randrange(dx.shape[-1]) for _ in range(len(ours))],
                           dtype=torch.int64)
     zero = torch.where(beside == ours, 0, 1) > 0
-    if bool((dx[rows[zero], beside[zero]] != 0).any()):
+    others = tuple(axis[zero] for axis in rows)
+    if bool((dx[(*others, beside[zero])] != 0).any()):
         weights = torch.cat([weights, weights.new_zeros(int(zero.sum()))])
-        rows, ours = torch.cat([rows, rows[zero]]), torch.cat([ours, beside[zero]])
+        rows = tuple(torch.cat(pair) for pair in zip(rows, others))
+        ours = torch.cat([ours, beside[zero]])
     return [Question(operators.NLL_BACKWARD, {"dy": args["grad_output"].reshape(()), "w": weights},
-                     {"dx": dx[rows, ours]}, {"total": total})]
+                     {"dx": dx[(*rows, ours)]}, {"total": total})]
 
 
 STRUCTURED = {
@@ -366,6 +390,10 @@ STRUCTURED = {
     "bmm": mm,
     "addmm": addmm,
     "baddbmm": addmm,
+    "linear": linear,
+    "mv": mv,
+    "dot": dot,
+    "vdot": dot,
     "sum": reduced(operators.SUM),
     "mean": reduced(operators.MEAN),
     "linalg_vector_norm": reduced(operators.NORM),
@@ -381,8 +409,11 @@ STRUCTURED = {
     "native_batch_norm": batch_norm,
     "native_batch_norm_backward": batch_norm_backward,
     "embedding_dense_backward": embedding_backward,
+    "logsumexp": reduced(operators.LOGSUMEXP),
     "nll_loss_backward": nll_backward,
     "nll_loss_forward": nll,
+    "nll_loss2d_backward": nll_backward,
+    "nll_loss2d_forward": nll,
 }
 
 

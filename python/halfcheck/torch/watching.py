@@ -10,7 +10,9 @@ import random
 import runpy
 import sys
 import tempfile
+import threading
 import traceback
+import types
 
 import torch
 from torch.utils import _python_dispatch
@@ -24,14 +26,16 @@ from .layers import Layers, caller
 from .promises import Promises
 from .seen import Line, Seen
 from .views import Views
-from .wide import alone as _alone
+from .wide import alone as _alone, tensors as _tensors
 
 # They hand numbers on, and make none. What starts with one of the words makes no sum or product.
 _MOVES = ("view", "as_strided", "detach", "t", "transpose", "permute", "expand", "unsqueeze",
           "squeeze", "select", "slice", "split", "split_with_sizes", "unbind", "alias", "reshape",
           "_unsafe_view", "_reshape_alias", "lift_fresh", "unfold", "diagonal", "narrow",
           "empty", "empty_like", "new_empty", "empty_strided", "new_empty_strided", "set_",
-          "resize_", "_local_scalar_dense", "is_same_size", "chunk", "movedim")
+          "resize_", "_local_scalar_dense", "is_same_size", "chunk", "movedim", "transpose_", "t_",
+          "squeeze_", "unsqueeze_", "as_strided_", "unsafe_split", "unsafe_split_with_sizes",
+          "unsafe_chunk")
 
 
 _DRAWN = ("bernoulli", "exponential", "multinomial", "normal", "poisson", "rand", "rand_like",
@@ -75,37 +79,45 @@ class watch:
             train()
         print(seen)
 
-    optimizer: its steps end the watched steps; without it, everything is one step. every: watch one
-    of this many steps, the first one included. seed: for choosing the elements to judge. views:
-    what else to look at (views.py), such as budget=True."""
+    optimizer: its steps end the watched steps; without it, everything is one step. A model or a
+    scaler may be given, too; they are found anyway. every: watch one of this many steps, the first
+    one included. seed: for choosing the elements to judge. views: what else to look at (views.py),
+    such as budget=True."""
 
-    def __init__(self, optimizer=None, every=1, seed=0, **views):
-        if every < 1:
-            raise ValueError(f"every is {every}, and not 1 or more")
+    def __init__(self, *given, optimizer=None, scaler=None, every=1, seed=0, **views):
+        optimizer = _optimizer(given, optimizer)
+        if not isinstance(every, int) or every < 1:
+            raise ValueError(f"every is {every!r}, and not a whole number of 1 or more")
         _program.path()
         self.optimizer, self.every, self.chances = optimizer, every, random.Random(seed)
-        self.layers, self.mode, self.step = Layers(), None, 0
+        self.layers, self.mode, self.step, self.open = Layers(), None, 0, False
         self.seed, self.views = seed, Views(views)
         self.seen, self.questions, self.judges = None, [], None
         self.folder = tempfile.TemporaryDirectory(prefix="halfcheck-watch-", dir=_memory())
         self.promises, self.coarse = Promises(self, _alone), Coarse()
 
     def __enter__(self):
+        if self.open:
+            raise RuntimeError("this watch is open already; a second one may be opened inside")
+        self.thread = threading.get_ident()
         self.seen = Seen(self.folder)
         self.seen.views, self.seen.seed = self.views.all, self.seed
         self.seen.coarse = self.coarse.lines
         self.judges = Judges(self.folder.name, self.seen, files.write, FORMATS)
+        self.open = True
         if self.optimizer is not None:
             # A scheduler may have put its own step there.
             self._own = self.optimizer.__dict__.get("step")
-            self.follow(self.optimizer)
+            self._ours = self.follow(self.optimizer)
         self.promises.open()
         self._begin()
         return self.seen
 
     def __exit__(self, kind, error, trace):
-        if self.optimizer is not None:
-            self.optimizer.__dict__.pop("step", None)
+        self.open = False
+        # A scheduler that was made in here keeps its step, which calls ours.
+        if self.optimizer is not None and self.optimizer.__dict__.get("step") is self._ours:
+            del self.optimizer.step
             if self._own is not None:
                 self.optimizer.step = self._own
         self.promises.close()
@@ -117,7 +129,13 @@ class watch:
         step = optimizer.step
 
         @functools.wraps(step)  # a scheduler looks for what it has marked there
-        def after(*args, **kwargs):
+        def after(_, *args, **kwargs):
+            if not self.open:
+                return step(*args, **kwargs)
+            if threading.get_ident() != self.thread:
+                self.seen.left_out(f"{type(optimizer).__name__}.step",
+                                   "another thread calls it than that which opened the watch")
+                return step(*args, **kwargs)
             watched = self.mode is not None
             if watched:
                 self.views.optimizing(optimizer)
@@ -128,7 +146,12 @@ class watch:
                     self.views.optimized(optimizer)
                 self.next_step()
 
-        optimizer.step = after
+        optimizer.step = types.MethodType(after, optimizer)  # a scheduler asks for its function
+        return optimizer.step
+
+    def here(self):
+        """Whether a step is watched, and this is the thread whose operators are seen."""
+        return self.mode is not None and threading.get_ident() == self.thread
 
     def next_step(self):
         """Ends a step, for loops without an optimizer, and begins the next one."""
@@ -162,6 +185,13 @@ class watch:
         if name in _MOVES:
             return func(*args, **kwargs)
         bound = {**defaults, **dict(zip(names, args)), **kwargs}
+        why = _hidden(bound.values())
+        if why:
+            results = func(*args, **kwargs)
+            if _format(_flat(_list(results))):
+                self.seen.made += 1
+                self.seen.left_out(overload, why)
+            return results
         call = slices.Call(args, kwargs, bound, [], self.chances)
         ask = lambda: _questions(name, names, call)
         hidden = [bound.get(argument) for argument in slices.WRITTEN.get(name, ())]
@@ -179,7 +209,12 @@ class watch:
         form = _format(call.results)
         if form:
             with _alone():
-                self._take(name, overload, form, call, ask, bool(written))
+                why = _hidden(call.results)
+                if why:
+                    self.seen.made += 1
+                    self.seen.left_out(overload, why)
+                else:
+                    self._take(name, overload, form, call, ask, bool(written))
         return results
 
     def _take(self, name, overload, form, call, ask, in_place):
@@ -210,6 +245,8 @@ class watch:
             return
         self.questions += [(line, question) for question in asked]
         self.seen.asked += 1
+        if call.beside:
+            self.seen.left_out(overload, call.beside)
 
     @staticmethod
     def _guarded(gather):
@@ -226,6 +263,21 @@ class watch:
         if self.questions:
             self.judges.ask(self.questions)
             self.questions = []
+
+
+def _optimizer(given, named):
+    """The optimizer among what was given without a name, or that which has been named."""
+    ours = [one for one in given if hasattr(one, "param_groups")]
+    for one in [*given, *([named] if named is not None else [])]:
+        known = hasattr(one, "param_groups") or isinstance(one, torch.nn.Module) or \
+            hasattr(one, "unscale_")
+        if not known or one is named and not hasattr(one, "param_groups"):
+            raise TypeError(f"watch takes an optimizer, and not {type(one).__name__}")
+    ours += [named] if named is not None else []
+    if len(ours) > 1:
+        raise TypeError("watch takes one optimizer, whose step ends a step of the training; "
+                        "others are seen all the same")
+    return ours[0] if ours else None
 
 
 def _memory():
@@ -327,6 +379,18 @@ def _list(value):
 def _flat(values):
     return [inner for value in values
             for inner in (value if isinstance(value, (tuple, list)) else [value])]
+
+
+def _hidden(values):
+    """Why tensors among these have no numbers that can be read, or None."""
+    for tensor in _tensors(values):
+        if tensor.device.type == "meta":
+            return "its tensors are on the meta device, and have no numbers"
+        if tensor.layout != torch.strided or tensor.is_quantized:
+            return "its tensors are sparse or quantized"
+        if tensor._is_zerotensor():
+            return "one of its tensors is zeros that lie nowhere in memory"
+    return None
 
 
 def _format(outputs):

@@ -6,10 +6,10 @@ it has run."""
 
 from .. import slices
 from . import (attention, convolutions, indexing, losses, norms, optimizers, pools, recurrent,
-               scaled)
+               recurrent_gradient, scaled)
 
 _FAMILIES = (slices, attention, convolutions, indexing, losses, norms, optimizers, pools, recurrent,
-             scaled)
+             recurrent_gradient, scaled)
 
 
 def _joined(table):

@@ -20,6 +20,20 @@ dx[i] = 2 / total * (x[i] - t[i]) * dy[i]
 return dx
 """
 
+SMOOTH = """op smooth_l1(x[i], t[i]; total = 1.0, beta = 1.0)
+e[i] = abs(x[i] - t[i])
+s    = sum(i: select(e[i] < beta, 0.5 * e[i]^2 / beta, e[i] - 0.5 * beta))
+y    = s / total
+return y
+"""
+
+SMOOTH_BACKWARD = """op smooth_l1_backward(dy[i], x[i], t[i]; total = 1.0, beta = 1.0)
+d[i]  = x[i] - t[i]
+s[i]  = select(d[i] < 0, -1, 1)
+dx[i] = select(abs(d[i]) < beta, d[i] / beta, s[i]) * dy[i] / total
+return dx
+"""
+
 RANGE = """op range(n[i]: index; start = 0.0, step = 1.0)
 y[i] = start + step * n[i]
 return y
@@ -46,6 +60,26 @@ def mse_backward(call):
     taken = {name: at(args[theirs], where, dx.shape) for name, theirs in
              (("dy", "grad_output"), ("x", "self"), ("t", "target"))}
     return [Question(SQUARES_BACKWARD, taken, {"dx": dx[where]}, {"total": total})]
+
+
+def smooth(call):
+    args = call.args
+    if args["reduction"] == 0 or not args["beta"]:
+        return None
+    x, t = torch.broadcast_tensors(args["self"], args["target"])
+    call.elements(x.numel())
+    total = float(x.numel()) if args["reduction"] == 1 else 1.0
+    return [Question(SMOOTH, {"x": x.reshape(-1), "t": t.reshape(-1)},
+                     {"y": call.results[0].reshape(())}, {"total": total, "beta": args["beta"]})]
+
+
+def smooth_backward(call):
+    if not call.args["beta"]:
+        return None
+    question, = mse_backward(call)
+    question.text = SMOOTH_BACKWARD
+    question.options["beta"] = call.args["beta"]
+    return [question]
 
 
 def arange(call):
@@ -77,6 +111,8 @@ STRUCTURED = {
     "arange": arange,
     "mse_loss": mse,
     "mse_loss_backward": mse_backward,
+    "smooth_l1_loss": smooth,
+    "smooth_l1_loss_backward": smooth_backward,
 }
 
 MOVES = {"bernoulli": bernoulli}

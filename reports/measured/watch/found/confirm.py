@@ -248,6 +248,13 @@ def add_number():
 
 
 @finding
+def add_integer():
+    """A tensor of whole numbers that is added to bf16 is rounded to bf16 first: 257 counts as 256"""
+    x, count = torch.arange(1, 200).to(bf16), torch.tensor(257)
+    return x.double() + count, x + count, (x.float() + count).to(bf16), bf16
+
+
+@finding
 def mul_scalar():
     """A scalar tensor in fp32 times a tensor in bf16 is rounded to bf16 first: CLIP's scale"""
     x, scale = random(1000).to(bf16), torch.tensor(14.2857)
@@ -262,6 +269,19 @@ def attention_lse():
     got = aten._scaled_dot_product_flash_attention_for_cpu(q, k, v)[1]
     got = got if got.shape == (2, 4, 16) else got.transpose(1, 2)
     return lse(q.double(), k.double()), got, lse(q.float(), k.float()), fp32
+
+
+@finding
+def attention_blocks():
+    """Attention's gradients of keys and values in bf16 are rounded to bf16 after each block of 32,
+    64 or 256 queries"""
+    # One key has the weight 1 in each query, so that the gradient of its value is their sum.
+    q, k, v = (random(1, 1, n, 64, seed=n).to(bf16) for n in (700, 1, 1))
+    grad = random(1, 1, 700, 64).to(bf16)
+    o, lse = aten._scaled_dot_product_flash_attention_for_cpu(q, k, v)
+    got = aten._scaled_dot_product_flash_attention_for_cpu_backward(grad, q, k, v, o, lse, 0.0,
+                                                                    False)[2]
+    return grad.double().sum(2), got[:, :, 0], grad.float().sum(2).to(bf16), bf16
 
 
 @finding
