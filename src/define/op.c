@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "define/library.h"
+#include "define/plain.h"
 #include "define/value.h"
 #include "op/later.h"
 #include "op/params.h"
@@ -70,7 +71,7 @@ static bool extent_of(const struct hc_definition *d, const struct hc_call *call,
 
 /* The call's inputs are the definition's, in order (op_test.c), and so are the options, but for
    those that are extents. A NaN stands for what the text says. */
-static enum hc_status meet(struct met *m, const struct hc_call *call)
+static enum hc_status bind(struct met *m, const struct hc_call *call)
 {
     const struct hc_definition *d = hc_defined_op(call->op);
     struct hc_instance *in = &m->instance;
@@ -88,10 +89,28 @@ static enum hc_status meet(struct met *m, const struct hc_call *call)
             hc_param_text(p++, &call->params, m->option[i]);
         in->option[i] = strcmp(m->option[i], "nan") == 0 ? NULL : m->option[i];
     }
-    enum hc_status status = hc_instance_bind(in);
+    return hc_instance_bind(in);
+}
+
+static enum hc_status meet(struct met *m, const struct hc_call *call)
+{
+    enum hc_status status = bind(m, call);
     if (status == HC_OK)
-        m->evaluator = hc_evaluator_new(in);
+        m->evaluator = hc_evaluator_new(&m->instance);
     return m->evaluator ? HC_OK : status == HC_OK ? HC_NO_MEMORY : status;
+}
+
+enum hc_status hc_defined_op_plainly(const struct hc_call *call, enum hc_plainly how,
+                                     const struct hc_tensor *out)
+{
+    struct met m;
+    enum hc_status status = bind(&m, call);
+    m.instance.eager = how == HC_PLAINLY_EAGER;
+    if (how == HC_PLAINLY_FP64) {
+        m.instance.io = HC_FP64;
+        m.instance.freedoms.compute = HC_FP64;
+    }
+    return status == HC_OK ? hc_define_plain(&m.instance, out, NULL) : status;
 }
 
 static void part(struct met *m)

@@ -13,6 +13,14 @@ struct hc_definition;
    the value is NaN and the radius 0, so that nothing passes. */
 double hc_defined_op_radius(const struct hc_element *e);
 
+/* The results of such a call as its text says, computed plainly (define/plain.h) from the same
+   inputs, into `out`, tensors of the outputs' shapes: in fp64, and nothing is stored between; or as
+   eager code in 16 bits has them, where the result of each equation is stored in the format of the
+   tensors. HC_INVALID or HC_NO_MEMORY with a message. */
+enum hc_plainly { HC_PLAINLY_FP64, HC_PLAINLY_EAGER };
+enum hc_status hc_defined_op_plainly(const struct hc_call *call, enum hc_plainly how,
+                                     const struct hc_tensor *out);
+
 /* The definition of an op, parsed once; it stays. NULL for an op of another class. */
 const struct hc_definition *hc_defined_op(enum hc_op op);
 

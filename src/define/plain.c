@@ -480,6 +480,8 @@ static enum hc_status compute(struct plain *p, int tensor)
         }
         bool there = !t->where || is_true(p, t->where) == IS_TRUE;
         p->element[tensor][i] = there ? evaluate(p, t->value) : nothing;
+        if (p->instance->eager && t->format == HC_FORMAT_COUNT)
+            p->element[tensor][i].x = hc_round(p->instance->io, p->element[tensor][i].x);
     }
     return p->wrong ? hc_fail(HC_INVALID, "%s: %s", p->definition->name, p->wrong) : HC_OK;
 }

@@ -91,6 +91,9 @@ struct hc_instance {
     int64_t extent[HC_MAX_AXES]; /* hc_instance_bind fills it in */
     int suspect;                 /* a tensor whose equation is treated by `narrow`; 0: none */
     enum hc_optional { HC_MAY_STORE, HC_STORES, HC_STORES_NOT } optional; /* what `store?` is */
+    bool
+        eager; /* computed plainly (plain.h), each equation's tensor is stored, in its format or the
+                    tensors', as code does it that calls an operator for each */
     bool narrow; /* the suspect is computed in the tensors' format; if false, it is stored in that
                     format once more than the text says */
 };
