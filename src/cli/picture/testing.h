@@ -2,7 +2,6 @@
 #ifndef HC_CLI_PICTURE_TESTING_H
 #define HC_CLI_PICTURE_TESTING_H
 
-#include <ctype.h>
 #include <math.h>
 
 #include "cli/picture/pictures.h"
