@@ -4,7 +4,7 @@ set(cost 100)
 foreach(test tests.run.selftest notebook python.watch python.watch_views python.like
         python.definitions python.check tests.words.explain
         docs.drift docs.gate docs.does-it-cost-accuracy docs.recipes docs.torch
-        cases.constant_test gpu-check ptx-plant torch-scaler src.cli.report.report_texts_test
+        cases.constant_test gpu-check ptx-plant torch-scaler tests.report.texts
         cases.idle_test kernels.cuda.shadow.mutants_test tests.run.run
         src.check.selftest.cheat_writes_test cases.free_order_test kernels.pipe.loopback_test
         report-in-a-browser src.check.generate.op_cases_test judge-step-torch step-causes
