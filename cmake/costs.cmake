@@ -12,7 +12,7 @@ foreach(test tests.run.selftest notebook python.watch python.watch_views python.
         shadow real-scalers cases.partial_test
         src.cli.cast.mistakes_test src.check.selftest.cheat_state_test
         src.train.drift.drift_shapley_test mpi-refused src.check.generate.border_test
-        src.cli.training.comparison_run_test cuda-headers mpi-lost src.train.run.resume_test
+        tests.training.compare tests.training.resume cuda-headers mpi-lost src.train.run.resume_test
         tests.verify.scale kernels.cuda.standin.standin_test planted-gate torch-gradients
         nccl-mutants tests.verify.differences src.cli.judge_step.judge_step_test mpi-train
         src.train.run.allocation_test mpi-run tests.verify.cast src.cli.limits_test style
