@@ -14,7 +14,7 @@ foreach(test tests.run.selftest notebook python.watch python.watch_views python.
         src.train.drift.drift_shapley_test mpi-refused src.check.generate.border_test
         tests.training.compare tests.training.resume cuda-headers mpi-lost src.train.run.resume_test
         tests.verify.scale kernels.cuda.standin.standin_test planted-gate torch-gradients
-        nccl-mutants tests.verify.differences src.cli.judge_step.judge_step_test mpi-train
+        nccl-mutants tests.verify.differences tests.judge.gpt tests.judge.taken mpi-train
         src.train.run.allocation_test mpi-run tests.verify.cast src.cli.limits_test style
         tests.verify.scaler src.cli.statistics.sequential_test ptx-audit mpi-killed)
   if(TEST ${test})

@@ -19,10 +19,9 @@ set(all_cases cases.constant_test cases.free_order_test cases.idle_test cases.pa
 # fuzz-corpus and .ci/fuzz. .ci/asan --all has them, too. The sanitizers' build of every day spares
 # the tests that it does not run.
 set(words "^src\\.cli\\.((colour|bug|run\\.frame|cast\\.mistakes|scaler\\.wrong_scalers|commands\\.explain)_test$|(calc|catches|manual|picture|report)\\.)")
-# These compute more of the same: shares of a drift are in tests/training/compare.txt, too,
-# a GPT's right steps are judged in tests/training/gpt.txt, and the other counts successes.
-set(numbers src.cli.statistics.sequential_test src.train.drift.drift_shapley_test
-    src.cli.judge_step.gpt_test)
+# These compute more of the same: shares of a drift are in tests/training/compare.txt, too, and the
+# other counts successes.
+set(numbers src.cli.statistics.sequential_test src.train.drift.drift_shapley_test)
 option(HC_EVERY_TEST "build every test under the sanitizers, as .ci/asan --all does" OFF)
 # The stand-in for NCCL is linked into these, whose symbols no other test may see.
 set(alone src.comm.nccl.nccl_test kernels.cuda.standin.nccl.mistakes_test
