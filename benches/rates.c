@@ -1,6 +1,5 @@
 /* The rates of a backend's ops against the best that the device does, measured in turns: bytes
    moved against a copy, operations against a large matrix product in the same format. */
-#include <stddef.h>
 #include <stdio.h>
 
 #include "bench.h"

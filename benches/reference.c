@@ -1,6 +1,5 @@
 /* What the MPFR references cost, against the kernels that they check. */
 #include <assert.h>
-#include <stddef.h>
 
 #include "bench.h"
 

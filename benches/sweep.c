@@ -1,8 +1,6 @@
 /* The exhaustive sweeps against the bare arithmetic that they check, both over the same 2^32 inputs
    on all cores. */
 #include <assert.h>
-#include <omp.h>
-#include <string.h>
 
 #include "bench.h"
 #include "check/sweep/sweep.h"

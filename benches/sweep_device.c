@@ -1,6 +1,5 @@
 /* The exhaustive sweeps on a device, in inputs a second. The goal is that each takes under a
    second. */
-#include <assert.h>
 #include <stdio.h>
 
 #include "bench.h"

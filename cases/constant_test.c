@@ -2,7 +2,6 @@
    Where that is another result than the right one, no case may pass or skip. */
 #include <criterion/criterion.h>
 #include <math.h>
-#include <string.h>
 
 #include "cases/registry.h"
 #include "check/runner.h"

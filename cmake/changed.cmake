@@ -103,12 +103,8 @@ set(HC_LONG cases.constant_test cases.fixture.bug_formula_test cases.fixture.bug
     src.check.selftest.cheat_writes_test src.check.sweep.sweep_judged_test
     src.check.sweep.sweep_pairs_test src.check.workers_test src.cli.bug_test
     src.cli.cast.mistakes_test src.cli.commands.explain_test src.cli.find.find_test
-    src.cli.judge_step.judge_step_test
-    src.cli.limits_test src.cli.nan_test src.cli.report.field_test src.cli.report.report_test
-    src.cli.report.report_texts_test src.cli.scale.diagnosis_test src.cli.statistics.power_test
-    src.cli.statistics.sequential_test src.cli.training.comparison_run_test
-    src.cli.training.comparison_several_test
-    src.cli.training.training_resume_test src.cli.training.training_test src.comm.threads_test
+    src.cli.limits_test src.cli.scale.diagnosis_test src.cli.statistics.power_test
+    src.cli.statistics.sequential_test src.comm.threads_test
     src.define.adjoint_test src.formula.evaluate_test src.num.bits_test src.num.format_test
     src.num.integer16_test
     src.tensor_file.safetensors_test src.train.drift.drift_gpt_test

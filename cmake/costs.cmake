@@ -4,7 +4,7 @@ set(cost 100)
 foreach(test tests.run.selftest notebook python.watch python.watch_views python.like
         python.definitions python.check tests.words.explain
         docs.drift docs.gate docs.does-it-cost-accuracy docs.recipes docs.torch
-        cases.constant_test gpu-check ptx-plant torch-scaler src.cli.report.report_texts_test
+        cases.constant_test gpu-check ptx-plant torch-scaler tests.report.texts
         cases.idle_test kernels.cuda.shadow.mutants_test tests.run.run
         src.check.selftest.cheat_writes_test cases.free_order_test kernels.pipe.loopback_test
         report-in-a-browser src.check.generate.op_cases_test judge-step-torch step-causes
@@ -12,9 +12,9 @@ foreach(test tests.run.selftest notebook python.watch python.watch_views python.
         shadow real-scalers cases.partial_test
         src.cli.cast.mistakes_test src.check.selftest.cheat_state_test
         src.train.drift.drift_shapley_test mpi-refused src.check.generate.border_test
-        src.cli.training.comparison_run_test cuda-headers mpi-lost src.train.run.resume_test
+        tests.training.compare tests.training.resume cuda-headers mpi-lost src.train.run.resume_test
         tests.verify.scale kernels.cuda.standin.standin_test planted-gate torch-gradients
-        nccl-mutants tests.verify.differences src.cli.judge_step.judge_step_test mpi-train
+        nccl-mutants tests.verify.differences tests.judge.gpt tests.judge.taken mpi-train
         src.train.run.allocation_test mpi-run tests.verify.cast src.cli.limits_test style
         tests.verify.scaler src.cli.statistics.sequential_test ptx-audit mpi-killed)
   if(TEST ${test})

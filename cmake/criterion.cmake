@@ -19,10 +19,9 @@ set(all_cases cases.constant_test cases.free_order_test cases.idle_test cases.pa
 # fuzz-corpus and .ci/fuzz. .ci/asan --all has them, too. The sanitizers' build of every day spares
 # the tests that it does not run.
 set(words "^src\\.cli\\.((colour|bug|run\\.frame|cast\\.mistakes|scaler\\.wrong_scalers|commands\\.explain)_test$|(calc|catches|manual|picture|report)\\.)")
-# These compute more of the same: shares of a drift are in src/cli/training/comparison_run_test.c,
-# too, a GPT's right steps are judged in tests/training/gpt.txt, and the other counts successes.
-set(numbers src.cli.statistics.sequential_test src.train.drift.drift_shapley_test
-    src.cli.judge_step.gpt_test)
+# These compute more of the same: shares of a drift are in tests/training/compare.txt, too, and the
+# other counts successes.
+set(numbers src.cli.statistics.sequential_test src.train.drift.drift_shapley_test)
 option(HC_EVERY_TEST "build every test under the sanitizers, as .ci/asan --all does" OFF)
 # The stand-in for NCCL is linked into these, whose symbols no other test may see.
 set(alone src.comm.nccl.nccl_test kernels.cuda.standin.nccl.mistakes_test
@@ -122,11 +121,9 @@ foreach(test kernels.pipe.pipe_test kernels.pipe.fuzz_test kernels.pipe.run_test
   add_dependencies(objects.${test} pipe-hostile)
   target_compile_definitions(objects.${test} PRIVATE HC_HOSTILE="$<TARGET_FILE:pipe-hostile>")
 endforeach()
-foreach(test kernels.pipe.loopback_test
-             src.cli.training.comparison_several_test src.cli.training.training_resume_test)
-  add_dependencies(objects.${test} pipe-loopback)
-  target_compile_definitions(objects.${test} PRIVATE HC_LOOPBACK="$<TARGET_FILE:pipe-loopback>")
-endforeach()
+add_dependencies(objects.kernels.pipe.loopback_test pipe-loopback)
+target_compile_definitions(objects.kernels.pipe.loopback_test PRIVATE
+                           HC_LOOPBACK="$<TARGET_FILE:pipe-loopback>")
 if(TARGET halfcheck-cuda)
   include(cmake/standin.cmake)
   add_dependencies(objects.kernels.cuda.standin.standin_test standin)

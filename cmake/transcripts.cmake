@@ -4,7 +4,7 @@ find_program(HC_PYTHON python3 HINTS /usr/bin)
 if(BUILD_TESTING AND HC_PYTHON)
   file(GLOB transcripts CONFIGURE_DEPENDS RELATIVE ${CMAKE_SOURCE_DIR}/tests tests/*/*.txt)
   # These are run where something has changed that they depend on (changed.cmake).
-  set(long "gate\\.(bits|fingerprint|gate|protocol|records|trainings)|run\\.(bench|merge|outside|run|selftest)|training\\.study|verify\\..*|words\\.(explain|fingerprint)")
+  set(long "gate\\.(bits|fingerprint|gate|protocol|records|trainings)|judge\\.(gpt|taken)|report\\..*|run\\.(bench|merge|nan|outside|run|selftest)|training\\.(compare|files|resume|study)|verify\\..*|words\\.(explain|fingerprint)")
   foreach(transcript ${transcripts})
     string(REGEX REPLACE "\\.txt$" "" name ${transcript})
     string(REPLACE "/" "." name tests.${name})
@@ -21,8 +21,11 @@ if(BUILD_TESTING AND HC_PYTHON)
     set_tests_properties(${name} PROPERTIES SKIP_RETURN_CODE 77)
     # These look at words on paths through memory that others take under the sanitizers
     # (criterion.cmake).
-    if(name MATCHES "^tests\\.(calc\\.|words\\.|verify\\.differences$)")
+    if(name MATCHES "^tests\\.(calc\\.|report\\.|words\\.|verify\\.differences$)")
       set_tests_properties(${name} PROPERTIES LABELS words)
+    elseif(name STREQUAL "tests.judge.gpt")
+      # A GPT's right steps are judged in tests/training/gpt.txt, too.
+      set_tests_properties(${name} PROPERTIES LABELS numbers)
     elseif(name MATCHES "^tests\\.run\\.(bench|selftest)$")
       set_tests_properties(${name} PROPERTIES LABELS all-cases)
     endif()

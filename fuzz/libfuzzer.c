@@ -2,7 +2,6 @@
    which target runs. */
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "check/record/json.h"
 #include "fuzz.h"

@@ -6,7 +6,6 @@
    times with a few bytes changed, cut out or doubled (always the same ones: the generator's seed is
    the file's number). A crash ends the program; the name of the file stands above it. */
 #include <dirent.h>
-#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -4,7 +4,6 @@
    bounds, and the training still another one: with sums that are never promoted, blocks of the
    other factor, or the same random bits for all layers. */
 #include <inttypes.h>
-#include <stdio.h>
 
 #include "cases/fixture/training/restated.h"
 

@@ -2,7 +2,6 @@
    gives it. What flows into a call was made by the calls before it, so errors do not add up and no
    bound is needed but the op's own: gradients at the same weights, layer by layer. */
 #include <stdlib.h>
-#include <string.h>
 
 #include "case.h"
 

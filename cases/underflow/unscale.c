@@ -1,6 +1,5 @@
 /* Where gradients are unscaled, and what small ones leave in a velocity. */
 #include <math.h>
-#include <stdio.h>
 
 #include "cases/fixture/defined.h"
 #include "cases/fixture/scalar.h"

@@ -1,7 +1,6 @@
 /* The cases units/flush-* on a backend that flushes, or says so, or both. */
 #include <criterion/criterion.h>
 #include <math.h>
-#include <string.h>
 
 #include "cases/registry.h"
 #include "check/runner.h"

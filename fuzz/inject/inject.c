@@ -1,7 +1,6 @@
 #define _GNU_SOURCE
 #include "inject.h"
 
-#include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
 #include <stdatomic.h>

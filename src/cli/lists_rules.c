@@ -2,7 +2,6 @@
    wrappers of data parallel training. */
 #include <math.h>
 #include <stdio.h>
-#include <string.h>
 
 #include "cases/fixture/amaxes.h"
 #include "check/record/json.h"

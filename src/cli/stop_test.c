@@ -4,7 +4,6 @@
 #include <criterion/criterion.h>
 #include <signal.h>
 #include <stdlib.h>
-#include <string.h>
 #include <time.h>
 
 #include "backend.h"

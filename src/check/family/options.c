@@ -2,7 +2,6 @@
    with a mask, the gradient of its logarithm, dropout, parts of an attention, norms of a sum. What
    they share with others is defined.c's and general_loss.c's. */
 #include <math.h>
-#include <string.h>
 
 #include "check/family/family.h"
 #include "check/family/kit.h"

@@ -2,7 +2,6 @@
    wrong. */
 #include <math.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "check/selftest/change.h"
 #include "num/format.h"

@@ -2,7 +2,6 @@
    into too few bits, or with other random numbers. */
 #include <math.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "check/selftest/change.h"
 #include "num/format.h"

@@ -1,7 +1,6 @@
 #include "check/fingerprint/fingerprint.h"
 
 #include <inttypes.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "check/fingerprint/features.h"

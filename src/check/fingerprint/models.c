@@ -1,7 +1,6 @@
 #include "check/fingerprint/models.h"
 
 #include <math.h>
-#include <string.h>
 
 #include "num/bits.h"
 

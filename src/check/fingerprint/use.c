@@ -1,7 +1,6 @@
 #include "check/fingerprint/use.h"
 
 #include <stdio.h>
-#include <string.h>
 
 #include "check/bound/bound.h"
 #include "check/fingerprint/models.h"

@@ -6,7 +6,6 @@
 #define HC_CHECK_RECORD_JSON_H
 
 #include <jansson.h>
-#include <stdbool.h>
 #include <stdio.h>
 
 #include "op/status.h"

@@ -7,7 +7,6 @@
 #define HC_CHECK_RECORD_SPREAD_H
 
 #include <jansson.h>
-#include <stdbool.h>
 
 #include "check/check.h"
 

@@ -1,5 +1,4 @@
 /* The sweep over the conversions from fp32. */
-#include <string.h>
 
 #include "check/sweep/breakpoints.h"
 #include "check/sweep/strays.h"

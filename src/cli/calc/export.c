@@ -5,7 +5,6 @@
    its first axis is that of the table's rows, and the tensor `step` has their steps; the elements
    of a list are an axis behind it. real/NAME is the real number to fp64, bound/ARM/NAME the running
    bound. A file that has no name for a format has its numbers in fp32, which has all of them. */
-#include <limits.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -2,9 +2,6 @@
 #ifndef HC_CLI_CALC_NUMBER_H
 #define HC_CLI_CALC_NUMBER_H
 
-#include <stdbool.h>
-#include <stddef.h>
-
 #include "num/format.h"
 #include "reference.h"
 

@@ -4,7 +4,6 @@
 #define HC_CLI_DOCTOR_DOCTOR_H
 
 #include <jansson.h>
-#include <stdbool.h>
 
 #include "cli/backend_options.h"
 

@@ -4,7 +4,6 @@
 #define HC_CLI_FIND_FIND_H
 
 #include <stdbool.h>
-#include <stddef.h>
 #include <stdint.h>
 
 #include "cases/registry.h"

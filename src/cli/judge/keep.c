@@ -1,7 +1,6 @@
 /* Keeping the smallest sub-problem that still fails. */
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "cli/judge/answer.h"
 #include "cli/lines.h"

@@ -1,6 +1,5 @@
 #include <stdbool.h>
 #include <stdio.h>
-#include <string.h>
 
 #include "cli/command.h"
 #include "cli/manual/manual.h"

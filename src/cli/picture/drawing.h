@@ -2,7 +2,6 @@
 #ifndef HC_CLI_PICTURE_DRAWING_H
 #define HC_CLI_PICTURE_DRAWING_H
 
-#include <stdbool.h>
 #include <stdio.h>
 
 #include "cli/picture/pictures.h"

@@ -1,6 +1,5 @@
 /* The exponents of gradients, and the window that half has for them. */
 #include <math.h>
-#include <string.h>
 
 #include "op/text.h"
 

@@ -3,7 +3,6 @@
 #ifndef HC_CLI_PROTOCOL_CONCLUSION_H
 #define HC_CLI_PROTOCOL_CONCLUSION_H
 
-#include <jansson.h>
 #include <stdio.h>
 
 #include "check/check.h"

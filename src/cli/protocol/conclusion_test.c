@@ -2,7 +2,6 @@
 
 #include <criterion/criterion.h>
 #include <math.h>
-#include <stdio.h>
 #include <string.h>
 
 static struct hc_protocol protocol;

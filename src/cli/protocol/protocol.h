@@ -44,7 +44,6 @@
 #define HC_CLI_PROTOCOL_PROTOCOL_H
 
 #include <stdbool.h>
-#include <stddef.h>
 #include <stdint.h>
 
 #include "cli/command.h"

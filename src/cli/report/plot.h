@@ -3,8 +3,6 @@
 #ifndef HC_CLI_REPORT_PLOT_H
 #define HC_CLI_REPORT_PLOT_H
 
-#include <stddef.h>
-
 #include "op/status.h"
 
 /* Variables for a script. */

@@ -96,17 +96,4 @@ static inline const char *hc_malformed(const char *text)
     return open.count == 0 ? NULL : text;
 }
 
-/* Takes the labels out of the cells of a page, so that a test can tell what stands in them. */
-static inline void hc_drop_labels(char *page)
-{
-    static const char label[] = " data-label=\"";
-    char *to = page;
-    for (const char *at = page; *at;)
-        if (strncmp(at, label, strlen(label)) == 0)
-            at = strchr(at + strlen(label), '"') + 1;
-        else
-            *to++ = *at++;
-    *to = '\0';
-}
-
 #endif

@@ -2,7 +2,6 @@
 #include "cli/run/table.h"
 
 #include <criterion/criterion.h>
-#include <string.h>
 #include <unistd.h>
 
 #include "check/timing.h"

@@ -1,6 +1,5 @@
 #include <assert.h>
 #include <math.h>
-#include <stdbool.h>
 
 #include "cli/statistics/significance.h"
 

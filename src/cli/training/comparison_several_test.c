@@ -1,9 +1,11 @@
 /* A comparison on several backends: which runs there are, what they are called, and what is told of
    what a backend alone changes. */
 #include "cli/training/comparison.h"
-#include "cli/training/testing.h"
 
+#include <criterion/criterion.h>
 #include <math.h>
+#include <stdio.h>
+#include <string.h>
 
 enum { BACKENDS = 3, RECIPES = 2, ENTRIES = BACKENDS * RECIPES, SEEDS = 2 };
 
@@ -106,88 +108,4 @@ Test(comparison_several, what_a_backend_alone_changes_is_told_of_each_recipe)
     runs[4].result.diverged = runs[4 + ENTRIES].result.diverged = true;
     cr_expect_eq(hc_comparison_change(&c, 4).pairs, 0);
     cr_expect_not_null(strstr(printed(&c), "half on other          no pair of runs has finite"));
-}
-
-TestSuite(comparison_several_run, .init = make, .fini = unmake);
-
-/* exact and host sum in other orders. */
-Test(comparison_several_run, every_recipe_trains_on_every_backend)
-{
-    cr_assert_lt(run("", "compare --recipes fp32,amp --backend exact,host " SMALL), 2, "%s",
-                 content("stderr"));
-    const char *said = content("stdout");
-    cr_expect_not_null(strstr(said, ", backends exact, host\n"), "%s", said);
-    cr_expect_not_null(strstr(said, "\namp on exact           seed 1   epoch 2/2 "), "%s", said);
-    cr_expect_not_null(strstr(said, "Accuracy against fp32 on host, in pairs"), "%s", said);
-    cr_expect_eq(shell("cut -d, -f1,2,17 out/compare/runs.csv | tr '\\n' ' ' >columns"), 0);
-    cr_expect_str_eq(content("columns"), "recipe,seed,backend fp32,1,exact fp32,1,host "
-                                         "amp,1,exact amp,1,host ");
-    cr_expect_eq(shell("test -s out/compare/amp-on-exact-seed1/run.json"), 0);
-    const char *record = content("out/compare/record.json");
-    cr_expect_not_null(strstr(record, "\"compare/amp-as-fp32-on-host\""), "%s", record);
-    cr_expect_not_null(strstr(record, "\"compare/fp32-as-fp32-on-host\""), "%s", record);
-    cr_expect_eq(shell("python3 -c 'import json; r = json.load(open(\"out/compare/record.json\")); "
-                       "rows = {(x[\"case\"], x[\"backend\"]) for x in r[\"results\"]}; "
-                       "assert len(rows) == 7, rows; "
-                       "assert r[\"run\"][\"backends\"] == [\"exact\", \"host\"]; "
-                       "assert [(x[\"recipe\"], x[\"backend\"], x[\"against\"], x[\"pairs\"]) "
-                       "for x in r[\"backends_alone\"]] == "
-                       "[(\"fp32\", \"exact\", \"host\", 1), (\"amp\", \"exact\", \"host\", 1)]'"),
-                 0);
-    if (shell("gnuplot --version >/dev/null 2>&1") == 0)
-        cr_expect_eq(shell("grep -q '>amp on exact<' out/compare/summary.svg"), 0);
-}
-
-Test(comparison_several_run, drift_is_measured_on_every_backend)
-{
-    cr_assert_eq(
-        run("", "compare --drift --steps 1 --recipes amp-bf16 --backend host,exact " SMALL), 0,
-        "%s", content("stderr"));
-    const char *said = content("stdout");
-    cr_expect_not_null(strstr(said, "\namp-bf16 on exact: its formats put into the fp64 run"), "%s",
-                       said);
-    cr_expect_not_null(strstr(said, "\nwhat the unit alone changes, against sums in fp32; and loss "
-                                    "minus that on host\n"),
-                       "%s", said);
-    cr_expect_eq(shell("tail -n +2 out/compare/layers.csv | cut -d, -f7 | sort -u | tr '\\n' ' ' "
-                       ">of"),
-                 0);
-    cr_expect_str_eq(content("of"), "exact host ");
-    const char *record = content("out/compare/record.json");
-    cr_expect_not_null(strstr(record, "drift/amp-bf16-weights-explained"), "%s", record);
-}
-
-/* A program says nothing of its unit: what that changes is not known, and no 0. */
-Test(comparison_several_run, what_an_unknown_unit_changes_is_a_dash)
-{
-    cr_assert_eq(run("", "compare --drift --steps 1 --recipes amp --backend host --backend "
-                         "'pipe:" HC_LOOPBACK " sim-h100 only=gemm' --fallback host " SMALL),
-                 0, "%s", content("stderr"));
-    cr_expect_eq(shell("grep -Eq '^amp on [a-z0-9-]+[+]host +- +- +[+-][0-9]' stdout"), 0, "%s",
-                 content("stdout"));
-    cr_expect_eq(shell("grep -Eq '^  fallback   loopback: [0-9]+ calls ran on its own; on host: ' "
-                       "stdout"),
-                 0);
-    cr_expect_eq(shell("grep -Eq '^amp on host +0.00e[+]00 +0.00e[+]00 +[+-][0-9]' stdout"), 0);
-}
-
-Test(comparison_several_run, the_help_has_each_option_once)
-{
-    cr_assert_eq(run("", "compare --help"), 0);
-    cr_expect_eq(shell("test -z \"$(grep -Eo '^ +--[a-z-]+' stdout | sort | uniq -d)\""), 0, "%s",
-                 content("stdout"));
-}
-
-Test(comparison_several_run, one_that_cannot_run_is_refused_before_anything_trains)
-{
-    cr_expect_eq(run("", "compare --recipes fp32,amp --backend host,cuda-half " SMALL), 2);
-    cr_expect_not_null(strstr(content("stderr"), "cuda-half"), "%s", content("stderr"));
-    cr_expect_eq(run("", "compare --recipes fp32,amp --backend host,host " SMALL), 2);
-    cr_expect_not_null(strstr(content("stderr"), "backend 'host' is named twice"), "%s",
-                       content("stderr"));
-    cr_expect_eq(run("", "train --recipe fp32 --backend host,exact " SMALL), 2);
-    cr_expect_not_null(
-        strstr(content("stderr"), "a training runs on one backend, not on host,exact"), "%s",
-        content("stderr"));
-    cr_expect_neq(access("out", F_OK), 0);
 }

@@ -3,7 +3,6 @@
 #include <math.h>
 #include <stddef.h>
 #include <stdio.h>
-#include <string.h>
 
 #include "check/record/facts.h"
 #include "check/record/json.h"
