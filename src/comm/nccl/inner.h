@@ -2,6 +2,8 @@
 #ifndef HC_COMM_NCCL_INNER_H
 #define HC_COMM_NCCL_INNER_H
 
+#include <stdbool.h>
+
 #include <nccl.h>
 
 #include "comm/device.h"
