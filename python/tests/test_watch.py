@@ -421,3 +421,18 @@ def test_a_scheduler_that_is_made_within_a_watch_goes_on_after_it():
         optimizer.step()
         scheduler.step()
     assert seen.steps == 2 and seen.ok(), seen
+
+
+def test_a_report_that_cannot_be_written_is_refused_before_the_script_runs(tmp_path):
+    (tmp_path / "train.py").write_text("print('trained')\n")
+    (tmp_path / "file").write_text("")
+    said = watched("--report", "file/seen", "train.py", cwd=tmp_path)
+    assert said.returncode == 2 and not said.stdout
+    assert said.stderr.startswith("halfcheck.torch: watch: --report: ")
+    assert said.stderr.count("\n") == 1
+
+
+def test_a_report_is_where_it_was_asked_for_though_the_script_goes_elsewhere(tmp_path):
+    (tmp_path / "train.py").write_text("import os, torch\nos.chdir('/')\ntorch.ones(3) + 1\n")
+    said = watched("--report", "seen", "train.py", cwd=tmp_path)
+    assert said.returncode == 0 and (tmp_path / "seen" / "seen.json").is_file(), said.stderr

@@ -298,7 +298,12 @@ def script(arguments):
         raise _program.Error(f"watch: there is no script {path}")
     if arguments.every < 1:
         raise _program.Error(f"watch: --every is {arguments.every}, and not 1 or more")
-    other = _other(arguments.compare)
+    other, here = _other(arguments.compare), os.getcwd()
+    if arguments.report:
+        try:
+            os.makedirs(arguments.report, exist_ok=True)
+        except OSError as error:
+            raise _program.Error(f"watch: --report: {error}") from None
     watching = watch(every=arguments.every, seed=arguments.seed, budget=arguments.budget,
                      formats=arguments.formats, through=arguments.through,
                      trace=arguments.trace or bool(other))
@@ -325,6 +330,7 @@ def script(arguments):
         torch.optim.Optimizer.__init__ = init
         sys.argv = argv
         del sys.path[0]
+        os.chdir(here)
     print(seen)
     if other:
         print("\n" + str(seen.compare(other)))

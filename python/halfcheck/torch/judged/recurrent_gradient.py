@@ -26,7 +26,7 @@ return {0}
 
 _LSTM = 2  # mkldnn_rnn_layer's `mode`
 _U, _LEAST = 2.0**-24 * 1.001, 2.0**-149  # fp32's unit, and its least number
-_MOST = 1 << 22  # multiplications of what weights gradients are made of; four times, of one row
+_MOST = 1 << 22  # multiplications of a recurrence: with the whole batch, and a quarter of one row's
 _ELEMENTS = 4  # of each result
 
 
