@@ -33,9 +33,9 @@ Test(gpt, own_steps_are_right_in_fp32)
     expect_right("fp32");
 }
 
-Test(gpt, own_steps_are_right_in_fp64_without_clipping)
+Test(gpt, own_steps_are_right_in_fp64)
 {
-    expect_right("fp64 --set clip=0");
+    expect_right("fp64");
 }
 
 Test(gpt, own_steps_are_right_with_masters_and_a_scale)
