@@ -83,7 +83,7 @@ hc_script(step-in-numpy FROM ${HC_ALL} python +numpy
           COMMAND src/train/run/numpy-test ${program})
 hc_script(step-causes FROM ${HC_ALL} python docs/step-files.md +numpy
           COMMAND src/cli/judge_step/causes-test ${program})
-foreach(test judge-step-torch torch-gradients)
+foreach(test judge-step-torch torch-gradients torch-gpt-gradients)
   string(REPLACE "judge-step-torch" "torch_test" name ${test})
   string(REPLACE "-" "_" name ${name})
   hc_script(${test} FROM ${HC_ALL} python +torch

@@ -44,8 +44,8 @@ static const char *wrong_clip(const struct hc_recipe *r)
         return "a way to clip gradients, but no norm to clip them to";
     if (r->clip_scaled && r->scaler.rule == HC_SCALER_NONE)
         return "clipping before unscaling needs a loss scale";
-    if (r->clip > 0 && r->model == HC_FP64)
-        return "fp64 is not clipped";
+    if (r->clip_groups && r->model == HC_FP64)
+        return "fp64 is clipped by the norm of all gradients alone";
     return NULL;
 }
 

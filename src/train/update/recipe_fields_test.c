@@ -194,7 +194,7 @@ Test(recipe_fields, what_contradicts_itself_is_said_in_one_line)
          "group_rates and group_decays are of different numbers of layer groups"},
         {"amp+clip_groups=true", "a way to clip gradients, but no norm to clip them to"},
         {"fp32+clip=1+clip_scaled=true", "clipping before unscaling needs a loss scale"},
-        {"fp64+clip=1", "fp64 is not clipped"},
+        {"fp64+clip=1+clip_groups=true", "fp64 is clipped by the norm of all gradients alone"},
         {"bf16-sr+kahan=true", "rounded stochastically or compensated, not both"},
         {"amp-bf16+stochastic=true", "masters lose no update"},
         {"fp16-bn32+stochastic=true", "from fp32 arithmetic into a bf16 model"},

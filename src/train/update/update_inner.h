@@ -69,6 +69,7 @@ struct hc_update {
 
     struct hc_storage *squares; /* clipping: the sum over each norm's gradients */
     struct hc_storage *factors; /* and what they are multiplied with */
+    double wide_squares;        /* in fp64: the sum so far */
 
     struct hc_storage *sums;   /* HC_TRAIT_STEPS_ON_OVERFLOW: of each slot's gradient */
     struct hc_storage *zeros;  /* as many as the longest span */

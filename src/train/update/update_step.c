@@ -1,6 +1,7 @@
 /* The step of an update: its rates, the clipping of gradients, masters that lag behind, and the
    optimizer's calls in their order. */
 #include <assert.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -112,10 +113,19 @@ static enum hc_status rate_tables_take(struct hc_update *update)
    defect of clipping the scaled gradients instead (clip_scaled), whose norm is the scale times too
    large. */
 
+/* In fp64 no op multiplies by one number: there are as many factors as the longest gradient has
+   elements. */
 enum hc_status hc_clipping_open(struct hc_update *update)
 {
-    update->squares = hc_storage_new(update->device, HC_FP32, 2 * update->layer_groups);
-    update->factors = hc_storage_new(update->device, HC_FP32, 2 * update->layer_groups);
+    bool wide = update->recipe.model == HC_FP64;
+    int64_t factors = 2 * (int64_t)update->layer_groups;
+    for (int k = 0; k < update->n && wide; k++) {
+        struct hc_tensor g = hc_update_span(update, k, k, HC_STATE_MASTER_GRADIENT);
+        factors = hc_tensor_count(&g) > factors ? hc_tensor_count(&g) : factors;
+    }
+    update->squares =
+        hc_storage_new(update->device, wide ? HC_FP64 : HC_FP32, 2 * update->layer_groups);
+    update->factors = hc_storage_new(update->device, wide ? HC_FP64 : HC_FP32, factors);
     return update->squares && update->factors ? HC_OK : HC_NO_MEMORY;
 }
 
@@ -145,6 +155,35 @@ static enum hc_status make_factor(struct hc_update *update, int norm)
     return hc_device_run(update->device, &call);
 }
 
+/* In fp64, in which no op adds up squares or makes a factor of them: a product does the one, and
+   the host the other. What drift is measured against may wait for the device. */
+static enum hc_status add_wide_squares(struct hc_update *update, struct hc_tensor g, bool begins,
+                                       bool ends)
+{
+    int64_t n = hc_tensor_count(&g);
+    double squares[2 * HC_MAX_LAYER_GROUPS];
+    struct hc_call call = {
+        .op = HC_OP_gemm,
+        .in = {[HC_GEMM_A] = hc_tensor2(HC_FP64, 1, n, g.data),
+               [HC_GEMM_B] = hc_tensor2(HC_FP64, n, 1, g.data)},
+        .out = {[HC_GEMM_OUT] = hc_tensor2(HC_FP64, 1, 1, update->squares->data)},
+        .params.gemm = {.alpha = 1}};
+    enum hc_status status = hc_device_run(update->device, &call);
+    if (status == HC_OK)
+        status = hc_storage_read(update->squares, squares);
+    if (status != HC_OK)
+        return status;
+    update->wide_squares = (begins ? 0 : update->wide_squares) + squares[0];
+    double factor = update->recipe.clip / (sqrt(update->wide_squares) + 1e-6);
+    double *factors = ends ? malloc((size_t)update->factors->count * sizeof *factors) : NULL;
+    for (int64_t i = 0; i < update->factors->count && factors; i++)
+        factors[i] = factor > 1 ? 1 : factor; /* a NaN stays one */
+    if (factors)
+        status = hc_storage_write(update->factors, factors);
+    free(factors);
+    return ends && !factors ? hc_fail(HC_NO_MEMORY, "no memory to clip gradients") : status;
+}
+
 static enum hc_status add_squares(struct hc_update *update, int first, int last,
                                   enum hc_state_tensor gradient)
 {
@@ -152,6 +191,9 @@ static enum hc_status add_squares(struct hc_update *update, int first, int last,
     bool begins = first == 0 || norm_of(update, first - 1) != norm;
     bool ends = last + 1 == update->n || norm_of(update, last + 1) != norm;
     struct hc_tensor sum = hc_storage_element(update->squares, norm);
+    if (update->recipe.model == HC_FP64)
+        return add_wide_squares(update, hc_update_span(update, first, last, gradient), begins,
+                                ends);
     struct hc_call call = {
         .op = HC_OP_sum_squares,
         .in = {[HC_REDUCE_X] = hc_update_span(update, first, last, gradient),
@@ -189,6 +231,11 @@ static enum hc_status multiply_gradients(struct hc_update *update, int first, in
             .in = {[HC_SCALE_X] = g,
                    [HC_SCALE_S] = hc_storage_element(update->factors, norm_of(update, first))},
             .out = {[HC_SCALE_OUT] = g}};
+        if (update->recipe.model == HC_FP64) {
+            call = (struct hc_call){.op = HC_OP_mul, .in = {[HC_X] = g}, .out = {[HC_OUT] = g}};
+            call.in[HC_Y] = g;
+            call.in[HC_Y].data = update->factors->data;
+        }
         status = hc_device_run(update->device, &call);
     }
     return status;
