@@ -18,7 +18,7 @@ set(all_cases cases.constant_test cases.free_order_test cases.idle_test cases.pa
 # sanitizers: those of run, gate, judge, gen, verify, merge and training, and the parsers in
 # fuzz-corpus and .ci/fuzz. .ci/asan --all has them, too. The sanitizers' build of every day spares
 # the tests that it does not run.
-set(words "^src\\.cli\\.((colour|bug|run\\.frame|cast\\.mistakes|scaler\\.wrong_scalers|commands\\.explain)_test$|(calc|catches|manual|picture|report)\\.)")
+set(words "^src\\.cli\\.((colour|bug|run\\.frame|cast\\.mistakes|commands\\.explain)_test$|(calc|catches|manual|picture|report)\\.)")
 # These compute more of the same: shares of a drift are in tests/training/compare.txt, too, and the
 # other counts successes.
 set(numbers src.cli.statistics.sequential_test src.train.drift.drift_shapley_test)

@@ -21,7 +21,7 @@ if(BUILD_TESTING AND HC_PYTHON)
     set_tests_properties(${name} PROPERTIES SKIP_RETURN_CODE 77)
     # These look at words on paths through memory that others take under the sanitizers
     # (criterion.cmake).
-    if(name MATCHES "^tests\\.(calc\\.|report\\.|words\\.|verify\\.differences$)")
+    if(name MATCHES "^tests\\.(calc\\.|report\\.|words\\.|verify\\.(differences|wrong)$)")
       set_tests_properties(${name} PROPERTIES LABELS words)
     elseif(name STREQUAL "tests.judge.gpt")
       # A GPT's right steps are judged in tests/training/gpt.txt, too.

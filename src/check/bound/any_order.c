@@ -17,12 +17,6 @@ static struct hc_ball product(double x, double y)
     return hc_ball_mul(HC_REAL, hc_ball_exact(x), hc_ball_exact(y));
 }
 
-struct hc_ball hc_any_gradient(enum hc_format f, double decay, double w, double g)
-{
-    struct hc_ball x = hc_ball_add(HC_REAL, hc_ball_exact(g), product(decay, w));
-    return hc_ball_any_order(f, x, fabs(g) + fabs(decay * w), HC_ANY_GRADIENT, 1);
-}
-
 /* (1 + u)^k - 1. */
 static double growth(enum hc_format f, int k)
 {

@@ -8,9 +8,6 @@
 /* Roundings between an operand and a gradient with decay: weight_decay's own, a product, a sum. */
 enum { HC_ANY_GRADIENT = 3 };
 
-/* g + decay w. */
-struct hc_ball hc_any_gradient(enum hc_format f, double decay, double w, double g);
-
 /* beta old + share term, of which one coefficient may be 1 minus the other. `magnitude` is that of
    the term with its brackets multiplied out, and it has met so many roundings already. */
 struct hc_average {

@@ -388,10 +388,6 @@ enum hc_status hc_run_command_write(struct hc_run_command *s)
     return status;
 }
 
-/* The exit status of a run. It is 1 if a claim failed. It is 2 if the run shows too little: a
-   case ended with an error, the run was interrupted, or nothing was checked although something
-   was asked for. */
-
 /* A backend that was asked for, by name or by a run of everything, and on which no case ran; or
    NULL. */
 static const struct hc_backend *left_out_whole(const struct hc_run_command *s)
@@ -407,6 +403,9 @@ static const struct hc_backend *left_out_whole(const struct hc_run_command *s)
     return NULL;
 }
 
+/* The exit status of a run. It is 1 if a claim failed. It is 2 if the run shows too little: a
+   case ended with an error, the run was interrupted, or nothing was checked although something
+   was asked for. */
 int hc_run_command_status(const struct hc_run_command *s)
 {
     const struct hc_rows *rows = &s->rows;
