@@ -133,6 +133,10 @@ class Binding:
         if self.positional is None:
             return list(call.inputs.values()), {}
         values = call.values()
+        if self._turns(call):
+            turned = values["b"].T  # a kernel may know nothing of strides
+            turned = turned.contiguous() if hasattr(turned, "contiguous") else turned.copy()
+            values = {**values, "b": turned}
         if self.takes_all:
             return [], values
         chosen = {}
@@ -167,6 +171,8 @@ class Binding:
         required = {self.meant.get(name, name) for name in self.required}
         for name, value in call.params.items():
             if name in self.fixed and name not in named:
+                if name == "transpose_b" and self._turns(call):
+                    continue
                 if value != self.fixed[name] and not (name == "beta" and "c" not in call.inputs):
                     return f"it always has {name} {self.fixed[name]}"
             elif name not in named and not self._as_usual(name, value, call):
@@ -184,6 +190,14 @@ class Binding:
                     not (slot == "found_inf" and "hyper" in call.inputs):
                 return f"it takes no {slot}"
         return None
+
+    def _turns(self, call):
+        """Whether a linear layer without a bias gets the weight of a plain product, turned: all
+        calls with a transposed one have a bias."""
+        taken = {self.meant.get(name, name) for name in self.names}
+        return self.fixed.get("transpose_b") is True and \
+            not taken & {"c", "transpose_a", "transpose_b"} and "c" not in call.inputs and \
+            not call.params.get("transpose_a") and not call.params.get("transpose_b")
 
     def _as_usual(self, name, value, call):
         # A function that takes c and no beta adds c.

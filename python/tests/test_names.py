@@ -43,6 +43,14 @@ def test_a_product_is_found_by_its_other_names(op):
     assert report.ok and report.op == "gemm"
 
 
+def test_a_linear_layer_without_a_bias_is_judged_too():
+    with np.errstate(all="ignore"):
+        report = halfcheck.check(lambda x, w: _wide(x) @ _wide(w).T, op="linear", **FP32)
+        assert report.ok and len(report.results) >= 4
+        with pytest.raises(halfcheck.Wrong):
+            halfcheck.check(lambda x, w: 1.01 * (_wide(x) @ _wide(w).T), op="linear", **FP32)
+
+
 def test_a_linear_layer_has_its_weight_transposed_and_its_bias_added():
     with np.errstate(all="ignore"):
         report = halfcheck.check(lambda x, w, b: _wide(x) @ _wide(w).T + b, op="linear", **FP32)

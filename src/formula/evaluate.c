@@ -205,9 +205,20 @@ static bool is_whole(const struct hc_value *v)
     return whole;
 }
 
+/* Whether an index, the step or another name stands in an expression. */
+static bool has_name(const struct hc_node *node)
+{
+    bool named = node->kind == HC_NODE_NAME || node->kind == HC_NODE_STEP;
+    for (int k = 0; k < node->operands && !named; k++)
+        named = has_name(node->operand[k]);
+    return named;
+}
+
 /* Brings the operands of a function to the format in which it works. The condition of select stays
    as it is; but among constants alone a truth makes the others what truths are. A whole exponent of
-   a value stays what it is, too: bf16 has no 1001. */
+   a value stays what it is, too: bf16 has no 1001. Constants that are compared become numbers of
+   the arm: 1 + 1e-4 == 1 holds in fp16. Only whole ones with a name, such as an index, stay exact.
+ */
 static bool bring_together(struct hc_evaluation *e, const struct hc_node *node, struct hc_value **x)
 {
     enum hc_function f = node->function;
@@ -219,7 +230,13 @@ static bool bring_together(struct hc_evaluation *e, const struct hc_node *node, 
         return (x[1] = hc_meet(e, of[1], x[1], HC_FORMAT_COUNT)) != NULL;
     if (needs_format && x[0]->constant && !e->constants)
         x[0] = hc_meet(e, of[0], x[0], e->arm.arithmetic);
-    if (!x[0] || !hc_unite(e, node, of + condition, x + condition, node->operands - condition))
+    bool meets = hc_functions[f].kind == HC_FUNCTION_TRUTH && node->operands == 2 &&
+                 x[0]->constant && x[1]->constant && !e->constants &&
+                 !(is_whole(x[0]) && is_whole(x[1]) && has_name(node));
+    for (int k = 0; meets && k < 2 && x[k]; k++)
+        x[k] = hc_meet(e, of[k], x[k], e->arm.arithmetic);
+    if (!x[0] || !x[node->operands - 1] ||
+        !hc_unite(e, node, of + condition, x + condition, node->operands - condition))
         return false;
     bool mixed = x[0]->constant != x[condition]->constant;
     for (int k = 0; mixed && k < node->operands; k++)

@@ -143,6 +143,29 @@ static bool closing(struct hc_parser *p, const struct hc_token *open, const char
                                                           : "an operator, ',' or ']'");
 }
 
+/* Reads and passes over dim=0 or axis=-1, as Python has them: a list has one axis. *read says
+   whether one was there. */
+static bool axis_word(struct hc_parser *p, bool *read)
+{
+    static const char *const words[] = {"dim", "axis"};
+    struct hc_token word = p->token;
+    struct hc_token equals = hc_token_at(word.at + word.length);
+    *read = false;
+    for (size_t i = 0; i < sizeof words / sizeof words[0]; i++)
+        *read |= hc_token_is(&word, words[i]) && hc_token_is(&equals, "=");
+    if (!*read)
+        return true;
+    hc_parser_next(p);
+    hc_parser_next(p);
+    bool last = hc_parser_take(p, "-");
+    if (!hc_token_is(&p->token, last ? "1" : "0"))
+        return hc_parser_wrong(p, word.at, p->token.at + p->token.length - word.at,
+                               "a list has one axis: it is %.*s=0 or %.*s=-1", word.length, word.at,
+                               word.length, word.at);
+    hc_parser_next(p);
+    return true;
+}
+
 /* Reads expressions between commas and the closing bracket. */
 static bool expressions(struct hc_parser *p, const struct hc_token *open, const char *sign,
                         int *operands)
@@ -172,11 +195,15 @@ static bool terms(struct hc_parser *p, const struct hc_token *open, struct hc_no
     if (!parser_expression(p, 0))
         return false;
     ++*operands;
-    if (!named && !hc_parser_is(p, ","))
+    struct hc_token comma = p->token;
+    bool axis = false;
+    if (!named && hc_parser_take(p, ",") && !axis_word(p, &axis))
+        return false;
+    if (!named && (axis || !hc_token_is(&comma, ",")))
         return closing(p, open, ")");
     if (!hc_parser_constant(p, "the number of terms is a constant"))
         return false;
-    if (!hc_parser_take(p, ","))
+    if (named && !hc_parser_take(p, ","))
         return hc_parser_unexpected(p, "the term");
     node->kind = HC_NODE_OVER;
     if (!hc_parser_add_name(p, &index, named ? &index : open, HC_NAME_INDEX, &node->name))
@@ -190,7 +217,12 @@ static bool terms(struct hc_parser *p, const struct hc_token *open, struct hc_no
 static bool choices(struct hc_parser *p, const struct hc_token *open, const struct hc_token *name,
                     const struct hc_node *node, int *operands)
 {
+    bool axis = false;
     do {
+        if (*operands > 0 && !axis_word(p, &axis))
+            return false;
+        if (axis)
+            break;
         if (*operands == 2 && !hc_parser_reduce(p, *node, name->at, 2))
             return false;
         *operands = *operands == 0 ? 1 : 2;

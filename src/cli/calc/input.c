@@ -94,7 +94,8 @@ static struct segment segment_at(const char *text)
         if (c == ';' && depth <= 0)
             break;
         depth += (c == '(' || c == '[') - (c == ')' || c == ']');
-        s.assigns |= c == '=' && text[s.length + 1] != '=' && !(before && strchr("<>!=", before));
+        s.assigns |= c == '=' && depth <= 0 && text[s.length + 1] != '=' &&
+                     !(before && strchr("<>!=", before));
         s.blank &= isspace((unsigned char)c) != 0;
         before = c;
     }
