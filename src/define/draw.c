@@ -384,8 +384,8 @@ static const int64_t small[SMALL_ROWS][SMALL] = {{2, 4, 9, 10, 3, 3, 2, 5},
 /* More operations than this are no work for a case. */
 static const double most_work = 0x1p19;
 
-/* HC_OK if no equation reads beside another one's tensor and all results have elements; or, where an
-   axis is empty, those that there are have values. */
+/* HC_OK if no equation reads beside another one's tensor and all results have elements; or, where
+   an axis is empty, those that there are have values. */
 static enum hc_status computes(struct hc_instance *in, const int64_t *extent, bool empty)
 {
     struct hc_tensor out[HC_MAX_DEFINED_TENSORS] = {0};
