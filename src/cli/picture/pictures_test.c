@@ -170,6 +170,8 @@ Test(pictures, tell_a_dozen_backends_apart)
         const char *at = strstr(svg, name);
         cr_assert_not_null(at, "%s", name);
         at = strstr(at, "<use");
+        while (at && strstr(at, "color='") == strstr(at, "color='white'")) /* gnuplot 6's discs */
+            at = strstr(at + 1, "<use");
         const char *shape = at ? strstr(at, "href='#") : NULL;
         const char *colour = at ? strstr(at, "color='") : NULL;
         cr_assert(shape && colour, "%.200s", at ? at : "");
