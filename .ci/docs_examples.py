@@ -8,7 +8,7 @@ import tempfile
 
 from docs_pages import TOP, pattern, text_of
 
-SECONDS = 120
+SECONDS = 600
 
 
 def examples(page, first, end):

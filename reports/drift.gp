@@ -19,8 +19,10 @@ per = sources + 1
 recipe(row) = int(row) / per
 source(row) = int(row) % per
 # Of no drift there is no share.
-cell(y, measured) = column(measured) == 0 ? "-" : text(100 * share(y, measured))
-share(y, measured) = column(measured) > 0 ? column(y) / column(measured) : NaN
+cell(y, measured) = number(measured) == 0 ? "-" : text(100 * share(y, measured))
+share(y, measured) = number(measured) > 0 ? number(y) / number(measured) : NaN
+# gnuplot 6 draws nothing, no label either, of a line of which it reads a column that is no number.
+number(y) = strcol(y) eq "nan" ? NaN : column(y)
 shade(x) = x != x ? NaN : x > 0 ? (x < 1e-3 ? -3 : x > 1 ? 0 : log10(x)) : -3
 text(x) = x != x ? "NaN" : x == 0 ? "0" : x < 0.1 ? "<0.1" : x < 9.95 ? sprintf("%.1f", x) : sprintf("%.0f", x)
 saved(x) = x != x ? NaN : x >= 0 ? (x < 1 ? 1 - x : 0) : 0
@@ -33,6 +35,7 @@ do for [type in "svg png"] {
     set datafile separator comma
     set datafile missing "nan"
     stats "layers.csv" using (column(3)) every ::1 name "L" nooutput
+    set datafile missing # number() says NaN
     width = 1240
     height = tall
     if (type eq "svg") { @open_svg } else { @open_png }

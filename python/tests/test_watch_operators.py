@@ -246,7 +246,9 @@ NEW = hasattr(aten, "_scaled_dot_product_flash_attention_for_cpu")  # 2.3 and la
 
 
 def calling(name):
-    if not hasattr(aten, name) or not NEW and name.startswith(("_fused", "_amp", "_scaled_mm")):
+    if (not hasattr(aten, name) or not NEW and name.startswith(("_fused", "_amp"))
+            or name == "_scaled_mm"
+            and not torch._C._dispatch_has_kernel_for_dispatch_key("aten::_scaled_mm", "CPU")):
         pytest.skip(f"this PyTorch has no {name} for processors")
     return MADE[name]() if name in MADE else CALLS[name]
 

@@ -19,19 +19,29 @@ static struct hc_ball shifted(enum hc_format f, const struct hc_tensor *z, int64
     return hc_ball_sub(f, hc_ball_element(z, row * z->shape[1] + j), hc_ball_exact(most));
 }
 
-/* In any order exp(x) may be exp2(x L), and log(s) may be l log2(s), L = log2(e) and l = log(2) in
-   the format: the constant and the product are rounded. Those of an exponent move it by at most
-   ((1 + u)^2 - 1) |x|, which the exponential's radius grows with. */
+/* In any order exp(x) may be exp2(x L), and log(s) may be l log2(s), L = log2(e) and l = log(2) as
+   the nearest numbers of the format, and x L also x / l: the constant is off by as much as is known
+   of these two, and the product is rounded. Those of an exponent move it by that of |x|, which the
+   exponential's radius grows with. */
 static struct hc_ball times_constant(enum hc_format f, struct hc_ball x)
 {
-    return isinf(x.mid) ? x : hc_ball_any_order(f, x, fabs(x.mid) + x.rad, 2, 1);
+    /* fp32: L is 0x1.715476p+0, and too small by 1.7919 2^-27 of itself, l too large by less. fp64:
+       L is too small by less, l too small by 1.2054 2^-55 of itself. */
+    double constant = f == HC_FP64 ? 0x1.35p-55 : 0x1.cbp-27;
+    if (isinf(x.mid))
+        return x;
+    x.rad += constant * (fabs(x.mid) + x.rad);
+    return hc_ball_any_order(f, x, fabs(x.mid) + x.rad, 1, 1);
 }
 
-/* A logit of minus infinity has exactly the probability 0. */
+/* A logit of minus infinity has exactly the probability 0. The largest has exactly 1 before it is
+   divided: exp(0) and exp2(0) are 1 (C11, F.9.3; also PTX's ex2.approx). */
 static struct hc_ball exponential(enum hc_format f, const struct hc_tensor *z, int64_t row,
                                   int64_t j, double most, bool any_order)
 {
     struct hc_ball x = shifted(f, z, row, j, most);
+    if (hc_tensor_get(z, row * z->shape[1] + j) == most)
+        return hc_ball_exact(1);
     if (any_order)
         x = times_constant(f, x);
     return isinf(x.mid) ? hc_ball_exact(exp(x.mid)) : hc_ball_exp(f, x);
