@@ -78,8 +78,6 @@ PLANTED = [
     Fault(r"max\.f32", "min.f32", module="row_softmax"),
     Fault(r"bar\.sync\s+0;", "", module="row_softmax"),
     Fault(r"div\.rn\.f32", "mul.rn.f32", module="row_loss"),
-    Fault(r"rcp\.approx\.ftz\.f32", "ex2.approx.ftz.f32", module="row_loss"),
-    Fault(r"fma\.rn\.f32", "fma.rm.f32", 0, "row_attention"),
     Fault(r"div\.rn\.f32", "mul.rn.f32", module="row_attention"),
     Fault(r"add\.rn\.f32", "sub.rn.f32", 1, "row_attention"),
     Fault(r"@(%p\d+ bra)", r"@!\1", 1, "reduction"),
