@@ -48,6 +48,7 @@ hc_kernel hc_cuda_control, hc_cuda_augment, hc_cuda_gemm_q;
 hc_kernel hc_cuda_quantize, hc_cuda_dequantize, hc_cuda_delayed_scale;
 hc_kernel hc_cuda_stochastic_cast;
 hc_kernel hc_cuda_gemm, hc_cuda_conv;
+hc_kernel hc_cuda_defined;
 
 /* Whether batch norm's launch that waits can add to its y what this call adds; it then will. */
 bool hc_cuda_norm_takes_sum(struct hc_queue *queue, const struct hc_call *add);

@@ -4,6 +4,7 @@
 
 #include "kernels/cuda/kernel/broadcast.h"
 #include "kernels/cuda/kernel/conv_direct.h"
+#include "kernels/cuda/kernel/defined.h"
 #include "kernels/cuda/kernel/norm.h"
 #include "kernels/cuda/kernel/optimizer.h"
 #include "kernels/cuda/kernel/quant.h"
@@ -82,6 +83,20 @@ static double quantize(const struct hc_dk_quantize *a, enum hc_device_kernel whi
     }
 }
 
+/* Weights of rows and keys are written and read in scratch: one each forward, two backward. */
+static double attention(const struct hc_dk_attention *a, int matrices)
+{
+    double weights = (double)(a->is.heads * a->is.rows * a->is.keys) * sizeof(float);
+    return operands(&a->call) + 2 * matrices * weights;
+}
+
+/* A product's logits lie in scratch. */
+static double loss(const struct hc_dk_row_loss *a)
+{
+    double logits = a->logits ? (double)(a->rows * a->classes) * sizeof(float) : 0;
+    return operands(&a->call) + logits;
+}
+
 static double bytes_of_launch(enum hc_device_kernel which, const void *args)
 {
     const struct hc_dk_broadcast *broadcast = args;
@@ -105,6 +120,16 @@ static double bytes_of_launch(enum hc_device_kernel which, const void *args)
     case HC_DK_quant_scales:
     case HC_DK_quant_codes:
         return quantize(args, which);
+    case HC_DK_attention:
+        return attention(args, 1);
+    case HC_DK_attention_bwd_rows:
+    case HC_DK_attention_bwd_keys:
+        return attention(args, 2);
+    case HC_DK_loss_rows:
+    case HC_DK_linear_logits:
+    case HC_DK_linear_gradients:
+    case HC_DK_linear_bwd:
+        return loss(args);
     default:
         return operands(args); /* the call comes first in the arguments */
     }

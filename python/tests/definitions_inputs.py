@@ -9,6 +9,7 @@ SMALL = {"t": 5, "u": 7, "d": 6, "e": 4, "h": 2, "n": 4, "c": 6, "i": 6, "o": 3,
          "l": 5, "g": 2, "r": 5, "s": 3, "m": 3, "b": 2, "v": 5, "p": 4, "w": 6}
 
 EXTENTS = {
+    "adam8": {"k": 2, "b": 1},
     "attention_grouped": {"h": 4}, "attention_general": {"h": 4},
     "attention_general_backward": {"h": 4}, "attention_mask": {"t": 4}, "rotary_pairs": {"d": 8},
     "rotary_halves": {"d": 8}, "linear_int4": {"i": 8, "p": 4, "g": 2}, "embedding": {"n": 6},
@@ -61,6 +62,7 @@ def below(n, least=0):
 
 
 DRAWS = {
+    "adam8": {"am": positive, "av": positive},
     "adam_l2": {"m": squares, "v": squares}, "adamw": {"m": squares, "v": squares},
     "adafactor": {"vr": positive, "vc": positive},
     "attention_backward": {"lse": lambda r, s: 3 + r.normal(size=s)},

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 import halfcheck
+import halfcheck.definitions
 import halfcheck.program
 import halfcheck.safetensors
 from halfcheck.formats import dtype_of
@@ -330,3 +331,50 @@ def test_a_function_of_jax_and_its_gradient_are_checked():
     y = jax.nn.softmax(x, axis=-1)
     assert halfcheck.judge(define="softmax", inputs=[x], outputs=[y]).ok
     assert not halfcheck.judge(define="softmax", inputs=[x], outputs=[y * 1.001]).ok
+
+
+def _dynamic_map(signed):
+    """bitsandbytes' create_dynamic_map of 8 bits: means of equal parts of [0.1, 1], by decades."""
+    numbers = [0.0, 1.0]
+    for i in range(7):
+        edges = np.linspace(0.1, 1, 2**(i + (0 if signed else 1)) + 1)
+        means = 10.0**(i - 6) * (edges[:-1] + edges[1:]) / 2
+        numbers += [*means, *(-means if signed else [])]
+    return np.sort(np.array(numbers)).astype(np.float32)
+
+
+def _adam8(given, lr=1e-3, beta1=0.9, beta2=0.999, eps=1e-8, late_eps=False, floor=False,
+           old=False):
+    """Step 1, a block at a time. The three last are faults."""
+    one = np.float32(1)
+    m = np.float32(beta1) * given["q"][0][given["cm"]] * np.repeat(given["am"], 256)
+    v = np.float32(beta2) * given["q"][1][given["cv"]] * np.repeat(given["av"], 256)
+    m += (one - np.float32(beta1)) * given["g"]
+    v += (one - np.float32(beta2)) * given["g"] * given["g"]
+    root = np.float32(np.sqrt(1 - beta2))
+    step = np.float32(lr / (1 - beta1)) * root
+    p = given["p"] - step * (m / (np.sqrt(v) + np.float32(eps) * (one if late_eps else root)))
+    codes, largest = [], []
+    for x, q, before in ((m, given["q"][0], given["am"]), (v, given["q"][1], given["av"])):
+        amax = np.abs(x).reshape(-1, 256).max(axis=1)
+        share = x / np.repeat(before if old else amax, 256)
+        edges = q[1:] if floor else (q[:-1] + q[1:]) / 2
+        codes.append(np.searchsorted(edges, share).astype(np.float32))
+        largest.append(amax)
+    return [p, *largest, *codes]
+
+
+def test_eight_bit_adam_is_judged_with_its_own_tables():
+    random = np.random.default_rng(5)
+    q = np.stack([_dynamic_map(True), _dynamic_map(False)])
+    assert q.shape == (2, 256) and q[0][0] > -1 and q[1][0] == 0
+    given = {"q": q, "p": random.normal(size=512).astype(np.float32),
+             "g": random.normal(size=512).astype(np.float32) * np.float32(1e-3),
+             "cm": random.integers(0, 256, 512).astype(np.int32),
+             "cv": random.integers(0, 256, 512).astype(np.int32),
+             "am": np.array([1e-3, 2e-3], np.float32), "av": np.array([1e-6, 1e-8], np.float32)}
+    given["g"][:8] = given["am"][:1] * np.float32(1e-4)
+    given["cv"][:8] = 0
+    assert halfcheck.definitions.judge("adam8", given, _adam8(given)).ok
+    for fault in ("late_eps", "floor", "old"):
+        assert not halfcheck.definitions.judge("adam8", given, _adam8(given, **{fault: True})).ok

@@ -396,6 +396,8 @@ static char *without_unused(char *whole)
             to = from + strcspn(from, ",;)");
             char *bracket = strchr(from, '[');
             to = bracket && bracket < to ? strchr(bracket, ']') + 1 : to;
+            while (*to != ',' && (from[-1] == ' ' || from[-1] == ',')) /* the last input */
+                from--;
             to += *to == ',' ? 1 : 0;
             to += *to == ' ' ? 0 : -1;
         }

@@ -355,8 +355,8 @@ static void compare_rms_norm(struct vectors *v, double all, double kept)
 }
 
 /* Gradients see x and its mean in x - mean alone, so that both may lose one number: the mean as
-   fp32, where that costs x nothing. What is left of the mean is 2^-24 of it or less, and its rounding
-   to fp64 is far below that of rstd. The mean itself, where it is 400 deviations large, is
+   fp32, where that costs x nothing. What is left of the mean is 2^-24 of it or less, and its
+   rounding to fp64 is far below that of rstd. The mean itself, where it is 400 deviations large, is
    rounded by 400 2^-53 of a deviation, which is more than what is allowed. */
 static void subtract_means(struct vectors *v)
 {

@@ -66,13 +66,15 @@ static inline struct hc_attention hc_attention_of(const struct hc_call *call)
     const int64_t *q = call->in[HC_ATTENTION_Q].shape;
     const int64_t *v = call->in[HC_ATTENTION_V].shape;
     bool general = hc_attention_is_general(call->op);
-    struct hc_attention a = {.heads = q[0],
-                             .rows = q[1],
-                             .depth = q[2],
-                             .key_heads = v[0],
-                             .keys = v[1],
-                             .width = v[2],
-                             .sharing = v[0] ? q[0] / v[0] : 1};
+    struct hc_attention a;
+    memset(&a, 0, sizeof a);
+    a.heads = q[0];
+    a.rows = q[1];
+    a.depth = q[2];
+    a.key_heads = v[0];
+    a.keys = v[1];
+    a.width = v[2];
+    a.sharing = v[0] ? q[0] / v[0] : 1;
     a.scale = hc_attention_scale(call);
     a.causal = hc_defined_flag(call, HC_ATTENTION_CAUSAL);
     a.diagonal = a.keys - a.rows;
@@ -91,18 +93,18 @@ static inline struct hc_attention hc_attention_of(const struct hc_call *call)
     return a;
 }
 
-static inline int64_t hc_attention_within(int64_t at, int64_t n)
+HC_INLINE int64_t hc_attention_within(int64_t at, int64_t n)
 {
     return at < 0 ? 0 : at < n ? at : n;
 }
 
 /* Row t sees the keys from the first one up to the one before the past one. */
-static inline int64_t hc_attention_first(const struct hc_attention *a, int64_t t)
+HC_INLINE int64_t hc_attention_first(const struct hc_attention *a, int64_t t)
 {
     return a->causal ? hc_attention_within(t + a->diagonal - a->before, a->keys) : 0;
 }
 
-static inline int64_t hc_attention_past(const struct hc_attention *a, int64_t t)
+HC_INLINE int64_t hc_attention_past(const struct hc_attention *a, int64_t t)
 {
     int64_t past = a->causal ? t + a->diagonal + a->after + 1 : a->keys;
     int64_t first = hc_attention_first(a, t);

@@ -23,6 +23,9 @@ EXPANSIONS = [
     ('expf', {'fma.rn.f32': 3, 'fma.rm.f32': 1, 'ex2.approx.ftz.f32': 1}),
     # A polynomial of the significand, and e ln 2: 1 ulp.
     ('logf', {'fma.rn.f32': 12}),
+    # Polynomials, and for large x 1 - 2^p or 1 - 2 / (exp(2 x) + 1): 2 ulp each by the same guide.
+    ('erff', {'fma.rn.f32': 7, 'ex2.approx.ftz.f32': 1}),
+    ('tanhf', {'fma.rn.f32': 6, 'ex2.approx.ftz.f32': 1, 'rcp.approx.ftz.f32': 1}),
     # cuda-half asks for the device's own instructions, one a kernel: with nothing to be contracted
     # with, an add needs no rounding in its name. sm_80 has no add.bf16: it is fma(x, 1, y).
     ('__hadd', {'add.f16': 1}),
@@ -96,7 +99,8 @@ def explain(counted, functions):
     """The function of which these instructions are a number of whole expansions, or None."""
     for name, expansion in EXPANSIONS:
         if name in functions and counted.keys() == expansion.keys():
-            times, rest = divmod(next(iter(counted.values())), next(iter(expansion.values())))
+            one = next(iter(expansion))
+            times, rest = divmod(counted[one], expansion[one])
             if rest == 0 and all(counted[op] == times * n for op, n in expansion.items()):
                 return name
     return None

@@ -10,6 +10,7 @@
 #include "kernels/cuda/emulate/sum.h"
 #include "kernels/cuda/op/families.h"
 #include "kernels/cuda/work.h"
+#include "op/later.h"
 
 static enum hc_status open_queue(const struct hc_backend *backend, struct hc_queue **queue,
                                  int threads)

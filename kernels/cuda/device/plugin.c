@@ -6,6 +6,7 @@
 #include "kernels/cuda/device/device.h"
 #include "kernels/cuda/op/families.h"
 #include "kernels/cuda/work.h"
+#include "op/later.h"
 
 static hc_fail_function *program_fail;
 

@@ -21,6 +21,7 @@
 #include "kernels/cuda/op/families.h"
 #include "kernels/cuda/library/handles.h"
 #include "kernels/cuda/work.h"
+#include "op/later.h"
 
 static struct hc_watcher *watcher_of(const struct hc_queue *queue)
 {

@@ -23,5 +23,6 @@ size_t hc_cuda_reduction_scratch(const struct hc_call *call);
 size_t hc_cuda_norm_scratch(const struct hc_call *call);
 size_t hc_cuda_loss_scratch(const struct hc_call *call);
 size_t hc_cuda_quantize_scratch(const struct hc_call *call);
+size_t hc_cuda_defined_scratch(const struct hc_call *call);
 
 #endif

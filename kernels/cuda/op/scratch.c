@@ -27,6 +27,6 @@ size_t hc_cuda_scratch(struct hc_queue *queue, const struct hc_call *call)
     case HC_OP_conv2d_bwd_filter:
         return hc_cuda_conv_scratch(queue->libraries, call);
     default:
-        return 0;
+        return hc_cuda_defined_scratch(call);
     }
 }

@@ -152,10 +152,17 @@ def compare(name: str, a: Pair, b: Pair) -> bool:
             "gt": not before and not equal, "ge": not before, "nu": True, "na": False}[name[:2]]
 
 
+def flushed(bits: int) -> int:
+    """A subnormal of fp32 becomes a zero."""
+    return bits & 1 << 31 if bits >> 23 & 255 == 0 else bits
+
+
 def float_result(name: str, kind: str, values: List[int]) -> int:
     """Arithmetic of f32 and f64: `name` with its rounding."""
-    numbers = [decode(value, kind) for value in values]
     top = 1 << FORMATS[kind].width - 1
+    if name == "rcp.approx.ftz":
+        return flushed(float_result("rcp.rn", kind, [flushed(values[0])]))
+    numbers = [decode(value, kind) for value in values]
     if name == "copysign":
         return (values[0] & top) | (values[1] & top - 1)
     if name in ("neg", "abs") and numbers[0][1] != NAN:

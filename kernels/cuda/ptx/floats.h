@@ -125,6 +125,21 @@ static inline uint32_t hc_ptx_ex2_approx_ftz_f32(uint32_t a)
     return hc_ptx_f32(power);
 }
 
+/* rcp.approx.ftz.f32: the ISA promises 1 ulp, and subnormals become zeros. Here stands the nearest
+   number to 1 / x; where that is no number itself, it is an ulp above or below if ex2.approx is
+   off. */
+static inline uint32_t hc_ptx_rcp_approx_ftz_f32(uint32_t a)
+{
+    float x = hc_fp32_value(a);
+    x = fabsf(x) < 0x1p-126f ? copysignf(0, x) : x;
+    float y = 1 / x;
+    if (fabsf(y) < 0x1p-126f)
+        return hc_fp32_bits(copysignf(0, y));
+    if (isfinite(y) && fmaf(x, y, -1) != 0 && hc_ptx_ex2_off)
+        return hc_fp32_bits(y) + (a & 1 ? 1u : ~0u);
+    return hc_ptx_f32(y);
+}
+
 static inline uint64_t hc_ptx_add_rn_f64(uint64_t a, uint64_t b)
 {
     return hc_fp64_bits(hc_fp64_value(a) + hc_fp64_value(b));

@@ -7,6 +7,7 @@
 
 #include "kernels/cuda/emulate/emulated.h"
 #include "kernels/cuda/ptx/floats.h"
+#include "op/later.h"
 
 static hc_fail_function *program_fail;
 

@@ -119,6 +119,7 @@ def floats() -> Dict[str, Instruction]:
             table[f"{name}.{t}"] = Instruction(t, [t] * count, f"{function}({arguments})")
     table["fma.rm.f32"] = Instruction("f32", ["f32"] * 3, "hc_ptx_fma_rm_f32({a}, {b}, {c})")
     table["ex2.approx.ftz.f32"] = Instruction("f32", ["f32"], "hc_ptx_ex2_approx_ftz_f32({a})")
+    table["rcp.approx.ftz.f32"] = Instruction("f32", ["f32"], "hc_ptx_rcp_approx_ftz_f32({a})")
     return table
 
 

@@ -102,6 +102,24 @@ static const struct {
     {HC_DK_quant_begin, "it sets each block's amax to 0"},
 };
 
+/* The kernels that need nothing of the launches which may stand before them, and may overtake
+   them. */
+static const struct {
+    int kernel;
+    const char *needs;
+} independent[] = {
+    {HC_DK_row_norm_weights, "dy, x and statistics, and no dx"},
+    {HC_DK_linear_logits, "x and w"},
+};
+
+static bool depends(int kernel)
+{
+    bool any = true;
+    for (size_t i = 0; i < sizeof independent / sizeof independent[0]; i++)
+        any &= kernel != independent[i].kernel;
+    return any;
+}
+
 static bool reads(int kernel)
 {
     bool any = true;
@@ -168,7 +186,8 @@ Test(mutants, every_fault_of_every_kernel_is_found)
         cr_expect(leave_out_barriers(&s), "%s does without any of its barriers", names[k]);
         change_places(&s);
         cr_expect(!s.seen.vectors || finds(&s, HC_OFF_VECTOR, 0), "%s: vectors", names[k]);
-        cr_expect(!s.seen.follows || finds(&s, HC_NO_SEPARATION, 0), "%s: launches", names[k]);
+        cr_expect(!s.seen.follows || !depends(k) || finds(&s, HC_NO_SEPARATION, 0), "%s: launches",
+                  names[k]);
     }
     for (int i = 0; i < barrier_count; i++)
         cr_expect(barriers[i].found, "%s:%d: hc_sync is left out", barriers[i].file,
