@@ -237,9 +237,8 @@ static void make_small(const struct hc_call *call, const struct point *p, int wh
 
 /* Numbers of which every addition errs to the same side by almost half of the last bit: one large
    product of codes and small ones, each 9/16 of the sum's last bit; one large rank and small ones.
-   Batch norm, and the ranks' means, get numbers that are large beside their distances. Softmax gets
-   logits of which the second one's exponential is a little less than the last bit of the first
-   one's, 1. */
+   Batch norm and the ranks' means get numbers that are large beside their distances. Softmax gets
+   logits, the second of whose exponentials is just below the last bit of the first one's, 1. */
 static struct best draw_stagnant(const struct hc_call *call, const struct point *p, char *text,
                                  size_t size)
 {
