@@ -30,12 +30,13 @@ HC_ON_DEVICE void hc_dk_row_softmax_body(const struct hc_dk_row_softmax *a)
         for (int64_t u = hc_thread(); u < past; u += hc_threads())
             sum += expf(hc_dk_scaled_logit(a, row, u) - max);
         sum = hc_dk_block_sum(sum, shared);
+        float log_sum = a->log ? logf(sum) : 0;
         for (int64_t u = hc_thread(); u < a->n; u += hc_threads()) {
             float y = a->without;
             if (sees != 0 && u >= past)
                 y = 0;
             else if (sees != 0 && a->log)
-                y = hc_dk_scaled_logit(a, row, u) - max - logf(sum);
+                y = hc_dk_scaled_logit(a, row, u) - max - log_sum;
             else if (sees != 0)
                 y = expf(hc_dk_scaled_logit(a, row, u) - max) / sum;
             hc_dk_store(&a->y, row * a->n + u, y);
