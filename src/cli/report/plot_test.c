@@ -65,11 +65,9 @@ Test(plot, a_missing_gnuplot_is_told_from_a_failing_one)
 
 static char read_back[4096];
 
-/* What a script finds in a text that it is given. */
-static const char *found_by_gnuplot(const char *text, int most)
+/* Reads into read_back what gnuplot prints of the value `text`. */
+static void read_from_gnuplot(struct hc_plot_values *values, const char *text)
 {
-    struct hc_plot_values *values = hc_plot_values();
-    hc_plot_text(values, "text", 0, text, most);
     enum hc_status status = hc_plot("set print 'out.csv'; print text", values, folder);
     if (status == HC_UNSUPPORTED)
         cr_skip_test("no gnuplot here");
@@ -78,6 +76,14 @@ static const char *found_by_gnuplot(const char *text, int most)
     cr_assert_not_null(f);
     read_back[fread(read_back, 1, sizeof read_back - 1, f)] = '\0';
     (void)fclose(f);
+}
+
+/* What a script finds in a text that it is given. */
+static const char *found_by_gnuplot(const char *text, int most)
+{
+    struct hc_plot_values *values = hc_plot_values();
+    hc_plot_text(values, "text", 0, text, most);
+    read_from_gnuplot(values, text);
     read_back[strcspn(read_back, "\n")] = '\0';
     return read_back;
 }
@@ -108,14 +114,7 @@ static const char *folded(const char *text, int columns, int most)
     char *at = read_back;
     struct hc_plot_values *values = hc_plot_values();
     int lines = hc_plot_folded(values, "text", 0, text, columns, most);
-    enum hc_status status = hc_plot("set print 'out.csv'; print text", values, folder);
-    if (status == HC_UNSUPPORTED)
-        cr_skip_test("no gnuplot here");
-    cr_assert_eq(status, HC_OK, "%s: %s", text, hc_message());
-    FILE *f = fopen("out.csv", "r");
-    cr_assert_not_null(f);
-    read_back[fread(read_back, 1, sizeof read_back - 1, f)] = '\0';
-    (void)fclose(f);
+    read_from_gnuplot(values, text);
     for (; (at = strchr(at, '\n')); *at = at[1] ? '|' : '\0')
         lines--;
     cr_expect_eq(lines, 0, "%s", text);
