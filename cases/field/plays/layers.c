@@ -249,8 +249,10 @@ static bool attend(struct hc_check *check, const double v[KEYS * WIDTH], struct 
     (void)hc_param_read(call.op, &call.params, "causal", "false");
     for (int i = 0; i < DEPTH; i++)
         hc_tensor_set(&call.in[HC_ATTENTION_Q], i, 0.5);
-    for (int i = 0; i < KEYS * DEPTH; i++)
-        hc_tensor_set(&call.in[HC_ATTENTION_K], i, i / DEPTH);
+    for (int i = 0; i < KEYS * DEPTH; i++) {
+        int key = i / DEPTH;
+        hc_tensor_set(&call.in[HC_ATTENTION_K], i, key);
+    }
     for (int i = 0; i < KEYS * WIDTH; i++)
         hc_tensor_set(&call.in[HC_ATTENTION_V], i, v[i]);
     *y = call.out[HC_ATTENTION_Y];
