@@ -169,8 +169,8 @@ Test(plugin, that_overflows_the_stack_is_named_with_the_case_that_it_was_in, .in
 /* Whatever signal ends a process, and is not asked for by somebody outside. */
 Test(plugin, that_ends_by_any_signal_is_named_with_the_case_that_it_was_in, .init = enter_folder)
 {
-    static const int signals[] = {SIGSYS,  SIGTRAP, SIGXFSZ, SIGXCPU,  SIGALRM,
-                                  SIGPROF, SIGUSR1, SIGUSR2, SIGVTALRM};
+    static const int signals[] = {SIGSYS,  SIGTRAP, SIGXFSZ, SIGXCPU,   SIGALRM,
+                                  SIGPROF, SIGUSR1, SIGUSR2, SIGVTALRM, SIGPIPE};
     for (size_t i = 0; i < sizeof signals / sizeof signals[0]; i++) {
         char how[32];
         char line[64];
@@ -182,6 +182,18 @@ Test(plugin, that_ends_by_any_signal_is_named_with_the_case_that_it_was_in, .ini
         cr_expect_eq(ran->status, 2, "status %d: %s", ran->status, ran->err);
         cr_expect_not_null(strstr(ran->err, line), "%s%s", line, ran->err);
     }
+}
+
+/* The case that ran last is not accused. */
+Test(plugin, that_crashes_when_the_program_ends_is_said_to, .init = enter_folder)
+{
+    const struct ran *ran = run_broken("crashes at the end", "run 'op/scale/*' --backend cuda");
+    if (strstr(ran->err, "Sanitizer"))
+        return;
+    cr_expect_eq(ran->status, 2, "status %d: %s", ran->status, ran->err);
+    cr_expect_not_null(
+        strstr(ran->err, "halfcheck: signal 11 when the program ended, in a library"), "%s",
+        ran->err);
 }
 
 /* The limit is as it was where the record is written, and the kernel is accused. */
