@@ -29,8 +29,8 @@ CALL = ("bf16", "normal", 0, 0)
 
 def stored(text):
     """The text with each equation's numbers stored, but for what is counted or stored already."""
-    return re.sub(r"^(?!axis|op|return|scan|#)(\w+ *(?:\[[^\]]*\])? *= *)(?!store|shift|argmax)(?=\S)",
-                  r"\1store ", text, flags=re.M)
+    computed = r"^(?!axis|op|return|scan|#|\w+\[-1)(\w+ *(?:\[[^\]]*\])? *= *)"
+    return re.sub(computed + r"(?!store|shift|argmax)(?=\S)", r"\1store ", text, flags=re.M)
 
 
 class Rule:
