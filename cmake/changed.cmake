@@ -92,7 +92,7 @@ set(HC_LONG cases.constant_test cases.fixture.bug_formula_test cases.fixture.bug
     kernels.element.scale_rule_test kernels.exact.optimizer_test kernels.exact.quant_test
     kernels.host.elementwise_test kernels.host.norm_test kernels.host.onednn.onednn_test
     kernels.host.optimizer_test kernels.host.quant.quant_gemm_test
-    kernels.host.quant.quant_test kernels.plugin.plugin_test
+    kernels.host.quant.quant_test
     kernels.sim.engine_test reference.unit.definition_test src.check.bound.all_reduce_test
     src.check.bound.any_order_test src.check.bound.field_test src.check.fingerprint.backends_test
     src.check.fingerprint.claims_test src.check.fingerprint.fingerprint_test
