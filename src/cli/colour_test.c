@@ -1,39 +1,18 @@
-#include "cli/testing_terminal.h"
-
 #include "cli/colour.h"
 
-static void leave_the_environment(void)
+#include <criterion/criterion.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+static void init(void)
 {
     static const char *const names[] = {"NO_COLOR", "CLICOLOR", "CLICOLOR_FORCE", "FORCE_COLOR"};
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
         (void)unsetenv(names[i]);
     (void)setenv("TERM", "xterm", 1);
-}
-
-static void init(void)
-{
-    enter_folder();
-    leave_the_environment();
-}
-
-static bool has_colour(const char *environment, const char *options)
-{
-    char line[200];
-    (void)snprintf(line, sizeof line, "%s $hc run rounding/after-one %s", environment, options);
-    return strstr(run_on_terminal(80, line)->bytes, "\033[3") != NULL;
-}
-
-Test(colour, is_there_on_a_terminal_that_wants_it, .init = init)
-{
-    cr_expect(has_colour("", ""));
-    cr_expect(!has_colour("NO_COLOR=1", ""));
-    cr_expect(has_colour("NO_COLOR=", ""), "an empty NO_COLOR counts as unset");
-    cr_expect(!has_colour("NO_COLOR=1 CLICOLOR_FORCE=1", ""));
-    cr_expect(!has_colour("CLICOLOR=0", ""));
-    cr_expect(!has_colour("TERM=dumb", ""));
-    cr_expect(!has_colour("TERM=", ""));
-    cr_expect(!has_colour("", "--color never"));
-    cr_expect(has_colour("NO_COLOR=1", "--color=always"));
 }
 
 Test(colour, a_word_is_padded_without_counting_its_colour, .init = init)
@@ -45,6 +24,41 @@ Test(colour, a_word_is_padded_without_counting_its_colour, .init = init)
     cr_expect_eq(hc_colour_word(out, HC_PLAIN, 1, "a\033[0m"), 5, "hostile bytes become blanks");
     (void)fclose(out);
     cr_expect_str_eq(text, "\033[1;31mFAIL\033[0m  a [0m");
+}
+
+static int open_terminal(int columns, char *name, size_t size)
+{
+    int terminal = open("/dev/ptmx", O_RDWR | O_NOCTTY);
+    struct winsize window = {.ws_col = (unsigned short)columns, .ws_row = 24};
+    int locked = 0;
+    int number = 0;
+    cr_assert_geq(terminal, 0);
+    cr_assert_eq(ioctl(terminal, TIOCSPTLCK, &locked), 0);
+    cr_assert_eq(ioctl(terminal, TIOCGPTN, &number), 0);
+    (void)snprintf(name, size, "/dev/pts/%d", number);
+    cr_assert_eq(ioctl(terminal, TIOCSWINSZ, &window), 0);
+    return terminal;
+}
+
+/* The widest line, where \r and \n begin a new one and escape sequences are not counted. UTF-8 is
+   counted by its first bytes. */
+static int widest_line(const char *bytes)
+{
+    int widest = 0;
+    int column = 0;
+    for (; *bytes; bytes++) {
+        if (*bytes == '\033') {
+            bytes += strcspn(bytes, "mKJhlA");
+            if (!*bytes)
+                break;
+        } else if (*bytes == '\r' || *bytes == '\n') {
+            column = 0;
+        } else if (((unsigned char)*bytes & 0xc0) != 0x80) {
+            column++;
+        }
+        widest = column > widest ? column : widest;
+    }
+    return widest;
 }
 
 Test(terminal, progress_is_cut_to_the_width_that_it_has_now, .init = init)

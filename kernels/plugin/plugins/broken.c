@@ -1,4 +1,4 @@
-/* A plug-in that is broken in the way that HC_BROKEN names, for kernels/plugin/plugin_test.c. */
+/* A plug-in that is broken in the way that HC_BROKEN names, for tests/run/plugin.txt. */
 #include <fenv.h>
 #include <signal.h>
 #include <stdlib.h>
