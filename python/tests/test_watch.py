@@ -426,6 +426,7 @@ def test_a_scheduler_that_is_made_within_a_watch_goes_on_after_it():
         with halfcheck.torch.watch(optimizer) as seen:
             scheduler = torch.optim.lr_scheduler.StepLR(optimizer, 1)
             for _ in range(2):
+                optimizer.zero_grad()
                 weight.square().sum().backward()
                 optimizer.step()
                 scheduler.step()
