@@ -1,11 +1,10 @@
 #include "cli/colour.h"
 
-#include <criterion/criterion.h>
-#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/ioctl.h>
 #include <unistd.h>
+
+#include "cli/testing_terminal.h"
 
 static void init(void)
 {
@@ -24,41 +23,6 @@ Test(colour, a_word_is_padded_without_counting_its_colour, .init = init)
     cr_expect_eq(hc_colour_word(out, HC_PLAIN, 1, "a\033[0m"), 5, "hostile bytes become blanks");
     (void)fclose(out);
     cr_expect_str_eq(text, "\033[1;31mFAIL\033[0m  a [0m");
-}
-
-static int open_terminal(int columns, char *name, size_t size)
-{
-    int terminal = open("/dev/ptmx", O_RDWR | O_NOCTTY);
-    struct winsize window = {.ws_col = (unsigned short)columns, .ws_row = 24};
-    int locked = 0;
-    int number = 0;
-    cr_assert_geq(terminal, 0);
-    cr_assert_eq(ioctl(terminal, TIOCSPTLCK, &locked), 0);
-    cr_assert_eq(ioctl(terminal, TIOCGPTN, &number), 0);
-    (void)snprintf(name, size, "/dev/pts/%d", number);
-    cr_assert_eq(ioctl(terminal, TIOCSWINSZ, &window), 0);
-    return terminal;
-}
-
-/* The widest line, where \r and \n begin a new one and escape sequences are not counted. UTF-8 is
-   counted by its first bytes. */
-static int widest_line(const char *bytes)
-{
-    int widest = 0;
-    int column = 0;
-    for (; *bytes; bytes++) {
-        if (*bytes == '\033') {
-            bytes += strcspn(bytes, "mKJhlA");
-            if (!*bytes)
-                break;
-        } else if (*bytes == '\r' || *bytes == '\n') {
-            column = 0;
-        } else if (((unsigned char)*bytes & 0xc0) != 0x80) {
-            column++;
-        }
-        widest = column > widest ? column : widest;
-    }
-    return widest;
 }
 
 Test(terminal, progress_is_cut_to_the_width_that_it_has_now, .init = init)
