@@ -113,6 +113,9 @@ def run(page, program, write, seconds=SECONDS):
         environment.update(OMPI_ALLOW_RUN_AS_ROOT='1', OMPI_ALLOW_RUN_AS_ROOT_CONFIRM='1',
                            OMPI_MCA_rmaps_base_oversubscribe='1',
                            OMPI_MCA_hwloc_base_binding_policy='none')
+        # The same for Open MPI 5. Ranks of one machine need no network.
+        environment.update(PRTE_MCA_rmaps_default_mapping_policy=':oversubscribe',
+                           PRTE_MCA_hwloc_default_binding_policy='none', OMPI_MCA_btl='^tcp')
         for mark, argument, language, first, end in page.blocks:
             if mark == 'file':
                 with open(os.path.join(folder, argument), 'w', encoding='utf-8') as file:

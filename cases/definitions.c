@@ -260,6 +260,25 @@ static enum hc_status call_once(struct hc_check *check, const struct row *row, s
     return status;
 }
 
+/* The sizes of a row. The cases of a definition follow one another, and have them in common: what
+   was found for the last one of this thread is kept. */
+static enum hc_status sizes_of(const struct row *row, const struct hc_definition *d,
+                               int64_t extent[HC_MAX_AXES])
+{
+    static _Thread_local struct {
+        const char *text;
+        int64_t extent[HC_MAX_AXES];
+    } last[HC_SIZE_ROWS];
+    enum hc_status status = HC_OK;
+    if (last[row->sizes].text != row->text) {
+        last[row->sizes].text = NULL;
+        status = hc_define_sizes(d, (enum hc_size_row)row->sizes, last[row->sizes].extent);
+        last[row->sizes].text = status == HC_OK ? row->text : NULL;
+    }
+    memcpy(extent, last[row->sizes].extent, sizeof last[row->sizes].extent);
+    return status;
+}
+
 static void run(struct hc_check *check)
 {
     const struct row *row = hc_check_case(check)->data;
@@ -274,7 +293,7 @@ static void run(struct hc_check *check)
     if (s->definition && row->path)
         hc_remark(check, "definition %s", s->definition->digest);
     if (s->definition && row->sizes != BORDERS)
-        status = hc_define_sizes(s->definition, (enum hc_size_row)row->sizes, extent);
+        status = sizes_of(row, s->definition, extent);
     int borders = row->sizes == BORDERS && s->definition ? hc_define_borders(s->definition) : 0;
     for (int i = 0; i < borders && status == HC_OK; i++)
         if (hc_define_border(s->definition, i, extent))

@@ -105,6 +105,29 @@ const struct hc_report *hc_reports(int *n)
     return all;
 }
 
+/* What names a thread: its first address, or else the words before its title, if they end with its
+   number, as those of "PyTorch forums 1765, 'Adam+Half Precision = NaNs?'" do. */
+static const char *thread(const char *source, size_t *length)
+{
+    const char *url = strstr(source, "https://");
+    const char *name = url ? url : source;
+    *length = strcspn(name, url ? " ,;)" : ",;:");
+    if (url)
+        *length -= name[*length - 1] == ':';
+    else if (*length && !(name[*length - 1] >= '0' && name[*length - 1] <= '9'))
+        *length = 0;
+    return name;
+}
+
+bool hc_report_is_same(const struct hc_report *a, const struct hc_report *b)
+{
+    size_t la;
+    size_t lb;
+    const char *x = thread(a->source, &la);
+    const char *y = thread(b->source, &lb);
+    return la && la == lb && memcmp(x, y, la) == 0;
+}
+
 const struct hc_report *hc_report_by_slug(const char *slug)
 {
     const struct hc_report key = {.slug = slug};

@@ -20,6 +20,9 @@ bool hc_report_is_named(const struct hc_report *report);
    memory or if reports.def names a case that does not exist. */
 const struct hc_report *hc_reports(int *n);
 
+/* Whether both are one public report: a report may show several bugs, and a bug several times. */
+bool hc_report_is_same(const struct hc_report *a, const struct hc_report *b);
+
 /* The report of that slug, or NULL. */
 const struct hc_report *hc_report_by_slug(const char *slug);
 

@@ -60,6 +60,43 @@ Test(reports, every_report_is_found_by_its_slug)
     cr_assert_null(hc_report_by_slug("no-such-report"));
 }
 
+Test(reports, a_row_that_shows_a_bug_again_names_the_row_and_has_its_report)
+{
+    int n;
+    int count = 0;
+    const struct hc_case *const *cases = hc_all_cases(&n);
+    for (int i = 0; i < n; i++) {
+        const struct hc_bug *bug = hc_bug_of(cases[i]);
+        if (!bug || !bug->again)
+            continue;
+        const struct hc_case *first = hc_case_by_name(bug->again);
+        cr_assert(first && hc_bug_of(first) && !hc_bug_of(first)->again, "%s", bug->again);
+        cr_expect(hc_report_is_same(&(struct hc_report){.source = cases[i]->source},
+                                    &(struct hc_report){.source = first->source}),
+                  "%s: %s, %s", cases[i]->name, cases[i]->source, first->source);
+        count++;
+    }
+    cr_expect_gt(count, 0);
+}
+
+Test(reports, two_entries_of_a_thread_are_one_report)
+{
+    static const struct {
+        const char *a, *b;
+        bool same;
+    } rows[] = {
+        {"x/y PR 9, 'A', https://h.example/9: more", "PR 9 of x, https://h.example/9, 2", true},
+        {"x/y PR 9, 'A', https://h.example/9", "x/y PR 9, 'A', https://h.example/91", false},
+        {"PyTorch forums 1765, 'A'", "PyTorch forums 1765, 'A'; x/y issue 3", true},
+        {"fast.ai forums, 'A'", "fast.ai forums, 'B'", false},
+        {"found by halfcheck", "found by halfcheck", false},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++)
+        cr_expect_eq(hc_report_is_same(&(struct hc_report){.source = rows[i].a},
+                                       &(struct hc_report){.source = rows[i].b}),
+                     rows[i].same, "%s, %s", rows[i].a, rows[i].b);
+}
+
 /* field/<mechanism>/<slug>, and a symptom that is a sentence. */
 Test(reports, a_row_is_named_by_mechanism_and_slug_and_has_a_lesson)
 {

@@ -59,8 +59,7 @@ endfunction()
 # and what its headers are of. What is on other floors is not linked with it. .ci/if-changed refuses a test that includes, reads or runs more.
 function(hc_seen_by out name)
   set(seen ${HC_CASES})
-  set(starts_programs kernels.pipe.run_test kernels.pipe.loopback_test kernels.plugin.plugin_test
-      kernels.cuda.standin.standin_test cases.fixture.bug_rows_test)
+  set(starts_programs kernels.cuda.standin.standin_test cases.fixture.bug_rows_test)
   if(name MATCHES "^src\\.cli" OR name IN_LIST starts_programs)
     set(seen ${HC_ALL})
   elseif(name MATCHES "^src\\.(num|op|unit|tensor_file|formula)\\.")
@@ -92,8 +91,8 @@ set(HC_LONG cases.constant_test cases.fixture.bug_formula_test cases.fixture.bug
     kernels.cuda.shadow.mutants_test kernels.cuda.standin.standin_test
     kernels.element.scale_rule_test kernels.exact.optimizer_test kernels.exact.quant_test
     kernels.host.elementwise_test kernels.host.norm_test kernels.host.onednn.onednn_test
-    kernels.host.optimizer_test kernels.host.quant_gemm_test kernels.host.quant_test
-    kernels.pipe.loopback_test kernels.pipe.run_test kernels.plugin.plugin_test
+    kernels.host.optimizer_test kernels.host.quant.quant_gemm_test
+    kernels.host.quant.quant_test
     kernels.sim.engine_test reference.unit.definition_test src.check.bound.all_reduce_test
     src.check.bound.any_order_test src.check.bound.field_test src.check.fingerprint.backends_test
     src.check.fingerprint.claims_test src.check.fingerprint.fingerprint_test
@@ -101,9 +100,9 @@ set(HC_LONG cases.constant_test cases.fixture.bug_formula_test cases.fixture.bug
     src.check.generate.border_test src.check.generate.op_cases_test src.check.judge.judge_test
     src.check.judge.probable_test src.check.sample_test src.check.selftest.cheat_state_test
     src.check.selftest.cheat_writes_test src.check.sweep.sweep_judged_test
-    src.check.sweep.sweep_pairs_test src.check.workers_test src.cli.bug_test
+    src.check.sweep.sweep_pairs_test src.check.workers_test
     src.cli.cast.mistakes_test src.cli.commands.explain_test src.cli.find.find_test
-    src.cli.limits_test src.cli.scale.diagnosis_test src.cli.statistics.power_test
+    src.cli.scale.diagnosis_test src.cli.statistics.power_test
     src.cli.statistics.sequential_test src.comm.threads_test
     src.define.adjoint_test src.formula.evaluate_test src.num.bits_test src.num.format_test
     src.num.integer16_test

@@ -26,8 +26,8 @@ if(CMAKE_SYSTEM_PROCESSOR STREQUAL x86_64)
       COMPILE_DEFINITIONS HC_AMX)
   endif()
 endif()
-set_source_files_properties(kernels/host/loops_portable.c kernels/host/codes_tile.c kernels/host/codes_bytes.c
-  kernels/host/quant_gemm.c src/num/rng.c
+set_source_files_properties(kernels/host/loops_portable.c kernels/host/quant/codes_tile.c
+  kernels/host/quant/codes_bytes.c kernels/host/quant/quant_gemm.c src/num/rng.c
   PROPERTIES COMPILE_OPTIONS "-O3")
 if(CMAKE_C_COMPILER_ID MATCHES Clang)
   # Clang warns of each loop that it leaves scalar. The bits are the same.

@@ -288,8 +288,11 @@ def walk(w, name, kind, options):
     n = options.first
     stride = options.stride
     if options.most:
-        w.run(command, f"{kind}:1000000000")
-        stride = max(1, int(w.log.read_text().split()[1]) // options.most)
+        _, status, _, complaint = w.run(command, f"{kind}:1000000000")
+        counted = w.log.read_text().split()
+        if len(counted) != 2:
+            sys.exit(f"faults: {name} {kind} is not counted: status {status}, {complaint}")
+        stride = max(1, int(counted[1]) // options.most)
     while True:
         end = w.run(command, f"{kind}:{n}{'+' * options.later}")
         if not w.log.exists() or w.log.read_text()[:5] in ("", "unmet"):

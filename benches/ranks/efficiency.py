@@ -17,7 +17,7 @@ import subprocess
 import sys
 import time
 
-MPIRUN = ['mpirun', '--oversubscribe', '--bind-to', 'none', '-q', '-n']
+MPIRUN = ['mpirun', '--oversubscribe', '--bind-to', 'none', '-n']
 RECORD = 'efficiency.json'
 
 

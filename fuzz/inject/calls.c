@@ -13,6 +13,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <ucontext.h>
@@ -100,12 +101,34 @@ static long answer(long number, long *a)
     return inject_raw(number, a);
 }
 
+/* Makes the call that changes the mask of signals, but for SIGSYS: a trap that is blocked kills, and
+   libc 2.41 blocks all signals while it maps memory for random numbers. */
+static long change_mask(ucontext_t *context, const long *a)
+{
+    uint64_t was;
+    uint64_t set = 0;
+    memcpy(&was, &context->uc_sigmask, sizeof was);
+    if (a[1])
+        memcpy(&set, (const void *)a[1], sizeof set);
+    if (a[2])
+        memcpy((void *)a[2], &was, sizeof was);
+    if (!a[1])
+        return 0;
+    if (a[0] != SIG_BLOCK && a[0] != SIG_UNBLOCK && a[0] != SIG_SETMASK)
+        return -EINVAL;
+    uint64_t mask = a[0] == SIG_BLOCK ? was | set : a[0] == SIG_UNBLOCK ? was & ~set : set;
+    mask &= ~(UINT64_C(1) << (SIGSYS - 1));
+    memcpy(&context->uc_sigmask, &mask, sizeof mask);
+    return 0;
+}
+
 static void on_trap(int signal, siginfo_t *info, void *context)
 {
     greg_t *r = ((ucontext_t *)context)->uc_mcontext.gregs;
     long a[6] = {r[REG_RDI], r[REG_RSI], r[REG_RDX], r[REG_R10], r[REG_R8], r[REG_R9]};
     (void)signal;
-    r[REG_RAX] = answer(info->si_syscall, a);
+    r[REG_RAX] = info->si_syscall == SYS_rt_sigprocmask ? change_mask(context, a)
+                                                        : answer(info->si_syscall, a);
 }
 
 /* The text of the library that has the function write. */
@@ -135,23 +158,25 @@ void inject_filter(void)
     struct text text = {.inside = (uintptr_t)write};
     if (!dl_iterate_phdr(find_text, &text) || text.from >> 32 != text.to >> 32)
         abort();
-    enum { HEAD = 8 };
-    struct sock_filter filter[HEAD + CALLS + 2] = {
+    enum { HEAD = 8, TRAPS = CALLS + 1 };
+    struct sock_filter filter[HEAD + TRAPS + 2] = {
         BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, arch)),
-        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, AUDIT_ARCH_X86_64, 0, CALLS + 6),
+        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, AUDIT_ARCH_X86_64, 0, TRAPS + 6),
         BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, instruction_pointer) + 4),
-        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, (uint32_t)(text.from >> 32), 0, CALLS + 4),
+        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, (uint32_t)(text.from >> 32), 0, TRAPS + 4),
         BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, instruction_pointer)),
-        BPF_JUMP(BPF_JMP | BPF_JGE | BPF_K, (uint32_t)text.from, 0, CALLS + 2),
-        BPF_JUMP(BPF_JMP | BPF_JGE | BPF_K, (uint32_t)text.to, CALLS + 1, 0),
+        BPF_JUMP(BPF_JMP | BPF_JGE | BPF_K, (uint32_t)text.from, 0, TRAPS + 2),
+        BPF_JUMP(BPF_JMP | BPF_JGE | BPF_K, (uint32_t)text.to, TRAPS + 1, 0),
         BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
     };
-    for (int c = 0; c < CALLS; c++)
-        filter[HEAD + c] = (struct sock_filter)BPF_JUMP(
-            BPF_JMP | BPF_JEQ | BPF_K, (uint32_t)calls[c].number, (uint8_t)(CALLS - c), 0);
-    filter[HEAD + CALLS] = (struct sock_filter)BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW);
-    filter[HEAD + CALLS + 1] = (struct sock_filter)BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_TRAP);
-    const struct sock_fprog program = {HEAD + CALLS + 2, filter};
+    for (int c = 0; c < TRAPS; c++) {
+        uint32_t number = (uint32_t)(c < CALLS ? calls[c].number : SYS_rt_sigprocmask);
+        filter[HEAD + c] = (struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, number,
+                                                        (uint8_t)(TRAPS - c), 0);
+    }
+    filter[HEAD + TRAPS] = (struct sock_filter)BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW);
+    filter[HEAD + TRAPS + 1] = (struct sock_filter)BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_TRAP);
+    const struct sock_fprog program = {HEAD + TRAPS + 2, filter};
     struct sigaction action = {.sa_sigaction = on_trap, .sa_flags = SA_SIGINFO | SA_NODEFER};
     if (sigaction(SIGSYS, &action, NULL) != 0 || prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0 ||
         prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) != 0)

@@ -1,5 +1,7 @@
 /* The host backend: vectors and threads. Work is divided into blocks and chunks whose borders
-   depend on the shapes alone, so that no result depends on the number of threads. */
+   depend on the shapes alone, so that no result depends on the number of threads. quant/ has the
+   casts and products of quantised tensors, native/ has our own products, and onednn/ the products
+   that oneDNN makes. */
 #ifndef HC_KERNELS_HOST_HOST_H
 #define HC_KERNELS_HOST_HOST_H
 

@@ -185,7 +185,7 @@ extern const struct hc_host_loops hc_host_loops_avx512; /* F, BW, DQ, VL; x86-64
 /* The fastest that this CPU runs. */
 const struct hc_host_loops *hc_host_loops_best(void);
 
-/* By name, where this CPU runs it; else NULL. */
+/* The loops of that name; NULL if this CPU does not run them. */
 const struct hc_host_loops *hc_host_loops_by_name(const char *name);
 
 #endif

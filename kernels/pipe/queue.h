@@ -94,7 +94,7 @@ struct hc_shared {
     size_t bytes;
 };
 
-/* Where the system has none, `shared` is without a file. */
+/* Opens shared memory; `shared` has no file if the system has no such memory. */
 void hc_shared_open(struct hc_shared *shared);
 void hc_shared_close(struct hc_shared *shared);
 

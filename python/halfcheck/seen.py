@@ -41,6 +41,7 @@ class Seen:
         self.misused = {}  # what was used against its library's rules, and where
         self.gradients = {}  # functions whose gradient is not their derivative
         self.coarse = {}  # what is coarser than what is made of it, and where
+        self.doubtful = {}  # what is hardly what somebody wants to train, and where
 
     def ok(self):
         """Whether something was judged, and nothing was wrong or used wrongly."""
@@ -119,6 +120,7 @@ class Seen:
             "first": {kind: {**vars(line), "largest": largest}
                       for kind, (line, largest) in self.first.items()},
             "misused": self.misused, "gradients": self.gradients, "coarse": self.coarse,
+            "doubtful": self.doubtful,
             "unjudged": [[*key, count] for key, count in self.unjudged.items()],
             **{view.name: view.said() for view in self.views}})
 
@@ -159,6 +161,9 @@ class Seen:
         if self.coarse:
             lines += ["", "coarser than what is made of it, which may be meant"]
             lines += [f"  {words}; {where}" for words, where in self.coarse.items()]
+        if self.doubtful:
+            lines += ["", "hardly what is to be trained, though it may be meant"]
+            lines += [f"  {words}; {where}" for words, where in self.doubtful.items()]
         for kind, (line, largest) in self.first.items():
             lines += ["", f"first {kind}: {line.operator}, {line.format}, step {line.step}",
                       f"  {line.place()}; {line.where}" +

@@ -293,6 +293,48 @@ def test_a_scan_that_is_a_tree_keeps_to_its_variant():
         halfcheck.check(scan_as_tree, variant="tee", **how)
 
 
+def folded_norm(x, w, b, addend=lambda b, mu, a: b - mu * a):
+    """group_norm by a factor and an addend a channel, as PyTorch's kernel on the CPU."""
+    c = x.shape[1]
+    rows = x.reshape(len(x), 2, -1)
+    mu = rows.mean(-1, dtype=np.float32)
+    r = 1 / np.sqrt(np.square(rows - mu[:, :, None]).mean(-1, dtype=np.float32) + np.float32(1e-5))
+    mu, r = np.repeat(mu, c // 2, 1), np.repeat(r, c // 2, 1)
+    a = r * w
+    return x * a[:, :, None] + addend(b, mu, a)[:, :, None]
+
+
+def merged(a, la, b, lb, lse=np.logaddexp):
+    """attention_merge, the weights by the logarithm of their sum."""
+    q = np.float32(lse(la, lb))
+    pa, pb = np.exp(la - q), np.exp(lb - q)
+    return pa[:, :, None] * a + pb[:, :, None] * b, np.logaddexp(la, lb)
+
+
+@pytest.mark.parametrize("name, variant, right, wrong, how", [
+    ("group_norm", "folded", folded_norm,
+     [lambda x, w, b: folded_norm(x, w, b, lambda b, mu, a: b - mu * a / w),
+      lambda x, w, b: folded_norm(x, w, b, lambda b, mu, a: b + 0 * mu * a),
+      lambda x, w, b: folded_norm(x, w, b, lambda b, mu, a: b - (mu * a).astype(np.float16))],
+     {"families": ["mixed", "normal", "lognormal"], "sizes": [{"n": 5, "c": 6, "l": 8}]}),
+    ("attention_merge", "lse", merged,
+     [lambda *parts: merged(*parts, lse=np.maximum),
+      lambda *parts: merged(*parts, lse=lambda la, lb: np.logaddexp(la, lb).astype(np.float16)),
+      lambda a, la, b, lb: (merged(a, la, b, lb)[0] * np.float32(1 + 3e-5), np.logaddexp(la, lb))],
+     {"families": ["normal", "lognormal", "offset"], "sizes": [{"h": 2, "t": 17, "e": 8}]}),
+])
+def test_a_variant_takes_its_own_kernel_and_no_wrong_one(name, variant, right, wrong, how):
+    how = {"define": name, "formats": ["fp32"], **how}
+    with np.errstate(all="ignore"):
+        assert halfcheck.check(right, variant=variant, **how).ok
+        assert halfcheck.check(right, variant="any", **how).ok
+        with pytest.raises(halfcheck.Wrong):
+            halfcheck.check(right, **how)
+        for kernel in wrong:
+            with pytest.raises(halfcheck.Wrong):
+                halfcheck.check(kernel, variant="any", **how)
+
+
 def test_a_program_in_python_computes_definitions(tmp_path):
     file = tmp_path / "mine.py"
     file.write_text("import numpy as np\nimport halfcheck.pipe\nnp.seterr(all='ignore')\n\n\n"

@@ -27,9 +27,9 @@ struct hc_omission {
     char first[HC_OMITTED_KINDS][HC_LONGEST_NAME + 1]; /* the name of its case */
 };
 
-/* In what calls are alike. A kernel may take some formats and refuse others, and some shapes or
-   parameters. Calls that differ in nothing but the numbers in their tensors it must take or refuse
-   together: one that looks at the numbers first may refuse whatever it would get wrong. */
+/* What calls have in common. A kernel may take some formats and refuse others, and some shapes or
+   parameters. It must take or refuse together the calls that differ only in the numbers of their
+   tensors: a kernel that looks at the numbers first may refuse whatever it would get wrong. */
 enum hc_alike {
     HC_ALIKE_FORMATS,     /* op and formats */
     HC_ALIKE_BUT_NUMBERS, /* op, formats, shapes, parameters, and which tensors are one */

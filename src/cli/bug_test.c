@@ -1,12 +1,7 @@
 #include "cli/bug.h"
 
-#include <jansson.h>
-#include <math.h>
-#include <stdbool.h>
-
-#include "cases/fixture/bug_formula.h"
-#include "cases/registry.h"
-#include "cli/testing.h"
+#include <criterion/criterion.h>
+#include <string.h>
 
 static const char *printed(void (*print)(FILE *, const struct hc_bug *), const struct hc_bug *bug)
 {
@@ -119,57 +114,4 @@ Test(bug, a_play_has_no_command_but_says_what_runs)
     char line[HC_LONGEST_COMMAND];
     hc_bug_command(&bug, true, line);
     cr_assert_str_eq(line, "");
-}
-
-/* The last value that calc prints in one arm, as the record has it: the `i`th that is shown. */
-static double last_value(const char *json, int i, int arm)
-{
-    json_error_t error;
-    json_t *document = json_loads(json, 0, &error);
-    cr_assert_not_null(document, "%s", error.text);
-    json_t *rows = json_object_get(document, "rows");
-    json_t *row = json_array_get(rows, json_array_size(rows) - 1);
-    json_t *shown = json_array_get(json_object_get(row, "shown"), (size_t)i);
-    json_t *cell = json_array_get(json_object_get(shown, "arms"), (size_t)arm);
-    const char *text = json_string_value(json_object_get(cell, "value"));
-    cr_assert_not_null(text, "%.400s", json);
-    double value = strtod(text, NULL);
-    json_decref(document);
-    return value;
-}
-
-static bool same(double x, double y)
-{
-    return x == y || (isnan(x) && isnan(y));
-}
-
-/* The commands that a reader is told to try print the numbers of the table. */
-static void try_commands(const struct hc_case *what)
-{
-    const struct hc_bug *bug = hc_bug_of(what);
-    for (int buggy = 1; buggy >= 0; buggy--) {
-        struct hc_bug_evaluation e = {.options.call = NULL};
-        char line[HC_LONGEST_COMMAND];
-        char command[HC_LONGEST_COMMAND + 64];
-        hc_bug_command(bug, buggy, line);
-        cr_assert_eq(strncmp(line, "halfcheck calc ", 15), 0, "%s", line);
-        (void)snprintf(command, sizeof command, "$hc %s --json - 2>table", line + 10);
-        const struct ran *ran = run_shell(command);
-        cr_assert_eq(ran->status, 0, "%s\n%s: %s", what->name, line, ran->err);
-        cr_assert_eq(hc_bug_evaluate(bug, buggy, &e), HC_OK, "%s", hc_message());
-        for (int i = 0; i < e.shown.count; i++) {
-            double got = last_value(ran->out, i, hc_bug_is_shared(bug) && !buggy);
-            cr_expect(same(e.shown.value[i].got, got), "%s\n%s: %s: want %.17g, got %.17g",
-                      what->name, line, e.shown.value[i].name, e.shown.value[i].got, got);
-        }
-    }
-}
-
-Test(bug, its_command_prints_the_numbers_of_its_table, .init = enter_folder, .timeout = 300)
-{
-    int n;
-    const struct hc_case *const *cases = hc_all_cases(&n);
-    for (int i = 0; i < n; i++)
-        if (hc_bug_of(cases[i]) && !hc_bug_of(cases[i])->play)
-            try_commands(cases[i]);
 }

@@ -1,39 +1,17 @@
-#include "cli/testing_terminal.h"
-
 #include "cli/colour.h"
 
-static void leave_the_environment(void)
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "cli/testing_terminal.h"
+
+static void init(void)
 {
     static const char *const names[] = {"NO_COLOR", "CLICOLOR", "CLICOLOR_FORCE", "FORCE_COLOR"};
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
         (void)unsetenv(names[i]);
     (void)setenv("TERM", "xterm", 1);
-}
-
-static void init(void)
-{
-    enter_folder();
-    leave_the_environment();
-}
-
-static bool has_colour(const char *environment, const char *options)
-{
-    char line[200];
-    (void)snprintf(line, sizeof line, "%s $hc run rounding/after-one %s", environment, options);
-    return strstr(run_on_terminal(80, line)->bytes, "\033[3") != NULL;
-}
-
-Test(colour, is_there_on_a_terminal_that_wants_it, .init = init)
-{
-    cr_expect(has_colour("", ""));
-    cr_expect(!has_colour("NO_COLOR=1", ""));
-    cr_expect(has_colour("NO_COLOR=", ""), "an empty NO_COLOR counts as unset");
-    cr_expect(!has_colour("NO_COLOR=1 CLICOLOR_FORCE=1", ""));
-    cr_expect(!has_colour("CLICOLOR=0", ""));
-    cr_expect(!has_colour("TERM=dumb", ""));
-    cr_expect(!has_colour("TERM=", ""));
-    cr_expect(!has_colour("", "--color never"));
-    cr_expect(has_colour("NO_COLOR=1", "--color=always"));
 }
 
 Test(colour, a_word_is_padded_without_counting_its_colour, .init = init)

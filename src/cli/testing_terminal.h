@@ -1,21 +1,13 @@
-/* Running the built program on a pseudo-terminal in tests. */
+/* A pseudo-terminal in tests of functions that print. */
 #ifndef HC_CLI_TESTING_TERMINAL_H
 #define HC_CLI_TESTING_TERMINAL_H
 
+#include <criterion/criterion.h>
 #include <fcntl.h>
+#include <stdio.h>
 #include <sys/ioctl.h>
 
-#include "cli/testing.h"
-
-/* What a terminal got. */
-struct shown {
-    int status;
-    int widest;     /* the columns of the widest line that was ever drawn */
-    size_t resized; /* how much it had got when it was resized */
-    char bytes[1 << 17];
-    size_t length;
-};
-
+/* Returns the side that reads what is printed. The other side is opened by its name. */
 static inline int open_terminal(int columns, char *name, size_t size)
 {
     int terminal = open("/dev/ptmx", O_RDWR | O_NOCTTY);
@@ -49,51 +41,6 @@ static inline int widest_line(const char *bytes)
         widest = column > widest ? column : widest;
     }
     return widest;
-}
-
-/* Runs a line of shell, in which $hc is the program, with its three streams on a terminal, which
-   gets another width once something was printed. */
-static inline const struct shown *run_on_resized_terminal(int columns, int later, const char *line)
-{
-    static struct shown shown;
-    char name[128];
-    int terminal = open_terminal(columns, name, sizeof name);
-    cr_assert_eq(setenv("hc", HC_PROGRAM, 1), 0);
-    pid_t child = fork();
-    cr_assert_geq(child, 0);
-    if (child == 0) {
-        (void)setsid();
-        int side = open(name, O_RDWR);
-        if (side < 0 || dup2(side, 0) < 0 || dup2(side, 1) < 0 || dup2(side, 2) < 0)
-            _exit(99);
-        (void)close(side);
-        (void)close(terminal);
-        (void)execl("/bin/sh", "sh", "-c", line, (char *)NULL);
-        _exit(99);
-    }
-    struct winsize window = {.ws_col = (unsigned short)later, .ws_row = 24};
-    shown.length = shown.resized = 0;
-    ssize_t got;
-    while ((got = read(terminal, shown.bytes + shown.length,
-                       sizeof shown.bytes - 1 - shown.length)) > 0) {
-        shown.length += (size_t)got;
-        if (later == columns || shown.resized)
-            continue;
-        cr_assert_eq(ioctl(terminal, TIOCSWINSZ, &window), 0);
-        shown.resized = shown.length;
-    }
-    shown.bytes[shown.length] = '\0';
-    (void)close(terminal);
-    int status;
-    cr_assert_eq(waitpid(child, &status, 0), child);
-    shown.status = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
-    shown.widest = widest_line(shown.bytes);
-    return &shown;
-}
-
-static inline const struct shown *run_on_terminal(int columns, const char *line)
-{
-    return run_on_resized_terminal(columns, columns, line);
 }
 
 #endif

@@ -265,7 +265,7 @@ static inline enum hc_status average_of(struct hc_comm *comm, struct hc_all_redu
     return status;
 }
 
-/* In each order, in formats and lengths that differ. */
+/* Compares averages in each order, in several formats and lengths. */
 static inline enum hc_status averages_agree(struct hc_comm *comm)
 {
     static const struct {

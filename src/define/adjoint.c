@@ -14,6 +14,7 @@
 #include "define/adjoint.h"
 
 #include <assert.h>
+#include <ctype.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -55,14 +56,20 @@ static void rename_axis(struct hc_adjoint *a, struct hc_way *w, const char **ind
 static bool is_deviation(struct hc_adjoint *a, const struct hc_way *w, const struct hc_term *within)
 {
     const struct hc_definition *d = a->definition;
-    if (w->loops != 1 || w->conditions || within->above != 1 || within->below)
+    if (w->conditions || within->above != 1 || within->below)
         return false;
     for (int i = d->inputs; i < d->tensors; i++) {
         const struct hc_expression *e = d->tensor[i].value;
-        if (e->kind != HC_EXPRESSION_OVER || e->reduction != HC_OVER_MEAN || e->operands > 1 ||
-            strcmp(d->axis[e->axis].name, w->loop[0]) != 0)
+        bool mean = e->mean || (e->kind == HC_EXPRESSION_OVER && e->reduction == HC_OVER_MEAN);
+        int axes = 0;
+        if (e->mean) /* over several axes: the quotient of a sum */
+            e = e->operand[0];
+        for (; mean && e->kind == HC_EXPRESSION_OVER; e = e->operand[0], axes++)
+            mean = axes < w->loops && e->operands == 1 &&
+                   strcmp(d->axis[e->axis].name, w->loop[axes]) == 0;
+        if (!mean || axes != w->loops)
             continue;
-        const char *deviation = hc_text_of(a, "(%s - %s)", hc_adjoint_print(a, e->operand[0]),
+        const char *deviation = hc_text_of(a, "(%s - %s)", hc_adjoint_print(a, e),
                                            hc_adjoint_element(a, d->tensor[i].name, &d->tensor[i]));
         if (strcmp(within->numerator[0], deviation) == 0)
             return true;
@@ -107,10 +114,7 @@ static struct hc_term summed(struct hc_adjoint *a, const struct hc_way *w)
     hc_term_use_equations(a, &outside);
     if (w->loops == 0 && w->conditions) {
         /* All of it, so that nothing is multiplied by 0 that is no number. */
-        const char *chosen =
-            hc_text_of(a, "select(%s, %s, 0)", conditions, hc_term_product(a, &outside));
-        outside =
-            (struct hc_term){.coefficient = outside.coefficient, .above = 1, .numerator = {chosen}};
+        outside = hc_term_chosen(a, outside.coefficient, conditions, hc_term_product(a, &outside));
     }
     return outside;
 }
@@ -133,10 +137,8 @@ static const char *protected(struct hc_adjoint *a, const struct hc_way *w,
         clash = clash || hc_text_binds(factor, d->axis[x->axis[i]].name);
     if (!clash)
         return factor;
-    const char *name = hc_adjoint_new_name(a, "sum_", a->equation->name);
-    const char *element = *places ? hc_text_of(a, "%s[%s]", name, places) : name;
-    a->lines = hc_text_of(a, is_condition ? "%s%s = select(%s, 1, 0)\n" : "%s%s = %s\n", a->lines,
-                          element, factor);
+    const char *right = is_condition ? hc_text_of(a, "select(%s, 1, 0)", factor) : factor;
+    const char *element = hc_adjoint_line(a, "sum_", places, right);
     return is_condition ? hc_text_of(a, "%s == 1", element) : element;
 }
 
@@ -162,6 +164,7 @@ void hc_adjoint_arrive(struct hc_adjoint *a, const struct hc_expression *e,
             return;
         }
     }
+    hc_term_use_equations(a, &w->term);
     for (int i = 0; i < w->term.above; i++)
         w->term.numerator[i] = protected(a, w, x, w->term.numerator[i], false);
     for (int i = 0; i < w->term.below; i++)
@@ -204,10 +207,10 @@ void hc_adjoint_arrive(struct hc_adjoint *a, const struct hc_expression *e,
 }
 
 /* Gives the factors that have a sum in them an equation of their own: it is computed once for all
-   places that use it. */
-static void name_sums(struct hc_adjoint *a, const struct hc_defined_tensor *t,
-                      struct hc_term *whole)
+   places that use it. If there are no others it is the gradient. */
+static void name_sums(struct hc_adjoint *a, int tensor, struct hc_term *whole)
 {
+    const struct hc_defined_tensor *t = &a->definition->tensor[tensor];
     struct hc_term sums = {.coefficient = 1};
     for (int i = 0; i < whole->above; i++)
         if (strstr(whole->numerator[i], "sum("))
@@ -216,7 +219,9 @@ static void name_sums(struct hc_adjoint *a, const struct hc_defined_tensor *t,
         return;
     for (int i = 0; i < sums.above; i++)
         (void)hc_term_drop(whole->numerator, &whole->above, sums.numerator[i]);
-    const char *name = hc_adjoint_element(a, hc_adjoint_new_name(a, "sum_", t->name), t);
+    bool all = whole->above + whole->below == 0 && whole->coefficient == 1;
+    const char *name = all ? a->name[tensor] : hc_adjoint_new_name(a, "sum_", t->name);
+    name = hc_adjoint_element(a, name, t);
     hc_term_put(a, whole->numerator, &whole->above, name);
     a->lines = hc_text_of(a, "%s%s = %s\n", a->lines, name, hc_term_side(a, &sums));
 }
@@ -285,6 +290,14 @@ static void differentiate_scan(struct hc_adjoint *a, int tensor, struct hc_term 
         hc_adjoint_go(a, t->before, w);
 }
 
+/* Whether a factor is an element, or a number, which needs no other name. */
+static bool is_element(const char *factor)
+{
+    while (isalnum((unsigned char)*factor) || *factor == '_')
+        factor++;
+    return *factor == '\0' || *factor == '[';
+}
+
 /* Differentiates the equation of one tensor, whose gradient is complete. */
 static void differentiate(struct hc_adjoint *a, int tensor)
 {
@@ -299,9 +312,9 @@ static void differentiate(struct hc_adjoint *a, int tensor)
         return;
     }
     hc_term_use_equations(a, &whole);
-    name_sums(a, t, &whole);
-    bool given =
-        a->of[tensor].terms == 1 && whole.above == 1 && whole.below == 0 && whole.coefficient == 1;
+    name_sums(a, tensor, &whole);
+    bool given = whole.above == 1 && whole.below == 0 && whole.coefficient == 1 &&
+                 is_element(whole.numerator[0]);
     if (hc_expression_reads_numbers(d, t->value) > 1 && !given) {
         const char *name = hc_adjoint_element(a, a->name[tensor], t);
         a->lines = hc_text_of(a, "%s%s = %s\n", a->lines, name, hc_term_side(a, &whole));

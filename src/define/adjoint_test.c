@@ -249,3 +249,49 @@ Test(adjoint, softmax_comes_out_as_in_a_paper)
                                            "dx[n,c] = (dy[n,c] - sum_l[n]) * y[n,c]\n"
                                            "return dx\n");
 }
+
+/* dr is the gradient of the reciprocal root, whose slope is r^3: as Liger-Kernel and
+   TransformerEngine write it down. */
+Test(adjoint, rms_norm_comes_out_as_in_its_kernels)
+{
+    check_text(hc_library_find("rms_norm"),
+               "op rms_norm_grad(x[t,d], w[d], dy[t,d]; eps = 1e-6)\n"
+               "r[t] = 1 / sqrt(mean(d: x[t,d] * x[t,d]) + eps)\n"
+               "dr[t] = sum(d: dy[t,d] * w[d] * x[t,d])\n"
+               "dx[t,d] = r[t] * (dy[t,d] * w[d] - dr[t] * x[t,d] * r[t] * r[t] / D)\n"
+               "dw[d] = sum(t: dy[t,d] * x[t,d] * r[t])\n"
+               "return dx, dw\n");
+}
+
+/* What an option chooses comes out once, if both ways to it are the same; a mean over two axes has
+   no deviation. */
+Test(adjoint, what_is_chosen_is_written_once)
+{
+    static const char text[] =
+        "op f(x[i, j]; mode = 0)\n"
+        "m = mean(i, j: x[i,j])\n"
+        "d[i,j] = x[i,j] - m\n"
+        "v = mean(i, j: d[i,j] * d[i,j])\n"
+        "h[i,j] = select(mode == 0, store(d[i,j]), select(mode == 1, x[i,j], x[i,j]))\n"
+        "y[i,j] = select(x[i,j] > 0, h[i,j]^2, -h[i,j])\n"
+        "return y, v\n";
+    check_text(text, "op f_grad(x[i,j], dy[i,j], dv; mode = 0)\n"
+                     "m = mean(i, j: x[i,j])\n"
+                     "d[i,j] = x[i,j] - m\n"
+                     "h[i,j] = select(mode == 0, store(d[i,j]), "
+                     "select(mode == 1, x[i,j], x[i,j]))\n"
+                     "dh[i,j] = select(x[i,j] > 0, 2 * dy[i,j] * h[i,j], -dy[i,j])\n"
+                     "dd[i,j] = select(mode == 0, dh[i,j], 0) + 2 * dv * d[i,j] / (I * J)\n"
+                     "sum_m = sum(i, j: dd[i,j])\n"
+                     "dx[i,j] = select(not (mode == 0), dh[i,j], 0) + dd[i,j] - sum_m / (I * J)\n"
+                     "return dx\n");
+    check_gradient("a text", text);
+    check_text("op v(x[i, j])\n"
+               "m = mean(i, j: x[i,j])\n"
+               "v = mean(i, j: (x[i,j] - m)^2)\n"
+               "return v\n",
+               "op v_grad(x[i,j], dv)\n"
+               "m = mean(i, j: x[i,j])\n"
+               "dx[i,j] = 2 * dv * (x[i,j] - m) / (I * J)\n"
+               "return dx\n");
+}

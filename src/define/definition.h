@@ -84,6 +84,7 @@ struct hc_expression {
     enum hc_function function;
     enum hc_reduction reduction;
     enum hc_format format; /* of kind STORE: its target; HC_FORMAT_COUNT: the tensors' */
+    int64_t whole;         /* of kind NUMBER and type INTEGER: the number */
     int axis;
     int option;
     int tensor;

@@ -224,10 +224,7 @@ static const char *as_element(struct hc_adjoint *a, const char *prefix, const ch
     for (int i = 0; i < loops; i++)
         if (hc_text_mentions(of, w->loop[i]) && !hc_text_binds(of, w->loop[i]))
             places = hc_text_of(a, "%s%s%s", places, *places ? "," : "", w->loop[i]);
-    const char *name = hc_adjoint_new_name(a, prefix, a->equation->name);
-    const char *element = *places ? hc_text_of(a, "%s[%s]", name, places) : name;
-    a->lines = hc_text_of(a, "%s%s = %s\n", a->lines, element, of);
-    return element;
+    return hc_adjoint_line(a, prefix, places, of);
 }
 
 static const char *reduced(struct hc_adjoint *a, const struct hc_expression *e,

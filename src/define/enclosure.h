@@ -13,6 +13,7 @@ struct hc_enclosure {
     double own;           /* bound on the error of `real` itself, whose precision is limited */
     double rad;
     bool absent;
+    bool known;        /* it is a number of the text as it was read, which stays */
     bool nan;          /* NaN is right here, too, whatever `real` is */
     bool masked;       /* 0, as the exponential of minus infinity */
     int64_t terms;     /* if it is a sum: how many terms it has; else 0 */

@@ -29,7 +29,7 @@ struct hc_evaluator {
     bool specials;              /* an input has an infinity or a NaN */
     int64_t operations;         /* so far, for the current element */
     int64_t place[HC_MAX_AXES]; /* the indices along the bound axes */
-    struct hc_enclosure node[HC_MAX_EXPRESSIONS]; /* results of operations, by id */
+    struct hc_enclosure *node;  /* results of operations, by id */
     struct hc_enclosure option[HC_MAX_DEFINED_OPTIONS];
     bool option_known[HC_MAX_DEFINED_OPTIONS];
     enum hc_status status;

@@ -94,7 +94,8 @@ static bool read_number(struct hc_reader *r, struct hc_expression **e)
     return hc_expression_make(
         r,
         (struct hc_expression){.kind = HC_EXPRESSION_NUMBER,
-                               .type = integer ? HC_TYPE_INTEGER : HC_TYPE_REAL},
+                               .type = integer ? HC_TYPE_INTEGER : HC_TYPE_REAL,
+                               .whole = integer ? strtoll(start, NULL, 10) : 0},
         start, e);
 }
 

@@ -167,8 +167,11 @@ bool hc_integer_value(struct hc_integers *integers, const struct hc_expression *
     bool select = e->kind == HC_EXPRESSION_APPLY && e->function == HC_FN_select;
     switch (e->kind) {
     case HC_EXPRESSION_NUMBER:
-        *value = strtoll(e->at, NULL, 10);
+        *value = e->whole;
         return true;
+    case HC_EXPRESSION_AXIS:
+        *value = integers->place ? integers->place[e->axis] : 0;
+        return integers->place;
     case HC_EXPRESSION_EXTENT:
         *value = integers->instance->extent[e->axis];
         return *value >= 0;

@@ -83,7 +83,7 @@ static enum hc_format judged_in(enum hc_format named, enum hc_format comes)
     return holds ? comes : named;
 }
 
-/* The evaluators of one thread: of what may be, and of what is likely. */
+/* The evaluators of one thread: of what may be, and of what is likely, where that is asked for. */
 struct evaluators {
     struct hc_evaluator *bound;
     struct hc_evaluator *likely;
@@ -95,8 +95,8 @@ static bool open_evaluators(struct evaluators *v, const struct hc_instance *inst
     v->likely_instance = *instance;
     v->likely_instance.freedoms.probable = true;
     v->bound = hc_evaluator_new(instance);
-    v->likely = v->bound ? hc_evaluator_new(&v->likely_instance) : NULL;
-    return v->likely;
+    v->likely = NULL;
+    return v->bound;
 }
 
 static void close_evaluators(struct evaluators *v)
@@ -117,6 +117,8 @@ static enum hc_status likely_excess(struct evaluators *v, int tensor, enum hc_fo
         return HC_OK;
     struct hc_defined_element likely = *element;
     bool single;
+    if (!v->likely && !(v->likely = hc_evaluator_new(&v->likely_instance)))
+        return HC_NO_MEMORY;
     enum hc_status status = hc_evaluator_element(v->likely, tensor, element->index, &likely.value);
     if (status != HC_OK)
         return status;

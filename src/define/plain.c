@@ -24,6 +24,10 @@ struct plain {
     bool beside;
     const char *wrong;    /* a sentence, where an index has no value */
     struct hc_tape *tape; /* of what is computed; or NULL */
+    struct constant {
+        bool known;
+        double x;
+    } constant[HC_MAX_DEFINED_OPTIONS], *number; /* options, and numbers of the text by their id */
 };
 
 static struct number evaluate(struct plain *p, const struct hc_expression *e);
@@ -93,14 +97,10 @@ static int64_t argmax(struct plain *p, const struct hc_expression *e)
     return place;
 }
 
-/* Integers that depend on the element: places, indices that are read, and what is selected. */
+/* Integers that depend on the element: indices that are read, and what is selected. */
 static bool integer_here(void *context, const struct hc_expression *e, int64_t *value)
 {
     struct plain *p = context;
-    if (e->kind == HC_EXPRESSION_AXIS) {
-        *value = p->place[e->axis];
-        return true;
-    }
     if (e->kind == HC_EXPRESSION_READ) {
         const struct hc_tensor *t = &p->instance->input[e->tensor];
         int64_t index = index_of(p, e, t->shape);
@@ -117,7 +117,11 @@ static bool integer_here(void *context, const struct hc_expression *e, int64_t *
 
 static bool integer(struct plain *p, const struct hc_expression *e, int64_t *value)
 {
-    struct hc_integers integers = {p->instance, integer_here, p, NULL};
+    if (e->kind == HC_EXPRESSION_AXIS) { /* as nearly all are */
+        *value = p->place[e->axis];
+        return true;
+    }
+    struct hc_integers integers = {p->instance, p->place, integer_here, p, NULL};
     bool has = hc_integer_value(&integers, e, value);
     if (integers.wrong)
         p->wrong = integers.wrong;
@@ -226,15 +230,24 @@ static double literal(const struct plain *p, const char *text, int length)
 
 static struct number option(struct plain *p, int i)
 {
+    /* Within another one's default it has more digits. */
+    bool usual = p->compute == p->instance->freedoms.compute;
     const char *text = p->instance->option[i];
-    if (text)
-        return number(literal(p, text, (int)strlen(text)));
-    /* A default is computed beforehand, and comes in its format. */
-    enum hc_format compute = p->compute;
-    p->compute = HC_FP64;
-    struct number x = evaluate(p, p->definition->option[i].value);
-    p->compute = compute;
-    x.x = rounded(p, x.x);
+    struct number x;
+    if (usual && p->constant[i].known)
+        return number(p->constant[i].x);
+    if (text) {
+        x = number(literal(p, text, (int)strlen(text)));
+    } else {
+        /* A default is computed beforehand, and comes in its format. */
+        enum hc_format compute = p->compute;
+        p->compute = HC_FP64;
+        x = evaluate(p, p->definition->option[i].value);
+        p->compute = compute;
+        x.x = rounded(p, x.x);
+    }
+    if (usual)
+        p->constant[i] = (struct constant){true, x.x};
     return x;
 }
 
@@ -443,7 +456,9 @@ static struct number evaluate(struct plain *p, const struct hc_expression *e)
         return integer(p, e, &value) ? number((double)value) : nothing;
     switch (e->kind) {
     case HC_EXPRESSION_NUMBER:
-        return number(literal(p, e->at, e->length));
+        if (!p->number[e->id].known)
+            p->number[e->id] = (struct constant){true, literal(p, e->at, e->length)};
+        return number(p->number[e->id].x);
     case HC_EXPRESSION_OPTION:
         return option(p, e->option);
     case HC_EXPRESSION_READ:
@@ -492,8 +507,12 @@ static enum hc_status computed(const struct hc_instance *instance, const struct 
     const struct hc_definition *d = instance->definition;
     enum hc_status status = HC_OK;
     struct plain *p = calloc(1, sizeof *p);
-    if (!p)
+    if (p)
+        p->number = calloc((size_t)d->expressions, sizeof *p->number);
+    if (!p || !p->number) {
+        free(p);
         return hc_fail(HC_NO_MEMORY, "no memory to compute a definition");
+    }
     p->instance = instance;
     p->definition = d;
     p->compute = instance->freedoms.compute;
@@ -509,6 +528,7 @@ static enum hc_status computed(const struct hc_instance *instance, const struct 
         notes->beside = p->beside;
     for (int t = 0; t < d->tensors; t++)
         free(p->element[t]);
+    free(p->number);
     free(p);
     return status;
 }

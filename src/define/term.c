@@ -331,6 +331,56 @@ static bool same_term(const struct hc_term *x, const struct hc_term *y)
     return true;
 }
 
+struct hc_term hc_term_chosen(struct hc_adjoint *a, double coefficient, const char *condition,
+                              const char *value)
+{
+    const char *chosen = hc_text_of(a, "select(%s, %s, 0)", condition, value);
+    return (struct hc_term){.coefficient = coefficient,
+                            .condition = condition,
+                            .value = value,
+                            .chosen = chosen,
+                            .above = 1,
+                            .numerator = {chosen}};
+}
+
+static bool is_chosen(const struct hc_term *t)
+{
+    return t->chosen && t->above == 1 && t->below == 0 && t->numerator[0] == t->chosen;
+}
+
+/* Two terms of which just one is there, by conditions that are C and not (C) behind what they have
+   in common, become one, in the place of x. What is the same in both does not depend on C, if C has
+   a value at each place. */
+static bool join_chosen(struct hc_adjoint *a, struct hc_term *x, const struct hc_term *y)
+{
+    size_t common = 0;
+    if (!is_chosen(x) || !is_chosen(y))
+        return false;
+    for (const char *at = strstr(y->condition, "not ("); at; at = strstr(at + 1, "not ("))
+        if (strncmp(x->condition, y->condition, (size_t)(at - y->condition)) == 0)
+            common = (size_t)(at - y->condition);
+    const char *c = x->condition + common;
+    if (strcmp(y->condition + common, hc_text_of(a, "not (%s)", c)) != 0 ||
+        (common && (common < 5 || strncmp(c - 5, " and ", 5) != 0)))
+        return false;
+    bool times = x->coefficient == y->coefficient;
+    bool same = times && strcmp(x->value, y->value) == 0 && !strchr(c, '[');
+    const char *value[2] = {x->value, y->value};
+    for (int i = 0; i < 2 && !times; i++)
+        value[i] = hc_term_print(a, "",
+                                 &(struct hc_term){.coefficient = (i ? y : x)->coefficient,
+                                                   .above = 1,
+                                                   .numerator = {value[i]}});
+    if (!same)
+        value[0] = hc_text_of(a, "select(%s, %s, %s)", c, value[0], value[1]);
+    double coefficient = times ? x->coefficient : 1;
+    const char *where = hc_text_of(a, "%.*s", common ? (int)common - 5 : 0, x->condition);
+    *x = (struct hc_term){.coefficient = coefficient, .above = 1, .numerator = {value[0]}};
+    if (common)
+        *x = hc_term_chosen(a, coefficient, where, value[0]);
+    return true;
+}
+
 void hc_gradient_add(struct hc_adjoint *a, struct hc_gradient *g, const struct hc_term *t)
 {
     if (t->coefficient == 0)
@@ -346,18 +396,34 @@ void hc_gradient_add(struct hc_adjoint *a, struct hc_gradient *g, const struct h
         g->term[g->terms++] = *t;
 }
 
+/* Joins terms, and what they have become with others, until there are none to join. */
+static void join_all(struct hc_adjoint *a, struct hc_gradient *g)
+{
+    for (int i = 0; i < g->terms; i++)
+        for (int k = 0; k < g->terms; k++)
+            if (i != k && join_chosen(a, &g->term[i], &g->term[k])) {
+                memmove(g->term + k, g->term + k + 1,
+                        (size_t)(g->terms - k - 1) * sizeof g->term[0]);
+                g->terms--;
+                i = -1;
+                break;
+            }
+}
+
 /* The gradient as one term: what all its terms have in common, and their sum as one factor more. */
 struct hc_term hc_gradient_term(struct hc_adjoint *a, const struct hc_gradient *g)
 {
     struct hc_term common = {.coefficient = 1};
     struct hc_gradient rest = *g;
     const char *sum = "";
-    if (g->terms == 1)
-        return g->term[0];
-    if (g->terms == 0)
+    join_all(a, &rest);
+    if (rest.terms == 1)
+        return rest.term[0];
+    if (rest.terms == 0)
         return (struct hc_term){.coefficient = 0};
-    for (int i = 0; i < g->term[0].above; i++) {
-        const char *factor = g->term[0].numerator[i];
+    const struct hc_term first = rest.term[0];
+    for (int i = 0; i < first.above; i++) {
+        const char *factor = first.numerator[i];
         bool all = true;
         for (int k = 0; k < rest.terms; k++)
             all = all && has(rest.term[k].numerator, rest.term[k].above, factor);
@@ -367,8 +433,8 @@ struct hc_term hc_gradient_term(struct hc_adjoint *a, const struct hc_gradient *
         for (int k = 0; k < rest.terms; k++)
             (void)hc_term_drop(rest.term[k].numerator, &rest.term[k].above, factor);
     }
-    for (int i = 0; i < g->term[0].below; i++) {
-        const char *factor = g->term[0].denominator[i];
+    for (int i = 0; i < first.below; i++) {
+        const char *factor = first.denominator[i];
         bool all = true;
         for (int k = 0; k < rest.terms; k++)
             all = all && has(rest.term[k].denominator, rest.term[k].below, factor);
@@ -411,4 +477,23 @@ const char *hc_adjoint_new_name(struct hc_adjoint *a, const char *prefix, const 
             hc_definition_axis(a->definition, name) >= 0 || hc_text_mentions(a->lines, name)))
         name = hc_text_of(a, "%s_", name);
     return name;
+}
+
+const char *hc_adjoint_line(struct hc_adjoint *a, const char *prefix, const char *places,
+                            const char *right)
+{
+    const char *end =
+        hc_text_of(a, "%s%s%s = %s\n", *places ? "[" : "", places, *places ? "]" : "", right);
+    const char *there = strstr(a->lines, end);
+    const char *name;
+    if (there) {
+        const char *from = there;
+        while (from > a->lines && (isalnum((unsigned char)from[-1]) || from[-1] == '_'))
+            from--;
+        name = hc_text_of(a, "%.*s", (int)(there - from), from);
+    } else {
+        name = hc_adjoint_new_name(a, prefix, a->equation->name);
+        a->lines = hc_text_of(a, "%s%s%s", a->lines, name, end);
+    }
+    return *places ? hc_text_of(a, "%s[%s]", name, places) : name;
 }

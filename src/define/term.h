@@ -10,6 +10,9 @@ enum { HC_MAX_FACTORS = 24, HC_MAX_TERMS = 32, HC_MAX_TEXTS = 1 << 17 };
 /* coefficient * numerator[0] * numerator[1] ... / (denominator[0] * ...) */
 struct hc_term {
     double coefficient;
+    const char *condition; /* where it is alone `chosen`, select(condition, value, 0); else NULL */
+    const char *value;
+    const char *chosen;
     int above;
     const char *numerator[HC_MAX_FACTORS];
     int below;
@@ -79,6 +82,11 @@ bool hc_text_binds(const char *in, const char *axis);
 /* An unused name, made of a prefix and another name. */
 const char *hc_adjoint_new_name(struct hc_adjoint *a, const char *prefix, const char *of);
 
+/* An element, with these places, of an equation with this right side: of one that is there, if it
+   has the same, or of a new one, which is named by the prefix and the current equation. */
+const char *hc_adjoint_line(struct hc_adjoint *a, const char *prefix, const char *places,
+                            const char *right);
+
 /* Adds a factor to a list; removes it (false if it is not in the list). */
 void hc_term_put(struct hc_adjoint *a, const char **list, int *count, const char *factor);
 bool hc_term_drop(const char **list, int *count, const char *factor);
@@ -96,6 +104,10 @@ void hc_term_use_equations(struct hc_adjoint *a, struct hc_term *t);
 const char *hc_term_product(struct hc_adjoint *a, const struct hc_term *t);
 const char *hc_term_print(struct hc_adjoint *a, const char *sum, const struct hc_term *t);
 const char *hc_term_side(struct hc_adjoint *a, const struct hc_term *t);
+
+/* The term that is this value where the condition is true, and 0 elsewhere. */
+struct hc_term hc_term_chosen(struct hc_adjoint *a, double coefficient, const char *condition,
+                              const char *value);
 
 /* Adds a term to a gradient; the gradient as one term, with common factors taken out. */
 void hc_gradient_add(struct hc_adjoint *a, struct hc_gradient *g, const struct hc_term *t);

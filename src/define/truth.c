@@ -65,10 +65,6 @@ static bool argmax(struct hc_evaluator *v, const struct hc_expression *e, int64_
 static bool integer_here(void *context, const struct hc_expression *e, int64_t *value)
 {
     struct hc_evaluator *v = context;
-    if (e->kind == HC_EXPRESSION_AXIS) {
-        *value = v->place[e->axis];
-        return true;
-    }
     if (e->kind == HC_EXPRESSION_READ)
         return read_index(v, e, value);
     if (e->kind == HC_EXPRESSION_OVER)
@@ -83,7 +79,7 @@ bool hc_evaluator_integer(struct hc_evaluator *v, const struct hc_expression *e,
         *value = v->place[e->axis];
         return true;
     }
-    struct hc_integers integers = {v->instance, integer_here, v, NULL};
+    struct hc_integers integers = {v->instance, v->place, integer_here, v, NULL};
     return hc_integer_value(&integers, e, value) ||
            (integers.wrong && hc_evaluator_fail(v, integers.wrong));
 }

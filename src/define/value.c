@@ -111,6 +111,7 @@ static const struct hc_enclosure *compute_as_told(struct hc_evaluator *v, int te
     /* Nobody may ask how exactly a shift was computed: every number cancels. */
     if (y != x)
         hc_enclosure_copy(&v->arithmetic, y, x);
+    y->known = false;
     y->terms = 0;
     y->factors = 0;
     y->standing = t->shift ? HC_IS_SHIFT : y->standing;
@@ -429,7 +430,10 @@ const struct hc_enclosure *hc_evaluator_real(struct hc_evaluator *v, const struc
     }
     switch (e->kind) {
     case HC_EXPRESSION_NUMBER:
+        if (y->known && !v->instance->narrow)
+            return y;
         hc_enclosure_number(&v->arithmetic, y, e->at, e->length);
+        y->known = true;
         return y;
     case HC_EXPRESSION_OPTION:
         return option(v, e->option);
@@ -466,7 +470,10 @@ static void set_precision(struct hc_evaluator *v, long precision)
 struct hc_evaluator *hc_evaluator_new(const struct hc_instance *instance)
 {
     struct hc_evaluator *v = calloc(1, sizeof *v);
-    if (!v) {
+    if (v)
+        v->node = calloc((size_t)instance->definition->expressions, sizeof *v->node);
+    if (!v || !v->node) {
+        free(v);
         (void)hc_fail(HC_NO_MEMORY, "no memory to evaluate a definition");
         return NULL;
     }
@@ -495,6 +502,7 @@ void hc_evaluator_free(struct hc_evaluator *evaluator)
     if (!evaluator)
         return;
     forget_all(evaluator);
+    free(evaluator->node);
     free(evaluator);
 }
 

@@ -110,11 +110,12 @@ bool hc_instance_possible(const struct hc_definition *definition, struct hc_form
 double hc_instance_work(const struct hc_instance *instance);
 
 /* Evaluates integer expressions: numbers, extents, options and arithmetic on them. What depends on
-   the current element (axes, index tensors, select) comes from `leaf`; without it such an
-   expression has no value. `wrong` is NULL at first; if an operation is undefined, it is a
-   sentence. No integer is beyond 2^60. */
+   the current element comes from `place`, the indices along its axes, and from `leaf` (index
+   tensors, select); without them such an expression has no value. `wrong` is NULL at first; if an
+   operation is undefined, it is a sentence. No integer is beyond 2^60. */
 struct hc_integers {
     const struct hc_instance *instance;
+    const int64_t *place;
     bool (*leaf)(void *context, const struct hc_expression *e, int64_t *value);
     void *context;
     const char *wrong;

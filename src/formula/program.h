@@ -106,7 +106,7 @@ struct hc_block {
     const struct hc_statement *statement;
 };
 
-/* Where in which text something is wrong, and what. */
+/* An error: what is wrong, in which text, and where. */
 struct hc_formula_error {
     const char *text; /* the block's whole text; as long-lived as the caller's, or the program */
     int at;           /* an offset into it */

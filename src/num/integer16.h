@@ -146,7 +146,7 @@ HC_INLINE struct hc_integral hc_integral_sum(struct hc_integral x, struct hc_int
     uint32_t b = aligned ? lower : (uint32_t)inexact & opposed;
     uint32_t total = (upper << lift) + (b ^ (0u - opposed)) + opposed; /* a + b or a - b */
     uint32_t below = total >> 31;
-    /* To nearest the sum of opposites is +0; only two -0 give -0. */
+    /* The sum of opposites, rounded to nearest, is +0; only two -0 give -0. */
     uint32_t sign = total ? negative ^ below : negative & other;
     struct hc_integral sum = {(total ^ (0u - below)) + below, (swapped ? y.e : x.e) - lift, sign,
                               inexact};

@@ -26,7 +26,7 @@ enum {
     HC_ATTENTION_WEIGHTS
 };
 
-/* Where an option of the call is. */
+/* The bytes that an option of the call has. */
 static inline unsigned char *hc_attention_option(struct hc_call *call, int option)
 {
     return call->params.later + (size_t)option * sizeof(double);

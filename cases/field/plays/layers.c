@@ -323,6 +323,7 @@ static const struct hc_case cases[] = {
            "the layer is definitions/gated_scan.op, and the numbers are of this row",
            .play = keeps_state, .arithmetic_only = true, .buggy = {.is = "0.25 exact, 0.9844"},
            .fixed = {.is = "0.6410, 1.000"},
+           .again = "field/recurrent-state/gdn-state-written-in-input-dtype",
            .lesson = "Keep the state in fp32 between tokens: a test of one token, or of a whole "
                      "prompt in one call, does not see it."),
     HC_BUG("field/recurrent-state/scan-step-size-through-bf16",
@@ -333,6 +334,7 @@ static const struct hc_case cases[] = {
            "definitions/ssm_scan.op, and the numbers are of this row",
            .play = rounds_gate, .arithmetic_only = true, .buggy = {.is = "0.00130463, 0.284120"},
            .fixed = {.is = "0.00130800, 0.284739"},
+           .again = "field/recurrent-state/gdn-beta-roundtrip-bf16",
            .lesson = "Compare a scan with constant gates, too: roundings of random ones average "
                      "out."),
     HC_BUG("field/router/expert-bias-in-bf16",
@@ -342,6 +344,7 @@ static const struct hc_case cases[] = {
            "definitions/router_sigmoid.op, and the numbers are of this row",
            .play = chooses, .arithmetic_only = true, .buggy = {.is = "0.5 exact, 0 exact"},
            .fixed = {.is = "0.5600, 0.58479"},
+           .again = "field/lost-updates/moe-expert-bias-cast-bf16",
            .lesson = "Keep biases of experts out of what casts a module to 16 bits."),
     HC_BUG("field/kv-cache/values-above-the-warm-up-scale",
            "Attention over a cache in fp8 averages values that are all cut at one height.",
@@ -350,6 +353,7 @@ static const struct hc_case cases[] = {
            "definitions/attention.op, and the numbers are of this row",
            .play = warms_up, .buggy = {.is = "3.5, 1.74564"}, .fixed = {.is = "28, 3.64711"},
            .fault = "attention-last-key",
+           .again = "field/delayed-scale/kv-scale-calibrated-on-warmup",
            .lesson = "Keep the largest amax so far, and count what saturates."),
     HC_BUG("field/kv-cache/codes-by-the-exact-scale",
            "Attention over a cache in MXFP4 gives results that are half as large again.",
@@ -358,6 +362,7 @@ static const struct hc_case cases[] = {
            "numbers are of this row",
            .play = encodes_exactly, .buggy = {.is = "12.0000, 6.61193"},
            .fixed = {.is = "8.00000, 4.56587"}, .fault = "attention-last-key",
+           .again = "field/block-scale/mxfp4-kv-exact-scale-encodes",
            .lesson = "Divide by the scale that is stored: round it first, and then make codes."),
 };
 

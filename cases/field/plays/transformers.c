@@ -176,6 +176,7 @@ static const struct hc_case cases[] = {
            "PR 1601; the numbers are of this row",
            .play = rounds_chunks, .buggy = {.is = "32 exact"}, .fixed = {.is = "82 exact"},
            .fault = "gemm-k-tail-32",
+           .again = "field/stagnation/flce-grad-weight-rounded-per-chunk",
            .lesson = "Keep the sum over chunks in fp32, and round it once."),
     HC_BUG("field/stagnation/embedding-gradient-added-in-bf16",
            "A word that comes 512 times gets a gradient of 4 where it should be 5.125.",

@@ -20,8 +20,8 @@ void hc_nan_taps_spread(const struct hc_conv_shape *g, const struct hc_grid *gri
                         const uint64_t *taps, int64_t features, int64_t first, int64_t rows,
                         float *sums);
 
-/* By filter, from the gradients dy of the output: bit t is set if a NaN meets tap t inside an
-   image. `grid` is that of the convolution forward. False if the filter has too many taps. */
+/* Sets bit t of a filter's taps if a NaN of the output's gradients dy meets tap t inside an image.
+   `grid` is that of the convolution forward. Returns false if the filter has too many taps. */
 bool hc_nan_taps_of_gradient(const struct hc_conv_shape *g, const struct hc_grid *grid,
                              const uint16_t *dy, uint64_t *taps);
 

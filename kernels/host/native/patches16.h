@@ -40,7 +40,7 @@ struct hc_grid hc_grid_of(const struct hc_conv_shape *shape, int64_t i, const ui
 int64_t hc_grid_pixels(const struct hc_grid *grid);
 int64_t hc_grid_terms(const struct hc_grid *grid);
 
-/* Where pixel i of the grid, counted over all images, lies in a result of h rows and w columns. */
+/* The place of pixel i of the grid, counted over all images, in a result of h rows, w columns. */
 int64_t hc_grid_result(const struct hc_grid *grid, int64_t i, int64_t h, int64_t w);
 
 /* The channels that pixel i sees by a tap (of rows, of columns), or NULL in the padding. */

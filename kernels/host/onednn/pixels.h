@@ -28,8 +28,8 @@ typedef void hc_pixel_products(const struct hc_pixels *p, const struct hc_pixel_
                                float *to, int64_t ldc);
 hc_pixel_products hc_pixel_forward, hc_pixel_to_data;
 
-/* In the gradient of the filter, `sums`, row r of `filters` filters from `filter` on, over all
-   images. */
+/* Computes row r of `filters` filters from `filter` on, over all images, in the gradient of the
+   filter, `sums`. */
 void hc_pixel_to_filter(const struct hc_pixels *p, int64_t r, int64_t filter, int64_t filters,
                         float *sums);
 

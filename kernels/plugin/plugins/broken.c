@@ -1,4 +1,4 @@
-/* A plug-in that is broken in the way that HC_BROKEN names, for kernels/plugin/plugin_test.c. */
+/* A plug-in that is broken in the way that HC_BROKEN names, for tests/run/plugin.txt. */
 #include <fenv.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -105,6 +105,13 @@ static enum hc_status overflow(struct hc_queue *queue, const struct hc_call *cal
     (void)queue;
     (void)call;
     return deeper(first, 0) == 0 ? HC_OK : HC_DEVICE;
+}
+
+__attribute__((destructor)) static void crash_at_the_end(void)
+{
+    const char *how = getenv("HC_BROKEN");
+    if (how && strcmp(how, "crashes at the end") == 0)
+        (void)raise(SIGSEGV);
 }
 
 /* Ends the process by the signal that HC_BROKEN has behind its word. */

@@ -150,7 +150,8 @@ def _asked(name, names, args, keywords, where, shape):
 def _with_results(question, tensor, where):
     name = question.text.rstrip().rsplit(" ", 1)[1]
     # Of a single number there are no indices, and what is taken is no copy yet.
-    question.results = {name: tensor[where].reshape(-1).detach().to("cpu", copy=not where)}
+    found = slices.taken(tensor, where).reshape(-1).detach()
+    question.results = {name: found.to("cpu", copy=not where)}
     return [question]
 
 
@@ -174,7 +175,7 @@ def ask(name, names, call):
     where = call.chosen(y)
     if name == "_to_copy" and FORMATS[y.dtype] == "e4m3":
         # Beyond its range a cast to e4m3 may saturate, or make NaN: the format's paper has both.
-        name, got = "_saturated", y[where].float()
+        name, got = "_saturated", slices.taken(y, where).float()
         kept = ~(got.isnan() & (given[0][where].abs() > 448)).reshape(-1)
         where = tuple(index[kept] for index in where)
     question = _asked(name, names, given, call.keywords, where, y.shape)

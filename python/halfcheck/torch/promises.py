@@ -13,6 +13,7 @@ from torch.optim import optimizer as _optimizer
 
 from .. import slopes
 from .copies import Copies
+from .gradients import Gradients
 from .layers import caller
 from .operators import SGD_NESTEROV
 from .seen import Line
@@ -37,6 +38,7 @@ class Promises:
         self.watch, self.alone = watch, alone
         self.undo, self.calls, self.steps = [], [], []
         self.scaled, self.used = False, {}
+        self.gradients = Gradients()
         self.copies = Copies(watch.layers)
         self.random = random.Random(watch.seed)
 
@@ -48,7 +50,7 @@ class Promises:
             self._profiled()
         scaler = getattr(torch.amp, "GradScaler", torch.cuda.amp.GradScaler)
         self._around(scaler, "scale", lambda scaler, *_: scaler.is_enabled() and self._set(True))
-        self._around(scaler, "unscale_", lambda *_: self._set(False))
+        self._around(scaler, "unscale_", self._unscaled)
         self._around(scaler, "update", lambda *_: self._set(False))
         clip = torch.nn.utils.clip_grad
         if hasattr(clip, "_clip_grads_with_norm_"):
@@ -77,6 +79,7 @@ class Promises:
     def end(self):
         """Ends a watched step: runs its functions of autograd once more, in fp64."""
         calls, self.calls = self.calls, []
+        self.gradients.by_hand.clear()
         for cls, where, args, wanted in calls:
             try:
                 wrong = _derivative(cls, args, wanted)
@@ -126,6 +129,13 @@ class Promises:
     def _set(self, scaled):
         self.scaled = scaled
 
+    def _unscaled(self, scaler, optimizer):
+        with self.alone():
+            if self.scaled and self.gradients.divided(optimizer, float(scaler.get_scale())):
+                self._misused("gradients were divided by the scale by hand, and GradScaler unscales "
+                              "them once more")
+        self.scaled = False
+
     def _misused(self, words):
         self.watch.seen.misused.setdefault(words, caller()[0])
 
@@ -154,6 +164,9 @@ class Promises:
             self._misused(f"{type(optimizer).__name__} steps with gradients of a scaled loss, "
                           "which GradScaler did not unscale")
         with self.alone():
+            if self.gradients.kept(optimizer):
+                self._misused("gradients are added to those of the step before, which nothing has "
+                              "cleared")
             self._used_twice(optimizer)
             if self.copies.forgotten(optimizer):
                 self._misused("a parameter in 16 bits stays what it was, though its master weights "

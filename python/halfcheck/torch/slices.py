@@ -119,11 +119,18 @@ def unravel(places, shape):
     return tuple(reversed(indices))
 
 
+def taken(tensor, indices):
+    """A copy of these elements. PyTorch 2.6 takes none of a tensor in eight bits."""
+    if tensor.element_size() == 1 and tensor.is_floating_point():
+        return tensor.view(torch.uint8)[indices].view(tensor.dtype)
+    return tensor[indices]
+
+
 def at(tensor, indices, shape):
     """A copy of the elements of a tensor that is broadcast to a shape."""
     if not shape:
         return tensor.reshape(1).clone()
-    return (tensor if tensor.shape == shape else tensor.expand(shape))[indices]
+    return taken(tensor if tensor.shape == shape else tensor.expand(shape), indices)
 
 
 def rows_last(tensor, axes):

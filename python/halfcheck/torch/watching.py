@@ -25,6 +25,7 @@ from .elements import FORMATS
 from .layers import Layers, caller
 from .promises import Promises
 from .seen import Line, Seen
+from .texts import Texts
 from .views import Views
 from .wide import alone as _alone, tensors as _tensors
 
@@ -94,7 +95,7 @@ class watch:
         self.seed, self.views = seed, Views(views)
         self.seen, self.questions, self.judges = None, [], None
         self.folder = tempfile.TemporaryDirectory(prefix="halfcheck-watch-", dir=_memory())
-        self.promises, self.coarse = Promises(self, _alone), Coarse()
+        self.promises, self.coarse, self.texts = Promises(self, _alone), Coarse(), Texts()
 
     def __enter__(self):
         if self.open:
@@ -102,7 +103,7 @@ class watch:
         self.thread = threading.get_ident()
         self.seen = Seen(self.folder)
         self.seen.views, self.seen.seed = self.views.all, self.seed
-        self.seen.coarse = self.coarse.lines
+        self.seen.coarse, self.seen.doubtful = self.coarse.lines, self.texts.lines
         self.judges = Judges(self.folder.name, self.seen, files.write, FORMATS)
         self.open = True
         if self.optimizer is not None:
@@ -144,6 +145,8 @@ class watch:
             finally:
                 if watched:
                     self.views.optimized(optimizer)
+                if (self.step + 1) % self.every == 0:
+                    self.promises.gradients.used_by(optimizer)
                 self.next_step()
 
         optimizer.step = types.MethodType(after, optimizer)  # a scheduler asks for its function
@@ -176,6 +179,7 @@ class watch:
         self.layers.close()
         with _alone():
             self.promises.end()
+            self._guarded(self.texts.end)
             self._judge()
 
     def call(self, func, args, kwargs):
@@ -202,6 +206,7 @@ class watch:
             with _alone():
                 ask = self._guarded(lambda: _before(name, names, call, written))
                 self._guarded(lambda: self.coarse.before(name, call))
+                self._guarded(lambda: self.promises.gradients.written(name, call.given))
         self.views.before(func, overload, call)
         results = _run(func, name, args, kwargs)
         self.views.after(func, call, results)
@@ -227,6 +232,7 @@ class watch:
         self.fresh = False
         self.seen.look(name, line, {} if in_place else call.args, call.results)
         self._guarded(lambda: self.coarse.look(name, line, call))
+        self._guarded(lambda: self.texts.look(name, line, call))
         move = judged.MOVES.get(name.rstrip("_"))
         asked = self._guarded(lambda: move(call) if move else ask())
         if isinstance(asked, _Refused):

@@ -17,7 +17,7 @@ WIDE = {"layer_norm_backward": ("mu", "rstd"), "rms_norm_backward": ("rstd",),
         "rotary_halves": ("co", "si"), "rotary_pairs": ("co", "si"), "batch_norm": ("rm", "rv"),
         "batch_norm_inference": ("rm", "rv"), "batch_norm_centred": ("rm", "rv"),
         "linear_fp8": ("sx", "sw"), "linear_fp8_blocks": ("sx", "sw"), "ssm_scan": ("a", "skip"),
-        "moe_combine": ("weight",), "dpo_loss": ("pw", "pl", "rw", "rl"),
+        "moe_combine": ("weight",), "adam8": ("q", "am", "av"), "dpo_loss": ("pw", "pl", "rw", "rl"),
         "cross_entropy_backward": ("dloss",)}
 
 
@@ -382,6 +382,19 @@ def own(function, label="in fp32"):
     return [(label, in_fp32(function))]
 
 
+def adam8(q, p, g, cm, cv, am, av):
+    """bitsandbytes' rule at its first step, on one block."""
+    m = 0.9 * (q[0, cm] * am[0]) + (1 - 0.9) * g
+    v = 0.999 * (q[1, cv] * av[0]).abs() + (1 - 0.999) * g * g
+    c1, c2 = 1 - 0.9, 1 - 0.999
+    p2 = p - 1e-3 * math.sqrt(c2) / c1 * (m / (v.sqrt() + 1e-8 * math.sqrt(c2)))
+    am2, av2 = torch.zeros_like(am), torch.zeros_like(av)
+    am2[0], av2[0] = m.abs().max(), v.max()
+    dm, dv = (((x / largest[0])[:, None] > (table[:-1] + table[1:]) / 2).sum(-1)
+              for x, largest, table in ((m, am2, q[0]), (v, av2, q[1])))
+    return p2, kept(am2), kept(av2), kept(dm), kept(dv)
+
+
 IMPLEMENTATIONS = {
     "linear": op("nn.functional.linear", F.linear),
     "matmul": op("mm", torch.mm),
@@ -396,6 +409,8 @@ IMPLEMENTATIONS = {
     "logsumexp": op("logsumexp", lambda x: torch.logsumexp(x, -1)),
     "layer_norm": op("nn.functional.layer_norm", lambda x, w, b:
                      F.layer_norm(x, w.shape, w, b)),
+    "layer_norm_folded": op("nn.functional.layer_norm", lambda x, w, b:
+                            F.layer_norm(x, w.shape, w, b)),
     "layer_norm_backward": [(".native_layer_norm_backward", layer_norm_backward),
                             *own(own_layer_norm_backward)],
     "add_layer_norm": [("+ and .nn.functional.layer_norm", lambda x, r, w, b: (
@@ -516,6 +531,7 @@ IMPLEMENTATIONS = {
         torch.optim.Adam, {"m": "exp_avg", "v": "exp_avg_sq"}, weight_decay=0.01)(
             p=p, g=w, m=m, v=v)), *own(own_adam)],
     "adafactor": own(adafactor),
+    "adam8": own(adam8),
     "lion": own(lion),
     "ema": own(lambda e, p: torch.lerp(e, p, 1 - 0.999)),
     "clip_grad_norm": [(".nn.utils.clip_grad_norm_", clip), *own(own_clip)],

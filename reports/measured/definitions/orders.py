@@ -48,7 +48,7 @@ def tried(program, text, definition, draws, form, tally, ways=definitions_orders
 
 
 def library(program, chosen):
-    line = "{:<28}{:<7}{:>9}  {:<34}{:>8}{:>8}  {}"
+    line = "{:<31}{:<7}{:>9}  {:<34}{:>8}{:>8}  {}"
     print(f"error / bound over {len(definitions_orders.WAYS)} orders, inputs of seed {SEEDS[0]}")
     print(line.format("definition", "format", "worst", "of", "median", "judged", "beyond"))
     beyond = 0

@@ -195,7 +195,7 @@ static inline struct part two_passes_in_parts(const double *x, int n)
     return all;
 }
 
-/* In one pass, with each element shifted by `shift`. */
+/* Sums in one pass; each element is shifted by `shift`. */
 static inline struct part one_pass(const double *x, int n, double shift)
 {
     double sum = 0;

@@ -23,7 +23,7 @@ extern const struct hc_op_shape hc_shapes_vectors[];
 extern const struct hc_op_shape hc_shapes_sums[];
 
 extern const struct hc_variant hc_variants_plain[];
-/* With the scalars that may be absent, and without. */
+/* Two variants: the scalars that may be absent are there, or are not. */
 extern const struct hc_variant hc_variants_bare[];
 
 extern const struct hc_family_extent hc_extents_vector[];

@@ -117,8 +117,8 @@ int hc_calc_refuse(const struct hc_formula_error *error);
 
 /* What calc prints: the table, and what it shows. */
 
-/* With a loop a row for each shown step, and columns for the arms and the real number of each shown
-   name; without one a row for each shown number. HC_NO_MEMORY. */
+/* A loop has a row for each shown step, and columns for the arms and the real number of each shown
+   name. Without a loop there is a row for each shown number. HC_NO_MEMORY. */
 enum hc_status hc_calc_print_table(const struct hc_calc_run *run, FILE *out);
 
 /* The text of a number and of a real number as the table has them. The real one has so many digits

@@ -50,7 +50,7 @@ enum hc_status hc_inquire(const struct hc_backend *backend, const char *const *p
     *inquiry = (struct hc_inquiry){.backend = backend->name, .all = pattern_count == 0};
     const struct hc_case **cases = all ? calloc((size_t)n + 1, sizeof(struct hc_case *)) : NULL;
     for (int i = 0; i < n && cases; i++)
-        if (hc_bug_of(all[i]))
+        if (hc_bug_of(all[i]) && !(inquiry->all && hc_bug_of(all[i])->again))
             cases[bugs++] = all[i];
     inquiry->row = calloc((size_t)bugs + 1, sizeof *inquiry->row);
     inquiry->without = calloc((size_t)bugs + 1, sizeof(struct hc_case *));
@@ -100,14 +100,28 @@ static enum fate fate_of(const struct hc_inquiry *inquiry, const struct hc_repor
     return ELSEWHERE;
 }
 
-/* How many, and with `out` also which. */
+/* Whether another entry stands for the same public report. */
+static bool is_repeated(const struct hc_inquiry *inquiry, const struct hc_report *reports, int n,
+                        int i)
+{
+    enum fate fate = fate_of(inquiry, &reports[i]);
+    for (int j = 0; j < n; j++) {
+        enum fate other = fate_of(inquiry, &reports[j]);
+        if (j != i && (other < fate || (other == fate && j < i)) &&
+            hc_report_is_same(&reports[i], &reports[j]))
+            return true;
+    }
+    return false;
+}
+
+/* How many, and with `out` also which. A public report is counted once. */
 static int list_reports(FILE *out, const struct hc_inquiry *inquiry, enum fate fate)
 {
     int n;
     int count = 0;
     const struct hc_report *reports = hc_reports(&n);
     for (int i = 0; i < n; i++)
-        if (fate_of(inquiry, &reports[i]) == fate) {
+        if (fate_of(inquiry, &reports[i]) == fate && !is_repeated(inquiry, reports, n, i)) {
             if (out)
                 (void)fprintf(out, "%s %s", count ? "," : ":", reports[i].slug);
             count++;
@@ -123,6 +137,16 @@ static int found_here(void)
     const struct hc_report *reports = hc_reports(&n);
     for (int i = 0; i < n; i++)
         count += strncmp(reports[i].source, "found by halfcheck", 18) == 0;
+    return count;
+}
+
+static int shown_again(void)
+{
+    int n;
+    int count = 0;
+    const struct hc_case *const *cases = hc_all_cases(&n);
+    for (int i = 0; i < n; i++)
+        count += hc_bug_of(cases[i]) && hc_bug_of(cases[i])->again;
     return count;
 }
 
@@ -199,8 +223,12 @@ static void print_reports(FILE *out, const struct hc_inquiry *inquiry)
                   list_reports(NULL, inquiry, JUDGED) + list_reports(NULL, inquiry, ELSEWHERE) +
                       list_reports(NULL, inquiry, LEFT_OUT),
                   list_reports(NULL, inquiry, JUDGED), inquiry->count);
-    (void)fprintf(out, " halfcheck found %d of them itself, and no report of these is known.",
-                  found_here());
+    (void)fprintf(
+        out,
+        " halfcheck found %d of them itself, and no report of these is known. %d rows show "
+        "the bug of another row once more, on the backend's ops or by the definition of a "
+        "layer, and are not counted.",
+        found_here(), shown_again());
 }
 
 static void print_elsewhere(FILE *out, const struct hc_inquiry *inquiry)

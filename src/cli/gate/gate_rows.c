@@ -242,15 +242,19 @@ static void find_smaller(struct hc_gate *c, const struct hc_row *was, const stru
                 (double)was->largest.work / fmax(1, (double)is->largest.work), text);
 }
 
-/* A failure in more elements than before, if both sides say in how many. */
+/* A failure in more elements than before, or no longer a word of how many, if the baseline says in
+   how many. */
 static void find_more_wrong(struct hc_gate *c, const struct hc_row *was, const struct hc_row *is)
 {
     char text[TEXT];
-    if (was->wrong == 0 || is->wrong <= was->wrong)
+    char count[60] = "nothing says how many";
+    bool lost = is->wrong == 0 && hc_row_verdict(is) == HC_FAIL;
+    if (was->wrong == 0 || (is->wrong <= was->wrong && !lost))
         return;
-    (void)hc_text_write(text, sizeof text, "%lld of %lld comparisons fail, was %lld of %lld",
-                        (long long)is->wrong, (long long)is->checked, (long long)was->wrong,
-                        (long long)was->checked);
+    if (!lost)
+        (void)snprintf(count, sizeof count, "%lld", (long long)is->wrong);
+    (void)hc_text_write(text, sizeof text, "%s of %lld comparisons fail, was %lld of %lld", count,
+                        (long long)is->checked, (long long)was->wrong, (long long)was->checked);
     add_finding(c, HC_FINDING_ERROR, is, (double)is->wrong / (double)was->wrong, text);
 }
 

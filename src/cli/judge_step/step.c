@@ -126,8 +126,8 @@ enum hc_status hc_step_open(struct hc_step *step, const char *path)
     if (quant)
         return hc_fail(
             HC_INVALID,
-            "%s: its convolutions are quantised (quant=%s), and only plain ones can be judged",
-            path, quant);
+            "%s: its products are quantised (quant=%s), and only plain ones can be judged", path,
+            quant);
     const struct hc_network *network = network_of(step);
     double classes = hc_step_number(step, "classes", 0);
     step->converted = calloc((size_t)step->file.count + 1, sizeof *step->converted);

@@ -277,9 +277,12 @@ static void judge(struct hc_inquiry *inquiry, const struct entry *entry, int n)
         for (next = i; next < n && same_name(&entry[next], &entry[i]); next++)
             if (strcmp(row->backend, "exact") != 0)
                 row = strcmp(entry[next].row->backend, "exact") == 0 ? entry[next].row : row;
+        const struct hc_bug *bug = bug_of(row->name);
+        if (bug && bug->again)
+            continue;
         hc_exhibits_read(row->exhibits, &shown);
-        inquiry->count += hc_catch_judge(row->name, bug_of(row->name), &shown,
-                                         &inquiry->row[inquiry->count]) == HC_OK;
+        inquiry->count +=
+            hc_catch_judge(row->name, bug, &shown, &inquiry->row[inquiry->count]) == HC_OK;
     }
     hc_catch_sort(inquiry->row, inquiry->count);
 }

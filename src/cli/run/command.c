@@ -173,6 +173,7 @@ static int run_run(int argc, char **argv)
         status = conclude_run(&s);
     else
         status = HC_AS_CLAIMED;
+    hc_run_report_crashes(NULL);
     hc_rows_free(&s.rows);
     json_decref(s.facts);
     json_decref(s.fingerprints);

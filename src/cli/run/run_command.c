@@ -468,18 +468,30 @@ static void report_crash(int number)
     char digits[3] = {(char)('0' + number / 10), (char)('0' + number % 10), '\0'};
     bool sure;
     const struct hc_case_run *at = hc_case_run_now(&sure);
+    if (number == SIGPIPE && !sure) {
+        /* Nobody reads what the run prints. */
+        (void)signal(number, SIG_DFL);
+        (void)raise(number);
+        return;
+    }
+    const char *where = !at ? " outside any case" : sure ? " in " : " near ";
+    const char *end = sure || !at ? ", and the run ends there"
+                                  : ", in a thread that a kernel started, and the run ends there";
+    if (!watched) {
+        at = NULL;
+        where = " when the program ended, in a library";
+        end = "";
+    }
     size_t n = append_safely(line, 0, sizeof line, "halfcheck: signal ");
     n = append_safely(line, n, sizeof line, number < 10 ? digits + 1 : digits);
-    n = append_safely(line, n, sizeof line, !at ? " outside any case" : sure ? " in " : " near ");
+    n = append_safely(line, n, sizeof line, where);
     if (at)
         n = append_safely(line, n, sizeof line, at->what->name);
     if (at && at->backend >= 0) {
         n = append_safely(line, n, sizeof line, " on ");
         n = append_safely(line, n, sizeof line, watched->backends[at->backend]->name);
     }
-    n = append_safely(line, n, sizeof line,
-                      sure || !at ? ", and the run ends there"
-                                  : ", in a thread that a kernel started, and the run ends there");
+    n = append_safely(line, n, sizeof line, end);
     line[n++] = '\n';
     (void)!write(STDERR_FILENO, line, n);
     hc_pipe_kill_all();
@@ -491,9 +503,12 @@ static void report_crash(int number)
    kernel may have asked for: a timer, a limit, a raise. */
 void hc_run_report_crashes(const struct hc_run_command *run)
 {
-    static const int crashes[] = {SIGSEGV, SIGBUS,  SIGFPE,  SIGILL,  SIGABRT,   SIGSYS,  SIGTRAP,
-                                  SIGXCPU, SIGXFSZ, SIGALRM, SIGPROF, SIGVTALRM, SIGUSR1, SIGUSR2};
+    static const int crashes[] = {SIGSEGV, SIGBUS,    SIGFPE,  SIGILL,  SIGABRT,
+                                  SIGSYS,  SIGTRAP,   SIGXCPU, SIGXFSZ, SIGALRM,
+                                  SIGPROF, SIGVTALRM, SIGUSR1, SIGUSR2, SIGPIPE};
     watched = run;
+    if (!run)
+        return;
     hc_file_limit_begin();
     for (size_t i = 0; i < sizeof crashes / sizeof *crashes; i++) {
         struct sigaction was;

@@ -49,7 +49,8 @@ struct hc_run_command {
    here, before the first case runs. */
 enum hc_status hc_run_command_prepare(struct hc_run_command *run);
 
-/* From now on a crash says in a line in which case it was, and ends with status 2. */
+/* From now on a crash says in a line in which case it was, and ends with status 2. NULL: the run is
+   over, and it was in none. */
 void hc_run_report_crashes(const struct hc_run_command *run);
 
 /* Fails the cases that a kernel refused by the numbers in their tensors, which is known only when

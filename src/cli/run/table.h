@@ -29,7 +29,7 @@ struct hc_table hc_table_new(FILE *out, bool verbose, int length);
    HALFCHECK_PROGRESS has another number; 0 there means none. */
 enum { HC_PROGRESS_SECONDS = 10 };
 
-/* To be called before a case runs, and with its result. */
+/* The first is called before a case runs, the second with its result. */
 void hc_table_starting(struct hc_table *table, const char *name, const char *backend);
 void hc_table_row(struct hc_table *table, const struct hc_row *row);
 

@@ -126,7 +126,7 @@ struct hc_rounding {
 
 struct hc_rounding hc_rounding_of(const struct hc_recipe *recipe, bool gpt);
 
-/* Of norms, whichever they are: [1] of their parameters, [0] of their arithmetic. */
+/* The format of the norms' parameters, or else that of their arithmetic. */
 enum hc_format hc_norm_format(const struct hc_rounding *rounding, int parameters);
 
 /* Whether its weights are rounded stochastically or with a compensation. That is no rounding to
@@ -168,9 +168,9 @@ struct hc_drift {
 
     bool unit; /* Its 16-bit products are summed otherwise than those in fp32. */
 
-    /* By source, and [HC_SOURCE_COUNT] with all sources: the gradient's error and the distance of
-       the free run. What a unit does alone is NaN where the backend is somebody's own and does not
-       say how its products are summed. */
+    /* The gradient's error and the distance of the free run for each source; those for all sources
+       together stand at [HC_SOURCE_COUNT]. What a unit does alone is NaN where the backend is
+       somebody's own and does not say how its products are summed. */
     double alone_gradient[HC_SOURCE_COUNT + 1]; /* HC_SOURCE_UNIT: from all sources but it */
     double alone_free[HC_SOURCE_COUNT + 1];
     double without_gradient[HC_SOURCE_COUNT + 1];

@@ -128,7 +128,8 @@ void hc_net_make(struct hc_net *net, enum hc_status *status, struct hc_storage *
 /* The gradient of value v, while the backward pass is at its layers. */
 struct hc_tensor hc_net_value_gradient(const struct hc_net *net, int v);
 
-/* Where layer l puts the gradient of its input, and what adds that to what a skip has put there. */
+/* The tensor into which layer l puts the gradient of its input; the second function adds that to
+   what a skip has put there. */
 struct hc_tensor hc_net_share_of(const struct hc_net *net, int l);
 enum hc_status hc_net_add_share(struct hc_net *net, int l);
 

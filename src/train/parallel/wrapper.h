@@ -21,11 +21,11 @@ enum hc_bucketing {
     HC_BUCKET_OF_LAYER   /* all of a layer and a format, in the order of the parameters */
 };
 
-/* In what a bucket of a size is measured. */
+/* What the size of a bucket counts. */
 enum hc_bucket_unit { HC_UNIT_ELEMENTS, HC_UNIT_BYTES };
 
-/* Where the average is divided by the number n of contributions: each contribution by some p, and
-   the sum by n / p. */
+/* When the average is divided by the number n of contributions: each contribution is divided by
+   some p, and the sum by n / p. */
 enum hc_division {
     HC_DIVIDE_SPLIT,       /* p is `predivide` */
     HC_DIVIDE_BEFORE,      /* p is n */

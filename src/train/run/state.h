@@ -78,7 +78,7 @@ extern const struct hc_state_field hc_run_totals_fields[];
 /* Bytes that the fields take in the file. */
 size_t hc_state_bytes(const struct hc_state_field *fields);
 
-/* From the struct into that many bytes, and back. */
+/* Write the fields of a struct into bytes, and read them back. */
 void hc_state_pack(const struct hc_state_field *fields, const void *from, unsigned char *to);
 void hc_state_unpack(const struct hc_state_field *fields, const unsigned char *from, void *to);
 

@@ -50,14 +50,11 @@ class _Near:
         value = self.value * other.value
         return self.rounded(value, self.size() * other.size() - value.abs())
 
-    def times(self, matrix):
-        """A product with a matrix that is known, added up in any order."""
-        terms, sizes = matrix.shape[0] + 1, self.size() @ matrix.abs()
-        return _Near(self.value @ matrix,
-                     self.off @ matrix.abs() + terms * (_U * sizes + _LEAST))
 
-    def at(self, index):
-        return _Near(self.value[index], self.off[index])
+def _off_in_sum(sizes, matrix):
+    """How far a product of a matrix with another is off, of which it has the magnitudes: terms that
+    are added up in any order."""
+    return (matrix.shape[0] + 1) * (_U * (sizes @ matrix.abs()) + _LEAST)
 
 
 def _sigmoid(x):
@@ -85,69 +82,82 @@ def _tanh_slope(t):
 
 class _Layer:
     """The equations above, of some rows of the batch. Times are in the order in which the layer
-    takes them."""
+    takes them. What a time does not wait for is computed for all times at once."""
 
     def __init__(self, x, before, weights, cell, dy, dh, dc):
         hidden = cell.shape[-1]
         self.x, self.before, self.weights = x, before, weights
         read = torch.cat([x, before, torch.ones_like(x[..., :1]), torch.ones_like(x[..., :1])], -1)
-        sums = _Near(read).times(torch.cat([weights[0], weights[1], weights[2][:, None],
-                                            weights[3][:, None]], 1).t())
+        matrix = torch.cat([weights[0], weights[1], weights[2][:, None], weights[3][:, None]],
+                           1).t()
+        sums = _Near(read @ matrix, _off_in_sum(read.abs(), matrix))
         i, f, g, o = (act(_Near(*pair)) for act, *pair in zip(
             (_sigmoid, _sigmoid, _tanh, _sigmoid), sums.value.split(hidden, -1),
             sums.off.split(hidden, -1)))
-        cells = [_Near(cell)]
-        for t in range(len(x)):
-            cells.append(f.at(t) * cells[-1] + i.at(t) * g.at(t))
-        old, new = (_Near(torch.stack([c.value for c in part]), torch.stack([c.off for c in part]))
-                    for part in (cells[:-1], cells[1:]))
+        old, new = self._cells(cell, f, i * g)
         curve = _tanh(new)
         # a[t] is these times c[t], and the last one times h[t].
         self.by = [g * _sigmoid_slope(i), old * _sigmoid_slope(f), i * _tanh_slope(g),
                    curve * _sigmoid_slope(o)]
+        self.three = torch.stack([part.value for part in self.by[:3]], 2)  # time, row, gate, unit
         self.forget, self.through = f, o * _tanh_slope(curve)
         self._backward(dy, dh, dc)
 
+    @staticmethod
+    def _cells(cell, forget, taken):
+        """c[t] = f[t] c[t-1] + i[t] g[t], before and after each time, and how far off: as a product
+        and a sum of _Near have it, whose factors are known for all times."""
+        more, f = 1 + _U, forget.value
+        by_size = more * (more * forget.off + _U * f)
+        by_off, rest = more * more * forget.size(), more * (taken.off + _LEAST) + _LEAST
+        values, offs = [cell], [torch.zeros_like(cell)]
+        for t in range(len(f)):
+            off = torch.addcmul(torch.addcmul(rest[t], by_off[t], offs[-1]), by_size[t],
+                                values[-1].abs())
+            values.append(torch.addcmul(taken.value[t], f[t], values[-1]))
+            offs.append(off.add_(values[-1].abs(), alpha=_U))
+        values, offs = torch.stack(values), torch.stack(offs)
+        return _Near(values[:-1], offs[:-1]), _Near(values[1:], offs[1:])
+
     def _backward(self, dy, dh, dc):
         hs, cs, carried, back = [], [], [], []
-        by = torch.stack([part.value for part in self.by[:3]], 2)  # time, row, gate, unit
         for t in reversed(range(len(dy))):
             h = dy[t] + dh
-            c = dc + h * self.through.value[t]
-            a = torch.cat([(c[:, None] * by[t]).flatten(1), h * self.by[3].value[t]], -1)
+            c = torch.addcmul(dc, h, self.through.value[t])
+            a = torch.cat([(c[:, None] * self.three[t]).flatten(1), h * self.by[3].value[t]], -1)
             hs.append(h), cs.append(c), carried.append(dc), back.append(a)
             dh, dc = a @ self.weights[1], c * self.forget.value[t]
         self.dh, self.dc = dh, dc
         h, c, dc, self.a = (torch.stack(part[::-1]) for part in (hs, cs, carried, back))
         # What each is off, from equal numbers before it.
-        sizes = _Near(self.a).times(self.weights[1])
-        self.dh_off = sizes.off
+        self.dh_off = _off_in_sum(self.a.abs(), self.weights[1])
         self.h_off = _U * h.abs()
         self.c_off = (_Near(dc) + _Near(h) * self.through).off
         self.dc_off = (_Near(c) * self.forget).off
         self.a_off = torch.cat([(_Near(factor) * part).off for factor, part in
                                 zip((c, c, c, h), self.by)], -1)
 
-    def sums(self, direct, dh, dc):
-        """Results, and how far they may be off: direct(t) has their derivatives by a[t], and dh and
-        dc those by these two before the first time."""
-        value = (dh * self.dh).sum((1, 2)) + (dc * self.dc).sum((1, 2))
-        by, size, off, count = [part.value for part in self.by], 0, 0, 0
-        for t in range(len(self.a)):
-            own = direct(t)
-            terms = own * self.a[t]
-            value, size = value + terms.sum((1, 2)), size + terms.abs().sum((1, 2))
-            count = count + (own != 0).sum((1, 2))
-            off = off + (dh.abs() * self.dh_off[t]).sum((1, 2)) + \
-                (dc.abs() * self.dc_off[t]).sum((1, 2))
-            a = own + dh @ self.weights[1].t()
-            parts = a.split(a.shape[-1] // 4, -1)
-            dc = sum(part * factor[t] for part, factor in zip(parts, by[:3])) + \
-                dc * self.forget.value[t]
-            dh = parts[3] * by[3][t] + dc * self.through.value[t]
-            off = off + (a.abs() * self.a_off[t]).sum((1, 2)) + \
-                (dc.abs() * self.c_off[t]).sum((1, 2)) + (dh.abs() * self.h_off[t]).sum((1, 2))
-        return value, off * 1.01 + count * (_U * size + _LEAST)  # terms, added up in any order
+    def off(self, begins):
+        """How far results may be off, a number for each pair of a result and a row of the batch."""
+        hidden, back, rows = self.forget.value.shape[2], self.weights[1].t(), begins.rows
+        dh, dc = begins.ends["dh"], begins.ends["dc"]
+        ahead = [torch.cat([own[:-1] + handed[1:], own[-1:]]) for own, handed in
+                 ((self.h_off, self.dh_off), (self.c_off, self.dc_off))]  # what the next time reads
+        factors = torch.cat([self.three.flatten(2), self.by[3].value, self.forget.value,
+                             self.through.value, self.a_off, *ahead], 2)
+        off = (dh.abs() * self.dh_off[0, rows]).sum(1) + (dc.abs() * self.dc_off[0, rows]).sum(1)
+        for t in range(len(factors)):
+            factor = factors[t, rows]
+            three, last, forget, through, a_off, h_off, c_off = factor.split(
+                [3 * hidden, *[hidden] * 3, 4 * hidden, hidden, hidden], 1)
+            a = dh @ back
+            a.view(-1).index_add_(0, begins.places, begins.numbers[t])
+            for pair, derivatives in begins.first.get(t, ()):
+                a[pair] += derivatives
+            dc = (a[:, :3 * hidden] * three).view(-1, 3, hidden).sum(1).addcmul_(dc, forget)
+            dh = torch.addcmul(dc * through, a[:, 3 * hidden:], last)
+            off += a.abs_().mul_(a_off).sum(1) + (dc.abs() * c_off).addcmul_(dh.abs(), h_off).sum(1)
+        return off
 
 
 def gradient(call):
@@ -185,7 +195,7 @@ def gradient(call):
 def _asked(call, layer, order, row):
     """Questions of some elements of each result."""
     dx, dwx, dwh, db, db_too, dh, dc = call.results
-    times, batch, wide = layer.a.shape
+    _, batch, wide = layer.a.shape
     dx, dh, dc = dx[order], dh.reshape(-1, wide // 4), dc.reshape(-1, wide // 4)
     named = {"dx": dx, "dh": dh, "dc": dc, "dwx": dwx, "dwh": dwh, "db": db, "db2": db_too}
     if row is not None:
@@ -193,33 +203,61 @@ def _asked(call, layer, order, row):
         named = {"dx": dx[:, rows], "dh": dh[rows], "dc": dc[rows]}
     where = {name: unravel(call.places(got.numel(), _ELEMENTS, got), got.shape)
              for name, got in named.items()}
-    firsts, count = {}, 0
-    for name, places in where.items():
-        firsts[name] = torch.arange(count, count + len(places[0]))
-        count += len(places[0])
-    ends = {name: layer.a.new_zeros(count, batch, wide // 4) for name in ("dh", "dc")}
-    for name, one in ends.items():
-        one[(firsts[name], *where[name])] = 1
-    columns = layer.weights[0].t()[where["dx"][2]]
-
-    def direct(t):
-        one = layer.a.new_zeros(count, batch, wide)
-        mine = (where["dx"][0] == t).nonzero()[:, 0]
-        one[firsts["dx"][mine], where["dx"][1][mine]] = columns[mine]
-        for name, read in (("dwx", layer.x), ("dwh", layer.before)):
-            if name in where:
-                units, places = where[name]
-                one[firsts[name], :, units] = read[t][:, places].t()
-        for name in ("db", "db2"):
-            if name in where:
-                one[firsts[name], :, where[name][0]] = 1
-        return one
-
-    value, off = layer.sums(direct, ends["dh"], ends["dc"])
+    begins = _Begins(layer, where)
+    off = layer.off(begins)
     for name, got in named.items():
-        at = firsts[name]
-        yield Question(RESULT.format(name), {"low": (value - off)[at], "high": (value + off)[at]},
+        value, terms = begins.found[name]
+        pairs = off[begins.pairs[name]]
+        pairs = pairs.view(-1, len(value)).sum(0)  # over the rows of the batch
+        # Its terms are added up in any order.
+        beyond = pairs * 1.01 + (terms != 0).sum(0) * (_U * terms.abs().sum(0) + _LEAST)
+        yield Question(RESULT.format(name), {"low": value - beyond, "high": value + beyond},
                        {name: got[where[name]]})
+
+
+class _Begins:
+    """What results are made of directly: a sum of a's, with their factors, or dh or dc before the
+    first time. Each pair of a result and a row of the batch has derivatives of its own. Gradients
+    of weights are sums over all rows; the other results are of one."""
+
+    def __init__(self, layer, where):
+        a, batch, self.wide = layer.a, layer.a.shape[1], layer.a.shape[2]
+        self.found, self.pairs, self.rows, self.count = {}, {}, [], 0
+        time, row, feature = where["dx"]
+        columns = layer.weights[0].t()[feature]
+        terms = (columns * a[time, row]).t()
+        self._take("dx", terms.sum(0), terms, row)
+        self.first = {}  # of each time, pairs whose result is made of that time's a
+        for pair, t in enumerate(time.tolist()):
+            self.first.setdefault(t, []).append((pair, columns[pair]))
+        for name, state in (("dh", layer.dh), ("dc", layer.dc)):
+            self._take(name, state[where[name]], state.new_zeros(0, len(where[name][0])),
+                       where[name][0])
+        # The places of a whose factors are numbers[t], a pair, and these.
+        places, numbers = [a.new_zeros(0, dtype=torch.int64)], [a.new_zeros(len(a), 0)]
+        for name, read in (("dwx", layer.x), ("dwh", layer.before), ("db", None), ("db2", None)):
+            if name not in where:
+                continue
+            units = where[name][0]
+            factor = a.new_ones(*a.shape[:2], len(units)) if read is None else \
+                read[:, :, where[name][1]]
+            terms = (factor * a[:, :, units]).flatten(0, 1)
+            self._take(name, terms.sum(0), terms,
+                       torch.arange(batch).repeat_interleave(len(units)))
+            places.append(torch.arange(self.count)[self.pairs[name]] * self.wide +
+                          units.repeat(batch))
+            numbers.append(factor.flatten(1))
+        self.places, self.numbers = torch.cat(places), torch.cat(numbers, 1)
+        self.rows = torch.cat(self.rows)
+        self.ends = {name: a.new_zeros(self.count, self.wide // 4) for name in ("dh", "dc")}
+        for name, one in self.ends.items():
+            one[self.pairs[name]][torch.arange(len(where[name][0])), where[name][1]] = 1
+
+    def _take(self, name, value, terms, rows):
+        self.found[name] = value, terms
+        self.pairs[name] = slice(self.count, self.count + len(rows))
+        self.rows.append(rows)
+        self.count += len(rows)
 
 
 STRUCTURED = {"mkldnn_rnn_layer_backward": gradient}

@@ -109,10 +109,17 @@ class Subject:
         return [(form, family, number, seed) for family in definitions.FAMILIES for form in FORMATS
                 for number in range(len(self.sizes)) for seed in definitions._seeds(family)]
 
+    def asked(self, function):
+        """How the function is called. Its options are its own, not the text's, as a kernel's
+        constants are: a fault may be in one of them."""
+        call = definitions._Call(function, self.definition, {},
+                                 "torch" if self.backward else "numpy")
+        call.keywords = {}
+        return call
+
     def judged(self, function, call):
-        """The verdict of one call, and what it was given."""
-        inputs, definition = self.inputs(*call), self.definition
-        asked = definitions._Call(function, definition, {}, "torch" if self.backward else "numpy")
+        """The verdict of one call."""
+        inputs, definition, asked = self.inputs(*call), self.definition, self.asked(function)
         if self.backward:
             definition, inputs, outputs = asked.backward(inputs, 0)
         else:

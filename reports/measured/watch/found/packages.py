@@ -815,7 +815,8 @@ def _write(name, precision, path):
 
 
 # Lines that are no operator's.
-RULES = {"used wrongly": "used wrongly", "coarser": "coarse", "gradients that": "gradient"}
+RULES = {"used wrongly": "used wrongly", "coarser": "coarse", "gradients that": "gradient",
+         "hardly what": "doubtful"}
 
 
 def summary(folder):

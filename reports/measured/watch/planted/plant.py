@@ -55,7 +55,7 @@ def lines_of(seen):
         lines[words] = 1.0, where
     for name in seen.gradients:
         lines[f"gradient of {name} is not its derivative"] = 1.0, "backward"
-    for words, where in seen.coarse.items():
+    for words, where in {**seen.coarse, **seen.doubtful}.items():
         lines[words] = 1.0, where
     return lines
 

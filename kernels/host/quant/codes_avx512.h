@@ -5,7 +5,7 @@
 #ifdef __x86_64__
 #include <immintrin.h>
 
-#include "kernels/host/codes_tile.h"
+#include "kernels/host/quant/codes_tile.h"
 
 /* hc_add_piece of row r, whose sums take this many vectors. */
 __attribute__((target("avx512f"), always_inline)) static inline void

@@ -7,7 +7,7 @@
    of a 12 is added, and 12 times the sum of b's is taken away. */
 #include <string.h>
 
-#include "kernels/host/codes_tile.h"
+#include "kernels/host/quant/codes_tile.h"
 #include "op/cpu.h"
 
 enum { PER = 4, OFFSET = 12, MOST_TERMS = (1 << 24) / (OFFSET * OFFSET) };
@@ -15,7 +15,7 @@ enum { PER = 4, OFFSET = 12, MOST_TERMS = (1 << 24) / (OFFSET * OFFSET) };
 #ifdef __x86_64__
 #include <immintrin.h>
 
-#include "kernels/host/codes_avx512.h"
+#include "kernels/host/quant/codes_avx512.h"
 
 static const uint8_t twice_and_offset[16] = {12, 13, 14, 15, 16, 18, 20, 24,
                                              12, 11, 10, 9,  8,  6,  4,  0};

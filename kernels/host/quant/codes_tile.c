@@ -1,4 +1,4 @@
-#include "kernels/host/codes_tile.h"
+#include "kernels/host/quant/codes_tile.h"
 
 #include <assert.h>
 #include <string.h>
@@ -6,7 +6,7 @@
 #ifdef __x86_64__
 #include <immintrin.h>
 
-#include "kernels/host/codes_avx512.h"
+#include "kernels/host/quant/codes_avx512.h"
 #endif
 
 struct hc_codes_table hc_codes_table_of(const struct hc_format_info *f)

@@ -8,7 +8,7 @@
 
 #include "kernels/exact/exact.h"
 #include "num/clones.h"
-#include "kernels/host/codes_tile.h"
+#include "kernels/host/quant/codes_tile.h"
 #include "kernels/host/host.h"
 
 /* Rows of a block of the result; and rows whose scales are spread at once. */
