@@ -18,7 +18,8 @@ foreach(page ${pages})
   string(REPLACE "/" "." name docs.${name})
   hc_script(${name} FROM ${HC_ALL} ${page} .ci/docs .ci/docs.py .ci/docs_examples.py
                          ${builds} .ci/docs_pages.py CMakeLists.txt LICENSE docs hc portable python
-                         reports +numpy +torch +pytest
+                         reports reports/measured/xeon-sapphire-rapids-2-cores
+                         +numpy +torch +pytest
             COMMAND .ci/docs ${program} --examples ${page})
   list(APPEND tested ${page})
 endforeach()
