@@ -105,8 +105,8 @@ def test_finds_a_planted_defect(tmp_path, monkeypatch):
     assert found[0].failed == found[0].cases
 
 
-def test_an_op_that_does_not_exist_is_refused_in_a_line():
-    ended = run("--ops", "flash")
+def test_an_op_that_does_not_exist_is_refused_in_a_line(tmp_path):
+    ended = run("--ops", "flash", cwd=tmp_path)
     assert ended.returncode == 2
     assert ended.stderr.count("\n") == 1 and "'flash'" in ended.stderr
 
