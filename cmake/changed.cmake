@@ -104,7 +104,7 @@ set(HC_LONG cases.constant_test cases.fixture.bug_formula_test cases.fixture.bug
     src.cli.cast.mistakes_test src.cli.commands.explain_test src.cli.find.find_test
     src.cli.scale.diagnosis_test src.cli.statistics.power_test
     src.cli.statistics.sequential_test src.comm.threads_test
-    src.define.adjoint_test src.formula.evaluate_test src.num.bits_test src.num.format_test
+    src.define.gradient.adjoint_test src.formula.evaluate_test src.num.bits_test src.num.format_test
     src.num.integer16_test
     src.tensor_file.safetensors_test src.train.drift.drift_gpt_test
     src.train.drift.drift_rounding_test

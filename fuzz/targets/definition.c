@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "define/adjoint.h"
+#include "define/gradient/adjoint.h"
 #include "fuzz.h"
 
 static const char *const words[] = {

@@ -7,7 +7,7 @@
 
 #include "check/bound/bound.h"
 #include "check/generate/distribution.h"
-#include "define/adjoint.h"
+#include "define/gradient/adjoint.h"
 #include "define/judge.h"
 #include "define/library.h"
 #include "define/testing.h"

@@ -1,9 +1,11 @@
-/* sum, dot and sum_squares. With an fp32 accumulator every thread sums its own elements, every
-   block its threads, and the last block the blocks: an order that depends on the number of elements
-   alone. With a 16-bit accumulator one thread takes the terms in order. */
+/* sum, dot and sum_squares, and the average of what ranks have. With an fp32 accumulator every
+   thread sums its own elements, every block its threads, and the last block the blocks: an order
+   that depends on the number of elements alone. With a 16-bit accumulator one thread takes the
+   terms in order. */
 #include "kernels/cuda/kernel/block.h"
 #include "kernels/cuda/kernel/counted_call.h"
 #include "kernels/cuda/kernel/elements.h"
+#include "kernels/element/collective.h"
 #include "kernels/element/round.h"
 
 /* x[i], x[i] * y[i] or x[i]^2. */
@@ -51,3 +53,16 @@ HC_ON_DEVICE void hc_dk_sum_in_order_body(const struct hc_call *c)
     hc_dk_store(&c->out[HC_REDUCE_OUT], 0, sum);
 }
 HC_LAUNCHABLE(sum_in_order, struct hc_call)
+
+/* all_reduce: a thread for each element of the average, which reads that element of every rank.
+   What is added to what depends on the element and on the number of ranks alone, never on the
+   grid. */
+HC_ON_DEVICE void hc_dk_all_reduce_body(const struct hc_call *c)
+{
+    const struct hc_tensor *x = &c->in[HC_ALL_REDUCE_X];
+    struct hc_average a =
+        hc_average_of(&c->params.all_reduce, x->format, x->data, x->shape[0], x->shape[1]);
+    for (int64_t i = hc_dk_first(); i < a.count; i += hc_dk_stride())
+        hc_dk_store(&c->out[HC_ALL_REDUCE_OUT], i, hc_element_all_reduce(&a, i));
+}
+HC_LAUNCHABLE(all_reduce, struct hc_call)

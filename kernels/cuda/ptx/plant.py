@@ -21,9 +21,8 @@ HERE = Path(__file__).resolve()
 # The cases of a module's kernels; small modules first.
 CASES = {
     "broadcast": ["op/gemm/fp*"],
-    "pool": ["op/avg_pool/*", "op/avg_pool_bwd/*"],
-    "columns": ["op/im2col/*", "op/col2im/*"],
-    "reduction": ["op/sum/*", "op/dot/*", "op/sum_squares/*"],
+    "window": ["op/avg_pool/*", "op/avg_pool_bwd/*", "op/im2col/*", "op/col2im/*"],
+    "reduction": ["op/sum/*", "op/dot/*", "op/sum_squares/*", "op/all_reduce/*"],
     "loss": ["op/xent/*", "op/xent_bwd/*"],
     "sweep": ["bits/*/fp16", "bits/*/bf16"],
     "control": ["scaler/*", "op/clip/*", "op/rates/*", "op/step_log/*", "op/scaler_update/*",
@@ -44,7 +43,6 @@ CASES = {
     "row_softmax": ["op/softmax*/*", "op/log_softmax*/*", "op/attention_merge*/*"],
     "row_loss": ["op/cross_entropy_general*/*", "op/linear_cross_entropy*/*"],
     "row_attention": ["op/attention/*", "op/attention_backward/*", "op/attention_general*/*"],
-    "collective": ["op/all_reduce/*"],
     "optimizer": ["op/sgd/*", "op/adam/*", "op/adamw/*", "stochastic/*"],
 }
 
@@ -68,7 +66,7 @@ PLANTED = [
     Fault(r"0f3FB8AA3B", "0f3FB8AB3B"),  # log2(e) in expf
     Fault(r"cvt\.sat\.f32\.f32", "mov.f32"),
     Fault(r"add\.rn\.f32", "add.rn.ftz.f32"),
-    Fault(r"add\.rn\.f32", "sub.rn.f32", module="pool"),
+    Fault(r"add\.rn\.f32", "sub.rn.f32", module="window"),
     Fault(r"add\.rn\.f32", "sub.rn.f32", 1, "quant_gemm"),
     Fault(r"mul\.rn\.f32", "add.rn.f32", module="quant"),
     Fault(r"sqrt\.rn\.f32", "sqrt.approx.f32"),

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "cli/define/define.h"
-#include "define/adjoint.h"
+#include "define/gradient/adjoint.h"
 #include "define/draw.h"
 #include "define/fpcore.h"
 #include "define/library.h"

@@ -22,7 +22,7 @@
 #include "cli/command.h"
 #include "cli/contract.h"
 #include "cli/define/define.h"
-#include "define/adjoint.h"
+#include "define/gradient/adjoint.h"
 #include "define/library.h"
 #include "op/text.h"
 #include "op/typed.h"

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "cli/define/define.h"
-#include "define/adjoint.h"
+#include "define/gradient/adjoint.h"
 #include "define/draw.h"
 #include "define/library.h"
 #include "define/value.h"

@@ -1,7 +1,7 @@
 /* The gradient of a definition, as a definition: derives its text, and checks a gradient that the
    owner has written. */
-#ifndef HC_DEFINE_ADJOINT_H
-#define HC_DEFINE_ADJOINT_H
+#ifndef HC_DEFINE_GRADIENT_ADJOINT_H
+#define HC_DEFINE_GRADIENT_ADJOINT_H
 
 #include "define/definition.h"
 #include "op/status.h"

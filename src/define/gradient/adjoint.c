@@ -11,7 +11,7 @@
    axis is drawn out of a sum over it, and a quotient that an equation of the definition has already
    gets its name: so softmax's gradient comes out as y[n,c] * (dy[n,c] - sum(c: dy[n,c] * y[n,c])).
  */
-#include "define/adjoint.h"
+#include "define/gradient/adjoint.h"
 
 #include <assert.h>
 #include <ctype.h>
@@ -19,7 +19,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "define/term.h"
+#include "define/gradient/term.h"
 
 /* The end of a way: a read of a tensor, whose gradient gets a term. */
 

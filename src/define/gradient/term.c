@@ -1,5 +1,5 @@
 /* Texts of expressions, and terms of texts. */
-#include "define/term.h"
+#include "define/gradient/term.h"
 
 #include <ctype.h>
 #include <stdarg.h>

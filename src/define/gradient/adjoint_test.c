@@ -1,6 +1,6 @@
 /* The derived gradient of every definition of the library against central differences: h is 2^-40,
    and values are right to 2^-100, so that a difference is right to some 2^-60. */
-#include "define/adjoint.h"
+#include "define/gradient/adjoint.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -2,7 +2,7 @@
    the inputs and of the gradients of the results: the derived one by its text, and the written one
    where the forward equations stand above its own, so that what is given is what they compute.
    Their real numbers are compared. */
-#include "define/adjoint.h"
+#include "define/gradient/adjoint.h"
 
 #include <math.h>
 #include <assert.h>

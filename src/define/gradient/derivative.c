@@ -2,7 +2,7 @@
 #include <assert.h>
 #include <string.h>
 
-#include "define/term.h"
+#include "define/gradient/term.h"
 
 bool hc_expression_reads(const struct hc_definition *d, const struct hc_expression *e)
 {

@@ -1,6 +1,6 @@
-/* The terms of a gradient as texts: the inside of define/adjoint.h, which its three files share. */
-#ifndef HC_DEFINE_TERM_H
-#define HC_DEFINE_TERM_H
+/* The terms of a gradient as texts: the inside of adjoint.h, which its three files share. */
+#ifndef HC_DEFINE_GRADIENT_TERM_H
+#define HC_DEFINE_GRADIENT_TERM_H
 
 #include "define/definition.h"
 #include "op/status.h"
