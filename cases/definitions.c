@@ -7,7 +7,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "case.h"
 #include "cases/registry.h"
 #include "define/draw.h"
 #include "define/judge.h"

@@ -2,7 +2,6 @@
 
 #include <string.h>
 
-#include "kernels/element/arithmetic.h"
 #include "kernels/element/load.h"
 
 /* A matrix product, or a dot as one of a row and a column. */

@@ -5,8 +5,52 @@
 #include <mpfr.h>
 
 #include "num/format.h"
-#include "reference/fp32.h"
+#include "reference/split.h"
 #include "reference_scale.h"
+
+/* One operation of fp32 arithmetic at a time: the real result, rounded once. */
+
+static double rounded(mpfr_t x)
+{
+    struct hc_exact exact;
+    hc_split(x, &exact);
+    return hc_decode(HC_FP32, hc_encode(HC_FP32, exact.hi, exact.lo, HC_NEAREST));
+}
+
+/* What MPFR's function of an mpfr_t and a double gives, rounded to fp32. */
+static double of_both(double x, double y,
+                      int (*function)(mpfr_ptr, mpfr_srcptr, double, mpfr_rnd_t))
+{
+    mpfr_t z;
+    mpfr_init2(z, HC_REFERENCE_PRECISION);
+    mpfr_set_d(z, x, MPFR_RNDN);
+    (void)function(z, z, y, MPFR_RNDN);
+    double fp32 = rounded(z);
+    mpfr_clear(z);
+    return fp32;
+}
+
+static double fp32_quotient(double x, double y)
+{
+    return of_both(x, y, mpfr_div_d);
+}
+
+static double fp32_product(double x, double y)
+{
+    return of_both(x, y, mpfr_mul_d);
+}
+
+/* log2 x rounded to nearest in fp32; x is positive. */
+static double fp32_log2(double x)
+{
+    mpfr_t l;
+    mpfr_init2(l, HC_REFERENCE_PRECISION);
+    mpfr_set_d(l, x, MPFR_RNDN);
+    mpfr_log2(l, l, MPFR_RNDN);
+    double fp32 = rounded(l);
+    mpfr_clear(l);
+    return fp32;
+}
 
 static const double fp32_max = 0x1.fffffep127;
 
@@ -77,14 +121,14 @@ static int exponent(enum hc_scale_rule rule, enum hc_format codes, double amax)
         return greatest(amax, max);
     case HC_SCALE_MX_TE:
     case HC_SCALE_AO_RCEIL:
-        q = hc_fp32_product(amax, hc_fp32_quotient(1, max));
+        q = fp32_product(amax, fp32_quotient(1, max));
         return q > 0 ? least(q, 1) : -200;
     case HC_SCALE_MX_CUBLAS:
-        q = hc_fp32_quotient(amax, max);
+        q = fp32_quotient(amax, max);
         return q > 0 ? least(q, 1) : -200;
     case HC_SCALE_AO18_RCEIL:
-        q = hc_fp32_quotient(amax, max);
-        return q > 0 ? (int)ceil(hc_fp32_log2(q)) : -200;
+        q = fp32_quotient(amax, max);
+        return q > 0 ? (int)ceil(fp32_log2(q)) : -200;
     default:
         return least(amax, max);
     }
@@ -113,8 +157,8 @@ static double deepseek_scale(enum hc_format codes, double amax, int keeps_nan)
 {
     double floor4 = hc_round(HC_FP32, 1e-4);
     if (isnan(amax))
-        return keeps_nan ? amax : hc_fp32_quotient(floor4, hc_format_max(codes));
-    return hc_fp32_quotient(fmax(amax, floor4), hc_format_max(codes));
+        return keeps_nan ? amax : fp32_quotient(floor4, hc_format_max(codes));
+    return fp32_quotient(fmax(amax, floor4), hc_format_max(codes));
 }
 
 static int power_of_block(enum hc_scale_rule rule, enum hc_format codes, double amax)
@@ -167,14 +211,14 @@ static double te(enum hc_format codes, double amax, double limit)
 {
     if (amax == 0 || isinf(amax) || isnan(amax))
         return 1;
-    return fmin(hc_fp32_quotient(hc_format_max(codes), amax), limit);
+    return fmin(fp32_quotient(hc_format_max(codes), amax), limit);
 }
 
 static double te_reference(enum hc_format codes, double amax)
 {
     if (amax == 0)
         return 1;
-    double s = hc_fp32_quotient(hc_format_max(codes), amax);
+    double s = fp32_quotient(hc_format_max(codes), amax);
     return isnan(s) ? s : fmin(s, fp32_max);
 }
 
@@ -208,14 +252,14 @@ static double multiplier(enum hc_scale_rule rule, enum hc_format codes, enum hc_
         return isnan(s) ? 0.5 : power_below(s);
     case HC_SCALE_TE_BLOCK:
     case HC_SCALE_TE_BLOCK_FP32:
-        s = hc_fp32_quotient(hc_format_max(codes), amax);
+        s = fp32_quotient(hc_format_max(codes), amax);
         s = isinf(s) && amax > 0 ? hc_format_max(x) : te(codes, amax, fp32_max);
         return rule == HC_SCALE_TE_BLOCK ? power_below(s) : s;
     case HC_SCALE_TORCHAO:
         return torchao(codes, amax);
     case HC_SCALE_TORCHAO_POW2:
         s = torchao(codes, amax);
-        return s > 0 && !isinf(s) ? ldexp(1, (int)floor(hc_fp32_log2(s))) : s;
+        return s > 0 && !isinf(s) ? ldexp(1, (int)floor(fp32_log2(s))) : s;
     default:
         return amax;
     }
@@ -225,37 +269,36 @@ double hc_stated_tensor_scale(enum hc_scale_rule rule, enum hc_format codes, dou
 {
     double most = hc_format_max(codes) * 448;
     if (rule == HC_SCALE_NVFP4_TORCHAO)
-        return hc_fp32_quotient(tensor_amax, most);
+        return fp32_quotient(tensor_amax, most);
     if (rule != HC_SCALE_NVFP4_TE)
         return 1;
-    double s = hc_fp32_quotient(most, tensor_amax);
-    return tensor_amax == 0 || s == 0 ? 1 : hc_fp32_quotient(1, fmin(s, fp32_max));
+    double s = fp32_quotient(most, tensor_amax);
+    return tensor_amax == 0 || s == 0 ? 1 : fp32_quotient(1, fmin(s, fp32_max));
 }
 
 /* A block's ue4m3 scale b and encoding factor under TransformerEngine: S is what the tensor scale
    is the reciprocal of. */
 static struct hc_stated_scale nvfp4_te(enum hc_format codes, double tensor_amax, double amax)
 {
-    double most = hc_fp32_quotient(hc_format_max(codes) * 448, tensor_amax);
+    double most = fp32_quotient(hc_format_max(codes) * 448, tensor_amax);
     double big = tensor_amax == 0 || most == 0 ? 1 : fmin(most, fp32_max);
-    double c = hc_fp32_product(big, hc_fp32_quotient(1, hc_format_max(codes)));
-    double b = fmin(hc_fp32_product(amax, c), fp32_max);
+    double c = fp32_product(big, fp32_quotient(1, hc_format_max(codes)));
+    double b = fmin(fp32_product(amax, c), fp32_max);
     struct hc_stated_scale s;
     s.stored = hc_encode_saturated(HC_UE4M3, b, 0, HC_NEAREST);
     s.decode = hc_decode(HC_UE4M3, s.stored);
-    s.encode =
-        fmin(hc_fp32_quotient(1, hc_fp32_product(s.decode, hc_fp32_quotient(1, big))), fp32_max);
+    s.encode = fmin(fp32_quotient(1, fp32_product(s.decode, fp32_quotient(1, big))), fp32_max);
     return s;
 }
 
 static struct hc_stated_scale nvfp4_torchao(enum hc_format codes, double tensor_amax, double amax)
 {
-    double p = hc_fp32_quotient(tensor_amax, hc_format_max(codes) * 448);
-    double b = hc_fp32_quotient(hc_fp32_quotient(amax, hc_format_max(codes)), p);
+    double p = fp32_quotient(tensor_amax, hc_format_max(codes) * 448);
+    double b = fp32_quotient(fp32_quotient(amax, hc_format_max(codes)), p);
     struct hc_stated_scale s;
     s.stored = hc_encode_saturated(HC_UE4M3, isnan(b) ? b : fmax(b, 0x1p-6), 0, HC_NEAREST);
     s.decode = hc_decode(HC_UE4M3, s.stored);
-    s.encode = hc_fp32_quotient(hc_fp32_quotient(1, p), s.decode);
+    s.encode = fp32_quotient(fp32_quotient(1, p), s.decode);
     return s;
 }
 
@@ -266,11 +309,11 @@ struct hc_stated_scale hc_stated_scale(enum hc_scale_rule rule, enum hc_format c
     switch (rule) {
     case HC_SCALE_DEEPGEMM:
         sf = deepseek_scale(codes, amax, 1);
-        return of_pair(sf, hc_fp32_quotient(1, sf));
+        return of_pair(sf, fp32_quotient(1, sf));
     case HC_SCALE_DEEPSEEK_UE8M0:
         sf = deepseek_scale(codes, amax, 0);
-        sf = isinf(sf) ? sf : ldexp(1, (int)ceil(hc_fp32_log2(sf)));
-        return of_pair(sf, hc_fp32_quotient(1, sf));
+        sf = isinf(sf) ? sf : ldexp(1, (int)ceil(fp32_log2(sf)));
+        return of_pair(sf, fp32_quotient(1, sf));
     case HC_SCALE_NVFP4_TE:
         return nvfp4_te(codes, tensor_amax, amax);
     case HC_SCALE_NVFP4_TORCHAO:
@@ -279,7 +322,7 @@ struct hc_stated_scale hc_stated_scale(enum hc_scale_rule rule, enum hc_format c
         if (hc_scale_format(rule) == HC_E8M0)
             return of_power(rule, power_of_block(rule, codes, amax));
         sf = multiplier(rule, codes, x, amax);
-        return of_pair(hc_fp32_quotient(1, sf), sf);
+        return of_pair(fp32_quotient(1, sf), sf);
     }
 }
 
@@ -319,20 +362,20 @@ static double largest(const struct traits *t, double slot0, const double *histor
 /* M 2^-margin over a positive, finite amax. */
 static double delayed_multiplier(const struct traits *t, double max, int margin, double amax)
 {
-    double scaled = t->late_margin ? max : hc_fp32_product(max, ldexp(1, -margin));
-    double s = t->reciprocal ? hc_fp32_product(scaled, hc_fp32_quotient(1, amax))
-                             : hc_fp32_quotient(scaled, amax);
-    return t->late_margin ? hc_fp32_quotient(s, ldexp(1, margin)) : s;
+    double scaled = t->late_margin ? max : fp32_product(max, ldexp(1, -margin));
+    double s =
+        t->reciprocal ? fp32_product(scaled, fp32_quotient(1, amax)) : fp32_quotient(scaled, amax);
+    return t->late_margin ? fp32_quotient(s, ldexp(1, margin)) : s;
 }
 
 static double ms_amp(double max, int margin, double amax, double scale)
 {
     if (isinf(amax)) /* the exponent of M / inf is below 0, and the kept scale is inverted */
-        return hc_fp32_quotient(1, scale);
+        return fp32_quotient(1, scale);
     if (!(amax > 0))
         return scale;
     double q = delayed_multiplier(&traits[HC_DELAYED_MS_AMP], max, 0, amax);
-    int e = isinf(q) ? 1000 : (int)floor(hc_fp32_log2(q)) - margin;
+    int e = isinf(q) ? 1000 : (int)floor(fp32_log2(q)) - margin;
     if (e >= 128 || e <= -128) /* 2^|e| is infinite */
         return e > 0 ? (double)INFINITY : 0;
     return ldexp(1, e);
@@ -364,8 +407,8 @@ double hc_stated_delayed(const struct hc_delayed_scale *p, double amax, double s
     int idle = t->idle_stays && slot0 == 0;
     double s;
     if (p->rule == HC_DELAYED_FLAX)
-        s = hc_fp32_quotient(1, m > 0 && isfinite(m) ? delayed_multiplier(t, max, p->margin, m)
-                                                     : hc_fp32_quotient(1, scale));
+        s = fp32_quotient(1, m > 0 && isfinite(m) ? delayed_multiplier(t, max, p->margin, m)
+                                                  : fp32_quotient(1, scale));
     else
         s = !idle && m > 0 && isfinite(m) ? delayed_multiplier(t, max, p->margin, m) : scale;
     return t->is_limited && isinf(s) ? fp32_max : s;

@@ -1,6 +1,5 @@
 /* scaler_update and overflow_verdict. The kernels run the rule from top to bottom, as the contract
    writes it; here the step is classified first, and each output then has a formula of its own. */
-#include <math.h>
 
 #include "reference/split.h"
 

@@ -3,7 +3,6 @@
 #include <math.h>
 
 #include "case.h"
-#include "check/bound/bound.h"
 
 enum { MOST = 256 };
 

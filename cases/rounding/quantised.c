@@ -22,7 +22,6 @@
    or a rule keeps e away from 1 / D, this does not hold; the inputs and the rules are such that
    neither happens. A special has no bound. */
 #include <math.h>
-#include <stdio.h>
 
 #include "case.h"
 

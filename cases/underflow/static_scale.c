@@ -1,7 +1,6 @@
 /* Loss scales that are fixed, scheduled, or kept in spite of an overflow. */
 #include <math.h>
 #include <stdio.h>
-#include <stdlib.h>
 
 #include "case.h"
 #include "cases/fixture/training/update_fixture.h"

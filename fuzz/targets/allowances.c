@@ -3,7 +3,7 @@
 
 #include "fuzz.h"
 
-static void run(const uint8_t *data, size_t size)
+static void fuzz_allowances(const uint8_t *data, size_t size)
 {
     struct hc_allowances allowances = {0};
     (void)hc_allowances_parse(&allowances, "fuzz", (const char *)data, size,
@@ -11,4 +11,4 @@ static void run(const uint8_t *data, size_t size)
     hc_allowances_free(&allowances);
 }
 
-const struct hc_fuzz_target hc_fuzz_allowances = {"allowances", run};
+const struct hc_fuzz_target hc_fuzz_allowances = {"allowances", fuzz_allowances};

@@ -3,11 +3,11 @@
 
 #include "fuzz.h"
 
-static void run(const uint8_t *data, size_t size)
+static void fuzz_baseline(const uint8_t *data, size_t size)
 {
     json_t *document = NULL;
     if (hc_baseline_parse("fuzz", (const char *)data, size, &document) == HC_OK)
         json_decref(document);
 }
 
-const struct hc_fuzz_target hc_fuzz_baseline = {"baseline", run};
+const struct hc_fuzz_target hc_fuzz_baseline = {"baseline", fuzz_baseline};

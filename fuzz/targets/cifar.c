@@ -60,7 +60,7 @@ static bool make_folder(void)
     return true;
 }
 
-static void run(const uint8_t *data, size_t size)
+static void fuzz_cifar(const uint8_t *data, size_t size)
 {
     static const int label[HC_CLASSES] = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9};
     struct hc_images train = {0};
@@ -77,4 +77,4 @@ static void run(const uint8_t *data, size_t size)
     hc_images_close(&test);
 }
 
-const struct hc_fuzz_target hc_fuzz_cifar = {"cifar", run};
+const struct hc_fuzz_target hc_fuzz_cifar = {"cifar", fuzz_cifar};

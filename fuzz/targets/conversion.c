@@ -23,7 +23,7 @@ static void judge_answers(const struct hc_cast_plan *plan, char *line)
     hc_cast_judge_close(&judge);
 }
 
-static void run(const uint8_t *data, size_t size)
+static void fuzz_conversion(const uint8_t *data, size_t size)
 {
     struct hc_cast_plan plan = {.to = HC_E2M1, .from = HC_FP16};
     char *text = hc_fuzz_string(data, size);
@@ -35,4 +35,4 @@ static void run(const uint8_t *data, size_t size)
     free(text);
 }
 
-const struct hc_fuzz_target hc_fuzz_conversion = {"conversion", run};
+const struct hc_fuzz_target hc_fuzz_conversion = {"conversion", fuzz_conversion};

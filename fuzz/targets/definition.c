@@ -77,7 +77,7 @@ static const char *const words[] = {
 };
 enum { WORDS = sizeof words / sizeof *words, LONGEST = 16 };
 
-static void run(const uint8_t *data, size_t size)
+static void fuzz_definition(const uint8_t *data, size_t size)
 {
     struct hc_formula_error error = {0};
     char shown[1024];
@@ -103,4 +103,4 @@ static void run(const uint8_t *data, size_t size)
     free(text);
 }
 
-const struct hc_fuzz_target hc_fuzz_definition = {"definition", run};
+const struct hc_fuzz_target hc_fuzz_definition = {"definition", fuzz_definition};

@@ -83,7 +83,7 @@ static char *spelled(const uint8_t *data, size_t size)
     return text;
 }
 
-static void run(const uint8_t *data, size_t size)
+static void fuzz_formula(const uint8_t *data, size_t size)
 {
     char *text = spelled(data, size);
     if (text) {
@@ -95,4 +95,4 @@ static void run(const uint8_t *data, size_t size)
     free(text);
 }
 
-const struct hc_fuzz_target hc_fuzz_formula = {"formula", run};
+const struct hc_fuzz_target hc_fuzz_formula = {"formula", fuzz_formula};

@@ -40,7 +40,7 @@ static void read_line(int argc, char **argv)
     (void)hc_read_options(&command, table, argc, argv, &words, &status);
 }
 
-static void run(const uint8_t *data, size_t size)
+static void fuzz_options(const uint8_t *data, size_t size)
 {
     char name[] = "fuzz";
     char *argv[WORDS + 2] = {name};
@@ -56,4 +56,4 @@ static void run(const uint8_t *data, size_t size)
     free(text);
 }
 
-const struct hc_fuzz_target hc_fuzz_options = {"options", run};
+const struct hc_fuzz_target hc_fuzz_options = {"options", fuzz_options};

@@ -3,7 +3,7 @@
 
 #include "fuzz.h"
 
-static void run(const uint8_t *data, size_t size)
+static void fuzz_record(const uint8_t *data, size_t size)
 {
     struct hc_record record;
     const char *path = hc_fuzz_file(data, size);
@@ -11,4 +11,4 @@ static void run(const uint8_t *data, size_t size)
         hc_record_free(&record);
 }
 
-const struct hc_fuzz_target hc_fuzz_record = {"record", run};
+const struct hc_fuzz_target hc_fuzz_record = {"record", fuzz_record};

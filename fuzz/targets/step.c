@@ -3,7 +3,7 @@
 
 #include "fuzz.h"
 
-static void run(const uint8_t *data, size_t size)
+static void fuzz_step(const uint8_t *data, size_t size)
 {
     struct hc_step step;
     const char *path = hc_fuzz_file(data, size);
@@ -18,4 +18,4 @@ static void run(const uint8_t *data, size_t size)
     hc_step_close(&step);
 }
 
-const struct hc_fuzz_target hc_fuzz_step = {"step", run};
+const struct hc_fuzz_target hc_fuzz_step = {"step", fuzz_step};

@@ -3,7 +3,7 @@
 
 #include "fuzz.h"
 
-static void run(const uint8_t *data, size_t size)
+static void fuzz_tensors(const uint8_t *data, size_t size)
 {
     struct hc_tensor_file file;
     const char *path = hc_fuzz_file(data, size);
@@ -13,4 +13,4 @@ static void run(const uint8_t *data, size_t size)
     hc_tensor_file_close(&file);
 }
 
-const struct hc_fuzz_target hc_fuzz_tensors = {"tensors", run};
+const struct hc_fuzz_target hc_fuzz_tensors = {"tensors", fuzz_tensors};

@@ -28,7 +28,7 @@ static void read_answers(char *line)
     hc_scaler_answers_close(&answers);
 }
 
-static void run(const uint8_t *data, size_t size)
+static void fuzz_trace(const uint8_t *data, size_t size)
 {
     struct hc_scaler_plan plan;
     char *text = hc_fuzz_string(data, size);
@@ -42,4 +42,4 @@ static void run(const uint8_t *data, size_t size)
     free(text);
 }
 
-const struct hc_fuzz_target hc_fuzz_trace = {"trace", run};
+const struct hc_fuzz_target hc_fuzz_trace = {"trace", fuzz_trace};

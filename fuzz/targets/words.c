@@ -8,7 +8,7 @@
 #include "reference.h"
 #include "train/update/recipe_fields.h"
 
-static void run(const uint8_t *data, size_t size)
+static void fuzz_words(const uint8_t *data, size_t size)
 {
     struct hc_recipe recipe;
     char name[HC_RECIPE_NAME];
@@ -26,4 +26,4 @@ static void run(const uint8_t *data, size_t size)
     free(text);
 }
 
-const struct hc_fuzz_target hc_fuzz_words = {"words", run};
+const struct hc_fuzz_target hc_fuzz_words = {"words", fuzz_words};

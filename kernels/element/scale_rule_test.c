@@ -3,7 +3,6 @@
 #include "kernels/element/scale_rule.h"
 
 #include <criterion/criterion.h>
-#include <string.h>
 
 #include "kernels/element/scale_delayed.h"
 #include "num/rng.h"

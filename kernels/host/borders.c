@@ -1,6 +1,5 @@
 /* The sizes at which the host backend's kernels change how they work; cases are made around
    them. */
-#include "kernels/exact/tile.h"
 #include "kernels/host/host.h"
 #include "kernels/host/norm_tiling.h"
 #include "kernels/host/onednn/onednn.h"

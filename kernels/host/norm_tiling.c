@@ -38,8 +38,9 @@ bool hc_norm_fits(const struct hc_norm_tiling *c)
     return c->lanes <= HC_NORM_BLOCK;
 }
 
-bool hc_norm_panel_of(const struct hc_norm_tiling *c, int64_t first, int64_t rows, int i,
-                      struct hc_norm_panel *s)
+/* The i-th panel of `rows` consecutive rows from row `first` on; false if there is none. */
+static bool norm_panel_of(const struct hc_norm_tiling *c, int64_t first, int64_t rows, int i,
+                          struct hc_norm_panel *s)
 {
     int64_t at = first * c->channels;
     if (c->interleave == 1) {
@@ -63,7 +64,7 @@ void hc_norm_each_panel(const struct hc_norm_tiling *c, int64_t chunk, hc_norm_w
     struct hc_norm_panel panel;
     for (int64_t n, done = 0; done < rows; done += n) {
         n = hc_norm_block_rows(c, done, rows);
-        for (int i = 0; hc_norm_panel_of(c, chunk * c->chunk + done, n, i, &panel); i++)
+        for (int i = 0; norm_panel_of(c, chunk * c->chunk + done, n, i, &panel); i++)
             work(context, &panel);
     }
 }
@@ -125,7 +126,8 @@ void hc_norm_repeat_lanes(const struct hc_norm_tiling *c, const struct hc_host_n
             arrays[i][j] = arrays[i][j % c->channels];
 }
 
-int64_t hc_norm_floats(const struct hc_norm_tiling *c)
+/* How many floats all of these arrays take in the scratch. */
+static int64_t norm_floats(const struct hc_norm_tiling *c)
 {
     return (SHARED_ARRAYS + CHUNK_ARRAYS * c->chunks) * c->lanes;
 }
@@ -135,5 +137,5 @@ size_t hc_host_norm_scratch(struct hc_queue *queue, const struct hc_call *call)
     struct hc_norm_tiling c = hc_norm_tiling_of(&call->in[HC_FIRST]);
     if (!hc_norm_fits(&c))
         return hc_exact_scratch(queue, call);
-    return (size_t)hc_norm_floats(&c) * sizeof(float);
+    return (size_t)norm_floats(&c) * sizeof(float);
 }

@@ -33,10 +33,6 @@ struct hc_norm_panel {
     int64_t lane;
 };
 
-/* The i-th panel of `rows` consecutive rows from row `first` on; false if there is none. */
-bool hc_norm_panel_of(const struct hc_norm_tiling *c, int64_t first, int64_t rows, int i,
-                      struct hc_norm_panel *s);
-
 /* How many rows the chunk has, and the block at row `done` of `rows`. */
 int64_t hc_norm_rows_of(const struct hc_norm_tiling *c, int64_t chunk);
 int64_t hc_norm_block_rows(const struct hc_norm_tiling *c, int64_t done, int64_t rows);
@@ -72,9 +68,6 @@ void hc_norm_sum_lanes(const struct hc_norm_tiling *c, float *lane);
 
 /* What all chunks share, by lane. */
 struct hc_host_norm hc_norm_channels_of(const struct hc_norm_tiling *c, float *scratch);
-
-/* How many floats all of these arrays take in the scratch. */
-int64_t hc_norm_floats(const struct hc_norm_tiling *c);
 
 /* The same arrays from that lane on. */
 struct hc_host_norm hc_norm_at(const struct hc_host_norm *w, int64_t lane);

@@ -65,7 +65,8 @@ static void put_idle(struct hc_program *p, struct hc_queue *q)
     (void)pthread_mutex_unlock(&lock);
 }
 
-enum hc_status hc_pipe_open(const struct hc_backend *backend, struct hc_queue **queue, int threads)
+static enum hc_status pipe_open(const struct hc_backend *backend, struct hc_queue **queue,
+                                int threads)
 {
     struct hc_program *p = (struct hc_program *)backend->self;
     struct hc_greeting greeting;
@@ -85,12 +86,13 @@ enum hc_status hc_pipe_open(const struct hc_backend *backend, struct hc_queue **
     return status;
 }
 
-void hc_pipe_close(struct hc_queue *queue)
+/* A queue that is closed becomes idle. */
+static void pipe_close(struct hc_queue *queue)
 {
     put_idle((struct hc_program *)queue->program, queue);
 }
 
-void hc_pipe_describe(struct hc_queue *queue, hc_tell *tell, void *context)
+static void pipe_describe(struct hc_queue *queue, hc_tell *tell, void *context)
 {
     if (!queue)
         return;
@@ -147,13 +149,13 @@ static void make_backend(struct hc_program *p)
         .free_order = true,
         .spelled = p->spelled,
         .self = p,
-        .open = hc_pipe_open,
-        .close = hc_pipe_close,
+        .open = pipe_open,
+        .close = pipe_close,
         .allocate = hc_memory_allocate,
         .release = hc_memory_release,
         .upload = hc_memory_copy,
         .download = hc_memory_copy,
-        .describe = hc_pipe_describe,
+        .describe = pipe_describe,
         .defined = g->defines ? hc_pipe_defined : NULL,
     };
     for (int op = 0; op < HC_OP_COUNT; op++) {

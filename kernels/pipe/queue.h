@@ -78,10 +78,6 @@ enum hc_status hc_pipe_start(const struct hc_program *program, struct hc_queue *
 /* Ends the process, and frees the queue. */
 void hc_pipe_stop(struct hc_queue *queue);
 
-/* Slots of the vtable. A queue that is closed becomes idle. */
-enum hc_status hc_pipe_open(const struct hc_backend *backend, struct hc_queue **queue, int threads);
-void hc_pipe_close(struct hc_queue *queue);
-void hc_pipe_describe(struct hc_queue *queue, hc_tell *tell, void *context);
 hc_kernel hc_pipe_call;
 enum hc_status hc_pipe_defined(struct hc_queue *queue, const struct hc_defined_call *call);
 

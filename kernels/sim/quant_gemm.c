@@ -3,7 +3,6 @@
    scaled.c's. */
 #include "kernels/element/load.h"
 #include "kernels/element/quant_gemm.h"
-#include "kernels/exact/exact.h"
 #include "kernels/sim/sim.h"
 #include "num/bits.h"
 

@@ -3,11 +3,9 @@
 #include <criterion/criterion.h>
 #include <math.h>
 #include <omp.h>
-#include <string.h>
 
 #include "check/runner.h"
 #include "check/sweep/sweep.h"
-#include "num/bits.h"
 
 static struct hc_result result;
 static void (*body)(struct hc_check *check);

@@ -8,7 +8,6 @@
 #include <string.h>
 
 #include "check/bound/bound.h"
-#include "op/descriptor.h"
 
 /* The finalizer of splitmix64 (Steele, Lea and Flood: Fast splittable pseudorandom number
    generators, OOPSLA 2014). */

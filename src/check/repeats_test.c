@@ -9,7 +9,6 @@
 #include "check/generate/cases.h"
 #include "check/runner.h"
 #include "op/defined.h"
-#include "op/descriptor.h"
 
 Test(repeats, the_first_coordinates_are_themselves_and_the_others_are_some_of_them)
 {

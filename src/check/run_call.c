@@ -4,7 +4,6 @@
 #include "check/run_call.h"
 
 #include <stdbool.h>
-#include <stdio.h>
 
 #include "check/digest.h"
 #include "check/free_order.h"

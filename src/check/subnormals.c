@@ -4,7 +4,6 @@
 #include <string.h>
 
 #include "check/subnormals.h"
-#include "num/ulp.h"
 #include "reference.h"
 
 /* How many inputs of the call a unit reads: the two factors of a sum of products, in 16 bits or in

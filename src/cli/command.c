@@ -119,7 +119,8 @@ static void print_option(FILE *out, const struct hc_option *option)
     hc_print_wrapped(out, COLUMN, COLUMN, option->help);
 }
 
-void hc_help_print(FILE *out, const struct hc_command *command, const struct hc_option *options)
+/* `options` is a whole table: it ends with a NULL name and includes none. */
+static void help_print(FILE *out, const struct hc_command *command, const struct hc_option *options)
 {
     const struct hc_option help = {.name = "help", .help = hc_help_of_help};
     int column = fprintf(out, "halfcheck %s - ", command->name);
@@ -152,7 +153,9 @@ void hc_help_options(const struct hc_command *command, hc_options_reader *tell, 
     reader = NULL;
 }
 
-bool hc_help_wants_options(const struct hc_command *command, const struct hc_option *options)
+/* For hc_read_options: tells the table to whom hc_help_options is to tell it. Returns false if
+   nobody asked for it, and the command is to go on. */
+static bool help_wants_options(const struct hc_command *command, const struct hc_option *options)
 {
     if (!reader)
         return false;
@@ -377,11 +380,11 @@ bool hc_read_options(const struct hc_command *command, const struct hc_option *t
     int kept = 0;
     int i = 1;
     *status = HC_AS_CLAIMED;
-    if (hc_help_wants_options(command, options))
+    if (help_wants_options(command, options))
         return false;
     for (; i < argc && strcmp(argv[i], "--") != 0; i++) {
         if (strcmp(argv[i], "--help") == 0 || strcmp(argv[i], "-h") == 0) {
-            hc_help_print(stdout, command, options);
+            help_print(stdout, command, options);
             return false;
         }
         if (!is_option(argv[i])) {

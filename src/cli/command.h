@@ -91,9 +91,6 @@ const struct hc_command *const *hc_commands(int *n);
 
 /* The help of a command, and the parts of it that its manual page has, too (src/cli/manual). */
 
-/* `options` is a whole table: it ends with a NULL name and includes none. */
-void hc_help_print(FILE *out, const struct hc_command *command, const struct hc_option *options);
-
 extern const char hc_help_of_halfcheck[]; /* what the program does, as a part of a sentence */
 extern const char hc_help_in_short[];     /* the same in a few sentences */
 extern const char hc_help_of_help[];      /* what --help does */
@@ -107,9 +104,5 @@ const char *hc_help_of_lists(const struct hc_option *options);
 typedef void hc_options_reader(void *context, const struct hc_command *command,
                                const struct hc_option *options);
 void hc_help_options(const struct hc_command *command, hc_options_reader *tell, void *context);
-
-/* For hc_read_options: tells the table to whom hc_help_options is to tell it. Returns false if
-   nobody asked for it, and the command is to go on. */
-bool hc_help_wants_options(const struct hc_command *command, const struct hc_option *options);
 
 #endif

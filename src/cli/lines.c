@@ -1,6 +1,5 @@
 #include "cli/lines.h"
 
-#include <math.h>
 #include <stdarg.h>
 #include <stdbool.h>
 #include <stdio.h>

@@ -13,7 +13,6 @@
 #include "cli/colour.h"
 #include "cli/contract.h"
 #include "cli/lines.h"
-#include "op/text.h"
 #include "op/typed.h"
 #include "op/wrap.h"
 #include "plugins.h"

@@ -6,7 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
-#include <sys/types.h>
 #include <unistd.h>
 #ifdef __GLIBC__
 #include <malloc.h>

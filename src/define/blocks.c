@@ -5,7 +5,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "define/reader.h"
 #include "op/typed.h"
 
 #if defined(__GNUC__)

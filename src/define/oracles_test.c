@@ -9,7 +9,6 @@
 #include "check/generate/distribution.h"
 #include "define/gradient/adjoint.h"
 #include "define/judge.h"
-#include "define/library.h"
 #include "define/testing.h"
 #include "op/descriptor.h"
 #include "op/params.h"

@@ -1,4 +1,3 @@
-#include "define/judge.h"
 #include "define/plain.h"
 #include "define/testing.h"
 

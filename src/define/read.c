@@ -144,7 +144,10 @@ static const char *meaning(const struct hc_definition *d, const char *name)
     return NULL;
 }
 
-bool hc_read_new_name(struct hc_reader *r, const char *what, char name[HC_LONGEST_DEFINED_NAME + 1])
+/* The name of the next token as text; false if it is none, or too long, or has a meaning already.
+   `what` is what it is to name. */
+static bool read_new_name(struct hc_reader *r, const char *what,
+                          char name[HC_LONGEST_DEFINED_NAME + 1])
 {
     struct hc_token token = r->token;
     if (token.kind != HC_TOKEN_NAME)
@@ -185,7 +188,7 @@ static bool add_axis(struct hc_reader *r, int *axis)
     struct hc_token token = r->token;
     char name[HC_LONGEST_DEFINED_NAME + 1] = "";
     char extent[HC_LONGEST_DEFINED_NAME + 1];
-    if (!hc_read_new_name(r, "an axis", name))
+    if (!read_new_name(r, "an axis", name))
         return false;
     for (size_t i = 0; i <= strlen(name); i++) {
         if (isupper((unsigned char)name[i]))
@@ -248,7 +251,7 @@ static bool read_input(struct hc_reader *r)
 {
     struct hc_defined_tensor *t = NULL;
     char name[HC_LONGEST_DEFINED_NAME + 1];
-    if (!add_tensor(r, r->token.at, &t) || !hc_read_new_name(r, "an input", name))
+    if (!add_tensor(r, r->token.at, &t) || !read_new_name(r, "an input", name))
         return false;
     assert(t);
     (void)snprintf(t->name, sizeof t->name, "%s", name);
@@ -274,7 +277,7 @@ static bool read_option(struct hc_reader *r)
     struct hc_expression *value = NULL;
     char name[HC_LONGEST_DEFINED_NAME + 1];
     struct hc_token token = r->token;
-    if (!hc_read_new_name(r, "an option", name) || !hc_reader_expect(r, "=", "'='"))
+    if (!read_new_name(r, "an option", name) || !hc_reader_expect(r, "=", "'='"))
         return false;
     if (d->options == HC_MAX_DEFINED_OPTIONS)
         return hc_reader_wrong(r, token.at, token.length, "there are more than %d options",
@@ -296,7 +299,7 @@ static bool read_head(struct hc_reader *r)
     while (hc_reader_take(r, "\n"))
         ;
     if (!hc_reader_expect(r, "op", "'op', with which a definition begins,") ||
-        !hc_read_new_name(r, "an op", r->definition->name))
+        !read_new_name(r, "an op", r->definition->name))
         return false;
     r->brackets++;
     if (!hc_reader_expect(r, "(", "'('"))
@@ -431,7 +434,7 @@ static bool read_equation(struct hc_reader *r)
         start = d->tensor[known];
         d->tensors--;
     }
-    if (!add_tensor(r, name.at, &t) || !hc_read_new_name(r, "a tensor", text))
+    if (!add_tensor(r, name.at, &t) || !read_new_name(r, "a tensor", text))
         return false;
     (void)snprintf(t->name, sizeof t->name, "%s", text);
     memset(r->bound, 0, sizeof r->bound);

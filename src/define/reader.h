@@ -60,9 +60,4 @@ void hc_definition_find_moments(struct hc_definition *definition);
 /* Reads the name of an axis that exists. */
 bool hc_read_axis(struct hc_reader *r, int *axis);
 
-/* The name of the next token as text; false if it is none, or too long, or has a meaning already.
-   `what` is what it is to name. */
-bool hc_read_new_name(struct hc_reader *r, const char *what,
-                      char name[HC_LONGEST_DEFINED_NAME + 1]);
-
 #endif

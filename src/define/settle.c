@@ -4,7 +4,6 @@
    are settled then, or as many and fewer inputs are 0. */
 #include <math.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "define/draw.h"
 

@@ -1,7 +1,6 @@
 #include "num/integer16.h"
 
 #include <criterion/criterion.h>
-#include <math.h>
 
 #include "num/mpfr_test.h"
 #include "num/rng.h"

@@ -1,7 +1,6 @@
 #include <criterion/criterion.h>
 #include <math.h>
 
-#include "num/format.h"
 #include "num/rng.h"
 #include "num/stochastic.h"
 

@@ -1,7 +1,6 @@
 /* The descriptors of op/elementwise.h. */
 #include "op/families.h"
 #include "op/params.h"
-#include "op/rule.h"
 
 static const struct hc_param cast_params[] = {
     {"direction", HC_PARAM_WORD, offsetof(union hc_params, cast.direction), .usual = "nearest",

@@ -6,7 +6,6 @@
 #include "num/stochastic.h"
 #include "op/families.h"
 #include "op/params.h"
-#include "op/rule.h"
 
 static const struct hc_param sgd_params[] = {
     {"weight_decay", HC_PARAM_REAL, offsetof(union hc_params, sgd.weight_decay), .usual = "0"},

@@ -1,6 +1,5 @@
 /* Files that are replaced, and what may stand in their way. */
 #include <criterion/criterion.h>
-#include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>

@@ -1,5 +1,4 @@
 /* The descriptors of op/quant.h, but for gemm_q's (gemm.c), and the names of its scale rules. */
-#include <math.h>
 #include <stddef.h>
 #include <string.h>
 

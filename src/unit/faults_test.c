@@ -1,7 +1,6 @@
 /* For the tests of units: sums whose terms lie at the edges of what a unit keeps. Random numbers
    nearly never do. */
 #include <criterion/criterion.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "unit/testing.h"

@@ -1,5 +1,4 @@
 /* Weights that a training holds twice. */
-#include <math.h>
 
 #include "cases/fixture/bug.h"
 #include "cases/fixture/training/tiny_training.h"

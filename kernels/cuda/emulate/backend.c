@@ -17,8 +17,6 @@
 #include "kernels/cuda/emulate/stream.h"
 #include "kernels/cuda/emulate/watch.h"
 #include "kernels/cuda/emulate/emulator.h"
-#include "kernels/cuda/emulate/sum.h"
-#include "kernels/cuda/op/families.h"
 #include "kernels/cuda/library/handles.h"
 #include "kernels/cuda/work.h"
 #include "op/later.h"

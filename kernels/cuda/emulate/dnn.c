@@ -10,7 +10,7 @@
 
 /* The first three are quick and coarse, the third only for fp32 inputs. The fourth is slow to
    make. */
-const struct hc_dnn_engine hc_dnn_engines[HC_DNN_ENGINES] = {
+static const struct hc_dnn_engine dnn_engines[HC_DNN_ENGINES] = {
     {38, 2, {HC_DNN_NOTE_WINOGRAD, HC_DNN_NOTE_TENSOR_CORE}, HC_BF16, false, false},
     {7, 1, {HC_DNN_NOTE_NONDETERMINISTIC}, HC_FP16, false, false},
     {21, 1, {HC_DNN_NOTE_TENSOR_CORE}, HC_FP32, true, false},
@@ -133,13 +133,13 @@ int hc_dnn_get(const void *descriptor, int name, int type, int64_t capacity, int
         return 0;
     }
     if (name == HC_DNN_ENGINE_INDEX && type == HC_DNN_TYPE_INT64) {
-        *(int64_t *)values = hc_dnn_engines[d->engine].index;
+        *(int64_t *)values = dnn_engines[d->engine].index;
         return 0;
     }
     if (name == HC_DNN_ENGINE_NOTES && type == HC_DNN_TYPE_NOTE)
-        return get_notes(&hc_dnn_engines[d->engine], capacity, count, values);
+        return get_notes(&dnn_engines[d->engine], capacity, count, values);
     if (name == HC_DNN_ENGINE_BEHAVIOURS && type == HC_DNN_TYPE_BEHAVIOUR) {
-        *count = hc_dnn_engines[d->engine].compiles;
+        *count = dnn_engines[d->engine].compiles;
         *(int *)values = HC_DNN_BEHAVIOUR_COMPILES;
         return 0;
     }
@@ -170,9 +170,8 @@ size_t hc_dnn_version(void)
 
 /* Reads an operation of the stand-in for cuDNN from its descriptors. Nothing has a default: an
    attribute that is missing, or has another type or count, makes the operation fail. */
-
-const struct hc_dnn_attribute *hc_dnn_find(const struct hc_dnn_descriptor *d, int name, int type,
-                                           int64_t count)
+static const struct hc_dnn_attribute *dnn_find(const struct hc_dnn_descriptor *d, int name,
+                                               int type, int64_t count)
 {
     for (int i = 0; d && i < d->count; i++)
         if (d->attribute[i].name == name && d->attribute[i].type == type &&
@@ -183,13 +182,13 @@ const struct hc_dnn_attribute *hc_dnn_find(const struct hc_dnn_descriptor *d, in
 
 struct hc_dnn_descriptor *hc_dnn_child(const struct hc_dnn_descriptor *d, int name)
 {
-    const struct hc_dnn_attribute *a = hc_dnn_find(d, name, HC_DNN_TYPE_DESCRIPTOR, 1);
+    const struct hc_dnn_attribute *a = dnn_find(d, name, HC_DNN_TYPE_DESCRIPTOR, 1);
     return a ? a->value.pointer[0] : NULL;
 }
 
 static bool integers(const struct hc_dnn_descriptor *d, int name, int64_t count, int64_t *to)
 {
-    const struct hc_dnn_attribute *a = hc_dnn_find(d, name, HC_DNN_TYPE_INT64, count);
+    const struct hc_dnn_attribute *a = dnn_find(d, name, HC_DNN_TYPE_INT64, count);
     for (int64_t i = 0; a && i < count; i++)
         to[i] = a->value.integer[i];
     return a;
@@ -197,7 +196,7 @@ static bool integers(const struct hc_dnn_descriptor *d, int name, int64_t count,
 
 static bool number_is(const struct hc_dnn_descriptor *d, int name, int type, int want)
 {
-    const struct hc_dnn_attribute *a = hc_dnn_find(d, name, type, 1);
+    const struct hc_dnn_attribute *a = dnn_find(d, name, type, 1);
     return a && a->value.number[0] == want;
 }
 
@@ -262,8 +261,8 @@ static bool shapes_agree(const struct hc_dnn_operation *o)
 
 static bool scales_are(const struct hc_dnn_descriptor *d, int first)
 {
-    const struct hc_dnn_attribute *alpha = hc_dnn_find(d, first, HC_DNN_TYPE_FLOAT, 1);
-    const struct hc_dnn_attribute *beta = hc_dnn_find(d, first + 1, HC_DNN_TYPE_FLOAT, 1);
+    const struct hc_dnn_attribute *alpha = dnn_find(d, first, HC_DNN_TYPE_FLOAT, 1);
+    const struct hc_dnn_attribute *beta = dnn_find(d, first + 1, HC_DNN_TYPE_FLOAT, 1);
     return alpha && beta && alpha->value.real[0] == 1 && beta->value.real[0] == 0;
 }
 
@@ -293,14 +292,15 @@ const struct hc_dnn_descriptor *hc_dnn_operation_of(const struct hc_dnn_descript
     return hc_dnn_child(d, HC_DNN_GRAPH_OPERATIONS);
 }
 
-const struct hc_dnn_tensor *hc_dnn_written(const struct hc_dnn_operation *o)
+/* The tensor that the operation writes. */
+static const struct hc_dnn_tensor *dnn_written(const struct hc_dnn_operation *o)
 {
     return o->kind == HC_DNN_FORWARD ? &o->y : o->kind == HC_DNN_BWD_DATA ? &o->x : &o->w;
 }
 
 int64_t hc_dnn_workspace(const struct hc_dnn_operation *o)
 {
-    const int64_t *n = hc_dnn_written(o)->extent;
+    const int64_t *n = dnn_written(o)->extent;
     return n[0] * n[1] * n[2] * n[3] * (int64_t)sizeof(float);
 }
 
@@ -388,7 +388,7 @@ static void to_filter(const struct run *run, struct hc_sum *sum, const int64_t a
 static void sum_all(const struct run *run)
 {
     const struct hc_dnn_operation *o = &run->o;
-    const int64_t *n = hc_dnn_written(o)->extent;
+    const int64_t *n = dnn_written(o)->extent;
     for (int64_t i = 0; i < n[0] * n[1] * n[2] * n[3]; i++) {
         const int64_t at[4] = {i / n[3] / n[2] / n[1], i / n[3] / n[2] % n[1], i / n[3] % n[2],
                                i % n[3]};
@@ -403,7 +403,7 @@ static void sum_all(const struct run *run)
 
 static void write_all(const struct run *run)
 {
-    const struct hc_dnn_tensor *t = hc_dnn_written(&run->o);
+    const struct hc_dnn_tensor *t = dnn_written(&run->o);
     void *to = t == &run->o.y ? run->y : t == &run->o.x ? run->x : run->w;
     const int64_t *n = t->extent;
     for (int64_t a = 0; a < n[0]; a++)
@@ -417,9 +417,9 @@ static void write_all(const struct run *run)
    alignment. */
 static void *pointer_of(const struct hc_dnn_descriptor *pack, const struct hc_dnn_tensor *t)
 {
-    const struct hc_dnn_attribute *ids = hc_dnn_find(pack, HC_DNN_PACK_IDS, HC_DNN_TYPE_INT64, 3);
+    const struct hc_dnn_attribute *ids = dnn_find(pack, HC_DNN_PACK_IDS, HC_DNN_TYPE_INT64, 3);
     const struct hc_dnn_attribute *pointers =
-        hc_dnn_find(pack, HC_DNN_PACK_POINTERS, HC_DNN_TYPE_POINTER, 3);
+        dnn_find(pack, HC_DNN_PACK_POINTERS, HC_DNN_TYPE_POINTER, 3);
     for (int i = 0; ids && pointers && i < 3; i++)
         if (ids->value.integer[i] == t->id &&
             (uintptr_t)pointers->value.pointer[i] % (uintptr_t)t->alignment == 0)
@@ -433,7 +433,7 @@ static void touch(struct hc_emulated_stream *stream, const struct run *run,
 {
     int64_t count = t->extent[0] * t->extent[1] * t->extent[2] * t->extent[3];
     hc_emulated_stream_touches(stream, data, (size_t)count * (size_t)hc_formats[t->format].bytes,
-                               t == hc_dnn_written(&run->o));
+                               t == dnn_written(&run->o));
 }
 
 static void work(struct hc_emulated_stream *stream, const void *args)
@@ -452,13 +452,12 @@ int hc_dnn_execute(void *handle, void *plan, void *pack)
     const struct hc_dnn_descriptor *p = plan;
     const struct hc_dnn_descriptor *v = pack;
     const struct hc_dnn_attribute *workspace =
-        hc_dnn_find(v, HC_DNN_PACK_WORKSPACE, HC_DNN_TYPE_POINTER, 1);
+        dnn_find(v, HC_DNN_PACK_WORKSPACE, HC_DNN_TYPE_POINTER, 1);
     struct run run;
     int status = hc_dnn_read(hc_dnn_operation_of(p), &run.o);
     if (status != 0)
         return status;
-    const struct hc_dnn_engine *engine =
-        &hc_dnn_engines[hc_dnn_child(p, HC_DNN_PLAN_CONFIG)->engine];
+    const struct hc_dnn_engine *engine = &dnn_engines[hc_dnn_child(p, HC_DNN_PLAN_CONFIG)->engine];
     bool on_unit = engine->partial == HC_FP32 && (engine->tf32 || run.o.x.format != HC_FP32);
     run.rule =
         on_unit ? hc_sum_on_unit(run.o.x.format) : (struct hc_sum_rule){NULL, engine->partial};

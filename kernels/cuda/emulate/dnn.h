@@ -45,12 +45,8 @@ struct hc_dnn_engine {
     bool compiles;
 };
 enum { HC_DNN_ENGINES = 5 };
-extern const struct hc_dnn_engine hc_dnn_engines[HC_DNN_ENGINES];
 
-/* The attribute, or NULL if it was not set with this type and count; the descriptor that it
-   holds. */
-const struct hc_dnn_attribute *hc_dnn_find(const struct hc_dnn_descriptor *d, int name, int type,
-                                           int64_t count);
+/* The descriptor that an attribute holds; NULL if it was not set, or to something else. */
 struct hc_dnn_descriptor *hc_dnn_child(const struct hc_dnn_descriptor *d, int name);
 
 /* One convolution, read from the descriptors of an operation. */
@@ -73,9 +69,7 @@ int hc_dnn_read(const struct hc_dnn_descriptor *d, struct hc_dnn_operation *oper
 /* The operation of a plan, of a configuration or of a graph. */
 const struct hc_dnn_descriptor *hc_dnn_operation_of(const struct hc_dnn_descriptor *plan);
 
-/* The tensor that the operation writes, and the bytes of workspace that its plans need for the sums
-   in fp32. */
-const struct hc_dnn_tensor *hc_dnn_written(const struct hc_dnn_operation *operation);
+/* The bytes of workspace that the operation's plans need for the sums in fp32. */
 int64_t hc_dnn_workspace(const struct hc_dnn_operation *operation);
 
 #endif

@@ -6,11 +6,8 @@
 #include "kernels/cuda/emulate/emulated.h"
 #include "kernels/cuda/emulate/emulator.h"
 #include "kernels/cuda/emulate/stream.h"
-#include "kernels/cuda/emulate/sum.h"
 #include "kernels/cuda/emulate/watch.h"
-#include "kernels/cuda/op/families.h"
 #include "kernels/cuda/shadow/shadow.h"
-#include "kernels/cuda/work.h"
 #include "op/later.h"
 
 #define HC_DEVICE_KERNEL(name)                                                                     \

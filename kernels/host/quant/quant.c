@@ -5,7 +5,6 @@
 
 #include "kernels/element/quant.h"
 #include "kernels/element/scale_rule.h"
-#include "kernels/exact/exact.h"
 #include "kernels/host/host.h"
 #include "op/quant.h"
 

@@ -109,7 +109,7 @@ static struct hc_ball held(enum hc_format f, enum hc_format work, struct hc_ball
    that is the rounding of z itself; below, z is rounded first, and the product is rounded again. If
    z may lie on either side, or is NaN, the function stretches nothing by more than max(1,
    |slope|). */
-double hc_bound_leaked(const struct hc_call *call, struct hc_ball z)
+static double bound_leaked(const struct hc_call *call, struct hc_ball z)
 {
     enum hc_format f = hc_bound_work(call);
     double slope = hc_bn_number(&call->params.bn, call->params.bn.slope);
@@ -166,7 +166,7 @@ double hc_bound_of_moments(const struct hc_element *e, const struct hc_bound_nor
     switch (e->out) {
     case HC_BN_Y:
         z = by->normalized(e, c, m.mean, invstd);
-        return call->op == HC_OP_bn_leaky_train ? hc_bound_leaked(call, z) : z.rad;
+        return call->op == HC_OP_bn_leaky_train ? bound_leaked(call, z) : z.rad;
     case HC_BN_SAVED_MEAN:
         return m.mean.rad;
     case HC_BN_SAVED_INVSTD:
@@ -189,7 +189,7 @@ double hc_bound_of_infer(const struct hc_element *e, const struct hc_bound_norm 
     struct hc_ball invstd =
         by->inverse_root(hc_bound_work(call), variance, hc_bn_number(p, p->eps));
     struct hc_ball z = by->normalized(e, c, hc_ball_element(&call->in[HC_BN_MEAN], c), invstd);
-    return call->op == HC_OP_bn_leaky_infer ? hc_bound_leaked(call, z) : z.rad;
+    return call->op == HC_OP_bn_leaky_infer ? bound_leaked(call, z) : z.rad;
 }
 
 /* hc_bound_channel of a batch; found, if it was asked for before in this thread and nobody has

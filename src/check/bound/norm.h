@@ -46,7 +46,4 @@ double hc_bound_of_moments(const struct hc_element *e, const struct hc_bound_nor
 /* The error of element e of bn_infer or bn_leaky_infer. */
 double hc_bound_of_infer(const struct hc_element *e, const struct hc_bound_norm *by);
 
-/* The error of leaky_relu after z, without the last rounding into the output. */
-double hc_bound_leaked(const struct hc_call *call, struct hc_ball z);
-
 #endif

@@ -5,7 +5,6 @@
 
 #include "check/check_inner.h"
 #include "check/family/kit.h"
-#include "op/descriptor.h"
 
 /* inf - inf is a NaN with a sign on x86 and one without it on GPUs. */
 static const double specials[] = {(double)INFINITY, -(double)INFINITY, (double)NAN, -(double)NAN};

@@ -1,5 +1,4 @@
 /* Convolutions, average pools, and convolutions as products of matrices. */
-#include <math.h>
 #include <stdio.h>
 
 #include "check/family/kit.h"

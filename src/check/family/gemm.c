@@ -1,5 +1,4 @@
 /* Products of matrices, and of quantised ones. */
-#include <math.h>
 
 #include "check/family/kit.h"
 #include "check/generate/draw.h"

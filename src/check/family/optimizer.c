@@ -1,8 +1,6 @@
 /* Optimizers. */
-#include <math.h>
 
 #include "check/family/kit.h"
-#include "check/generate/draw.h"
 #include "check/generate/integers.h"
 
 /* Plain is w - lr g: no decay, no found_inf, and draws have no momentum. */

@@ -6,7 +6,6 @@
 #include "check/family/family.h"
 #include "check/family/kit.h"
 #include "check/generate/draw.h"
-#include "check/generate/integers.h"
 #include "op/later.h"
 
 /* Options are the same in all formats. */

@@ -6,10 +6,8 @@
 #include "check/family/family.h"
 #include "check/family/kit.h"
 #include "check/generate/draw.h"
-#include "check/generate/integers.h"
 #include "op/attention.h"
 #include "op/later.h"
-#include "op/params.h"
 
 /* Sums at boundaries of a wide format cancel to what a narrow one has as a subnormal number. */
 static bool not_narrowed(const struct hc_call *call, enum hc_distribution distribution)

@@ -1,7 +1,6 @@
 /* Ops that are right nearly everywhere: not at the end, at one place in many, at special values,
    past a border, or in a large call. */
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "check/selftest/change.h"

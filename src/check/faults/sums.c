@@ -4,7 +4,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "check/bound/bound.h"
 #include "check/selftest/change.h"
 #include "num/bits.h"
 #include "num/format.h"

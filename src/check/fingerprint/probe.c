@@ -6,7 +6,6 @@
 #include <string.h>
 
 #include "check/run_call.h"
-#include "num/bits.h"
 
 enum { ROOM = 4096, ROOM_TERMS = 1 << 19 };
 

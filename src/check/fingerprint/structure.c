@@ -232,14 +232,14 @@ int hc_structure_most_terms(enum hc_format format)
     return 1 << (bits < MOST ? bits : MOST);
 }
 
-double hc_probe_one_value(const struct hc_probe *p)
+static double probe_one_value(const struct hc_probe *p)
 {
     int huge, one;
     scales(p->format, &huge, &one);
     return ldexp(1, one);
 }
 
-double hc_probe_huge_value(const struct hc_probe *p)
+static double probe_huge_value(const struct hc_probe *p)
 {
     int huge, one;
     scales(p->format, &huge, &one);
@@ -253,7 +253,7 @@ void hc_probe_huge(struct hc_probe *p, int k, int sign)
     hc_probe_scaled(p, k, sign, huge);
 }
 
-void hc_probe_one(struct hc_probe *p, int k)
+static void probe_one(struct hc_probe *p, int k)
 {
     int huge, one;
     scales(p->format, &huge, &one);
@@ -278,7 +278,7 @@ int hc_probe_ones_but(struct hc_probe *p, int i, int j)
     int sum = hc_probe_sum(p);
     for (int k = 0; k < p->shape.terms; k++)
         if (k != i && k != j)
-            hc_probe_one(p, k);
+            probe_one(p, k);
     return sum;
 }
 
@@ -294,7 +294,7 @@ static void ask(struct hc_probe *p, struct table *t)
         if (!p->takes_c)
             continue;
         t->sum_c[j] = hc_probe_ones_but(p, t->place[j], t->place[j]);
-        hc_probe_c(p, hc_probe_huge_value(p));
+        hc_probe_c(p, probe_huge_value(p));
         hc_probe_huge(p, t->place[j], -1);
     }
 }
@@ -303,7 +303,7 @@ static void ask(struct hc_probe *p, struct table *t)
    changed one. */
 int hc_probe_under(const struct hc_probe *p, int sum)
 {
-    double left = hc_probe_value(p, sum) / hc_probe_one_value(p);
+    double left = hc_probe_value(p, sum) / probe_one_value(p);
     bool whole_number = left >= 0 && left <= p->shape.terms && left == floor(left);
     return whole_number ? p->shape.terms - (int)left : RESIDUE;
 }
@@ -369,9 +369,9 @@ static enum hc_status find_fusion(struct hc_probe *p, struct hc_findings_of_shap
     int sum = hc_probe_sum(p);
     hc_probe_huge(p, 0, 1);
     hc_probe_huge(p, 1, -1);
-    hc_probe_c(p, hc_probe_one_value(p));
+    hc_probe_c(p, probe_one_value(p));
     enum hc_status status = hc_probe_run(p);
-    if (status == HC_OK && hc_probe_value(p, sum) != hc_probe_one_value(p))
+    if (status == HC_OK && hc_probe_value(p, sum) != probe_one_value(p))
         found->c = HC_SUM_C_FUSED;
     return status;
 }

@@ -15,15 +15,12 @@ int hc_structure_most_terms(enum hc_format format);
 /* Places of products that meet before others do: those of one piece, where a piece has as many. */
 void hc_structure_places(const struct hc_findings_of_shape *found, int place[4]);
 
-/* A product that swallows all small ones, and the small ones. */
+/* A product that swallows all small ones. */
 void hc_probe_huge(struct hc_probe *probe, int k, int sign);
-void hc_probe_one(struct hc_probe *probe, int k);
 
 /* Adds a sum of ones at all places but i and j. After the run, the number of products that are
    added to one of two huge ones before these cancel, with the two; -1 if they did not cancel. */
 int hc_probe_ones_but(struct hc_probe *probe, int i, int j);
 int hc_probe_under(const struct hc_probe *probe, int sum);
-double hc_probe_one_value(const struct hc_probe *probe);
-double hc_probe_huge_value(const struct hc_probe *probe);
 
 #endif

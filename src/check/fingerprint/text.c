@@ -195,26 +195,26 @@ static void wording_zero(struct hc_wording *t, const struct hc_findings_of_shape
                     f->zero_of_operand ? ", and more beside a large factor" : "");
 }
 
-struct teller {
+struct telling {
     hc_tell *tell;
     void *context;
     char text[1024];
     struct hc_wording at;
 };
 
-static struct hc_wording *begin(struct teller *t)
+static struct hc_wording *begin(struct telling *t)
 {
     t->text[0] = '\0';
     t->at = (struct hc_wording){t->text, sizeof t->text};
     return &t->at;
 }
 
-static void end(struct teller *t, const char *name)
+static void end(struct telling *t, const char *name)
 {
     t->tell(name, t->text, t->context);
 }
 
-static void tell_sums(struct teller *t, const struct hc_findings_of_shape *f)
+static void tell_sums(struct telling *t, const struct hc_findings_of_shape *f)
 {
     wording_order(begin(t), false, f);
     end(t, "order");
@@ -238,7 +238,7 @@ static void tell_sums(struct teller *t, const struct hc_findings_of_shape *f)
     end(t, "result");
 }
 
-static void tell_ends(struct teller *t, const struct hc_findings_of_shape *f)
+static void tell_ends(struct telling *t, const struct hc_findings_of_shape *f)
 {
     wording_small(begin(t), f);
     end(t, "subnormals");
@@ -252,7 +252,7 @@ static void tell_ends(struct teller *t, const struct hc_findings_of_shape *f)
     end(t, "a zero");
 }
 
-static void tell_difference(struct teller *t, const struct hc_fingerprint *f)
+static void tell_difference(struct telling *t, const struct hc_fingerprint *f)
 {
     const struct hc_nearest_model *n = &f->nearest;
     wording_add(begin(t), "%s: %d of %d sums are others", n->unit->name, n->different, f->sums);
@@ -266,7 +266,7 @@ static void tell_difference(struct teller *t, const struct hc_fingerprint *f)
     end(t, "difference");
 }
 
-static void tell_models(struct teller *t, const struct hc_fingerprint *f)
+static void tell_models(struct telling *t, const struct hc_fingerprint *f)
 {
     begin(t);
     bool plain = hc_fingerprint_is_plain(f);
@@ -360,7 +360,7 @@ static void add_other(struct hc_wording *t, const struct hc_found_other *other,
                     other->different_numbers ? "are others" : "are other codes of NaN");
 }
 
-static void tell_shapes(struct teller *t, const struct hc_fingerprint *f)
+static void tell_shapes(struct telling *t, const struct hc_fingerprint *f)
 {
     for (int i = 0; i < f->other_count; i++) {
         char name[24];
@@ -373,7 +373,7 @@ static void tell_shapes(struct teller *t, const struct hc_fingerprint *f)
 
 void hc_fingerprint_tell(const struct hc_fingerprint *f, hc_tell *tell, void *context)
 {
-    struct teller t = {.tell = tell, .context = context};
+    struct telling t = {.tell = tell, .context = context};
     add_shape(begin(&t), f->main.shape);
     end(&t, "probed");
     tell_sums(&t, &f->main);

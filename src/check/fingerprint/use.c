@@ -2,7 +2,6 @@
 
 #include <stdio.h>
 
-#include "check/bound/bound.h"
 #include "check/fingerprint/models.h"
 
 static const struct hc_accumulator plain = {.precision = 24, .block = 1};

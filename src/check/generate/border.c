@@ -7,7 +7,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "check/bound/bound.h"
 #include "check/family/family.h"
 #include "check/generate/allpairs.h"
 #include "check/generate/integers.h"

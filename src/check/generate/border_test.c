@@ -7,7 +7,6 @@
 #include <string.h>
 
 #include "check/generate/cases.h"
-#include "check/bound/bound.h"
 #include "check/family/family.h"
 #include "check/generate/integers.h"
 #include "check/runner.h"

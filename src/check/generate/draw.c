@@ -1,7 +1,6 @@
 #include <math.h>
 
 #include "check/generate/draw.h"
-#include "check/bound/bound.h"
 #include "check/family/family.h"
 #include "check/generate/op_space.h"
 #include "num/rng.h"

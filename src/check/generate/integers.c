@@ -3,7 +3,6 @@
 #include "check/generate/integers.h"
 
 #include <assert.h>
-#include <math.h>
 
 #include "check/bound/bound.h"
 #include "check/family/family.h"

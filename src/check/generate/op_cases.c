@@ -2,7 +2,6 @@
    distributions of distribution.c. */
 #include "check/generate/cases.h"
 
-#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -10,7 +10,6 @@
 
 #include "check/bound/bound.h"
 #include "check/runner.h"
-#include "num/rng.h"
 #include "op/later.h"
 
 static const struct hc_case **pointers(int *n)

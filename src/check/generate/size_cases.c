@@ -55,8 +55,9 @@ static void layout_of_vector(struct hc_axes *to, const struct hc_call *call, int
     hc_axes_add(to, each ? HC_AXIS_ROWS : HC_AXIS_TERMS, small->shape[0], large->shape[0], 1, 0);
 }
 
-struct hc_op_shape hc_size_small(enum hc_op op, const struct hc_variant *variant,
-                                 const struct hc_op_shape *large)
+/* The shape of the small call from which the inputs of one of shape `large` are repeated. */
+static struct hc_op_shape size_small(enum hc_op op, const struct hc_variant *variant,
+                                     const struct hc_op_shape *large)
 {
     const struct hc_family *f = hc_family(op);
     struct hc_op_shape s = *large;
@@ -67,8 +68,9 @@ struct hc_op_shape hc_size_small(enum hc_op op, const struct hc_variant *variant
     return s;
 }
 
-void hc_size_layout(const struct hc_call *small, const struct hc_call *large,
-                    struct hc_repeats *repeats)
+/* The axes of all tensors of the two calls. */
+static void size_layout(const struct hc_call *small, const struct hc_call *large,
+                        struct hc_repeats *repeats)
 {
     const struct hc_family *f = hc_family(large->op);
     memset(repeats->slot, 0, sizeof repeats->slot);
@@ -110,13 +112,13 @@ static void run_size(struct hc_check *check)
         run_on_integers(check, row, &shape);
         return;
     }
-    struct hc_op_shape few = hc_size_small(op, row->variant, &shape);
+    struct hc_op_shape few = size_small(op, row->variant, &shape);
     struct hc_call small = hc_op_call(op, row->set, &few, row->variant);
     struct hc_call large = hc_op_call(op, row->set, &shape, row->variant);
     struct hc_repeats repeats = {.seed = hc_case_seed(check)};
     if (!hc_check_ok(check, hc_backend_has(check->backend, &large)))
         return;
-    hc_size_layout(&small, &large, &repeats);
+    size_layout(&small, &large, &repeats);
     allocate(check, &small, false);
     allocate(check, &large, true);
     hc_draw_inputs(&small, HC_DRAW_NORMAL, repeats.seed);

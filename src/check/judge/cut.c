@@ -51,8 +51,11 @@ static void extents(const struct hc_tensor *t, int dimension, int64_t *outer, in
         *(d < dimension ? outer : inner) *= d == dimension ? 1 : t->shape[d];
 }
 
-bool hc_cut_pick(struct hc_cut *cut, struct hc_tensor *t, int dimension, const int64_t *entries,
-                 int64_t n)
+/* For the cuts (by op). Keeps n entries along a dimension of a tensor, those of a list, or below
+   those from `from` on; the element's index follows. False, and nothing is changed, if there is no
+   memory. */
+static bool cut_pick(struct hc_cut *cut, struct hc_tensor *t, int dimension, const int64_t *entries,
+                     int64_t n)
 {
     int64_t outer;
     int64_t inner;
@@ -78,7 +81,8 @@ bool hc_cut_pick(struct hc_cut *cut, struct hc_tensor *t, int dimension, const i
     return true;
 }
 
-bool hc_cut_range(struct hc_cut *cut, struct hc_tensor *t, int dimension, int64_t from, int64_t n)
+static bool cut_range(struct hc_cut *cut, struct hc_tensor *t, int dimension, int64_t from,
+                      int64_t n)
 {
     if (from < 0 || n < 1 || from + n > t->shape[dimension])
         return false;
@@ -86,7 +90,7 @@ bool hc_cut_range(struct hc_cut *cut, struct hc_tensor *t, int dimension, int64_
     cut->no_memory |= !entries;
     for (int64_t k = 0; entries && k < n; k++)
         entries[k] = from + k;
-    bool good = entries && hc_cut_pick(cut, t, dimension, entries, n);
+    bool good = entries && cut_pick(cut, t, dimension, entries, n);
     free(entries);
     return good;
 }
@@ -144,8 +148,7 @@ enum hc_status hc_cut_down(struct hc_cut *cut, const struct hc_judge *judge, int
 }
 
 /* The cuts by op. Each takes away what one element of the output does not read. */
-
-int64_t hc_cut_coordinate(const struct hc_cut *cut, int dimension)
+static int64_t cut_coordinate(const struct hc_cut *cut, int dimension)
 {
     const struct hc_tensor *t = &cut->call.out[cut->out];
     int64_t inner = 1;
@@ -154,9 +157,10 @@ int64_t hc_cut_coordinate(const struct hc_cut *cut, int dimension)
     return cut->index / inner % t->shape[dimension];
 }
 
-bool hc_cut_only(struct hc_cut *cut, struct hc_tensor *t, int dimension, int64_t at)
+/* Keeps entry `at` of a tensor; an absent one stays as it is. */
+static bool cut_only(struct hc_cut *cut, struct hc_tensor *t, int dimension, int64_t at)
 {
-    return !t->data || hc_cut_range(cut, t, dimension, at, 1);
+    return !t->data || cut_range(cut, t, dimension, at, 1);
 }
 
 /* Vectors: the same stretch of every tensor that has as many elements as the first input. */
@@ -170,7 +174,7 @@ static bool stretch(struct hc_cut *cut, int64_t from, int64_t n)
         if (!t->data || hc_slot(call->op, s)->size != HC_SIZE_FIRST)
             continue;
         *t = hc_tensor1(t->format, count, t->data);
-        good = hc_cut_range(cut, t, 0, from, n);
+        good = cut_range(cut, t, 0, from, n);
     }
     return good;
 }
@@ -204,8 +208,10 @@ static bool one_overflow(struct hc_cut *cut)
            stretch(cut, at < n ? at : 0, 1);
 }
 
-bool hc_cut_zeros(struct hc_cut *cut, struct hc_tensor *a, int a_dimension, struct hc_tensor *b,
-                  int b_dimension)
+/* Takes away the entries of two tensors, along one dimension each, in which every product is 0. The
+   dimension is the first or the last of each, and their other elements come in the same order. */
+static bool cut_zeros(struct hc_cut *cut, struct hc_tensor *a, int a_dimension, struct hc_tensor *b,
+                      int b_dimension)
 {
     int64_t n = a->shape[a_dimension];
     int64_t products = hc_tensor_count(a) / (n ? n : 1);
@@ -226,8 +232,8 @@ bool hc_cut_zeros(struct hc_cut *cut, struct hc_tensor *a, int a_dimension, stru
     }
     if (entries && kept == 0)
         entries[kept++] = 0;
-    bool good = entries && kept < n && hc_cut_pick(cut, a, a_dimension, entries, kept) &&
-                (a == b || hc_cut_pick(cut, b, b_dimension, entries, kept));
+    bool good = entries && kept < n && cut_pick(cut, a, a_dimension, entries, kept) &&
+                (a == b || cut_pick(cut, b, b_dimension, entries, kept));
     free(entries);
     return good;
 }
@@ -239,7 +245,7 @@ static bool terms_of_reduction(struct hc_cut *cut)
     struct hc_tensor *y = call->op == HC_OP_dot ? &call->in[HC_DOT_Y] : x;
     *x = hc_tensor1(x->format, hc_tensor_count(x), x->data);
     *y = hc_tensor1(y->format, hc_tensor_count(y), y->data);
-    return hc_cut_zeros(cut, x, 0, y, 0);
+    return cut_zeros(cut, x, 0, y, 0);
 }
 
 static bool one_row_and_column(struct hc_cut *cut)
@@ -247,14 +253,14 @@ static bool one_row_and_column(struct hc_cut *cut)
     struct hc_call *call = &cut->call;
     const struct hc_gemm *p = &call->params.gemm;
     struct hc_tensor *c = &call->in[HC_GEMM_C];
-    int64_t row = hc_cut_coordinate(cut, 0);
-    int64_t column = hc_cut_coordinate(cut, 1);
-    return hc_cut_only(cut, &call->in[HC_GEMM_A], p->transpose_a ? 1 : 0, row) &&
-           hc_cut_only(cut, &call->in[HC_GEMM_B], p->transpose_b ? 0 : 1, column) &&
-           (c->rank == 1 || hc_cut_only(cut, c, 0, row)) &&
-           hc_cut_only(cut, c, c->rank == 1 ? 0 : 1, column) &&
-           hc_cut_only(cut, &call->out[HC_GEMM_OUT], 0, row) &&
-           hc_cut_only(cut, &call->out[HC_GEMM_OUT], 1, column);
+    int64_t row = cut_coordinate(cut, 0);
+    int64_t column = cut_coordinate(cut, 1);
+    return cut_only(cut, &call->in[HC_GEMM_A], p->transpose_a ? 1 : 0, row) &&
+           cut_only(cut, &call->in[HC_GEMM_B], p->transpose_b ? 0 : 1, column) &&
+           (c->rank == 1 || cut_only(cut, c, 0, row)) &&
+           cut_only(cut, c, c->rank == 1 ? 0 : 1, column) &&
+           cut_only(cut, &call->out[HC_GEMM_OUT], 0, row) &&
+           cut_only(cut, &call->out[HC_GEMM_OUT], 1, column);
 }
 
 static bool terms_of_gemm(struct hc_cut *cut)
@@ -263,16 +269,16 @@ static bool terms_of_gemm(struct hc_cut *cut)
     const struct hc_gemm *p = &call->params.gemm;
     if (hc_tensor_count(&call->out[HC_GEMM_OUT]) != 1)
         return false;
-    return hc_cut_zeros(cut, &call->in[HC_GEMM_A], p->transpose_a ? 0 : 1, &call->in[HC_GEMM_B],
-                        p->transpose_b ? 1 : 0);
+    return cut_zeros(cut, &call->in[HC_GEMM_A], p->transpose_a ? 0 : 1, &call->in[HC_GEMM_B],
+                     p->transpose_b ? 1 : 0);
 }
 
 /* The element's row of codes of one factor, and the row of scales that it has. */
 static bool one_row_of_codes(struct hc_cut *cut, int codes, int scales, int64_t row, int64_t rows)
 {
     struct hc_call *call = &cut->call;
-    return hc_cut_only(cut, &call->in[codes], 0, row) &&
-           hc_cut_only(cut, &call->in[scales], 0, rows > 0 ? row / rows : 0);
+    return cut_only(cut, &call->in[codes], 0, row) &&
+           cut_only(cut, &call->in[scales], 0, rows > 0 ? row / rows : 0);
 }
 
 static bool one_row_and_column_of_codes(struct hc_cut *cut)
@@ -280,13 +286,13 @@ static bool one_row_and_column_of_codes(struct hc_cut *cut)
     struct hc_call *call = &cut->call;
     const struct hc_gemm_q *p = &call->params.gemm_q;
     struct hc_tensor *c = &call->in[HC_GEMM_Q_C];
-    int64_t row = hc_cut_coordinate(cut, 0);
-    int64_t column = hc_cut_coordinate(cut, 1);
+    int64_t row = cut_coordinate(cut, 0);
+    int64_t column = cut_coordinate(cut, 1);
     return one_row_of_codes(cut, HC_GEMM_Q_A, HC_GEMM_Q_A_SCALES, row, p->a_rows) &&
            one_row_of_codes(cut, HC_GEMM_Q_B, HC_GEMM_Q_B_SCALES, column, p->b_rows) &&
-           (!c->data || (hc_cut_only(cut, c, 0, row) && hc_cut_only(cut, c, 1, column))) &&
-           hc_cut_only(cut, &call->out[HC_GEMM_Q_OUT], 0, row) &&
-           hc_cut_only(cut, &call->out[HC_GEMM_Q_OUT], 1, column);
+           (!c->data || (cut_only(cut, c, 0, row) && cut_only(cut, c, 1, column))) &&
+           cut_only(cut, &call->out[HC_GEMM_Q_OUT], 0, row) &&
+           cut_only(cut, &call->out[HC_GEMM_Q_OUT], 1, column);
 }
 
 /* Batch norm: the channel, in all tensors that have channels. */
@@ -294,12 +300,12 @@ static bool one_channel(struct hc_cut *cut)
 {
     struct hc_call *call = &cut->call;
     const struct hc_tensor *out = &call->out[cut->out];
-    int64_t channel = hc_cut_coordinate(cut, out->rank - 1);
+    int64_t channel = cut_coordinate(cut, out->rank - 1);
     bool good = true;
     for (int s = 0; s < hc_slot_count(call->op) && good; s++) {
         struct hc_tensor *t = hc_slot_tensor(call, s);
         bool has = hc_slot(call->op, s)->size != HC_SIZE_RULE;
-        good = !has || hc_cut_only(cut, t, t->rank - 1, channel);
+        good = !has || cut_only(cut, t, t->rank - 1, channel);
     }
     return good;
 }
@@ -315,17 +321,17 @@ static bool one_number(struct hc_cut *cut)
     *x = hc_tensor2(x->format, hc_tensor_count(x), 1, x->data);
     *y = hc_tensor2(y->format, hc_tensor_count(y), 1, y->data);
     int64_t at = cut->index;
-    return hc_cut_only(cut, x, 0, at) && hc_cut_only(cut, y, 0, at);
+    return cut_only(cut, x, 0, at) && cut_only(cut, y, 0, at);
 }
 
 /* The gradient of a sum of losses: its row. With the mean, the number of rows is part of it. */
 static bool one_example(struct hc_cut *cut)
 {
     struct hc_call *call = &cut->call;
-    int64_t row = hc_cut_coordinate(cut, 0);
-    return call->params.xent.sum && hc_cut_only(cut, &call->in[HC_XENT_LOGITS], 0, row) &&
-           hc_cut_only(cut, &call->in[HC_XENT_LABELS], 0, row) &&
-           hc_cut_only(cut, &call->out[HC_XENT_DLOGITS], 0, row);
+    int64_t row = cut_coordinate(cut, 0);
+    return call->params.xent.sum && cut_only(cut, &call->in[HC_XENT_LOGITS], 0, row) &&
+           cut_only(cut, &call->in[HC_XENT_LABELS], 0, row) &&
+           cut_only(cut, &call->out[HC_XENT_DLOGITS], 0, row);
 }
 
 static bool one_window(struct hc_cut *cut)
@@ -338,9 +344,9 @@ static bool one_window(struct hc_cut *cut)
     bool good = true;
     for (int d = 0; d < 4 && good; d++) {
         int64_t size = d == 1 || d == 2 ? window : 1;
-        int64_t at = hc_cut_coordinate(cut, d);
+        int64_t at = cut_coordinate(cut, d);
         int64_t entry = backward ? at / size : at;
-        good = hc_cut_range(cut, x, d, entry * size, size) && hc_cut_range(cut, y, d, entry, 1);
+        good = cut_range(cut, x, d, entry * size, size) && cut_range(cut, y, d, entry, 1);
     }
     return good;
 }
@@ -351,8 +357,8 @@ static bool one_of_each_rank(struct hc_cut *cut)
     struct hc_call *call = &cut->call;
     int64_t at = cut->index;
     return call->params.all_reduce.algorithm != HC_COLLECTIVE_RING &&
-           hc_cut_only(cut, &call->in[HC_ALL_REDUCE_X], 1, at) &&
-           hc_cut_only(cut, &call->out[HC_ALL_REDUCE_OUT], 0, at);
+           cut_only(cut, &call->in[HC_ALL_REDUCE_X], 1, at) &&
+           cut_only(cut, &call->out[HC_ALL_REDUCE_OUT], 0, at);
 }
 
 hc_cutter *const hc_cut_averages[] = {one_of_each_rank, NULL};
@@ -371,12 +377,12 @@ hc_cutter *const hc_cut_rows_of_loss[] = {one_example, NULL};
 static bool image_and_filter(struct hc_cut *cut)
 {
     struct hc_call *call = &cut->call;
-    int64_t image = hc_cut_coordinate(cut, 0);
-    int64_t filter = hc_cut_coordinate(cut, 3);
-    return hc_cut_only(cut, &call->in[HC_CONV_X], 0, image) &&
-           hc_cut_only(cut, &call->in[HC_CONV_W], 0, filter) &&
-           hc_cut_only(cut, &call->out[HC_CONV_Y], 0, image) &&
-           hc_cut_only(cut, &call->out[HC_CONV_Y], 3, filter);
+    int64_t image = cut_coordinate(cut, 0);
+    int64_t filter = cut_coordinate(cut, 3);
+    return cut_only(cut, &call->in[HC_CONV_X], 0, image) &&
+           cut_only(cut, &call->in[HC_CONV_W], 0, filter) &&
+           cut_only(cut, &call->out[HC_CONV_Y], 0, image) &&
+           cut_only(cut, &call->out[HC_CONV_Y], 3, filter);
 }
 
 /* conv2d: the rows (columns) that the element's window reads. A window that lies in the image needs
@@ -390,17 +396,16 @@ static bool window_along(struct hc_cut *cut, int dimension, bool inside)
     struct hc_tensor *x = &call->in[HC_CONV_X];
     struct hc_tensor *y = &call->out[HC_CONV_Y];
     int64_t taps = call->in[HC_CONV_W].shape[dimension];
-    int64_t at = hc_cut_coordinate(cut, dimension);
+    int64_t at = cut_coordinate(cut, dimension);
     int64_t first = at * p->stride - p->pad;
     int64_t end = first + taps < x->shape[dimension] ? first + taps : x->shape[dimension];
     if (inside)
-        return hc_cut_range(cut, x, dimension, first, taps) && hc_cut_only(cut, y, dimension, at);
+        return cut_range(cut, x, dimension, first, taps) && cut_only(cut, y, dimension, at);
     int64_t strides = first > 0 ? first / p->stride : 0;
     int64_t from = strides * p->stride;
     int64_t rows = end - from;
     int64_t left = (rows + 2 * p->pad - taps) / p->stride + 1;
-    return hc_cut_range(cut, x, dimension, from, rows) &&
-           hc_cut_range(cut, y, dimension, strides, left);
+    return cut_range(cut, x, dimension, from, rows) && cut_range(cut, y, dimension, strides, left);
 }
 
 static bool window_inside(struct hc_cut *cut)
@@ -427,7 +432,7 @@ static bool channels_of_window(struct hc_cut *cut)
     const struct hc_tensor *w = &call->in[HC_CONV_W];
     bool alike = x->shape[0] == 1 && w->shape[0] == 1 && x->shape[1] == w->shape[1] &&
                  x->shape[2] == w->shape[2];
-    return alike && hc_cut_zeros(cut, &call->in[HC_CONV_X], 3, &call->in[HC_CONV_W], 3);
+    return alike && cut_zeros(cut, &call->in[HC_CONV_X], 3, &call->in[HC_CONV_W], 3);
 }
 
 /* conv2d_bwd_data: the image and the channel of the element. */
@@ -435,11 +440,11 @@ static bool image_and_channel(struct hc_cut *cut)
 {
     struct hc_call *call = &cut->call;
     struct hc_tensor *dx = &call->out[HC_CONV_BWD_DATA_DX];
-    int64_t image = hc_cut_coordinate(cut, 0);
-    int64_t channel = hc_cut_coordinate(cut, 3);
-    return hc_cut_only(cut, &call->in[HC_CONV_BWD_DATA_DY], 0, image) &&
-           hc_cut_only(cut, &call->in[HC_CONV_BWD_DATA_W], 3, channel) &&
-           hc_cut_only(cut, dx, 0, image) && hc_cut_only(cut, dx, 3, channel);
+    int64_t image = cut_coordinate(cut, 0);
+    int64_t channel = cut_coordinate(cut, 3);
+    return cut_only(cut, &call->in[HC_CONV_BWD_DATA_DY], 0, image) &&
+           cut_only(cut, &call->in[HC_CONV_BWD_DATA_W], 3, channel) &&
+           cut_only(cut, dx, 0, image) && cut_only(cut, dx, 3, channel);
 }
 
 /* conv2d_bwd_data: the rows (columns) of dy that the element takes, and those of dx that belong to
@@ -451,7 +456,7 @@ static bool gradient_along(struct hc_cut *cut, int dimension)
     struct hc_tensor *dy = &call->in[HC_CONV_BWD_DATA_DY];
     struct hc_tensor *dx = &call->out[HC_CONV_BWD_DATA_DX];
     int64_t taps = call->in[HC_CONV_BWD_DATA_W].shape[dimension];
-    int64_t at = hc_cut_coordinate(cut, dimension);
+    int64_t at = cut_coordinate(cut, dimension);
     int64_t low = at + p->pad - taps + 1;
     int64_t first = low > 0 ? (low + p->stride - 1) / p->stride : 0;
     int64_t last = (at + p->pad) / p->stride;
@@ -459,8 +464,8 @@ static bool gradient_along(struct hc_cut *cut, int dimension)
     int64_t from = first * p->stride;
     int64_t rows = (last - first) * p->stride + taps - 2 * p->pad;
     rows = rows > at - from + 1 ? rows : at - from + 1;
-    return hc_cut_range(cut, dy, dimension, first, last - first + 1) &&
-           hc_cut_range(cut, dx, dimension, from, rows);
+    return cut_range(cut, dy, dimension, first, last - first + 1) &&
+           cut_range(cut, dx, dimension, from, rows);
 }
 
 static bool gradient_rows(struct hc_cut *cut)
@@ -478,11 +483,11 @@ static bool channel_and_filter(struct hc_cut *cut)
 {
     struct hc_call *call = &cut->call;
     struct hc_tensor *dw = &call->out[HC_CONV_BWD_FILTER_DW];
-    int64_t filter = hc_cut_coordinate(cut, 0);
-    int64_t channel = hc_cut_coordinate(cut, 3);
-    return hc_cut_only(cut, &call->in[HC_CONV_BWD_FILTER_X], 3, channel) &&
-           hc_cut_only(cut, &call->in[HC_CONV_BWD_FILTER_DY], 3, filter) &&
-           hc_cut_only(cut, dw, 0, filter) && hc_cut_only(cut, dw, 3, channel);
+    int64_t filter = cut_coordinate(cut, 0);
+    int64_t channel = cut_coordinate(cut, 3);
+    return cut_only(cut, &call->in[HC_CONV_BWD_FILTER_X], 3, channel) &&
+           cut_only(cut, &call->in[HC_CONV_BWD_FILTER_DY], 3, filter) &&
+           cut_only(cut, dw, 0, filter) && cut_only(cut, dw, 3, channel);
 }
 
 hc_cutter *const hc_cut_conv2d[] = {image_and_filter,  window_inside,      rows_at_border,

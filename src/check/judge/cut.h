@@ -26,23 +26,6 @@ enum hc_status hc_cut_down(struct hc_cut *cut, const struct hc_judge *judge, int
                            int64_t index);
 void hc_cut_close(struct hc_cut *cut);
 
-/* For the cuts (by op). Keeps n entries along a dimension of a tensor, from `from` on, or those
-   of a list; the element's index follows. False, and nothing is changed, if there is no memory. */
-bool hc_cut_range(struct hc_cut *cut, struct hc_tensor *t, int dimension, int64_t from, int64_t n);
-bool hc_cut_pick(struct hc_cut *cut, struct hc_tensor *t, int dimension, const int64_t *entries,
-                 int64_t n);
-
-/* The coordinate of the element along a dimension of its output. */
-int64_t hc_cut_coordinate(const struct hc_cut *cut, int dimension);
-
-/* Keeps entry `at` of a tensor; an absent one stays as it is. */
-bool hc_cut_only(struct hc_cut *cut, struct hc_tensor *t, int dimension, int64_t at);
-
-/* Takes away the entries of two tensors, along one dimension each, in which every product is 0. The
-   dimension is the first or the last of each, and their other elements come in the same order. */
-bool hc_cut_zeros(struct hc_cut *cut, struct hc_tensor *a, int a_dimension, struct hc_tensor *b,
-                  int b_dimension);
-
 /* One cut: changes the call, or returns false where it does not apply. */
 typedef bool hc_cutter(struct hc_cut *cut);
 

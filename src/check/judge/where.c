@@ -5,7 +5,6 @@
 #include <string.h>
 
 #include "check/judge/judge.h"
-#include "op/text.h"
 
 enum { RIGHT = 1, WRONG = 2 };
 

@@ -1,6 +1,5 @@
 /* Reading baselines. The text may be anything: every line is taken apart word by word. The first
    that is not as baseline.h says ends the reading, and its number is said. */
-#include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>

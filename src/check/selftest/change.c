@@ -4,7 +4,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "num/bits.h"
 #include "num/rng.h"
 
 static struct hc_tensor view(const struct hc_changed_element *e, const void *bytes)
@@ -18,7 +17,7 @@ uint64_t hc_changed_right(const struct hc_changed_element *e, int64_t i)
     return hc_tensor_bits(&t, i);
 }
 
-uint64_t hc_changed_before(const struct hc_changed_element *e, int64_t i)
+static uint64_t changed_before(const struct hc_changed_element *e, int64_t i)
 {
     struct hc_tensor t = view(e, e->before);
     return hc_tensor_bits(&t, i);
@@ -83,7 +82,7 @@ uint64_t hc_to_zero(const struct hc_changed_element *e, uint64_t bits)
 uint64_t hc_kept(const struct hc_changed_element *e, uint64_t bits)
 {
     (void)bits;
-    return hc_changed_before(e, e->i);
+    return changed_before(e, e->i);
 }
 
 uint64_t hc_next(const struct hc_changed_element *e, uint64_t bits)
@@ -125,7 +124,7 @@ uint64_t hc_negated(const struct hc_changed_element *e, uint64_t bits)
 
 uint64_t hc_added(const struct hc_changed_element *e, uint64_t bits)
 {
-    double was = hc_decode(e->format, hc_changed_before(e, e->i));
+    double was = hc_decode(e->format, changed_before(e, e->i));
     return encoded(e, was + hc_decode(e->format, bits));
 }
 

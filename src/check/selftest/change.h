@@ -19,7 +19,6 @@ struct hc_changed_element {
 };
 
 uint64_t hc_changed_right(const struct hc_changed_element *e, int64_t i);
-uint64_t hc_changed_before(const struct hc_changed_element *e, int64_t i);
 
 /* Which elements are wrong. */
 typedef bool hc_where(const struct hc_changed_element *e);

@@ -4,7 +4,6 @@
 #include <math.h>
 
 #include "check/generate/boundary.h"
-#include "num/bits.h"
 #include "num/mpfr_test.h"
 #include "num/rng.h"
 

@@ -1,7 +1,6 @@
 #include "check/sweep/runs8.h"
 
 #include <criterion/criterion.h>
-#include <math.h>
 
 #include "num/bits.h"
 #include "num/mpfr_test.h"

@@ -1,5 +1,4 @@
 /* The sweep over the conversions from fp32 to formats of one byte, to nearest. */
-#include <math.h>
 
 #include "check/sweep/runs8.h"
 #include "check/sweep/strays.h"

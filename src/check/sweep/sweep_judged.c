@@ -3,7 +3,6 @@
 #include <string.h>
 
 #include "check/check_inner.h"
-#include "check/digest.h"
 #include "num/integer16.h"
 #include "num/rng.h"
 #include "reference.h"

@@ -87,7 +87,7 @@ static bool concerns(const struct hc_calc *calc, const struct hc_node *shown, co
 }
 
 /* Whether something was reported where the shown expression is computed. */
-static bool is_told(const struct hc_calc_run *run, int item, int arm)
+static bool is_explained(const struct hc_calc_run *run, int item, int arm)
 {
     const struct hc_event *event;
     const struct hc_calc *calc = run->calc;
@@ -132,7 +132,7 @@ static void describe_cause(const struct hc_calc_run *run, int item, int arm, con
         cause = cause_of(run, item, arm, HC_EVENT_CANCELLED);
     if (cause) {
         hc_event_text(cause, text, TEXT);
-    } else if (cell->want == 0 || is_told(run, item, arm)) {
+    } else if (cell->want == 0 || is_explained(run, item, arm)) {
         return;
     } else if (a->storage != a->arithmetic && cell->format == a->storage) {
         hc_distance_text(half, hc_ulp(cell->format, cell->want) / 2);
@@ -240,11 +240,11 @@ static bool describe_rest(const struct hc_calc_run *run, int arm,
     rest[0] = '\0';
     for (int i = 0; i < count && run->calc->loop; i++) {
         char text[TEXT];
-        bool told = event[i].kind != HC_EVENT_ABSORBED && event[i].kind != HC_EVENT_CANCELLED;
+        bool explained = event[i].kind != HC_EVENT_ABSORBED && event[i].kind != HC_EVENT_CANCELLED;
         hc_event_text(&event[i], text, TEXT);
         for (int s = 0; s < sentences; s++)
-            told = told || strstr(sentence[s], text);
-        if (!told)
+            explained = explained || strstr(sentence[s], text);
+        if (!explained)
             add_event(&event[i], LOSSES, &n, rest);
     }
     end_events(LOSSES, n, rest);

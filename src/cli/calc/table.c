@@ -247,8 +247,8 @@ void hc_calc_name(const struct hc_calc_run *run, int item, int most, char name[H
             *name = ' ';
 }
 
-void hc_calc_cell_text(const struct hc_calc *calc, const struct hc_calc_cell *cell, char *text,
-                       size_t size)
+static void calc_cell_text(const struct hc_calc *calc, const struct hc_calc_cell *cell, char *text,
+                           size_t size)
 {
     char number[HC_NUMBER_TEXT];
     char bits[HC_NUMBER_TEXT] = "";
@@ -297,7 +297,7 @@ static void fill_row(const struct hc_calc_run *run, const struct hc_calc_row *ro
 {
     int arms = run->calc->arms;
     for (int a = 0; a < arms; a++)
-        hc_calc_cell_text(run->calc, &row->cell[item][a], cell[a], GRID_TEXT);
+        calc_cell_text(run->calc, &row->cell[item][a], cell[a], GRID_TEXT);
     hc_calc_real_text(run, row, item, cell[arms], GRID_TEXT);
 }
 

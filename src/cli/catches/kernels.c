@@ -14,7 +14,6 @@
 #include "check/run_call.h"
 #include "check/runner.h"
 #include "define/op.h"
-#include "op/defined.h"
 
 const char *const hc_kernel_words[] = {[HC_KERNEL_MISSED] = "miss",
                                        [HC_KERNEL_CAUGHT] = "yes",

@@ -104,7 +104,7 @@ static void print_page_head(FILE *out, const struct hc_kernel_inquiry *inquiry)
 }
 
 /* Whether some rule that is applied does not catch it. */
-static bool is_told(const struct hc_kernel_catch *row)
+static bool escapes_a_rule(const struct hc_kernel_catch *row)
 {
     for (int c = 0; c < HC_KERNEL_COLUMNS; c++)
         if (row->word[c] == HC_KERNEL_MISSED || row->word[c] == HC_KERNEL_ALARM)
@@ -114,15 +114,15 @@ static bool is_told(const struct hc_kernel_catch *row)
 
 static void print_page_rows(FILE *out, const struct hc_kernel_inquiry *inquiry)
 {
-    int told = 0;
+    int escaped = 0;
     char text[240];
     for (int i = 0; i < inquiry->count; i++)
-        told += is_told(&inquiry->row[i]);
+        escaped += escapes_a_rule(&inquiry->row[i]);
     (void)snprintf(text, sizeof text,
                    "Below are the %d faults that some rule does not catch, those first that "
                    "halfcheck misses on normal numbers. The other %d are caught by every rule that "
                    "is applied to them.",
-                   told, inquiry->count - told);
+                   escaped, inquiry->count - escaped);
     print_text(out, "", 0, text);
     (void)fputc('\n', out);
     print_text(out, "", 0, explained);
@@ -135,7 +135,7 @@ static void print_page_rows(FILE *out, const struct hc_kernel_inquiry *inquiry)
     (void)fputc('\n', out);
     for (int i = 0; i < inquiry->count; i++) {
         const struct hc_kernel_catch *row = &inquiry->row[i];
-        if (!is_told(row))
+        if (!escapes_a_rule(row))
             continue;
         (void)fprintf(out, "| %s", row->fault->title);
         if (row->by[0])

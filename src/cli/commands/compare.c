@@ -15,7 +15,6 @@
 #include "cli/training/folder.h"
 #include "cli/training/training.h"
 #include "op/text.h"
-#include "op/typed.h"
 
 struct protocol_request {
     const char *path;

@@ -14,7 +14,6 @@
 #include "cases/reports.h"
 #include "check/check.h"
 #include "check/record/former.h"
-#include "check/record/rows.h"
 #include "check/runner.h"
 #include "cli/backend_options.h"
 #include "cli/bug.h"

@@ -8,7 +8,6 @@
 #include "cli/ranks/ranks.h"
 #include "cli/training/training.h"
 #include "cli/training/machine_load.h"
-#include "op/text.h"
 #include "train/parallel/parallel.h"
 #include "train/update/recipe_fields.h"
 

@@ -11,7 +11,6 @@
 #include "define/library.h"
 #include "define/value.h"
 #include "cli/define/rows.h"
-#include "op/text.h"
 #include "op/typed.h"
 
 char *hc_define_read_file(const char *path)

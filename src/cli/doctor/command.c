@@ -118,12 +118,12 @@ static int run_doctor(int argc, char **argv)
     doctor.findings = json_array();
     if (!json)
         printf("%s\n\n", hc_version());
-    size_t told = 0;
+    size_t printed = 0;
     for (size_t i = 0; i < sizeof examinations / sizeof *examinations; i++) {
         (void)fflush(stdout);
         examinations[i](&doctor);
-        for (; !json && told < json_array_size(doctor.findings); told++)
-            print_finding(json_array_get(doctor.findings, told));
+        for (; !json && printed < json_array_size(doctor.findings); printed++)
+            print_finding(json_array_get(doctor.findings, printed));
     }
     enum hc_status written = json ? print_json(&doctor) : hc_json_status();
     if (!json && written == HC_OK)

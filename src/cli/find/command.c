@@ -9,7 +9,6 @@
 #include "cli/backend_options.h"
 #include "cli/find/find.h"
 
-#include "op/typed.h"
 #include "op/wrap.h"
 
 const struct hc_command hc_command_find;

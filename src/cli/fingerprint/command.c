@@ -8,7 +8,6 @@
 #include "check/fingerprint/use.h"
 #include "check/record/json.h"
 #include "cli/backend_options.h"
-#include "cli/colour.h"
 #include "cli/command.h"
 #include "cli/stop.h"
 #include "op/output.h"

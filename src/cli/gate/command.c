@@ -9,7 +9,6 @@
 #include "cli/command.h"
 #include "cli/gate/conclusion.h"
 #include "cli/gate/gate.h"
-#include "cli/gate/gate_training.h"
 #include "op/output.h"
 
 /* What its options say. */

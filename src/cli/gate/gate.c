@@ -7,7 +7,6 @@
 #include "check/record/environment.h"
 #include "check/record/parts.h"
 #include "check/runner.h"
-#include "cli/gate/gate_training.h"
 
 static const struct hc_gate_way *const ways[] = {&hc_gate_training, &hc_gate_drift,
                                                  &hc_gate_fingerprint, &hc_gate_rows};

@@ -234,11 +234,11 @@ static void write_family(FILE *out, const struct hc_family *family)
 }
 
 /* Fails only where no family does: nothing could be compared. */
-static void write_whole(FILE *out, const struct hc_gate *gate, const char *reason, bool told)
+static void write_whole(FILE *out, const struct hc_gate *gate, const char *reason, bool has_failed)
 {
     bool passes = hc_gate_passes(gate);
     (void)fputs("  <testcase classname=\"gate\" name=\"gate\" time=\"0\">\n", out);
-    if (!passes && !told) {
+    if (!passes && !has_failed) {
         (void)fputs("    <failure type=\"gate\" message=\"", out);
         hc_text_markup(out, reason);
         (void)fputs("\"/>\n", out);
@@ -259,15 +259,15 @@ static void write_suite(FILE *out, const struct hc_gate *gate, const struct hc_g
         failures += fails(&family);
         skipped += family.allowed != NULL;
     }
-    bool told = failures > 0;
-    failures += !told && !hc_gate_passes(gate);
+    bool has_failed = failures > 0;
+    failures += !has_failed && !hc_gate_passes(gate);
     hc_gate_reason(gate, paths->baseline, reason, sizeof reason);
     (void)fprintf(out,
                   "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites name=\"halfcheck gate\">"
                   "\n <testsuite name=\"halfcheck gate\" tests=\"%d\" failures=\"%d\" "
                   "errors=\"0\" skipped=\"%d\" time=\"0\">\n",
                   tests, failures, skipped);
-    write_whole(out, gate, reason, told);
+    write_whole(out, gate, reason, has_failed);
     family = (struct hc_family){0};
     while (hc_findings_next(&gate->findings, &family))
         write_family(out, &family);
@@ -330,12 +330,12 @@ void hc_gate_annotate(FILE *out, const struct hc_gate *gate, const struct hc_gat
     char backends[TEXT];
     struct hc_family family = {0};
     int failing = 0;
-    int told = 0;
+    int printed = 0;
     while (hc_findings_next(&gate->findings, &family))
         failing += fails(&family);
     family = (struct hc_family){0};
     int most = failing <= ANNOTATIONS ? failing : ANNOTATIONS - 1;
-    while (told < most && hc_findings_next(&gate->findings, &family)) {
+    while (printed < most && hc_findings_next(&gate->findings, &family)) {
         if (!fails(&family))
             continue;
         hc_family_backends(&family, backends, sizeof backends);
@@ -344,10 +344,10 @@ void hc_gate_annotate(FILE *out, const struct hc_gate *gate, const struct hc_gat
                        example ? "the worst is " : "", example ? family.all[0].name : "",
                        example ? ": " : "", family.all[0].text);
         annotate(out, "error", hc_finding_kinds[family.kind].name, text);
-        told++;
+        printed++;
     }
-    if (failing > told) {
-        (void)snprintf(text, sizeof text, "%d more families of cases", failing - told);
+    if (failing > printed) {
+        (void)snprintf(text, sizeof text, "%d more families of cases", failing - printed);
         annotate(out, "error", "more", text);
     }
     hc_gate_allowances(gate, annotate_allowance, out);

@@ -343,13 +343,13 @@ static void report(struct comparison *c, const struct hc_training_question *q,
     char epochs[HC_TRAINING_TEXT];
     const struct hc_outcome *run = q->is.runs;
     struct hc_findings *findings = &c->gate->findings;
-    bool told = answers[v->answer].kind != HC_FINDING_KINDS &&
-                (v->answer != HC_TRAINS_TOO_FEW || (v->is > 0 && v->was > 0));
+    bool counts = answers[v->answer].kind != HC_FINDING_KINDS &&
+                  (v->answer != HC_TRAINS_TOO_FEW || (v->is > 0 && v->was > 0));
     name_of(run, false, name);
     describe_difference(q, v, shown);
     describe_plan(q->margin, plan, needed);
     describe_epochs(v, epochs);
-    if (told) {
+    if (counts) {
         hc_findings_add(findings, answers[v->answer].kind, name, run->backend,
                         "%s: %s; it takes %s", answers[v->answer].word, shown, needed);
         hc_findings_weigh(findings, fabs(v->accuracy.mean), "");

@@ -2,7 +2,6 @@
 #include "cli/gate/gate_training.h"
 
 #include <criterion/criterion.h>
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 

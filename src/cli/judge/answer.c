@@ -11,7 +11,6 @@
 #include "check/record/json.h"
 #include "num/ulp.h"
 #include "op/descriptor.h"
-#include "op/output.h"
 #include "op/params.h"
 #include "op/rule.h"
 #include "op/text.h"

@@ -329,7 +329,9 @@ static bool keep_wrong_ones(struct hc_step_subject *subject, struct hc_step_caus
     return causes->parameters < causes->of;
 }
 
-void hc_step_explain_update(struct hc_step *step, struct hc_step_causes *causes)
+/* What explains the optimizer's numbers, the model's copies of the masters, and the gradients that
+   the optimizer got; each is asked only where claims of it are wrong. */
+static void step_explain_update(struct hc_step *step, struct hc_step_causes *causes)
 {
     struct hc_step_subject subject = {
         .step = step, .parameters = step->parameters, .clipping = hc_step_clip_factor(step)};
@@ -450,7 +452,7 @@ static void try_copies(struct hc_step *step, struct hc_step_causes *causes, bool
     }
 }
 
-void hc_step_explain_copies(struct hc_step *step, struct hc_step_causes *causes)
+static void step_explain_copies(struct hc_step *step, struct hc_step_causes *causes)
 {
     causes->tried = true;
     causes->of = step->parameters;
@@ -476,8 +478,8 @@ void hc_step_explain(struct hc_step_session *session)
     static void (*const explain[HC_STEP_CAUSE_STAGES])(struct hc_step * step,
                                                        struct hc_step_causes * causes) = {
         [HC_STEP_CAUSE_UNSCALE] = hc_step_explain_unscaling,
-        [HC_STEP_CAUSE_UPDATE] = hc_step_explain_update,
-        [HC_STEP_CAUSE_COPIES] = hc_step_explain_copies};
+        [HC_STEP_CAUSE_UPDATE] = step_explain_update,
+        [HC_STEP_CAUSE_COPIES] = step_explain_copies};
     for (int i = 0; i < session->count; i++) {
         enum hc_step_cause_stage stage = stage_of(&session->verdicts[i]);
         if (stage != HC_STEP_CAUSE_STAGES && session->verdicts[i].judgement == HC_STEP_WRONG)

@@ -93,10 +93,6 @@ void hc_step_solve(const struct hc_step_subject *subject, struct hc_step_causes 
 struct hc_step_cause *hc_step_add_cause(struct hc_step_causes *causes, const char *name,
                                         const char *text);
 
-/* What explains the optimizer's numbers, the model's copies of the masters, and the gradients that
-   the optimizer got; each is asked only where claims of it are wrong. */
-void hc_step_explain_update(struct hc_step *step, struct hc_step_causes *causes);
-void hc_step_explain_copies(struct hc_step *step, struct hc_step_causes *causes);
 void hc_step_explain_unscaling(struct hc_step *step, struct hc_step_causes *causes);
 
 #endif

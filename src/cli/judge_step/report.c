@@ -1,7 +1,6 @@
 #include "cli/judge_step/passes.h"
 
 #include <jansson.h>
-#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -9,7 +8,6 @@
 #include "cli/colour.h"
 #include "cli/command.h"
 #include "cli/report/template.h"
-#include "op/output.h"
 #include "op/text.h"
 #include "op/wrap.h"
 

@@ -6,7 +6,6 @@
 
 #include "cli/picture/families.h"
 #include "cli/picture/frames.h"
-#include "op/text.h"
 
 /* A member of an object: a number, which may be written as text, or NaN; and a text, or "". */
 static double real_of(const json_t *object, const char *key)

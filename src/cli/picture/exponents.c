@@ -1,8 +1,6 @@
 /* The exponents of gradients, and the window that half has for them. */
 #include <math.h>
 
-#include "op/text.h"
-
 #include "cli/picture/runs.h"
 
 #define LEAST 1e-3 /* %, the lowest share that is drawn */

@@ -9,7 +9,6 @@
 #include "cli/picture/families.h"
 #include "cli/picture/frames.h"
 #include "cli/report/template.h"
-#include "op/text.h"
 
 /* The spread of all results of one frame, by series. */
 struct group {

@@ -37,7 +37,7 @@ static const json_t *series_of(const json_t *picture, int role)
 struct way {
     double begin;
     double end;
-    double still; /* x of the first point that has the last one's y */
+    double since; /* x of the first point that has the last one's y */
     double last;  /* x of the last point */
     int points;
 };
@@ -53,7 +53,7 @@ static struct way way_of(const json_t *series)
         if (w.points++ == 0)
             w.begin = y;
         if (y != w.end || w.points == 1)
-            w.still = x;
+            w.since = x;
         w.end = y;
         w.last = x;
     }
@@ -65,7 +65,7 @@ static bool stalls(const struct way *real, const struct way *got)
 {
     double way = real->end - real->begin;
     return real->points > 2 && got->points > 2 && isfinite(way) && way != 0 && isfinite(got->end) &&
-           got->still < 0.9 * got->last && fabs(got->end - real->end) > 0.01 * fabs(way);
+           got->since < 0.9 * got->last && fabs(got->end - real->end) > 0.01 * fabs(way);
 }
 
 /* Draws at most so many points of a series, in % of the way that the real number makes. */
@@ -89,7 +89,7 @@ struct summary {
     int stalled;
     const struct hc_row *least;
     double way;   /* of it, in % */
-    double still; /* from this step on */
+    double since; /* from this step on */
 };
 
 static void add_stall(struct hc_frames *f, struct summary *s, const struct hc_row *row,
@@ -109,7 +109,7 @@ static void add_stall(struct hc_frames *f, struct summary *s, const struct hc_ro
     put(f, 2, series_of(picture, HOLDS), &real);
     double way = 100 * (got.end - got.begin) / (real.end - real.begin) + 0.0;
     if (s->stalled++ == 0 || way < s->way)
-        *s = (struct summary){s->stalled, row, way, got.still};
+        *s = (struct summary){s->stalled, row, way, got.since};
 }
 
 /* Whether an earlier row has the case, too: another backend's, or another record's, which stalls
@@ -166,7 +166,7 @@ static void make(struct hc_drawing *d)
         "Cases in which a number stops moving although its updates go on: %d. The least way is "
         "made in "
         "%s: from step %g on it stands still at %.3g %% of what the real number reaches.",
-        s.stalled, s.least->name, s.still, s.way);
+        s.stalled, s.least->name, s.since, s.way);
 }
 
 const struct hc_picture_kind hc_picture_stalls = {

@@ -6,7 +6,6 @@
 #include "cli/lines.h"
 #include "cli/picture/families.h"
 #include "cli/picture/runs.h"
-#include "op/text.h"
 
 enum { MOST_POINTS = 60 };
 

@@ -6,12 +6,10 @@
 #include <string.h>
 
 #include "check/record/json.h"
-#include "check/record/outcomes.h"
 #include "check/record/record.h"
 #include "cli/report/plot.h"
 #include "cli/report/script.h"
 #include "cli/statistics/significance.h"
-#include "cli/training/training_record.h"
 #include "op/output.h"
 #include "op/text.h"
 #include "op/wrap.h"

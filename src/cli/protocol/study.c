@@ -15,7 +15,6 @@
 #include <unistd.h>
 
 #include "check/record/environment.h"
-#include "check/record/outcomes.h"
 #include "cli/stop.h"
 #include "cli/training/folder.h"
 #include "cli/training/training.h"

@@ -16,7 +16,6 @@
 #include "cli/stop.h"
 #include "comm/started.h"
 #include "op/digest.h"
-#include "op/text.h"
 
 /* The start of a job of several ranks. */
 

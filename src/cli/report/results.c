@@ -197,7 +197,7 @@ static void add_failures(json_t *list, const struct hc_page *page, const struct 
         set_repeat_all(family, group);
 }
 
-static bool was_told(const struct hc_page_result *results, int i)
+static bool was_written(const struct hc_page_result *results, int i)
 {
     for (int j = 0; j < i; j++)
         if (strcmp(results[j].row->note, results[i].row->note) == 0 &&
@@ -213,7 +213,7 @@ static void add_not_checked(json_t *list, const struct hc_page *page, const stru
     json_t *reasons = hc_page_list(family, "reasons");
     int different = 0;
     for (int i = 0; i < group->kinds[HC_PAGE_NOT_CHECKED]; i++) {
-        if (was_told(results, i) || different++ >= MOST_REASONS)
+        if (was_written(results, i) || different++ >= MOST_REASONS)
             continue;
         json_t *reason = hc_page_add(reasons);
         hc_page_text(reason, "verdict", hc_verdict_names[hc_row_verdict(results[i].row)]);

@@ -5,7 +5,6 @@
 #include "check/fingerprint/use.h"
 #include "check/record/json.h"
 #include "cli/stop.h"
-#include "op/text.h"
 #include "op/wrap.h"
 
 bool hc_run_wants_fingerprint(const struct hc_run_settings *settings,

@@ -37,8 +37,8 @@
 #include "op/typed.h"
 #include "op/wrap.h"
 #include "pipe.h"
-
-const char hc_default_record[] = "out/record.json";
+/* The record of a run of all cases, unless --json names a file. */
+static const char default_record[] = "out/record.json";
 
 static void starting(const struct hc_case *what, const char *backend, void *context)
 {
@@ -187,7 +187,7 @@ static enum hc_status prepare_files(struct hc_run_command *s)
         return HC_OK;
     }
     if (!set->json && is_whole(s)) {
-        set->json = hc_default_record;
+        set->json = default_record;
         if (mkdir("out", 0777) != 0 && errno != EEXIST)
             status = hc_fail(HC_IO, "cannot make the folder out: %s (--json FILE writes elsewhere)",
                              strerror(errno));
@@ -358,7 +358,7 @@ static void say_no_record(const struct hc_run_command *s)
                                              : "a run of some cases";
     char line[160];
     (void)snprintf(line, sizeof line, "no record: %s does not write %s (see --json)", what,
-                   hc_default_record);
+                   default_record);
     hc_print_wrapped(s->out, 0, 2, line);
 }
 
@@ -372,7 +372,7 @@ enum hc_status hc_run_command_write(struct hc_run_command *s)
     bool all = !set->backends.named.count && !set->fault;
     json_t *left_out = all ? hc_left_out(set->tap ? NULL : s->out) : json_object();
     left_out_cases(left_out, &s->rows.omissions);
-    if (set->json == hc_default_record && hc_run_command_cut(s))
+    if (set->json == default_record && hc_run_command_cut(s))
         set->json = NULL;
     enum hc_status status = HC_OK;
     if (set->json)

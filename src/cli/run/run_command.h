@@ -6,9 +6,6 @@
 #include "cli/backend_options.h"
 #include "cli/run/table.h"
 
-/* The record of a run of all cases, unless --json names a file. */
-extern const char hc_default_record[];
-
 /* The options of the command line that are not in hc_run_options. */
 struct hc_run_settings {
     struct hc_backend_options backends;

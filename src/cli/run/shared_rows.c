@@ -9,7 +9,6 @@
 #include "cli/ranks/ranks.h"
 #include "cli/lines.h"
 #include "cli/stop.h"
-#include "op/digest.h"
 
 static json_t *texts(const char *first, size_t size, int count)
 {

@@ -16,8 +16,8 @@ enum { SHOWN_OF_A_GROUP = 10 };
 
 /* The columns of a line of the whole table, and of a word that begins a line. */
 enum { ROW = 126, LABEL = 13 };
-
-int hc_table_columns(FILE *out, int otherwise)
+/* How wide a text may be: `otherwise` at most, and as wide as the terminal now, if it is one. */
+static int table_columns(FILE *out, int otherwise)
 {
     int columns = hc_terminal_columns(out, otherwise);
     return columns < otherwise ? columns : otherwise;
@@ -166,7 +166,7 @@ void hc_table_row(struct hc_table *table, const struct hc_row *row)
         return;
     }
     hc_table_quiet(table);
-    if (table->narrow || !table->verbose || hc_table_columns(table->out, ROW) < ROW) {
+    if (table->narrow || !table->verbose || table_columns(table->out, ROW) < ROW) {
         table->shown++;
         print_narrow(table, row);
         return;
@@ -217,7 +217,7 @@ static int verdict_width(const struct hc_sums *all, int v)
 static struct layout layout(FILE *out, bool verbose, const struct hc_rows *rows,
                             const struct hc_sums *all, bool one_backend)
 {
-    int room = hc_table_columns(out, verbose ? WIDE : HC_COLUMNS) - 1;
+    int room = table_columns(out, verbose ? WIDE : HC_COLUMNS) - 1;
     struct layout l = {.component = (int)strlen("component"),
                        .backend = one_backend ? 0 : (int)strlen("backend")};
     for (int i = 0; i < rows->count; i++) {

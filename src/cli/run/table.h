@@ -40,9 +40,6 @@ void hc_table_quiet(struct hc_table *table);
 void hc_table_summary(const struct hc_table *table, const struct hc_rows *rows,
                       const struct hc_run_options *options);
 
-/* How wide a text may be: `otherwise` at most, and as wide as the terminal now, if it is one. */
-int hc_table_columns(FILE *out, int otherwise);
-
 /* Prints why something did not run: "SKIPPED", what, why. */
 void hc_print_reason(FILE *out, const char *label, const char *what, const char *why);
 

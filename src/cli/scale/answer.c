@@ -15,7 +15,8 @@ void hc_scale_begin(struct hc_scale_oracle *oracle, const struct hc_scale_plan *
     oracle->scale = 1;
 }
 
-bool hc_scale_shows_decode(const struct hc_scale_plan *plan)
+/* Whether the plan's rule is asked for the decoding scale, and not for its reciprocal. */
+static bool scale_shows_decode(const struct hc_scale_plan *plan)
 {
     if (plan->has_history)
         return plan->delayed.rule == HC_DELAYED_FLAX;
@@ -84,7 +85,7 @@ struct hc_scale_answer hc_scale_next(struct hc_scale_oracle *o, const uint32_t *
     struct hc_stated_scale s =
         hc_stated_scale(plan->rule, plan->codes, plan->input, has_levels ? first : 1, amax);
     struct hc_scale_answer a = {.scale = (uint32_t)s.stored};
-    if (n == 0 && !hc_scale_shows_decode(plan))
+    if (n == 0 && !scale_shows_decode(plan))
         a.scale = hc_fp32_bits((float)s.encode);
     round_block(o, &s, words, n, &a);
     return a;

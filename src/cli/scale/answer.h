@@ -34,9 +34,6 @@ void hc_scale_begin(struct hc_scale_oracle *oracle, const struct hc_scale_plan *
 /* The answer to a line's words. */
 struct hc_scale_answer hc_scale_next(struct hc_scale_oracle *oracle, const uint32_t *words);
 
-/* Whether the plan's rule is asked for the decoding scale, and not for its reciprocal. */
-bool hc_scale_shows_decode(const struct hc_scale_plan *plan);
-
 /* The place of the first difference: 0 the scale, 1 + i the code of element i; or -1. */
 int hc_scale_differs(const struct hc_scale_plan *plan, const struct hc_scale_answer *want,
                      const struct hc_scale_answer *got);

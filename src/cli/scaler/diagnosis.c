@@ -86,7 +86,8 @@ double hc_scaler_model_step(struct hc_scaler_model *m, enum hc_gradients sent)
     return late ? before : m->scale;
 }
 
-int hc_scaler_model_gives(struct hc_scaler_model m, const struct hc_scaler_answers *a)
+/* How many of the answers, from the first on, the model gives. */
+static int scaler_model_gives(struct hc_scaler_model m, const struct hc_scaler_answers *a)
 {
     hc_scaler_model_begin(&m);
     for (int i = 0; i < a->count; i++) {
@@ -111,7 +112,7 @@ struct search {
 __attribute__((format(printf, 3, 4))) static void
 try_this(struct search *s, struct hc_scaler_model m, const char *format, ...)
 {
-    int steps = hc_scaler_model_gives(m, s->a);
+    int steps = scaler_model_gives(m, s->a);
     if (steps <= s->a->wrong || steps <= s->best)
         return;
     va_list list;
@@ -265,7 +266,7 @@ static void try_rule(struct search *s, enum hc_scaler_rule rule, bool with_own_n
         plan.interval = (int)hc_oracle_interval(rule);
         plan.initial = ldexp(1, hc_oracle_initial(rule));
     }
-    if (s->best > 0 && hc_scaler_model_gives(hc_scaler_model_of(&plan), s->a) == s->best && !s->as)
+    if (s->best > 0 && scaler_model_gives(hc_scaler_model_of(&plan), s->a) == s->best && !s->as)
         s->as = hc_scalers[rule].name;
     try_this(s, hc_scaler_model_of(&plan), "the rule scaler/%s%s", hc_scalers[rule].name, own);
 }

@@ -36,9 +36,6 @@ struct hc_scaler_model hc_scaler_model_of(const struct hc_scaler_plan *plan);
 void hc_scaler_model_begin(struct hc_scaler_model *model);
 double hc_scaler_model_step(struct hc_scaler_model *model, enum hc_gradients sent);
 
-/* How many of the answers, from the first on, the model gives. */
-int hc_scaler_model_gives(struct hc_scaler_model model, const struct hc_scaler_answers *answers);
-
 /* Writes the explanation into `text`: "" if there is none. */
 enum { HC_DIAGNOSIS = 320 };
 void hc_scaler_diagnose(const struct hc_scaler_answers *answers, char text[HC_DIAGNOSIS]);

@@ -1,7 +1,6 @@
 #include "cli/scaler/trace.h"
 
 #include <limits.h>
-#include <math.h>
 #include <stdio.h>
 
 #include "num/rng.h"

@@ -1,5 +1,4 @@
 /* halfcheck gen scaler/RULE and verify scaler/RULE. */
-#include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -11,7 +11,6 @@
 #include "op/text.h"
 #include "op/typed.h"
 #include "train/parallel/parallel.h"
-#include "train/update/recipe_fields.h"
 
 const struct hc_training *hc_comparison_training(const struct hc_comparison *c, int recipe)
 {

@@ -3,7 +3,6 @@
 #include "cli/training/comparison.h"
 
 #include <criterion/criterion.h>
-#include <math.h>
 #include <stdio.h>
 #include <string.h>
 

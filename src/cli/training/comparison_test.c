@@ -8,7 +8,6 @@
 
 #include "check/record/record.h"
 #include "cli/testing_terminal.h"
-#include "cli/training/training_record.h"
 
 enum { SEEDS = 4 };
 

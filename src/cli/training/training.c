@@ -11,7 +11,6 @@
 #include "cli/run/outside.h"
 #include "op/defined.h"
 #include "op/digest.h"
-#include "op/text.h"
 #include "settings.h"
 #include "train/run/made_on.h"
 #include "train/update/recipe_fields.h"

@@ -125,7 +125,7 @@ static void print_note(const char *line, void *context)
 }
 
 /* What is left to do when the training has ended. */
-static enum hc_status keep(const struct hc_training *t, struct hc_training_run *run, json_t *told,
+static enum hc_status keep(const struct hc_training *t, struct hc_training_run *run, json_t *facts,
                            enum hc_status status)
 {
     if (status == HC_OK && hc_stop_signal() && !run->result.finished)
@@ -138,7 +138,7 @@ static enum hc_status keep(const struct hc_training *t, struct hc_training_run *
     if (status == HC_OK && run->resume && !isfinite(run->result.images_per_second))
         hc_training_recall(run);
     if (status == HC_OK)
-        status = hc_training_write(t, run, told);
+        status = hc_training_write(t, run, facts);
     return status;
 }
 

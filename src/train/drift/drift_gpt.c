@@ -12,7 +12,6 @@
 
 #include "num/rng.h"
 #include "op/attention.h"
-#include "op/descriptor.h"
 #include "op/params.h"
 #include "train/drift/drift_rounding.h"
 

@@ -7,7 +7,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "op/text.h"
 #include "train/run/made_on.h"
 
 uint64_t hc_fnv(uint64_t hash, const void *data, size_t bytes)

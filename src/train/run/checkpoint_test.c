@@ -1,23 +1,18 @@
-#include <criterion/criterion.h>
+#include "train/run/testing.h"
+
 #include <fcntl.h>
-#include <signal.h>
 #include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 #include "train/run/checkpoint.h"
 #include "train/run/state.h"
-#include "train/run/trainer.h"
 #include "train/run/trainer_inner.h"
 #include "train/update/recipe_fields.h"
 
 static const char identity[] = "recipe=fastai-004b-flat network=tiny seed=1";
 
-static char folder[] = "/tmp/halfcheck-checkpoint-XXXXXX";
 static char path[64];
 
 static void make(void)
@@ -288,44 +283,18 @@ Test(checkpoint, a_folder_that_is_not_there_is_one_line)
 /* Checkpoints of a real run of which a piece was left out, or kept in another format, as other
    systems' loaders have it: each is refused with one line that names the piece. */
 
-static struct hc_dataset data;
-
-static char run_folder[] = "/tmp/halfcheck-lacking-XXXXXX";
-
 static char run_path[64];
 
 static void make_run(void)
 {
-    struct hc_data_options options = {
-        .classes = "airplane,dog", .seed = 5, .train_per_class = 8, .test_per_class = 2};
-    cr_assert_eq(hc_dataset_open(&options, &data), HC_OK, "%s", hc_message());
-    cr_assert_not_null(mkdtemp(run_folder));
-    (void)snprintf(run_path, sizeof run_path, "%s/checkpoint", run_folder);
+    open_two_classes();
+    (void)snprintf(run_path, sizeof run_path, "%s/checkpoint", folder);
 }
 
-static void remove_run(void)
-{
-    static const char *const names[] = {"steps.csv", "epochs.csv", "gradients.csv", "checkpoint"};
-    for (int i = 0; i < 4; i++) {
-        char file[64];
-        (void)snprintf(file, sizeof file, "%s/%s", run_folder, names[i]);
-        (void)unlink(file);
-    }
-    (void)rmdir(run_folder);
-    hc_dataset_close(&data);
-}
-
-TestSuite(lacking, .init = make_run, .fini = remove_run);
+TestSuite(lacking, .init = make_run, .fini = remove_folder);
 
 static enum hc_status train_under(const struct hc_recipe *recipe, bool resume)
 {
-    static const struct hc_network minute = {.name = "minute",
-                                             .side = 32,
-                                             .channels = 3,
-                                             .width = 2,
-                                             .groups = 1,
-                                             .blocks = {1},
-                                             .strides = {2}};
     struct hc_train_result result;
     struct hc_train_options o = {.recipe = recipe,
                                  .network = &minute,
@@ -334,7 +303,7 @@ static enum hc_status train_under(const struct hc_recipe *recipe, bool resume)
                                  .epochs = 1,
                                  .batch = 8,
                                  .seed = 11,
-                                 .out = run_folder,
+                                 .out = folder,
                                  .resume = resume};
     return hc_train(&o, &result);
 }

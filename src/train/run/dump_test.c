@@ -11,13 +11,6 @@ TestSuite(dump, .init = open_data, .fini = remove_folder);
 
 enum { MOST = 1 << 20 };
 
-static const struct hc_network minute = {.name = "minute",
-                                         .side = 32,
-                                         .channels = 3,
-                                         .width = 2,
-                                         .groups = 1,
-                                         .blocks = {1},
-                                         .strides = {2}};
 static const int64_t steps[] = {0, 3, 4};
 
 static void open_dump(struct hc_tensor_file *file, int64_t step)

@@ -2,7 +2,6 @@
 #include "train/run/feed.h"
 
 #include <criterion/criterion.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "num/bits.h"

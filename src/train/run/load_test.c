@@ -7,20 +7,12 @@
 
 #include "num/rng.h"
 #include "tensor_file/tensor_file.h"
-#include "train/net/torch_names.h"
 #include "train/update/recipe_fields.h"
 
 TestSuite(load, .init = open_data, .fini = remove_folder);
 
 enum { MOST = 1 << 20, STEP = 3 };
 
-static const struct hc_network minute = {.name = "minute",
-                                         .side = 32,
-                                         .channels = 3,
-                                         .width = 2,
-                                         .groups = 1,
-                                         .blocks = {1},
-                                         .strides = {2}};
 static const int64_t dumps[] = {STEP};
 static char notes[2000];
 static char path[100];

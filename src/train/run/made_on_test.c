@@ -1,42 +1,17 @@
 /* What a run was made on is part of it: another program of the same name, or another unit of the
    CPU, does not go on with its checkpoint. */
-#include <criterion/criterion.h>
-#include <stdio.h>
-#include <stdlib.h>
+#include "train/run/testing.h"
+
 #include <string.h>
-#include <unistd.h>
 
 #include "fallback.h"
 #include "train/run/checkpoint.h"
-#include "train/run/trainer.h"
 
-static struct hc_dataset data;
-static char folder[] = "/tmp/halfcheck-made-on-XXXXXX";
 static const char *command;  /* that the backend tells of, or NULL */
 static const char *products; /* likewise, in bf16 */
 static const char *halves;   /* in fp16 */
 
-static void make(void)
-{
-    struct hc_data_options options = {
-        .classes = "airplane,dog", .seed = 5, .train_per_class = 8, .test_per_class = 2};
-    cr_assert_eq(hc_dataset_open(&options, &data), HC_OK, "%s", hc_message());
-    cr_assert_not_null(mkdtemp(folder));
-}
-
-static void unmake(void)
-{
-    static const char *const names[] = {"steps.csv", "epochs.csv", "gradients.csv", "checkpoint"};
-    for (int i = 0; i < 4; i++) {
-        char file[64];
-        (void)snprintf(file, sizeof file, "%s/%s", folder, names[i]);
-        (void)unlink(file);
-    }
-    (void)rmdir(folder);
-    hc_dataset_close(&data);
-}
-
-TestSuite(made_on, .init = make, .fini = unmake);
+TestSuite(made_on, .init = open_two_classes, .fini = remove_folder);
 
 static void describe(struct hc_queue *queue, hc_tell *tell, void *context)
 {
@@ -52,13 +27,6 @@ static void describe(struct hc_queue *queue, hc_tell *tell, void *context)
 
 static enum hc_status train_on(const struct hc_backend *backend, const char *recipe, bool resume)
 {
-    static const struct hc_network minute = {.name = "minute",
-                                             .side = 32,
-                                             .channels = 3,
-                                             .width = 2,
-                                             .groups = 1,
-                                             .blocks = {1},
-                                             .strides = {2}};
     struct hc_train_result result;
     struct hc_train_options o = {.recipe = hc_recipe_by_name(recipe),
                                  .network = &minute,

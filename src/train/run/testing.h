@@ -15,12 +15,31 @@
 static struct hc_dataset data;
 static char folder[] = "/tmp/halfcheck-trainer-XXXXXX";
 
-static inline void open_data(void)
+/* The least network that trains. */
+static const struct hc_network minute = {.name = "minute",
+                                         .side = 32,
+                                         .channels = 3,
+                                         .width = 2,
+                                         .groups = 1,
+                                         .blocks = {1},
+                                         .strides = {2}};
+
+static inline void open_classes(const char *classes, int test_per_class)
 {
     struct hc_data_options options = {
-        .classes = NULL, .seed = 5, .train_per_class = 8, .test_per_class = 4};
+        .classes = classes, .seed = 5, .train_per_class = 8, .test_per_class = test_per_class};
     cr_assert_eq(hc_dataset_open(&options, &data), HC_OK, "%s", hc_message());
     cr_assert_not_null(mkdtemp(folder));
+}
+
+static inline void open_data(void)
+{
+    open_classes(NULL, 4);
+}
+
+static inline void open_two_classes(void)
+{
+    open_classes("airplane,dog", 2);
 }
 
 static inline void remove_folder(void)

@@ -6,7 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "num/format.h"
 #include "op/output.h"
 #include "train/run/trainer_inner.h"
 

@@ -277,14 +277,6 @@ Test(step_work, of_a_whole_training_has_as_many_copies_as_tensors)
 
 TestSuite(trainer_capture, .init = open_data, .fini = remove_folder);
 
-static const struct hc_network minute = {.name = "minute",
-                                         .side = 32,
-                                         .channels = 3,
-                                         .width = 2,
-                                         .groups = 1,
-                                         .blocks = {1},
-                                         .strides = {2}};
-
 /* Four steps of four images an epoch. */
 static struct hc_train_options emulated(const struct hc_backend *backend)
 {
