@@ -52,7 +52,8 @@ static enum hc_status list_named(struct hc_step *step, const char *path)
         }
     if (step->parameters == 0)
         return hc_fail(HC_INVALID,
-                       "%s: it names no known network (darknet16, darknet-tiny, gpt, gpt-tiny), "
+                       "%s: it names no known network (darknet16, darknet-tiny, gpt, gpt-tiny, "
+                       "gpt2, gpt2-tiny), "
                        "and has no weights.NAME or masters.NAME to judge the optimizer's step by",
                        path);
     return HC_OK;
@@ -61,7 +62,7 @@ static enum hc_status list_named(struct hc_step *step, const char *path)
 static const struct hc_network *network_of(const struct hc_step *step)
 {
     const struct hc_network *const all[] = {&hc_darknet16, &hc_darknet_tiny, &hc_gpt_small,
-                                            &hc_gpt_tiny};
+                                            &hc_gpt_tiny,  &hc_gpt2_small,   &hc_gpt2_tiny};
     const char *name = hc_tensor_file_metadata(&step->file, "network");
     for (size_t i = 0; name && i < sizeof all / sizeof all[0]; i++)
         if (strcmp(all[i]->name, name) == 0)

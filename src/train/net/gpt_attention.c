@@ -1,8 +1,8 @@
-/* The passes of a GPT's attention, which needs a matrix for each head: qkv x gives rows of 3 x heads
-   x d numbers, [text, byte, part and head, d], which two exchanges of axes (the op swap_axes) turn
-   into [part, text, head, byte, d], so that queries, keys and values lie one behind the other, each
-   as attention takes them. Positions turn the first two parts at once. The way back is the same
-   with the angles negated, and so is the gradient's. */
+/* The passes of a GPT's attention, which needs a matrix for each head: qkv x gives rows of 3 x
+   heads x d numbers, [text, byte, part and head, d], which two exchanges of axes (the op swap_axes)
+   turn into [part, text, head, byte, d], so that queries, keys and values lie one behind the other,
+   each as attention takes them. Positions turn the first two parts at once. The way back is the
+   same with the angles negated, and so is the gradient's. */
 #include "op/defined.h"
 #include "op/params.h"
 #include "train/net/net_inner.h"

@@ -435,9 +435,9 @@ static int free_buffer(const struct hc_net *net, int l)
     return buffer;
 }
 
-/* A sum passes its gradient on to both sides, which share one buffer, or to its one side. The first layer of the
-   residual branch adds to it for the skipped side. It runs after the branch's own side has been
-   read, so nobody sees the shared buffer change. */
+/* A sum passes its gradient on to both sides, which share one buffer, and one with a parameter to
+   its one side. The first layer of the residual branch adds to it for the skipped side. It runs
+   after the branch's own side has been read, so nobody sees the shared buffer change. */
 static void plan_backward(struct hc_net *net)
 {
     const struct hc_plan *plan = &net->plan;
