@@ -44,8 +44,13 @@ enum hc_format hc_step_format(const struct hc_tensor *in, const struct hc_tensor
 struct hc_step_claim hc_step_claim(const struct hc_step_session *session, const char *stage,
                                    const char *what, int l)
 {
-    struct hc_step_claim claim = {.stage = stage, .what = what};
-    hc_torch_module(&session->step->plan, l, claim.where);
+    const struct hc_plan *plan = &session->step->plan;
+    struct hc_step_claim claim = {
+        .stage = stage,
+        .what = what,
+        .quantised = hc_tensor_file_metadata(&session->step->file, "quant") != NULL &&
+                     hc_plan_quantises(plan, l, 0)};
+    hc_torch_module(plan, l, claim.where);
     return claim;
 }
 

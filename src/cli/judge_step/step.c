@@ -123,12 +123,6 @@ enum hc_status hc_step_open(struct hc_step *step, const char *path)
     if (!hc_step_metadata_is(step, "halfcheck.step", "1"))
         return hc_fail(HC_INVALID,
                        "%s is no step file: its metadata lack \"halfcheck.step\": \"1\"", path);
-    const char *quant = hc_tensor_file_metadata(&step->file, "quant");
-    if (quant)
-        return hc_fail(
-            HC_INVALID,
-            "%s: its products are quantised (quant=%s), and only plain ones can be judged", path,
-            quant);
     const struct hc_network *network = network_of(step);
     double classes = hc_step_number(step, "classes", 0);
     step->converted = calloc((size_t)step->file.count + 1, sizeof *step->converted);
