@@ -30,6 +30,13 @@ dv[h,u,e] = sum(t: w[h,t,u] * dy[h,t,e])
 return dq, dk, dv
 """
 
+# The math path takes the gradient of a softmax by itself, whose sum is that of the weights and what
+# they are multiplied with. Where such a product of dy and v is beyond fp32, so is this sum, and all
+# gradients of the row with it; the sum above is not.
+BY_WEIGHTS = "".join(line + "\n" for line in GRADIENTS.splitlines() if line[:2] not in ("r[", "o["))
+BY_WEIGHTS = BY_WEIGHTS.replace("sum(e: dy[h,t,e] * o[h,t,e])",
+                                "sum(u: p[h,t,u] * sum(e: dy[h,t,e] * v[h,u,e]))")
+
 
 def inputs(queries=256, keys=8, width=16):
     """Inputs whose weights are 1/8 to the bit, as q is 0, and whose dv are sums of 256 multiples of

@@ -211,6 +211,11 @@ static const struct hc_descriptor gelu_slots = {ALONE, .in = {IN("x", "[I]", DAT
 static const struct hc_descriptor gelu_backward_slots = {
     ALONE, .in = {IN("dy", "[I]", FACTOR), IN("x", "[I]", DATA)}, .out = {OUT("dx", "[I]")}};
 
+static const struct hc_descriptor gelu_tanh_slots = {ALONE, .in = {IN("x", "[I]", DATA)},
+                                                     .out = {OUT("y", "[I]")}};
+static const struct hc_descriptor gelu_tanh_backward_slots = {
+    ALONE, .in = {IN("dy", "[I]", FACTOR), IN("x", "[I]", DATA)}, .out = {OUT("dx", "[I]")}};
+
 static const struct hc_descriptor layer_norm_slots = {
     LESS, .params = eps_1e5,
     .in = {IN("x", "[T, D]", DATA), IN("w", "[D]", GAIN), IN("b", "[D]", OFFSET)},

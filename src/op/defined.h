@@ -55,6 +55,8 @@
 #define HC_OP_add_layer_norm_backward        HC_OP_85
 #define HC_OP_linear_cross_entropy           HC_OP_86
 #define HC_OP_linear_cross_entropy_backward  HC_OP_87
+#define HC_OP_gelu_tanh                      HC_OP_88
+#define HC_OP_gelu_tanh_backward             HC_OP_89
 
 /* What keeps statistics, or has options or the logarithm, has its op's slots, and theirs. */
 enum { HC_RMS_X, HC_RMS_W, HC_RMS_Y = 0, HC_RMS_RSTD };

@@ -19,6 +19,11 @@ HC_ON_DEVICE float hc_dk_logistic(float x)
     return 1 / (1 + expf(-x));
 }
 
+HC_ON_DEVICE float hc_dk_gelu_bend(float x)
+{
+    return tanhf(0.79788456080286535588f * (x + 0.044715f * (x * x * x)));
+}
+
 /* exp(-x) may overflow: x over infinity is then a zero, as x exp(x) nearly is. */
 HC_ON_DEVICE void hc_dk_defined_alone_body(const struct hc_call *c)
 {
@@ -37,6 +42,17 @@ HC_ON_DEVICE void hc_dk_defined_alone_body(const struct hc_call *c)
             float phi = expf(-0.5f * at * at) * 0.39894228040143267794f;
             float share = 0.5f * (1 + erff(at * 0.70710678118654752440f));
             hc_dk_store(out, i, x * (share + at * phi));
+            break;
+        }
+        case HC_OP_gelu_tanh:
+            hc_dk_store(out, i, 0.5f * x * (1 + hc_dk_gelu_bend(x)));
+            break;
+        case HC_OP_gelu_tanh_backward: { /* x: dy */
+            float at = hc_dk_load(&in[HC_GELU_BWD_X], i);
+            float t = hc_dk_gelu_bend(at);
+            float slope = (1 - t * t) * 0.79788456080286535588f;
+            float bend = slope > 0 ? slope * (1 + 0.134145f * (at * at)) : 0;
+            hc_dk_store(out, i, x * 0.5f * (1 + t + at * bend));
             break;
         }
         case HC_OP_silu:

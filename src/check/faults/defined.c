@@ -21,6 +21,8 @@ enum defect {
     NO_SUM,
     BY_TANH,
     BY_SIGMOID,
+    BY_ERF,
+    NO_CUBE,
     NO_DENSITY,
     NO_BIAS,
     SWAPPED
@@ -121,11 +123,21 @@ static void softmax_backward(const struct hc_call *call, const struct hc_fault *
     }
 }
 
+static double gelu_share(double x)
+{
+    return 0.5 * (1 + erf(x * 0.7071067811865476));
+}
+
+static double bend(double x, double cube)
+{
+    return tanh(0.7978845608028654 * (x + cube * x * x * x));
+}
+
 static void gelu(const struct hc_call *call, const struct hc_fault *row)
 {
     for (int64_t i = 0; i < hc_tensor_count(&call->in[HC_GELU_X]); i++) {
         double x = hc_in(call, HC_GELU_X, i);
-        double by_tanh = x / 2 * (1 + tanh(0.7978845608028654 * (x + 0.044715 * x * x * x)));
+        double by_tanh = x / 2 * (1 + bend(x, 0.044715));
         double by_sigmoid = x / (1 + exp(-1.702 * x));
         hc_give(call, HC_GELU_Y, i, defect_of(row) == BY_TANH ? by_tanh : by_sigmoid);
     }
@@ -135,11 +147,33 @@ static void gelu_backward(const struct hc_call *call, const struct hc_fault *row
 {
     for (int64_t i = 0; i < hc_tensor_count(&call->in[HC_GELU_BWD_X]); i++) {
         double x = hc_in(call, HC_GELU_BWD_X, i);
-        double factor = 0.5 * (1 + erf(x * 0.7071067811865476));
+        double factor = gelu_share(x);
         if (defect_of(row) != NO_DENSITY)
             factor += x * exp(-0.5 * x * x) * 0.3989422804014327;
         if (defect_of(row) == ROUNDED_FIRST)
             factor = hc_round(HC_BF16, factor);
+        hc_give(call, HC_GELU_BWD_DX, i, hc_in(call, HC_GELU_BWD_DY, i) * factor);
+    }
+}
+
+static void gelu_tanh(const struct hc_call *call, const struct hc_fault *row)
+{
+    for (int64_t i = 0; i < hc_tensor_count(&call->in[HC_GELU_X]); i++) {
+        double x = hc_in(call, HC_GELU_X, i);
+        double y = defect_of(row) == BY_ERF ? x * gelu_share(x) : x / 2 * (1 + bend(x, 0.0447));
+        hc_give(call, HC_GELU_Y, i, y);
+    }
+}
+
+static void gelu_tanh_backward(const struct hc_call *call, const struct hc_fault *row)
+{
+    for (int64_t i = 0; i < hc_tensor_count(&call->in[HC_GELU_BWD_X]); i++) {
+        double x = hc_in(call, HC_GELU_BWD_X, i);
+        double t = bend(x, 0.044715);
+        double cube = defect_of(row) == NO_CUBE ? 0 : 3 * 0.044715 * x * x;
+        double factor = 0.5 * (1 + t + x * (1 - t * t) * 0.7978845608028654 * (1 + cube));
+        if (defect_of(row) == BY_ERF)
+            factor = gelu_share(x) + x * exp(-0.5 * x * x) * 0.3989422804014327;
         hc_give(call, HC_GELU_BWD_DX, i, hc_in(call, HC_GELU_BWD_DY, i) * factor);
     }
 }

@@ -542,6 +542,12 @@ bool hc_step_fits(struct hc_step_session *session, const struct hc_step_claim *c
            v.wrong == 0;
 }
 
+static bool is_product(enum hc_op op)
+{
+    return op == HC_OP_gemm || op == HC_OP_conv2d || op == HC_OP_conv2d_bwd_data ||
+           op == HC_OP_conv2d_bwd_filter;
+}
+
 struct hc_step_verdict *hc_step_judge(struct hc_step_session *session,
                                       const struct hc_step_claim *claim)
 {
@@ -551,6 +557,11 @@ struct hc_step_verdict *hc_step_judge(struct hc_step_session *session,
     if (!v)
         return NULL;
     v->elements = hc_tensor_count(&claim->got);
+    if (claim->quantised && is_product(claim->call.op)) {
+        v->judgement = HC_STEP_NOT_JUDGED;
+        (void)snprintf(v->note, sizeof v->note, "it is a product of quantised operands");
+        return v;
+    }
     if (!complete(claim)) {
         v->judgement = HC_STEP_NOT_JUDGED;
         (void)snprintf(v->note, sizeof v->note, "the file lacks %s",

@@ -29,6 +29,8 @@ struct hc_step_claim {
     struct hc_tensor addend;
 
     const struct hc_strayed *strayed; /* of bn_leaky_bwd; or NULL */
+
+    bool quantised; /* a product of this layer is one of rounded operands, which nobody has kept */
 };
 
 enum hc_step_judgement { HC_STEP_RIGHT, HC_STEP_WRONG, HC_STEP_NOT_JUDGED };

@@ -44,8 +44,13 @@ enum hc_format hc_step_format(const struct hc_tensor *in, const struct hc_tensor
 struct hc_step_claim hc_step_claim(const struct hc_step_session *session, const char *stage,
                                    const char *what, int l)
 {
-    struct hc_step_claim claim = {.stage = stage, .what = what};
-    hc_torch_module(&session->step->plan, l, claim.where);
+    const struct hc_plan *plan = &session->step->plan;
+    struct hc_step_claim claim = {
+        .stage = stage,
+        .what = what,
+        .quantised = hc_tensor_file_metadata(&session->step->file, "quant") != NULL &&
+                     hc_plan_quantises(plan, l, 0)};
+    hc_torch_module(plan, l, claim.where);
     return claim;
 }
 
@@ -258,10 +263,13 @@ void hc_step_judge_forward(struct hc_step_session *session)
                                             [HC_LAYER_POOL] = forward_pool,
                                             [HC_LAYER_LINEAR] = forward_linear,
                                             [HC_LAYER_EMBED] = hc_step_forward_embed,
+                                            [HC_LAYER_PLACE] = hc_step_forward_place,
                                             [HC_LAYER_NORM] = hc_step_forward_norm,
+                                            [HC_LAYER_CENTRED] = hc_step_forward_centred,
                                             [HC_LAYER_ATTENTION] = hc_step_forward_attention,
                                             [HC_LAYER_MATRIX] = hc_step_forward_matrix,
                                             [HC_LAYER_GATED] = hc_step_forward_gated,
+                                            [HC_LAYER_GELU] = hc_step_forward_gelu,
                                             [HC_LAYER_HEAD] = hc_step_forward_matrix,
                                             [HC_LAYER_TIED_HEAD] = hc_step_forward_head};
     struct hc_step *step = session->step;
@@ -509,10 +517,13 @@ void hc_step_judge_backward(struct hc_step_session *session)
                                             [HC_LAYER_POOL] = backward_pool,
                                             [HC_LAYER_LINEAR] = backward_linear,
                                             [HC_LAYER_EMBED] = hc_step_backward_embed,
+                                            [HC_LAYER_PLACE] = hc_step_backward_place,
                                             [HC_LAYER_NORM] = hc_step_backward_norm,
+                                            [HC_LAYER_CENTRED] = hc_step_backward_centred,
                                             [HC_LAYER_ATTENTION] = hc_step_backward_attention,
                                             [HC_LAYER_MATRIX] = hc_step_backward_matrix,
                                             [HC_LAYER_GATED] = hc_step_backward_gated,
+                                            [HC_LAYER_GELU] = hc_step_backward_gelu,
                                             [HC_LAYER_HEAD] = hc_step_backward_matrix,
                                             [HC_LAYER_TIED_HEAD] = hc_step_backward_head};
     struct hc_step *step = session->step;

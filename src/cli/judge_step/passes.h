@@ -40,18 +40,54 @@ void hc_step_judge_product(struct hc_step_session *session, struct hc_step_claim
 /* The layer that adds value v to something else, or -1. */
 int hc_step_skip_of(const struct hc_plan *plan, int v);
 
-/* The claims about the layers that only GPTs have (gpt.c). */
+/* A parameter of a layer, as the passes took it. */
+struct hc_tensor hc_step_own_weight(struct hc_step *step, int l, int p);
+
+/* Judges an output of one of the ops that are defined by a text; or that bits are copied. */
+struct hc_step_verdict *hc_step_judge_op(struct hc_step_session *session,
+                                         struct hc_step_claim claim, const struct hc_call *call,
+                                         int out, struct hc_tensor got);
+struct hc_step_verdict *hc_step_judge_copy(struct hc_step_session *session,
+                                           struct hc_step_claim claim, struct hc_tensor from,
+                                           struct hc_tensor got);
+
+/* What may have been done otherwise, in words. */
+struct hc_step_change {
+    const char *words;
+    void (*make)(struct hc_call *call);
+};
+
+/* As hc_step_judge_op; if the output is wrong, the first change that makes it right is named. */
+void hc_step_judge_among(struct hc_step_session *session, struct hc_step_claim claim,
+                         const struct hc_call *call, int out, struct hc_tensor got,
+                         const struct hc_step_change *changes, size_t n);
+
+/* Of layer l: got = x w'; dw = dy' x; and dx = dy w, to which what comes by a skip is added. */
+void hc_step_judge_matrix(struct hc_step_session *session, const char *what, int l,
+                          struct hc_tensor w, struct hc_tensor got);
+void hc_step_judge_weight(struct hc_step_session *session, const char *what, int l,
+                          struct hc_tensor dy, struct hc_tensor got);
+void hc_step_judge_input(struct hc_step_session *session, const char *what, int l,
+                         struct hc_tensor dy, struct hc_tensor w, struct hc_tensor got);
+
+/* The claims about the layers that only GPTs have (gpt.c, gpt_attention.c). */
 void hc_step_forward_embed(struct hc_step_session *session, int l);
+void hc_step_forward_place(struct hc_step_session *session, int l);
 void hc_step_forward_norm(struct hc_step_session *session, int l);
+void hc_step_forward_centred(struct hc_step_session *session, int l);
 void hc_step_forward_attention(struct hc_step_session *session, int l);
 void hc_step_forward_matrix(struct hc_step_session *session, int l);
 void hc_step_forward_gated(struct hc_step_session *session, int l);
+void hc_step_forward_gelu(struct hc_step_session *session, int l);
 void hc_step_forward_head(struct hc_step_session *session, int l);
 void hc_step_backward_embed(struct hc_step_session *session, int l);
+void hc_step_backward_place(struct hc_step_session *session, int l);
 void hc_step_backward_norm(struct hc_step_session *session, int l);
+void hc_step_backward_centred(struct hc_step_session *session, int l);
 void hc_step_backward_attention(struct hc_step_session *session, int l);
 void hc_step_backward_matrix(struct hc_step_session *session, int l);
 void hc_step_backward_gated(struct hc_step_session *session, int l);
+void hc_step_backward_gelu(struct hc_step_session *session, int l);
 void hc_step_backward_head(struct hc_step_session *session, int l);
 
 /* Mean and invstd as bn_leaky_bwd takes them: those that the file has, or the real ones and how far

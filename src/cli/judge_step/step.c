@@ -52,7 +52,8 @@ static enum hc_status list_named(struct hc_step *step, const char *path)
         }
     if (step->parameters == 0)
         return hc_fail(HC_INVALID,
-                       "%s: it names no known network (darknet16, darknet-tiny, gpt, gpt-tiny), "
+                       "%s: it names no known network (darknet16, darknet-tiny, gpt, gpt-tiny, "
+                       "gpt2, gpt2-tiny), "
                        "and has no weights.NAME or masters.NAME to judge the optimizer's step by",
                        path);
     return HC_OK;
@@ -61,7 +62,7 @@ static enum hc_status list_named(struct hc_step *step, const char *path)
 static const struct hc_network *network_of(const struct hc_step *step)
 {
     const struct hc_network *const all[] = {&hc_darknet16, &hc_darknet_tiny, &hc_gpt_small,
-                                            &hc_gpt_tiny};
+                                            &hc_gpt_tiny,  &hc_gpt2_small,   &hc_gpt2_tiny};
     const char *name = hc_tensor_file_metadata(&step->file, "network");
     for (size_t i = 0; name && i < sizeof all / sizeof all[0]; i++)
         if (strcmp(all[i]->name, name) == 0)
@@ -122,12 +123,6 @@ enum hc_status hc_step_open(struct hc_step *step, const char *path)
     if (!hc_step_metadata_is(step, "halfcheck.step", "1"))
         return hc_fail(HC_INVALID,
                        "%s is no step file: its metadata lack \"halfcheck.step\": \"1\"", path);
-    const char *quant = hc_tensor_file_metadata(&step->file, "quant");
-    if (quant)
-        return hc_fail(
-            HC_INVALID,
-            "%s: its products are quantised (quant=%s), and only plain ones can be judged", path,
-            quant);
     const struct hc_network *network = network_of(step);
     double classes = hc_step_number(step, "classes", 0);
     step->converted = calloc((size_t)step->file.count + 1, sizeof *step->converted);

@@ -17,9 +17,11 @@
 
 /* The options that `train` and `compare` share. */
 
-static const char *const network_names[] = {"darknet16", "darknet-tiny", "gpt", "gpt-tiny", NULL};
-const struct hc_network *const hc_training_networks[] = {&hc_darknet16, &hc_darknet_tiny,
-                                                         &hc_gpt_small, &hc_gpt_tiny, NULL};
+static const char *const network_names[] = {"darknet16", "darknet-tiny", "gpt", "gpt-tiny",
+                                            "gpt2",      "gpt2-tiny",    NULL};
+const struct hc_network *const hc_training_networks[] = {
+    &hc_darknet16,  &hc_darknet_tiny, &hc_gpt_small, &hc_gpt_tiny,
+    &hc_gpt2_small, &hc_gpt2_tiny,    NULL};
 
 /* What is trained, and on which images. */
 static int add_data_options(struct hc_training *t, struct hc_option *options)
@@ -59,8 +61,9 @@ static int add_data_options(struct hc_training *t, struct hc_option *options)
          .choices = network_names,
          .help = "darknet16 (default): Darknet([1, 2, 2, 2, 2], nf=16); or\n"
                  "darknet-tiny: [1, 1, 1], nf=4, for a quick look; gpt: a Llama of 4 blocks,\n"
-                 "width 128 and a context of 128 bytes; or gpt-tiny: 2 blocks, width 32 and a\n"
-                 "context of 16 bytes"},
+                 "width 128 and a context of 128 bytes; gpt-tiny: 2 blocks, width 32 and a\n"
+                 "context of 16 bytes; or gpt2 and gpt2-tiny, of these sizes, with layer norms,\n"
+                 "learned positions and gelu"},
         {.name = "set",
          .value = "KEY=VALUE",
          .words = &t->overrides,

@@ -30,9 +30,13 @@ static const struct row {
     {HC_OP_gemm_q, HC_SOURCE_ACCUMULATION, {OF_PLACE}},
     {HC_OP_rms_norm_kept, HC_SOURCE_ROW_NORM, {OF_PLACE, HC_SOURCE_ROW_NORM}},
     {HC_OP_rms_norm_backward, HC_SOURCE_ROW_NORM, {OF_PLACE, OF_NOTHING}},
+    {HC_OP_layer_norm_kept, HC_SOURCE_ROW_NORM, {OF_PLACE, HC_SOURCE_ROW_NORM, HC_SOURCE_ROW_NORM}},
+    {HC_OP_layer_norm_backward, HC_SOURCE_ROW_NORM, {OF_PLACE, OF_NOTHING, OF_NOTHING}},
     {HC_OP_rotary_halves, HC_SOURCE_ROTARY, {OF_PLACE}},
     {HC_OP_swiglu, HC_SOURCE_GATED, {OF_PLACE}},
     {HC_OP_swiglu_backward, HC_SOURCE_GATED, {OF_PLACE, OF_PLACE}},
+    {HC_OP_gelu_tanh, HC_SOURCE_GATED, {OF_PLACE}},
+    {HC_OP_gelu_tanh_backward, HC_SOURCE_GATED, {OF_PLACE}},
     {HC_OP_attention, HC_SOURCE_ATTENTION, {HC_SOURCE_OUTPUT, HC_SOURCE_LSE}},
     {HC_OP_attention_backward, HC_SOURCE_ATTENTION, {OF_PLACE, OF_PLACE, OF_PLACE}},
     {HC_OP_xent, HC_SOURCE_LOSS, {OF_NOTHING, OF_NOTHING}},
@@ -69,7 +73,7 @@ static int source_of_value(const struct hc_rounder *r, const void *data)
         enum hc_layer_kind kind = plan->layer[l].kind;
         if (hc_net_value(r->net, l + 1).data != data)
             continue;
-        return kind == HC_LAYER_ADD                                  ? HC_SOURCE_RESIDUAL
+        return kind == HC_LAYER_ADD || kind == HC_LAYER_PLACE        ? HC_SOURCE_RESIDUAL
                : kind == HC_LAYER_HEAD || kind == HC_LAYER_TIED_HEAD ? HC_SOURCE_LOGITS
                                                                      : HC_SOURCE_ACTIVATIONS;
     }

@@ -87,6 +87,18 @@ Test(drift_gpt, all_sources_together_are_the_recipe)
     end(study);
 }
 
+/* Learned positions, layer norms with their means and biases, and gelu. */
+Test(drift_gpt, so_they_are_in_the_manner_of_gpt_2)
+{
+    static const char *const recipes[] = {"amp", "amp-bf16+decay_norm=false", "bf16-pure", "nvfp4"};
+    struct hc_drift_study *study = study_of(&hc_gpt2_tiny, hc_backend_by_name("host"), 0, 2);
+    for (size_t i = 0; i < sizeof recipes / sizeof recipes[0]; i++) {
+        struct hc_drift d = measured(study, recipes[i]);
+        expect_explained(&d, recipes[i]);
+    }
+    end(study);
+}
+
 /* This backend stores P before products in both passes, as the definitions say it. */
 Test(drift_gpt, all_sources_together_are_the_recipe_on_exact)
 {

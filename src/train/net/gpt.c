@@ -1,10 +1,5 @@
-/* GPTs: their layers, how a matrix begins, and the passes of the layers that a Darknet has not.
-
-   A value is a matrix with a row for each byte of each text. Attention needs a matrix for each head
-   instead: qkv x gives rows of 3 x heads x d numbers, [text, byte, part and head, d], which two
-   exchanges of axes (the op swap_axes) turn into [part, text, head, byte, d], so that queries, keys
-   and values lie one behind the other, each as attention takes them. Positions turn the first two
-   parts at once. The way back is the same with the angles negated, and so is the gradient's. */
+/* GPTs: their layers, how a matrix begins, and the passes of the layers that a Darknet has not, but
+   for attention. A value is a matrix with a row for each byte of each text. */
 #include <assert.h>
 #include <math.h>
 #include <stdlib.h>
@@ -19,6 +14,22 @@ static const struct hc_gpt small = {
     .blocks = 4, .width = 128, .heads = 4, .length = 128, .hidden = 352, .tied = true, .epochs = 3};
 static const struct hc_gpt tiny = {
     .blocks = 2, .width = 32, .heads = 2, .length = 16, .hidden = 88, .tied = true, .epochs = 8};
+static const struct hc_gpt small2 = {.like_gpt2 = true,
+                                     .blocks = 4,
+                                     .width = 128,
+                                     .heads = 4,
+                                     .length = 128,
+                                     .hidden = 512,
+                                     .tied = true,
+                                     .epochs = 3};
+static const struct hc_gpt tiny2 = {.like_gpt2 = true,
+                                    .blocks = 2,
+                                    .width = 32,
+                                    .heads = 2,
+                                    .length = 16,
+                                    .hidden = 128,
+                                    .tied = true,
+                                    .epochs = 8};
 
 /* What those who train GPTs have in common, whatever their precision. */
 #define TRAINS_WITH "beta2=0.95+weight_decay=0.1+decay_norm=false+clip=1"
@@ -26,9 +37,12 @@ const struct hc_network hc_gpt_small = {
     .name = "gpt", .trains_with = TRAINS_WITH, .gpt = &small, .side = 1};
 const struct hc_network hc_gpt_tiny = {
     .name = "gpt-tiny", .trains_with = TRAINS_WITH, .gpt = &tiny, .side = 1};
+const struct hc_network hc_gpt2_small = {
+    .name = "gpt2", .trains_with = TRAINS_WITH, .gpt = &small2, .side = 1};
+const struct hc_network hc_gpt2_tiny = {
+    .name = "gpt2-tiny", .trains_with = TRAINS_WITH, .gpt = &tiny2, .side = 1};
 
 enum { PARTS = 3 }; /* queries, keys, values */
-static const char *const part_names[PARTS] = {".q", ".k", ".v"};
 
 static void append_branch_end(struct hc_plan *plan, int width, int skip, const char *name, int b,
                               const char *sum)
@@ -41,22 +55,26 @@ static void append_branch_end(struct hc_plan *plan, int width, int skip, const c
 void hc_gpt_plan(const struct hc_gpt *gpt, struct hc_plan *plan)
 {
     int64_t length = gpt->length;
+    enum hc_layer_kind norm = gpt->like_gpt2 ? HC_LAYER_CENTRED : HC_LAYER_NORM;
+    enum hc_layer_kind mlp = gpt->like_gpt2 ? HC_LAYER_GELU : HC_LAYER_GATED;
     plan->classes = HC_BYTES;
     plan->places = gpt->length;
     hc_plan_append(plan, HC_LAYER_EMBED, 0, 0, gpt->width, "tok");
+    if (gpt->like_gpt2)
+        hc_plan_append(plan, HC_LAYER_PLACE, 0, 0, 0, "pos");
     for (int b = 0; b < gpt->blocks; b++) {
         int skip = plan->layers;
-        hc_plan_append(plan, HC_LAYER_NORM, 0, 0, 0, "%d.norm1", b);
+        hc_plan_append(plan, norm, 0, 0, 0, "%d.norm1", b);
         hc_plan_append(plan, HC_LAYER_ATTENTION, 0, 0, gpt->width, "%d.attention", b);
         plan->layer[plan->layers - 1].macs += 2 * length * length * gpt->width;
         plan->macs += 2 * length * length * gpt->width;
         append_branch_end(plan, gpt->width, skip, "proj", b, "sum1");
         skip = plan->layers;
-        hc_plan_append(plan, HC_LAYER_NORM, 0, 0, 0, "%d.norm2", b);
-        hc_plan_append(plan, HC_LAYER_GATED, 0, 0, gpt->hidden, "%d.mlp", b);
+        hc_plan_append(plan, norm, 0, 0, 0, "%d.norm2", b);
+        hc_plan_append(plan, mlp, 0, 0, gpt->hidden, "%d.mlp", b);
         append_branch_end(plan, gpt->width, skip, "down", b, "sum2");
     }
-    hc_plan_append(plan, HC_LAYER_NORM, 0, 0, 0, "norm");
+    hc_plan_append(plan, norm, 0, 0, 0, "norm");
     hc_plan_append(plan, gpt->tied ? HC_LAYER_TIED_HEAD : HC_LAYER_HEAD, 0, 0, HC_BYTES, "head");
     if (gpt->tied) {
         plan->layer[plan->layers - 1].macs += length * HC_BYTES * gpt->width;
@@ -91,39 +109,18 @@ enum hc_status hc_gpt_begin(const struct hc_gpt *gpt, bool ends_branch, uint64_t
     return status;
 }
 
-/* Of an attention layer: queries, keys and values as attention took them, its output before the
-   heads are brought together, and the logarithm of each row's sum. Of a gated one: gate and up. */
-struct kept {
-    struct hc_storage *parts;
-    struct hc_storage *o;
-    struct hc_storage *lse;
-    struct hc_storage *gate;
-    struct hc_storage *up;
-};
-
-enum { WORK = 2 };
-
-struct hc_gpt_memory {
-    struct kept kept[HC_MAX_LAYERS];
-    struct hc_storage *work[WORK]; /* of PARTS * rows * width, or of rows * hidden, elements */
-    struct hc_storage *cosines;    /* [length, d] */
-    struct hc_storage *sines;
-    struct hc_storage *negated; /* sines */
-    struct hc_storage *share;   /* of the embedding's gradient, where it is also the head's */
-};
-
 static const struct hc_gpt *gpt_of(const struct hc_net *net)
 {
     return net->plan.network->gpt;
 }
 
-static int64_t rows_of(const struct hc_net *net)
+int64_t hc_gpt_rows(const struct hc_net *net)
 {
     return (int64_t)net->batch * gpt_of(net)->length;
 }
 
 /* What statistics are kept in. */
-static enum hc_format wide(const struct hc_net *net)
+enum hc_format hc_gpt_wide(const struct hc_net *net)
 {
     return net->numerics.format == HC_FP64 ? HC_FP64 : HC_FP32;
 }
@@ -137,11 +134,11 @@ static enum hc_status make_angles(struct hc_net *net)
     int d = gpt->width / gpt->heads;
     int64_t n = (int64_t)gpt->length * d;
     enum hc_status status = HC_OK;
-    hc_net_make(net, &status, &m->cosines, wide(net), n);
-    hc_net_make(net, &status, &m->sines, wide(net), n);
-    hc_net_make(net, &status, &m->negated, wide(net), n);
+    hc_net_make(net, &status, &m->cosines, hc_gpt_wide(net), n);
+    hc_net_make(net, &status, &m->sines, hc_gpt_wide(net), n);
+    hc_net_make(net, &status, &m->negated, hc_gpt_wide(net), n);
     struct hc_storage *to[] = {m->cosines, m->sines, m->negated};
-    struct hc_tensor table = hc_tensor1(wide(net), n, NULL);
+    struct hc_tensor table = hc_tensor1(hc_gpt_wide(net), n, NULL);
     table.data = malloc(hc_tensor_bytes(&table));
     if (status == HC_OK && !table.data)
         status = hc_fail(HC_NO_MEMORY, "no memory for %lld angles", (long long)n);
@@ -158,36 +155,54 @@ static enum hc_status make_angles(struct hc_net *net)
     return status;
 }
 
+static enum hc_status make_places(struct hc_net *net)
+{
+    enum hc_status status = HC_OK;
+    int64_t n = hc_gpt_rows(net);
+    hc_net_make(net, &status, &net->gpt->places, HC_I32, n);
+    int32_t *place = malloc((size_t)n * sizeof *place);
+    if (status == HC_OK && !place)
+        status = hc_fail(HC_NO_MEMORY, "no memory for %lld places", (long long)n);
+    for (int64_t i = 0; i < n && status == HC_OK; i++)
+        place[i] = (int32_t)(i % gpt_of(net)->length);
+    if (status == HC_OK)
+        status = hc_storage_write(net->gpt->places, place);
+    free(place);
+    return status;
+}
+
 enum hc_status hc_gpt_prepare(struct hc_net *net)
 {
     const struct hc_gpt *gpt = gpt_of(net);
     enum hc_format format = net->numerics.format;
     enum hc_status status = HC_OK;
-    int64_t values = rows_of(net) * gpt->width;
-    int64_t hidden = rows_of(net) * gpt->hidden;
+    int64_t values = hc_gpt_rows(net) * gpt->width;
+    int64_t hidden = hc_gpt_rows(net) * gpt->hidden;
     struct hc_gpt_memory *m = calloc(1, sizeof *m);
     net->gpt = m;
     if (!m)
         return hc_fail(HC_NO_MEMORY, "no memory for a GPT");
     for (int l = 0; l < net->plan.layers; l++) {
-        struct kept *kept = &m->kept[l];
+        struct hc_gpt_kept *kept = &m->kept[l];
         if (net->plan.layer[l].kind == HC_LAYER_ATTENTION) {
             hc_net_make(net, &status, &kept->parts, format, PARTS * values);
             hc_net_make(net, &status, &kept->o, format, values);
-            hc_net_make(net, &status, &kept->lse, wide(net), rows_of(net) * gpt->heads);
+            hc_net_make(net, &status, &kept->lse, hc_gpt_wide(net), hc_gpt_rows(net) * gpt->heads);
         }
-        if (net->plan.layer[l].kind == HC_LAYER_GATED) {
+        if (net->plan.layer[l].kind == HC_LAYER_GATED)
             hc_net_make(net, &status, &kept->gate, format, hidden);
+        if (net->plan.layer[l].kind == HC_LAYER_GATED || net->plan.layer[l].kind == HC_LAYER_GELU)
             hc_net_make(net, &status, &kept->up, format, hidden);
-        }
     }
-    for (int w = 0; w < WORK; w++)
+    for (int w = 0; w < HC_GPT_WORK; w++)
         hc_net_make(net, &status, &m->work[w], format,
                     hidden > PARTS * values ? hidden : PARTS * values);
     if (gpt->tied)
         hc_net_make(net, &status, &m->share, net->gradient[0].format,
                     (int64_t)HC_BYTES * gpt->width);
-    return status == HC_OK ? make_angles(net) : status;
+    if (status != HC_OK)
+        return status;
+    return gpt->like_gpt2 ? make_places(net) : make_angles(net);
 }
 
 void hc_gpt_close(struct hc_gpt_memory *m)
@@ -201,11 +216,12 @@ void hc_gpt_close(struct hc_gpt_memory *m)
         hc_storage_drop(m->kept[l].gate);
         hc_storage_drop(m->kept[l].up);
     }
-    for (int w = 0; w < WORK; w++)
+    for (int w = 0; w < HC_GPT_WORK; w++)
         hc_storage_drop(m->work[w]);
     hc_storage_drop(m->cosines);
     hc_storage_drop(m->sines);
     hc_storage_drop(m->negated);
+    hc_storage_drop(m->places);
     hc_storage_drop(m->share);
     free(m);
 }
@@ -221,7 +237,7 @@ static struct hc_tensor weight_gradient(const struct hc_net *net, int l, int p)
 }
 
 /* Whoever looks on sees what lies inside a layer. */
-static enum hc_status show(const struct hc_net *net, int l, const char *prefix, const char *suffix,
+enum hc_status hc_gpt_show(const struct hc_net *net, int l, const char *prefix, const char *suffix,
                            struct hc_tensor t)
 {
     return net->inside ? net->inside(net->inside_context, l, prefix, suffix, &t) : HC_OK;
@@ -260,8 +276,37 @@ static enum hc_status embed_backward(struct hc_net *net, int l)
     hc_params_usual(call.op, &call.params);
     enum hc_status status = hc_device_run(net->device, &call);
     if (status == HC_OK && net->gpt->share)
-        status = show(net, l, shares, ".weight", share);
+        status = hc_gpt_show(net, l, shares, ".weight", share);
     return status == HC_OK && net->gpt->share ? hc_device_run(net->device, &add) : status;
+}
+
+/* A row for each place of a text, and back. */
+
+static enum hc_status place_forward(struct hc_net *net, int l, bool training)
+{
+    struct hc_tensor y = hc_net_value(net, l + 1);
+    struct hc_tensor row = hc_tensor2(y.format, y.shape[0], y.shape[1], net->gpt->work[0]->data);
+    struct hc_call call = {.op = HC_OP_embedding,
+                           .in = {[HC_EMBEDDING_W] = weight_of(net, l, 0),
+                                  [HC_EMBEDDING_ID] = hc_storage_tensor(net->gpt->places)},
+                           .out = {[HC_EMBEDDING_Y] = row}};
+    struct hc_call add = {.op = HC_OP_add,
+                          .in = {[HC_X] = hc_net_value(net, net->plan.layer[l].in), [HC_Y] = row},
+                          .out = {[HC_OUT] = y}};
+    (void)training;
+    enum hc_status status = hc_device_run(net->device, &call);
+    return status == HC_OK ? hc_device_run(net->device, &add) : status;
+}
+
+/* The input's gradient is the output's. */
+static enum hc_status place_backward(struct hc_net *net, int l)
+{
+    struct hc_call call = {.op = HC_OP_embedding_backward,
+                           .in = {[HC_EMBEDDING_BWD_DY] = hc_net_value_gradient(net, l + 1),
+                                  [HC_EMBEDDING_BWD_ID] = hc_storage_tensor(net->gpt->places)},
+                           .out = {[HC_EMBEDDING_BWD_DW] = weight_gradient(net, l, 0)}};
+    hc_params_usual(call.op, &call.params);
+    return hc_device_run(net->device, &call);
 }
 
 static enum hc_status norm_forward(struct hc_net *net, int l, bool training)
@@ -276,7 +321,7 @@ static enum hc_status norm_forward(struct hc_net *net, int l, bool training)
     hc_params_usual(call.op, &call.params);
     memcpy(call.params.later, &eps, sizeof eps);
     enum hc_status status = hc_device_run(net->device, &call);
-    return status == HC_OK ? show(net, l, saved, ".rstd", call.out[HC_RMS_RSTD]) : status;
+    return status == HC_OK ? hc_gpt_show(net, l, saved, ".rstd", call.out[HC_RMS_RSTD]) : status;
 }
 
 static enum hc_status norm_backward(struct hc_net *net, int l)
@@ -292,10 +337,44 @@ static enum hc_status norm_backward(struct hc_net *net, int l)
     return status == HC_OK ? hc_net_add_share(net, l) : status;
 }
 
+static enum hc_status centred_forward(struct hc_net *net, int l, bool training)
+{
+    const double eps = HC_NORM_EPS;
+    struct hc_call call = {.op = HC_OP_layer_norm_kept,
+                           .in = {[HC_LN_X] = hc_net_value(net, net->plan.layer[l].in),
+                                  [HC_LN_W] = weight_of(net, l, HC_CENTRED_WEIGHT),
+                                  [HC_LN_B] = weight_of(net, l, HC_CENTRED_BIAS)},
+                           .out = {[HC_LN_Y] = hc_net_value(net, l + 1),
+                                   [HC_LN_MU] = hc_storage_tensor(net->kept[l].mean),
+                                   [HC_LN_RSTD] = hc_storage_tensor(net->kept[l].invstd)}};
+    (void)training;
+    hc_params_usual(call.op, &call.params);
+    memcpy(call.params.later, &eps, sizeof eps);
+    enum hc_status status = hc_device_run(net->device, &call);
+    if (status == HC_OK)
+        status = hc_gpt_show(net, l, saved, ".mean", call.out[HC_LN_MU]);
+    return status == HC_OK ? hc_gpt_show(net, l, saved, ".rstd", call.out[HC_LN_RSTD]) : status;
+}
+
+static enum hc_status centred_backward(struct hc_net *net, int l)
+{
+    struct hc_call call = {.op = HC_OP_layer_norm_backward,
+                           .in = {[HC_LN_BWD_DY] = hc_net_value_gradient(net, l + 1),
+                                  [HC_LN_BWD_X] = hc_net_value(net, net->plan.layer[l].in),
+                                  [HC_LN_BWD_W] = weight_of(net, l, HC_CENTRED_WEIGHT),
+                                  [HC_LN_BWD_MU] = hc_storage_tensor(net->kept[l].mean),
+                                  [HC_LN_BWD_RSTD] = hc_storage_tensor(net->kept[l].invstd)},
+                           .out = {[HC_LN_BWD_DX] = hc_net_share_of(net, l),
+                                   [HC_LN_BWD_DW] = weight_gradient(net, l, HC_CENTRED_WEIGHT),
+                                   [HC_LN_BWD_DB] = weight_gradient(net, l, HC_CENTRED_BIAS)}};
+    enum hc_status status = hc_device_run(net->device, &call);
+    return status == HC_OK ? hc_net_add_share(net, l) : status;
+}
+
 /* The products of a layer's matrix p, which some recipes take below half. */
 
 /* out = x w' */
-static enum hc_status multiply(struct hc_net *net, int l, int p, struct hc_tensor out)
+enum hc_status hc_gpt_multiply(struct hc_net *net, int l, int p, struct hc_tensor out)
 {
     struct hc_tensor x = hc_net_value(net, net->plan.layer[l].in);
     int quant = hc_net_quant_of(net, l);
@@ -305,7 +384,7 @@ static enum hc_status multiply(struct hc_net *net, int l, int p, struct hc_tenso
 }
 
 /* dw = dy' x, dx = dy w */
-static enum hc_status multiply_back(struct hc_net *net, int l, int p, struct hc_tensor dy,
+enum hc_status hc_gpt_multiply_back(struct hc_net *net, int l, int p, struct hc_tensor dy,
                                     struct hc_tensor dx)
 {
     struct hc_tensor x = hc_net_value(net, net->plan.layer[l].in);
@@ -323,13 +402,13 @@ static enum hc_status multiply_back(struct hc_net *net, int l, int p, struct hc_
 static enum hc_status matrix_forward(struct hc_net *net, int l, bool training)
 {
     (void)training;
-    return multiply(net, l, 0, hc_net_value(net, l + 1));
+    return hc_gpt_multiply(net, l, 0, hc_net_value(net, l + 1));
 }
 
 static enum hc_status matrix_backward(struct hc_net *net, int l)
 {
     enum hc_status status =
-        multiply_back(net, l, 0, hc_net_value_gradient(net, l + 1), hc_net_share_of(net, l));
+        hc_gpt_multiply_back(net, l, 0, hc_net_value_gradient(net, l + 1), hc_net_share_of(net, l));
     return status == HC_OK ? hc_net_add_share(net, l) : status;
 }
 
@@ -350,7 +429,7 @@ static enum hc_status tied_head_backward(struct hc_net *net, int l)
         status = hc_net_multiply(net, false, dy, false, hc_parameter_tensor(&net->parameter[0]),
                                  hc_net_share_of(net, l));
     if (status == HC_OK)
-        status = show(net, l, shares, ".weight", net->gradient[0]);
+        status = hc_gpt_show(net, l, shares, ".weight", net->gradient[0]);
     return status == HC_OK ? hc_net_add_share(net, l) : status;
 }
 
@@ -358,25 +437,31 @@ static enum hc_status tied_head_backward(struct hc_net *net, int l)
 
 static struct hc_tensor hidden_in(const struct hc_net *net, const struct hc_storage *storage)
 {
-    return hc_tensor2(net->numerics.format, rows_of(net), gpt_of(net)->hidden, storage->data);
+    return hc_tensor2(net->numerics.format, hc_gpt_rows(net), gpt_of(net)->hidden, storage->data);
+}
+
+/* All elements of a matrix in a row, as ops take them whose elements stand alone. */
+static struct hc_tensor flat(struct hc_tensor t)
+{
+    return hc_tensor1(t.format, hc_tensor_count(&t), t.data);
 }
 
 static enum hc_status gated_forward(struct hc_net *net, int l, bool training)
 {
-    const struct kept *kept = &net->gpt->kept[l];
+    const struct hc_gpt_kept *kept = &net->gpt->kept[l];
     struct hc_tensor gate = hidden_in(net, kept->gate);
     struct hc_tensor up = hidden_in(net, kept->up);
     struct hc_call call = {.op = HC_OP_swiglu,
                            .in = {[HC_SWIGLU_GATE] = gate, [HC_SWIGLU_UP] = up},
                            .out = {[HC_SWIGLU_Y] = hc_net_value(net, l + 1)}};
     (void)training;
-    enum hc_status status = multiply(net, l, HC_GATED_GATE, gate);
+    enum hc_status status = hc_gpt_multiply(net, l, HC_GATED_GATE, gate);
     if (status == HC_OK)
-        status = multiply(net, l, HC_GATED_UP, up);
+        status = hc_gpt_multiply(net, l, HC_GATED_UP, up);
     if (status == HC_OK)
-        status = show(net, l, activations, ".gate", gate);
+        status = hc_gpt_show(net, l, activations, ".gate", gate);
     if (status == HC_OK)
-        status = show(net, l, activations, ".up", up);
+        status = hc_gpt_show(net, l, activations, ".up", up);
     return status == HC_OK ? hc_device_run(net->device, &call) : status;
 }
 
@@ -395,169 +480,58 @@ static enum hc_status gated_backward(struct hc_net *net, int l)
                            .out = {[HC_SWIGLU_BWD_DGATE] = dgate, [HC_SWIGLU_BWD_DUP] = dup}};
     enum hc_status status = hc_device_run(net->device, &call);
     if (status == HC_OK)
-        status = show(net, l, activation_gradients, ".gate", dgate);
+        status = hc_gpt_show(net, l, activation_gradients, ".gate", dgate);
     if (status == HC_OK)
-        status = show(net, l, activation_gradients, ".up", dup);
+        status = hc_gpt_show(net, l, activation_gradients, ".up", dup);
     if (status == HC_OK)
-        status = multiply_back(net, l, HC_GATED_GATE, dgate, dx);
+        status = hc_gpt_multiply_back(net, l, HC_GATED_GATE, dgate, dx);
     struct hc_tensor share = hc_tensor2(dx.format, dx.shape[0], dx.shape[1], m->work[0]->data);
     struct hc_call add = {
         .op = HC_OP_add, .in = {[HC_X] = dx, [HC_Y] = share}, .out = {[HC_OUT] = dx}};
     if (status == HC_OK)
-        status = multiply_back(net, l, HC_GATED_UP, dup, share);
+        status = hc_gpt_multiply_back(net, l, HC_GATED_UP, dup, share);
     if (status == HC_OK)
-        status = show(net, l, shares, ".gate", dx);
+        status = hc_gpt_show(net, l, shares, ".gate", dx);
     if (status == HC_OK)
-        status = show(net, l, shares, ".up", share);
+        status = hc_gpt_show(net, l, shares, ".up", share);
     return status == HC_OK ? hc_device_run(net->device, &add) : status;
 }
 
-/* Attention. */
+/* A matrix and gelu. */
 
-/* Exchanges the two axes in the middle of a tensor [a, b, c, d]. */
-static enum hc_status swap(struct hc_net *net, int64_t a, int64_t b, int64_t c, int64_t d,
-                           void *from, void *to)
+static enum hc_status gelu_forward(struct hc_net *net, int l, bool training)
 {
-    enum hc_format format = net->numerics.format;
-    struct hc_call call = {.op = HC_OP_swap_axes,
-                           .in = {[HC_SWAP_X] = hc_tensor4(format, a, b, c, d, from)},
-                           .out = {[HC_SWAP_Y] = hc_tensor4(format, a, c, b, d, to)}};
-    return hc_device_run(net->device, &call);
-}
-
-/* A cosine or sine for each position and number of a head. */
-static struct hc_tensor table_of(const struct hc_net *net, const struct hc_storage *table)
-{
-    const struct hc_gpt *gpt = gpt_of(net);
-    return hc_tensor2(wide(net), gpt->length, gpt->width / gpt->heads, table->data);
-}
-
-/* Turns queries and keys by their positions, or back, and copies the values behind them. */
-static enum hc_status turn(struct hc_net *net, const struct hc_storage *sines, void *from, void *to)
-{
-    const struct hc_gpt *gpt = gpt_of(net);
-    enum hc_format format = net->numerics.format;
-    int64_t d = gpt->width / gpt->heads;
-    int64_t turned = 2 * (int64_t)net->batch * gpt->heads;
-    int64_t values = rows_of(net) * gpt->width;
-    size_t bytes = (size_t)(2 * values) * (size_t)hc_formats[format].bytes;
-    struct hc_call call = {.op = HC_OP_rotary_halves,
-                           .in = {[HC_ROTARY_X] = hc_tensor3(format, turned, gpt->length, d, from),
-                                  [HC_ROTARY_CO] = table_of(net, net->gpt->cosines),
-                                  [HC_ROTARY_SI] = table_of(net, sines)},
-                           .out = {[HC_ROTARY_Y] = hc_tensor3(format, turned, gpt->length, d, to)}};
-    enum hc_status status = hc_device_run(net->device, &call);
-    return status == HC_OK
-               ? hc_device_cast(net->device,
-                                hc_tensor1(format, values, (unsigned char *)from + bytes),
-                                hc_tensor1(format, values, (unsigned char *)to + bytes))
-               : status;
-}
-
-/* One of the parts in `data`, as attention takes it. */
-static struct hc_tensor part(const struct hc_net *net, void *data, int which)
-{
-    const struct hc_gpt *gpt = gpt_of(net);
-    enum hc_format format = net->numerics.format;
-    size_t bytes = (size_t)(rows_of(net) * gpt->width) * (size_t)hc_formats[format].bytes;
-    return hc_tensor3(format, (int64_t)net->batch * gpt->heads, gpt->length,
-                      gpt->width / gpt->heads, (unsigned char *)data + (size_t)which * bytes);
-}
-
-/* A number for each row of each head. */
-static struct hc_tensor lse_of(const struct hc_net *net, int l)
-{
-    const struct hc_gpt *gpt = gpt_of(net);
-    return hc_tensor2(wide(net), (int64_t)net->batch * gpt->heads, gpt->length,
-                      net->gpt->kept[l].lse->data);
-}
-
-static enum hc_status attention_forward(struct hc_net *net, int l, bool training)
-{
-    const struct hc_gpt *gpt = gpt_of(net);
-    const struct kept *kept = &net->gpt->kept[l];
-    int64_t d = gpt->width / gpt->heads;
-    void *a = net->gpt->work[0]->data;
-    void *b = net->gpt->work[1]->data;
-    struct hc_tensor qkv =
-        hc_tensor2(net->numerics.format, rows_of(net), PARTS * (int64_t)gpt->width, a);
-    struct hc_call call = {
-        .op = HC_OP_attention,
-        .in = {[HC_ATTENTION_Q] = part(net, kept->parts->data, 0),
-               [HC_ATTENTION_K] = part(net, kept->parts->data, 1),
-               [HC_ATTENTION_V] = part(net, kept->parts->data, 2)},
-        .out = {
-            [HC_ATTENTION_Y] = part(net, kept->o->data, 0), [HC_ATTENTION_LSE] = lse_of(net, l)}};
+    struct hc_tensor up = hidden_in(net, net->gpt->kept[l].up);
+    struct hc_call call = {.op = HC_OP_gelu_tanh,
+                           .in = {[HC_GELU_X] = flat(up)},
+                           .out = {[HC_GELU_Y] = flat(hc_net_value(net, l + 1))}};
     (void)training;
-    hc_params_usual(call.op, &call.params);
-    enum hc_status status = multiply(net, l, 0, qkv);
+    enum hc_status status = hc_gpt_multiply(net, l, 0, up);
     if (status == HC_OK)
-        status = show(net, l, activations, ".qkv", qkv);
-    if (status == HC_OK)
-        status = swap(net, net->batch, gpt->length, PARTS * (int64_t)gpt->heads, d, a, b);
-    if (status == HC_OK)
-        status = swap(net, 1, net->batch, PARTS, (int64_t)gpt->width * gpt->length, b, a);
-    if (status == HC_OK)
-        status = show(net, l, saved, ".cos", table_of(net, net->gpt->cosines));
-    if (status == HC_OK)
-        status = show(net, l, saved, ".sin", table_of(net, net->gpt->sines));
-    if (status == HC_OK)
-        status = turn(net, net->gpt->sines, a, kept->parts->data);
-    for (int p = 0; p < PARTS && status == HC_OK; p++)
-        status = show(net, l, activations, part_names[p], part(net, kept->parts->data, p));
-    if (status == HC_OK)
-        status = hc_device_run(net->device, &call);
-    if (status == HC_OK)
-        status = show(net, l, activations, ".o", call.out[HC_ATTENTION_Y]);
-    if (status == HC_OK)
-        status = show(net, l, saved, ".lse", call.out[HC_ATTENTION_LSE]);
-    return status == HC_OK ? swap(net, net->batch, gpt->heads, gpt->length, d, kept->o->data,
-                                  hc_net_value(net, l + 1).data)
-                           : status;
+        status = hc_gpt_show(net, l, activations, ".up", up);
+    return status == HC_OK ? hc_device_run(net->device, &call) : status;
 }
 
-static enum hc_status attention_backward(struct hc_net *net, int l)
+static enum hc_status gelu_backward(struct hc_net *net, int l)
 {
-    const struct hc_gpt *gpt = gpt_of(net);
-    const struct kept *kept = &net->gpt->kept[l];
-    int64_t d = gpt->width / gpt->heads;
-    void *a = net->gpt->work[0]->data;
-    void *b = net->gpt->work[1]->data;
-    struct hc_call call = {.op = HC_OP_attention_backward,
-                           .in = {[HC_ATTENTION_BWD_Q] = part(net, kept->parts->data, 0),
-                                  [HC_ATTENTION_BWD_K] = part(net, kept->parts->data, 1),
-                                  [HC_ATTENTION_BWD_V] = part(net, kept->parts->data, 2),
-                                  [HC_ATTENTION_BWD_O] = part(net, kept->o->data, 0),
-                                  [HC_ATTENTION_BWD_LSE] = lse_of(net, l),
-                                  [HC_ATTENTION_BWD_DY] = part(net, b, 0)},
-                           .out = {[HC_ATTENTION_BWD_DQ] = part(net, a, 0),
-                                   [HC_ATTENTION_BWD_DK] = part(net, a, 1),
-                                   [HC_ATTENTION_BWD_DV] = part(net, a, 2)}};
-    hc_params_usual(call.op, &call.params);
-    enum hc_status status = swap(net, net->batch, gpt->length, gpt->heads, d,
-                                 hc_net_value_gradient(net, l + 1).data, b);
+    struct hc_tensor dup = hidden_in(net, net->gpt->work[0]);
+    struct hc_call call = {.op = HC_OP_gelu_tanh_backward,
+                           .in = {[HC_GELU_BWD_DY] = flat(hc_net_value_gradient(net, l + 1)),
+                                  [HC_GELU_BWD_X] = flat(hidden_in(net, net->gpt->kept[l].up))},
+                           .out = {[HC_GELU_BWD_DX] = flat(dup)}};
+    enum hc_status status = hc_device_run(net->device, &call);
     if (status == HC_OK)
-        status = hc_device_run(net->device, &call);
-    for (int p = 0; p < PARTS && status == HC_OK; p++)
-        status = show(net, l, activation_gradients, part_names[p], part(net, a, p));
+        status = hc_gpt_show(net, l, activation_gradients, ".up", dup);
     if (status == HC_OK)
-        status = turn(net, net->gpt->negated, a, b);
-    if (status == HC_OK)
-        status = swap(net, 1, PARTS, net->batch, (int64_t)gpt->width * gpt->length, b, a);
-    if (status == HC_OK)
-        status = swap(net, net->batch, PARTS * (int64_t)gpt->heads, gpt->length, d, a, b);
-    struct hc_tensor dqkv =
-        hc_tensor2(net->numerics.format, rows_of(net), PARTS * (int64_t)gpt->width, b);
-    if (status == HC_OK)
-        status = show(net, l, activation_gradients, ".qkv", dqkv);
-    if (status == HC_OK)
-        status = multiply_back(net, l, 0, dqkv, hc_net_share_of(net, l));
+        status = hc_gpt_multiply_back(net, l, 0, dup, hc_net_share_of(net, l));
     return status == HC_OK ? hc_net_add_share(net, l) : status;
 }
 
 const struct hc_layer_pass hc_embed_pass = {embed_forward, embed_backward};
+const struct hc_layer_pass hc_place_pass = {place_forward, place_backward};
+const struct hc_layer_pass hc_centred_pass = {centred_forward, centred_backward};
+const struct hc_layer_pass hc_gelu_pass = {gelu_forward, gelu_backward};
 const struct hc_layer_pass hc_norm_pass = {norm_forward, norm_backward};
-const struct hc_layer_pass hc_attention_pass = {attention_forward, attention_backward};
 const struct hc_layer_pass hc_matrix_pass = {matrix_forward, matrix_backward};
 const struct hc_layer_pass hc_gated_pass = {gated_forward, gated_backward};
 const struct hc_layer_pass hc_tied_head_pass = {tied_head_forward, tied_head_backward};

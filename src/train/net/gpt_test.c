@@ -23,19 +23,21 @@ struct trajectory {
     double all[STEPS]; /* the norm of all gradients, before they are clipped */
 };
 
-static void read_trajectory(bool tied, struct trajectory *t)
+static void read_trajectory(const struct hc_gpt *gpt, struct trajectory *t)
 {
+    char which[32];
     char line[512];
     bool mine = false;
     FILE *file = fopen(HC_SOURCE "/src/train/net/vectors/gpt.txt", "r");
     cr_assert(file);
+    (void)snprintf(which, sizeof which, "%s tied=%d", gpt->like_gpt2 ? "gpt2" : "llama", gpt->tied);
     memset(t, 0, sizeof *t);
     while (fgets(line, sizeof line, file)) {
         int step;
         double loss;
         double all;
         if (strncmp(line, "trajectory", 10) == 0)
-            mine = strstr(line, tied ? "llama tied=1" : "llama tied=0") != NULL;
+            mine = strstr(line, which) != NULL;
         else if (mine &&
                  sscanf(line, "gradnorm %31s %la", t->name[t->norms], &t->norm[t->norms]) == 2)
             t->norms++;
@@ -54,6 +56,8 @@ Test(gpt, has_as_many_parameters_as_its_makers_say)
     cr_expect_eq(plan.weights + plan.norm_weights, 836736);
     hc_plan_make(&hc_gpt_tiny, 0, &plan);
     cr_expect_eq(plan.weights + plan.norm_weights, 33440);
+    hc_plan_make(&hc_gpt2_tiny, 0, &plan);
+    cr_expect_eq(plan.weights + plan.norm_weights, 33600);
 }
 
 Test(gpt, reads_the_text_that_others_read)
@@ -133,9 +137,12 @@ static void expect_near(double want, double got, double most, const char *what, 
 
 static void follow(struct hc_network network, bool tied)
 {
+    struct hc_gpt gpt = *network.gpt;
     struct trajectory want;
     struct model m;
-    read_trajectory(tied, &want);
+    gpt.tied = tied;
+    network.gpt = &gpt;
+    read_trajectory(&gpt, &want);
     open_model(&m, &network);
     cr_assert_eq(want.norms, hc_net_plan(m.net)->parameters);
     hc_text_make(1, TEXT, text);
@@ -163,9 +170,15 @@ Test(gpt, goes_the_way_of_pytorch_in_fp64)
 
 Test(gpt, goes_it_with_a_head_of_its_own_too)
 {
-    struct hc_gpt apart = *hc_gpt_tiny.gpt;
-    struct hc_network network = hc_gpt_tiny;
-    apart.tied = false;
-    network.gpt = &apart;
-    follow(network, false);
+    follow(hc_gpt_tiny, false);
+}
+
+Test(gpt, goes_it_in_the_manner_of_gpt_2)
+{
+    follow(hc_gpt2_tiny, true);
+}
+
+Test(gpt, goes_it_in_the_manner_of_gpt_2_with_a_head_of_its_own)
+{
+    follow(hc_gpt2_tiny, false);
 }

@@ -38,11 +38,12 @@ enum start {
 /* What an extent of a layer's tensor is. */
 enum extent {
     RANK_ENDS,
-    OUT,     /* channels of the output */
-    THRICE,  /* three times as many */
-    IN,      /* channels of the input */
-    KERNEL,  /* of a convolution */
-    ALPHABET /* bytes, which are told apart */
+    OUT,      /* channels of the output */
+    THRICE,   /* three times as many */
+    IN,       /* channels of the input */
+    KERNEL,   /* of a convolution */
+    ALPHABET, /* bytes, which are told apart */
+    PLACES    /* of a text */
 };
 
 /* A tensor that a layer has of its own. */
@@ -74,7 +75,13 @@ static const struct {
                           [HC_LINEAR_BIAS] = {"bias", HC_ROLE_BIAS, START_UNIFORM, {OUT}}},
                          {{0}}},
     [HC_LAYER_EMBED] = {1, 0, {{"weight", HC_ROLE_WEIGHT, START_NORMAL, {ALPHABET, OUT}}}, {{0}}},
+    [HC_LAYER_PLACE] = {1, 0, {{"weight", HC_ROLE_WEIGHT, START_NORMAL, {PLACES, OUT}}}, {{0}}},
     [HC_LAYER_NORM] = {1, 0, {{"weight", HC_ROLE_NORM, START_ONE, {OUT}}}, {{0}}},
+    [HC_LAYER_CENTRED] = {HC_CENTRED_PARAMETERS,
+                          0,
+                          {[HC_CENTRED_WEIGHT] = {"weight", HC_ROLE_NORM, START_ONE, {OUT}},
+                           [HC_CENTRED_BIAS] = {"bias", HC_ROLE_NORM, START_ZERO, {OUT}}},
+                          {{0}}},
     [HC_LAYER_ATTENTION] = {1, 0, {{"qkv", HC_ROLE_WEIGHT, START_NORMAL, {THRICE, IN}}}, {{0}}},
     [HC_LAYER_MATRIX] = {1, 0, {{"weight", HC_ROLE_WEIGHT, START_BRANCH, {OUT, IN}}}, {{0}}},
     [HC_LAYER_GATED] = {HC_GATED_PARAMETERS,
@@ -82,6 +89,7 @@ static const struct {
                         {[HC_GATED_GATE] = {"gate", HC_ROLE_WEIGHT, START_NORMAL, {OUT, IN}},
                          [HC_GATED_UP] = {"up", HC_ROLE_WEIGHT, START_NORMAL, {OUT, IN}}},
                         {{0}}},
+    [HC_LAYER_GELU] = {1, 0, {{"up", HC_ROLE_WEIGHT, START_NORMAL, {OUT, IN}}}, {{0}}},
     [HC_LAYER_HEAD] = {1, 0, {{"weight", HC_ROLE_WEIGHT, START_NORMAL, {OUT, IN}}}, {{0}}},
     [HC_LAYER_TIED_HEAD] = {0},
 };
@@ -99,7 +107,8 @@ static struct hc_tensor tensor_of(const struct hc_plan *plan, const struct hc_la
                                [THRICE] = 3 * (int64_t)layer->channels,
                                [IN] = channels_before(plan, layer),
                                [KERNEL] = layer->kernel,
-                               [ALPHABET] = HC_BYTES};
+                               [ALPHABET] = HC_BYTES,
+                               [PLACES] = plan->places};
     struct hc_tensor t = {.format = HC_FP32};
     while (t.rank < HC_MAX_RANK && row->extent[t.rank] != RANK_ENDS) {
         t.shape[t.rank] = extents[row->extent[t.rank]];
@@ -152,7 +161,8 @@ void hc_plan_append(struct hc_plan *plan, enum hc_layer_kind kind, int kernel, i
         int64_t n = hc_tensor_count(&t);
         layer->role[p] = row->role;
         layer->elements[p] = n;
-        bool multiplies = row->extent[1] != RANK_ENDS && kind != HC_LAYER_EMBED;
+        bool multiplies =
+            row->extent[1] != RANK_ENDS && row->extent[0] != ALPHABET && row->extent[0] != PLACES;
         layer->macs += multiplies ? n * layer->side * layer->side * plan->places : 0;
         *(row->role == HC_ROLE_NORM ? &plan->norm_weights : &plan->weights) += n;
     }
@@ -395,10 +405,13 @@ static enum hc_status make_forward(struct hc_net *net)
     for (int l = 0; l < net->plan.layers; l++) {
         struct hc_kept *kept = &net->kept[l];
         hc_net_make(net, &status, &kept->value, net->numerics.format, count_value(net, l + 1));
-        if (net->plan.layer[l].kind == HC_LAYER_NORM)
-            hc_net_make(net, &status, &kept->invstd, statistics,
-                        (int64_t)net->batch * net->plan.places);
-        if (net->plan.layer[l].kind != HC_LAYER_CONV)
+        enum hc_layer_kind kind = net->plan.layer[l].kind;
+        int64_t rows = (int64_t)net->batch * net->plan.places;
+        if (kind == HC_LAYER_NORM || kind == HC_LAYER_CENTRED)
+            hc_net_make(net, &status, &kept->invstd, statistics, rows);
+        if (kind == HC_LAYER_CENTRED)
+            hc_net_make(net, &status, &kept->mean, statistics, rows);
+        if (kind != HC_LAYER_CONV)
             continue;
         hc_net_make(net, &status, &kept->conv, net->numerics.format, count_value(net, l + 1));
         hc_net_make(net, &status, &kept->mean, statistics, net->plan.layer[l].channels);
@@ -422,9 +435,9 @@ static int free_buffer(const struct hc_net *net, int l)
     return buffer;
 }
 
-/* A sum passes its gradient on to both sides, which share one buffer. The first layer of the
-   residual branch adds to it for the skipped side. It runs after the branch's own side has been
-   read, so nobody sees the shared buffer change. */
+/* A sum passes its gradient on to both sides, which share one buffer, and one with a parameter to
+   its one side. The first layer of the residual branch adds to it for the skipped side. It runs
+   after the branch's own side has been read, so nobody sees the shared buffer change. */
 static void plan_backward(struct hc_net *net)
 {
     const struct hc_plan *plan = &net->plan;
@@ -438,6 +451,8 @@ static void plan_backward(struct hc_net *net)
             assert(net->buffer_of[layer->in] < 0 && net->buffer_of[layer->skip] < 0);
             net->buffer_of[layer->in] = net->buffer_of[l + 1];
             net->buffer_of[layer->skip] = net->buffer_of[l + 1];
+        } else if (layer->kind == HC_LAYER_PLACE) {
+            net->buffer_of[layer->in] = net->buffer_of[l + 1];
         } else if (layer->in > 0 && net->buffer_of[layer->in] >= 0) {
             net->adds[l] = true;
         } else if (layer->in > 0) {
@@ -511,102 +526,6 @@ static enum hc_status make_norm_sync(struct hc_net *net)
     return hc_norm_sync_open(&net->norm_sync, net->device, net->comm, &size);
 }
 
-/* The first convolution has no place among those that are quantised, nor have a GPT's embedding and
-   head. */
-static bool can_be_quantised(const struct hc_layer *layer)
-{
-    return (layer->kind == HC_LAYER_CONV && layer->in > 0) || layer->kind == HC_LAYER_ATTENTION ||
-           layer->kind == HC_LAYER_MATRIX || layer->kind == HC_LAYER_GATED;
-}
-
-/* A block of a GPT begins with its attention. */
-bool hc_plan_quantises(const struct hc_plan *plan, int l, int plain_ends)
-{
-    bool text = plan->network->gpt != NULL;
-    int blocks = 0;
-    int before = 0; /* blocks that have begun up to layer l */
-    for (int i = 0; i < plan->layers; i++) {
-        bool begins = can_be_quantised(&plan->layer[i]) &&
-                      (!text || plan->layer[i].kind == HC_LAYER_ATTENTION);
-        blocks += begins;
-        before += begins && i <= l;
-    }
-    return can_be_quantised(&plan->layer[l]) && before > plain_ends &&
-           before <= blocks - plain_ends;
-}
-
-static int quantised_in(const struct hc_net *net, int l)
-{
-    const struct hc_layer *layer = &net->plan.layer[l];
-    if (!hc_plan_quantises(&net->plan, l, net->numerics.plain_ends))
-        return 0;
-    return layer->kind == HC_LAYER_CONV ? 1 : layer->parameters;
-}
-
-int hc_net_quant_of(const struct hc_net *net, int l)
-{
-    int before = 0;
-    for (int i = 0; i < l && net->quant; i++)
-        before += quantised_in(net, i);
-    return net->quant && quantised_in(net, l) > 0 ? before : -1;
-}
-
-/* A matrix is a filter of one pixel, which meets images of one pixel: the rows of a text. */
-static struct hc_quant_shape quant_shape(const struct hc_net *net, const struct hc_layer *layer,
-                                         int p)
-{
-    const struct hc_layer *from = &net->plan.layer[layer->in - 1];
-    struct hc_tensor w = hc_plan_parameter(&net->plan, layer->parameter + p);
-    bool conv = layer->kind == HC_LAYER_CONV;
-    return (struct hc_quant_shape){.images = (int64_t)net->batch * net->plan.places,
-                                   .side = from->side,
-                                   .channels = from->channels,
-                                   .filters = w.shape[0],
-                                   .kernel = conv ? layer->kernel : 1,
-                                   .stride = conv ? layer->stride : 1,
-                                   .pad = layer->pad};
-}
-
-static enum hc_status make_quant(struct hc_net *net)
-{
-    struct hc_quant_shape shapes[HC_MAX_PARAMETERS];
-    int n = 0;
-    for (int l = 0; l < net->plan.layers; l++)
-        for (int p = 0; p < quantised_in(net, l); p++)
-            shapes[n++] = quant_shape(net, &net->plan.layer[l], p);
-    if (n == 0)
-        return hc_fail(HC_INVALID, "plain_ends=%d leaves nothing of %s to quantise",
-                       net->numerics.plain_ends, net->plan.network->name);
-    return hc_quant_open(&net->quant, net->device, net->numerics.quant, net->numerics.amax_history,
-                         shapes, n, net->numerics.format);
-}
-
-enum hc_status hc_net_requantise(struct hc_net *net, const struct hc_quant_recipe *recipe,
-                                 int64_t amax_history, int plain_ends)
-{
-    hc_quant_close(net->quant);
-    net->quant = NULL;
-    net->numerics.quant = recipe;
-    net->numerics.amax_history = amax_history;
-    net->numerics.plain_ends = plain_ends;
-    return recipe ? make_quant(net) : HC_OK;
-}
-
-void hc_net_quantise_from(struct hc_net *net, const struct hc_tensor *weights)
-{
-    memcpy(net->quantised, weights, (size_t)net->plan.parameters * sizeof *weights);
-}
-
-struct hc_tensor hc_net_filter(const struct hc_net *net, int p)
-{
-    return net->quantised[p].data ? net->quantised[p] : hc_parameter_tensor(&net->parameter[p]);
-}
-
-struct hc_quant *hc_net_quant(const struct hc_net *net)
-{
-    return net->quant;
-}
-
 enum hc_status hc_net_prepare(struct hc_net *net, struct hc_net_numerics numerics,
                               const struct hc_tensor *gradients)
 {
@@ -624,7 +543,7 @@ enum hc_status hc_net_prepare(struct hc_net *net, struct hc_net_numerics numeric
     if (status == HC_OK)
         status = make_backward(net);
     if (status == HC_OK && numerics.quant)
-        status = make_quant(net);
+        status = hc_net_requantise(net, numerics.quant, numerics.amax_history, numerics.plain_ends);
     if (status == HC_OK && net->comm && !net->plan.network->gpt)
         status = make_norm_sync(net);
     if (status == HC_OK && net->plan.network->gpt)

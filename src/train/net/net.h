@@ -33,14 +33,17 @@ extern const struct hc_network hc_darknet_tiny;
 /* A GPT in the manner of Llama: bytes are embedded; then blocks of x + projection(attention(norm
    x)) and x + down(swiglu(gate, up)(norm x)); a norm, and a head, which is the embedding where they
    are tied. Norms are RMS norms (eps 1e-5), attention is causal, of heads with rotary positions
-   (halves, base 10,000), and no matrix has a bias. Matrices begin as normal numbers of deviation
-   0.02, those that end a branch of 0.02 / sqrt(2 blocks). */
+   (halves, base 10,000), and no matrix has a bias. In the manner of GPT-2 a row for each place is
+   added to those of the bytes, in place of rotary positions, norms are layer norms with a bias, and
+   a branch ends in down(gelu(up x)), gelu by a hyperbolic tangent. Matrices begin as normal numbers
+   of deviation 0.02, those that end a branch of 0.02 / sqrt(2 blocks). */
 struct hc_gpt {
+    bool like_gpt2;
     int blocks;
     int width;
     int heads;
     int length; /* bytes that are read at once */
-    int hidden; /* width between gate and down */
+    int hidden; /* width before down */
     bool tied;
     int epochs; /* of a training, where nobody says more */
 };
@@ -48,6 +51,8 @@ struct hc_gpt {
 /* Of 4 blocks, width 128 and length 128; and of 2, 32 and 16 for tests. */
 extern const struct hc_network hc_gpt_small;
 extern const struct hc_network hc_gpt_tiny;
+extern const struct hc_network hc_gpt2_small; /* in the manner of GPT-2 */
+extern const struct hc_network hc_gpt2_tiny;
 
 enum { HC_BYTES = 256 };       /* that a GPT tells apart */
 enum { HC_GPT_EMBEDDING = 0 }; /* the number of this parameter */
@@ -58,10 +63,13 @@ enum hc_layer_kind {
     HC_LAYER_POOL,
     HC_LAYER_LINEAR,
     HC_LAYER_EMBED,     /* a row for each byte */
+    HC_LAYER_PLACE,     /* value + a row for each place */
     HC_LAYER_NORM,      /* RMS norm of each row */
+    HC_LAYER_CENTRED,   /* layer norm of each row, with a bias */
     HC_LAYER_ATTENTION, /* queries, keys and values, and attention of all heads */
     HC_LAYER_MATRIX,    /* without a bias */
     HC_LAYER_GATED,     /* gate and up, and swiglu of the two */
+    HC_LAYER_GELU,      /* a matrix, and gelu by a hyperbolic tangent */
     HC_LAYER_HEAD,      /* logits by a matrix of its own */
     HC_LAYER_TIED_HEAD, /* or by the embedding's */
     HC_LAYER_KINDS
@@ -70,6 +78,7 @@ enum hc_layer_kind {
 enum hc_conv_parameter { HC_CONV_FILTER, HC_CONV_GAMMA, HC_CONV_BETA, HC_CONV_PARAMETERS };
 enum hc_conv_statistic { HC_CONV_MEAN, HC_CONV_VARIANCE, HC_CONV_STATISTICS };
 enum hc_linear_parameter { HC_LINEAR_WEIGHT, HC_LINEAR_BIAS, HC_LINEAR_PARAMETERS };
+enum hc_centred_parameter { HC_CENTRED_WEIGHT, HC_CENTRED_BIAS, HC_CENTRED_PARAMETERS };
 enum hc_gated_parameter { HC_GATED_GATE, HC_GATED_UP, HC_GATED_PARAMETERS };
 
 /* Layer l turns value `in` (and `skip`) into value l + 1; value 0 is the image. */
@@ -85,7 +94,7 @@ struct hc_layer {
     int side;       /* of the output image; of text 1 */
     int channels;   /* of the output */
     int parameter;  /* number of its first parameter, in the order of enum hc_conv_parameter,
-                       hc_linear_parameter or hc_gated_parameter; -1: none */
+                       and those below it; -1: none */
     int parameters; /* how many */
     int statistic;  /* of CONV: number of its first statistic; else -1 */
     enum hc_role role[HC_CONV_PARAMETERS]; /* of each parameter, and how many elements it has */

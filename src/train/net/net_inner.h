@@ -41,8 +41,30 @@ enum hc_status hc_norm_sync_train(struct hc_norm_sync *sync, const struct hc_cal
 enum hc_status hc_norm_sync_bwd(struct hc_norm_sync *sync, const struct hc_call *norm,
                                 int64_t elements);
 
-/* What a GPT's layers keep of a forward pass, and what they work in (gpt.c). */
-struct hc_gpt_memory;
+/* What a GPT's layers keep of a forward pass, and what they work in. */
+
+/* Of an attention layer: queries, keys and values as attention took them, its output before the
+   heads are brought together, and the logarithm of each row's sum. Of a gated one: gate and up; of
+   one with gelu: up. */
+struct hc_gpt_kept {
+    struct hc_storage *parts;
+    struct hc_storage *o;
+    struct hc_storage *lse;
+    struct hc_storage *gate;
+    struct hc_storage *up;
+};
+
+enum { HC_GPT_WORK = 2 };
+
+struct hc_gpt_memory {
+    struct hc_gpt_kept kept[HC_MAX_LAYERS];
+    struct hc_storage *work[HC_GPT_WORK]; /* of 3 * rows * width, or of rows * hidden, elements */
+    struct hc_storage *cosines;           /* [length, d] */
+    struct hc_storage *sines;
+    struct hc_storage *negated; /* sines */
+    struct hc_storage *places;  /* of all bytes of all texts, i32 */
+    struct hc_storage *share;   /* of the embedding's gradient, where it is also the head's */
+};
 
 enum {
     HC_MAX_PARAMETERS = 3 * HC_MAX_LAYERS,
@@ -57,10 +79,10 @@ enum {
 
 /* What each layer keeps of the forward pass. */
 struct hc_kept {
-    struct hc_storage *value; /* its output */
-    struct hc_storage *conv;  /* CONV: before batch norm */
-    struct hc_storage *mean;
-    struct hc_storage *invstd; /* NORM: 1 / root of the mean square, of each row */
+    struct hc_storage *value;  /* its output */
+    struct hc_storage *conv;   /* CONV: before batch norm */
+    struct hc_storage *mean;   /* CENTRED: of each row */
+    struct hc_storage *invstd; /* NORM: 1 / root of the mean square, CENTRED: 1 / deviation */
     int64_t elements;          /* of all ranks, if they share batch norm */
 };
 
@@ -150,11 +172,25 @@ enum hc_status hc_gpt_begin(const struct hc_gpt *gpt, bool ends_branch, uint64_t
                             struct hc_parameter *p);
 enum hc_status hc_gpt_prepare(struct hc_net *net);
 void hc_gpt_close(struct hc_gpt_memory *memory); /* NULL is fine */
+
+/* Rows of a value, the format of statistics, out = x w' of a layer's matrix p, and dw = dy' x and
+   dx = dy w of it. Whoever looks on is shown what lies inside a layer. */
+int64_t hc_gpt_rows(const struct hc_net *net);
+enum hc_format hc_gpt_wide(const struct hc_net *net);
+enum hc_status hc_gpt_multiply(struct hc_net *net, int l, int p, struct hc_tensor out);
+enum hc_status hc_gpt_multiply_back(struct hc_net *net, int l, int p, struct hc_tensor dy,
+                                    struct hc_tensor dx);
+enum hc_status hc_gpt_show(const struct hc_net *net, int l, const char *prefix, const char *suffix,
+                           struct hc_tensor t);
+
 extern const struct hc_layer_pass hc_embed_pass;
+extern const struct hc_layer_pass hc_place_pass;
 extern const struct hc_layer_pass hc_norm_pass;
+extern const struct hc_layer_pass hc_centred_pass;
 extern const struct hc_layer_pass hc_attention_pass;
 extern const struct hc_layer_pass hc_matrix_pass;
 extern const struct hc_layer_pass hc_gated_pass;
+extern const struct hc_layer_pass hc_gelu_pass;
 extern const struct hc_layer_pass hc_tied_head_pass;
 
 /* Filter p as the quantised convolutions take it. */

@@ -254,10 +254,13 @@ static const struct hc_layer_pass *const passes[HC_LAYER_KINDS] = {
     [HC_LAYER_POOL] = &pool_pass,
     [HC_LAYER_LINEAR] = &linear_pass,
     [HC_LAYER_EMBED] = &hc_embed_pass,
+    [HC_LAYER_PLACE] = &hc_place_pass,
     [HC_LAYER_NORM] = &hc_norm_pass,
+    [HC_LAYER_CENTRED] = &hc_centred_pass,
     [HC_LAYER_ATTENTION] = &hc_attention_pass,
     [HC_LAYER_MATRIX] = &hc_matrix_pass,
     [HC_LAYER_GATED] = &hc_gated_pass,
+    [HC_LAYER_GELU] = &hc_gelu_pass,
     [HC_LAYER_HEAD] = &hc_matrix_pass,
     [HC_LAYER_TIED_HEAD] = &hc_tied_head_pass};
 

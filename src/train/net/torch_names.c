@@ -23,9 +23,11 @@ static const char *const linear_parameters[HC_LINEAR_PARAMETERS] = {
 
 /* A GPT's names are its layers'. */
 static const char *const gpt_parameters[HC_LAYER_KINDS][HC_GATED_PARAMETERS] = {
-    [HC_LAYER_EMBED] = {".weight"},      [HC_LAYER_NORM] = {".weight"},
+    [HC_LAYER_EMBED] = {".weight"},      [HC_LAYER_PLACE] = {".weight"},
+    [HC_LAYER_NORM] = {".weight"},       [HC_LAYER_CENTRED] = {".weight", ".bias"},
     [HC_LAYER_ATTENTION] = {".qkv"},     [HC_LAYER_MATRIX] = {".weight"},
-    [HC_LAYER_GATED] = {".gate", ".up"}, [HC_LAYER_HEAD] = {".weight"}};
+    [HC_LAYER_GATED] = {".gate", ".up"}, [HC_LAYER_GELU] = {".up"},
+    [HC_LAYER_HEAD] = {".weight"}};
 
 #if defined(__GNUC__)
 __attribute__((format(printf, 2, 3)))
