@@ -196,10 +196,15 @@ CALLS = {
     "logsumexp": lambda: torch.logsumexp(ROWS, 1),
     "nll_loss2d_forward": lambda: F.nll_loss(IMAGES, LABELS, numbers(4).abs()),
     "smooth_l1_loss": lambda: F.smooth_l1_loss(ROWS, numbers(10, 6, seed=1), beta=0.5),
+    "huber_loss": lambda: F.huber_loss(ROWS, numbers(10, 6, seed=1), delta=0.3),
     "mse_loss": lambda: F.mse_loss(ROWS, ROWS + numbers(10, 6)),
     "arange": lambda: torch.arange(3.0, 9.0, 0.3),
     "bernoulli_": lambda: torch.empty(100).bernoulli_(0.5),
     "_scaled_mm": scaled,
+    "cumsum": lambda: IMAGES.cumsum(2),
+    "elu_backward": lambda: aten.elu_backward(ROWS, 1.5, 1, 1, False, numbers(10, 6, seed=1)),
+    "binary_cross_entropy_with_logits": lambda: aten.binary_cross_entropy_with_logits(
+        ROWS, ROWS.sigmoid()),
     "softplus_backward": lambda: aten.softplus_backward(ROWS, ROWS, 2.0, 1.0),
     "pow": lambda: 10000.0 ** ROWS,
     "scalar_tensor": lambda: aten.scalar_tensor(2.5),
@@ -209,6 +214,8 @@ MADE = {
         lambda x: F.nll_loss(x, LABELS, numbers(4).abs()), 2, 4, 9, 8),
     "smooth_l1_loss_backward": lambda: backward_of(
         lambda x: F.smooth_l1_loss(x, numbers(10, 6, seed=1), beta=0.5), 10, 6),
+    "huber_loss_backward": lambda: backward_of(
+        lambda x: F.huber_loss(x, numbers(10, 6, seed=1), delta=0.3), 10, 6),
     "native_group_norm_backward": normed_backward,
     "max_pool2d_with_indices_backward": lambda: pooled_backward(2),
     "max_pool3d_with_indices_backward": lambda: pooled_backward(3),
@@ -295,6 +302,14 @@ def rightly(call):
         call()
     assert seen.ok() and not seen.unjudged, str(seen)
     return seen
+
+
+def test_sums_of_nothing_are_judged():
+    x = torch.zeros(0, 8)
+    with halfcheck.torch.watch() as seen:
+        x.sum(0)
+        x.sum(), (x + 1).sum(1)
+    assert not seen.unjudged and not seen.wrong(), str(seen)
 
 
 needs_new = pytest.mark.skipif(not NEW, reason="an older PyTorch")
