@@ -95,6 +95,7 @@ def pooled_backward(n):
     return lambda: y.backward(numbers(*y.shape))
 
 
+GROUPS = torch.tensor([4, 4, 16], dtype=torch.int32)  # the second one is empty
 LABELS = torch.arange(2 * 9 * 8).view(2, 9, 8) % 4
 
 
@@ -201,6 +202,10 @@ CALLS = {
     "arange": lambda: torch.arange(3.0, 9.0, 0.3),
     "bernoulli_": lambda: torch.empty(100).bernoulli_(0.5),
     "_scaled_mm": scaled,
+    "constant_pad_nd": lambda: F.pad(IMAGES, (1, 2, -1, 3), value=0.5),
+    "eye": lambda: torch.eye(5, 7), "repeat": lambda: ROWS.repeat(3, 2, 1),
+    "_grouped_mm": lambda: aten._grouped_mm(
+        numbers(16, 8).bfloat16(), numbers(3, 8, 24, seed=1).bfloat16(), GROUPS),
     "cumsum": lambda: IMAGES.cumsum(2),
     "elu_backward": lambda: aten.elu_backward(ROWS, 1.5, 1, 1, False, numbers(10, 6, seed=1)),
     "binary_cross_entropy_with_logits": lambda: aten.binary_cross_entropy_with_logits(
@@ -310,6 +315,16 @@ def test_sums_of_nothing_are_judged():
         x.sum(0)
         x.sum(), (x + 1).sum(1)
     assert not seen.unjudged and not seen.wrong(), str(seen)
+
+
+@pytest.mark.skipif(not hasattr(aten, "_grouped_mm"), reason="an older PyTorch")
+def test_the_gradient_of_groups_is_a_sum_over_each_group():
+    x, dy = numbers(16, 8).bfloat16(), numbers(16, 24, seed=1).bfloat16()
+    call = lambda: aten._grouped_mm(x.t(), dy, GROUPS)
+    rightly(call)
+    with Spoilt("_grouped_mm", how=lambda y: y[1].add_(0.5)), halfcheck.torch.watch() as seen:
+        call()
+    assert seen.wrong(), str(seen)
 
 
 needs_new = pytest.mark.skipif(not NEW, reason="an older PyTorch")
