@@ -180,6 +180,8 @@ CALLS = {
     "ones": lambda: torch.ones(9), "zeros_like": lambda: torch.zeros_like(X),
     "ones_like": lambda: torch.ones_like(X), "new_zeros": lambda: X.new_zeros(9),
     "select_backward": lambda: aten.select_backward(X[:5], (3, 5), 0, 1),
+    "flip": lambda: X.view(5, 10).flip(0, 1), "tril": lambda: X.view(2, 5, 5).tril(1),
+    "triu": lambda: X.view(5, 10).triu(-2),
     "slice_backward": lambda: aten.slice_backward(X[:5], [13], 0, 2, 12, 2),
 }
 

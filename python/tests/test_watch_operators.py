@@ -95,6 +95,7 @@ def pooled_backward(n):
     return lambda: y.backward(numbers(*y.shape))
 
 
+GROUPS = torch.tensor([4, 4, 16], dtype=torch.int32)  # the second one is empty
 LABELS = torch.arange(2 * 9 * 8).view(2, 9, 8) % 4
 
 
@@ -196,10 +197,19 @@ CALLS = {
     "logsumexp": lambda: torch.logsumexp(ROWS, 1),
     "nll_loss2d_forward": lambda: F.nll_loss(IMAGES, LABELS, numbers(4).abs()),
     "smooth_l1_loss": lambda: F.smooth_l1_loss(ROWS, numbers(10, 6, seed=1), beta=0.5),
+    "huber_loss": lambda: F.huber_loss(ROWS, numbers(10, 6, seed=1), delta=0.3),
     "mse_loss": lambda: F.mse_loss(ROWS, ROWS + numbers(10, 6)),
     "arange": lambda: torch.arange(3.0, 9.0, 0.3),
     "bernoulli_": lambda: torch.empty(100).bernoulli_(0.5),
     "_scaled_mm": scaled,
+    "constant_pad_nd": lambda: F.pad(IMAGES, (1, 2, -1, 3), value=0.5),
+    "eye": lambda: torch.eye(5, 7), "repeat": lambda: ROWS.repeat(3, 2, 1),
+    "_grouped_mm": lambda: aten._grouped_mm(
+        numbers(16, 8).bfloat16(), numbers(3, 8, 24, seed=1).bfloat16(), GROUPS),
+    "cumsum": lambda: IMAGES.cumsum(2),
+    "elu_backward": lambda: aten.elu_backward(ROWS, 1.5, 1, 1, False, numbers(10, 6, seed=1)),
+    "binary_cross_entropy_with_logits": lambda: aten.binary_cross_entropy_with_logits(
+        ROWS, ROWS.sigmoid()),
     "softplus_backward": lambda: aten.softplus_backward(ROWS, ROWS, 2.0, 1.0),
     "pow": lambda: 10000.0 ** ROWS,
     "scalar_tensor": lambda: aten.scalar_tensor(2.5),
@@ -209,6 +219,8 @@ MADE = {
         lambda x: F.nll_loss(x, LABELS, numbers(4).abs()), 2, 4, 9, 8),
     "smooth_l1_loss_backward": lambda: backward_of(
         lambda x: F.smooth_l1_loss(x, numbers(10, 6, seed=1), beta=0.5), 10, 6),
+    "huber_loss_backward": lambda: backward_of(
+        lambda x: F.huber_loss(x, numbers(10, 6, seed=1), delta=0.3), 10, 6),
     "native_group_norm_backward": normed_backward,
     "max_pool2d_with_indices_backward": lambda: pooled_backward(2),
     "max_pool3d_with_indices_backward": lambda: pooled_backward(3),
@@ -295,6 +307,24 @@ def rightly(call):
         call()
     assert seen.ok() and not seen.unjudged, str(seen)
     return seen
+
+
+def test_sums_of_nothing_are_judged():
+    x = torch.zeros(0, 8)
+    with halfcheck.torch.watch() as seen:
+        x.sum(0)
+        x.sum(), (x + 1).sum(1)
+    assert not seen.unjudged and not seen.wrong(), str(seen)
+
+
+@pytest.mark.skipif(not hasattr(aten, "_grouped_mm"), reason="an older PyTorch")
+def test_the_gradient_of_groups_is_a_sum_over_each_group():
+    x, dy = numbers(16, 8).bfloat16(), numbers(16, 24, seed=1).bfloat16()
+    call = lambda: aten._grouped_mm(x.t(), dy, GROUPS)
+    rightly(call)
+    with Spoilt("_grouped_mm", how=lambda y: y[1].add_(0.5)), halfcheck.torch.watch() as seen:
+        call()
+    assert seen.wrong(), str(seen)
 
 
 needs_new = pytest.mark.skipif(not NEW, reason="an older PyTorch")

@@ -53,11 +53,51 @@ def test_a_right_step_is_judged_as_a_whole_and_is_right(make):
     assert not seen.misused and not seen.gradients
 
 
+@pytest.mark.parametrize("kind", [torch.optim.Adam, torch.optim.AdamW])
+@pytest.mark.parametrize("decay", [0.0, 0.1])
+def test_a_mean_of_two_halves_may_be_taken_by_their_difference(kind, decay):
+    """PyTorch's lerp by 1/2 is g - (g - m) / 2, and g - m is rounded; m / 2 + g / 2 is often
+    exact. Networks that are trained against each other have this beta1."""
+    weight = weight_of()
+    optimizer = kind([weight], 0.1, betas=(0.5, 0.9), weight_decay=decay)
+    angles = iter(torch.linspace(1.0, 9.0, 20))
+    seen = seen_of(optimizer, weight, lambda w: (w * 3 + next(angles)).sin().mean(), steps=20)
+    assert seen.ok(), seen
+
+
 def test_adamw_of_a_pytorch_whose_groups_do_not_say_so_has_its_decay_apart():
     group = {"lr": 0.1, "weight_decay": 0.5, "betas": (0.9, 0.99), "eps": 1e-8}
     coupled = [promises._options("adamw", group, {}, decoupled)["coupled"]
                for decoupled in (True, False)]
     assert coupled == [False, True]
+
+
+def test_a_class_whose_groups_are_others_ends_no_training():
+    class Three(torch.optim.Adam):
+        """As of three averages."""
+
+        def step(self):
+            for p in self.param_groups[0]["params"]:
+                p.data.sub_(p.grad)
+
+    weight = weight_of()
+    optimizer = Three([weight], 0.1)
+    optimizer.param_groups[0]["betas"] = (0.9, 0.99, 0.999)
+    seen = seen_of(optimizer, weight, wave)
+    (name, why), = seen.unjudged
+    assert seen.ok() and name == "Three" and "ValueError" in why, seen
+
+
+def test_gradients_that_are_cleared_before_the_step_are_doubtful():
+    weight = weight_of()
+    optimizer = torch.optim.SGD([weight], 0.1)
+    assert not seen_of(optimizer, weight, wave).doubtful
+    with halfcheck.torch.watch(optimizer) as seen:
+        wave(weight).backward()
+        optimizer.zero_grad(set_to_none=False)
+        optimizer.step()
+    words, = seen.doubtful
+    assert words == "an optimizer steps with gradients that are all zeros"
 
 
 def test_a_step_that_fails_does_not_hide_those_that_follow():

@@ -65,6 +65,16 @@ def test_a_rounding_moves_the_loss_by_its_error_times_the_gradient():
     assert others and all(row["size"] == 0 for row in others)
 
 
+def test_a_result_that_has_no_gradient_ends_no_training():
+    """The engine calls a hook with None where another result of its operator has a gradient."""
+    x = torch.linspace(-1, 1, 64).view(2, 8, 4).requires_grad_()
+    with halfcheck.torch.watch(budget=True) as seen:
+        y = torch.nn.functional.group_norm(x, 2).square().sum()
+        gradient, = torch.autograd.grad(y, x, create_graph=True)
+        gradient.square().mean().backward()
+    assert view_of(seen, "budget").table(), str(seen)
+
+
 def test_a_wrong_operator_is_first_in_the_budget():
     with Spoilt("tanh"):
         _, seen = training(1, lambda optimizer: halfcheck.torch.watch(optimizer, budget=True))

@@ -127,7 +127,7 @@ def _taker(error, row, step):
     kept = [error]
 
     def take(gradient):
-        if not kept:
+        if not kept or gradient is None:  # another result of its operator has one
             return
         with wide.alone(), torch.no_grad():
             product = kept.pop().double() * gradient.detach().double()

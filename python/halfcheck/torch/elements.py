@@ -53,6 +53,13 @@ def _scaled(g, c, a, b, value, of):
     return g.each(f"{{0}} + either({first}, {both})", c, a, b, binds=SUM, needs=[SUM, ATOM, ATOM])
 
 
+def _elu_backward(g, dy, alpha, scale, input_scale, is_result, x):
+    if scale != 1 or input_scale != 1:
+        raise Untold("elu with scales")
+    low = "{0} * ({1} + {2})" if is_result else "{0} * {2} * exp({1})"
+    return g.each(f"select({{1}} > 0, {{0}}, {low})", dy, x, alpha, binds=SUM, needs=[ATOM] * 3)
+
+
 # Of integers in a definition.
 _OF_INTEGERS = ("remainder", "floor_divide")
 
@@ -63,6 +70,7 @@ OPERATORS = {
     "addcmul": lambda g, c, a, b, value=1: _scaled(g, c, a, b, value, "{0} * {1}"),
     "addcdiv": lambda g, c, a, b, value=1: _scaled(g, c, a, b, value, "{0} / {1}"),
     "copy": lambda g, _, source, *__: g.each("{0}", source, binds=SUM),
+    "elu_backward": _elu_backward,
     "gelu_backward": _gelu_backward,
     "leaky_relu_backward": _own("select({1} > 0, {0}, {0} * {2})"),
     "native_dropout_backward": lambda g, dy, mask, scale: g.each(

@@ -27,6 +27,11 @@ y[i] = mean(k: x[i,k])
 return y
 """
 
+CUMSUM = """op cumsum(x[i, k], at[j]: index k)
+y[i, j] = sum(k: x[i,k] where k <= at[j])
+return y
+"""
+
 LOGSUMEXP = """op logsumexp(x[i, k])
 m[i] = shift max(k: x[i,k])
 y[i] = m[i] + log(sum(k: exp(x[i,k] - m[i])))

@@ -16,6 +16,7 @@ from .copies import Copies
 from .gradients import Gradients
 from .layers import caller
 from .operators import SGD_NESTEROV
+from .judged.optimizers import ADAM, ADAMW, EITHER
 from .seen import Line
 from .slices import Question
 
@@ -28,6 +29,19 @@ _CALLS = 2  # of each function, in a step
 _STEPS = ((torch.optim.Adam, "adamw", {"m": "exp_avg", "v": "exp_avg_sq"}),
           (torch.optim.AdamW, "adamw", {"m": "exp_avg", "v": "exp_avg_sq"}),
           (torch.optim.SGD, "sgd", {"buf": "momentum_buffer"}))
+
+
+def _listening(method):
+    """A method that PyTorch calls: what fails in it is listed, and the training goes on."""
+    @functools.wraps(method)
+    def listen(self, *given, **more):
+        try:
+            method(self, *given, **more)
+        except Exception as error:
+            who = given[0] if given and not isinstance(given[0], (list, tuple)) else None
+            self.watch.seen.left_out(getattr(who, "__qualname__", type(who).__name__),
+                                     f"what it does was not read: {type(error).__name__}: {error}")
+    return listen
 
 
 class Promises:
@@ -129,6 +143,7 @@ class Promises:
     def _set(self, scaled):
         self.scaled = scaled
 
+    @_listening
     def _unscaled(self, scaler, optimizer):
         with self.alone():
             if self.scaled and self.gradients.divided(optimizer, float(scaler.get_scale())):
@@ -139,6 +154,7 @@ class Promises:
     def _misused(self, words):
         self.watch.seen.misused.setdefault(words, caller()[0])
 
+    @_listening
     def _clipped(self, *args, **kwargs):
         if self.scaled:
             self._misused("gradients are clipped while they are scaled: "
@@ -156,9 +172,11 @@ class Promises:
         grad, version, _ = self.used.get(id(p), (lambda: None, 0, None))
         return grad() is p.grad and version == p.grad._version
 
+    @_listening
     def _before(self, optimizer, args, kwargs):
         if not self.watch.here() or _inside():
             return
+        self.steps = []
         fused = getattr(optimizer, "grad_scale", None) is not None
         if self.scaled and not fused:
             self._misused(f"{type(optimizer).__name__} steps with gradients of a scaled loss, "
@@ -168,6 +186,11 @@ class Promises:
                 self._misused("gradients are added to those of the step before, which nothing has "
                               "cleared")
             self._used_twice(optimizer)
+            grads = [p.grad for group in optimizer.param_groups for p in group["params"]
+                     if p.grad is not None and p.grad.layout == torch.strided]
+            if grads and not any(bool(grad.any()) for grad in grads):
+                self.watch.seen.doubtful.setdefault(
+                    "an optimizer steps with gradients that are all zeros", caller()[0])
             if self.copies.forgotten(optimizer):
                 self._misused("a parameter in 16 bits stays what it was, though its master weights "
                               "move: the copy was forgotten")
@@ -198,19 +221,21 @@ class Promises:
             if options is None:
                 continue
             name = SGD_NESTEROV if group.get("nesterov") else text
-            if options.pop("coupled", False):
-                name = "adam_l2"
+            if text == "adamw":
+                name = (ADAM if options.pop("coupled") else ADAMW).format(
+                    m2=EITHER[1 - options["beta1"] < 0.5])
             flat = p.grad.reshape(-1)
             places = torch.tensor([int(flat.abs().argmax())] + [
                 self.random.randrange(p.numel()) for _ in range(min(p.numel(), _ELEMENTS) - 1)])
             state = optimizer.state.get(p, {})
-            inputs = {"p": _at(p, places), ("w" if name == "adam_l2" else "g"): _at(p.grad, places)}
+            inputs = {"p": _at(p, places), ("g" if text == "sgd" else "w"): _at(p.grad, places)}
             for own, key in kept.items():
                 value = state.get(key)
                 inputs[own] = torch.zeros_like(inputs["p"]) if value is None else _at(value, places)
             if all(value.dtype == p.dtype for value in inputs.values()):
                 yield name, p, places, inputs, options, kept
 
+    @_listening
     def _after(self, optimizer, _args, _kwargs):
         if not self.watch.here() or _inside():
             return
@@ -234,6 +259,7 @@ class Promises:
                 line.whole = True  # it is no call of an operator
                 self.watch.questions.append((line, Question(text, inputs, results, options)))
 
+    @_listening
     def _applied(self, cls, args, kwargs):
         """Keeps what a function of autograd was called with."""
         if not self.watch.here() or kwargs or cls.__module__.startswith("torch.") or \

@@ -200,6 +200,8 @@ def reduced(text):
             return None
         moved, kept = rows_last(x, axes)
         terms = math.prod(moved.shape[kept:])
+        if not terms and text is not operators.MEAN:
+            return Same([(torch.zeros_like(y), y)])
         flat = y.reshape(moved.shape[:kept])
         where = call.chosen(flat, terms) if kept else ()
         rows = moved[where].reshape(-1, terms) if kept else x.reshape(1, -1)
@@ -405,6 +407,7 @@ STRUCTURED = {
     "mean": reduced(operators.MEAN),
     "linalg_vector_norm": reduced(operators.NORM),
     "norm": reduced(operators.NORM),
+    "cumsum": along(operators.CUMSUM, {"x": "self"}, "y"),
     "_softmax": along(operators.SOFTMAX, {"x": "self"}, "y"),
     "_log_softmax": along(operators.LOG_SOFTMAX, {"x": "self"}, "y"),
     "_softmax_backward_data": along(operators.SOFTMAX_BACKWARD,
@@ -478,6 +481,24 @@ def _embedding(call):
     return [(call.args["weight"][call.args["indices"][where[:-1]], where[-1]], y[where])]
 
 
+def _flipped(call):
+    x, y = call.args["self"], call.results[0]
+    where = call.chosen(y)
+    axes = {axis % x.dim() for axis in call.args["dims"]}
+    return [(x[tuple(x.shape[axis] - 1 - place if axis in axes else place
+                     for axis, place in enumerate(where))], y[where])]
+
+
+def _triangle(sign):
+    """tril and triu: what lies on one side of a diagonal, and zeros."""
+    def gather(call):
+        x, y = call.args["self"], call.results[0]
+        where = call.chosen(y)
+        kept = sign * (where[-1] - where[-2] - call.args["diagonal"]) >= 0
+        return [(torch.where(kept.to(x.device), x[where], torch.zeros_like(x[where])), y[where])]
+    return gather
+
+
 def _put_back(call):
     """select_backward and slice_backward: zeros, but for the place that was read."""
     args, y = call.args, call.results[0]
@@ -497,6 +518,7 @@ MOVES = {
     "clone": _same,
     "embedding": _embedding,
     "fill": _full,
+    "flip": _flipped,
     "full": _full,
     "full_like": _full,
     "new_full": _full,
@@ -508,6 +530,8 @@ MOVES = {
     "select_backward": _put_back,
     "slice_backward": _put_back,
     "stack": _stacked,
+    "tril": _triangle(-1),
+    "triu": _triangle(1),
     "zero": _constant(0.0),
     "zeros": _constant(0.0),
     "zeros_like": _constant(0.0),

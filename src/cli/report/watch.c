@@ -208,19 +208,19 @@ static long long add_wrong(json_t *data, const json_t *seen)
     return (long long)count;
 }
 
-/* What was used against PyTorch's rules, and where; returns how many there are. */
-static long long add_misused(json_t *data, const json_t *seen)
+/* Lines of a member that has words, and where: what was used against PyTorch's rules, what is
+   coarser than what is made of it, what is hardly to be trained. Returns how many there are. */
+static long long add_lines(json_t *data, const char *name, json_t *lines)
 {
-    json_t *list = hc_page_list(data, "misused_rows");
-    json_t *misused = json_object_get(seen, "misused"), *where;
+    json_t *list = hc_page_list(data, name), *where;
     const char *words;
-    json_object_foreach(misused, words, where)
+    json_object_foreach(lines, words, where)
     {
         json_t *one = hc_page_add(list);
         hc_page_text(one, "words", words);
         hc_page_text(one, "where", json_string_value(where) ? json_string_value(where) : "");
     }
-    return (long long)json_object_size(misused);
+    return (long long)json_object_size(lines);
 }
 
 /* Functions whose gradient is not their derivative: where each was called, which argument it is,
@@ -460,8 +460,11 @@ enum hc_status hc_page_write_watch(FILE *file, const char *path)
         status = add_layers(data, seen);
     if (status == HC_OK) {
         long long wrong = add_wrong(data, seen);
-        add_verdict(data, seen, wrong, add_misused(data, seen));
+        add_verdict(data, seen, wrong,
+                    add_lines(data, "misused_rows", json_object_get(seen, "misused")));
         add_gradients(data, seen);
+        add_lines(data, "coarse_rows", json_object_get(seen, "coarse"));
+        add_lines(data, "doubtful_rows", json_object_get(seen, "doubtful"));
         add_first(data, seen);
         add_budget(data, seen);
         add_formats(data, seen);

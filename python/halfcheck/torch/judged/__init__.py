@@ -5,11 +5,11 @@ got. BEFORE: takes a call that is about to write into its arguments, and returns
 it has run."""
 
 from .. import slices
-from . import (attention, convolutions, indexing, losses, norms, optimizers, pools, recurrent,
-               recurrent_gradient, scaled)
+from . import (attention, convolutions, grouped, indexing, losses, norms, optimizers, pools,
+               recurrent, recurrent_gradient, scaled)
 
-_FAMILIES = (slices, attention, convolutions, indexing, losses, norms, optimizers, pools, recurrent,
-             recurrent_gradient, scaled)
+_FAMILIES = (slices, attention, convolutions, grouped, indexing, losses, norms, optimizers, pools,
+             recurrent, recurrent_gradient, scaled)
 
 
 def _joined(table):

@@ -286,6 +286,33 @@ def resampled_backward(call):
     return [sums(terms, dx[tuple(torch.tensor(part) for part in where)])]
 
 
+def _padded(call):
+    """constant_pad_nd, whose list begins with the last axis; what is below 0 cuts off."""
+    x, y, pad = call.args["self"], call.results[0], call.args["pad"]
+    where = call.chosen(y)
+    inside, places = torch.ones_like(where[0], dtype=torch.bool), list(where)
+    for axis, before in zip(range(x.dim() - 1, -1, -1), pad[::2]):
+        place = where[axis] - before
+        inside &= (place >= 0) & (place < x.shape[axis])
+        places[axis] = place.clamp(0, max(0, x.shape[axis] - 1))
+    value = torch.full_like(y[where], call.args["value"])
+    return [(torch.where(inside.to(x.device), x[tuple(places)], value) if x.numel() else value,
+             y[where])]
+
+
+def _repeated(call):
+    x, y = call.args["self"], call.results[0]
+    where = call.chosen(y)
+    last = where[len(where) - x.dim():]
+    return [(x[tuple(place % extent for place, extent in zip(last, x.shape))], y[where])]
+
+
+def _eye(call):
+    y = call.results[0]
+    where = call.chosen(y)
+    return [((where[0] == where[1]).to(y.device, y.dtype), y[where])]
+
+
 STRUCTURED = {
     "index_put": index_put,
     "_index_put_impl": index_put,
@@ -318,10 +345,13 @@ BEFORE = {
 MOVES = {
     "amax": _largest("max"),
     "amin": _largest("min"),
+    "constant_pad_nd": _padded,
+    "eye": _eye,
     "gather": _gather,
     "index": _index,
     "index_select": _index_select,
     "max": _largest("max"),
+    "repeat": _repeated,
     "min": _largest("min"),
     "sort": _ranked,
     "topk": _ranked,

@@ -28,6 +28,10 @@ return p2, m2, v2
 # The mean of gradients is lerp(m, g, 1 - beta1), from the nearer end.
 _NEAR, _FAR = "m[i] + (1 - beta1) * (g[i] - m[i])", "g[i] - beta1 * (g[i] - m[i])"
 
+# An optimizer of one's own may take it as the documentation has it. Whether 1 - beta1 < 1 / 2: text.
+EITHER = {near: f"either(beta1 * m[i] + (1 - beta1) * g[i], {text})"
+          for near, text in ((True, _NEAR), (False, _FAR))}
+
 SGD = """op fused_sgd(p[i], w[i], buf[i]; lr = 0.1, momentum = 0.9, decay = 0.0, damping = 0.0,
              nesterov = 0.0, grad_scale = 1.0, sign = 1.0)
 g[i]    = sign * w[i] / grad_scale + decay * p[i]

@@ -753,6 +753,164 @@ def liger_grpo():
     return net, loss
 
 
+@model
+def neuraloperator_fno():
+    """Weights and transforms are complex, and stay so."""
+    from neuralop.models import FNO
+
+    def train(precision):
+        net = FNO(n_modes=(4, 4), hidden_channels=8, in_channels=1, out_channels=1, n_layers=2)
+        optimizer = torch.optim.AdamW(net.parameters(), 1e-3)
+        with torch.autocast("cpu", torch.bfloat16, enabled=precision == "autocast"):
+            loss = F.mse_loss(net(cast(images(2, 1, 16, 16))).float(), images(2, 1, 16, 16))
+        loss.backward()
+        optimizer.step()
+    return train
+
+
+@model
+def e3nn_product():
+    from e3nn import o3
+    net = o3.FullyConnectedTensorProduct("8x0e+4x1o", "1x0e+1x1o", "12x0e+4x1o")
+
+    def loss():
+        shape = o3.spherical_harmonics("1x0e+1x1o", torch.randn(12, 3), True)
+        return net(cast(torch.randn(12, 20)), cast(shape)).float().square().mean()
+    return net, loss
+
+
+@model
+def gpytorch_exact():
+    import gpytorch
+    x = torch.linspace(0, 1, 24)
+    y = torch.sin(x * 6)
+    likelihood = gpytorch.likelihoods.GaussianLikelihood()
+
+    class Process(gpytorch.models.ExactGP):
+        def __init__(self):
+            super().__init__(x, y, likelihood)
+            self.mean = gpytorch.means.ConstantMean()
+            self.kernel = gpytorch.kernels.ScaleKernel(gpytorch.kernels.RBFKernel())
+
+        def forward(self, x):
+            return gpytorch.distributions.MultivariateNormal(self.mean(x), self.kernel(x))
+    net = Process()
+    likely = gpytorch.mlls.ExactMarginalLogLikelihood(likelihood, net)
+    return net, lambda: -likely(net(x), y)
+
+
+@model
+def torchdiffeq_adjoint():
+    from torchdiffeq import odeint_adjoint
+
+    class Slope(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.net = nn.Sequential(nn.Linear(4, 16), nn.Tanh(), nn.Linear(16, 4))
+
+        def forward(self, _, y):
+            return self.net(y)
+    net = Slope()
+    return net, lambda: odeint_adjoint(net, cast(torch.randn(3, 4)),
+                                       torch.linspace(0, 1, 3, dtype=low),
+                                       method="rk4").square().mean()
+
+
+@model
+def sentence_transformers_ranking():
+    from sentence_transformers import losses
+    from transformers import BertConfig, BertModel
+
+    class Sentence(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.net = BertModel(BertConfig(hidden_size=32, num_hidden_layers=1, vocab_size=96,
+                                            num_attention_heads=2, intermediate_size=64))
+
+        def forward(self, words):
+            y = self.net(**words).last_hidden_state.mean(1)
+            return {"sentence_embedding": F.normalize(y, dim=-1)}
+    net = Sentence()
+    ranking = losses.MultipleNegativesRankingLoss(net)
+    words = lambda: {"input_ids": torch.randint(0, 96, (6, 9)),
+                     "attention_mask": torch.ones(6, 9, dtype=torch.int64)}
+    return net, lambda: ranking([words(), words()], None)
+
+
+@model
+def transformers_wav2vec2():
+    from transformers import Wav2Vec2Config, Wav2Vec2ForCTC
+    net = Wav2Vec2ForCTC(Wav2Vec2Config(
+        hidden_size=32, num_hidden_layers=1, num_attention_heads=2, intermediate_size=64,
+        conv_dim=(16, 16), conv_stride=(5, 2), conv_kernel=(10, 3), num_feat_extract_layers=2,
+        vocab_size=12, num_conv_pos_embeddings=16, num_conv_pos_embedding_groups=4,
+        mask_time_prob=0.0))
+    return net, lambda: net(cast(torch.randn(2, 800)), labels=torch.randint(1, 12, (2, 5))).loss
+
+
+@model
+def transformers_deepseek_v3():
+    from transformers import DeepseekV3Config, DeepseekV3ForCausalLM
+    return _words(DeepseekV3ForCausalLM(DeepseekV3Config(
+        vocab_size=96, hidden_size=32, intermediate_size=64, moe_intermediate_size=16,
+        num_hidden_layers=2, num_attention_heads=2, num_key_value_heads=2, n_routed_experts=4,
+        num_experts_per_tok=2, n_group=2, topk_group=1, first_k_dense_replace=1, kv_lora_rank=8,
+        q_lora_rank=8, qk_rope_head_dim=8, qk_nope_head_dim=8, v_head_dim=8)))
+
+
+@model
+def torchvision_shufflenet():
+    import torchvision
+    return _classes(torchvision.models.shufflenet_v2_x0_5(num_classes=10), 64)
+
+
+def _stepped(make):
+    """An optimizer of a package, on a small network, for three steps."""
+    def train(precision):
+        net = nn.Sequential(nn.Linear(16, 32), nn.GELU(), nn.LayerNorm(32), nn.Linear(32, 8))
+        optimizer = make(net.to(low).parameters())
+        if hasattr(optimizer, "train"):
+            optimizer.train()
+        for _ in range(3):
+            optimizer.zero_grad()
+            with torch.autocast("cpu", torch.bfloat16, enabled=precision == "autocast"):
+                loss = F.cross_entropy(net(cast(torch.randn(8, 16))).float(),
+                                       torch.randint(0, 8, (8,)))
+            loss.backward()
+            optimizer.step()
+    return train
+
+
+@model
+def schedulefree_adamw():
+    import schedulefree
+    return _stepped(lambda p: schedulefree.AdamWScheduleFree(p, lr=1e-3))
+
+
+@model
+def lion_pytorch_lion():
+    import lion_pytorch
+    return _stepped(lambda p: lion_pytorch.Lion(p, lr=1e-3, weight_decay=0.1))
+
+
+@model
+def pytorch_optimizer_ademamix():
+    import pytorch_optimizer
+    return _stepped(lambda p: pytorch_optimizer.AdEMAMix(p, lr=1e-3))
+
+
+@model
+def pytorch_optimizer_soap():
+    import pytorch_optimizer
+    return _stepped(lambda p: pytorch_optimizer.SOAP(p, lr=1e-3))
+
+
+@model
+def pytorch_optimizer_prodigy():
+    import pytorch_optimizer
+    return _stepped(pytorch_optimizer.Prodigy)
+
+
 def steps(name, precision, count=1):
     """Trains for that many steps, watched, and returns what was seen."""
     import halfcheck.torch

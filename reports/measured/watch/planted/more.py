@@ -1,4 +1,4 @@
-"""Twenty bugs more, of kinds that bugs.py has not. `plant.py --more` plants them."""
+"""Twenty-eight bugs more, of kinds that bugs.py has not. `plant.py --more` plants them."""
 
 import types
 
@@ -213,3 +213,82 @@ def average_of_weights_in_bf16(training):
             for a, p in zip(average, training.model.parameters()):
                 a.lerp_(p, 0.001)
     training.update = both
+
+
+# Planted later still, when the rules were as they are.
+
+@bug("gpt", "fp32", "kernel", r"^native_layer_norm_backward,")
+def mean_of_another_batch(training):
+    """Layer norm's gradient reads means that are a thousandth too large."""
+    def back(func, dy, x, shape, mean, *rest):
+        return func(dy, x, shape, mean * 1.001, *rest)
+    return Kernels(native_layer_norm_backward=back)
+
+
+@bug("gpt", "fp32", "kernel", r"(^_foreach_addcdiv_|AdamW\.step)")
+def last_tensors_skipped(training):
+    """An update of many tensors at once leaves the last two as they are."""
+    def some(func, *given):
+        count = max(1, len(given[0]) - 2)
+        return func(*(one[:count] if isinstance(one, (list, tuple)) else one for one in given))
+    training.optimizer = torch.optim.AdamW(training.model.parameters(), 1e-3, foreach=True)
+    return Kernels({"_foreach_addcdiv_.ScalarList": some})
+
+
+@bug("moe", "fp32", "kernel", r"^sum\.dim_IntList,")
+def rows_read_twice(training):
+    """A sum over rows reads each second row in place of the one that follows."""
+    def rows(func, x, dims, *rest, **words):
+        if x.dim() == 2 and list(dims) == [0]:
+            x = x.clone()
+            x[1::2] = x[:-1:2]
+        return func(x, dims, *rest, **words)
+    return Kernels({"sum.dim_IntList": rows})
+
+
+@bug("gpt", "fp32", "kernel", r"^nll_loss_forward,")
+def loss_in_fp16(training):
+    """The loss is rounded to fp16."""
+    def loss(func, *given):
+        value, weight = func(*given)
+        return value.half().float(), weight
+    return Kernels(nll_loss_forward=loss)
+
+
+@bug("resnet", "fp32", "function", r"gradient of .*Drop")
+def mask_drawn_anew(training):
+    """A dropout of one's own draws another mask in its backward pass."""
+    class Drop(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx, x):
+            return x * (torch.rand_like(x) < 0.75) / 0.75
+
+        @staticmethod
+        def backward(ctx, dy):
+            return dy * (torch.rand_like(dy) < 0.75) / 0.75
+    training.model.blocks.register_forward_hook(lambda module, given, y: Drop.apply(y))
+
+
+@bug("gpt", "fp32", "loop", r"all zeros")
+def cleared_before_the_step(training):
+    """Gradients are set to zero between the backward pass and the step."""
+    update = training.update
+
+    def late():
+        training.optimizer.zero_grad(set_to_none=False)
+        update()
+    training.update = late
+
+
+@bug("gpt", "fp32", "module", r"(detach|no gradient)")
+def branch_detached(training):
+    """What attention adds is detached, and its weights get no gradient."""
+    training.model.blocks[0].attention.register_forward_hook(lambda module, given, y: y.detach())
+
+
+@bug("gpt", "fp32", "loop", r"(accumul|divide)")
+def small_batches_not_averaged(training):
+    """The gradients of four small batches are added up, and nobody divides them by four."""
+    loss = training.loss
+    training.accumulate = 4
+    training.loss = lambda *given: 4 * loss(*given)
