@@ -4,6 +4,7 @@
 
 #include <assert.h>
 #include <math.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -184,15 +185,28 @@ static bool is_chosen_well(void)
     return false;
 }
 
-static struct hc_comm *open_world(const struct hc_started *started)
+/* Loads MPI and joins the job. What asks a process to end does afterwards what it did before: UCX, a
+   library of Open MPI, keeps SIGHUP for itself, and a rank would live on. */
+static enum hc_status join_job(void)
 {
+    static const int requests[] = {SIGTERM, SIGINT, SIGHUP, SIGQUIT};
+    enum { REQUESTS = sizeof requests / sizeof *requests };
     static char path[4096];
     static struct hc_comm_services services;
-    if (hc_watch_begin(started) != HC_OK || !is_chosen_well())
-        return NULL;
+    struct sigaction before[REQUESTS];
+    for (int i = 0; i < REQUESTS; i++)
+        (void)sigaction(requests[i], NULL, &before[i]);
     const struct hc_comm_plugin *plugin = hc_comm_plugin_mpi(path, sizeof path);
     services = (struct hc_comm_services){hc_fail, path, hc_watch_has_ended, end_job};
-    if (!plugin || plugin->open(&world, &services) != HC_OK)
+    enum hc_status status = plugin ? plugin->open(&world, &services) : HC_INVALID;
+    for (int i = 0; i < REQUESTS; i++)
+        (void)sigaction(requests[i], &before[i], NULL);
+    return status;
+}
+
+static struct hc_comm *open_world(const struct hc_started *started)
+{
+    if (hc_watch_begin(started) != HC_OK || !is_chosen_well() || join_job() != HC_OK)
         return NULL;
     is_open = true;
     /* What this process starts is no rank. */

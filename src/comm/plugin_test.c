@@ -1,6 +1,7 @@
 #include "comm/plugin.h"
 
 #include <criterion/criterion.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -49,6 +50,19 @@ Test(comm_plugin, without_which_a_rank_is_no_rank, .timeout = 20)
     (void)setenv("HALFCHECK_MPI_PLUGIN", "/nowhere/halfcheck-mpi.so", 1);
     cr_expect_null(hc_comm_world());
     cr_expect_str_eq(hc_message(), "/nowhere/halfcheck-mpi.so cannot be read");
+}
+
+/* UCX, a library of Open MPI, catches SIGHUP: a rank that is told to end by it would live on. */
+Test(comm_plugin, that_takes_a_signal_gives_it_back, .timeout = 20)
+{
+    (void)setenv("PMI_SIZE", "2", 1);
+    (void)setenv("PMI_RANK", "0", 1);
+    (void)setenv("HALFCHECK_WATCH", "0", 1); /* the rank would be a child */
+    (void)setenv("HALFCHECK_MPI_PLUGIN", HC_POOR_MPI, 1);
+    (void)signal(SIGHUP, SIG_DFL);
+    cr_expect_null(hc_comm_world());
+    cr_expect_not_null(strstr(hc_message(), "lacks close, send_receive"), "%s", hc_message());
+    cr_expect_eq(signal(SIGHUP, SIG_DFL), SIG_DFL);
 }
 
 /* A variable that says nothing is no name of a file. */

@@ -183,16 +183,50 @@ static void find_lacking(struct hc_gate *gate, const char *part, const json_t *w
     }
 }
 
-static void compare_environment(struct hc_gate *gate, const char *part, const json_t *was,
-                                const json_t *is)
+static bool is_of_one_version(const json_t *was, const json_t *is)
 {
     const json_t *before = json_object_get(was, "halfcheck");
     const json_t *after = json_object_get(is, "halfcheck");
+    return was && is && (!before || !after || json_equal(before, after));
+}
+
+static void compare_environment(struct hc_gate *gate, const char *part, const json_t *was,
+                                const json_t *is)
+{
     compare_members(gate, part, was, is);
-    if (!was || !is || (before && after && !json_equal(before, after)))
+    if (!is_of_one_version(was, is))
         return;
     find_lacking(gate, part, was, is, "record");
     find_lacking(gate, part, is, was, "baseline");
+}
+
+/* Whether there is a result of the backend that it can have had there alone. */
+static bool has_run(const struct hc_record *record, const char *backend)
+{
+    for (int i = 0; i < record->count; i++) {
+        enum hc_verdict verdict = hc_row_verdict(&record->rows[i]);
+        if (strcmp(record->rows[i].backend, backend) == 0 && verdict != HC_SKIPPED &&
+            verdict != HC_UNIMPLEMENTED)
+            return true;
+    }
+    return false;
+}
+
+/* A backend that has run says the same of itself each time. What one side lacks of it was taken
+   out, or `backends` as a whole. */
+static void find_silent(struct hc_gate *gate, const struct hc_record *says,
+                        const struct hc_record *lacks, const char *side)
+{
+    const char *backend;
+    json_t *facts;
+    json_object_foreach((json_t *)says->backends, backend, facts)
+    {
+        if (!json_object_get(lacks->backends, backend) && has_run(says, backend) &&
+            has_run(lacks, backend))
+            hc_findings_add(&gate->findings, HC_FINDING_UNKNOWN, "backends", backend,
+                            "the %s does not say what its backend is, and the other side does",
+                            side);
+    }
 }
 
 /* Parts of merged records are matched by their names. */
@@ -210,6 +244,10 @@ static void compare_environments(struct hc_gate *gate)
         const json_t *before = json_object_get(gate->baseline->backends, backend);
         if (before)
             compare_members(gate, backend, before, facts);
+    }
+    if (is_of_one_version(gate->baseline->environment, gate->record->environment)) {
+        find_silent(gate, gate->baseline, gate->record, "record");
+        find_silent(gate, gate->record, gate->baseline, "baseline");
     }
 }
 

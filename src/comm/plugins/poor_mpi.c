@@ -1,5 +1,18 @@
-/* A plug-in for ranks that lacks most functions, for src/comm/plugin_test.c. */
+/* A plug-in for ranks that lacks most functions, and takes a signal for itself, as UCX does, with
+   which Open MPI may be built, for src/comm/plugin_test.c. */
+#include <signal.h>
+
 #include "comm/plugin.h"
+
+static void ignore_it(int number)
+{
+    (void)number;
+}
+
+__attribute__((constructor)) static void take_signal(void)
+{
+    (void)signal(SIGHUP, ignore_it);
+}
 
 static void close_it(struct hc_comm *comm)
 {

@@ -133,6 +133,17 @@ class Scenes:
         self.lose("guard killed", lambda process: os.kill(parent_of(process), signal.SIGKILL),
                   "nothing is heard of it", BY_SRUN)
 
+    def guard_killed_first(self) -> None:
+        """mpirun ends the others in any order: the first to end may be none that speaks."""
+        job = Job(self.mpirun, self.program, "hangs")
+        job.wait_for_ranks()
+        victim = job.processes[1]
+        os.kill(parent_of(victim), signal.SIGKILL)
+        os.kill(parent_of(job.processes[3]), signal.SIGTERM)
+        self.expect("guard killed first", job,
+                    rf"^halfcheck: rank 1 of {RANKS} \(.*, process {victim}\) is gone "
+                    r"\(nothing is heard of it\)$", BY_SRUN)
+
     def killed_after_a_request(self) -> None:
         """The rank was asked to end, and went on: its later end is a loss."""
         def ask_and_kill(process: int) -> None:
@@ -245,7 +256,8 @@ class Scenes:
     def run(self) -> int:
         """All of them."""
         for scene in (self.killed, self.killed_at_start, self.stopped, self.guard_killed,
-                      self.killed_after_a_request, self.guard_told, self.machine_gone, self.goes_its_own_way, self.asked_to_end,
+                      self.guard_killed_first, self.killed_after_a_request, self.guard_told,
+                      self.machine_gone, self.goes_its_own_way, self.asked_to_end,
                       self.strangers_are_not_heard):
             scene()
         print(f"{self.failed} failed; the longest took {self.longest:.1f} s")

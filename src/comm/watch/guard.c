@@ -165,10 +165,11 @@ static _Noreturn void guard_end_job(struct hc_guard *guard, int status)
 }
 
 /* Whoever started this process expects that it ends as the rank did. */
-static _Noreturn void end_by_signal(struct hc_guard *guard, int number)
+static _Noreturn void end_by_signal(struct hc_guard *guard, int number, bool has_spoken)
 {
     sigset_t all;
-    hc_peers_tell(&guard->peers, HC_NOTICE_OVER, guard->peers.rank, HC_GUARD_WRONG);
+    hc_peers_tell(&guard->peers, has_spoken ? HC_NOTICE_OVER : HC_NOTICE_ASKED, guard->peers.rank,
+                  HC_GUARD_WRONG);
     end_worker(guard);
     hc_peers_leave(&guard->peers);
     (void)signal(number, SIG_DFL);
@@ -179,11 +180,13 @@ static _Noreturn void end_by_signal(struct hc_guard *guard, int number)
 }
 
 /* Whether a rank is lost, of which nobody has spoken yet, and this guard is the one to speak. One
-   that ends on request says that the job is over before it is lost. */
+   that ends on request says that the job is over before it is lost: whoever has started the ranks
+   may have seen the loss first, and ends the others in any order. */
 static bool is_to_speak(const struct hc_guard *guard)
 {
-    return guard->is_trusted && !guard->peers.is_over && guard->peers.lost_count > 0 &&
-           hc_peers_speaks(&guard->peers);
+    const struct hc_peers *peers = &guard->peers;
+    return guard->is_trusted && (!peers->is_over || peers->is_unexplained) &&
+           peers->lost_count > 0 && hc_peers_speaks(peers);
 }
 
 /* Whether the rank has ended as it was asked to. One that lives on after a request, to save its
@@ -203,11 +206,11 @@ static _Noreturn void guard_conclude(struct hc_guard *guard, int ended)
     bool is_requested = is_as_requested(guard, ended);
     if (guard->has_done)
         guard_finish(guard, WIFEXITED(ended) ? WEXITSTATUS(ended) : guard->status);
-    /* Whoever has started the ranks may be the first to see a loss, and end the others. */
-    if (guard->last_request && is_to_speak(guard))
+    bool is_spokesman = guard->last_request && is_to_speak(guard);
+    if (is_spokesman)
         guard_say_gone(guard, guard->peers.first_lost, "nothing is heard of it");
     if (WIFSIGNALED(ended) && is_requested)
-        end_by_signal(guard, WTERMSIG(ended));
+        end_by_signal(guard, WTERMSIG(ended), is_spokesman);
     if (WIFSIGNALED(ended)) {
         (void)snprintf(how, sizeof how, "signal %d", WTERMSIG(ended));
         guard_say_gone(guard, guard->peers.rank, how);
@@ -326,6 +329,10 @@ static void look_for_losses(struct hc_guard *guard)
     (void)snprintf(how, sizeof how, "silent for %d s", (int)(peers->silence / 1000));
     if (guard->now - guard->heard > peers->silence && !guard->has_done) {
         guard_say_gone(guard, peers->rank, how);
+        guard_end_job(guard, HC_GUARD_WRONG);
+    }
+    if (peers->is_over && is_to_speak(guard)) {
+        guard_say_gone(guard, peers->first_lost, "nothing is heard of it");
         guard_end_job(guard, HC_GUARD_WRONG);
     }
     if (peers->is_over || neighbours_heard(guard->neighbours))

@@ -413,15 +413,20 @@ void hc_peers_note_end(struct hc_peers *peers, int rank, int value, int64_t now)
         hc_peers_tell(peers, HC_NOTICE_ENDED, rank, value);
 }
 
-static void hear(struct hc_peers *peers, const struct hc_notice *notice, int64_t now)
+static void hear(struct hc_peers *peers, struct hc_link *link, const struct hc_notice *notice,
+                 int64_t now)
 {
     if (notice->kind == HC_NOTICE_ENDED && notice->rank >= 0 && notice->rank < peers->size)
         hc_peers_note_end(peers, notice->rank, notice->value, now);
-    if (notice->kind == HC_NOTICE_OVER && !peers->is_over) {
-        peers->is_over = true;
-        if (peers->is_speaker)
-            hc_peers_tell(peers, HC_NOTICE_OVER, notice->rank, notice->value);
-    }
+    bool is_asked = notice->kind == HC_NOTICE_ASKED;
+    if (notice->kind != HC_NOTICE_OVER && !is_asked)
+        return;
+    link->has_left = true;
+    if (peers->is_over)
+        return;
+    peers->is_over = true;
+    peers->is_unexplained = is_asked;
+    hc_peers_tell(peers, notice->kind, notice->rank, notice->value);
 }
 
 static void read_notices(struct hc_peers *peers, struct hc_link *link, int64_t now)
@@ -433,7 +438,7 @@ static void read_notices(struct hc_peers *peers, struct hc_link *link, int64_t n
         if (link->state == HC_LINK_GREETED)
             peers_set_up(peers, link, now);
         link->heard = now;
-        hear(peers, &notice, now);
+        hear(peers, link, &notice, now);
     }
     if (got == 0)
         return;
@@ -443,7 +448,8 @@ static void read_notices(struct hc_peers *peers, struct hc_link *link, int64_t n
     }
     hc_link_close(link);
     peers->up--;
-    lose(peers, link->rank, now);
+    if (!link->has_left)
+        lose(peers, link->rank, now);
 }
 
 static void serve_link(struct hc_peers *peers, struct hc_link *link, int64_t now)

@@ -57,7 +57,8 @@ int hc_watch_listen(bool on_one_host, struct hc_watch_entry *entry);
 enum hc_notice_kind {
     HC_NOTICE_ALIVE = 'a',
     HC_NOTICE_ENDED = 'e', /* the rank has done its work; value: its exit status */
-    HC_NOTICE_OVER = 'o'   /* the job is over, and somebody has said why */
+    HC_NOTICE_OVER = 'o',  /* the job is over, and somebody has said why */
+    HC_NOTICE_ASKED = 'r'  /* the job is over, since this rank was asked to end */
 };
 
 struct hc_notice {
@@ -87,6 +88,7 @@ struct hc_link {
     int address;   /* of that rank, which is tried */
     int64_t since; /* milliseconds: when it began to connect */
     int64_t heard; /* when something came last */
+    bool has_left; /* the other end has said that the job is over: its end is no loss */
     size_t filled;
     unsigned char buffer[sizeof(struct hc_hello)];
 };
@@ -115,7 +117,8 @@ struct hc_peers {
     int lost_count;
     int64_t lost_since;
 
-    bool is_over;        /* another guard has said why */
+    bool is_over;        /* another guard has said why, or that it was asked to end: */
+    bool is_unexplained; /* then of a loss nobody has spoken */
     int64_t wrong_since; /* a rank has ended with status 2, having said why; 0: none has */
     int64_t beat;        /* when it last told that it lives */
 };

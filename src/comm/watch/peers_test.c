@@ -153,6 +153,24 @@ Test(peers, tell_that_the_job_is_over_before_they_leave)
     cr_expect(guards[1].is_over);
 }
 
+/* mpirun, which has seen the loss of rank 2, asks rank 3 to end before anybody has spoken. */
+Test(peers, that_leave_on_request_are_not_lost_and_hide_no_loss)
+{
+    make(4, 4);
+    join_all();
+    for (int i = 0; i < guards[2].link_count; i++)
+        hc_link_close(&guards[2].links[i]);
+    hc_peers_tell(&guards[3], HC_NOTICE_ASKED, 3, 2);
+    hc_peers_leave(&guards[3]);
+    count = 2;
+    pass(100, -1);
+    for (int r = 0; r < 2; r++) {
+        cr_expect(guards[r].is_over && guards[r].is_unexplained, "%d", r);
+        cr_expect_eq(guards[r].lost_count, 1, "%d: %d", r, guards[r].lost_count);
+        cr_expect_eq(guards[r].first_lost, 2, "%d", r);
+    }
+}
+
 /* A guard whose host lets nobody in: the others say whom they cannot reach, and do not wait. */
 Test(peers, that_cannot_be_reached_are_named)
 {

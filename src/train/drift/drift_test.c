@@ -186,13 +186,14 @@ Test(drift, what_an_unknown_unit_does_is_not_known)
     end(study);
 }
 
-/* The backends sim-* have units of many kinds, and tell what they do by their accumulators. */
+/* The backends sim-* have units of many kinds, and tell what they do by their accumulators. That of
+   the MI300 changes a sum of bf16 by chance alone. */
 Test(drift, all_sources_together_are_the_recipe_on_simulated_units)
 {
     static const struct {
         const char *backend, *recipe;
     } units[] = {{"sim-h100", "amp"},
-                 {"sim-mi300", "amp-bf16"},
+                 {"sim-mi300", "amp"},
                  {"sim-mi250", "adamw16"},
                  {"sim-amx", "amp-bf16"}};
     for (size_t i = 0; i < sizeof units / sizeof units[0]; i++) {
