@@ -5,7 +5,7 @@
 
 #include "check/check.h"
 
-/* A report. Of a row the slug is the last part of the case's name. */
+/* A report. A row's slug is the last part of its case's name. */
 struct hc_report {
     const char *slug;
     const char *source;

@@ -79,7 +79,7 @@ struct hc_host_loops {
     void (*store_directed)(enum hc_format format, enum hc_direction direction, const float *from,
                            int64_t n, void *to);
 
-    /* Into a format of one byte, to nearest. */
+    /* Rounds to nearest, into a format of one byte. */
     void (*narrow8)(const struct hc_narrow8 *f, const float *from, int64_t n, uint8_t *to);
 
     /* fp64 to fp32, to nearest or to odd, and back. */

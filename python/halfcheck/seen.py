@@ -142,10 +142,11 @@ class Seen:
         for rows in _alike(wrong):
             worst = rows[0]["worst"]
             calls = sum(row["wrong"] for row in rows)
-            others = f", and {len(rows) - 1} other places" if len(rows) > 1 else ""
-            lines += [f"  {rows[0]['ratio']:8.3g} times its bound  {rows[0]['operator']}" +
+            others = f", and {len(rows) - 1} other place{'s' if len(rows) > 2 else ''}" \
+                if len(rows) > 1 else ""
+            lines += [f"  {_times(rows[0]['ratio']):>8} times its bound  {rows[0]['operator']}" +
                       ("" if rows[0]["output"] == "y" else f", {rows[0]['output']}") +
-                      f", {rows[0]['format']}, {calls} calls",
+                      f", {rows[0]['format']}, {calls} call{'s' if calls > 1 else ''}",
                       f"           real {_number(worst['real'])}, got {_number(worst['got'])}, "
                       f"bound {_number(worst['bound'])}",
                       f"           {rows[0]['place']}{others}; {rows[0]['where']}"]
@@ -178,6 +179,11 @@ class Seen:
         if self.unbounded:
             lines.append(f"  {self.unbounded} elements may be infinite or NaN either way")
         return "\n".join(lines)
+
+
+def _times(ratio):
+    """How far something is beyond its bound: 1.002 is not rounded to 1."""
+    return f"{ratio:.6g}" if 1 < ratio < 1.005 else f"{ratio:.3g}"
 
 
 def _alike(rows):

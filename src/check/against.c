@@ -8,9 +8,9 @@
    inputs' magnitudes, raised by what its own roundings may have lost. Where exact strayed by e, the
    real value may be larger than exact's by e; so got's bound is computed there.
 
-   Elements with the same bits need no bound. Of those that differ, the farthest are judged first,
-   and as many as the level affords. This cannot judge an overflow of one side alone: those elements
-   are left to the sample that is compared with MPFR. */
+   Elements with the same bits need no bound. The others are judged, the farthest first, and as many
+   as the level affords. This cannot judge an overflow of one side alone: those elements are left to
+   the sample that is compared with MPFR. */
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>

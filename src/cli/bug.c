@@ -220,16 +220,11 @@ void hc_bug_command(const struct hc_bug *bug, bool buggy, char line[HC_LONGEST_C
     assert(used < HC_LONGEST_COMMAND);
 }
 
-/* The command on as many lines as it needs; it can be pasted into a shell as it stands. */
-static void print_command(FILE *out, const char *label, const struct pieces *pieces)
+static void print_command(FILE *out, const char *label, const struct hc_bug *bug, bool buggy)
 {
-    int column = fprintf(out, "  %-7s halfcheck calc", label);
-    for (int i = 0; i < pieces->count; i++) {
-        int length = (int)strlen(pieces->piece[i]);
-        if (column + 1 + length + 2 >= HC_COLUMNS)
-            column = fprintf(out, " \\\n%*s", INDENT + 3, "") - 3;
-        column += fprintf(out, " %s", pieces->piece[i]);
-    }
+    char line[HC_LONGEST_COMMAND];
+    hc_bug_command(bug, buggy, line);
+    (void)hc_print_command(out, fprintf(out, "  %-7s ", label), INDENT + 4, line);
     (void)fputc('\n', out);
 }
 
@@ -247,9 +242,9 @@ void hc_bug_print_lesson(FILE *out, const struct hc_bug *bug)
     const struct pieces fixed = pieces_of(bug, false);
     const struct pieces buggy = pieces_of(bug, true);
     if (buggy.count)
-        print_command(out, "try", &buggy);
+        print_command(out, "try", bug, true);
     if (is_single(bug))
-        print_command(out, "try", &fixed);
+        print_command(out, "try", bug, false);
     else if (fixed.count && fixed.count <= MOST_TWICE && !hc_bug_is_shared(bug))
-        print_command(out, "", &fixed);
+        print_command(out, "", bug, false);
 }

@@ -10,8 +10,8 @@
               Rabenseifner, Optimization of collective reduction operations, 2004). On other numbers
               of ranks whole vectors go down a binomial tree to rank 0, and the sums up again.
      RING     chunks go round, once to be added and once more to be known.
-     HALVING  as TREE on 2^k ranks, with the most distant ranks first. Of other numbers of ranks the
-              last ones send their vectors to the first ones before, and get the sums after.
+     HALVING  as TREE on 2^k ranks, with the most distant ranks first. With other numbers of ranks
+              the last ones send their vectors to the first ones before, and get the sums after.
 
    Both sides of a message know its size. No message is empty: it is left out. */
 #ifndef HC_COMM_SCHEDULE_H

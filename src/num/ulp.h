@@ -14,7 +14,7 @@ extern "C" {
    1). Beyond the largest finite value it is the distance at that value. NaN for NaN. */
 double hc_ulp(enum hc_format format, double value);
 
-/* Half of that, which is the most that rounding to nearest loses. Of 0 it is half of the smallest
+/* Half of that, which is the most that rounding to nearest loses. For 0 it is half of the smallest
    number. It is rounded up to a number of fp64, which holds its own smallest one but not half of
    it. */
 double hc_half_ulp(enum hc_format format, double value);

@@ -127,10 +127,10 @@ struct hc_clip {
      v = (pixel / 255 - mean[c]) / deviation[c].
    With `crops` an image is padded by `pad` on every side, by reflection that does not repeat the
    edge (-1 -> 1, W -> W - 2; pad < H, W), cut to H x W somewhere, and flipped from left to right
-   half of the time. Of the 64 bits of hc_random(seed, "CROP" 2^32 + e, image), bits 0 to 23 give
-   the rows to go down and 24 to 47 the columns to go right, as bits (2 pad + 1) >> 24, less pad;
-   bit 63 flips. Pixel (y, x) is then pixel (y + down, x' + right) of the image, with x' = x or W -
-   1 - x. */
+   half of the time. In hc_random(seed, "CROP" 2^32 + e, image), which has 64 bits, bits 0 to 23
+   give the rows to go down and 24 to 47 the columns to go right, as bits (2 pad + 1) >> 24, less
+   pad; bit 63 flips. Pixel (y, x) is then pixel (y + down, x' + right) of the image, with x' = x or
+   W - 1 - x. */
 enum { HC_AUGMENT_PIXELS, HC_AUGMENT_LABELS, HC_AUGMENT_STEPS, HC_AUGMENT_ORDER };
 enum { HC_AUGMENT_IMAGES, HC_AUGMENT_IMAGE_LABELS, HC_AUGMENT_NEW_STEPS };
 

@@ -96,9 +96,9 @@ enum { HC_BN_MOMENTS_MEAN, HC_BN_MOMENTS_VARIANCE };
 
    A rank without elements is passed over, whatever its moments are. The sums may be taken in any
    order, and the division by M may come last; variances are not negative. If M is 0 the mean and
-   the variance are sums over nothing, which are 0. Of an infinite mean_r this makes an infinite
-   mean and a variance that is NaN; ranks that come one by one (Welford, Chan) may make NaN of the
-   mean and infinity of the variance, which is as right in any order. */
+   the variance are sums over nothing, which are 0. An infinite mean_r makes an infinite mean and a
+   variance that is NaN; ranks that come one by one (Welford, Chan) may make NaN of the mean and
+   infinity of the variance, which is as right in any order. */
 enum {
     HC_BN_COMBINE_MEANS,
     HC_BN_COMBINE_VARIANCES,

@@ -348,3 +348,39 @@ void hc_print_narrow(FILE *out, int columns, int column, int indent, const char 
     }
     end_line(&at);
 }
+
+/* Where the word of a command ends, as the shell reads it. */
+static const char *end_of_word(const char *word)
+{
+    bool quoted = false;
+    for (; *word && (*word != ' ' || quoted); word++)
+        if (*word == '\\' && !quoted && word[1])
+            word++;
+        else if (*word == '\'')
+            quoted = !quoted;
+    return word;
+}
+
+int hc_print_command(FILE *out, int column, int indent, const char *command)
+{
+    bool first = true; /* of its line */
+    for (const char *end; *command; command = end + strspn(end, " ")) {
+        end = end_of_word(command);
+        if (*command == '-' && *end && strncmp(end + 1, "--", 2) != 0)
+            end = end_of_word(end + 1);
+        int length = (int)(end - command) + (*end ? 2 : 0);
+        if (!first && column + 1 + length > HC_COLUMNS) {
+            (void)fprintf(out, " \\\n%*s", indent, "");
+            column = indent;
+            first = true;
+        }
+        column += first ? 0 : fprintf(out, " ");
+        for (const char *at = command; at < end; column++) {
+            char character[5];
+            (void)hc_text_next(&at, character);
+            (void)fputs(character, out);
+        }
+        first = false;
+    }
+    return column;
+}

@@ -1,4 +1,5 @@
 #include "op/text.h"
+#include "op/wrap.h"
 
 #include <criterion/criterion.h>
 #include <math.h>
@@ -144,4 +145,40 @@ Test(text, a_plain_line_is_cut_between_two_characters)
     cr_expect_str_eq(line, "xyz");
     hc_text_plain(line, sizeof line, "x\xff");
     cr_expect_str_eq(line, "x\xef\xbf\xbd");
+}
+
+static const char *folded(int column, int indent, const char *command)
+{
+    static char all[1024];
+    FILE *out = fmemopen(all, sizeof all, "w");
+    (void)hc_print_command(out, column, indent, command);
+    (void)fputc('\0', out);
+    (void)fclose(out);
+    return all;
+}
+
+#define TEN "123456789 "
+
+/* Each line but the last has its backslash in column 80 or before. */
+Test(text, a_command_of_more_than_80_columns_goes_on_behind_a_backslash)
+{
+    static const char whole[] = TEN TEN TEN TEN TEN TEN TEN "123456";
+    cr_expect_str_eq(folded(4, 4, whole), whole, "80 columns are enough for all");
+    cr_expect_str_eq(folded(4, 4, TEN TEN TEN TEN TEN TEN TEN "1234567"),
+                     TEN TEN TEN TEN TEN TEN TEN "\\\n    1234567");
+    cr_expect_str_eq(folded(0, 2, TEN TEN TEN TEN TEN TEN TEN "12345678 1"),
+                     TEN TEN TEN TEN TEN TEN TEN "12345678 1");
+    cr_expect_str_eq(folded(0, 2, TEN TEN TEN TEN TEN TEN TEN "12345678 1 " TEN),
+                     TEN TEN TEN TEN TEN TEN TEN "12345678 \\\n  1 123456789");
+}
+
+Test(text, a_folded_command_keeps_quoted_words_and_an_option_with_its_value)
+{
+    cr_expect_str_eq(folded(0, 2, TEN TEN TEN TEN TEN TEN "--backend host"),
+                     TEN TEN TEN TEN TEN TEN "--backend host");
+    cr_expect_str_eq(folded(0, 2, TEN TEN TEN TEN TEN TEN "--backend 'a b c d' --strict"),
+                     TEN TEN TEN TEN TEN TEN "\\\n  --backend 'a b c d' --strict");
+    cr_expect_str_eq(folded(0, 2, TEN TEN TEN TEN TEN TEN TEN "'it'\\''s one word'"),
+                     TEN TEN TEN TEN TEN TEN TEN "\\\n  'it'\\''s one word'");
+    cr_expect_str_eq(folded(0, 2, "run a\033[2Jb"), "run a [2Jb", "nothing reaches a terminal");
 }

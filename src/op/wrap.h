@@ -19,4 +19,10 @@ void hc_print_wrapped(FILE *out, int column, int indent, const char *text);
 /* The same for so many columns. */
 void hc_print_narrow(FILE *out, int columns, int column, int indent, const char *text);
 
+/* Prints a command of the shell, escaped for terminals, without a newline, and returns the column
+   behind it. The first line goes on at `column`, the others begin at `indent`. A line has up to 80
+   columns if the words are no longer, and ends with a backslash if more follow, so that all can be
+   pasted at once. Quoted words stay whole, and options stay with their values. */
+int hc_print_command(FILE *out, int column, int indent, const char *command);
+
 #endif

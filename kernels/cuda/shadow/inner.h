@@ -63,7 +63,7 @@ struct hc_shadow {
     bool has_finding;
 };
 
-/* The area of those bytes, or NULL. Of several the one that may be written, if it is a write. */
+/* The area of those bytes, or NULL. If they have several, a write gets the one it may write. */
 const struct hc_area *hc_shadow_area(struct hc_shadow *shadow, uintptr_t at, size_t bytes,
                                      bool writes);
 

@@ -38,8 +38,8 @@
 
 struct hc_watcher;
 
-/* NULL when there is no memory. To be given to an emulator (emulate/watch.h), and closed. Its
-   finding is what was found first; that ends the launch in which it is, and no other begins until
+/* NULL when there is no memory. The caller gives it to an emulator (emulate/watch.h), and closes
+   it. Its finding is what was found first; that ends the launch in which it is, and no other begins until
    the finding is taken. */
 struct hc_watcher *hc_shadow_new(void);
 

@@ -141,7 +141,7 @@ static inline void add_control(void)
     add(&augment, 0, false);
 }
 
-/* Into one byte and into two, by few random bits and by many. */
+/* They round into one byte and into two, by few random bits and by many. */
 static inline void add_stochastic_casts(void)
 {
     static const struct {

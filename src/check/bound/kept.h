@@ -6,7 +6,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Of a call's channels or rows; channel c stands at c % HC_KEPT_CHANNELS. */
+/* What is kept of a call's channels or rows; channel c stands at c % HC_KEPT_CHANNELS. */
 enum { HC_KEPT_CHANNELS = 64 };
 struct hc_kept {
     uint64_t promise; /* hc_reference_promise of the call; 0: there is none, and nothing is kept */

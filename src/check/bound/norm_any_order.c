@@ -62,8 +62,8 @@
    of |x|, which is less than p elements one by one come to (halving is exact, where p is 2), and
    whose variance by the square of that. That is less than the part's share in W where p is 4 or
    more; and where p is 2 or 3, more than it by at most p L^2 / 16 or 0.53 p L^2. So 0.53 n L^2 is
-   added to W where n is 4 or more. Of three elements a part may have two, and their W, 0.67 L^2,
-   and L^2 / 8 is less than the 1.43 L^2 above.
+   added to W where n is 4 or more. If n is 3 a part may have two elements. Their W, 0.67 L^2, and
+   L^2 / 8 are less than the 1.43 L^2 above.
 
    Last, Q is multiplied by a rounded 1 / n, as the sum of the squares may be in one pass: two
    roundings more. In two passes that is one more than the division that norm.c counts, for the

@@ -61,8 +61,8 @@ void hc_exponents_of_squares(const struct hc_draw_site *p, double *low, double *
    Terms are summed over, or reach into each other, and stay as they are. */
 enum hc_axis_kind { HC_AXIS_TERMS, HC_AXIS_ROWS, HC_AXIS_COLUMNS };
 
-/* How many different ones there are: primes, so that no block of a kernel is a multiple of them. Of
-   a loss so many classes, which labels name, are not repeated. */
+/* How many different ones there are: primes, so that no block of a kernel is a multiple of them. A
+   loss has so many classes, which labels name: they are not repeated. */
 enum { HC_SIZE_ALONE = 4 };
 enum { HC_SMALL_IMAGES = 2, HC_SMALL_FILTERS = 5 };
 
@@ -117,8 +117,8 @@ void hc_claim_alone(struct hc_check *check, const struct hc_call *call,
 void hc_claim_alone_late(struct hc_check *check, const struct hc_call *call,
                          const struct hc_alone *alone);
 
-/* Of ops with options (general_loss.c): the formats as a network takes them, an option of a call,
-   the axes of large calls, and rows at borders. */
+/* What ops with options (general_loss.c) have in common: the formats as a network takes them, an
+   option of a call, the axes of large calls, and rows at borders. */
 extern const struct hc_format_set hc_sets_of_networks[];
 extern const struct hc_family_extent hc_extents_of_rows[];
 void hc_border_of_rows(enum hc_extent extent, int64_t size, int number, int64_t *d);

@@ -3,8 +3,8 @@
    of vectors, and terms that are zero. What was given for the element stays as it was.
 
    A cut is tried, and stays if the call is still valid, the element's real value is the same, and
-   the judge still finds it wrong. Of a backend that flushes, the call as it was given is cut and
-   kept: another backend, or the same one when it is mended, reads its subnormals otherwise. */
+   the judge still finds it wrong. If the backend flushes, the call as it was given is cut and kept:
+   another backend, or the same one when it is mended, reads its subnormals otherwise. */
 #ifndef HC_CHECK_JUDGE_CUT_H
 #define HC_CHECK_JUDGE_CUT_H
 

@@ -11,8 +11,8 @@
 
    A training may say on which processor it was made ("cpu"), where a record has those of several.
 
-   A baseline has them as lines: "training {...}" and "drift {...}". Of a drift such a line has
-   only the numbers that are compared, as "measures". */
+   A baseline has them as lines: "training {...}" and "drift {...}". A drift's line has only the
+   numbers that are compared, as "measures". */
 #ifndef HC_CHECK_RECORD_OUTCOMES_H
 #define HC_CHECK_RECORD_OUTCOMES_H
 

@@ -4,8 +4,8 @@
 
 #include "check/check.h"
 
-/* The count of a sweep's comparisons, of one thread or of all. Of the differences it keeps the one
-   at the smallest `where`, so that the report does not depend on the number of threads. */
+/* The count of a sweep's comparisons, of one thread or of all. It keeps the difference at the
+   smallest `where`, so that the report does not depend on the number of threads. */
 struct hc_miss {
     int64_t checked;
     int64_t wrong;

@@ -9,9 +9,9 @@
    always suffice, since every number of every format is one of fp64.
 
    A format without infinity and NaN makes its largest number of all that is larger, and 8 comes
-   back as e2m3's 7.5; 2e38 comes back as e8m0's 2^127. Of a format without infinity no decimal
-   beyond the largest number is taken. Those with one keep the usual 3.4028235e38 of fp32, which is
-   a little beyond.
+   back as e2m3's 7.5; 2e38 comes back as e8m0's 2^127. A format without infinity takes no decimal
+   beyond its largest number. Those with one keep the usual 3.4028235e38 of fp32, which is a little
+   beyond.
 
    In rare places, at powers of two, a decimal with a digit less would come back that is not the
    nearest of its length. The longer one is printed there, which is right, too.

@@ -51,7 +51,7 @@ void hc_date_write(hc_date day, char text[HC_DATE_TEXT])
                    day % 100);
 }
 
-/* By its name, or by the one that it had in the version before. */
+/* A case may be meant by its name or by the one that it had in the version before. */
 static bool matches_case(const char *pattern, const char *name)
 {
     hc_case_name former;

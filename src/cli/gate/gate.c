@@ -12,7 +12,7 @@ static const struct hc_gate_way *const ways[] = {&hc_gate_training, &hc_gate_dri
                                                  &hc_gate_fingerprint, &hc_gate_rows};
 enum { WAYS = sizeof ways / sizeof ways[0] };
 
-/* By its name, or by the one that it had in the version before. */
+/* A case may be meant by its name or by the one that it had in the version before. */
 static bool chooses(const char *const *patterns, int count, const char *name)
 {
     hc_case_name former;

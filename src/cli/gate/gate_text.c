@@ -23,8 +23,8 @@ static bool begins_command(const char *text, bool first)
     return (first && strncmp(text, "::", 2) == 0) || strncmp(text, "##", 2) == 0;
 }
 
-/* Prints a text of anybody as one line, or in lines of 80 columns that begin at `column`
-   (op/wrap.h). It is safe on a terminal, and in the log of a CI that takes commands from there. */
+/* Prints a text of anybody as one line. It is safe on a terminal, and in the log of a CI that takes
+   commands from there. */
 static void findings_print_line(FILE *out, const char *text)
 {
     char character[5];
@@ -37,7 +37,8 @@ static void findings_print_line(FILE *out, const char *text)
     }
 }
 
-void hc_findings_print_text(FILE *out, int column, int indent, const char *text)
+/* The same text in memory, which the caller frees, or NULL. */
+static char *safe_line(const char *text)
 {
     char *line = NULL;
     size_t length = 0;
@@ -45,6 +46,15 @@ void hc_findings_print_text(FILE *out, int column, int indent, const char *text)
     if (memory)
         findings_print_line(memory, text);
     if (memory && fclose(memory) == 0)
+        return line;
+    free(line);
+    return NULL;
+}
+
+void hc_findings_print_text(FILE *out, int column, int indent, const char *text)
+{
+    char *line = safe_line(text);
+    if (line)
         hc_print_wrapped(out, column, indent, line);
     free(line);
 }
@@ -309,9 +319,11 @@ static void print_repro(FILE *out, const struct hc_findings *f)
         const struct hc_finding *one = &f->all[i];
         if (one->allowed || hc_finding_kinds[one->kind].group != HC_FOUND_WORSE || !one->repro[0])
             continue;
-        (void)fputs("repeat the first: ", out);
-        findings_print_line(out, one->repro);
+        char *line = safe_line(one->repro);
+        if (line)
+            (void)hc_print_command(out, fprintf(out, "repeat the first: "), 4, line);
         (void)fputc('\n', out);
+        free(line);
         return;
     }
 }

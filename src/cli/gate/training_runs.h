@@ -1,8 +1,8 @@
 /* Two sets of runs of one recipe: is what the second set reaches as good as what the first did?
 
    Accuracies are compared by two one-sided tests (cli/statistics/equivalence.h), in pairs if three
-   or more seeds are in both sets, otherwise by Welch's test. Of the interval [low, high] of the
-   mean difference, new less old, it follows
+   or more seeds are in both sets, otherwise by Welch's test. The interval [low, high] of the
+   mean difference, new less old, says
 
      -margin < low, high < margin    equivalent
      -margin < low, margin <= high   not worse; better if 0 < low

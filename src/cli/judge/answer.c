@@ -102,33 +102,6 @@ static json_t *answer_parameters_json(const struct hc_call *call)
     return all;
 }
 
-/* The command that gives a judgement again, as people paste it. */
-
-/* Prints a command, behind `indent` columns that are printed, on lines of up to 80 columns where
-   its words are so short: each but the last ends with a backslash, and all can be pasted at once.
-   Words in quotes stay whole. */
-static void answer_command(FILE *out, size_t indent, const char *command)
-{
-    size_t column = indent;
-    for (const char *next; *command; command = next) {
-        bool quoted = false;
-        for (next = command; *next && (quoted || *next != ' '); next++)
-            quoted ^= *next == '\'' && (quoted || next == command || next[-1] != '\\');
-        size_t length = (size_t)(next - command);
-        if (column > indent && column + 1 + length + (*next ? 2 : 0) > HC_COLUMNS) {
-            (void)fprintf(out, " \\\n%*s", (int)indent, "");
-            column = indent;
-        }
-        char word[4352];
-        (void)snprintf(word, sizeof word, "%s%.*s", column > indent ? " " : "", (int)length,
-                       command);
-        hc_text_line(out, word);
-        column += strlen(word);
-        next += *next == ' ';
-    }
-    (void)putc('\n', out);
-}
-
 enum { COLUMNS = 77, LABEL = 12, BAR = 40 }; /* lines have fewer columns */
 
 static void label(FILE *out, const char *name)
@@ -391,7 +364,8 @@ void hc_answer_print(FILE *out, const struct hc_answer *answer)
     }
     if (answer->repro[0]) {
         label(out, "again");
-        answer_command(out, LABEL, answer->repro);
+        (void)hc_print_command(out, LABEL, LABEL, answer->repro);
+        (void)putc('\n', out);
     }
 }
 

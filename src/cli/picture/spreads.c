@@ -248,7 +248,8 @@ static void by_formats(char name[128], const char *what)
     op = op ? op + 1 : what;
     int length = (int)strcspn(op, "/");
     const char *formats = op[length] ? op + length + 1 : "";
-    (void)snprintf(name, 128, "%.*s %.*s", length, op, (int)strcspn(formats, "/"), formats);
+    (void)snprintf(name, 128, "%.*s%s%.*s", length, op, *formats ? " " : "",
+                   (int)strcspn(formats, "/"), formats);
 }
 
 /* Errors below this are drawn as none. */

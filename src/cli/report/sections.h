@@ -48,8 +48,8 @@ void hc_page_runs(json_t *data, const struct hc_page *page);
 void hc_page_baseline(json_t *data, const struct hc_page_baseline *baseline);
 
 /* "bugs" from the field by mechanism, "other_reports", and who "catches" them. "texts": the quotes
-   of seeds. Of a case that this program knows, symptom, source, formulas and lesson are those of
-   its own list of cases; verdicts, tables and curves are the records'. */
+   of seeds. If this program knows a case, symptom, source, formulas and lesson are those of its own
+   list of cases; verdicts, tables and curves are the records'. */
 void hc_page_field(json_t *data, const struct hc_page *page);
 
 #endif

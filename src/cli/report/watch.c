@@ -8,6 +8,7 @@
 
 #include "op/memory_stream.h"
 #include "check/record/json.h"
+#include "cli/lines.h"
 #include "cli/report/page.h"
 #include "cli/report/script.h"
 #include "cli/report/template.h"
@@ -54,6 +55,12 @@ static void put_real(json_t *to, const char *name, const char *format, double va
         hc_page_text(to, name, "");
     else
         hc_page_print(to, name, format, value);
+}
+
+/* How far a wrong element is beyond its bound: a ratio of 1.002 is not rounded to 1. */
+static void put_times(json_t *to, double ratio)
+{
+    put_real(to, "times", ratio > 1 && ratio < 1.005 ? "%.6g" : "%.3g", ratio);
 }
 
 /* The same of a wrong element, whose numbers may be NaN. */
@@ -143,6 +150,7 @@ static enum hc_status add_layers(json_t *data, const json_t *seen)
     struct places places = {0};
     json_t *list = hc_page_list(data, "layers");
     bool enough = collect(&places, seen);
+    bool chained = false, moved = false; /* whether a layer has such a number */
     if (places.count > 1)
         qsort(places.all, places.count, sizeof *places.all, compare_places);
     for (size_t i = 0; enough && i < places.count && i < MOST_ROWS; i++) {
@@ -159,7 +167,11 @@ static enum hc_status add_layers(json_t *data, const json_t *seen)
         put_real(one, "ratio", "%.3g", place->ratio < 0 ? (double)NAN : place->ratio);
         put_real(one, "chain", "%.1e", place->chain);
         put_real(one, "budget", "%.1e", place->budget);
+        chained |= !isnan(place->chain);
+        moved |= !isnan(place->budget);
     }
+    hc_page_flag(data, "chained", chained);
+    hc_page_flag(data, "moved", moved);
     hc_page_number(data, "more_layers",
                    places.count > MOST_ROWS ? (long long)(places.count - MOST_ROWS) : 0);
     free(places.all);
@@ -199,7 +211,7 @@ static long long add_wrong(json_t *data, const json_t *seen)
             hc_page_text(one, texts[t], text_of(wrong[i], texts[t]));
         hc_page_flag(one, "named", strcmp(text_of(wrong[i], "output"), "y") != 0);
         hc_page_number(one, "calls", count_of(wrong[i], "wrong"));
-        put_real(one, "times", "%.3g", number_of(wrong[i], "ratio"));
+        put_times(one, number_of(wrong[i], "ratio"));
         put_worst(one, "real", "%.9g", worst);
         put_worst(one, "got", "%.9g", worst);
         put_worst(one, "bound", "%.3g", worst);
@@ -433,7 +445,8 @@ static void add_verdict(json_t *data, const json_t *seen, long long wrong, long 
     const char *word = wrong || misused ? "FAIL" : elements > 0 ? "PASS" : "NOTHING";
     hc_page_text(data, "word", word);
     if (wrong)
-        hc_page_print(data, "reason", "%lld results of operators are beyond their bounds", wrong);
+        hc_page_print(data, "reason", "%s of operators %s", hc_count(wrong, "result").text,
+                      wrong == 1 ? "is beyond its bound" : "are beyond their bounds");
     else if (misused)
         hc_page_text(data, "reason", "the rules of PyTorch are broken");
     else

@@ -82,38 +82,15 @@ void hc_run_begins(const struct hc_run_command *s)
     (void)fflush(s->out);
 }
 
-/* Where the word of a command ends, as the shell reads it. */
-static const char *end_of_word(const char *word)
-{
-    bool quoted = false;
-    for (; *word && (*word != ' ' || quoted); word++)
-        if (*word == '\\' && !quoted && word[1])
-            word++;
-        else if (*word == '\'')
-            quoted = !quoted;
-    return word;
-}
-
-/* Says what to run next, and why, in lines of 80 columns if the words are not longer. The shell
-   takes the lines as one. */
+/* Says what to run next, and why. */
 static void suggest(FILE *out, const char *command, const char *why)
 {
-    static const char indent[] = "\n     ";
-    const char *begin = hc_colour_begin(out, HC_COLOUR_DIM);
-    int column = fprintf(out, "%snext: halfcheck", begin) - (int)strlen(begin);
-    for (const char *end; *command; command = end + strspn(end, " ")) {
-        end = end_of_word(command);
-        bool option = *command == '-' && *end; /* stands on one line with what it is set to */
-        int length = (int)((option ? end_of_word(end + 1) : end) - command);
-        if (column + 1 + length + 2 > HC_COLUMNS) {
-            (void)fprintf(out, " \\%s", indent);
-            column = (int)sizeof indent - 2;
-        }
-        hc_print(out, " %.*s", (int)(end - command), command);
-        column += 1 + (int)(end - command);
-    }
+    enum { INDENT = 6 };
+    (void)fprintf(out, "%snext: ", hc_colour_begin(out, HC_COLOUR_DIM));
+    int column = hc_print_command(out, INDENT, INDENT, command);
     bool fits = column + 4 + (int)strlen(why) <= HC_COLUMNS;
-    (void)fprintf(out, "%s # %s%s\n", fits ? " " : indent, why, hc_colour_end(out, HC_COLOUR_DIM));
+    (void)fprintf(out, "%s # %s%s\n", fits ? " " : "\n     ", why,
+                  hc_colour_end(out, HC_COLOUR_DIM));
 }
 
 /* The command that shows how a result comes about, unless a fault was planted: `explain` plants
@@ -128,7 +105,7 @@ static void next_of(const struct hc_run_command *s, const struct hc_row *row, co
     const char *behind = row->repro + sizeof run - 1 + name;
     if (*behind == ' ' && behind[1] != '-')
         return; /* `explain` tells one case */
-    hc_lines_add(&t, "explain %s", row->repro + sizeof run - 1);
+    hc_lines_add(&t, "halfcheck explain %s", row->repro + sizeof run - 1);
     suggest(s->out, t.text, why);
 }
 
@@ -150,7 +127,7 @@ static void print_next(const struct hc_run_command *s, int status)
     if (!s->settings.json || !hc_text_shell(record, sizeof record, s->settings.json)) {
         next_of(s, sums.nearest, "the nearest to its bound");
     } else if (strcmp(s->settings.json, "-") != 0) {
-        hc_lines_add(&t, "report %s --out page", record);
+        hc_lines_add(&t, "halfcheck report %s --out page", record);
         suggest(s->out, t.text, "a page; or halfcheck gate");
     }
 }

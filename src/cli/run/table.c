@@ -134,7 +134,7 @@ static bool is_one_too_many(struct hc_table *table, const char *name)
     return table->in_group++ >= SHOWN_OF_A_GROUP;
 }
 
-/* As narrow as the lines of text, but for the command, which people paste. */
+/* As narrow as the lines of text. */
 static void print_narrow(const struct hc_table *table, const struct hc_row *row)
 {
     bool bad = row->verdict == HC_FAIL || row->verdict == HC_ERROR;
@@ -149,8 +149,10 @@ static void print_narrow(const struct hc_table *table, const struct hc_row *row)
     }
     if (row->note[0])
         hc_print_wrapped(table->out, fprintf(table->out, "    "), 4, row->note);
-    if (bad)
-        (void)fprintf(table->out, "    %s\n", row->repro);
+    if (bad) {
+        (void)hc_print_command(table->out, fprintf(table->out, "    "), 6, row->repro);
+        (void)fputc('\n', table->out);
+    }
     (void)fflush(table->out);
 }
 

@@ -4,10 +4,10 @@
    kind of overflow, the scale is read at the wrong moment, or the rule is another system's.
 
    So each of these is tried on a model of the rule: a change explains the answers if the changed
-   model gives all of them up to and including the wrong one. Of the changes that do, the one that
-   gives most of the later answers is named; of equal ones the first, in the order of how often each
-   mistake is met. A change that gives little more than the wrong answer itself explains nothing and
-   is not named. A diagnosis is a hint and never the verdict. */
+   model gives all of them up to and including the wrong one. The change that does so and gives most
+   of the later answers is named, and the first if several are equal; they are in the order of how
+   often each mistake is met. A change that gives little more than the wrong answer itself explains
+   nothing and is not named. A diagnosis is a hint and never the verdict. */
 #ifndef HC_CLI_SCALER_DIAGNOSIS_H
 #define HC_CLI_SCALER_DIAGNOSIS_H
 

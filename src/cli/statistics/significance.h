@@ -19,8 +19,8 @@ double hc_chi_density(double w, double freedom);
 /* Do two networks get other test images right? McNemar's test (1947), exact.
 
    Both networks see the same images. Those that both get right, or both wrong, say nothing of a
-   difference. Of the others, `first` are right with the first network alone and `second` with the
-   second alone. If neither is better, each of these falls to either side with probability 1/2.
+   difference. The first network alone is right on `first` of the others, the second alone on
+   `second`. If neither is better, each of these falls to either side with probability 1/2.
 
    That is a statement about two sets of weights and not about two recipes: two trainings that
    differ in nothing but the order of their sums part within some hundred steps, end on other

@@ -36,10 +36,10 @@ struct hc_text {
     double pairs;
 };
 
-/* mean and deviation are those of pixel / 255 over the training images of CIFAR-10, by channel;
-   the synthetic set is made to be normalised by the same. `origin` is one line that says where the
-   images come from; every output that rests on a synthetic set prints it. Of a text there are no
-   classes and no pixels: its train and test count the pieces of an epoch and of an evaluation. */
+/* mean and deviation are those of pixel / 255 over the training images of CIFAR-10, by channel; the
+   synthetic set is made to be normalised by the same. `origin` is one line that says where the
+   images come from; every output that rests on a synthetic set prints it. A text has no classes and
+   no pixels: its train and test count the pieces of an epoch and of an evaluation. */
 struct hc_dataset {
     bool synthetic;
     int classes;

@@ -24,7 +24,7 @@
    fp64, as a tree; the recipe adds with its wrapper's order, formats and divisions. Averages are
    stored as gradients of weights are, and are rounded by that source.
 
-   Of convolutions below half (train/quant/quant.h), each operand's quantisation is a source: x's,
+   In convolutions below half (train/quant/quant.h) each operand's quantisation is a source: x's,
    w's and dy's. Alone, that operand is quantised as the recipe does it, with its scales, random
    bits and transposes, decoded in fp64 and multiplied by the others in fp64. Where both operands of
    a product are codes, and the sums are put in as well, it is the recipe's own product of codes; so

@@ -26,7 +26,7 @@ struct hc_drift_shards {
     void *memory;
 };
 
-/* Into how many shards a batch of the recipe is cut; ranks are 0 where it stays in one piece. */
+/* The number of shards of a batch of the recipe; `ranks` is 0 where it stays in one piece. */
 int hc_drift_shards(int ranks, const struct hc_recipe *recipe);
 
 /* The batches of all steps: images in fp32 with a label each, or texts in i32 with one for each

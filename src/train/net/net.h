@@ -48,7 +48,7 @@ struct hc_gpt {
     int epochs; /* of a training, where nobody says more */
 };
 
-/* Of 4 blocks, width 128 and length 128; and of 2, 32 and 16 for tests. */
+/* The small one has 4 blocks, width 128 and length 128; the tiny one, for tests, 2, 32 and 16. */
 extern const struct hc_network hc_gpt_small;
 extern const struct hc_network hc_gpt_tiny;
 extern const struct hc_network hc_gpt2_small; /* in the manner of GPT-2 */
@@ -157,7 +157,7 @@ struct hc_net_numerics {
     int plain_ends;                      /* blocks at either end that are not quantised */
 };
 
-/* To be called before hc_net_prepare: batch norm is then over the batches of all ranks
+/* This is called before hc_net_prepare: batch norm is then over the batches of all ranks
    (norm_sync.c), each of which trains the same network, and training passes are collective, and
    wait. NULL, the default: it is over the net's own batch. */
 void hc_net_share(struct hc_net *net, struct hc_comm *comm);
@@ -169,7 +169,7 @@ enum hc_status hc_net_prepare(struct hc_net *net, struct hc_net_numerics numeric
                               const struct hc_tensor *gradients);
 
 /* Sets what is quantised as filters: plan->parameters tensors of the parameters' shapes, in the
-   backend's memory, for as long as the net is used. By default the parameters themselves. */
+   backend's memory, for as long as the net is used. The default is the parameters. */
 void hc_net_quantise_from(struct hc_net *net, const struct hc_tensor *weights);
 
 /* The quantised convolutions, or NULL if none are. */

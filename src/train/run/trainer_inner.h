@@ -100,7 +100,7 @@ enum hc_status hc_steps_run(struct hc_run *run, int64_t n, bool measures);
 struct hc_step_facts hc_steps_facts(const struct hc_run *run, int64_t step);
 
 /* Dumps (dump.c): whether the steps that are asked for are the run's; the next one from `step` on,
-   or INT64_MAX. Of such a step hc_dump_before comes first of all, hc_dump_passes behind its
+   or INT64_MAX. In such a step hc_dump_before comes first of all, hc_dump_passes behind its
    backward pass, and hc_dump_after, which writes the file, behind its update; `before` are the
    rates of the step before, or NULL. */
 enum hc_status hc_dump_check(const struct hc_run *run);
