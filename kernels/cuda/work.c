@@ -2,8 +2,7 @@
    answers a second reading is not asked. */
 #include "kernels/cuda/work.h"
 
-#include "kernels/cuda/kernel/broadcast.h"
-#include "kernels/cuda/kernel/conv_direct.h"
+#include "kernels/cuda/kernel/arguments.h"
 #include "kernels/cuda/kernel/defined.h"
 #include "kernels/cuda/kernel/norm.h"
 #include "kernels/cuda/kernel/optimizer.h"

@@ -1,6 +1,6 @@
 /* Copies between fp32, bf16 and fp16: a bias to all rows, a C to where cuBLAS adds to it, an fp32
    result to its own format. */
-#include "kernels/cuda/kernel/broadcast.h"
+#include "kernels/cuda/kernel/arguments.h"
 
 #include "kernels/cuda/kernel/elements.h"
 

@@ -3,7 +3,7 @@
 #include "kernels/element/control.h"
 
 #include "kernels/cuda/kernel/block.h"
-#include "kernels/cuda/kernel/counted_call.h"
+#include "kernels/cuda/kernel/arguments.h"
 #include "kernels/cuda/kernel/elements.h"
 #include "kernels/element/augment.h"
 #include "kernels/element/scaler.h"

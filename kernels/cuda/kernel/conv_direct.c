@@ -1,6 +1,6 @@
 /* Convolutions where cuDNN has no plan: a thread for an element, whose terms are added in fp32 one
    after the other. Terms in the padding are left out. */
-#include "kernels/cuda/kernel/conv_direct.h"
+#include "kernels/cuda/kernel/arguments.h"
 
 #include "kernels/cuda/kernel/elements.h"
 

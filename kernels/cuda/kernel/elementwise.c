@@ -1,10 +1,9 @@
 /* Elementwise ops: a thread takes elements that are a grid apart, loads them as fp32, applies the
    element's arithmetic of kernels/element, and rounds the result into the output. Where all tensors
    are aligned to a vector it takes eight neighbours at a time, and single ones for the rest. */
-#include "kernels/cuda/kernel/elementwise.h"
+#include "kernels/cuda/kernel/arguments.h"
 
 #include "kernels/cuda/kernel/block.h"
-#include "kernels/cuda/kernel/counted_call.h"
 #include "kernels/cuda/kernel/elementwise.inc"
 #include "kernels/cuda/kernel/vector.h"
 #include "num/directed.h"

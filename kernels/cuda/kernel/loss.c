@@ -1,7 +1,7 @@
 /* Softmax cross-entropy in fp32, with the row's maximum subtracted: a block takes a row at a time.
    Shared memory: a float for every warp. */
 #include "kernels/cuda/kernel/block.h"
-#include "kernels/cuda/kernel/counted_call.h"
+#include "kernels/cuda/kernel/arguments.h"
 #include "kernels/cuda/kernel/elements.h"
 
 /* One row of the logits. */

@@ -1,6 +1,6 @@
 /* gemm_q: a thread for each element of the result, its terms in their order. It is the plain
    statement in the arithmetic of the device's ordinary units, not its fast product. */
-#include "kernels/cuda/kernel/quant_gemm.h"
+#include "kernels/cuda/kernel/arguments.h"
 
 #include "kernels/cuda/kernel/elements.h"
 

@@ -3,7 +3,7 @@
    that depends on the number of elements alone. With a 16-bit accumulator one thread takes the
    terms in order. */
 #include "kernels/cuda/kernel/block.h"
-#include "kernels/cuda/kernel/counted_call.h"
+#include "kernels/cuda/kernel/arguments.h"
 #include "kernels/cuda/kernel/elements.h"
 #include "kernels/element/collective.h"
 #include "kernels/element/round.h"

@@ -1,7 +1,7 @@
 /* Sweeps over all operands of 16 bits or all fp32 and i32 numbers: the operands, generated from
    their numbers, and the judge that compares the results with the integer arithmetic of
    num/integer16.h. */
-#include "kernels/cuda/kernel/sweep.h"
+#include "kernels/cuda/kernel/arguments.h"
 
 #include "kernels/cuda/kernel/elements.h"
 #include "num/integer16.h"

@@ -1,4 +1,4 @@
-#include "kernels/cuda/kernel/broadcast.h"
+#include "kernels/cuda/kernel/arguments.h"
 
 #include "kernels/cuda/launch.h"
 #include "kernels/cuda/library/handles.h"

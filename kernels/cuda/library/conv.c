@@ -3,7 +3,7 @@
    tensors that are not aligned as plans rely on are left to a kernel of our own. Scratch is cuDNN's
    workspace. */
 #include "kernels/cuda/cuda.h"
-#include "kernels/cuda/kernel/conv_direct.h"
+#include "kernels/cuda/kernel/arguments.h"
 #include "kernels/cuda/launch.h"
 #include "kernels/cuda/library/conv_plan.h"
 #include "kernels/cuda/work.h"

@@ -1,6 +1,6 @@
 /* What a training step counts and decides, and the batch that it reads. */
 #include "kernels/cuda/cuda.h"
-#include "kernels/cuda/kernel/counted_call.h"
+#include "kernels/cuda/kernel/arguments.h"
 #include "kernels/cuda/launch.h"
 
 /* Ops of one block, with a thread for each element that they write (scaler_update: one for all). */

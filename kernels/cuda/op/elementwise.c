@@ -1,9 +1,8 @@
 /* Ops with a thread for each element of their output: the elementwise ops, pooling, the step log,
    averages over ranks. */
-#include "kernels/cuda/kernel/elementwise.h"
+#include "kernels/cuda/kernel/arguments.h"
 
 #include "kernels/cuda/cuda.h"
-#include "kernels/cuda/kernel/counted_call.h"
 #include "kernels/cuda/launch.h"
 #include "kernels/element/load.h"
 

@@ -1,6 +1,6 @@
 /* Softmax cross-entropy: a block takes a row at a time. A warp is enough for the few classes that
    there are. */
-#include "kernels/cuda/kernel/counted_call.h"
+#include "kernels/cuda/kernel/arguments.h"
 #include "kernels/cuda/op/families.h"
 
 enum { THREADS = HC_WARP, SHARED = THREADS / HC_WARP * (int)sizeof(float) };

@@ -1,5 +1,5 @@
 /* gemm_q: a thread for each element of the result. */
-#include "kernels/cuda/kernel/quant_gemm.h"
+#include "kernels/cuda/kernel/arguments.h"
 
 #include "kernels/cuda/cuda.h"
 #include "kernels/cuda/launch.h"

@@ -1,5 +1,5 @@
 /* sum, dot and sum_squares: partial sums in scratch, which the last block adds up. */
-#include "kernels/cuda/kernel/counted_call.h"
+#include "kernels/cuda/kernel/arguments.h"
 
 #include "kernels/cuda/op/families.h"
 

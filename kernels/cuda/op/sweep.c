@@ -1,6 +1,6 @@
 /* The slots `operands` and `judge` of the backends: sweeps whose operands and expected results
    never leave the device. */
-#include "kernels/cuda/kernel/sweep.h"
+#include "kernels/cuda/kernel/arguments.h"
 
 #include "kernels/cuda/op/families.h"
 

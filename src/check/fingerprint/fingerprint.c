@@ -7,7 +7,6 @@
 #include "check/fingerprint/models.h"
 #include "check/fingerprint/probe.h"
 #include "check/fingerprint/structure.h"
-#include "check/fingerprint/vectors.h"
 #include "check/timing.h"
 
 enum { SUMS = 2048, AGAIN = 512 };

@@ -1,4 +1,4 @@
-#include "check/fingerprint/vectors.h"
+#include "check/fingerprint/features.h"
 
 #include <math.h>
 

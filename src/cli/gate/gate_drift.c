@@ -12,7 +12,7 @@
 #include <string.h>
 
 #include "cli/gate/drift_runs.h"
-#include "cli/gate/gate_training.h"
+#include "cli/gate/training_runs.h"
 #include "cli/lines.h"
 #include "op/text.h"
 

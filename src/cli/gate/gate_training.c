@@ -2,7 +2,7 @@
    whole, named "train/<recipe>" in findings; a run that did not learn is a finding of its own,
    "train/<recipe>-seed<n>", and so is a comparison that turned to FAIL ("compare/..."). Recipes
    that were trained otherwise (data, network, epochs, batch, rate) cannot be compared. */
-#include "cli/gate/gate_training.h"
+#include "cli/gate/training_runs.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -1,5 +1,5 @@
 /* What the gate makes of the trainings of two records, in memory. */
-#include "cli/gate/gate_training.h"
+#include "cli/gate/training_runs.h"
 
 #include <criterion/criterion.h>
 #include <stdlib.h>

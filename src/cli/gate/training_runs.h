@@ -22,6 +22,7 @@
 #define HC_CLI_GATE_TRAINING_RUNS_H
 
 #include "check/record/outcomes.h"
+#include "cli/gate/gate.h"
 #include "cli/statistics/equivalence.h"
 
 enum hc_training_answer {
@@ -84,5 +85,13 @@ enum hc_status hc_training_plan(const struct hc_training_question *question,
 
 /* Sets `needed` and `range` from the other members. */
 void hc_training_plan_runs(double margin, double grain, struct hc_training_plan *plan);
+
+/* Finds claims whose names begin like that and whose numbers are compared elsewhere: those that
+   fail now, and did not fail before, are worse. */
+void hc_gate_find_failures(struct hc_gate *gate, const char *prefix);
+
+/* What the runs show, in words: "-0.31 points, 90 % interval -0.66 .. +0.04 (5 pairs), margin
+   0.5". */
+enum { HC_TRAINING_TEXT = 480 };
 
 #endif
