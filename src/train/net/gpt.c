@@ -159,12 +159,12 @@ static enum hc_status make_places(struct hc_net *net)
 {
     enum hc_status status = HC_OK;
     int64_t n = hc_gpt_rows(net);
-    hc_net_make(net, &status, &net->gpt->places, HC_I32, n);
     int32_t *place = malloc((size_t)n * sizeof *place);
-    if (status == HC_OK && !place)
-        status = hc_fail(HC_NO_MEMORY, "no memory for %lld places", (long long)n);
-    for (int64_t i = 0; i < n && status == HC_OK; i++)
+    if (!place)
+        return hc_fail(HC_NO_MEMORY, "no memory for %lld places", (long long)n);
+    for (int64_t i = 0; i < n; i++)
         place[i] = (int32_t)(i % gpt_of(net)->length);
+    hc_net_make(net, &status, &net->gpt->places, HC_I32, n);
     if (status == HC_OK)
         status = hc_storage_write(net->gpt->places, place);
     free(place);
