@@ -206,8 +206,6 @@ CALLS = {
     "eye": lambda: torch.eye(5, 7), "repeat": lambda: ROWS.repeat(3, 2, 1),
     "_grouped_mm": lambda: aten._grouped_mm(
         numbers(16, 8).bfloat16(), numbers(3, 8, 24, seed=1).bfloat16(), GROUPS),
-    "cumsum": lambda: IMAGES.cumsum(2),
-    "elu_backward": lambda: aten.elu_backward(ROWS, 1.5, 1, 1, False, numbers(10, 6, seed=1)),
     "binary_cross_entropy_with_logits": lambda: aten.binary_cross_entropy_with_logits(
         ROWS, ROWS.sigmoid()),
     "softplus_backward": lambda: aten.softplus_backward(ROWS, ROWS, 2.0, 1.0),
