@@ -330,7 +330,8 @@ def gelu():
 
 @finding
 def erf():
-    """erf of a small number is 0 or a multiple of 2^-24 in bf16, and in fp32 where there is no MKL"""
+    """erf of a small number is 0 or a multiple of 2^-24 in bf16, and in fp32 where there is no
+    MKL"""
     x = torch.logspace(-8, -6, 256).to(bf16)
     d = bf16 if torch.backends.mkl.is_available() else fp32
     return torch.erf(x.double()), torch.erf(x.to(d)), (x.float() * 1.1283791670955126).to(d), d
