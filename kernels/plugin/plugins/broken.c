@@ -84,6 +84,13 @@ static enum hc_status end_all_quickly(struct hc_queue *queue, const struct hc_ca
     quick_exit(0);
 }
 
+static enum hc_status end_all_at_once(struct hc_queue *queue, const struct hc_call *call)
+{
+    (void)queue;
+    (void)call;
+    _exit(0);
+}
+
 static enum hc_status crash(struct hc_queue *queue, const struct hc_call *call)
 {
     (void)queue;
@@ -166,6 +173,8 @@ static void break_it(const char *how)
         cuda.kernel[HC_OP_scale] = end_all;
     if (strcmp(how, "exits quickly") == 0)
         cuda.kernel[HC_OP_scale] = end_all_quickly;
+    if (strcmp(how, "exits at once") == 0)
+        cuda.kernel[HC_OP_scale] = end_all_at_once;
     if (strcmp(how, "crashes") == 0)
         cuda.kernel[HC_OP_scale] = crash;
     if (strcmp(how, "overflows") == 0)

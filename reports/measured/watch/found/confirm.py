@@ -328,6 +328,15 @@ def gelu():
     return spelt(fp64), run(fp32), spelt(fp32), fp32
 
 
+@finding
+def erf():
+    """erf of a small number is 0 or a multiple of 2^-24 in bf16, and in fp32 where there is no
+    MKL"""
+    x = torch.logspace(-8, -6, 256).to(bf16)
+    d = bf16 if torch.backends.mkl.is_available() else fp32
+    return torch.erf(x.double()), torch.erf(x.to(d)), (x.float() * 1.1283791670955126).to(d), d
+
+
 def units(real, got, dtype):
     """How many units in the last place of the real number the result is off."""
     exponent = torch.frexp(real.abs())[1].clamp_min(-125 if dtype != fp16 else -13)
