@@ -208,7 +208,12 @@ esac
 if [ "${1:-}" = test ]; then
     shift
     case ${1:-} in
-    --minimal) shift ;;
+    --minimal)
+        shift
+        # shellcheck disable=SC2086
+        left=$(missing $to_test_all $to_look)
+        [ -z "$left" ] || say "--minimal leaves out ${left% }, and skips the tests that need them"
+        ;;
     *) to_test="$to_test $to_test_all $to_look" ;;
     esac
     # shellcheck disable=SC2086

@@ -9,7 +9,7 @@ const char *hc_component_claims(const char *component);
 /* The mechanisms of the reports from the field, and the planted faults of the same mechanism.
 
    A row field/<mechanism>/<slug> shows a bug on a few numbers, or drives a training with it. What
-   it does not show is whether halfcheck would find the bug in a component. For that the row names a
+   it does not show is whether halfcheck would find the bug in a component. So the row names a
    planted fault: the same mechanism inside of an op, which the component's own cases must catch. */
 
 enum { HC_MECHANISM_FAULTS = 8 };

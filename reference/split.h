@@ -1,4 +1,4 @@
-/* From MPFR to the plain numbers of struct hc_exact, and back. */
+/* Converts MPFR's numbers to the plain ones of struct hc_exact, and back. */
 #ifndef HC_REFERENCE_SPLIT_H
 #define HC_REFERENCE_SPLIT_H
 

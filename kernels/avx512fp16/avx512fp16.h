@@ -7,7 +7,7 @@
 /* add, sub, mul, div, sqrt and fma in fp16. */
 hc_kernel hc_avx512fp16_arithmetic;
 
-/* Between fp16 and fp32 or fp64, and from i32 into fp16, in every direction. */
+/* Converts between fp16 and fp32 or fp64, and from i32 into fp16, in every direction. */
 hc_kernel hc_avx512fp16_cast;
 
 #endif

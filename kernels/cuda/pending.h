@@ -22,7 +22,7 @@ struct hc_pending {
     } args;
 };
 
-/* As hc_launch, but the launch waits. */
+/* Does what hc_launch does, but the launch waits. */
 enum hc_status hc_launch_later(struct hc_queue *queue, enum hc_device_kernel which, int blocks,
                                int threads, size_t shared, const void *args, size_t args_size);
 

@@ -70,7 +70,7 @@ float *hc_host_target(const struct hc_tensor *t, int64_t at, float *buffer);
 void hc_host_flush(const struct hc_queue *queue, const struct hc_tensor *t, int64_t at, int64_t n,
                    const float *from);
 
-/* For tensors in fp32, bf16 and fp16. Calls that these do not cover they hand to hc_exact_run. */
+/* These take tensors in fp32, bf16 and fp16, and hand all other calls to hc_exact_run. */
 hc_kernel hc_host_map, hc_host_cast, hc_host_unscale, hc_host_stochastic_cast;
 hc_kernel hc_host_sum, hc_host_dot, hc_host_sum_squares;
 hc_kernel hc_host_all_reduce;

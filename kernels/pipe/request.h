@@ -21,7 +21,7 @@ struct hc_request_part {
     struct hc_tensor sent;
 };
 
-/* As many parts as a definition has tensors, and as an op has slots. */
+/* A request has a part for each tensor of a definition, or for each slot of an op. */
 enum { HC_REQUEST_PARTS = 64, HC_REQUEST_LINE = 1 << 15, HC_REQUEST_NAME = 160 };
 
 struct hc_request {

@@ -6,7 +6,7 @@
 
 enum { HC_MAX_ADDED = 16 };
 
-/* In the order in which they were added; *n is their number, at most HC_MAX_ADDED. */
+/* The backends in the order in which they were added; *n, at most HC_MAX_ADDED, is their number. */
 const struct hc_backend *const *hc_backends_added(int *n);
 
 #endif

@@ -221,7 +221,7 @@ enum hc_status hc_claim_call_met(struct hc_check *check, const struct hc_call *c
 
 /* Runs the call on the backend under test and on `exact`, each with outputs of its own, and claims
    that all elements have the same bits, NaN for NaN. `what` names the inputs. False if there was
-   nothing to compare; then the verdict is set. For cases that are `against_exact`. */
+   nothing to compare; then the verdict is set. It is for cases that are `against_exact`. */
 bool hc_claim_exact_bits(struct hc_check *check, const char *what, const struct hc_call *call);
 
 /* The sum to which the case adds the digests of calls that it runs by other means than hc_do, one

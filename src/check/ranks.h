@@ -14,7 +14,7 @@
    queue are for one thread at a time, so ranks use their own. */
 enum hc_status hc_check_ranks(struct hc_check *check, int size, hc_comm_work *work, void *context);
 
-/* Which rank of such a job this thread is; -1: none. For kernels that are wrong on one rank. */
+/* Which rank of such a job this thread is; -1: none. Kernels that are wrong on one rank ask it. */
 int hc_check_rank(void);
 
 /* The seed that this rank's training is told; the same on all ranks unless a fault is planted. */

@@ -61,7 +61,7 @@ struct hc_run_options {
 
 enum { HC_MAX_WORKERS = 256 };
 
-/* As many workers as there are cores that the process may use. */
+/* The number of cores that the process may use, and so of a run's workers. */
 int hc_run_cores(void);
 
 /* Whether the case asks no matrix unit, or the backend names one that it asks. */

@@ -68,7 +68,7 @@ int hc_complain(const char *format, ...)
             (void)snprintf(complaint, sizeof complaint, "%s", line);
         return HC_WRONG;
     }
-    /* In one piece, so that processes of a job which complain at once have a line each. */
+    /* It is written in one piece, so that processes that complain at once have a line each. */
     char plain[4 * sizeof line];
     (void)fflush(stdout);
     hc_text_plain(plain, sizeof plain, line);

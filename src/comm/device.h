@@ -46,7 +46,7 @@ struct hc_device_comm_kind {
     enum hc_status (*broadcast)(struct hc_device_comm *device, void *stream, int root, void *data,
                                 size_t bytes);
 
-    /* As the slot of struct hc_comm_kind. `out` and `in` do not overlap. */
+    /* Does what the slot of struct hc_comm_kind does. `out` and `in` do not overlap. */
     enum hc_status (*send_receive)(struct hc_device_comm *device, void *stream, int to,
                                    const void *out, size_t out_bytes, int from, void *in,
                                    size_t in_bytes);

@@ -40,7 +40,7 @@ static inline int is_from(const unsigned char *data, size_t bytes, int from, int
     return 1;
 }
 
-/* To this rank's neighbour at distance d, and from the one on the other side. */
+/* Sends to this rank's neighbour at distance d, and receives from the one on the other side. */
 static inline enum hc_status letter_arrives(struct hc_comm *comm, int d, unsigned char *out,
                                             unsigned char *in, size_t bytes)
 {

@@ -17,7 +17,7 @@
 #define HC_FLAT_CLONES HC_CLONES __attribute__((flatten))
 #endif
 
-/* For what such a loop calls: to be compiled into each of its versions. */
+/* What such a loop calls is compiled into each of its versions. */
 #define HC_CLONED static inline __attribute__((always_inline))
 
 #endif

@@ -7,8 +7,8 @@
 #define HC_MAX_IN  7
 #define HC_MAX_OUT 5
 
-/* The first input and the first output of any op: `call->in[HC_FIRST]`, `call->out[HC_FIRST]`. For
-   code that is generic over ops of several families; everybody else uses the family's names. */
+/* The first input and the first output of any op: `call->in[HC_FIRST]`, `call->out[HC_FIRST]`. Code
+   that is generic over ops of several families uses them; everybody else the family's names. */
 enum { HC_FIRST };
 
 /* The op's number: its row in ops.def, as op.c checks. Every file that sees a call includes

@@ -49,7 +49,7 @@ HC_ON_DEVICE int64_t hc_dk_row_end(const struct hc_dk_tiling *r)
     return end < r->rows ? end : r->rows;
 }
 
-/* From one of this thread's rows to the next. */
+/* The distance from one of this thread's rows to the next. */
 HC_ON_DEVICE int64_t hc_dk_row_step(const struct hc_dk_tiling *r)
 {
     return hc_threads() / r->columns;

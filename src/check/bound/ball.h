@@ -48,7 +48,7 @@ struct hc_ball hc_ball_mul(enum hc_format f, struct hc_ball x, struct hc_ball y)
 struct hc_ball hc_ball_div(enum hc_format f, struct hc_ball x, struct hc_ball y);
 struct hc_ball hc_ball_sqrt(enum hc_format f, struct hc_ball x);
 
-/* In fp32 or fp64, to within the 2 ulp of op/loss.h. */
+/* They are taken in fp32 or fp64, to within the 2 ulp of op/loss.h. */
 struct hc_ball hc_ball_exp(enum hc_format f, struct hc_ball x);
 struct hc_ball hc_ball_log(enum hc_format f, struct hc_ball x);
 

@@ -61,8 +61,8 @@ void hc_exponents_of_squares(const struct hc_draw_site *p, double *low, double *
    Terms are summed over, or reach into each other, and stay as they are. */
 enum hc_axis_kind { HC_AXIS_TERMS, HC_AXIS_ROWS, HC_AXIS_COLUMNS };
 
-/* How many different ones there are: primes, so that no block of a kernel is a multiple of them. Of
-   a loss so many classes, which labels name, are not repeated. */
+/* How many different ones there are: primes, so that no block of a kernel is a multiple of them. A
+   loss has so many classes, which labels name: they are not repeated. */
 enum { HC_SIZE_ALONE = 4 };
 enum { HC_SMALL_IMAGES = 2, HC_SMALL_FILTERS = 5 };
 

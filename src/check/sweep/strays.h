@@ -13,8 +13,8 @@ bool hc_strays_from(const uint16_t *want, uint16_t shift, const uint16_t *got, u
 /* Whether any of n results of one byte is not `want` in the bits of the mask. */
 bool hc_strays8(uint8_t want, uint8_t mask, const uint8_t *got, uint32_t n);
 
-/* As hc_strays_from, but every NaN is as good as any other. The code of infinity says what a NaN
-   is. */
+/* Does what hc_strays_from does, but every NaN is as good as any other. The code of infinity says
+   what a NaN is. */
 bool hc_strays_nan(const uint16_t *want, uint16_t shift, const uint16_t *got, uint32_t n,
                    uint16_t infinity);
 

@@ -36,7 +36,7 @@ struct hc_rule {
     enum hc_judgement (*judge)(const struct hc_judged_arm *arm);
 };
 
-/* In the order of the columns; halfcheck's own is the last one. */
+/* The rules stand in the order of the columns; halfcheck's own is the last one. */
 enum { HC_CATCH_RULES = 7 };
 extern const struct hc_rule hc_rules[HC_CATCH_RULES];
 

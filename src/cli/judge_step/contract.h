@@ -84,8 +84,8 @@ double hc_step_decay_of(const struct hc_step_contract *c, const struct hc_step_s
 void hc_step_contract_element(const struct hc_step_contract *c, const struct hc_step_state *s,
                               int64_t i, struct hc_ball out[HC_STEP_OUTPUTS]);
 
-/* On which side of the ball the stored number lies, with the last rounding into its format: 0 if it
-   fits, 1 if it is too large, -1 if it is too small. A ball without end fits nothing. */
+/* The side of the ball on which the stored number lies, with the last rounding into its format: 0
+   if it fits, 1 if it is too large, -1 if it is too small. A ball without end fits nothing. */
 int hc_step_side(const struct hc_step_state *s, int out, int64_t i, struct hc_ball ball);
 
 #endif

@@ -67,7 +67,7 @@ extern const struct hc_network *const hc_training_networks[];
 /* Sets the defaults, and HC_TRAINING_OPTIONS options that change them. */
 void hc_training_options(struct hc_training *training, struct hc_option *options);
 
-/* Fills in the network, and what the options leave to it. To be called when they are read, before
+/* Fills in the network, and what the options leave to it. It is called when they are read, before
    anything below. */
 void hc_training_settle(struct hc_training *training);
 

@@ -51,7 +51,7 @@ static inline enum hc_status take_and_open(struct bench_rank *r, struct hc_comm 
     return status == HC_OK ? r->kind->open(&r->device, comm) : status;
 }
 
-/* In the order in which a backend parts with its things. */
+/* Releases things in the order in which a backend does. */
 static inline void give_back(struct bench_rank *r)
 {
     if (r->kind)

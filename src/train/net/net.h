@@ -148,7 +148,7 @@ struct hc_net_numerics {
     int plain_ends;                      /* blocks at either end that are not quantised */
 };
 
-/* To be called before hc_net_prepare: batch norm is then over the batches of all ranks
+/* This is called before hc_net_prepare: batch norm is then over the batches of all ranks
    (norm_sync.c), each of which trains the same network, and training passes are collective, and
    wait. NULL, the default: it is over the net's own batch. */
 void hc_net_share(struct hc_net *net, struct hc_comm *comm);

@@ -33,7 +33,7 @@ static inline struct hc_tensor hc_storage_element(const struct hc_storage *stora
     return hc_tensor1(HC_FP32, 1, (float *)storage->data + index);
 }
 
-/* Between the storage and host memory: count elements of its format. */
+/* These copy between the storage and host memory: count elements of its format. */
 enum hc_status hc_storage_read(const struct hc_storage *storage, void *to);
 enum hc_status hc_storage_write(const struct hc_storage *storage, const void *from);
 

@@ -84,7 +84,7 @@ struct hc_wrapper hc_wrapper_of(const struct hc_recipe *recipe);
    other fields, or NULL. hc_recipe_check asks this. */
 const char *hc_wrapper_wrong(const struct hc_recipe *recipe);
 
-/* In which format the system averages a gradient that the network holds in `format`: fp32 where
+/* The format in which the system averages a gradient that the network holds in `format`: fp32 if
    parameters are fp32, the network's are rounded copies of them (autocast) and the wrapper does not
    make these itself; otherwise the same. */
 enum hc_format hc_wrapper_held(const struct hc_recipe *recipe, enum hc_format format);

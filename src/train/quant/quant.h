@@ -121,7 +121,7 @@ enum hc_status hc_quant_to_input(struct hc_quant *quant, int layer, struct hc_te
 enum hc_status hc_quant_to_filter(struct hc_quant *quant, int layer, struct hc_tensor x,
                                   struct hc_tensor dy, struct hc_tensor dw);
 
-/* At the end of a step's passes. */
+/* Is called at the end of a step's passes. */
 enum hc_status hc_quant_update(struct hc_quant *quant);
 
 /* What is kept from one step to the next: histories [L, T] and scales [T], in fp32, in the

@@ -115,7 +115,7 @@ enum hc_status hc_update_open(struct hc_update **update, struct hc_device *devic
                               struct hc_parameter *const *parameters, int n);
 void hc_update_close(struct hc_update *update); /* NULL is fine */
 
-/* Sets the seed of the random bits that a stochastic recipe rounds with; it is 0 at first. To be
+/* Sets the seed of the random bits that a stochastic recipe rounds with; it is 0 at first. It is
    called before the first step. */
 void hc_update_seed(struct hc_update *update, uint64_t seed);
 
@@ -123,7 +123,7 @@ void hc_update_seed(struct hc_update *update, uint64_t seed);
    are rounded to fp32. */
 enum hc_status hc_update_step(struct hc_update *update, double lr, double beta1);
 
-/* For trainings, whose steps read nothing from the host. The rates of all steps are given once;
+/* Trainings whose steps read nothing from the host call it. The rates of all steps are given once;
    hc_update_queue takes those that the count of steps names, and queues a list of ops whose
    arguments never change. That needs hc_update_is_fixed, which is false under HC_DECAY_MODEL: its
    factor comes from the host. */
