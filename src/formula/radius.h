@@ -35,8 +35,8 @@ double hc_radius_rounding_in(enum hc_format format, double before, double result
 /* A bound on |f(mids) - f(reals)| for real numbers in the operands' discs, where f is no rounding:
    hc_radius_rounding is to be added. The real operands lie in f's domain: where the real result of
    sqrt, log or log1p is NaN or infinite and the computed one is not, the caller knows that nothing
-   is known. `value` is f(mids) to fp64's accuracy. It serves every function but those of
-   kind LIST; cast adds nothing. The bound is rounded upward. It is never NaN, and never negative. */
+   is known. `value` is f(mids) to fp64's accuracy. It serves every function but those of kind
+   LIST; cast adds nothing. The bound is rounded upward, and is neither NaN nor negative. */
 double hc_radius_apply(enum hc_function f, const struct hc_disc *operand, double value);
 
 /* The same for functions of a list of n elements: distinct, count, len, and min and max of a list.

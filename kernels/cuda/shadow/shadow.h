@@ -39,8 +39,8 @@
 struct hc_watcher;
 
 /* NULL when there is no memory. The caller gives it to an emulator (emulate/watch.h), and closes
-   it. Its finding is what was found first; that ends the launch in which it is, and no other begins until
-   the finding is taken. */
+   it. Its finding is what was found first; that ends the launch in which it is, and no other begins
+   until the finding is taken. */
 struct hc_watcher *hc_shadow_new(void);
 
 /* An allocation that launches may touch in every call, and that is zero between calls. There is one
