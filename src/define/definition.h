@@ -115,7 +115,8 @@ struct hc_defined_tensor {
     bool input;
     bool index; /* an input of integers, which index `index_axis` if that is not -1 */
     int index_axis;
-    bool shift; /* a number that cancels from every result */
+    bool shift;    /* a number that cancels from every result */
+    bool gradient; /* an input that is a gradient, or what depends on one */
     bool returned;
     enum hc_format format;              /* of a result; HC_FORMAT_COUNT: the tensors' */
     const struct hc_expression *value;  /* of its equation; NULL for an input */

@@ -9,39 +9,6 @@
 
 enum { MOST = 4096 };
 
-/* Element 0 of the first result, for inputs of a format in their order: the inputs' axes are all n
-   long. */
-static struct hc_defined_element element_of(const char *text, enum hc_format io, int64_t n,
-                                            const double *x, const double *w)
-{
-    struct hc_definition *d = defined(text);
-    struct hc_instance in = {.definition = d, .io = io, .freedoms = hc_usual_freedoms};
-    struct hc_defined_element element = {.index = 0};
-    for (int i = 0; i < d->inputs; i++) {
-        in.input[i] = (struct hc_tensor){.format = io, .rank = 1, .shape = {n}};
-        in.input[i].data = calloc((size_t)n, 8);
-        for (int64_t k = 0; k < n; k++)
-            hc_tensor_set(&in.input[i], k, (i ? w : x)[k]);
-    }
-    cr_assert_eq(hc_instance_bind(&in), HC_OK, "%s", hc_message());
-    struct hc_evaluator *evaluator = hc_evaluator_new(&in);
-    element.value = value_at(evaluator, d->result[0], 0);
-    hc_evaluator_free(evaluator);
-    free_inputs(&in);
-    hc_definition_free(d);
-    return element;
-}
-
-enum answer { RIGHT, WRONG, NOT_JUDGED };
-
-static enum answer judged(struct hc_defined_element element, enum hc_format format, double got)
-{
-    bool single;
-    element.got = got;
-    hc_define_judge_element(format, HC_FP32, &element, &single);
-    return isinf(element.bound) ? NOT_JUDGED : element.ratio > 1 ? WRONG : RIGHT;
-}
-
 Test(demands, an_infinity_that_a_mask_hides_is_left_out_or_makes_nan)
 {
     static const char *const texts[] = {

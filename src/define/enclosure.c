@@ -369,6 +369,18 @@ static double cost_of_parts(const struct hc_arithmetic *a, struct hc_enclosure *
     return hc_add_up(cost, lost);
 }
 
+bool hc_enclosure_is_nan(const struct hc_enclosure *x)
+{
+    return isnan(x->mid) && x->rad == 0 && !x->or_infinite && x->standing != HC_IS_SHIFT;
+}
+
+/* Whether the function of an infinity is an infinity or NaN. */
+static bool keeps_infinities(enum hc_function f, const struct hc_enclosure *const *x)
+{
+    return f == HC_FN_add || f == HC_FN_sub || f == HC_FN_mul || f == HC_FN_fma ||
+           f == HC_FN_negate || f == HC_FN_abs || (f == HC_FN_div && !x[1]->or_infinite);
+}
+
 void hc_enclosure_apply(const struct hc_arithmetic *a, struct hc_enclosure *y, enum hc_function f,
                         const struct hc_enclosure *const *x)
 {
@@ -378,6 +390,9 @@ void hc_enclosure_apply(const struct hc_arithmetic *a, struct hc_enclosure *y, e
     bool special = false;
     bool shift = false;
     bool known = true;
+    bool infinite = false;
+    bool or_infinite = false;
+    bool surely_nan = false;
     begin(a, y);
     for (int i = 0; i < operands; i++) {
         assert(x[i]);
@@ -385,6 +400,9 @@ void hc_enclosure_apply(const struct hc_arithmetic *a, struct hc_enclosure *y, e
         own[i] = (struct hc_disc){mid, x[i]->own};
         rad[i] = (struct hc_disc){mid, x[i]->rad};
         special = special || !isfinite(mid);
+        infinite = infinite || isinf(mid);
+        or_infinite = or_infinite || x[i]->or_infinite;
+        surely_nan = surely_nan || hc_enclosure_is_nan(x[i]);
         shift = shift || x[i]->standing == HC_IS_SHIFT;
         y->standing = x[i]->standing != HC_NO_SHIFT ? HC_ON_SHIFT : y->standing;
         known = known && x[i]->rad == 0;
@@ -394,9 +412,13 @@ void hc_enclosure_apply(const struct hc_arithmetic *a, struct hc_enclosure *y, e
     double value = hc_enclosure_double(y);
     if (shift && is_no_shift(f, x))
         y->standing = HC_NO_SHIFT;
-    y->own = hc_add_up(hc_radius_apply(f, own, value), hc_own_rounding(a, value, inexact));
     y->masked = (f == HC_FN_exp && rad[0].mid == -(double)INFINITY && rad[0].rad == 0) ||
                 (value == 0 && f == HC_FN_mul && (x[0]->masked || x[1]->masked));
+    /* What is masked may be skipped, whatever it meets. */
+    bool may_be_skipped = f == HC_FN_mul && (x[0]->masked || x[1]->masked);
+    if (isnan(value) && surely_nan && !may_be_skipped)
+        return;
+    y->own = hc_add_up(hc_radius_apply(f, own, value), hc_own_rounding(a, value, inexact));
     if (isinf(value) && is_surely_infinite(a, f, rad)) {
         y->own = 0;
         return;
@@ -408,8 +430,11 @@ void hc_enclosure_apply(const struct hc_arithmetic *a, struct hc_enclosure *y, e
     y->rad = hc_radius_apply(f, rad, value);
     if (f == HC_FN_min || f == HC_FN_max)
         y->rad = hc_extreme_radius(rad, hc_real_compare(y->real, x[0]->real) == 0 ? 0 : 1);
-    /* What is masked may be skipped, and so is not infinity times 0. */
-    if (isnan(value) && f == HC_FN_mul && (x[0]->masked || x[1]->masked))
+    if (or_infinite && !keeps_infinities(f, x))
+        y->rad = (double)INFINITY;
+    y->or_infinite = isnan(value) && (or_infinite || ((a->regroups || shift) && infinite));
+    /* So is not infinity times 0 there; and with another shift there may be no NaN. */
+    if (isnan(value) && (may_be_skipped || (shift && !y->or_infinite)))
         y->rad = (double)INFINITY;
     if (isnan(value) || (isinf(value) && hc_real_is_inf(y->real)) || units(a, f) == 0)
         return;
@@ -443,12 +468,22 @@ void hc_enclosure_either(const struct hc_arithmetic *a, struct hc_enclosure *y,
 {
     double x = hc_enclosure_double(one);
     double z = hc_enclosure_double(other);
-    double apart = x == z ? 0 : hc_up(fabs(x - z) + (fabs(x) + fabs(z)) * 0x1p-50);
+    bool same = one == other || x == z;
+    double apart = same ? 0 : hc_up(fabs(x - z) + (fabs(x) + fabs(z)) * 0x1p-50);
     hc_enclosure_copy(a, y, one);
     y->terms = 0;
     y->factors = 0;
     y->nan = one->nan || other->nan;
     y->rad = hc_add_up(fmax(one->rad, other->rad), isnan(apart) ? (double)INFINITY : apart);
+}
+
+void hc_enclosure_any(const struct hc_arithmetic *a, struct hc_enclosure *y,
+                      const struct hc_enclosure *one, const struct hc_enclosure *other)
+{
+    bool second = !isnan(other->mid) || other->rad > 0;
+    const struct hc_enclosure *x = (isnan(one->mid) && one->rad == 0 && second) ? other : one;
+    hc_enclosure_either(a, y, x, second ? other : x);
+    y->nan = true;
 }
 
 void hc_enclosure_between(const struct hc_arithmetic *a, struct hc_enclosure *y,
@@ -499,6 +534,14 @@ bool hc_enclosure_compare(enum hc_function f, const struct hc_enclosure *const *
     }
 }
 
+bool hc_enclosure_unordered(enum hc_function f, const struct hc_enclosure *const *x)
+{
+    for (int i = 0; i < 2 && hc_function_orders(f); i++)
+        if (isnan(x[i]->mid) || x[i]->nan || isinf(x[i]->rad))
+            return true;
+    return false;
+}
+
 /* How far the rounding of a number within `rad` of `mid` may be from that of `mid`, which is
    `rounded`: rounding does not decrease. */
 static double step(enum hc_format format, double mid, double rad, double rounded)
@@ -533,6 +576,7 @@ void hc_enclosure_store(const struct hc_arithmetic *a, struct hc_enclosure *y,
     double value = hc_enclosure_double(x);
     enum hc_format to = format == HC_FORMAT_COUNT ? a->io : format;
     bool nan = x->nan;
+    bool or_infinite = x->or_infinite;
     if ((format != HC_FORMAT_COUNT && !x->absent) || (owed && is_decided(a, x, to))) {
         double rounded = hc_decode(to, hc_real_bits(x->real, to, HC_NEAREST));
         double own = step(to, value, x->own, rounded);
@@ -541,6 +585,7 @@ void hc_enclosure_store(const struct hc_arithmetic *a, struct hc_enclosure *y,
         y->own = own;
         y->rad = rad;
         y->nan = nan;
+        y->or_infinite = or_infinite;
         return;
     }
     hc_enclosure_copy(a, y, x);

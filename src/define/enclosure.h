@@ -15,6 +15,7 @@ struct hc_enclosure {
     bool absent;
     bool known;        /* it is a number of the text as it was read, which stays */
     bool nan;          /* NaN is right here, too, whatever `real` is */
+    bool or_infinite;  /* `real` is NaN, and an infinity is right, too, and no number */
     bool masked;       /* 0, as the exponential of minus infinity */
     int64_t terms;     /* if it is a sum: how many terms it has; else 0 */
     double magnitude;  /* of a sum: the terms' magnitudes and radii, added up */
@@ -41,6 +42,8 @@ struct hc_arithmetic {
     double unit;    /* the unit roundoff of the computing format */
     double tiny;
     double most;
+    bool regroups; /* of an equation that depends on a gradient, where an input is not finite: what
+                      is NaN by its own grouping of infinities may be an infinity by another */
 };
 
 struct hc_arithmetic hc_arithmetic_of(const struct hc_freedoms *freedoms, enum hc_format io,
@@ -78,12 +81,19 @@ void hc_enclosure_given(const struct hc_arithmetic *a, struct hc_enclosure *y);
 void hc_enclosure_apply(const struct hc_arithmetic *a, struct hc_enclosure *y, enum hc_function f,
                         const struct hc_enclosure *const *x);
 
+/* Whether it is NaN in every right implementation. */
+bool hc_enclosure_is_nan(const struct hc_enclosure *x);
+
 /* Whether hc_enclosure_apply or hc_enclosure_compare takes the function. */
 bool hc_enclosure_knows(enum hc_function f);
 
 /* y is one of the two, and it is not known which. Its real number is the first. */
 void hc_enclosure_either(const struct hc_arithmetic *a, struct hc_enclosure *y,
                          const struct hc_enclosure *one, const struct hc_enclosure *other);
+
+/* y is one of the two, or NaN: what a comparison with a NaN chooses. */
+void hc_enclosure_any(const struct hc_arithmetic *a, struct hc_enclosure *y,
+                      const struct hc_enclosure *one, const struct hc_enclosure *other);
 
 /* y may be any number between the two; its real number is in the middle. If one of them is not
    finite, y may be anything. */
@@ -92,6 +102,17 @@ void hc_enclosure_between(const struct hc_arithmetic *a, struct hc_enclosure *y,
 
 /* Compares the real numbers. *sure says that roundings cannot reverse the result. */
 bool hc_enclosure_compare(enum hc_function f, const struct hc_enclosure *const *x, bool *sure);
+
+/* Whether it is `<` or its like. */
+static inline bool hc_function_orders(enum hc_function f)
+{
+    return f == HC_FN_less || f == HC_FN_less_equal || f == HC_FN_greater ||
+           f == HC_FN_greater_equal;
+}
+
+/* Whether it is open what this comparison says, and to whom, since it is one of order, of what may
+   be NaN. */
+bool hc_enclosure_unordered(enum hc_function f, const struct hc_enclosure *const *x);
 
 /* y is x, rounded. With a format, this is a step function: the real number is rounded. With
    HC_FORMAT_COUNT it is a `store` into the tensors' format: if the rounding is `owed` and all
@@ -119,11 +140,13 @@ struct hc_running {
     double magnitude;  /* the terms' magnitudes and radii, added up */
     double rads;       /* the terms' radii, added up */
     double owns;
-    bool special;  /* a term is an infinity or a NaN */
-    bool nan;      /* a term may be NaN */
-    bool on_shift; /* a term depends on a shift */
-    bool zeros;    /* all terms are 0 and have no radius */
-    bool settled;  /* no term has a radius, and all are multiples of 2^grain */
+    bool special;     /* a term is an infinity or a NaN */
+    bool nan;         /* a term may be NaN */
+    bool or_infinite; /* a term is NaN and may be an infinity, */
+    bool surely_nan;  /* and a term is NaN in every right implementation */
+    bool on_shift;    /* a term depends on a shift */
+    bool zeros;       /* all terms are 0 and have no radius */
+    bool settled;     /* no term has a radius, and all are multiples of 2^grain */
     int grain;
 };
 

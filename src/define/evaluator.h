@@ -35,18 +35,32 @@ struct hc_evaluator {
     enum hc_status status;
 };
 
-/* A truth value of the real numbers. MAYBE means that an implementation's roundings may reverse
-   it. */
-enum hc_truth { HC_IS_FALSE, HC_IS_TRUE, HC_MAYBE_FALSE, HC_MAYBE_TRUE, HC_IS_ABSENT };
+/* A truth value of the real numbers; the odd ones are true. MAYBE means that an implementation's
+   roundings may reverse it, and UNORDERED that it depends on how a number compares with what is or
+   may be NaN: either is right, and so is a NaN in place of what it chooses. */
+enum hc_truth {
+    HC_IS_FALSE,
+    HC_IS_TRUE,
+    HC_MAYBE_FALSE,
+    HC_MAYBE_TRUE,
+    HC_UNORDERED_FALSE,
+    HC_UNORDERED_TRUE,
+    HC_IS_ABSENT
+};
 
 static inline bool hc_truth_really(enum hc_truth t)
 {
-    return t == HC_IS_TRUE || t == HC_MAYBE_TRUE;
+    return t == HC_IS_TRUE || t == HC_MAYBE_TRUE || t == HC_UNORDERED_TRUE;
 }
 
 static inline bool hc_truth_unsure(enum hc_truth t)
 {
-    return t == HC_MAYBE_FALSE || t == HC_MAYBE_TRUE;
+    return t > HC_IS_TRUE && t < HC_IS_ABSENT;
+}
+
+static inline bool hc_truth_unordered(enum hc_truth t)
+{
+    return t == HC_UNORDERED_FALSE || t == HC_UNORDERED_TRUE;
 }
 
 /* Notes that the element cannot be evaluated, for the reason `what`. Returns false. */
@@ -66,6 +80,7 @@ struct hc_counted {
     int64_t real;   /* true in real numbers */
     int64_t sure;   /* true however an implementation rounds */
     int64_t maybe;  /* true for some roundings */
+    bool unordered; /* a NaN is compared */
 };
 bool hc_evaluator_count(struct hc_evaluator *v, const struct hc_expression *e,
                         struct hc_counted *c);

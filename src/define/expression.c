@@ -107,6 +107,8 @@ static bool read_element(struct hc_reader *r, int tensor, const char *start,
     struct hc_expression node = {.kind = HC_EXPRESSION_READ,
                                  .tensor = tensor,
                                  .type = t->index ? HC_TYPE_INTEGER : HC_TYPE_REAL};
+    if (t->gradient && r->assigned >= 0)
+        r->definition->tensor[r->assigned].gradient = true;
     if (t->rank > 0 && !hc_reader_take(r, "["))
         return hc_reader_wrong(r, start, r->end - start, "%s has %d %s, which stand in [ ]",
                                t->name, t->rank, t->rank == 1 ? "axis" : "axes");

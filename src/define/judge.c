@@ -28,7 +28,8 @@ void hc_define_judge_element(enum hc_format format, enum hc_format compute,
     double got = element->got;
     *single = false;
     element->error = element->bound = element->ratio = 0;
-    if (isinf(value->rad) || (value->nan && isnan(got))) {
+    bool open = isnan(want) ? value->or_infinite && isinf(got) : value->nan && isnan(got);
+    if (isinf(value->rad) || open) {
         element->bound = (double)INFINITY;
         return;
     }

@@ -2,7 +2,7 @@
    inputs and what equations above it have assigned.
 
      definition = "op" NAME "(" input { "," input } [ ";" option { "," option } ] ")" { line }
-     input      = NAME [ "[" AXIS { "," AXIS } "]" ] [ ":" "index" [ AXIS ] ]
+     input      = NAME [ "[" AXIS { "," AXIS } "]" ] [ ":" ( "index" [ AXIS ] | "gradient" ) ]
      option     = NAME "=" ( "true" | "false" | expression )
      line       = "axis" AXIS "=" expression
                 | [ "scan" AXIS ":" ] NAME [ "[" AXIS { "," AXIS } "]" ] "="
@@ -263,8 +263,11 @@ static bool read_input(struct hc_reader *r)
         return false;
     if (!hc_reader_take(r, ":"))
         return true;
+    t->gradient = hc_reader_take(r, "gradient");
+    if (t->gradient)
+        return true;
     if (!hc_reader_take(r, "index"))
-        return hc_reader_missing(r, "'index'");
+        return hc_reader_missing(r, "'index' or 'gradient'");
     t->index = true;
     if (r->token.kind == HC_TOKEN_NAME)
         return hc_read_axis(r, &t->index_axis);

@@ -154,6 +154,8 @@ void hc_running_add(const struct hc_arithmetic *a, struct hc_running *r,
     r->terms++;
     r->on_shift = r->on_shift || x->standing == HC_ON_SHIFT;
     r->nan = r->nan || x->nan;
+    r->or_infinite = r->or_infinite || x->or_infinite;
+    r->surely_nan = r->surely_nan || (hc_enclosure_is_nan(x) && !doubtful);
     r->zeros = r->zeros && x->mid == 0 && x->rad == 0 && x->own == 0 && !doubtful &&
                (x->zeros || !x->extreme);
     if (doubtful)
@@ -202,10 +204,15 @@ static void end_sum(const struct hc_arithmetic *a, struct hc_running *r)
 
 void hc_running_end(const struct hc_arithmetic *a, struct hc_running *r)
 {
+    bool extreme = r->reduction == HC_OVER_MAX || r->reduction == HC_OVER_MIN;
     if (r->reduction == HC_OVER_SUM || r->reduction == HC_OVER_MEAN)
         end_sum(a, r);
-    else if (isinf(r->rads))
-        r->y->rad = r->rads;
+    else if (isinf(r->rads) || (extreme && r->or_infinite && !r->surely_nan))
+        r->y->rad = (double)INFINITY;
+    if (!extreme && r->reduction != HC_OVER_PROD)
+        r->y->or_infinite = isnan(r->y->mid) && !r->surely_nan && (r->or_infinite || a->regroups);
+    if (r->surely_nan && isnan(r->y->mid))
+        r->y->rad = r->y->own = 0;
     r->y->nan = r->nan;
     r->y->extreme = r->reduction == HC_OVER_MAX;
     r->y->zeros = r->y->extreme && r->zeros && r->terms > 0;

@@ -6,6 +6,7 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "define/judge.h"
 #include "define/value.h"
 
 static inline struct hc_definition *defined(const char *text)
@@ -74,6 +75,40 @@ static inline struct hc_defined_value value_at(struct hc_evaluator *evaluator, i
     struct hc_defined_value value = {.rad = 0};
     cr_assert_eq(hc_evaluator_element(evaluator, tensor, index, &value), HC_OK, "%s", hc_message());
     return value;
+}
+
+/* Element 0 of the first result, for inputs of a format in their order: the inputs' axes are all n
+   long. */
+static inline struct hc_defined_element element_of(const char *text, enum hc_format io, int64_t n,
+                                                   const double *x, const double *w)
+{
+    struct hc_definition *d = defined(text);
+    struct hc_instance in = {.definition = d, .io = io, .freedoms = hc_usual_freedoms};
+    struct hc_defined_element element = {.index = 0};
+    for (int i = 0; i < d->inputs; i++) {
+        in.input[i] = (struct hc_tensor){.format = io, .rank = 1, .shape = {n}};
+        in.input[i].data = calloc((size_t)n, 8);
+        for (int64_t k = 0; k < n; k++)
+            hc_tensor_set(&in.input[i], k, (i ? w : x)[k]);
+    }
+    cr_assert_eq(hc_instance_bind(&in), HC_OK, "%s", hc_message());
+    struct hc_evaluator *evaluator = hc_evaluator_new(&in);
+    element.value = value_at(evaluator, d->result[0], 0);
+    hc_evaluator_free(evaluator);
+    free_inputs(&in);
+    hc_definition_free(d);
+    return element;
+}
+
+enum answer { RIGHT, WRONG, NOT_JUDGED };
+
+static inline enum answer judged(struct hc_defined_element element, enum hc_format format,
+                                 double got)
+{
+    bool single;
+    element.got = got;
+    hc_define_judge_element(format, HC_FP32, &element, &single);
+    return isinf(element.bound) ? NOT_JUDGED : element.ratio > 1 ? WRONG : RIGHT;
 }
 
 #endif

@@ -89,9 +89,13 @@ static enum hc_truth truth_of(bool b)
     return b ? HC_IS_TRUE : HC_IS_FALSE;
 }
 
-static enum hc_truth maybe(bool sure, bool real)
+static enum hc_truth maybe(bool sure, bool unordered, bool real)
 {
-    return sure ? truth_of(real) : real ? HC_MAYBE_TRUE : HC_MAYBE_FALSE;
+    if (sure)
+        return truth_of(real);
+    if (unordered)
+        return real ? HC_UNORDERED_TRUE : HC_UNORDERED_FALSE;
+    return real ? HC_MAYBE_TRUE : HC_MAYBE_FALSE;
 }
 
 static enum hc_truth compare(struct hc_evaluator *v, const struct hc_expression *e)
@@ -125,7 +129,8 @@ static enum hc_truth compare(struct hc_evaluator *v, const struct hc_expression 
     }
     bool sure;
     bool real = hc_enclosure_compare(e->function, x, &sure);
-    return maybe(sure, real);
+    bool unordered = hc_enclosure_unordered(e->function, x);
+    return maybe(sure && !unordered, unordered, real);
 }
 
 bool hc_evaluator_count(struct hc_evaluator *v, const struct hc_expression *e, struct hc_counted *c)
@@ -144,6 +149,7 @@ bool hc_evaluator_count(struct hc_evaluator *v, const struct hc_expression *e, s
         c->real += hc_truth_really(there) && hc_truth_really(body);
         c->sure += there == HC_IS_TRUE && body == HC_IS_TRUE;
         c->maybe += body == HC_IS_TRUE || hc_truth_unsure(body);
+        c->unordered = c->unordered || hc_truth_unordered(there) || hc_truth_unordered(body);
         v->operations++;
     }
     v->place[e->axis] = outside;
@@ -165,7 +171,9 @@ enum hc_truth hc_evaluator_truth(struct hc_evaluator *v, const struct hc_express
     }
     case HC_EXPRESSION_NOT:
         a = hc_evaluator_truth(v, e->operand[0]);
-        return a == HC_IS_ABSENT ? a : maybe(!hc_truth_unsure(a), !hc_truth_really(a));
+        return a == HC_IS_ABSENT
+                   ? a
+                   : maybe(!hc_truth_unsure(a), hc_truth_unordered(a), !hc_truth_really(a));
     case HC_EXPRESSION_AND:
     case HC_EXPRESSION_OR: {
         bool decides = e->kind == HC_EXPRESSION_OR;
@@ -176,6 +184,7 @@ enum hc_truth hc_evaluator_truth(struct hc_evaluator *v, const struct hc_express
         if (b == truth_of(decides) || b == HC_IS_ABSENT)
             return b;
         return maybe(!hc_truth_unsure(a) && !hc_truth_unsure(b),
+                     hc_truth_unordered(a) || hc_truth_unordered(b),
                      decides ? hc_truth_really(a) || hc_truth_really(b)
                              : hc_truth_really(a) && hc_truth_really(b));
     }
@@ -183,8 +192,8 @@ enum hc_truth hc_evaluator_truth(struct hc_evaluator *v, const struct hc_express
         if (!hc_evaluator_count(v, e, &c))
             return HC_IS_ABSENT;
         if (e->reduction == HC_OVER_ANY)
-            return maybe(c.sure > 0 || c.maybe == 0, c.real > 0);
-        return maybe(c.sure == c.places || c.maybe < c.places, c.real == c.places);
+            return maybe(c.sure > 0 || c.maybe == 0, c.unordered, c.real > 0);
+        return maybe(c.sure == c.places || c.maybe < c.places, c.unordered, c.real == c.places);
     default:
         return compare(v, e);
     }

@@ -122,6 +122,18 @@ static const struct hc_enclosure *compute_as_told(struct hc_evaluator *v, int te
     return y;
 }
 
+/* Whether some number that is given is an infinity or a NaN. */
+static bool has_specials(struct hc_evaluator *v)
+{
+    for (int i = 0; i < v->definition->inputs && !v->looked; i++) {
+        const struct hc_tensor *t = &v->instance->input[i];
+        for (int64_t k = 0; k < hc_tensor_count(t) && !v->specials; k++)
+            v->specials = !v->definition->tensor[i].index && !isfinite(hc_tensor_get(t, k));
+    }
+    v->looked = true;
+    return v->specials;
+}
+
 /* The same, with what an implementation is suspected of. */
 static const struct hc_enclosure *compute(struct hc_evaluator *v, int tensor, bool result)
 {
@@ -130,6 +142,7 @@ static const struct hc_enclosure *compute(struct hc_evaluator *v, int tensor, bo
     bool doubtful = v->doubtful; /* of the element that reads this one, and not of this one */
     v->doubtful = false;
     v->arithmetic = suspected && v->instance->narrow ? v->narrow : v->wide;
+    v->arithmetic.regroups = v->definition->tensor[tensor].gradient && has_specials(v);
     const struct hc_enclosure *x = compute_as_told(v, tensor, result);
     if (x && suspected && !v->instance->narrow && !result) {
         hc_enclosure_store(&v->wide, &v->stored, x, HC_FORMAT_COUNT, false);
@@ -257,18 +270,6 @@ static const struct hc_enclosure *with_welford(struct hc_evaluator *v,
     if (mean)
         hc_enclosure_welford(&v->arithmetic, y, mean, terms);
     return mean ? y : NULL;
-}
-
-/* Whether some number that is given is an infinity or a NaN. */
-static bool has_specials(struct hc_evaluator *v)
-{
-    for (int i = 0; i < v->definition->inputs && !v->looked; i++) {
-        const struct hc_tensor *t = &v->instance->input[i];
-        for (int64_t k = 0; k < hc_tensor_count(t) && !v->specials; k++)
-            v->specials = !v->definition->tensor[i].index && !isfinite(hc_tensor_get(t, k));
-    }
-    v->looked = true;
-    return v->specials;
 }
 
 /* Whether a term that a sum leaves out is an infinity or a NaN: an implementation that multiplies
@@ -402,8 +403,8 @@ static const struct hc_enclosure *apply(struct hc_evaluator *v, const struct hc_
         return y;
     }
     if (chosen)
-        hc_enclosure_either(&v->arithmetic, y, x[hc_truth_really(c) ? 1 : 2],
-                            x[hc_truth_really(c) ? 2 : 1]);
+        (hc_truth_unordered(c) ? hc_enclosure_any : hc_enclosure_either)(
+            &v->arithmetic, y, x[hc_truth_really(c) ? 1 : 2], x[hc_truth_really(c) ? 2 : 1]);
     else
         hc_enclosure_apply(&v->arithmetic, y, e->function, x);
     if (e->summed)
@@ -532,6 +533,7 @@ enum hc_status hc_evaluator_element(struct hc_evaluator *evaluator, int tensor, 
         value->rad = x->rad;
         value->absent = x->absent;
         value->nan = x->nan;
+        value->or_infinite = x->or_infinite;
         double size = fabs(value->want.hi);
         bool sharp = x->own <= 0x1p-40 * x->rad || x->own <= 0x1p-100 * size || isinf(x->rad);
         if (sharp)

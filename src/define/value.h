@@ -33,6 +33,11 @@
    C's Annex F has it. If all scores are 0, their maximum is 0. Such inputs are settled: the bits
    must be equal.
 
+   A NaN is in no order with anything, and implementations differ in what follows: where such a
+   comparison chooses, either branch is right, and NaN. A derived gradient groups its terms in one
+   of many ways: where it makes NaN out of infinities, an infinity is right, too. What is computed
+   from a NaN is NaN.
+
    If two right orders may give different infinities or NaN, the radius is infinite. An absent
    element, or the exponential of minus infinity, may be left out or be multiplied as 0; so NaN is
    right, too, where it meets an infinity. */
@@ -130,7 +135,9 @@ struct hc_defined_value {
     struct hc_exact want; /* `magnitude` is |hi| */
     double rad;           /* infinite: any value is right */
     bool absent;          /* `where` is false, and only 0 is right */
-    bool nan;             /* NaN is right, too, since 0 may meet an infinity that may be left out */
+    bool nan;             /* NaN is right, too: 0 may meet an infinity that may be left out, or a
+                             NaN is compared */
+    bool or_infinite;     /* `want` is NaN, and an infinity is right, too */
 };
 
 /* Evaluates elements on demand and keeps intermediate ones. One thread may use it at a time. */

@@ -4,6 +4,7 @@
 #include <stdio.h>
 
 #include "cli/define/define.h"
+#include "define/enclosure.h"
 
 /* What a definition does, a bit each. */
 enum {
@@ -17,19 +18,25 @@ enum {
     DOES_STORE = 128,
     DOES_NUMBER = 256,
     DOES_MAYBE_STORE = 512,
-    DOES_VARIANCE = 1024
+    DOES_VARIANCE = 1024,
+    DOES_COMPARE = 2048,
+    DOES_GRADIENT = 4096
 };
 
 /* What of it needs a freedom. */
 static unsigned does(const struct hc_definition *d)
 {
     unsigned bits = 0;
-    for (int i = 0; i < d->tensors; i++)
+    for (int i = 0; i < d->tensors; i++) {
         bits |= d->tensor[i].shift ? DOES_SHIFT : 0;
+        bits |= d->tensor[i].gradient ? DOES_GRADIENT : 0;
+    }
     for (int i = 0; i < d->options; i++)
         bits |= d->option[i].type == HC_OPTION_REAL ? DOES_NUMBER : 0;
     for (int i = 0; i < d->expressions; i++) {
         const struct hc_expression *e = d->expression[i];
+        if (e->kind == HC_EXPRESSION_APPLY && !e->exact && hc_function_orders(e->function))
+            bits |= DOES_COMPARE;
         if (e->type != HC_TYPE_REAL)
             continue;
         if (e->kind == HC_EXPRESSION_STORE && e->format == HC_FORMAT_COUNT)
@@ -101,6 +108,8 @@ void hc_define_print_freedoms(const struct hc_definition *definition,
         {DOES_MAYBE_STORE, "store or not, as the text says", "half an ulp of the tensors' format",
          0},
         {DOES_NUMBER, "round the text's numbers and options", "u of each that needs it", 0},
+        {DOES_COMPARE, "choose either where a NaN is compared", "what is chosen, or NaN", 0},
+        {DOES_GRADIENT, "group infinities of a gradient otherwise", "infinity for NaN", 0},
         {~0U, "round each result", "half an ulp of its format", 0},
     };
     const char *factors = freedoms->rounds_factors ? hc_formats[freedoms->factors].name : "";

@@ -88,6 +88,8 @@ static void print_tensor(const struct hc_definition *d, const struct hc_defined_
     if (t->index)
         printf(": index%s%s", t->index_axis >= 0 ? " " : "",
                t->index_axis >= 0 ? d->axis[t->index_axis].name : "");
+    if (t->input && t->gradient)
+        printf(": gradient");
     if (t->format != HC_FORMAT_COUNT)
         printf(": %s", hc_formats[t->format].name);
 }

@@ -340,7 +340,7 @@ static const char *head(struct hc_adjoint *a)
                           t->index_axis >= 0 ? d->axis[t->index_axis].name : "");
     }
     for (int i = 0; i < d->results; i++)
-        line = hc_text_of(a, "%s, %s", line, a->given[i]);
+        line = hc_text_of(a, "%s, %s: gradient", line, a->given[i]);
     for (int i = 0; i < d->options; i++)
         line = hc_text_of(a, "%s%s %s = %s", line, i ? "," : ";", d->option[i].name,
                           hc_adjoint_print(a, d->option[i].value));
@@ -409,6 +409,7 @@ static char *without_unused(char *whole)
             to = from + strcspn(from, ",;)");
             char *bracket = strchr(from, '[');
             to = bracket && bracket < to ? strchr(bracket, ']') + 1 : to;
+            to += strcspn(to, ",;)");                                  /* what stands behind ":" */
             while (*to != ',' && (from[-1] == ' ' || from[-1] == ',')) /* the last input */
                 from--;
             to += *to == ',' ? 1 : 0;

@@ -240,7 +240,7 @@ static void check_text(const char *text, const char *want)
 
 Test(adjoint, softmax_comes_out_as_in_a_paper)
 {
-    check_text(hc_library_find("softmax"), "op softmax_grad(x[n,c], dy[n,c])\n"
+    check_text(hc_library_find("softmax"), "op softmax_grad(x[n,c], dy[n,c]: gradient)\n"
                                            "m[n]    = shift max(c: x[n,c])\n"
                                            "e[n, c] = exp(x[n,c] - m[n])\n"
                                            "l[n]    = sum(c: e[n,c])\n"
@@ -255,7 +255,7 @@ Test(adjoint, softmax_comes_out_as_in_a_paper)
 Test(adjoint, rms_norm_comes_out_as_in_its_kernels)
 {
     check_text(hc_library_find("rms_norm"),
-               "op rms_norm_grad(x[t,d], w[d], dy[t,d]; eps = 1e-6)\n"
+               "op rms_norm_grad(x[t,d], w[d], dy[t,d]: gradient; eps = 1e-6)\n"
                "r[t] = 1 / sqrt(mean(d: x[t,d] * x[t,d]) + eps)\n"
                "dr[t] = sum(d: dy[t,d] * w[d] * x[t,d])\n"
                "dx[t,d] = r[t] * (dy[t,d] * w[d] - dr[t] * x[t,d] * r[t] * r[t] / D)\n"
@@ -275,7 +275,7 @@ Test(adjoint, what_is_chosen_is_written_once)
         "h[i,j] = select(mode == 0, store(d[i,j]), select(mode == 1, x[i,j], x[i,j]))\n"
         "y[i,j] = select(x[i,j] > 0, h[i,j]^2, -h[i,j])\n"
         "return y, v\n";
-    check_text(text, "op f_grad(x[i,j], dy[i,j], dv; mode = 0)\n"
+    check_text(text, "op f_grad(x[i,j], dy[i,j]: gradient, dv: gradient; mode = 0)\n"
                      "m = mean(i, j: x[i,j])\n"
                      "d[i,j] = x[i,j] - m\n"
                      "h[i,j] = select(mode == 0, store(d[i,j]), "
@@ -290,7 +290,7 @@ Test(adjoint, what_is_chosen_is_written_once)
                "m = mean(i, j: x[i,j])\n"
                "v = mean(i, j: (x[i,j] - m)^2)\n"
                "return v\n",
-               "op v_grad(x[i,j], dv)\n"
+               "op v_grad(x[i,j], dv: gradient)\n"
                "m = mean(i, j: x[i,j])\n"
                "dx[i,j] = 2 * dv * (x[i,j] - m) / (I * J)\n"
                "return dx\n");

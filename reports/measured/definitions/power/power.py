@@ -3,6 +3,7 @@
 
   power.py HALFCHECK [KERNEL...]     each fault of faults.txt in its kernel of kernels.py
   power.py HALFCHECK --later [KERNEL...]        those of later.txt; others.py has more kernels
+  power.py HALFCHECK --hidden [KERNEL...]       those of hidden.txt: NaN and infinities that are lost
   power.py HALFCHECK --right STEP [KERNEL...]   the kernels as they are: all of them must pass, each
                                      on one call of STEP (1: on all)
   power.py HALFCHECK --family FAMILY ...        the same with inputs of one family alone
@@ -221,8 +222,8 @@ def main():
     if words[:1] == ["--right"]:
         return right(int(words[1]), words[2:])
     table = "faults.txt"
-    if words[:1] == ["--later"]:
-        table = "later.txt"
+    if words[:1] in (["--later"], ["--hidden"]):
+        table = words[0][2:] + ".txt"
         words = words[1:]
     rows = [row for row in faults(table) if not words or row[0] in words]
     caught = surprises = 0
