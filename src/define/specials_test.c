@@ -2,7 +2,7 @@
    difference of two infinities; and that a NaN which is hidden is wrong everywhere else. */
 #include <stdio.h>
 
-#include "define/adjoint.h"
+#include "define/gradient/adjoint.h"
 #include "define/library.h"
 #include "define/testing.h"
 

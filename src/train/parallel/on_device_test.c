@@ -1,6 +1,9 @@
 /* Ranks that are threads, each with a GPU of the stand-ins for CUDA and NCCL. */
+#include "train/parallel/reduction.h"
 
 #include <criterion/criterion.h>
+#include <pthread.h>
+#include <string.h>
 
 #ifdef HC_NCCL_PLUGIN
 
