@@ -185,8 +185,8 @@ static bool is_chosen_well(void)
     return false;
 }
 
-/* Loads MPI and joins the job. What asks a process to end does afterwards what it did before: UCX, a
-   library of Open MPI, keeps SIGHUP for itself, and a rank would live on. */
+/* Loads MPI and joins the job. What asks a process to end does afterwards what it did before: UCX,
+   a library of Open MPI, keeps SIGHUP for itself, and a rank would live on. */
 static enum hc_status join_job(void)
 {
     static const int requests[] = {SIGTERM, SIGINT, SIGHUP, SIGQUIT};
