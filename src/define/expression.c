@@ -136,6 +136,7 @@ static bool read_element(struct hc_reader *r, int tensor, const char *start,
     /* A scan reads its own element before, and no other. */
     for (int i = 0; i < t->rank; i++) {
         const struct hc_expression *o = node.operand[i];
+        assert(o);
         bool before = o->kind == HC_EXPRESSION_APPLY && o->function == HC_FN_sub &&
                       o->operand[0]->kind == HC_EXPRESSION_AXIS && o->operand[0]->axis == r->scan &&
                       o->operand[1]->kind == HC_EXPRESSION_NUMBER && o->operand[1]->length == 1 &&

@@ -143,7 +143,7 @@ static enum answer gradient_answer(const char *text, const double *inputs, doubl
     cr_assert_eq(hc_adjoint_text(forward, &gradient), HC_OK, "%s", hc_message());
     struct hc_definition *d = defined(gradient);
     struct hc_instance in = drawn_instance(d, HC_FP32, NULL);
-    for (int i = 0; i < d->inputs; i++) {
+    for (int i = 0; i < d->inputs && i < 3; i++) {
         for (int k = 0; k < in.input[i].rank; k++)
             in.input[i].shape[k] = 1;
         hc_tensor_set(&in.input[i], 0, inputs[i]);
