@@ -8,6 +8,7 @@
 
 #include "check/record/parts.h"
 #include "check/record/environment.h"
+#include "check/record/facts.h"
 #include "check/record/shard.h"
 #include "op/text.h"
 
@@ -49,10 +50,13 @@ static const char *read_part(const json_t *o, const char *name, struct hc_record
     const json_t *run = json_object_get(o, "run");
     *part = (struct hc_record_part){.name = name,
                                     .environment = json_object_get(o, "environment"),
+                                    .backends = json_object_get(o, "backends"),
                                     .left_out = json_object_get(o, "left_out"),
                                     .run = run,
                                     .level = json_string_value(json_object_get(o, "level"))};
     const char *wrong = hc_environment_wrong(part->environment);
+    if (!wrong)
+        wrong = hc_facts_wrong(part->backends);
     if (wrong || !run)
         return wrong;
     if (!json_is_object(run))

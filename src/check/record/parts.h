@@ -10,6 +10,7 @@
 struct hc_record_part {
     const char *name; /* "" in a record that was not merged */
     const json_t *environment;
+    const json_t *backends; /* check/record/facts.h; NULL: none */
     const json_t *left_out; /* by backend: why it could not run, or what was left out of each
                                component; or NULL */
     const json_t *run;      /* the member (check/record/invocation.h); NULL in older records */

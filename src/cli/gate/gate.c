@@ -200,13 +200,14 @@ static void compare_environment(struct hc_gate *gate, const char *part, const js
     find_lacking(gate, part, is, was, "baseline");
 }
 
-/* Whether there is a result of the backend that it can have had there alone. */
-static bool has_run(const struct hc_record *record, const char *backend)
+/* Whether the part has a result of the backend that it can have had there alone. */
+static bool has_run(const struct hc_record *record, const struct hc_record_part *part,
+                    const char *backend)
 {
     for (int i = 0; i < record->count; i++) {
         enum hc_verdict verdict = hc_row_verdict(&record->rows[i]);
-        if (strcmp(record->rows[i].backend, backend) == 0 && verdict != HC_SKIPPED &&
-            verdict != HC_UNIMPLEMENTED)
+        if (&record->parts[record->rows[i].part] == part && verdict != HC_SKIPPED &&
+            verdict != HC_UNIMPLEMENTED && strcmp(record->rows[i].backend, backend) == 0)
             return true;
     }
     return false;
@@ -217,15 +218,21 @@ static bool has_run(const struct hc_record *record, const char *backend)
 static void find_silent(struct hc_gate *gate, const struct hc_record *says,
                         const struct hc_record *lacks, const char *side)
 {
-    const char *backend;
-    json_t *facts;
-    json_object_foreach((json_t *)says->backends, backend, facts)
-    {
-        if (!json_object_get(lacks->backends, backend) && has_run(says, backend) &&
-            has_run(lacks, backend))
-            hc_findings_add(&gate->findings, HC_FINDING_UNKNOWN, "backends", backend,
-                            "the %s does not say what its backend is, and the other side does",
-                            side);
+    for (int p = 0; p < says->part_count; p++) {
+        const struct hc_record_part *one = &says->parts[p];
+        const struct hc_record_part *other = part_named(lacks, one->name);
+        const char *backend;
+        json_t *facts;
+        if (!is_of_one_version(one->environment, other->environment))
+            continue;
+        json_object_foreach((json_t *)one->backends, backend, facts)
+        {
+            if (!json_object_get(other->backends, backend) && has_run(says, one, backend) &&
+                has_run(lacks, other, backend))
+                hc_findings_add(&gate->findings, HC_FINDING_UNKNOWN, "backends", backend,
+                                "the %s does not say what its backend is, and the other side does",
+                                side);
+        }
     }
 }
 
@@ -245,10 +252,8 @@ static void compare_environments(struct hc_gate *gate)
         if (before)
             compare_members(gate, backend, before, facts);
     }
-    if (is_of_one_version(gate->baseline->environment, gate->record->environment)) {
-        find_silent(gate, gate->baseline, gate->record, "record");
-        find_silent(gate, gate->record, gate->baseline, "baseline");
-    }
+    find_silent(gate, gate->baseline, gate->record, "record");
+    find_silent(gate, gate->record, gate->baseline, "baseline");
 }
 
 enum hc_status hc_gate_compare(struct hc_gate *gate)
