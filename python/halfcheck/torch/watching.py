@@ -83,8 +83,8 @@ def _taken_off(modes):
 
 
 class _Mode(_Base):
-    """A watch's mode, which comes and goes with the watched steps. It lies below all modes that were
-    entered since the watch was opened: each of these leaves whatever lies on top."""
+    """A watch's mode, which comes and goes with the watched steps. It lies below all modes that
+    were entered since the watch was opened: each of these leaves whatever lies on top."""
 
     def __init__(self, watch):
         super().__init__()
