@@ -8,6 +8,7 @@ import pytest
 torch = pytest.importorskip("torch")
 
 from torch import nn  # noqa: E402
+from torch.utils import _python_dispatch  # noqa: E402
 
 import halfcheck.torch  # noqa: E402
 
@@ -70,6 +71,28 @@ def test_watches_may_lie_in_each_other_but_not_in_themselves():
             pass
     assert (seen.steps, inner.steps) == (2, 1) and seen.ok() and inner.ok()
     assert "step" not in vars(optimizer)
+
+
+@pytest.mark.parametrize("every, watching", (
+    ((1, 1), ("oi", "oi", "oi", "oi")), ((2, 1), ("i", "oi", "i", "oi")),
+    ((1, 2), ("o", "oi", "o", "oi")), ((2, 2), ("", "oi", "", "oi"))))
+def test_a_step_ends_for_its_own_watch_and_for_no_other_mode(every, watching):
+    class Other(_python_dispatch.TorchDispatchMode):
+        def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+            return func(*args, **(kwargs or {}))
+
+    _, optimizer, step = trained()
+    outer, inner = (watch(optimizer, every=n) for n in every)
+    with outer, inner:
+        for letters in watching:
+            with Other() as other:
+                step()
+                modes = _python_dispatch._get_current_dispatch_mode_stack()
+                wanted = [{"o": outer, "i": inner}[letter] for letter in letters]
+                assert [mode.watch for mode in modes[:-1]] == wanted and modes[-1] is other
+                del modes  # PyTorch's stack alone has them again
+    assert not _python_dispatch._get_current_dispatch_mode_stack()
+    assert (outer.step, inner.step) == (4, 4) and outer.seen.ok() and inner.seen.ok()
 
 
 def test_a_watch_may_be_opened_again():

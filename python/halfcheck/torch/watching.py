@@ -4,6 +4,7 @@ It sees each operator that PyTorch calls, collects some elements of its results 
 (slices.py), and lets halfcheck judge them by the operator's definition (operators.py). It changes
 no number, and draws no random numbers from torch."""
 
+import contextlib
 import functools
 import os
 import random
@@ -64,10 +65,43 @@ class _Refused:
         return self.why
 
 
-class _Mode(_python_dispatch.TorchDispatchMode):
+_Base = _python_dispatch.TorchDispatchMode
+_stack = _python_dispatch._get_current_dispatch_mode_stack
+
+
+@contextlib.contextmanager
+def _taken_off(modes):
+    """Takes the uppermost modes off for a while. The list keeps them alive: where PyTorch's stack
+    alone has a mode, to pop it may give memory that was freed (its issue 165857)."""
+    for mode in reversed(modes):
+        _Base.__exit__(mode, None, None, None)
+    try:
+        yield
+    finally:
+        for mode in modes:
+            _Base.__enter__(mode)
+
+
+class _Mode(_Base):
+    """A watch's mode, which comes and goes with the watched steps. It lies below all modes that
+    were entered since the watch was opened: each of these leaves whatever lies on top."""
+
     def __init__(self, watch):
         super().__init__()
-        self.watch = watch
+        self.watch, self.below, self.on = watch, _stack(), False
+
+    def enter(self):
+        stack, self.on = _stack(), True
+        place = max((at + 1 for at, mode in enumerate(stack)
+                     if any(mode is other for other in self.below)), default=0)
+        with _taken_off(stack[place:]):
+            self.__enter__()
+
+    def leave(self):
+        stack, self.on = _stack(), False
+        place = next(at for at, mode in enumerate(stack) if mode is self)
+        with _taken_off(stack[place + 1:]):
+            self.__exit__(None, None, None)
 
     def __torch_dispatch__(self, func, types, args=(), kwargs=None):
         return self.watch.call(func, args, kwargs or {})
@@ -105,7 +139,7 @@ class watch:
         self.seen.views, self.seen.seed = self.views.all, self.seed
         self.seen.coarse, self.seen.doubtful = self.coarse.lines, self.texts.lines
         self.judges = Judges(self.folder.name, self.seen, files.write, FORMATS)
-        self.open = True
+        self.open, self.mode = True, _Mode(self)
         if self.optimizer is not None:
             # A scheduler may have put its own step there.
             self._own = self.optimizer.__dict__.get("step")
@@ -137,7 +171,7 @@ class watch:
                 self.seen.left_out(f"{type(optimizer).__name__}.step",
                                    "another thread calls it than that which opened the watch")
                 return step(*args, **kwargs)
-            watched = self.mode is not None
+            watched = self.mode.on
             if watched:
                 self.views.optimizing(optimizer)
             try:
@@ -154,7 +188,7 @@ class watch:
 
     def here(self):
         """Whether a step is watched, and this is the thread whose operators are seen."""
-        return self.mode is not None and threading.get_ident() == self.thread
+        return self.mode.on and threading.get_ident() == self.thread
 
     def next_step(self):
         """Ends a step, for loops without an optimizer, and begins the next one."""
@@ -166,15 +200,13 @@ class watch:
     def _begin(self):
         self.layers.open()
         self.views.begin(self.step, self.layers)
-        self.mode = _Mode(self)
-        self.mode.__enter__()
+        self.mode.enter()
         self.fresh = True
 
     def _end(self):
-        if self.mode is None:
+        if not self.mode.on:
             return
-        self.mode.__exit__(None, None, None)
-        self.mode = None
+        self.mode.leave()
         self.views.end()
         self.layers.close()
         with _alone():
