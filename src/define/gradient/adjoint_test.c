@@ -263,6 +263,30 @@ Test(adjoint, rms_norm_comes_out_as_in_its_kernels)
                "return dx, dw\n");
 }
 
+/* What is multiplied and divided by in two steps is rounded twice. Where tanh's slope is 1 in fp32,
+   autograd's dy * 30 / 30 is two units below dy. */
+Test(adjoint, what_a_chain_of_slopes_multiplies_and_divides_by_is_in_the_bound)
+{
+    check_text(hc_library_find("softcap"),
+               "op softcap_grad(x[i], dy[i]: gradient; cap = 30.0)\n"
+               "dx[i] = dy[i] * cap * (1 - tanh(x[i] / cap) * tanh(x[i] / cap)) / cap\n"
+               "return dx\n");
+    struct hc_definition *d = defined(hc_library_find("softcap"));
+    char *text = NULL;
+    const double x = 0x1p-17;
+    const double dy = 0x1.2295bp+0;
+    const float chain = (float)dy * 30.0F / 30.0F;
+    cr_assert_eq(hc_adjoint_text(d, &text), HC_OK);
+    cr_expect_float_eq(chain, dy - 0x1p-23, 0);
+    cr_expect_eq(judged(element_of(text, HC_FP32, 1, &x, &dy), HC_FP32, (double)chain), RIGHT);
+    free(text);
+    hc_definition_free(d);
+    check_text("op f(x[i])\ny[i] = 4 * tanh(x[i] / 4)\nreturn y",
+               "op f_grad(x[i], dy[i]: gradient)\n"
+               "dx[i] = dy[i] * (1 - tanh(x[i] / 4) * tanh(x[i] / 4))\n"
+               "return dx\n");
+}
+
 /* What an option chooses comes out once, if both ways to it are the same; a mean over two axes has
    no deviation. */
 Test(adjoint, what_is_chosen_is_written_once)

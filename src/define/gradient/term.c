@@ -2,6 +2,7 @@
 #include "define/gradient/term.h"
 
 #include <ctype.h>
+#include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -201,15 +202,25 @@ bool hc_term_drop(const char **list, int *count, const char *factor)
     return false;
 }
 
+/* Whether a product with the factor is exact: it is a power of two. */
+static bool is_exact(const char *factor)
+{
+    char *end;
+    int exponent;
+    return frexp(strtod(factor, &end), &exponent) == 0.5 && *end == '\0';
+}
+
+/* What stands above and below stays, since a right implementation multiplies by it in one step and
+   divides by it in another, and rounds both. */
 void hc_term_times(struct hc_adjoint *a, struct hc_term *t, const char *factor)
 {
-    if (!hc_term_drop(t->denominator, &t->below, factor))
+    if (!is_exact(factor) || !hc_term_drop(t->denominator, &t->below, factor))
         hc_term_put(a, t->numerator, &t->above, factor);
 }
 
 void hc_term_over(struct hc_adjoint *a, struct hc_term *t, const char *factor)
 {
-    if (!hc_term_drop(t->numerator, &t->above, factor))
+    if (!is_exact(factor) || !hc_term_drop(t->numerator, &t->above, factor))
         hc_term_put(a, t->denominator, &t->below, factor);
 }
 
