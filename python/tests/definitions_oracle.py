@@ -414,6 +414,8 @@ class Evaluation:
             return not x[0]
         if kind in COMPARE:
             return bool(COMPARE[kind](*(x if integers else map(real, x))))
+        if kind == "either":
+            return real(x[0])
         if kind == "store":  # a rounding that is owed: the real number has none
             return real(x[0])
         if kind == "minus":

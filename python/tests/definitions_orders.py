@@ -122,6 +122,8 @@ class Implementation(Evaluation):
         x = [F(o) for o in x]
         if kind in COMPARE:
             return bool(COMPARE[kind](*x))
+        if kind == "either":
+            return x[self.reciprocals]
         if kind == "store":
             return self.to_io(x[0])
         if kind == "minus":

@@ -420,3 +420,21 @@ def test_eight_bit_adam_is_judged_with_its_own_tables():
     assert halfcheck.definitions.judge("adam8", given, _adam8(given)).ok
     for fault in ("late_eps", "floor", "old"):
         assert not halfcheck.definitions.judge("adam8", given, _adam8(given, **{fault: True})).ok
+
+
+@pytest.mark.parametrize("name, gradient", [("adamw", "g"), ("adam_l2", "w")])
+@pytest.mark.parametrize("beta1", [0.5, 0.75, 0.9])
+def test_adams_mean_may_be_taken_from_the_nearer_end_as_pytorch_does(name, gradient, beta1):
+    random = np.random.default_rng(1)
+    p, g, m = (random.normal(size=1000).astype(np.float32) for _ in range(3))
+    m *= (10.0 ** random.uniform(-4, 0, 1000)).astype(np.float32)
+    keep, take = np.float32(beta1), np.float32(1 - beta1)
+
+    def judged(m2):
+        return halfcheck.definitions.judge(name, {"p": p, gradient: g, "m": m, "v": p * p},
+                                           {"m2": m2}, beta1=beta1, decay=0.0).ok
+    means = [keep * m + take * g, m + take * (g - m)]
+    means += [g - keep * (g - m)] if beta1 == 0.5 else []
+    for mean in means:
+        assert judged(mean)
+        assert not judged(mean * np.float32(1 + 3e-7))

@@ -486,13 +486,35 @@ void hc_enclosure_any(const struct hc_arithmetic *a, struct hc_enclosure *y,
     y->nan = true;
 }
 
+/* How far two numbers are apart. */
+static double apart_by(const struct hc_enclosure *one, const struct hc_enclosure *other)
+{
+    struct hc_exact x = hc_real_exact(one->real);
+    struct hc_exact z = hc_real_exact(other->real);
+    double apart = fabs((x.hi - z.hi) + (x.lo - z.lo));
+    return hc_up(apart + 0x1p-50 * apart + 0x1p-100 * (fabs(x.hi) + fabs(z.hi)));
+}
+
 void hc_enclosure_between(const struct hc_arithmetic *a, struct hc_enclosure *y,
                           const struct hc_enclosure *one, const struct hc_enclosure *other)
 {
     double x = hc_enclosure_double(one);
     double z = hc_enclosure_double(other);
     bool nan = one->nan || other->nan;
-    if (!isfinite(x) || !isfinite(z)) {
+    bool or_infinite = one->or_infinite || other->or_infinite || isinf(x) || isinf(z);
+    bool no_number = isnan(x) ? !isfinite(z) : isinf(x) && (isnan(z) || x == z);
+    bool finite = isfinite(x) && isfinite(z);
+    double apart = finite ? apart_by(one, other) : 0;
+    if (no_number || (finite && apart <= 0x1p-60 * fabs(x))) { /* two forms of one number */
+        hc_enclosure_copy(a, y, isnan(z) ? other : one);
+        y->terms = 0;
+        y->factors = 0;
+        y->nan = nan;
+        y->or_infinite = or_infinite && hc_enclosure_is_nan(y);
+        y->rad = fmax(one->rad, hc_add_up(other->rad, hc_add_up(apart, other->own)));
+        return;
+    }
+    if (!finite) {
         hc_enclosure_set(a, y, 0);
         y->rad = (double)INFINITY;
         return;

@@ -43,6 +43,26 @@ Test(specials, either_branch_and_nan_are_right_where_a_nan_is_compared)
     }
 }
 
+/* Of two forms that are both right, each may make NaN of an infinity, and none makes a number. */
+Test(specials, what_both_of_either_make_of_an_infinity_or_a_nan_is_demanded)
+{
+    const char *const mean = "y[n] = either(x[n] / 2 + w[n] / 2, w[n] - (w[n] - x[n]) / 2)";
+    const double both[][2] = {{inf_, 1}, {-inf_, 1}, {nan_, 1}, {1, nan_}};
+    const double one[][2] = {{1, inf_}, {inf_, inf_}, {-inf_, -inf_}};
+    for (int i = 0; i < 4; i++) {
+        double x = both[i][0], w = both[i][1];
+        cr_expect_eq(answer_of(mean, x, w, x + w), RIGHT, "%g %g", x, w);
+        cr_expect_eq(answer_of(mean, x, w, 1), WRONG, "%g %g", x, w);
+        cr_expect_eq(answer_of(mean, x, w, isnan(x + w) ? inf_ : nan_), WRONG, "%g %g", x, w);
+    }
+    for (int i = 0; i < 3; i++) {
+        double x = one[i][0], w = one[i][1];
+        cr_expect_neq(answer_of(mean, x, w, w), WRONG, "%g %g", x, w);
+        cr_expect_eq(answer_of(mean, x, w, nan_), RIGHT, "%g %g", x, w);
+        cr_expect_eq(answer_of(mean, x, w, 1), WRONG, "%g %g", x, w);
+    }
+}
+
 /* What an expert ranks is open where a score is NaN, and not where enough others are above it. */
 Test(specials, a_rank_is_open_by_as_much_as_there_are_nans)
 {

@@ -305,7 +305,8 @@ void hc_adjoint_go(struct hc_adjoint *a, const struct hc_expression *e, struct h
     case HC_EXPRESSION_READ:
         hc_adjoint_arrive(a, e, &w);
         return;
-    case HC_EXPRESSION_STORE: /* a rounding lets the gradient through */
+    case HC_EXPRESSION_STORE:  /* a rounding lets the gradient through */
+    case HC_EXPRESSION_EITHER: /* two forms of one number: the slope of the first */
         hc_adjoint_go(a, e->operand[0], w);
         return;
     case HC_EXPRESSION_OVER:

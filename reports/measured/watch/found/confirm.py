@@ -130,6 +130,15 @@ def nll_loss():
 
 
 @finding
+def bce_with_logits():
+    """binary_cross_entropy_with_logits in bf16 rounds log(sigmoid(x)) to bf16, then subtracts it from
+    (1 - t) x: what a sure no costs is lost"""
+    x = (random(1000) - 6).to(bf16)
+    run = lambda d: F.binary_cross_entropy_with_logits(x.to(d), torch.zeros(1000, dtype=d))
+    return *three(run, bf16), bf16
+
+
+@finding
 def mse_loss():
     """mse_loss's gradient in bf16 rounds 2 / n, and a difference, before it multiplies"""
     x, y = random(1000).to(bf16), random(1000, seed=1).to(bf16)
