@@ -311,7 +311,22 @@ def merged(a, la, b, lb, lse=np.logaddexp):
     return pa[:, :, None] * a + pb[:, :, None] * b, np.logaddexp(la, lb)
 
 
+def attention_of_roots(q, k, v, root=lambda scale: scale**0.5, late=1):
+    """attention, q and k each multiplied by the root of the scale, as in PyTorch's math path."""
+    r = np.float32(root(q.shape[2]**-0.5))
+    s = (q * r) @ (k * r).transpose(0, 2, 1) * np.float32(late)
+    m = s.max(-1, keepdims=True)
+    z = np.exp(s - m)
+    return z / z.sum(-1, keepdims=True) @ v, (m + np.log(z.sum(-1, keepdims=True)))[:, :, 0]
+
+
 @pytest.mark.parametrize("name, variant, right, wrong, how", [
+    ("attention", "roots", attention_of_roots,
+     [lambda q, k, v: attention_of_roots(q, k, v, lambda scale: np.float16(scale**0.5)),
+      lambda q, k, v: attention_of_roots(q, k, v, lambda scale: scale),
+      lambda q, k, v: attention_of_roots(q, k, v, late=1 + 3e-5)],
+     {"families": ["whole", "normal"], "causal": False,
+      "sizes": [{"h": 33, "t": 4, "d": 64, "u": 3, "e": 33}]}),
     ("group_norm", "folded", folded_norm,
      [lambda x, w, b: folded_norm(x, w, b, lambda b, mu, a: b - mu * a / w),
       lambda x, w, b: folded_norm(x, w, b, lambda b, mu, a: b + 0 * mu * a),

@@ -29,9 +29,12 @@ static int place_of_right(const char *sentence, const char *right)
     return place;
 }
 
-/* Asks every second sentence, from this one on. A short test, whose sanitizers look at memory, asks
-   a few, which prove nothing: both shares are then 1. */
-static void ask(int first, double *at_first, double *among_five)
+static const char older[] = HC_SOURCE "/src/cli/find/asked.txt";
+static const char later[] = HC_SOURCE "/src/cli/find/asked_later.txt";
+
+/* Asks every second sentence of a file, from this one on. A short test, whose sanitizers look at
+   memory, asks a few, which prove nothing: both shares are then 1. */
+static void ask(const char *path, int first, double *at_first, double *among_five)
 {
     char line[1024];
     int number = 0;
@@ -39,7 +42,7 @@ static void ask(int first, double *at_first, double *among_five)
     int firsts = 0;
     int fives = 0;
     bool is_short = getenv("HALFCHECK_SHORT_TESTS") != NULL;
-    FILE *file = fopen(HC_SOURCE "/src/cli/find/asked.txt", "r");
+    FILE *file = fopen(path, "r");
     cr_assert_not_null(file);
     while (fgets(line, sizeof line, file)) {
         char *bar = strchr(line, '|');
@@ -57,7 +60,7 @@ static void ask(int first, double *at_first, double *among_five)
         fives += place >= 1 && place <= 5;
     }
     (void)fclose(file);
-    cr_assert_geq(number, 100);
+    cr_assert_geq(number, 60);
     *at_first = is_short ? 1 : (double)firsts / asked;
     *among_five = is_short ? 1 : (double)fives / asked;
     if (getenv("HC_FIND_SHOW"))
@@ -170,7 +173,7 @@ Test(find, sentences_that_the_search_was_tuned_on_find_their_case)
 {
     double at_first;
     double among_five;
-    ask(1, &at_first, &among_five);
+    ask(older, 1, &at_first, &among_five);
     cr_assert_geq(at_first, 0.8);
     cr_assert_geq(among_five, 0.95);
 }
@@ -179,7 +182,20 @@ Test(find, sentences_that_were_kept_apart_find_their_case)
 {
     double at_first;
     double among_five;
-    ask(2, &at_first, &among_five);
+    ask(older, 2, &at_first, &among_five);
     cr_assert_geq(at_first, 0.8);
     cr_assert_geq(among_five, 0.95);
+}
+
+/* What find is for people who were not asked before: it was not tuned on half of these. The shares
+   are what was measured, less two sentences, and a goal of 0.8 and 0.95 is not met. */
+Test(find, sentences_that_came_later_are_found_as_often_as_measured)
+{
+    for (int half = 1; half <= 2; half++) {
+        double at_first;
+        double among_five;
+        ask(later, half, &at_first, &among_five);
+        cr_expect_geq(at_first, 0.4);
+        cr_expect_geq(among_five, 0.66);
+    }
 }
