@@ -190,7 +190,7 @@ def test_gradscaler_gets_the_interval_of_the_trace(monkeypatch, capsys):
         def get_scale(self):
             return float(2 ** (self.steps // made[-1][1]))
 
-    monkeypatch.setattr(torch, "amp", type("amp", (), {"GradScaler": GradScaler}))
+    monkeypatch.setattr(torch.amp, "GradScaler", GradScaler, raising=False)
     monkeypatch.setattr("sys.stdin", ["# a trace\n", "1 1 0\n", "2 2 inf\n", "3 3 0\n"])
     scaler.answer(2)
     assert made == [("cpu", 2)]
