@@ -32,8 +32,8 @@ static int place_of_right(const char *sentence, const char *right)
 static const char older[] = HC_SOURCE "/src/cli/find/asked.txt";
 static const char later[] = HC_SOURCE "/src/cli/find/asked_later.txt";
 
-/* Asks every second sentence of a file that has so many or more, from this one on. A short test, whose sanitizers look at
-   memory, asks a few, which prove nothing: both shares are then 1. */
+/* Asks every second sentence of a file that has so many or more, from this one on. A short test,
+   whose sanitizers look at memory, asks a few, which prove nothing: both shares are then 1. */
 static void ask(const char *path, int least, int first, double *at_first, double *among_five)
 {
     char line[1024];
