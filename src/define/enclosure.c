@@ -381,66 +381,48 @@ static bool keeps_infinities(enum hc_function f, const struct hc_enclosure *cons
            f == HC_FN_negate || f == HC_FN_abs || (f == HC_FN_div && !x[1]->or_infinite);
 }
 
-void hc_enclosure_apply(const struct hc_arithmetic *a, struct hc_enclosure *y, enum hc_function f,
-                        const struct hc_enclosure *const *x)
+/* What is known of a function's operands, of which there are three at most. */
+struct operands {
+    struct hc_disc own[3]; /* with the evaluation's own error */
+    struct hc_disc rad[3]; /* with that of any right order */
+    bool special;          /* one is infinite or NaN */
+    bool infinite;
+    bool or_infinite;
+    bool surely_nan;
+    bool shift;
+    bool known; /* the radii are 0 */
+};
+
+static struct operands gather(struct hc_enclosure *y, enum hc_function f,
+                              const struct hc_enclosure *const *x)
 {
-    struct hc_disc own[3] = {{0, 0}, {0, 0}, {0, 0}};
-    struct hc_disc rad[3] = {{0, 0}, {0, 0}, {0, 0}};
-    int operands = f == HC_FN_min || f == HC_FN_max ? 2 : hc_functions[f].least;
-    bool special = false;
-    bool shift = false;
-    bool known = true;
-    bool infinite = false;
-    bool or_infinite = false;
-    bool surely_nan = false;
-    begin(a, y);
-    for (int i = 0; i < operands; i++) {
+    struct operands o = {.known = true};
+    int count = f == HC_FN_min || f == HC_FN_max ? 2 : hc_functions[f].least;
+    for (int i = 0; i < count; i++) {
         assert(x[i]);
         double mid = hc_enclosure_double(x[i]);
-        own[i] = (struct hc_disc){mid, x[i]->own};
-        rad[i] = (struct hc_disc){mid, x[i]->rad};
-        special = special || !isfinite(mid);
-        infinite = infinite || isinf(mid);
-        or_infinite = or_infinite || x[i]->or_infinite;
-        surely_nan = surely_nan || hc_enclosure_is_nan(x[i]);
-        shift = shift || x[i]->standing == HC_IS_SHIFT;
+        o.own[i] = (struct hc_disc){mid, x[i]->own};
+        o.rad[i] = (struct hc_disc){mid, x[i]->rad};
+        o.special = o.special || !isfinite(mid);
+        o.infinite = o.infinite || isinf(mid);
+        o.or_infinite = o.or_infinite || x[i]->or_infinite;
+        o.surely_nan = o.surely_nan || hc_enclosure_is_nan(x[i]);
+        o.shift = o.shift || x[i]->standing == HC_IS_SHIFT;
+        o.known = o.known && x[i]->rad == 0;
         y->standing = x[i]->standing != HC_NO_SHIFT ? HC_ON_SHIFT : y->standing;
-        known = known && x[i]->rad == 0;
         y->nan = y->nan || x[i]->nan;
     }
-    int inexact = compute(y, f, x);
+    return o;
+}
+
+/* Adds to the radius what the function's own rounding costs. */
+static void add_rounding(const struct hc_arithmetic *a, struct hc_enclosure *y, enum hc_function f,
+                         const struct hc_enclosure *const *x, const struct operands *o)
+{
     double value = hc_enclosure_double(y);
-    if (shift && is_no_shift(f, x))
-        y->standing = HC_NO_SHIFT;
-    y->masked = (f == HC_FN_exp && rad[0].mid == -(double)INFINITY && rad[0].rad == 0) ||
-                (value == 0 && f == HC_FN_mul && (x[0]->masked || x[1]->masked));
-    /* What is masked may be skipped, whatever it meets. */
-    bool may_be_skipped = f == HC_FN_mul && (x[0]->masked || x[1]->masked);
-    if (isnan(value) && surely_nan && !may_be_skipped)
-        return;
-    y->own = hc_add_up(hc_radius_apply(f, own, value), hc_own_rounding(a, value, inexact));
-    if (isinf(value) && is_surely_infinite(a, f, rad)) {
-        y->own = 0;
-        return;
-    }
-    if (f == HC_FN_exp && y->masked)
-        return;
-    if (f == HC_FN_exp)
-        rad[0].rad = hc_add_up(rad[0].rad, hc_mul_up(1.25 * a->unit, fabs(rad[0].mid)));
-    y->rad = hc_radius_apply(f, rad, value);
-    if (f == HC_FN_min || f == HC_FN_max)
-        y->rad = hc_extreme_radius(rad, hc_real_compare(y->real, x[0]->real) == 0 ? 0 : 1);
-    if (or_infinite && !keeps_infinities(f, x))
-        y->rad = (double)INFINITY;
-    y->or_infinite = isnan(value) && (or_infinite || ((a->regroups || shift) && infinite));
-    /* So is not infinity times 0 there; and with another shift there may be no NaN. */
-    if (isnan(value) && (may_be_skipped || (shift && !y->or_infinite)))
-        y->rad = (double)INFINITY;
-    if (isnan(value) || (isinf(value) && hc_real_is_inf(y->real)) || units(a, f) == 0)
-        return;
     bool product = f == HC_FN_mul || f == HC_FN_div;
     double of_parts = product ? cost_of_parts(a, y, f, x) : 0;
-    bool settled = (known && !special && is_settled(a, f, y, x)) || is_zero_product(a, f, x);
+    bool settled = (o->known && !o->special && is_settled(a, f, y, x)) || is_zero_product(a, f, x);
     /* What needs no rounding has no reciprocal that does. */
     if (settled && (of_parts == 0 || (isfinite(of_parts) &&
                                       (y->factors == 2 || y->least_part >= least_normal(a))))) {
@@ -449,18 +431,55 @@ void hc_enclosure_apply(const struct hc_arithmetic *a, struct hc_enclosure *y, e
     }
     double cost = hc_add_up(of_parts, rounding(a, value, hc_add_up(y->rad, y->own), units(a, f)));
     if (f == HC_FN_fma)
-        cost = hc_add_up(cost, rounding(a, rad[0].mid * rad[1].mid, 0, 1));
-    if (shift && f == HC_FN_sub)
+        cost = hc_add_up(cost, rounding(a, o->rad[0].mid * o->rad[1].mid, 0, 1));
+    if (o->shift && f == HC_FN_sub)
         cost = hc_add_up(cost, hc_mul_up(a->unit, a->freedoms.shift));
     /* Where a shift goes back into a result it may be another rounding of it than the one that was
        taken off: of a product with a scale, and with log2 e where exponentials are powers of 2. */
-    for (int i = 0; i < 2 && shift && f == HC_FN_add; i++)
+    for (int i = 0; i < 2 && o->shift && f == HC_FN_add; i++)
         if (x[i]->standing == HC_IS_SHIFT)
-            cost = hc_add_up(cost, hc_mul_up(3 * a->unit, fabs(rad[i].mid)));
+            cost = hc_add_up(cost, hc_mul_up(3 * a->unit, fabs(o->rad[i].mid)));
     /* What lies below the normal numbers may become 0 in an exponential. */
     if (f == HC_FN_exp && value < a->tiny / a->unit)
         cost = hc_add_up(cost, a->tiny / a->unit);
     y->rad = hc_add_up(y->rad, cost);
+}
+
+void hc_enclosure_apply(const struct hc_arithmetic *a, struct hc_enclosure *y, enum hc_function f,
+                        const struct hc_enclosure *const *x)
+{
+    begin(a, y);
+    struct operands o = gather(y, f, x);
+    int inexact = compute(y, f, x);
+    double value = hc_enclosure_double(y);
+    if (o.shift && is_no_shift(f, x))
+        y->standing = HC_NO_SHIFT;
+    /* What is masked may be skipped, whatever it meets. */
+    bool may_be_skipped = f == HC_FN_mul && (x[0]->masked || x[1]->masked);
+    y->masked = (f == HC_FN_exp && o.rad[0].mid == -(double)INFINITY && o.rad[0].rad == 0) ||
+                (value == 0 && may_be_skipped);
+    if (isnan(value) && o.surely_nan && !may_be_skipped)
+        return;
+    y->own = hc_add_up(hc_radius_apply(f, o.own, value), hc_own_rounding(a, value, inexact));
+    if (isinf(value) && is_surely_infinite(a, f, o.rad)) {
+        y->own = 0;
+        return;
+    }
+    if (f == HC_FN_exp && y->masked)
+        return;
+    if (f == HC_FN_exp)
+        o.rad[0].rad = hc_add_up(o.rad[0].rad, hc_mul_up(1.25 * a->unit, fabs(o.rad[0].mid)));
+    y->rad = hc_radius_apply(f, o.rad, value);
+    if (f == HC_FN_min || f == HC_FN_max)
+        y->rad = hc_extreme_radius(o.rad, hc_real_compare(y->real, x[0]->real) == 0 ? 0 : 1);
+    if (o.or_infinite && !keeps_infinities(f, x))
+        y->rad = (double)INFINITY;
+    y->or_infinite = isnan(value) && (o.or_infinite || ((a->regroups || o.shift) && o.infinite));
+    /* So is not infinity times 0 there; and with another shift there may be no NaN. */
+    if (isnan(value) && (may_be_skipped || (o.shift && !y->or_infinite)))
+        y->rad = (double)INFINITY;
+    if (!isnan(value) && !(isinf(value) && hc_real_is_inf(y->real)) && units(a, f) > 0)
+        add_rounding(a, y, f, x, &o);
 }
 
 void hc_enclosure_either(const struct hc_arithmetic *a, struct hc_enclosure *y,

@@ -165,26 +165,6 @@ static bool is_common(const char *word)
     return is_among(word, common);
 }
 
-/* Words that stand in any report, whatever it is about. They count, but less than how rare they are
-   among the cases would make them. */
-static bool is_weak(const char *word)
-{
-    static const char *const weak[] = {
-        "model",     "models",     "network", "train",     "training", "trained", "result",
-        "results",   "output",     "outputs", "value",     "values",   "given",   "gives",
-        "returns",   "return",     "yields",  "produces",  "produce",  "whole",   "fully",
-        "entire",    "default",    "using",   "use",       "used",     "use",     "cause",
-        "causes",    "because",    "behaves", "error",     "problem",  "issue",   "bug",
-        "fails",     "failing",    "some",    "any",       "other",    "another", "many",
-        "only",      "also",       "very",    "too",       "much",     "more",    "less",
-        "exactly",   "simple",     "correct", "although",  "however",  "during",  "same",
-        "different", "difference", "same",    "computing", "run",      "running", "runs",
-        "load",      "loaded",     "library", "kernel",    "kernels",  "tensor",  "tensors",
-        "cpu",       "cuda",       "layer",   "layers",    "start",    "starts",  "appears",
-        "number",    "first",      "new",     "all",       "normal",   "mode",    NULL};
-    return is_among(word, weak);
-}
-
 int hc_words_of_text(const char *text, struct hc_find_word words[HC_WORDS_OF_TEXT])
 {
     int count = 0;
@@ -209,7 +189,6 @@ int hc_words_of_text(const char *text, struct hc_find_word words[HC_WORDS_OF_TEX
         else
             find_stem(w->typed, w->stem);
         w->common = is_common(w->typed);
-        w->weak = is_weak(w->typed);
         count++;
     }
     find_meanings(words, count);
@@ -255,7 +234,6 @@ static const double in_formula = 0.4;
 
 static const double half_worth = 2; /* places worth this together give half of what is possible */
 static const double common_worth = 0.25; /* for "at" of "at 0", which counts as part of it alone */
-static const double weak_worth = 0.4;    /* for "model", which any report may have */
 static const double neighbours = 0.25;   /* for words that stand together as they were asked for */
 
 /* What the words are worth in one case or report. */
@@ -458,9 +436,7 @@ static void value(struct entries *all)
             asked->known[w] += all->entry[i].worth[w] > 0;
             known += all->entry[i].worth[w] > 0 && all->entry[i].prior >= 1;
         }
-        rare[w] = log(1 + 600 / (known + 1.0)) * (asked->word[w].common ? common_worth
-                                                  : asked->word[w].weak ? weak_worth
-                                                                        : 1);
+        rare[w] = log(1 + 600 / (known + 1.0)) * (asked->word[w].common ? common_worth : 1);
         possible += asked->known[w] ? rare[w] : 0;
     }
     for (int i = 0; i < all->count; i++) {

@@ -18,7 +18,6 @@ struct hc_find_word {
     char stem[HC_WORD_BYTES];
     bool number;        /* 65504, 1e-8, 2^-24: it is compared whole */
     bool common;        /* "the", "is", "when": it says nothing */
-    bool weak;          /* "model", "result": it says little */
     uint64_t meanings;  /* the groups of synonyms.def that it belongs to, as bits */
     uint64_t as_phrase; /* those of them to which it belongs only together with its neighbours */
 };
